@@ -1,0 +1,77 @@
+# Every target sets up what it needs in .venv by itself; the only requirement is Python 3.11 or newer.
+#
+#   PYTHON=...  the interpreter that makes .venv (default: the first suitable one on the PATH)
+#   ARGS=...    passed on: make demo ARGS=--help, make test ARGS='-k rrule'
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PYTHONS := $(or $(PYTHON),python3.11 python3 python3.12 python3.13 python3.14 python)
+PACKAGES := chainrules_core chainrules autodiff
+PYTEST := $(PY) -m pytest
+PARALLEL := -n auto --dist worksteal
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help venv demo test lint format types doctest layers core-wheel bench clean
+
+help: ## show this list
+	@echo 'usage: make TARGET [ARGS=...] [PYTHON=...]'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1 \2/p' Makefile | \
+	    while read -r target text; do printf '  %-12s%s\n' "$$target" "$$text"; done
+
+venv: $(VENV)/.installed-dev ## install everything a developer needs into .venv
+
+demo: $(VENV)/.installed-demo ## train two models on real data
+	@$(PY) examples/demo.py $(ARGS)
+
+# One BLAS thread per worker: the workers already use every core.
+test: export OPENBLAS_NUM_THREADS = 1
+test: $(VENV)/.installed-test ## run the tests
+	$(PYTEST) $(PARALLEL) $(ARGS)
+
+lint: $(VENV)/.installed-dev ## check style and format
+	$(PY) -m ruff check . $(ARGS)
+	$(PY) -m ruff format --check .
+
+format: $(VENV)/.installed-dev ## repair style and format where a tool can
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+types: $(VENV)/.installed-dev ## check types
+	$(PY) -m mypy $(ARGS)
+
+doctest: $(VENV)/.installed-test ## run the examples of docstrings, README and docs
+	$(PYTEST) --doctest-modules $(PACKAGES) tests/docs $(ARGS)
+
+layers: $(VENV)/.installed-test ## check who imports whom, file sizes, import cost
+	$(PYTEST) tests/invariants $(ARGS)
+
+core-wheel: $(VENV)/.installed-test ## build chainrules-core and test it where there is no SciPy
+	$(PY) tools/check_core_wheel.py
+
+bench: $(VENV)/.installed-bench ## run the benchmarks
+	$(PY) -m benchmarks $(ARGS)
+
+clean: ## remove .venv and all that was built
+	rm -rf $(VENV) build dist *.egg-info packaging/core/build packaging/core/*.egg-info
+	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
+
+$(VENV)/.created:
+	@found=; for python in $(PYTHONS); do \
+	    if "$$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' \
+	        2>/dev/null; then found=$$python; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+	    echo 'error: no Python 3.11 or newer with the venv module (tried: $(PYTHONS)).' >&2; \
+	    echo 'Install one (on Debian and Ubuntu with python3-venv), or name it: make PYTHON=/path/to/python3.11 ...' >&2; \
+	    exit 1; \
+	fi; \
+	echo "Creating $(VENV) with $$("$$found" --version) ..."; \
+	"$$found" -m venv $(VENV)
+	@touch $@
+
+# One stamp for each extra of pyproject.toml.
+$(VENV)/.installed-%: pyproject.toml $(VENV)/.created
+	@echo 'Installing chainrules-python[$*] into $(VENV); the first time takes a minute ...'
+	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@

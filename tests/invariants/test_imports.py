@@ -1,0 +1,40 @@
+"""Importing stays cheap: what a fresh process has loaded after one statement."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def modules_after(statement: str) -> set[str]:
+    """Names of all modules that a fresh interpreter has loaded after `statement`."""
+    code = f"{statement}\nimport sys; print(*sys.modules, sep='\\n')"
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    return set(run.stdout.split())
+
+
+def family(modules: set[str], *packages: str) -> set[str]:
+    return {name for name in modules if name.partition(".")[0] in packages}
+
+
+def test_core_loads_no_scipy():
+    assert family(modules_after("import chainrules_core"), "scipy") == set()
+
+
+def test_core_loads_no_scipy_to_project_dense_values():
+    statement = (
+        "import numpy as np; from chainrules_core import ProjectTo\n"
+        "ProjectTo(np.ones(3))(np.ones(3)); ProjectTo(1.0)(1 + 2j)"
+    )
+    assert family(modules_after(statement), "scipy") == set()
+
+
+def test_autodiff_loads_no_scipy_subpackage_and_nothing_to_draw_with():
+    loaded = modules_after("import autodiff")
+    assert "chainrules" in loaded
+    assert family(loaded, "scipy") <= family(modules_after("import scipy"), "scipy")
+    assert family(loaded, "matplotlib", "rich") == set()

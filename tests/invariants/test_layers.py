@@ -1,0 +1,118 @@
+"""The layers: who may import whom, read from the source of every module without running any."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+MAY_IMPORT = {
+    "chainrules_core": {"numpy", "multipledispatch"},
+    "chainrules": {"numpy", "scipy", "chainrules_core"},
+    "autodiff": {"numpy", "chainrules_core", "chainrules"},
+}
+
+
+class Import(NamedTuple):
+    """One imported module: `from a.b import c` may mean the module a.b.c, and is written so."""
+
+    module: str
+    line: int
+    late: bool  # inside a function
+
+    @property
+    def top(self) -> str:
+        return self.module.partition(".")[0]
+
+
+def imports(tree: ast.AST, package: str, late: bool = False) -> Iterator[Import]:
+    """Every import in `tree`, a module of `package`; relative and dynamic ones included."""
+    parents = package.split(".")
+    for node in ast.iter_child_nodes(tree):
+        match node:
+            case ast.Import(names):
+                for alias in names:
+                    yield Import(alias.name, node.lineno, late)
+            case ast.ImportFrom(module, names, level):
+                base = parents[: len(parents) + 1 - level] if level else []
+                base += [module] if module else []
+                for alias in names:
+                    yield Import(".".join([*base, alias.name]), node.lineno, late)
+            case ast.Call(
+                ast.Name("__import__" | "import_module") | ast.Attribute(attr="import_module"),
+                [ast.Constant(str(module)), *_],
+            ):
+                yield Import(module, node.lineno, late)
+        function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        yield from imports(node, package, late or function)
+
+
+def allowed(package: str, path: Path, source: str, found: Import) -> bool:
+    if package == "autodiff" and found.top == "chainrules":
+        return found.module == "chainrules"
+    if package == "chainrules_core" and found.top == "scipy":
+        # Sparse projectors may import scipy.sparse late, where someone else has loaded it before.
+        room = path.relative_to(ROOT).parts[1]
+        guarded = room.startswith("projection") and "sys.modules" in source
+        return guarded and found.late and found.module.startswith("scipy.sparse")
+    return found.top in MAY_IMPORT[package] | {package} or found.top in sys.stdlib_module_names
+
+
+def violations(package: str, path: Path, source: str) -> list[str]:
+    parent = ".".join(path.relative_to(ROOT).parent.parts)
+    return [
+        f"{path.relative_to(ROOT)}:{found.line} imports {found.module}"
+        for found in imports(ast.parse(source), parent)
+        if not allowed(package, path, source, found)
+    ]
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_imports_point_one_way(package):
+    paths = sorted((ROOT / package).rglob("*.py"))
+    assert paths
+    assert [v for p in paths for v in violations(package, p, p.read_text("utf-8"))] == []
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_every_folder_of_modules_is_a_package(package):
+    folders = {path.parent for path in (ROOT / package).rglob("*.py")}
+    assert [str(f.relative_to(ROOT)) for f in folders if not (f / "__init__.py").exists()] == []
+
+
+@pytest.mark.parametrize(
+    "path, source",
+    [
+        ("chainrules_core/rules.py", "import chainrules"),
+        ("chainrules_core/rules.py", "from autodiff.tape import Tape"),
+        ("chainrules_core/rules.py", "def f(): import scipy"),
+        ("chainrules_core/projection.py", "import sys, scipy.sparse; sys.modules"),
+        ("chainrules_core/projection.py", "def f(): import scipy.sparse"),
+        ("chainrules_core/projection.py", "def f(): sys.modules; import scipy.linalg"),
+        ("chainrules/linalg/norms.py", "import autodiff"),
+        ("chainrules/linalg/norms.py", "importlib.import_module('autodiff.tape')"),
+        ("chainrules/linalg/norms.py", "from tests.helpers import draw"),
+        ("autodiff/call.py", "from chainrules import linalg"),
+        ("autodiff/call.py", "def f(): import chainrules.linalg.norms"),
+        ("autodiff/call.py", "import scipy"),
+        ("autodiff/call.py", "from benchmarks import timing"),
+    ],
+)
+def test_a_violation_is_seen(path, source):
+    assert len(violations(path.partition("/")[0], ROOT / path, source)) == 1
+
+
+@pytest.mark.parametrize(
+    "path, source",
+    [
+        ("chainrules_core/projection/sparse.py", "def f(): sys.modules; from scipy import sparse"),
+        ("chainrules/linalg/norms.py", "from ..names import Array; from . import einsum"),
+        ("autodiff/call.py", "import chainrules, math, numpy.linalg; from .tape import Tape"),
+    ],
+)
+def test_what_is_allowed_passes(path, source):
+    assert violations(path.partition("/")[0], ROOT / path, source) == []
