@@ -1,0 +1,14 @@
+"""Short forms for rules: partials, adjoints, constants, opt-outs, bodies."""
+
+from chainrules_core.define.linear import LinearRule as LinearRule, linear_rule as linear_rule
+from chainrules_core.define.nondifferentiable import (
+    decompose as decompose,
+    non_differentiable as non_differentiable,
+    opt_out as opt_out,
+)
+from chainrules_core.define.scalar import (
+    ScalarRule as ScalarRule,
+    derivatives_given_output as derivatives_given_output,
+    needs_output as needs_output,
+    scalar_rule as scalar_rule,
+)

@@ -1,0 +1,224 @@
+"""linear_rule: from the adjoint of a linear function, both of its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_core.define.scalar import fit
+from chainrules_core.errors import RuleDefinitionError
+from chainrules_core.projection import ProjectTo
+from chainrules_core.rule import Rule
+from chainrules_core.rules import checked_key, frule, rrule
+from chainrules_core.signatures import Signature
+from chainrules_core.tangents import (
+    AbstractZero,
+    InplaceableThunk,
+    NoTangent,
+    Tangent,
+    ZeroTangent,
+    unthunk,
+)
+from chainrules_core.zeros import zero_tangent
+
+
+class LinearRule(Rule):
+    """The rule of a function that is linear in some of its arguments.
+
+    Attributes
+    ----------
+    argnums : tuple of int
+        The positions in which the function is linear.
+    adjoints : tuple of callable
+        ``adjoint(y_bar, *args, **options)`` for each of them.
+    joint : bool
+        Linear in all `argnums` together, as ``where`` is in its two branches; else in each of
+        them alone, as a product is.
+    add_into : callable, optional
+        ``add_into(x_bar, y_bar, *args, **options)``: add the adjoint into a buffer in place.
+    """
+
+    kind = "linear"
+
+    def __init__(
+        self,
+        f: Callable,
+        adjoints: tuple[Callable, ...],
+        types: tuple,
+        *,
+        argnums: tuple[int, ...],
+        joint: bool,
+        add_into: Callable | None,
+        broadcasts: bool,
+    ) -> None:
+        signature = Signature.of_rule(adjoints[0], skip=1)
+        super().__init__(f, types, signature)
+        self.adjoints = adjoints
+        self.argnums = argnums
+        self.joint = joint
+        self.add_into = add_into
+        self.broadcasts = broadcasts
+
+    def record(
+        self,
+        args: tuple,
+        options: dict[str, Any],
+        wanted: tuple[int, ...] | None = None,
+        config: Any = None,
+    ) -> tuple[Any, Callable]:
+        """Compute the primal; arguments in which it is linear are kept as their spaces only."""
+        y = self.primal(args, options, config)
+        positions = tuple(range(len(args))) if wanted is None else wanted
+        wanted_linear = [j for j in self.argnums if j in positions]
+        seen = {j: self._seen_by(j, args, wanted_linear) for j in wanted_linear}
+        full = wanted is None
+
+        def pull(y_bar: Any) -> tuple:
+            y_bar = unthunk(y_bar)
+            bars = tuple(
+                [
+                    self._pull_one(j, y_bar, seen[j], options) if j in seen else NoTangent()
+                    for j in positions
+                ]
+            )
+            return (NoTangent(), *bars) if full else bars
+
+        return y, pull
+
+    def _seen_by(self, j: int, args: tuple, wanted: list[int]) -> tuple:
+        """Return what the adjoint for `j` is given: a space for each argument it cannot need."""
+        return tuple(
+            [
+                ProjectTo(a) if i == j or (self.joint and i in self.argnums) else a
+                for i, a in enumerate(args)
+            ]
+        )
+
+    def _pull_one(self, j: int, y_bar: Any, seen: tuple, options: dict[str, Any]) -> Any:
+        adjoint = self.adjoints[self.argnums.index(j)]
+        if self.add_into is None:
+            return adjoint(y_bar, *seen, **options)
+        add_into = self.add_into
+        return InplaceableThunk(
+            lambda x_bar: add_into(x_bar, y_bar, *seen, **options),
+            lambda: adjoint(y_bar, *seen, **options),
+        )
+
+    def push(
+        self, dots: tuple, args: tuple, options: dict[str, Any], config: Any = None
+    ) -> tuple[Any, Any]:
+        """Apply the function itself to the tangents."""
+        y = self.f(*args, **options)
+        dots = tuple([unthunk(d) for d in dots])
+        active = [
+            j
+            for j in self.argnums
+            if j < len(args) and not isinstance(dots[j], AbstractZero)
+        ]
+        if not active:
+            return y, ZeroTangent()
+        if self.joint:
+            return y, fit(self._applied(args, dots, self.argnums, options), y)
+        total: Any = ZeroTangent()
+        for j in active:
+            total = total + self._applied(args, dots, (j,), options)
+        return y, fit(total, y)
+
+    def _applied(
+        self, args: tuple, dots: tuple, argnums: tuple[int, ...], options: dict[str, Any]
+    ) -> Any:
+        moved = [
+            natural(dots[i], a) if i in argnums else a for i, a in enumerate(args)
+        ]
+        return self.f(*moved, **options)
+
+
+def natural(dot: Any, primal: Any) -> Any:
+    """Return a tangent in the form that `primal` has, for functions to be applied to.
+
+    A ``Tangent`` of a list becomes a list; zeros become concrete.
+    """
+    if isinstance(primal, (list, tuple)):
+        parts = (
+            [natural(dot[i], p) for i, p in enumerate(primal)]
+            if isinstance(dot, Tangent)
+            else [natural(ZeroTangent(), p) for p in primal]
+        )
+        return type(primal)(parts) if type(primal) in (list, tuple) else parts
+    if isinstance(dot, AbstractZero):
+        zero = zero_tangent(primal)
+        return zero if not isinstance(zero, AbstractZero) else 0 * primal
+    return dot
+
+
+def linear_rule(
+    f: Callable | tuple[Callable, ...],
+    *adjoints: Callable,
+    types: tuple = (),
+    argnums: tuple[int, ...] | None = None,
+    joint: bool = False,
+    add_into: Callable | None = None,
+    broadcasts: bool = False,
+) -> None:
+    """Define frule and rrule of a linear function by its adjoint.
+
+    The pushforward of a linear function is the function itself, so only the adjoint has to be
+    said: one for each argument in which `f` is linear.
+
+    Parameters
+    ----------
+    f : callable or tuple of callables
+        The function, or several that compute the same.
+    *adjoints : callable
+        ``adjoint(y_bar, *args, **options)`` returns the cotangent of its argument. Its other
+        parameters are those of `f` (``axis=None``). In place of an argument in which
+        `f` is linear the adjoint gets its *space* (the `ProjectTo` of it, with ``shape``, ``ndim``,
+        ``size`` and ``dtype``): a linear map's adjoint cannot depend on the value, and the value
+        need not be kept.
+    types : tuple
+        Types of the leading arguments, as for ``rrule.register``.
+    argnums : tuple of int, optional
+        Which positional arguments the adjoints are for; the first ones by default.
+    joint : bool
+        Whether `f` is linear in these arguments together (``where(c, x, y)`` in ``x, y``) and not
+        in each for fixed others (a product).
+    add_into : callable, optional
+        ``add_into(x_bar, y_bar, *args, **options)`` adds the adjoint of the (one) argument into
+        the buffer `x_bar` in place and returns it.
+    broadcasts : bool
+        Whether cotangents are to be summed back to the argument's shape.
+
+    Raises
+    ------
+    RuleDefinitionError
+        If the number of adjoints is not that of `argnums`.
+
+    Examples
+    --------
+    >>> def twice(x): return 2 * x
+    >>> linear_rule(twice, lambda y_bar, x: 2 * y_bar)
+    >>> rrule(twice, 3.0)[1](1.0)
+    (NoTangent(), 2.0)
+    >>> rrule.unregister(twice); frule.unregister(twice)
+    """
+    argnums = tuple(range(len(adjoints))) if argnums is None else argnums
+    if len(argnums) != len(adjoints) or not adjoints:
+        raise RuleDefinitionError(
+            f"linear_rule for {f!r}: it takes one adjoint for each of argnums={argnums}."
+        )
+    if add_into is not None and len(adjoints) != 1:
+        raise RuleDefinitionError(
+            f"linear_rule for {f!r}: add_into is for functions linear in one argument."
+        )
+    for target in f if isinstance(f, tuple) else (f,):
+        rule = LinearRule(
+            checked_key(target),
+            adjoints,
+            tuple(types),
+            argnums=argnums,
+            joint=joint,
+            add_into=add_into,
+            broadcasts=broadcasts,
+        )
+        rrule.add(rule)
+        frule.add(rule)

@@ -1,0 +1,296 @@
+"""scalar_rule: from the partial derivatives of an elementwise function, both of its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules_core.broadcasting import unbroadcast
+from chainrules_core.define.partial import Partial
+from chainrules_core.errors import RuleDefinitionError
+from chainrules_core.projection import ProjectTo
+from chainrules_core.rule import Rule
+from chainrules_core.rules import checked_key, frule, rrule
+from chainrules_core.signatures import Signature, signature_of
+from chainrules_core.tangents import AbstractZero, NoTangent, Tangent, ZeroTangent, unthunk
+from chainrules_core.tangents.missing import NotImplementedTangent
+
+_SPECIAL = (AbstractZero, NotImplementedTangent)
+# Keywords of ufuncs that leave the derivative as it is.
+_UFUNC_OPTIONS = frozenset({"casting", "dtype", "order", "subok"})
+
+
+class ScalarRule(Rule):
+    """The rule of an elementwise function, made from its partial derivatives.
+
+    Attributes
+    ----------
+    partials : tuple of tuple of Partial
+        ``partials[i][j]`` is ∂y_i/∂x_j; a function with one output has one row.
+    setup : callable, optional
+        ``setup(y, *args)``, computed once and given to each partial as last argument.
+    """
+
+    kind = "scalar"
+
+    def __init__(
+        self,
+        f: Callable,
+        rows: tuple[tuple[Partial, ...], ...],
+        setup: Callable | None,
+        types: tuple,
+        several: bool,
+    ) -> None:
+        n = len(rows[0])
+        target = signature_of(f)
+        names = [] if target is None else list(target.parameters)[:n]
+        names += [f"x{i}" for i in range(len(names), n)]
+        options = _UFUNC_OPTIONS if isinstance(f, np.ufunc) else frozenset()
+        super().__init__(f, types, Signature(tuple(names), n, options=options))
+        self.partials = rows
+        self.setup = setup
+        self.several = several
+        self.n = n
+        self.reads = frozenset(range(n + 1)) if setup else None
+
+    def _kept(self, y: Any, args: tuple, wanted: tuple[int, ...]) -> list:
+        """Return ``(y, *args)`` with what no wanted partial reads left out."""
+        values = [y, *args]
+        if self.setup is not None:
+            return values
+        reads: set[int] = set()
+        for row in self.partials:
+            for j in wanted:
+                reads |= row[j].reads
+        return [v if i in reads else None for i, v in enumerate(values)]
+
+    def _evaluated(self, values: list) -> list:
+        """Return `values` with what ``setup`` makes of them behind."""
+        if self.setup is None:
+            return values
+        return [*values, self.setup(*values)]
+
+    def record(
+        self,
+        args: tuple,
+        options: dict[str, Any],
+        wanted: tuple[int, ...] | None = None,
+        config: Any = None,
+    ) -> tuple[Any, Callable]:
+        """Compute the primal; the partials wait for the pullback."""
+        y = self.primal(args, options, config)
+        positions = tuple(range(self.n)) if wanted is None else wanted
+        values = self._kept(y, args, positions)
+        shapes = [np.shape(args[j]) for j in positions]
+        full = wanted is None
+
+        def pull(y_bar: Any, product: Callable = strong_product) -> tuple:
+            y_bar = unthunk(y_bar)
+            known = self._evaluated(values)
+            bars = tuple(
+                [
+                    self._pull_one(j, y_bar, known, shape, product)
+                    for j, shape in zip(positions, shapes, strict=True)
+                ]
+            )
+            return (NoTangent(), *bars) if full else bars
+
+        return y, pull
+
+    def _pull_one(
+        self, j: int, y_bar: Any, values: list, shape: tuple, product: Callable
+    ) -> Any:
+        """Pull back to argument `j`: the sum over the outputs of conj(∂y_i/∂x_j) ȳ_i."""
+        if not self.several:
+            return pull_product(self.partials[0][j], values, y_bar, shape, product)
+        total: Any = ZeroTangent()
+        for i, row in enumerate(self.partials):
+            bar = unthunk(y_bar[i])
+            if not isinstance(bar, AbstractZero):
+                total = total + pull_product(row[j], values, bar, shape, product)
+        return total
+
+    def push(
+        self, dots: tuple, args: tuple, options: dict[str, Any], config: Any = None
+    ) -> tuple[Any, Any]:
+        """Compute the primal and the sum over the arguments of ∂y/∂x_j ẋ_j."""
+        y = self.f(*args, **options)
+        values = self._evaluated([y, *args])
+        dots = tuple([unthunk(d) for d in dots])
+        with np.errstate(all="ignore"):
+            rows = [self._push_row(row, values, dots, args) for row in self.partials]
+        outputs = y if self.several else (y,)
+        rows = [fit(r, o) for r, o in zip(rows, outputs, strict=True)]
+        return y, Tangent[tuple](*rows) if self.several else rows[0]
+
+    def _push_row(self, row: tuple[Partial, ...], values: list, dots: tuple, args: tuple) -> Any:
+        total: Any = ZeroTangent()
+        for partial, dot in zip(row, dots, strict=True):
+            if isinstance(dot, AbstractZero):
+                continue
+            total = total + strong_product(partial(*values), dot)
+        return total
+
+    def derivatives(self, y: Any, args: tuple) -> tuple[tuple[Any, ...], ...]:
+        """Return ``D[i][j]`` = ∂y_i/∂x_j."""
+        values = self._evaluated([y, *args])
+        with np.errstate(all="ignore"):
+            return tuple(tuple(p(*values) for p in row) for row in self.partials)
+
+
+def pull_product(
+    partial: Partial, values: list, y_bar: Any, shape: tuple, product: Callable
+) -> Any:
+    """Return conj(partial) ȳ, summed back to `shape`."""
+    d = partial(*values)
+    if isinstance(d, _SPECIAL):
+        return d
+    x_bar = product(conjugate(d), y_bar)
+    return x_bar if np.shape(x_bar) == shape else unbroadcast(x_bar, shape)
+
+
+def conjugate(d: Any) -> Any:
+    """Return the conjugate of a complex value; a real one itself, since ``np.conj`` copies."""
+    if type(d) is complex:
+        return d.conjugate()
+    dtype = getattr(d, "dtype", None)
+    return np.conj(d) if dtype is not None and dtype.kind == "c" else d
+
+
+def plain_product(d: Any, t: Any) -> Any:
+    """Return ``d * t``, without a multiplication by one."""
+    return t if type(d) is int and d == 1 else d * t
+
+
+def strong_product(d: Any, t: Any) -> Any:
+    """Return ``d * t`` where a zero in `t` wins over Inf and NaN in `d`.
+
+    This is what keeps the branch of ``where`` that was not taken from making NaN of 0 · Inf.
+    """
+    product = plain_product(d, t)
+    if product is t or isinstance(product, _SPECIAL):
+        return product
+    total = product if np.ndim(product) == 0 else np.sum(product)
+    if total == total:  # no NaN anywhere
+        return product
+    return np.where(t == 0, np.zeros_like(product), product)
+
+
+def fit(y_dot: Any, y: Any) -> Any:
+    """Bring a tangent to the shape and precision of the output it belongs to."""
+    if isinstance(y_dot, _SPECIAL):
+        return y_dot
+    shape = np.shape(y)
+    if np.shape(y_dot) != shape:
+        y_dot = np.broadcast_to(y_dot, shape)
+    return ProjectTo(y)(y_dot)
+
+
+def scalar_rule(
+    f: Callable | tuple[Callable, ...],
+    *partials: Any,
+    setup: Callable | None = None,
+    types: tuple = (),
+) -> None:
+    """Define frule and rrule of an elementwise function by its partial derivatives.
+
+    Broadcasting, projection, conjugation and precision are the frame's business, not the
+    author's. The function must be holomorphic in each argument that may be complex.
+
+    Parameters
+    ----------
+    f : callable or tuple of callables
+        The function, or several that compute the same (``operator.mul`` and ``np.multiply``).
+    *partials : callable, number or tangent
+        One for each argument: ``lambda y, *args: ∂y/∂x``, or a constant, ``ZeroTangent()``,
+        ``NoTangent()`` or ``not_implemented("why")``. A function with several outputs has one
+        tuple of them for each output.
+    setup : callable, optional
+        ``setup(y, *args)``: work that the partials share; each gets its result as last argument.
+    types : tuple
+        Types of the arguments, as for ``rrule.register``.
+
+    Raises
+    ------
+    RuleDefinitionError
+        If the rows have different lengths, or a partial takes the wrong number of arguments.
+
+    Examples
+    --------
+    >>> def cube(x): return x * x * x
+    >>> scalar_rule(cube, lambda y, x: 3 * x * x)
+    >>> rrule(cube, 2.0)[1](1.0)
+    (NoTangent(), 12.0)
+    >>> frule((NoTangent(), 1.0), cube, 2.0)
+    (8.0, 12.0)
+    >>> rrule.unregister(cube); frule.unregister(cube)
+    """
+    several = bool(partials) and isinstance(partials[0], tuple)
+    rows = partials if several else (partials,)
+    if not partials or len({len(row) for row in rows}) != 1:
+        raise RuleDefinitionError(
+            f"scalar_rule for {f!r}: it takes one partial for each argument; with several outputs, "
+            "one tuple of partials, all of the same length, for each output."
+        )
+    n = len(rows[0])
+    for target in f if isinstance(f, tuple) else (f,):
+        _check_arity(target, rows, n + 1 + (setup is not None))
+        made = tuple(tuple(Partial(p, n + 1) for p in row) for row in rows)
+        rule = ScalarRule(checked_key(target), made, setup, tuple(types), several)
+        rrule.add(rule)
+        frule.add(rule)
+
+
+def _check_arity(f: Callable, rows: tuple, n: int) -> None:
+    for row in rows:
+        for partial in row:
+            signature = signature_of(partial) if callable(partial) else None
+            if signature is None:
+                continue
+            try:
+                signature.bind(*range(n))
+            except TypeError:
+                raise RuleDefinitionError(
+                    f"scalar_rule for {f!r}: a partial is called with the output, the "
+                    f"{len(row)} arguments and the setup's result if there is one, {n} values; "
+                    f"this one takes {signature}."
+                ) from None
+
+
+def derivatives_given_output(y: Any, f: Callable, *args: Any) -> tuple | None:
+    """Return the partial derivatives of `f` as values: ``D[i][j]`` = ∂y_i/∂x_j.
+
+    Parameters
+    ----------
+    y : value
+        The output of ``f(*args)``; may be None if the rule does not read it (`needs_output`).
+    f : callable
+        A function defined by :func:`scalar_rule`.
+    *args : values
+        Its arguments.
+
+    Returns
+    -------
+    tuple of tuple, or None
+        None where `f` has no rule of this kind.
+
+    Examples
+    --------
+    >>> derivatives_given_output(0.0, np.negative, 1.0) is None  # the rules are in chainrules
+    True
+    """
+    found = rrule.resolve(f, args, {})
+    if found is None or not isinstance(found[0], ScalarRule):
+        return None
+    return found[0].derivatives(y, args)
+
+
+def needs_output(f: Callable, *types: type) -> bool:
+    """Whether the partials of `f`, a function defined by `scalar_rule`, read its output."""
+    entry = rrule.entry(checked_key(f))
+    rule = None if entry is None else entry.find(types)
+    if not isinstance(rule, ScalarRule):
+        raise RuleDefinitionError(f"{f!r} has no scalar_rule for {types}.")
+    return rule.setup is not None or any(0 in p.reads for row in rule.partials for p in row)

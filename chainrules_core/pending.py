@@ -1,0 +1,39 @@
+"""Rules that load when the package they are for has been imported by someone else.
+
+Rules for a large package must name its functions, and so import it. Instead of importing it for
+everybody, a module of rules is left pending, and loaded at the first question that finds the
+package in ``sys.modules``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+_pending: list[tuple[str, str]] = []
+
+
+def when_imported(package: str, rules: str) -> None:
+    """Load the module `rules` once `package` has been imported.
+
+    Parameters
+    ----------
+    package : str
+        Dotted name of the package whose functions have rules, e.g. ``"scipy.special"``.
+    rules : str
+        Dotted name of the module that registers them.
+    """
+    _pending.append((package, rules))
+
+
+def load_imported() -> bool:
+    """Load the pending rules of packages that are imported by now; say whether there were any."""
+    if not _pending:
+        return False
+    ready = [entry for entry in _pending if entry[0] in sys.modules]
+    for entry in ready:
+        # Out of the list first: the rules' own registrations come here again.
+        if entry in _pending:
+            _pending.remove(entry)
+            importlib.import_module(entry[1])
+    return bool(ready)

@@ -1,0 +1,211 @@
+"""A rule: one way to differentiate one callable on arguments of some types."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from chainrules_core.config import RuleConfig
+from chainrules_core.frame import call_pullback, checked_pair, materialised
+from chainrules_core.registry import check_types, expand
+from chainrules_core.signatures import Binder, Signature
+
+
+def name_of(f: Any) -> str:
+    """Return the name under which a user knows `f`, with its module.
+
+    Examples
+    --------
+    >>> import math
+    >>> name_of(math.sin)
+    'math.sin'
+    """
+    name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or repr(f)
+    owner = getattr(f, "__self__", None)
+    if owner is not None and hasattr(owner, "__name__") and not inspect.ismodule(owner):
+        return f"{name_of(owner)}.{f.__name__}"
+    module = getattr(f, "__module__", None)
+    if type(f).__name__ == "ufunc":
+        module = "numpy" if module is None else module
+    if module in (None, "builtins", "__main__"):
+        return name
+    return f"{'operator' if module == '_operator' else module}.{name}"
+
+
+class Rule:
+    """One way to differentiate `f`; the subclasses say how.
+
+    Attributes
+    ----------
+    f : callable
+        The key: a function, a class, or the function of a method.
+    types : tuple
+        The types of the leading arguments for which the rule holds.
+    kind : str
+        ``"rrule"``, ``"frule"``, ``"scalar"``, ``"linear"``, ``"non_differentiable"``,
+        ``"opt_out"`` or ``"decompose"``.
+    requires : frozenset of type
+        Capabilities that the engine must have.
+    defined_at : str
+        ``file:line`` of the registration.
+    """
+
+    kind = "rule"
+
+    def __init__(
+        self,
+        f: Callable,
+        types: tuple,
+        signature: Signature,
+        *,
+        requires: frozenset[type] = frozenset(),
+        config_type: type[RuleConfig] | None = None,
+    ) -> None:
+        self.f = f
+        self.name = name_of(f)
+        self.types = check_types(types, f"A rule for {self.name}")
+        self.signature = signature
+        self.requires = requires
+        self.config_type = config_type
+        self.takes_config = bool(requires) or config_type is not None
+        self.defined_at = _caller()
+        self._binder: Binder | None = None
+
+    @property
+    def identity(self) -> tuple:
+        """What a second registration must share with this one to replace it."""
+        types = tuple(tuple(t) if isinstance(t, list) else t for t in self.types)
+        variadic = bool(self.types) and isinstance(self.types[-1], list)
+        return types, variadic, self.requires, self.config_type
+
+    @property
+    def binder(self) -> Binder:
+        """The binder for calls of `f` (made at first need: reading signatures is slow)."""
+        if self._binder is None:
+            self._binder = Binder(self.signature, self.f)
+        return self._binder
+
+    def accepts(self, config: RuleConfig) -> bool:
+        """Whether an engine with this configuration may use the rule."""
+        return config.has(*self.requires) and isinstance(config, self.config_type or RuleConfig)
+
+    def expanded_signatures(self, n: int) -> Iterator[tuple[type, ...]]:
+        """Yield the signatures, configuration first, for calls with `n` - 1 arguments."""
+        if n - 1 > len(self.signature.positional) and not self.signature.varargs:
+            return
+        if n - 1 < self.signature.required:
+            return
+        yield from expand((self.config_type or object, *self.types), n)
+
+    def primal(self, args: tuple, options: dict[str, Any], config: RuleConfig | None) -> Any:
+        """Compute the primal, in the engine's way if it has one."""
+        if config is None or config.primal is None:
+            return self.f(*args, **options)
+        return config.primal(self.f, args, options)
+
+    def record(
+        self,
+        args: tuple,
+        options: dict[str, Any],
+        wanted: tuple[int, ...] | None = None,
+        config: RuleConfig | None = None,
+    ) -> tuple[Any, Callable] | None:
+        """Compute the primal, and a function that pulls a cotangent back.
+
+        Parameters
+        ----------
+        args, options
+            Bound arguments (see :mod:`chainrules_core.signatures`).
+        wanted : tuple of int, optional
+            The positions whose cotangents are wanted; all, and that of `f` itself first, if None.
+        config : RuleConfig, optional
+            The engine, for rules that ask for it.
+
+        Returns
+        -------
+        tuple or None
+            ``(y, pull)``; ``pull(y_bar)`` returns a tuple of cotangents, not projected, maybe
+            thunks. None where the rule declines after all.
+        """
+        raise NotImplementedError
+
+    def push(
+        self,
+        dots: tuple,
+        args: tuple,
+        options: dict[str, Any],
+        config: RuleConfig | None = None,
+    ) -> tuple[Any, Any] | None:
+        """Compute the primal and its tangent from the tangents of `args`."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        """Name the rule, its types and where it was made."""
+        types = ", ".join(_type_name(t) for t in self.types)
+        return f"<{self.kind} for {self.name}({types}) at {self.defined_at}>"
+
+
+class HandRule(Rule):
+    """A rule written by hand: the function given to ``register``."""
+
+    def __init__(self, f: Callable, types: tuple, function: Callable, **traits: Any) -> None:
+        mode = traits.pop("mode")
+        self.broadcasts: bool = traits.pop("broadcasts", False)
+        takes_config = bool(traits.get("requires")) or traits.get("config_type") is not None
+        skip = int(takes_config) + (mode == "frule")
+        super().__init__(f, types, Signature.of_rule(function, skip), **traits)
+        self.kind = mode
+        self.function = function
+
+    def record(
+        self,
+        args: tuple,
+        options: dict[str, Any],
+        wanted: tuple[int, ...] | None = None,
+        config: RuleConfig | None = None,
+    ) -> tuple[Any, Callable] | None:
+        """Call the author's function."""
+        leading = (config,) if self.takes_config else ()
+        result = self.function(*leading, *args, **options)
+        if result is None:
+            return None
+        y, pullback = checked_pair(self, result)
+        n = len(args)
+
+        def pull(y_bar: Any) -> tuple:
+            bars = call_pullback(self, pullback, n, y_bar)
+            return bars if wanted is None else tuple([bars[i + 1] for i in wanted])
+
+        pull.pullback = pullback
+        return y, pull
+
+    def push(
+        self,
+        dots: tuple,
+        args: tuple,
+        options: dict[str, Any],
+        config: RuleConfig | None = None,
+    ) -> tuple[Any, Any] | None:
+        """Call the author's function with zero tangents made concrete."""
+        leading = (config,) if self.takes_config else ()
+        dots = tuple([materialised(d, a) for d, a in zip(dots, args, strict=True)])
+        result = self.function(*leading, dots, *args, **options)
+        return None if result is None else checked_pair(self, result)
+
+
+def _type_name(t: Any) -> str:
+    if isinstance(t, list):
+        return f"*{_type_name(tuple(t))}"
+    if isinstance(t, tuple):
+        return " | ".join(_type_name(u) for u in t)
+    return t.__name__
+
+
+def _caller() -> str:
+    """Return ``file:line`` of the first frame outside this package's rule machinery."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("chainrules_core."):
+        frame = frame.f_back
+    return "?" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -1,0 +1,192 @@
+"""A call's arguments, put in the places that a rule's own signature gives them.
+
+The positional parameters of a rule are the arguments it differentiates, its keyword-only
+parameters are options. Python lets a caller write the same call in many ways; binding it to the
+signature of the target makes them one, so that an argument means the same however it was passed.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+_EMPTY = inspect.Parameter.empty
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def signature_of(f: Callable) -> inspect.Signature | None:
+    """Return the signature of `f`, or None where Python cannot tell it."""
+    try:
+        return inspect.signature(f)
+    except (ValueError, TypeError):
+        return None
+
+
+class Signature:
+    """What a rule takes: differentiable positions and options.
+
+    Parameters
+    ----------
+    positional : tuple of str
+        Names of the arguments the rule differentiates, in order.
+    required : int
+        How many of them have no default.
+    varargs : bool
+        Whether any number of further positional arguments is taken.
+    options : frozenset of str
+        Names of the keyword-only parameters.
+    any_option : bool
+        Whether options of any name are taken (``**kwargs``).
+    """
+
+    __slots__ = ("any_option", "options", "positional", "required", "varargs")
+
+    def __init__(
+        self,
+        positional: tuple[str, ...],
+        required: int,
+        varargs: bool = False,
+        options: frozenset[str] = frozenset(),
+        any_option: bool = False,
+    ) -> None:
+        self.positional = positional
+        self.required = required
+        self.varargs = varargs
+        self.options = options
+        self.any_option = any_option
+
+    @classmethod
+    def of_rule(cls, function: Callable, skip: int = 0) -> Signature:
+        """Read the signature of a rule's function, leaving out its first `skip` parameters."""
+        parameters = list(inspect.signature(function).parameters.values())[skip:]
+        positional = [p for p in parameters if p.kind in _POSITIONAL]
+        return cls(
+            tuple(p.name for p in positional),
+            sum(p.default is _EMPTY for p in positional),
+            any(p.kind is p.VAR_POSITIONAL for p in parameters),
+            frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY),
+            any(p.kind is p.VAR_KEYWORD for p in parameters),
+        )
+
+
+class Binder:
+    """Put the arguments of calls to `target` in the places that `rule` gives them.
+
+    A parameter of the rule stands for the target's parameter of the same name; a positional one
+    whose name the target does not have stands for the target's parameter in the same position.
+    """
+
+    __slots__ = ("_defaults", "_names", "_plain_limit", "_rename", "_target_varargs", "rule")
+
+    def __init__(self, rule: Signature, target: Callable) -> None:
+        self.rule = rule
+        signature = signature_of(target)
+        self._defaults: dict[str, Any] = {}
+        self._rename: dict[str, str] = {}
+        self._target_varargs = signature is None
+        if signature is None:
+            names = list(rule.positional)
+        else:
+            parameters = list(signature.parameters.values())
+            names = [p.name for p in parameters if p.kind in _POSITIONAL]
+            self._target_varargs = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+            self._defaults = {p.name: p.default for p in parameters if p.default is not _EMPTY}
+            # The rule's own word for a parameter of the target.
+            own = dict(zip(names, rule.positional, strict=False))
+            known = set(names)
+            for i, name in enumerate(names):
+                mine = own.get(name)
+                if mine is not None and mine not in known and name not in rule.positional:
+                    names[i] = self._rename[name] = mine
+                    if name in self._defaults:
+                        self._defaults[mine] = self._defaults.pop(name)
+        self._names = tuple(names)
+        # So many positional arguments need no looking at: they are in their places already.
+        limit = 0
+        for ours, theirs in zip(rule.positional, names, strict=False):
+            if ours != theirs:
+                break
+            limit += 1
+        self._plain_limit = limit
+
+    def bind(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]] | None:
+        """Return the bound positional arguments and the options, or None where they do not fit.
+
+        A call does not fit if it lacks a required argument, has too many, or gives an option that
+        the rule does not know another value than the target's default.
+        """
+        rule = self.rule
+        if not kwargs and (
+            rule.required <= len(args) <= self._plain_limit
+            or (rule.varargs and self._target_varargs and len(args) >= rule.required)
+        ):
+            return args, kwargs
+        names = self._names
+        given: dict[str, Any] = {}
+        extra: tuple = ()
+        if len(args) > len(names):
+            if not (rule.varargs and self._target_varargs):
+                return None
+            extra = args[len(names) :]
+            args = args[: len(names)]
+        for name, value in zip(names, args, strict=False):
+            given[name] = value
+        for name, value in kwargs.items():
+            given[self._rename.get(name, name)] = value
+        bound = self._positional(given)
+        if bound is None or not self._options_known(given):
+            return None
+        return (*bound, *extra), given
+
+    def places(self, given: int, bound: int) -> list[int | None]:
+        """Return, for each of `given` positional arguments of a call, its place among the `bound`.
+
+        An option passed by position has none.
+        """
+        positional = self.rule.positional
+        named = min(given, len(self._names))
+        if self.rule.varargs and not self._names:
+            return list(range(given))
+        where = {name: i for i, name in enumerate(positional[:bound])}
+        places: list[int | None] = [where.get(name) for name in self._names[:named]]
+        return places + [len(positional) + i for i in range(given - named)]
+
+    def _positional(self, given: dict[str, Any]) -> list | None:
+        """Take the differentiable arguments out of `given`, gaps filled with defaults."""
+        rule = self.rule
+        last = -1
+        for i, name in enumerate(rule.positional):
+            if name in given:
+                last = i
+        if last + 1 < rule.required:
+            return None
+        bound = []
+        for name in rule.positional[: last + 1]:
+            if name in given:
+                bound.append(given.pop(name))
+            elif name in self._defaults:
+                bound.append(self._defaults[name])
+            else:
+                return None
+        return bound
+
+    def _options_known(self, options: dict[str, Any]) -> bool:
+        """Drop options the rule does not name where they have their default; else tell."""
+        rule = self.rule
+        if rule.any_option:
+            return True
+        for name in [n for n in options if n not in rule.options]:
+            if not _same(options[name], self._defaults.get(name, _EMPTY)):
+                return False
+            del options[name]
+        return True
+
+
+def _same(value: Any, default: Any) -> bool:
+    """Whether an option has its default value; arrays and odd objects compare by identity."""
+    if value is default:
+        return True
+    return isinstance(value, (bool, int, float, str)) and type(value) is type(default) and (
+        value == default
+    )
