@@ -1,0 +1,303 @@
+"""The one decision: a rule for these arguments, else the function's body.
+
+A call that sees a traced value strips the innermost level of differentiation off its arguments,
+asks for a rule by the types of what is underneath, computes the primal and records one node.
+Where values of outer levels remain, computing the primal is again such a call.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.errors import DifferentiationError, missing_rule
+from autodiff.structures import leaves_of, map_leaves, part_of_tangent, parts_of, tangent_of
+from autodiff.tape import ElementwiseNode, Node, Part, Tape, Whole
+from autodiff.tracer import FloatTracer, Tracer, is_tracer, wrap
+from chainrules_core import NoTangent, ProjectTo, RuleConfig, ZeroTangent, rrule
+from chainrules_core.registry import Entry, key_of
+from chainrules_core.rules import Rule, name_of
+
+# Types that hold no traced value: they are not looked into.
+_PLAIN = frozenset(
+    {
+        float, int, bool, complex, str, bytes, type(None), slice, type(Ellipsis), type, range,
+        np.ndarray, np.float64, np.float32, np.int64, np.bool_, np.dtype, np.ufunc,
+        types.FunctionType, types.BuiltinFunctionType, types.ModuleType,
+    }
+)  # fmt: skip
+
+NO_RULE: Any = object()
+
+
+def call(f: Callable, args: tuple, kwargs: dict[str, Any] | None = None) -> Any:
+    """Call `f` on arguments some of which are traced: by a rule, else by its body."""
+    kwargs = kwargs or {}
+    result = by_rule(f, args, kwargs)
+    return f(*args, **kwargs) if result is NO_RULE else result
+
+
+def by_rule(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call `f` by a rule and record it; `NO_RULE` where there is none or nothing is traced."""
+    key, own = key_of(f)
+    entry = rrule.entry(key)
+    if entry is None:
+        return NO_RULE
+    args = own + args
+    tape = innermost(args, kwargs)
+    return NO_RULE if tape is None else record(entry, args, kwargs, tape)
+
+
+def innermost(args: tuple, kwargs: dict[str, Any]) -> Tape | None:
+    """Return the tape of the innermost level among the arguments."""
+    found: Tape | None = None
+    for a in (*args, *kwargs.values()) if kwargs else args:
+        kind = type(a)
+        if kind is FloatTracer or kind is Tracer:
+            tape = a._tape
+        elif kind in _PLAIN:
+            continue
+        else:
+            tape = innermost(tuple([x for x in leaves_of(a) if is_tracer(x)]), {})
+        if tape is not None and (found is None or tape.serial > found.serial):
+            found = tape
+    return found
+
+
+def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any:
+    """Call the entry's function by its rule for these arguments, on `tape`."""
+    resolved = entry.resolve(args, kwargs, CONFIG)
+    if resolved is None:
+        return NO_RULE
+    rule, bound, options = resolved
+    if rule.kind == "decompose":
+        return rule.body(*args, **kwargs)
+    primals = []
+    wanted = []
+    sources: list[Any] = []
+    nested = False
+    direct = True
+    for i, a in enumerate(bound):
+        kind = type(a)
+        if kind is FloatTracer or kind is Tracer:
+            if a._tape is tape:
+                wanted.append(i)
+                sources.append(a)
+                a = a._value
+                kind = type(a)
+            nested = nested or kind is Tracer or kind is FloatTracer
+        elif kind not in _PLAIN:
+            stripped = without(a, tape)
+            if stripped is not a:
+                wanted.append(i)
+                sources.append(a)
+                direct = False
+                a = stripped
+            nested = nested or any(is_tracer(x) for x in leaves_of(a))
+        primals.append(a)
+    config = NESTED if nested else CONFIG
+    if rule.kind == "non_differentiable":
+        options = {name: without(value, tape) for name, value in options.items()}
+        invoke = call if nested else _invoke
+        return _constant(invoke(rule.f, tuple(primals), options), tape)
+    if options:
+        _check_options(rule, options, tape)
+    if rule.kind == "linear" and not set(wanted).issubset(rule.argnums):
+        raise _traced_option(rule, rule.signature.positional[max(wanted)])
+    recorded = rule.record(tuple(primals), options, tuple(wanted), config)
+    if recorded is None:
+        return NO_RULE
+    y, pull = recorded
+    parents: tuple
+    if direct:
+        parents, positions = tuple([s._index for s in sources]), tuple(wanted)
+    else:
+        parents, positions, pull = _through_containers(sources, wanted, pull, tape)
+    return outputs(y, tape, rule, parents, positions, pull, sources)
+
+
+def _invoke(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    return f(*args, **kwargs)
+
+
+def without(x: Any, tape: Tape) -> Any:
+    """Return `x` with the level of `tape` stripped off."""
+    if type(x) in _PLAIN:
+        return x
+
+    def strip(leaf: Any) -> Any:
+        return leaf._value if is_tracer(leaf) and leaf._tape is tape else leaf
+
+    return map_leaves(x, strip)
+
+
+def _check_options(rule: Rule, options: dict[str, Any], tape: Tape) -> None:
+    for name, value in options.items():
+        if type(value) not in _PLAIN and without(value, tape) is not value:
+            raise _traced_option(rule, name)
+
+
+def _traced_option(rule: Rule, name: str) -> DifferentiationError:
+    return DifferentiationError(
+        f"a traced value was given to {rule.name} as {name}, which its rule ({rule.defined_at}) "
+        "does not differentiate: its derivative would be lost. If it is a constant, wrap it in "
+        "autodiff.ignore_derivatives(...)."
+    )
+
+
+def _through_containers(
+    sources: list[Any], wanted: list[int], pull: Callable, tape: Tape
+) -> tuple[tuple, tuple, Callable]:
+    """Return parents and pull where traced values stand inside containers."""
+    paths: list[tuple[int, tuple, int]] = []
+
+    def note(x: Any, place: int, path: tuple) -> None:
+        if is_tracer(x):
+            if x._tape is tape:
+                paths.append((place, path, x._index))
+            return
+        for key, part in parts_of(x) or ():
+            note(part, place, (*path, key))
+
+    for place, source in enumerate(sources):
+        note(source, place, ())
+
+    def pull_parts(y_bar: Any) -> list:
+        bars = pull(y_bar)
+        found = []
+        for place, path, _ in paths:
+            bar = bars[place]
+            for key in path:
+                bar = part_of_tangent(bar, key)
+            found.append(bar)
+        return found
+
+    return tuple([i for _, _, i in paths]), tuple([wanted[p] for p, _, _ in paths]), pull_parts
+
+
+def outputs(
+    y: Any,
+    tape: Tape,
+    rule: Rule,
+    parents: tuple,
+    positions: tuple,
+    pull: Callable,
+    sources: list[Any],
+) -> Any:
+    """Record an output and return it traced; one of several parts is recorded part by part."""
+    if is_differentiable(y):
+        made = ElementwiseNode if rule.kind == "scalar" and pull.__name__ == "pull" else Node
+        node = made(parents, pull, ProjectTo(y), rule, positions)
+        traced = wrap(y, tape, tape.add(node))
+        if type(y) is np.ndarray and y.base is not None:
+            _note_views(traced, y, sources)
+        return traced
+    if parts_of(y) is None:
+        return y
+    return _several_outputs(y, tape, rule, parents, positions, pull)
+
+
+def is_differentiable(y: Any) -> bool:
+    """Whether a value is recorded: an inexact number or array, traced or not."""
+    kind = type(y)
+    if kind is np.ndarray or isinstance(y, (np.ndarray, np.generic)):
+        return y.dtype.kind in "fc"
+    return isinstance(y, (float, complex))
+
+
+def _several_outputs(
+    y: Any, tape: Tape, rule: Rule, parents: tuple, positions: tuple, pull: Callable
+) -> Any:
+    """Record an output with several parts."""
+    places: list[Any] = []
+
+    def tangent(bars: dict) -> Any:
+        position = iter(range(len(places)))
+
+        def one(leaf: Any) -> Any:
+            if not is_differentiable(leaf):
+                return NoTangent()
+            return bars.get(next(position), ZeroTangent())
+
+        return tangent_of(y, one)
+
+    whole = tape.add(Whole(parents, pull, rule, positions, tangent))
+
+    def part(leaf: Any) -> Any:
+        if not is_differentiable(leaf):
+            return leaf
+        places.append(leaf)
+        place = tape.add(Part(whole, len(places) - 1, ProjectTo(leaf)))
+        return wrap(leaf, tape, place)
+
+    return map_leaves(y, part)
+
+
+def _constant(y: Any, tape: Tape) -> Any:
+    """Return what a function without derivative made; an array is traced, to be written into."""
+    if type(y) is np.ndarray and y.dtype.kind in "fc" and y.base is None:
+        return wrap(y, tape, tape.add(Node((), _no_pull, ProjectTo(y), None, ())))
+    return y
+
+
+def _no_pull(y_bar: Any) -> tuple:
+    return ()
+
+
+def _note_views(traced: Any, y: np.ndarray, sources: list[Any]) -> None:
+    """Note which traced values share memory: a write into one would be seen in the other."""
+    base = y.base
+    for source in sources:
+        value = source._value if is_tracer(source) else None
+        if type(value) is np.ndarray and (base is value or base is value.base):
+            source._shares = traced._shares = True
+
+
+class EngineConfig(RuleConfig):
+    """How rules call back into this engine."""
+
+
+class NestedConfig(EngineConfig):
+    """The same, where outer levels trace the arguments: their rules are asked in turn."""
+
+    @staticmethod
+    def primal(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Compute a primal that an outer level traces."""
+        return call(f, args, kwargs)
+
+
+CONFIG = EngineConfig()
+NESTED = NestedConfig()
+
+
+def operate(op: Callable, a: Any, b: Any) -> Any:
+    """Apply a binary operator, at least one side traced; NotImplemented where no rule fits."""
+    a, b = _as_operand(a, b), _as_operand(b, a)
+    result = by_rule(op, (a, b), {})
+    return NotImplemented if result is NO_RULE else result
+
+
+def _as_operand(x: Any, other: Any) -> Any:
+    """A list beside an array is an array, as NumPy has it."""
+    if type(x) in (list, tuple) and isinstance(other, (np.ndarray, np.generic)):
+        if innermost((x,), {}) is None:
+            return np.asarray(x)
+        return call(np.stack, (list(x),))
+    return x
+
+
+def require_rule(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call by a rule, or say that there is none."""
+    result = by_rule(f, args, kwargs)
+    if result is NO_RULE:
+        if kwargs:
+            names = ", ".join(f"{k}=" for k in kwargs)
+            raise DifferentiationError(
+                f"{name_of(f)} with {names} has no rule for these arguments. Its rules are: "
+                f"{rrule.methods(f) or 'none'}."
+            )
+        raise missing_rule(f, args)
+    return result

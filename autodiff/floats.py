@@ -1,0 +1,228 @@
+"""Fast paths for plain floats: operators and ufuncs recorded without a dispatch.
+
+The code of these methods is written from the partial derivatives that the rules of the operators
+register, so there is no second list of derivatives; it is written anew when such a rule changes.
+Partial derivatives are evaluated at once, since they are floats as well: a node is then two or four
+numbers.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.call import operate
+from autodiff.tracer import FloatTracer, Tracer
+from chainrules_core import rrule
+from chainrules_core.define import LinearRule, ScalarRule
+from chainrules_core.define.partial import ARITHMETIC, Partial
+from chainrules_core.rule import Rule
+
+_SYMBOLS = {
+    operator.add: "+",
+    operator.sub: "-",
+    operator.mul: "*",
+    operator.truediv: "/",
+    operator.pow: "**",
+}
+_NAMES = {
+    operator.add: "add",
+    operator.sub: "sub",
+    operator.mul: "mul",
+    operator.truediv: "truediv",
+    operator.pow: "pow",
+    operator.neg: "neg",
+}
+
+# In `both` the operands are traced on one tape, in `left` and `right` one is a plain number. A
+# complex result (a negative base to a broken power) is left to the general path.
+_BINARY = """
+def method(a, b):
+    kind = type(b)
+    if kind is FloatTracer:
+        tape = a._tape
+        if b._tape is tape:
+            x = a._value
+            z = b._value
+            y = x {symbol} z
+            if {checked}:
+                nodes = tape.nodes
+                try:
+                    nodes.append((a._index, {by_a}, b._index, {by_b}))
+                except ARITHMETIC:
+                    nodes.append((a._index, safe_a(y, x, z), b._index, safe_b(y, x, z)))
+                return FloatTracer(y, tape, len(nodes) - 1)
+    elif kind is float or kind is int or kind is float64:
+        x = a._value
+        z = b
+        y = x {symbol} z
+        if {checked}:
+            tape = a._tape
+            nodes = tape.nodes
+            try:
+                nodes.append((a._index, {by_a}))
+            except ARITHMETIC:
+                nodes.append((a._index, safe_a(y, x, z)))
+            return FloatTracer(y, tape, len(nodes) - 1)
+    return operate(op, a, b)
+
+def reflected(b, a):
+    kind = type(a)
+    if kind is float or kind is int or kind is float64:
+        x = a
+        z = b._value
+        y = x {symbol} z
+        if {checked}:
+            tape = b._tape
+            nodes = tape.nodes
+            try:
+                nodes.append((b._index, {by_b}))
+            except ARITHMETIC:
+                nodes.append((b._index, safe_b(y, x, z)))
+            return FloatTracer(y, tape, len(nodes) - 1)
+    return operate(op, a, b)
+"""
+
+
+def _scalar_rule(f: Callable, n: int) -> ScalarRule | None:
+    """Return the rule for plain floats, if it is one of partial derivatives."""
+    entry = rrule.entry(f)
+    rule = None if entry is None else entry.find((float,) * n)
+    usable = isinstance(rule, ScalarRule) and not rule.several and rule.setup is None
+    return rule if usable and all(_is_plain(p) for p in rule.partials[0]) else None
+
+
+def _is_plain(partial: Partial) -> bool:
+    return partial.function is not None or isinstance(partial.constant, (int, float))
+
+
+def _expression(partial: Partial, name: str, names: tuple[str, ...]) -> str:
+    """Return a partial derivative as an expression of the local variables of a method."""
+    if partial.function is None:
+        return repr(float(partial.constant))
+    if partial.returns is not None:
+        return names[partial.returns]
+    read = [n if i in partial.reads else "None" for i, n in enumerate(names)]
+    return f"{name}({', '.join(read)})"
+
+
+def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
+    """Write the methods of a binary operator from its rule for floats."""
+    rule = _scalar_rule(op, 2)
+    if rule is None:
+        return None
+    by_a, by_b = rule.partials[0]
+    names = ("y", "x", "z")
+    source = _BINARY.format(
+        symbol=_SYMBOLS[op],
+        # Only a power of floats can be something else than a float.
+        checked="type(y) is float or type(y) is float64" if op is operator.pow else "True",
+        by_a=_expression(by_a, "by_a", names),
+        by_b=_expression(by_b, "by_b", names),
+    )
+    scope: dict[str, Any] = {
+        "ARITHMETIC": ARITHMETIC,
+        "FloatTracer": FloatTracer,
+        "float64": np.float64,
+        "operate": operate,
+        "op": op,
+        "by_a": by_a.function,
+        "by_b": by_b.function,
+        "safe_a": by_a,
+        "safe_b": by_b,
+    }
+    exec(compile(source, f"<operator.{op.__name__} of traced floats>", "exec"), scope)
+    return scope["method"], scope["reflected"]
+
+
+def unary_record(f: Callable) -> Callable[[FloatTracer], Any] | None:
+    """Return a function that applies `f` to a traced float and records it."""
+    rule = _scalar_rule(f, 1)
+    if rule is None:
+        return None
+    partial = rule.partials[0][0]
+
+    def record(a: FloatTracer) -> Any:
+        x = a._value
+        y = f(x)
+        tape = a._tape
+        nodes = tape.nodes
+        nodes.append((a._index, partial(y, x)))
+        return FloatTracer(y, tape, len(nodes) - 1)
+
+    return record
+
+
+class UnaryTable(dict):
+    """Functions of one float → their `unary_record`, or None; filled at need."""
+
+    def __missing__(self, f: Callable) -> Callable | None:
+        """Look a function up for the first time."""
+        record = self[f] = unary_record(f)
+        return record
+
+
+unary = UnaryTable()
+
+
+def _element_rule() -> LinearRule | None:
+    entry = rrule.entry(operator.getitem)
+    rule = None if entry is None else entry.find((np.ndarray, int))
+    return rule if isinstance(rule, LinearRule) and rule.add_into is not None else None
+
+
+_element: dict[str, LinearRule | None] = {}
+_general_getitem = Tracer.__dict__["__getitem__"]
+
+
+def getitem(self: Tracer, index: Any) -> Any:
+    """Do ``x[index]``; one element of an array of float64 is recorded without a dispatch."""
+    value = self._value
+    if type(value) is np.ndarray and (type(index) is int or type(index) is tuple):
+        y = value[index]
+        if type(y) is np.float64:
+            rule = _element["rule"]
+            if rule is not None:
+                tape = self._tape
+                nodes = tape.nodes
+                nodes.append((self._index, rule, index))
+                return FloatTracer(y, tape, len(nodes) - 1)
+    return _general_getitem(self, index)
+
+
+def _negated() -> Callable:
+    record = unary[operator.neg]
+    return record if record is not None else Tracer.__dict__["__neg__"]
+
+
+def renew(rule: Rule | None = None) -> None:
+    """Write the methods anew, after the change of a rule that they are made from."""
+    unary.clear()
+    changed = None if rule is None else rule.f
+    if changed is None or changed is operator.getitem:
+        _element["rule"] = _element_rule()
+    if changed is None or changed is operator.neg:
+        FloatTracer.__neg__ = _negated()  # type: ignore[method-assign] # written from the rule
+    for op in _SYMBOLS:
+        if changed is not None and changed is not op:
+            continue
+        name = _NAMES[op]
+        methods = binary_methods(op)
+        for prefix, method in zip(("", "r"), methods or (None, None), strict=True):
+            full = f"__{prefix}{name}__"
+            setattr(FloatTracer, full, method or Tracer.__dict__[full])
+        # A float is immutable: the in-place operators are the plain ones.
+        setattr(FloatTracer, f"__i{name}__", FloatTracer.__dict__[f"__{name}__"])
+
+
+def install() -> None:
+    """Give traced floats their methods, and keep them in step with the rules."""
+    Tracer.__getitem__ = getitem  # type: ignore[attr-defined] # in front of the general one
+    renew()
+    rrule.watch(renew)
+
+
+install()

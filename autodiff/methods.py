@@ -1,0 +1,146 @@
+"""Attributes and methods of traced numbers and arrays.
+
+A method of an array is the NumPy function of the same name, except where the method does more
+(``reshape(2, 3)``), works in place (``sort``), or leaves the array world (``item``, ``tolist``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.call import call, require_rule
+from autodiff.errors import missing_rule
+from autodiff.mutation import assign, assign_item
+from autodiff.tracer import Tracer, untraced
+
+# What is the same for the value and for whatever it is traced as.
+_CONSTANT_ATTRIBUTES = frozenset(
+    {"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides", "flags", "device"}
+)
+_CONSTANT_METHODS = frozenset(
+    {
+        "all", "any", "argmax", "argmin", "argpartition", "argsort", "nonzero", "searchsorted",
+        "is_integer", "as_integer_ratio", "hex", "tobytes", "tofile", "dump", "dumps",
+    }
+)  # fmt: skip
+_FUNCTIONS: dict[str, Callable] = {
+    name: getattr(np, name)
+    for name in (
+        "clip", "compress", "copy", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min",
+        "prod", "ravel", "repeat", "round", "squeeze", "std", "sum", "swapaxes", "take", "trace",
+        "var", "choose",
+    )
+}  # fmt: skip
+
+
+def _varargs(function: Callable) -> Callable:
+    """A method that takes its tuple spread out as well."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        value = args[0] if len(args) == 1 else args
+        return function(self, value, **kwargs)
+
+    return method
+
+
+def _transpose(self: Any, *axes: Any) -> Any:
+    if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+        axes = axes[0]
+    return np.transpose(self, axes or None)
+
+
+def _astype(self: Any, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+    return require_rule(np.ndarray.astype, (self, dtype), {})
+
+
+def _item(self: Any, *args: Any) -> Any:
+    return require_rule(np.ndarray.item, (self, *args), {})
+
+
+def _tolist(self: Any) -> Any:
+    return _item(self) if np.ndim(self) == 0 else [_tolist(part) for part in self]
+
+
+def _flatten(self: Any, order: str = "C") -> Any:
+    return np.copy(np.ravel(self, order))
+
+
+def _conjugate(self: Any) -> Any:
+    return np.conj(self)
+
+
+def _fill(self: Any, value: Any) -> None:
+    assign_item(self, ..., value)
+
+
+def _sort(self: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+    assign(self, np.sort(self, axis))
+
+
+def _setflags(self: Any, **flags: Any) -> None:
+    """Traced memory is the engine's own; the flags of the original do not apply to it."""
+
+
+_METHODS: dict[str, Callable] = {
+    **_FUNCTIONS,
+    "reshape": _varargs(np.reshape),
+    "transpose": _transpose,
+    "astype": _astype,
+    "item": _item,
+    "tolist": _tolist,
+    "flatten": _flatten,
+    "conj": _conjugate,
+    "conjugate": _conjugate,
+    "fill": _fill,
+    "sort": _sort,
+    "setflags": _setflags,
+}
+_PROPERTIES: dict[str, Callable] = {
+    "T": np.transpose,
+    "mT": lambda x: np.swapaxes(x, -1, -2),
+    "real": np.real,
+    "imag": np.imag,
+}
+
+
+def attribute(self: Tracer, name: str) -> Any:
+    """Return an attribute of the value, traced where it depends on it."""
+    value = self._value
+    if name in _CONSTANT_ATTRIBUTES:
+        return getattr(untraced(value), name)
+    plain = untraced(value)
+    attribute = getattr(type(plain), name, None)
+    if attribute is None or name.startswith("__"):
+        return getattr(plain, name)  # an AttributeError in the value's own words
+    if name in _PROPERTIES:
+        return _PROPERTIES[name](self)
+    if name in _METHODS:
+        return operator_method(_METHODS[name], self)
+    if name in _CONSTANT_METHODS:
+        return getattr(plain, name)
+    raise missing_rule(attribute, (self,))
+
+
+def operator_method(function: Callable, self: Tracer) -> Callable:
+    """Return `function` with the traced value as first argument."""
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    return method
+
+
+def _copy(self: Tracer) -> Any:
+    return call(np.copy, (self,)) if isinstance(self, np.ndarray) else self
+
+
+def install() -> None:
+    """Give `Tracer` the attributes of its value."""
+    Tracer.__getattr__ = attribute  # type: ignore[attr-defined] # installed here
+    Tracer.__copy__ = _copy  # type: ignore[attr-defined] # installed here
+
+
+install()

@@ -1,0 +1,119 @@
+"""Door 1: Python's operators on traced values."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from autodiff.call import NO_RULE, by_rule, operate, require_rule
+from autodiff.errors import missing_rule
+from autodiff.mutation import assign, assign_item
+from autodiff.tracer import Tracer, is_tracer, untraced
+
+_UNARY = {"neg": operator.neg, "pos": operator.pos, "abs": operator.abs}
+_BINARY = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "truediv": operator.truediv,
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "pow": operator.pow,
+    "matmul": operator.matmul,
+}
+_COMPARISONS = ("lt", "le", "eq", "ne", "gt", "ge")
+
+
+def _unary(op: Callable) -> Callable:
+    def method(self: Tracer) -> Any:
+        return require_rule(op, (self,), {})
+
+    return method
+
+
+def _binary(op: Callable) -> Callable:
+    def method(self: Tracer, other: Any) -> Any:
+        return operate(op, self, other)
+
+    return method
+
+
+def _reflected(op: Callable) -> Callable:
+    def method(self: Tracer, other: Any) -> Any:
+        return operate(op, other, self)
+
+    return method
+
+
+def _in_place(op: Callable) -> Callable:
+    def method(self: Tracer, other: Any) -> Any:
+        result = operate(op, self, other)
+        if result is NotImplemented or not isinstance(self, np.ndarray):
+            return result
+        assign(self, result)
+        return self
+
+    return method
+
+
+def _comparison(op: Callable) -> Callable:
+    def method(self: Tracer, other: Any) -> Any:
+        other = untraced(other)
+        if type(other) in (list, tuple):
+            other = [untraced(x) for x in other]
+        return op(untraced(self), other)
+
+    return method
+
+
+def _divmod(self: Tracer, other: Any) -> tuple[Any, Any]:
+    return self // other, self % other
+
+
+def _rdivmod(self: Tracer, other: Any) -> tuple[Any, Any]:
+    return other // self, other % self
+
+
+def _getitem(self: Tracer, index: Any) -> Any:
+    if is_tracer(index):
+        index = untraced(index)
+    result = by_rule(operator.getitem, (self, index), {})
+    if result is NO_RULE:
+        if isinstance(self, np.ndarray):
+            raise missing_rule(operator.getitem, (self, index))
+        return untraced(self)[index]  # the error is the value's own
+    return result
+
+
+def _iter(self: Tracer) -> Iterator[Any]:
+    if not isinstance(self, np.ndarray):
+        raise TypeError(f"'{self.__class__.__name__}' object is not iterable")
+    if self.ndim == 0:
+        raise TypeError("iteration over a 0-d array")
+    return iter([self[i] for i in range(len(self))])
+
+
+def install() -> None:
+    """Give `Tracer` its operators."""
+    for name, op in _UNARY.items():
+        setattr(Tracer, f"__{name}__", _unary(op))
+    for name, op in _BINARY.items():
+        setattr(Tracer, f"__{name}__", _binary(op))
+        setattr(Tracer, f"__r{name}__", _reflected(op))
+        setattr(Tracer, f"__i{name}__", _in_place(op))
+    for name in _COMPARISONS:
+        setattr(Tracer, f"__{name}__", _comparison(getattr(operator, name)))
+    for name, method in {
+        "__divmod__": _divmod,
+        "__rdivmod__": _rdivmod,
+        "__getitem__": _getitem,
+        "__setitem__": assign_item,
+        "__iter__": _iter,
+    }.items():
+        setattr(Tracer, name, method)
+
+
+install()

@@ -1,0 +1,148 @@
+"""Tracer: a traced value, which behaves as the value itself.
+
+A tracer holds the value, the tape it is recorded on and its place there. It passes for an
+instance of the value's class (``isinstance(x, float)``, ``match``), so code that looks at types
+takes the path it takes without a gradient. Here is what a tracer is; what it does when it is
+computed with is in :mod:`autodiff.operators`, :mod:`autodiff.methods` and
+:mod:`autodiff.protocols`.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from autodiff.errors import lost_value
+from autodiff.tape import Tape
+from chainrules_core import ProjectTo
+
+
+class Tracer:
+    """A value being differentiated.
+
+    Attributes
+    ----------
+    _value : Any
+        The value; under nested differentiation a tracer of an outer level.
+    _tape : Tape
+        Where it is recorded.
+    _index : int
+        Its place there.
+    _shares : bool
+        Whether other traced values share its memory, as views do.
+    """
+
+    __slots__ = ("_index", "_shares", "_tape", "_value")
+
+    def __init__(self, value: Any, tape: Tape, index: int) -> None:
+        self._value = value
+        self._tape = tape
+        self._index = index
+        self._shares = False
+
+    @property
+    def __class__(self) -> type:
+        """The class of the value: a tracer passes for it."""
+        return self._value.__class__
+
+    # -- where a value would leave the engine's sight --------------------------------------------
+
+    def __float__(self) -> float:
+        raise lost_value("float(), or a C function that takes a float,", self.__class__.__name__)
+
+    def __complex__(self) -> complex:
+        raise lost_value("complex(), or a C function that takes one,", self.__class__.__name__)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        raise lost_value("Converting to an array", self.__class__.__name__)
+
+    def __index__(self) -> int:
+        return operator.index(self._value)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise lost_value("pickle", self.__class__.__name__)
+
+    def __hash__(self) -> int:
+        raise lost_value("A set, dict key or cache", self.__class__.__name__)
+
+    # -- what is constant about a value ----------------------------------------------------------
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def __int__(self) -> int:
+        return int(self._value)
+
+    def __trunc__(self) -> int:
+        return self._value.__trunc__()
+
+    def __floor__(self) -> int:
+        return self._value.__floor__()
+
+    def __ceil__(self) -> int:
+        return self._value.__ceil__()
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self._value) if digits is None else round(self._value, digits)
+
+    def __len__(self) -> int:
+        return len(self._value)
+
+    def __contains__(self, item: Any) -> bool:
+        return item in self._value
+
+    def __repr__(self) -> str:
+        return f"Traced({self._value!r})"
+
+    def __str__(self) -> str:
+        return str(self._value)
+
+    def __format__(self, spec: str) -> str:
+        return format(self._value, spec)
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        return self.__copy__()
+
+
+class FloatTracer(Tracer):
+    """A traced ``float`` or ``np.float64`` that is not traced on another level too.
+
+    Operators between such values are recorded without a dispatch: see :mod:`autodiff.floats`.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, value: Any, tape: Tape, index: int) -> None:
+        self._value = value
+        self._tape = tape
+        self._index = index
+
+
+def wrap(value: Any, tape: Tape, index: int) -> Tracer:
+    """Return the tracer for a value recorded at `index`."""
+    kind = type(value)
+    if kind is float or kind is np.float64:
+        return FloatTracer(value, tape, index)
+    if isinstance(value, Tracer):
+        tape.nested = True
+    return Tracer(value, tape, index)
+
+
+def is_tracer(x: Any) -> bool:
+    """Whether `x` is a tracer; ``isinstance`` sees through the class a tracer shows."""
+    return issubclass(type(x), Tracer)
+
+
+def untraced(x: Any) -> Any:
+    """Return the plain value behind a tracer of any level."""
+    while issubclass(type(x), Tracer):
+        x = x._value
+    return x
+
+
+@ProjectTo.register(Tracer, FloatTracer)
+def _projector(x: Tracer) -> Any:
+    """The tangent space of a traced value is that of the value."""
+    return ProjectTo(untraced(x))
