@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.elementwise import NOT_HERE, binary
 from autodiff.errors import DifferentiationError, missing_rule
 from autodiff.structures import leaves_of, map_leaves, part_of_tangent, parts_of, tangent_of
-from autodiff.tape import ElementwiseNode, Node, Part, Tape, Whole
+from autodiff.tape import Node, Part, ProductNode, Tape, Whole
 from autodiff.tracer import FloatTracer, Tracer, is_tracer, wrap
 from chainrules_core import NoTangent, ProjectTo, RuleConfig, ZeroTangent, rrule
 from chainrules_core.registry import Entry, key_of
@@ -189,7 +190,7 @@ def outputs(
 ) -> Any:
     """Record an output and return it traced; one of several parts is recorded part by part."""
     if is_differentiable(y):
-        made = ElementwiseNode if rule.kind == "scalar" and pull.__name__ == "pull" else Node
+        made = ProductNode if rule.kind == "scalar" and pull.__name__ == "pull" else Node
         node = made(parents, pull, ProjectTo(y), rule, positions)
         traced = wrap(y, tape, tape.add(node))
         if type(y) is np.ndarray and y.base is not None:
@@ -275,6 +276,9 @@ NESTED = NestedConfig()
 
 def operate(op: Callable, a: Any, b: Any) -> Any:
     """Apply a binary operator, at least one side traced; NotImplemented where no rule fits."""
+    result = binary(op, a, b)
+    if result is not NOT_HERE:
+        return result
     a, b = _as_operand(a, b), _as_operand(b, a)
     result = by_rule(op, (a, b), {})
     return NotImplemented if result is NO_RULE else result

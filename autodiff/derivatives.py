@@ -72,16 +72,28 @@ class Linearised:
 
     def _plain(self, x: Any) -> Any:
         tape = self._tape
+        if is_tracer(x):
+            return x._value if x._tape is tape else x
         return map_leaves(
             x, lambda leaf: leaf._value if is_tracer(leaf) and leaf._tape is tape else leaf
         )
 
-    def cotangents(self, y_bar: Any) -> list:
-        """Return one cotangent for each differentiated argument, in its own nesting."""
-        seeds = self._seeds(y_bar)
-        found = self._sweep(seeds)
+    def gradients(self) -> list:
+        """Return the gradients of a scalar output: the cotangents for 1."""
+        output = self._output
+        if is_tracer(output) and output._tape is self._tape:
+            return self._rebuilt(self._sweep({output._index: ProjectTo(output)(1.0)}))
+        return self._rebuilt([None] * self._leaves)
+
+    def _rebuilt(self, found: list) -> list:
+        if len(found) == 1 and len(self._arguments) == 1 and is_perturbable(self._arguments[0]):
+            return [_gradient_of_leaf(self._arguments[0], found[0])]
         remaining = iter(found)
         return [_gradient_like(a, remaining) for a in self._arguments]
+
+    def cotangents(self, y_bar: Any) -> list:
+        """Return one cotangent for each differentiated argument, in its own nesting."""
+        return self._rebuilt(self._sweep(self._seeds(y_bar)))
 
     def _sweep(self, seeds: dict[int, Any]) -> list:
         """Sweep; once more with strong zeros if 0 · Inf may have made a NaN."""
@@ -176,16 +188,17 @@ def _gradient_like(x: Any, bars: Any) -> Any:
     """
 
     def gradient(leaf: Any) -> Any:
-        if not is_perturbable(leaf):
-            return None
-        bar = next(bars)
-        if isinstance(bar, NotImplementedTangent):
-            raise bar.error()
-        if bar is None or isinstance(bar, AbstractZero):
-            return zero_tangent(leaf)
-        return ProjectTo(leaf)(bar)
+        return _gradient_of_leaf(leaf, next(bars)) if is_perturbable(leaf) else None
 
     return map_leaves(x, gradient)
+
+
+def _gradient_of_leaf(leaf: Any, bar: Any) -> Any:
+    if isinstance(bar, NotImplementedTangent):
+        raise bar.error()
+    if bar is None or isinstance(bar, AbstractZero):
+        return zero_tangent(leaf)
+    return ProjectTo(leaf)(bar)
 
 
 def _has_nan(bar: Any) -> bool:
@@ -334,7 +347,7 @@ def value_and_gradient(
     """
     traced = Linearised(f, args, kwargs, _argnums(argnums), has_aux)
     _check_scalar(f, traced.value)
-    bars = traced.cotangents(1.0)
+    bars = traced.gradients()
     single = isinstance(argnums, int) or (argnums is None and len(args) == 1)
     value = (traced.value, traced.aux) if has_aux else traced.value
     return value, bars[0] if single else tuple(bars)

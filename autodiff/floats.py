@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import operators as operators  # the general methods, behind these
 from autodiff.call import operate
 from autodiff.tracer import FloatTracer, Tracer
 from chainrules_core import rrule

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.call import call, require_rule
+from autodiff.call import require_rule
 from autodiff.errors import missing_rule
 from autodiff.mutation import assign, assign_item
+from autodiff.protocols import ruled
 from autodiff.tracer import Tracer, untraced
 
 # What is the same for the value and for whatever it is traced as.
@@ -26,8 +27,17 @@ _CONSTANT_METHODS = frozenset(
         "is_integer", "as_integer_ratio", "hex", "tobytes", "tofile", "dump", "dumps",
     }
 )  # fmt: skip
+
+
+def _method_of(f: Callable) -> Callable:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return ruled(f, (self, *args), kwargs)
+
+    return method
+
+
 _FUNCTIONS: dict[str, Callable] = {
-    name: getattr(np, name)
+    name: _method_of(getattr(np, name))
     for name in (
         "clip", "compress", "copy", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min",
         "prod", "ravel", "repeat", "round", "squeeze", "std", "sum", "swapaxes", "take", "trace",
@@ -41,7 +51,7 @@ def _varargs(function: Callable) -> Callable:
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         value = args[0] if len(args) == 1 else args
-        return function(self, value, **kwargs)
+        return ruled(function, (self, value), kwargs)
 
     return method
 
@@ -49,7 +59,7 @@ def _varargs(function: Callable) -> Callable:
 def _transpose(self: Any, *axes: Any) -> Any:
     if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
         axes = axes[0]
-    return np.transpose(self, axes or None)
+    return ruled(np.transpose, (self, axes or None), {})
 
 
 def _astype(self: Any, dtype: Any, *args: Any, **kwargs: Any) -> Any:
@@ -65,11 +75,11 @@ def _tolist(self: Any) -> Any:
 
 
 def _flatten(self: Any, order: str = "C") -> Any:
-    return np.copy(np.ravel(self, order))
+    return ruled(np.copy, (ruled(np.ravel, (self, order), {}),), {})
 
 
 def _conjugate(self: Any) -> Any:
-    return np.conj(self)
+    return require_rule(np.conj, (self,), {})
 
 
 def _fill(self: Any, value: Any) -> None:
@@ -99,10 +109,10 @@ _METHODS: dict[str, Callable] = {
     "setflags": _setflags,
 }
 _PROPERTIES: dict[str, Callable] = {
-    "T": np.transpose,
-    "mT": lambda x: np.swapaxes(x, -1, -2),
-    "real": np.real,
-    "imag": np.imag,
+    "T": _method_of(np.transpose),
+    "mT": lambda x: ruled(np.swapaxes, (x, -1, -2), {}),
+    "real": _method_of(np.real),
+    "imag": _method_of(np.imag),
 }
 
 
@@ -134,7 +144,7 @@ def operator_method(function: Callable, self: Tracer) -> Callable:
 
 
 def _copy(self: Tracer) -> Any:
-    return call(np.copy, (self,)) if isinstance(self, np.ndarray) else self
+    return ruled(np.copy, (self,), {}) if isinstance(self, np.ndarray) else self
 
 
 def install() -> None:

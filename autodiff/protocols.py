@@ -8,13 +8,18 @@ from typing import Any
 import numpy as np
 
 from autodiff.call import NO_RULE, by_rule, call, require_rule
+from autodiff import floats
+from autodiff.elementwise import NOT_HERE, binary, unary
 from autodiff.errors import MutationError
 from autodiff.mutation import assign
-from autodiff.tracer import Tracer, is_tracer
+from autodiff.tracer import FloatTracer, Tracer, is_tracer
 
 
 def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
     """Call a ufunc, or a method of one, on arguments some of which are traced."""
+    if method == "__call__" and not kwargs:
+        result = _elementwise(f, inputs)
+        return require_rule(f, inputs, kwargs) if result is NOT_HERE else result
     out = kwargs.pop("out", None)
     target = f if method == "__call__" else getattr(f, method)
     if out is None:
@@ -24,6 +29,17 @@ def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> An
             f"{f.__name__} with out= is followed for one output and without where= only."
         )
     return into(out[0], call(target, inputs, kwargs))
+
+
+def _elementwise(f: np.ufunc, inputs: tuple) -> Any:
+    """Call a ufunc by a fast path, if there is one for these arguments."""
+    if len(inputs) == 1:
+        x = inputs[0]
+        if type(x) is FloatTracer:
+            record = floats.unary[f]
+            return NOT_HERE if record is None else record(x)
+        return unary(f, x)
+    return binary(f, *inputs) if len(inputs) == 2 else NOT_HERE
 
 
 def into(out: Any, result: Any) -> Any:
@@ -39,17 +55,26 @@ def into(out: Any, result: Any) -> Any:
 
 def function(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call an array function: by a rule, else by NumPy's own Python code for it."""
+    body = getattr(f, "_implementation", None)
+    if not isinstance(body, types.FunctionType):
+        return ruled(f, args, kwargs)
     out = kwargs.get("out")
     if out is not None:
-        rest = {name: value for name, value in kwargs.items() if name != "out"}
-        return into(out, function(f, args, rest))
+        return into(out, function(f, args, _without_out(kwargs)))
     result = by_rule(f, args, kwargs)
-    if result is not NO_RULE:
-        return result
-    body = getattr(f, "_implementation", None)
-    if isinstance(body, types.FunctionType):
-        return body(*args, **kwargs)
-    return require_rule(f, args, kwargs)
+    return body(*args, **kwargs) if result is NO_RULE else result
+
+
+def ruled(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call an array function by a rule: for methods, whose functions would call them again."""
+    out = kwargs.get("out")
+    if out is None:
+        return require_rule(f, args, kwargs)
+    return into(out, require_rule(f, args, _without_out(kwargs)))
+
+
+def _without_out(kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in kwargs.items() if name != "out"}
 
 
 def install() -> None:

@@ -57,7 +57,7 @@ class Node:
         return self.pull(y_bar)
 
 
-class ElementwiseNode(Node):
+class ProductNode(Node):
     """A value made by a rule of partial derivatives, which lets the sweep choose the product."""
 
     __slots__ = ()
@@ -99,13 +99,17 @@ class Whole(Node):
         return self.pull(self.tangent(y_bar))
 
 
+_RULED = (Node, ProductNode, Whole, Part)
+
+
 class Tape:
     """What one differentiation records.
 
     Attributes
     ----------
     nodes : list
-        For each traced value one of: `Leaf`, `Node`, `Part`, `Whole`, or a tuple, the compact form
+        For each traced value one of: `Leaf`, `Node`, `Part`, `Whole`, another node that
+        hands its cotangent on by itself, or a tuple, the compact form
         for what is scalar: ``(j, p)`` and ``(j, p, k, q)`` say that ȳ p belongs to value `j` (and ȳ
         q to `k`), ``(j, rule, index)`` that it is added at an index of array `j`.
     leaves : int
@@ -175,7 +179,7 @@ def sweep(
         A cotangent, or None, for each leaf; not shared with anything else.
     """
     bars = Cotangents(nodes, seeds, nested)
-    values, add_at = bars.values, bars.add
+    values, owned, add_at, buffer_at = bars.values, bars.owned, bars.add, bars.buffer
     product = strong_product if strong else plain_product
     for i in range(len(nodes) - 1, leaves - 1, -1):
         bar = values[i]
@@ -188,8 +192,13 @@ def sweep(
             if strong and bar == 0:
                 continue
             n = len(node)
-            if n == 3:
-                bars.add_element(*node, bar)
+            if n == 3:  # the adjoint of reading one element is adding to it
+                j, rule, index = node
+                if nested:
+                    bars.add_element(j, rule, index, bar)
+                else:
+                    buffer = values[j] if owned[j] else buffer_at(j)
+                    buffer[index] += bar
                 continue
             j = node[0]
             before = values[j]
@@ -198,6 +207,9 @@ def sweep(
                 j = node[2]
                 before = values[j]
                 values[j] = bar * node[3] if before is None else before + bar * node[3]
+        elif kind not in _RULED:
+            values[i] = None
+            node.hand_on(unthunk(bar), bars, strong)
         elif kind is Part:
             values[i] = None
             bars.add_part(node.whole, node.place, bar)
@@ -242,13 +254,24 @@ class Cotangents:
         return buffer
 
     def add_element(self, j: int, rule: Any, index: Any, bar: Any) -> None:
-        """Add the cotangent of one element of the array at place `j`."""
-        if not self.nested:
-            rule.add_into(self.buffer(j), bar, None, index)
-            return
+        """Add the cotangent of one element of the array at place `j`, not in place."""
         x_bar = rule.adjoints[0](bar, self.nodes[j].space, index)
         before = self.values[j]
         self.values[j] = x_bar if before is None else add(before, x_bar)
+
+    def put(self, j: int, x_bar: Any, fresh: bool) -> None:
+        """Add a cotangent of the right shape; a fresh one is nobody else's."""
+        target = self.nodes[j]
+        x_bar = FLOAT(x_bar) if type(target) is tuple else target.space(x_bar)
+        before = self.values[j]
+        if before is None:
+            self.values[j] = x_bar
+            self.owned[j] = fresh and type(x_bar) is np.ndarray and not self.nested
+        elif self.owned[j] and type(x_bar) is np.ndarray:
+            before += x_bar
+        else:
+            total = self.values[j] = add(before, x_bar)
+            self.owned[j] = type(total) is np.ndarray
 
     def add(self, j: int, x_bar: Any, node: Node, position: int) -> None:
         """Add a cotangent that a rule's pullback returned for one of its parents."""

@@ -43,6 +43,7 @@ from chainrules_core.define import (
     needs_output as needs_output,
     non_differentiable as non_differentiable,
     opt_out as opt_out,
+    primitive as primitive,
     scalar_rule as scalar_rule,
 )
 from chainrules_core.errors import (

@@ -152,6 +152,8 @@ class Entry:
     def _most_specific(self, eligible: tuple[Rule, ...], classes: tuple[type, ...]) -> Rule | None:
         if not eligible:
             return None
+        if len(eligible) == 1:
+            return eligible[0] if eligible[0].matches(classes) else None
         key = (eligible, len(classes))
         dispatcher = self._dispatchers.get(key)
         if dispatcher is None:

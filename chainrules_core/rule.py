@@ -58,7 +58,7 @@ class Rule:
         self,
         f: Callable,
         types: tuple,
-        signature: Signature,
+        signature: Callable[[], Signature],
         *,
         requires: frozenset[type] = frozenset(),
         config_type: type[RuleConfig] | None = None,
@@ -66,12 +66,20 @@ class Rule:
         self.f = f
         self.name = name_of(f)
         self.types = check_types(types, f"A rule for {self.name}")
-        self.signature = signature
+        self._make_signature = signature
+        self._signature: Signature | None = None
         self.requires = requires
         self.config_type = config_type
         self.takes_config = bool(requires) or config_type is not None
         self.defined_at = _caller()
         self._binder: Binder | None = None
+
+    @property
+    def signature(self) -> Signature:
+        """What the rule takes (found out at first need: reading signatures is slow)."""
+        if self._signature is None:
+            self._signature = self._make_signature()
+        return self._signature
 
     @property
     def identity(self) -> tuple:
@@ -82,7 +90,7 @@ class Rule:
 
     @property
     def binder(self) -> Binder:
-        """The binder for calls of `f` (made at first need: reading signatures is slow)."""
+        """The binder for calls of `f`."""
         if self._binder is None:
             self._binder = Binder(self.signature, self.f)
         return self._binder
@@ -91,13 +99,24 @@ class Rule:
         """Whether an engine with this configuration may use the rule."""
         return config.has(*self.requires) and isinstance(config, self.config_type or RuleConfig)
 
+    def _takes(self, n: int) -> bool:
+        """Whether the rule takes `n` positional arguments."""
+        signature = self.signature
+        return signature.required <= n and (n <= len(signature.positional) or signature.varargs)
+
     def expanded_signatures(self, n: int) -> Iterator[tuple[type, ...]]:
         """Yield the signatures, configuration first, for calls with `n` - 1 arguments."""
-        if n - 1 > len(self.signature.positional) and not self.signature.varargs:
-            return
-        if n - 1 < self.signature.required:
-            return
-        yield from expand((self.config_type or object, *self.types), n)
+        if self._takes(n - 1):
+            yield from expand((self.config_type or object, *self.types), n)
+
+    def matches(self, classes: tuple[type, ...]) -> bool:
+        """Whether the rule is for a configuration and arguments of these classes."""
+        types: tuple = (self.config_type or object, *self.types)
+        if not self._takes(len(classes) - 1):
+            return False
+        if isinstance(types[-1], list):
+            types = types[:-1] + (tuple(types[-1]),) * (len(classes) - len(types) + 1)
+        return len(types) <= len(classes) and all(map(issubclass, classes, types))
 
     def primal(self, args: tuple, options: dict[str, Any], config: RuleConfig | None) -> Any:
         """Compute the primal, in the engine's way if it has one."""
@@ -155,7 +174,7 @@ class HandRule(Rule):
         self.broadcasts: bool = traits.pop("broadcasts", False)
         takes_config = bool(traits.get("requires")) or traits.get("config_type") is not None
         skip = int(takes_config) + (mode == "frule")
-        super().__init__(f, types, Signature.of_rule(function, skip), **traits)
+        super().__init__(f, types, lambda: Signature.of_rule(function, skip), **traits)
         self.kind = mode
         self.function = function
 

@@ -51,8 +51,7 @@ class LinearRule(Rule):
         add_into: Callable | None,
         broadcasts: bool,
     ) -> None:
-        signature = Signature.of_rule(adjoints[0], skip=1)
-        super().__init__(f, types, signature)
+        super().__init__(f, types, lambda: Signature.of_rule(adjoints[0], skip=1))
         self.adjoints = adjoints
         self.argnums = argnums
         self.joint = joint

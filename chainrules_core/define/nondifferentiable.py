@@ -18,7 +18,7 @@ class _AnyArguments(Rule):
     """A rule that takes whatever the function takes, as it comes."""
 
     def __init__(self, f: Callable, types: tuple, **traits: Any) -> None:
-        super().__init__(f, types, _ANYTHING, **traits)
+        super().__init__(f, types, lambda: _ANYTHING, **traits)
 
     @property
     def binder(self) -> Any:
@@ -82,7 +82,7 @@ class DecomposeRule(Rule):
 
     def __init__(self, f: Callable, types: tuple, body: Callable, mode: str) -> None:
         needs = HasReverseMode if mode == "rrule" else HasForwardMode
-        super().__init__(f, types, Signature.of_rule(body), requires=frozenset({needs}))
+        super().__init__(f, types, lambda: Signature.of_rule(body), requires=frozenset({needs}))
         self.body = body
 
     def record(

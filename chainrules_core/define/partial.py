@@ -27,17 +27,32 @@ class Partial:
         The one parameter that the function returns as it is (``lambda y, a, b: b``).
     """
 
-    __slots__ = ("constant", "function", "reads", "returns")
+    __slots__ = ("_n", "_reading", "constant", "function")
 
     def __init__(self, function: Any, n: int) -> None:
-        if callable(function):
-            self.function: Callable | None = function
-            self.constant: Any = None
-            self.reads, self.returns = _reading(function, n)
-        else:
-            self.function = None
-            self.constant = function
-            self.reads, self.returns = frozenset(), None
+        self.function: Callable | None = function if callable(function) else None
+        self.constant: Any = None if callable(function) else function
+        self._n = n
+        self._reading: tuple[frozenset[int], int | None] | None = None
+
+    def _read(self) -> tuple[frozenset[int], int | None]:
+        # Found out at first need: there are hundreds of these in an import.
+        if self._reading is None:
+            if self.function is None:
+                self._reading = frozenset(), None
+            else:
+                self._reading = _reading(self.function, self._n)
+        return self._reading
+
+    @property
+    def reads(self) -> frozenset[int]:
+        """The parameters that are read."""
+        return self._read()[0]
+
+    @property
+    def returns(self) -> int | None:
+        """The parameter that is returned as it is."""
+        return self._read()[1]
 
     def __call__(self, *values: Any) -> Any:
         """Evaluate on ``(y, *args)``.

@@ -44,16 +44,11 @@ class ScalarRule(Rule):
         several: bool,
     ) -> None:
         n = len(rows[0])
-        target = signature_of(f)
-        names = [] if target is None else list(target.parameters)[:n]
-        names += [f"x{i}" for i in range(len(names), n)]
-        options = _UFUNC_OPTIONS if isinstance(f, np.ufunc) else frozenset()
-        super().__init__(f, types, Signature(tuple(names), n, options=options))
+        super().__init__(f, types, lambda: _signature(f, n))
         self.partials = rows
         self.setup = setup
         self.several = several
         self.n = n
-        self.reads = frozenset(range(n + 1)) if setup else None
 
     def _kept(self, y: Any, args: tuple, wanted: tuple[int, ...]) -> list:
         """Return ``(y, *args)`` with what no wanted partial reads left out."""
@@ -138,6 +133,18 @@ class ScalarRule(Rule):
         values = self._evaluated([y, *args])
         with np.errstate(all="ignore"):
             return tuple(tuple(p(*values) for p in row) for row in self.partials)
+
+
+def _signature(f: Callable, n: int) -> Signature:
+    """Return the signature of a rule of `n` arguments, with the function's own names."""
+    target = signature_of(f)
+    names = [] if target is None else list(target.parameters)[:n]
+    names += [f"x{i}" for i in range(len(names), n)]
+    return Signature(tuple(names), n, options=_UFUNC_OPTIONS if _is_ufunc(f) else frozenset())
+
+
+def _is_ufunc(f: Callable) -> bool:
+    return isinstance(f, np.ufunc)
 
 
 def pull_product(
@@ -246,17 +253,16 @@ def scalar_rule(
 def _check_arity(f: Callable, rows: tuple, n: int) -> None:
     for row in rows:
         for partial in row:
-            signature = signature_of(partial) if callable(partial) else None
-            if signature is None:
-                continue
-            try:
-                signature.bind(*range(n))
-            except TypeError:
+            code = getattr(partial, "__code__", None)
+            if code is None or code.co_flags & 0x04 or code.co_kwonlyargcount:
+                continue  # a constant, or a callable that takes what it gets
+            optional = len(partial.__defaults__ or ())
+            if not code.co_argcount - optional <= n <= code.co_argcount:
                 raise RuleDefinitionError(
                     f"scalar_rule for {f!r}: a partial is called with the output, the "
                     f"{len(row)} arguments and the setup's result if there is one, {n} values; "
-                    f"this one takes {signature}."
-                ) from None
+                    f"this one takes {code.co_argcount}."
+                )
 
 
 def derivatives_given_output(y: Any, f: Callable, *args: Any) -> tuple | None:

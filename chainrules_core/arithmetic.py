@@ -1,0 +1,265 @@
+"""Arithmetic of tangents of every kind, by one table of precedence.
+
+A sum, first row that applies:
+
+=============================  ================================================
+either is                      the sum is
+=============================  ================================================
+`NotImplementedTangent`        that one, the left of two
+`NoTangent`, `ZeroTangent`     the other; `NoTangent` for one of each
+`Thunk`                        the sum of the values
+`Tangent`                      the `Tangent` of the sums of the parts
+array, number, anything else   ``a + b``
+=============================  ================================================
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+from chainrules_core.errors import ProjectionError, TangentTypeError
+from chainrules_core.tangents.missing import NotImplementedTangent
+from chainrules_core.tangents.structural import Tangent
+from chainrules_core.tangents.thunk import AbstractThunk, unthunk_deep
+from chainrules_core.tangents.zero import AbstractTangent, AbstractZero
+
+_CONTAINERS = (tuple, list, dict, set, frozenset)
+
+
+# Types of which both terms of a sum are, mostly.
+_PLAIN = frozenset({np.ndarray, float, complex, np.float64, np.float32, np.complex128})
+
+
+def _refuse_container(x: Any) -> None:
+    if isinstance(x, _CONTAINERS) and not hasattr(x, "tocsr"):  # scipy.sparse has a kind of dict
+        name = type(x).__name__
+        raise TangentTypeError(
+            f"A bare {name} is no tangent: the tangent of a {name} is a Tangent[{name}](...), with "
+            "one part for each element",
+            type(x),
+        )
+
+
+def add(a: Any, b: Any) -> Any:
+    """The sum of two tangents of one primal.
+
+    Parameters
+    ----------
+    a, b : tangent
+        Numbers, arrays, thunks, zeros, structural tangents, in any combination that fits.
+
+    Returns
+    -------
+    tangent
+        Neither argument is changed; the sum may *be* one of them.
+
+    Raises
+    ------
+    TangentTypeError
+        For tangents of different types of primal, and for a bare tuple, list or dict.
+
+    Examples
+    --------
+    >>> from chainrules_core.tangents import NoTangent, ZeroTangent, Tangent, thunk
+    >>> add(ZeroTangent(), thunk(lambda: 1.0)) + 1.0
+    2.0
+    >>> add(ZeroTangent(), NoTangent())
+    NoTangent()
+    >>> add(Tangent[tuple](1.0, ZeroTangent()), Tangent[tuple](2.0, 3.0))
+    Tangent[tuple](3.0, 3.0)
+    """
+    if type(a) in _PLAIN and type(b) in _PLAIN:
+        return a + b
+    if not (isinstance(a, AbstractTangent) or isinstance(b, AbstractTangent)):
+        _refuse_container(a)
+        _refuse_container(b)
+        return a + b
+    if isinstance(a, NotImplementedTangent):
+        return a
+    if isinstance(b, NotImplementedTangent):
+        return b
+    if isinstance(a, AbstractZero):
+        return a + b
+    if isinstance(b, AbstractZero):
+        return a
+    if isinstance(a, AbstractThunk) or isinstance(b, AbstractThunk):
+        return add(unthunk_deep(a), unthunk_deep(b))
+    if isinstance(a, Tangent) and isinstance(b, Tangent):
+        return a + b
+    raise TangentTypeError(
+        f"A {type(a).__name__} and a {type(b).__name__} have no sum: the one is a structural "
+        "tangent, the other is not. One value has one kind of tangent; see ProjectTo.",
+        type(a),
+        type(b),
+    )
+
+
+def scale(t: Any, s: Any) -> Any:
+    """The tangent `t` times the number `s`.
+
+    Examples
+    --------
+    >>> scale(Tangent[tuple](1.0, 2.0), 3.0)
+    Tangent[tuple](3.0, 6.0)
+    """
+    _refuse_container(t)
+    return t * s
+
+
+def inner(a: Any, b: Any) -> Any:
+    """The real inner product of two tangents, Re⟨a, b⟩, conjugate on the first.
+
+    Examples
+    --------
+    >>> inner(np.array([1j, 2.0]), np.array([1j, 3.0]))
+    7.0
+    >>> inner(Tangent[dict](x=1.0, y=5.0), Tangent[dict](x=2.0))
+    2.0
+
+    Raises
+    ------
+    ProjectionError
+        If arrays differ in shape.
+    NotImplementedTangentError
+        If a missing derivative meets something else than a zero.
+    """
+    if isinstance(a, AbstractTangent) or isinstance(b, AbstractTangent):
+        return _inner_special(unthunk_deep(a), unthunk_deep(b))
+    _refuse_container(a)
+    _refuse_container(b)
+    if hasattr(a, "tocsr") or hasattr(b, "tocsr"):  # scipy.sparse
+        sparse, other = (a, b) if hasattr(a, "tocsr") else (b, a)
+        _check_shapes(sparse, other)
+        return np.real(sparse.multiply(other.conjugate()).sum()).item()
+    shape = np.shape(a)
+    if shape != np.shape(b):
+        _check_shapes(a, b)
+    if shape == ():
+        return _plain(np.real(np.conj(a) * b))
+    if _of_objects(a) or _of_objects(b):
+        return sum(inner(x, y) for x, y in zip(np.ravel(a), np.ravel(b), strict=True))
+    return _plain(np.real(np.vdot(a, b)))
+
+
+def _check_shapes(a: Any, b: Any) -> None:
+    if np.shape(a) != np.shape(b):
+        raise ProjectionError(
+            np.shape(a), np.shape(b), hint="An inner product needs tangents of one shape."
+        )
+
+
+def _of_objects(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.kind == "O"
+
+
+def _plain(x: Any) -> Any:
+    return x.item() if isinstance(x, (np.generic, np.ndarray)) else x
+
+
+def _inner_special(a: Any, b: Any) -> Any:
+    if isinstance(a, AbstractZero) or isinstance(b, AbstractZero):
+        return 0.0
+    for x in (a, b):
+        if isinstance(x, NotImplementedTangent):
+            raise x.error()
+    if isinstance(a, Tangent) and isinstance(b, Tangent):
+        a + b  # raises where they are no tangents of one primal
+        shared = dict.fromkeys(Tangent.keys(a)) | dict.fromkeys(Tangent.keys(b))
+        return sum((inner(a[key], b[key]) for key in shared), 0.0)
+    if isinstance(a, AbstractTangent) or isinstance(b, AbstractTangent):
+        add(a, b)  # raises: a structural tangent and another
+    return inner(a, b)
+
+
+def norm(t: Any) -> float:
+    """The Euclidean norm of a tangent.
+
+    Examples
+    --------
+    >>> norm(Tangent[tuple](np.array([3.0, 0.0]), 4j))
+    5.0
+    """
+    t = unthunk_deep(t)
+    if isinstance(t, AbstractZero):
+        return 0.0
+    if isinstance(t, NotImplementedTangent):
+        raise t.error()
+    if isinstance(t, Tangent):
+        return math.hypot(*map(norm, t))
+    _refuse_container(t)
+    if hasattr(t, "tocsr"):  # scipy.sparse
+        t = t.tocsr().data
+    if _of_objects(t):
+        return math.hypot(*map(norm, np.ravel(t)))
+    return abs(t) if np.shape(t) == () else float(np.linalg.norm(np.ravel(t)))
+
+
+def conj(t: Any) -> Any:
+    """The complex conjugate of a tangent; what is real is returned as it is, not copied.
+
+    Examples
+    --------
+    >>> conj(Tangent[tuple](1.0, 1j))
+    Tangent[tuple](1.0, -1j)
+    """
+    if isinstance(t, AbstractTangent):
+        if isinstance(t, Tangent):
+            return Tangent.map(t, conj)
+        return t.conj() if isinstance(t, AbstractThunk) else t
+    if isinstance(t, (float, int)) or getattr(getattr(t, "dtype", None), "kind", "?") in "fiub":
+        return t
+    _refuse_container(t)
+    if isinstance(t, numbers.Complex) or hasattr(t, "tocsr"):
+        return t.conjugate()
+    return t if isinstance(t, numbers.Number) else np.conj(t)
+
+
+def is_zero(t: Any) -> bool:
+    """Whether a tangent is zero, by type or by value.
+
+    Examples
+    --------
+    >>> from chainrules_core.tangents import NoTangent
+    >>> is_zero(Tangent[tuple](np.zeros(2), NoTangent())), is_zero(0.0), is_zero(1e-300)
+    (True, True, False)
+    """
+    t = unthunk_deep(t)
+    if isinstance(t, AbstractZero):
+        return True
+    if isinstance(t, NotImplementedTangent):
+        return False
+    if isinstance(t, Tangent):
+        return all(map(is_zero, t))
+    _refuse_container(t)
+    if hasattr(t, "tocsr"):  # scipy.sparse
+        t = t.tocsr().data
+    if _of_objects(t):
+        return all(map(is_zero, np.ravel(t)))
+    return not np.any(t)
+
+
+def is_tangent(x: Any) -> bool:
+    """Whether `x` can be a tangent: a special one, a number, or an array of numbers.
+
+    Truth values, strings and bare containers are none. What takes part in NumPy's protocols, or
+    is a `numbers.Number`, is one.
+
+    Examples
+    --------
+    >>> from chainrules_core.tangents import NoTangent
+    >>> is_tangent(1.0), is_tangent(np.ones(2)), is_tangent(NoTangent()), is_tangent((1.0,))
+    (True, True, True, False)
+    """
+    if isinstance(x, AbstractTangent):
+        return True
+    if isinstance(x, (bool, np.bool_, *_CONTAINERS)):
+        return False
+    if isinstance(x, (np.ndarray, np.generic)):
+        return x.dtype.kind in "fciu" or (x.dtype == object and all(map(is_tangent, np.ravel(x))))
+    if isinstance(x, numbers.Number):
+        return True
+    return hasattr(type(x), "__array_ufunc__") or hasattr(type(x), "tocsr")

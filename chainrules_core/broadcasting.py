@@ -1,0 +1,77 @@
+"""Undoing broadcasting: sum a cotangent back to the shape that was broadcast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules_core.errors import ProjectionError
+from chainrules_core.tangents.missing import NotImplementedTangent
+from chainrules_core.tangents.thunk import unthunk_deep
+from chainrules_core.tangents.zero import AbstractTangent, AbstractZero
+
+
+def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
+    """The cotangent of `x`, from that of `x` broadcast to a larger shape.
+
+    Broadcasting copies; its adjoint sums the copies.
+
+    Parameters
+    ----------
+    x_bar : array_like
+        Anything that has a shape and that ``np.sum`` takes, traced values among it. A thunk is
+        forced, a zero passes.
+    shape : tuple of int
+        The shape of `x`.
+
+    Returns
+    -------
+    array_like
+        Of shape `shape`; `x_bar` itself if it has this shape.
+
+    Raises
+    ------
+    ProjectionError
+        If `shape` cannot be broadcast to the shape of `x_bar`.
+
+    Examples
+    --------
+    >>> unbroadcast(np.ones((4, 3)), (3,))
+    array([4., 4., 4.])
+    >>> unbroadcast(np.ones((4, 3)), (4, 1))
+    array([[3.],
+           [3.],
+           [3.],
+           [3.]])
+    >>> float(unbroadcast(np.ones((4, 3)), ()))
+    12.0
+    """
+    if isinstance(x_bar, AbstractTangent):
+        if isinstance(x_bar, (AbstractZero, NotImplementedTangent)):
+            return x_bar
+        return unbroadcast(unthunk_deep(x_bar), shape)
+    try:
+        larger = x_bar.shape
+    except AttributeError:
+        larger = np.shape(x_bar)
+    if larger == shape:
+        return x_bar
+    if shape == ():
+        return np.sum(x_bar)
+    added = len(larger) - len(shape)
+    if added < 0:
+        raise ProjectionError(shape, larger, hint=_HINT)
+    axes = list(range(added))
+    for axis, (n, m) in enumerate(zip(shape, larger[added:], strict=True), added):
+        if n != m:
+            if n != 1:
+                raise ProjectionError(shape, larger, hint=_HINT)
+            axes.append(axis)
+    if len(axes) == added:
+        return np.sum(x_bar, axis=tuple(axes))
+    summed = np.sum(x_bar, axis=tuple(axes), keepdims=True)
+    return np.reshape(summed, shape) if added else summed
+
+
+_HINT = "The first cannot be broadcast to the second, so the second cannot be summed to the first."

@@ -1,0 +1,48 @@
+"""primitive: a function of one's own that traced arrays can see being called."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from chainrules_core.projection import is_foreign
+
+F = TypeVar("F", bound=Callable)
+
+
+def primitive(f: F) -> F:
+    """Have `f` speak NumPy's ``__array_function__`` protocol, as NumPy's own functions do.
+
+    Engines that trace values by that protocol then see the call, and can use a rule for it. Meant
+    for the helpers of rules (a scatter, an adjoint that NumPy has no function for): pullbacks run
+    on traced values when second derivatives are taken.
+
+    Parameters
+    ----------
+    f : callable
+        A function of arrays.
+
+    Returns
+    -------
+    callable
+        The function to be called, and to register rules for.
+
+    Examples
+    --------
+    >>> @primitive
+    ... def double(x): return 2 * x
+    >>> double(3.0)
+    6.0
+    """
+
+    @functools.wraps(f)
+    def dispatching(*args: Any, **kwargs: Any) -> Any:
+        for a in args:
+            if is_foreign(a) and hasattr(type(a), "__array_function__"):
+                types = (type(a),)
+                return a.__array_function__(dispatching, types, args, kwargs)
+        return f(*args, **kwargs)
+
+    dispatching._implementation = f  # type: ignore[attr-defined] # where NumPy keeps it too
+    return dispatching  # type: ignore[return-value] # it is called as f is

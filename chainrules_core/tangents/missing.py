@@ -1,0 +1,116 @@
+"""A derivative that exists but that nobody has written: a value which knows where it comes from."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn, Self
+
+import numpy as np
+
+from chainrules_core.errors import NotImplementedTangentError
+from chainrules_core.tangents.zero import AbstractTangent, AbstractZero
+
+
+def not_implemented(reason: str, issue: str | None = None) -> NotImplementedTangent:
+    """Mark a partial derivative as not written, without harm where nobody needs it.
+
+    Return it from a rule in the place of the missing tangent. It is for derivatives that exist;
+    what has none is `NoTangent`.
+
+    Parameters
+    ----------
+    reason : str
+        What is missing.
+    issue : str, optional
+        Where this is discussed.
+
+    Returns
+    -------
+    NotImplementedTangent
+        Remembers the file, line and function of the caller.
+
+    Examples
+    --------
+    >>> order_bar = not_implemented("the derivative of jv with respect to its order")
+    >>> from chainrules_core.tangents import ZeroTangent
+    >>> order_bar * ZeroTangent()
+    ZeroTangent()
+    >>> 1.0 + order_bar
+    NotImplementedTangent('the derivative of jv with respect to its order')
+    """
+    caller = sys._getframe(1)
+    code = caller.f_code
+    return NotImplementedTangent(reason, issue, code.co_filename, caller.f_lineno, code.co_qualname)
+
+
+class _MissingAttributeError(NotImplementedTangentError, AttributeError):
+    """For ``hasattr`` and ``getattr`` with a default, the attribute is just absent."""
+
+
+def _refusing(name: str) -> Callable:
+    def refuse(self: NotImplementedTangent, *_: Any, **__: Any) -> NoReturn:
+        raise self.error()
+
+    refuse.__name__ = refuse.__qualname__ = name
+    return refuse
+
+
+class NotImplementedTangent(AbstractTangent):
+    """The tangent that `not_implemented` makes.
+
+    It wins every sum, passes through scaling, negation and conjugation, and gives way to a zero
+    that it is multiplied by. Whatever else is done with it raises `NotImplementedTangentError`.
+
+    Attributes
+    ----------
+    reason, issue, file, line, function
+        Where it comes from.
+    """
+
+    __slots__ = ("file", "function", "issue", "line", "reason")
+
+    __array_ufunc__ = None  # NumPy's operators step back, as for zeros
+
+    def __init__(self, reason: str, issue: str | None, file: str, line: int, function: str) -> None:
+        self.reason, self.issue = reason, issue
+        self.file, self.line, self.function = file, line, function
+
+    def error(self) -> NotImplementedTangentError:
+        """The exception to raise where this derivative is needed."""
+        return NotImplementedTangentError(
+            self.reason, f"{self.file}:{self.line}", self.function, self.issue
+        )
+
+    def _itself(self, other: Any = None) -> Self:
+        return self
+
+    def _itself_unless_zero(self, other: Any) -> Any:
+        return other if isinstance(other, AbstractZero) else self
+
+    __add__ = __radd__ = __neg__ = __pos__ = conj = conjugate = _itself
+    __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _itself_unless_zero
+
+    __sub__, __rsub__ = _refusing("__sub__"), _refusing("__rsub__")
+    __truediv__, __rtruediv__ = _refusing("__truediv__"), _refusing("__rtruediv__")
+    __pow__, __rpow__, __abs__ = _refusing("__pow__"), _refusing("__rpow__"), _refusing("__abs__")
+    __lt__, __le__, __gt__, __ge__ = map(_refusing, ("__lt__", "__le__", "__gt__", "__ge__"))
+    __getitem__, __iter__, __len__ = map(_refusing, ("__getitem__", "__iter__", "__len__"))
+    __bool__, __int__, __float__ = map(_refusing, ("__bool__", "__int__", "__float__"))
+    __complex__, __index__ = map(_refusing, ("__complex__", "__index__"))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if dtype == np.dtype(object):
+            return self._as_object_()
+        raise self.error()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise _MissingAttributeError(*self.error().args)
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.reason, self.issue, self.file, self.line, self.function)
+
+    def __repr__(self) -> str:
+        return f"NotImplementedTangent({self.reason!r})"
