@@ -34,11 +34,19 @@ _PLAIN = frozenset(
 NO_RULE: Any = object()
 
 
+def _as_it_is(f: Callable) -> Callable:
+    return f
+
+
+body_of: Callable[[Callable], Callable] = _as_it_is
+"""Returns a function with the calls in its body seen; set by autodiff.intercept, which needs us."""
+
+
 def call(f: Callable, args: tuple, kwargs: dict[str, Any] | None = None) -> Any:
     """Call `f` on arguments some of which are traced: by a rule, else by its body."""
     kwargs = kwargs or {}
     result = by_rule(f, args, kwargs)
-    return f(*args, **kwargs) if result is NO_RULE else result
+    return body_of(f)(*args, **kwargs) if result is NO_RULE else result
 
 
 def by_rule(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -75,7 +83,7 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
         return NO_RULE
     rule, bound, options = resolved
     if rule.kind == "decompose":
-        return rule.body(*args, **kwargs)
+        return body_of(rule.body)(*args, **kwargs)
     primals = []
     wanted = []
     sources: list[Any] = []
@@ -268,6 +276,11 @@ class NestedConfig(EngineConfig):
     def primal(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Compute a primal that an outer level traces."""
         return call(f, args, kwargs)
+
+    @staticmethod
+    def body(function: Callable) -> Callable:
+        """Return the function of a rule as it is to be run on values traced outside."""
+        return body_of(function)
 
 
 CONFIG = EngineConfig()

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from autodiff import structures
-from autodiff.call import call
 from autodiff.errors import ArgumentError, OutputError, SeedError
+from autodiff.intercept import intercept
 from autodiff.structures import is_perturbable, map_leaves
 from autodiff.tape import Leaf, Tape, sweep
 from autodiff.tracer import is_tracer, untraced, wrap
@@ -54,7 +54,7 @@ class Linearised:
         for i, a in zip(self._argnums, traced_arguments, strict=True):
             traced[i] = a
         try:
-            output = call(f, tuple(traced), kwargs)
+            output = intercept(f)(*traced, **kwargs)
         finally:
             self._nodes = tape.close()
         self._tape = tape

@@ -134,6 +134,14 @@ def attribute(self: Tracer, name: str) -> Any:
     raise missing_rule(attribute, (self,))
 
 
+def method_of_array(name: str, x: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call a method of an array that is not traced, on arguments that are."""
+    method = _METHODS.get(name)
+    if method is None:
+        raise missing_rule(getattr(np.ndarray, name), (x, *args))
+    return method(x, *args, **kwargs)
+
+
 def operator_method(function: Callable, self: Tracer) -> Callable:
     """Return `function` with the traced value as first argument."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import call as calls
 from autodiff.call import NO_RULE, by_rule, call, require_rule
 from autodiff import floats
 from autodiff.elementwise import NOT_HERE, binary, unary
@@ -62,7 +63,7 @@ def function(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     if out is not None:
         return into(out, function(f, args, _without_out(kwargs)))
     result = by_rule(f, args, kwargs)
-    return body(*args, **kwargs) if result is NO_RULE else result
+    return calls.body_of(body)(*args, **kwargs) if result is NO_RULE else result
 
 
 def ruled(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:

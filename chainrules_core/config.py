@@ -46,6 +46,8 @@ class RuleConfig:
     primal : callable, optional
         ``primal(f, args, kwargs)``: how derived rules are to compute a primal; None calls `f`. An
         engine sets it where the arguments of a rule may be traced on an outer level.
+    body : callable, optional
+        ``body(function)``: what to run in place of a rule's own function; for the same purpose.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class RuleConfig:
 
     capabilities: ClassVar[frozenset[type]] = frozenset()
     primal: ClassVar[Callable | None] = None
+    body: ClassVar[Callable | None] = None
 
     def has(self, *capabilities: type) -> bool:
         """Whether all of `capabilities` are there."""

@@ -219,15 +219,14 @@ class ProjectToNumber:
             return _special(self, dx, self.type)
         if is_foreign(dx):
             return fit(dx, (), self.dtype)
-        if not isinstance(dx, (int, float, complex, np.generic)):
+        numeric = isinstance(dx, (int, float, complex, np.number, np.bool_))
+        if not numeric or isinstance(dx, np.timedelta64):
+            _refuse(dx, self.type.__name__)
             if not hasattr(dx, "shape"):
-                _refuse(dx, self.type.__name__)
                 return dx  # a number of another library
             if not _same_but_for_ones((), dx.shape):
                 raise ProjectionError((), dx.shape)
-            dx = dense(dx).reshape(())[()]
-            if not isinstance(dx, np.generic):  # from an array of objects
-                return self(dx)
+            return self(dense(dx).reshape(())[()])
         if self.dtype.kind == "f":
             dx = dx.real
         return self.type(dx)
@@ -389,8 +388,11 @@ def _same_but_for_ones(expected: tuple[int, ...], found: tuple[int, ...]) -> boo
     )
 
 
+_NO_TANGENTS = (tuple, list, dict, set, str, bytes, np.flexible, np.datetime64, np.timedelta64)
+
+
 def _refuse(dx: Any, name: str) -> None:
-    if dx is None or isinstance(dx, (tuple, list, dict, set, str, bytes)):
+    if dx is None or (isinstance(dx, _NO_TANGENTS) and not hasattr(dx, "tocsr")):
         article = "An" if name[0] in "aeiou" else "A"
         what = "None" if dx is None else f"a bare {type(dx).__name__}"
         raise TangentTypeError(

@@ -187,7 +187,10 @@ class HandRule(Rule):
     ) -> tuple[Any, Callable] | None:
         """Call the author's function."""
         leading = (config,) if self.takes_config else ()
-        result = self.function(*leading, *args, **options)
+        function = self.function
+        if config is not None and config.body is not None:
+            function = config.body(function)
+        result = function(*leading, *args, **options)
         if result is None:
             return None
         y, pullback = checked_pair(self, result)

@@ -1,0 +1,368 @@
+"""intercept(g): what is called in place of `g` inside a traced function.
+
+A function with a rule becomes one that asks for the rule if an argument is traced. A plain function
+becomes its rewritten self: always if it is the user's, since it may hold a traced value in a
+closure; in a library only for calls with a traced argument. What NumPy's protocols reach, and what
+cannot hold a traced value, is left as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sysconfig
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff import call as call_module
+from autodiff.call import NO_RULE, by_rule, innermost
+from autodiff.intercept import rewrite, source
+from autodiff.tracer import is_tracer
+from chainrules_core import rrule
+from chainrules_core.registry import key_of
+from chainrules_core.rule import Rule
+
+_LIBRARY = tuple(
+    {
+        path
+        for name in ("stdlib", "platstdlib", "purelib", "platlib")
+        if (path := sysconfig.get_paths().get(name))
+    }
+)
+# The engine itself is not traced; rules are, as a library: their bodies run under nested levels.
+_OURS = ("autodiff", "chainrules_core", "multipledispatch")
+
+# id(code) → (code, rewritten code or None); the code is held so that its id stays its own.
+_rewritten: dict[int, tuple[types.CodeType, types.CodeType | None]] = {}
+# Code that the rewriting made, nested functions included: its calls are seen already.
+_made: dict[int, types.CodeType] = {}
+# id(function) → (weak reference to it, what is called in its place).
+_replacements: dict[int, tuple[weakref.ref, Callable]] = {}
+
+
+def intercept(g: Any) -> Any:
+    """Return what is to be called in place of `g`."""
+    known = _replacements.get(id(g))
+    if known is not None and known[0]() is g:
+        return known[1]
+    kind = type(g)
+    decide = _BY_KIND.get(kind)
+    return decide(g) if decide is not None else _other(g, kind)
+
+
+def _remember(g: Any, replacement: Callable) -> Callable:
+    key = id(g)
+
+    def forget(_: weakref.ref) -> None:
+        _replacements.pop(key, None)
+
+    _replacements[key] = (weakref.ref(g, forget), replacement)
+    return replacement
+
+
+def _function(g: types.FunctionType) -> Callable:
+    if id(g.__code__) in _made:
+        return g
+    if rrule.entry(g) is not None:
+        return _remember(g, _asking(g))
+    return _remember(g, _body(g))
+
+
+def _asking(g: Callable) -> Callable:
+    """Return a function that asks for a rule if an argument is traced."""
+
+    @functools.wraps(g)
+    def asking(*args: Any, **kwargs: Any) -> Any:
+        result = by_rule(g, args, kwargs)
+        return traced_body(g)(*args, **kwargs) if result is NO_RULE else result
+
+    return asking
+
+
+def _body(g: types.FunctionType) -> Callable:
+    """Return the rewritten function; for a library's function one that decides at each call."""
+    module = g.__globals__.get("__name__", "")
+    if module.partition(".")[0] in _OURS:
+        return g
+    if not is_library(g) or hasattr(g, "__wrapped__"):
+        return rewritten(g)
+
+    @functools.wraps(g)
+    def deciding(*args: Any, **kwargs: Any) -> Any:
+        if innermost(args, kwargs) is None:
+            return g(*args, **kwargs)
+        return rewritten(g)(*args, **kwargs)
+
+    return deciding
+
+
+def traced_body(g: Callable) -> Callable:
+    """Return `g` with its calls seen, whoever wrote it; `g` itself where that is not possible."""
+    if type(g) is types.FunctionType:
+        return g if id(g.__code__) in _made else rewritten(g)
+    if type(g) is types.MethodType:
+        return types.MethodType(traced_body(g.__func__), g.__self__)
+    return g
+
+
+def is_library(g: types.FunctionType) -> bool:
+    """Whether a function belongs to the standard library or an installed package."""
+    filename = g.__code__.co_filename
+    return filename.startswith(_LIBRARY) or filename.startswith("<frozen")
+
+
+def rewritten(g: types.FunctionType) -> Callable:
+    """Return a function with its calls seen; itself where its source is not to be had."""
+    code = g.__code__
+    known = _rewritten.get(id(code))
+    if known is None:
+        known = _rewritten[id(code)] = (code, _rewrite(g))
+        if known[1] is not None:
+            _note_made(known[1])
+    if known[1] is None:
+        return g
+    return source.rebuilt(g, known[1], _HELPERS)
+
+
+def _rewrite(g: types.FunctionType) -> types.CodeType | None:
+    found = source.definition_of(g)
+    if found is None:
+        return None
+    node = rewrite.rewritten(found.node, g.__code__, g.__globals__)
+    return source.compiled_like(found, g.__code__, node, tuple(_HELPERS))
+
+
+def _note_made(code: types.CodeType) -> None:
+    _made[id(code)] = code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _note_made(constant)
+
+
+def _method(g: types.MethodType) -> Callable:
+    function = intercept(g.__func__)
+    return g if function is g.__func__ else types.MethodType(function, g.__self__)
+
+
+def _builtin(g: Any) -> Callable:
+    special = _SPECIAL.get(g)
+    if special is not None:
+        return special
+    owner = g.__self__
+    if owner is None or type(owner) is types.ModuleType:
+        return _remember(g, g if rrule.entry(g) is None else _asking(g))
+    if type(owner) is list and g.__name__ == "sort":
+        return _with_key(g)
+    if type(owner) is np.ndarray:
+        return _array_method(g, owner)
+    return g if rrule.entry(key_of(g)[0]) is None else _asking(g)
+
+
+def _array_method(g: Any, owner: np.ndarray) -> Callable:
+    """A method of an array that is not traced: its arguments may be."""
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        if innermost(args, kwargs) is None:
+            return g(*args, **kwargs)
+        from autodiff.methods import method_of_array  # it needs this module
+
+        return method_of_array(g.__name__, owner, args, kwargs)
+
+    return method
+
+
+def _class(g: type) -> Callable:
+    special = _SPECIAL.get(g)
+    if special is not None:
+        return special
+    if rrule.entry(g) is not None:
+        return _asking(g)
+    init = g.__dict__.get("__init__") or getattr(g, "__init__", None)
+    if type(g).__call__ is not type.__call__ or type(init) is not types.FunctionType:
+        return g
+    return _constructing(g)
+
+
+def _constructing(g: type) -> Callable:
+    """Return what makes an instance of a class with the calls of its ``__init__`` seen."""
+
+    def constructing(*args: Any, **kwargs: Any) -> Any:
+        new = g.__new__
+        if new is object.__new__:
+            made = new(g)
+        else:
+            made = intercept(new)(g, *args, **kwargs)
+        if isinstance(made, g):
+            hooked = _with_post_init(g)
+            if hooked is not None:
+                object.__setattr__(made, "__class__", hooked)
+                try:
+                    hooked.__init__(made, *args, **kwargs)
+                finally:
+                    object.__setattr__(made, "__class__", g)
+            else:
+                intercept(type(made).__init__)(made, *args, **kwargs)
+        return made
+
+    return constructing
+
+
+def _with_post_init(g: type) -> type | None:
+    """Return a passing subclass of a dataclass whose ``__post_init__`` has its calls seen.
+
+    The ``__init__`` of a dataclass is generated and has no source; it calls ``__post_init__`` by
+    name.
+    """
+    post = getattr(g, "__post_init__", None)
+    if type(post) is not types.FunctionType or not hasattr(g, "__dataclass_fields__"):
+        return None
+    return type(g.__name__, (g,), {"__post_init__": traced_body(post), "__slots__": ()})
+
+
+def _partial(g: functools.partial) -> Callable:
+    return functools.partial(intercept(g.func), *g.args, **g.keywords)
+
+
+def _cached(g: Any) -> Callable:
+    """A cache would keep traced values, and take one for another that is equal."""
+
+    @functools.wraps(g)
+    def uncached(*args: Any, **kwargs: Any) -> Any:
+        if innermost(args, kwargs) is None:
+            return g(*args, **kwargs)
+        return intercept(g.__wrapped__)(*args, **kwargs)
+
+    return uncached
+
+
+def _descriptor(g: Any) -> Callable:
+    """``np.ndarray.sum(x)``: on a traced value its own method."""
+
+    def unbound(*args: Any, **kwargs: Any) -> Any:
+        if args and is_tracer(args[0]):
+            return getattr(args[0], g.__name__)(*args[1:], **kwargs)
+        return g(*args, **kwargs)
+
+    return unbound
+
+
+def _other(g: Any, kind: type) -> Callable:
+    """Decide on a callable of some class: by its metaclass, or by the class's ``__call__``."""
+    if isinstance(g, type):
+        return _class(g)
+    call = getattr(kind, "__call__", None)  # noqa: B004 - the function itself is wanted
+    if type(call) is types.FunctionType and not is_tracer(g):
+        return types.MethodType(intercept(call), g)
+    return g
+
+
+def _itself(g: Any) -> Any:
+    return g
+
+
+def _type(*args: Any, **kwargs: Any) -> Any:
+    """``type(x)`` is the type of the value."""
+    if len(args) == 1 and not kwargs and is_tracer(args[0]):
+        return args[0].__class__
+    return type(*args, **kwargs)
+
+
+def _first_argument(g: Callable) -> Callable:
+    """A C function that calls its first argument."""
+
+    def with_first(f: Any, *args: Any, **kwargs: Any) -> Any:
+        return g(intercept(f), *args, **kwargs)
+
+    return with_first
+
+
+def _second_argument(g: Callable) -> Callable:
+    """A C function that calls its second argument, if there is one."""
+
+    def with_second(first: Any, *args: Any, **kwargs: Any) -> Any:
+        if args:
+            args = (intercept(args[0]), *args[1:])
+        if "func" in kwargs:
+            kwargs["func"] = intercept(kwargs["func"])
+        return g(first, *args, **kwargs)
+
+    return with_second
+
+
+def _with_key(g: Callable) -> Callable:
+    """A C function that calls its ``key=``."""
+
+    def with_key(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("key") is not None:
+            kwargs["key"] = intercept(kwargs["key"])
+        return g(*args, **kwargs)
+
+    return with_key
+
+
+_SPECIAL: dict[Any, Callable] = {
+    type: _type,
+    **{
+        g: _first_argument(g)
+        for g in (
+            map, filter, functools.reduce, itertools.starmap, itertools.takewhile,
+            itertools.dropwhile, itertools.filterfalse,
+        )
+    },
+    itertools.accumulate: _second_argument(itertools.accumulate),
+    itertools.groupby: _with_key(itertools.groupby),
+    **{g: _with_key(g) for g in (sorted, min, max)},
+}  # fmt: skip
+
+_BY_KIND: dict[type, Callable[[Any], Callable]] = {
+    types.FunctionType: _function,
+    types.MethodType: _method,
+    types.BuiltinFunctionType: _builtin,
+    types.MethodDescriptorType: _descriptor,
+    type: _class,
+    functools.partial: _partial,
+    functools._lru_cache_wrapper: _cached,
+    np.ufunc: _itself,
+    type(np.sum): _itself,
+}
+
+
+def read(owner: Any, name: str) -> Any:
+    """Return an attribute; a property written in Python has the calls in it seen."""
+    kind = type(owner)
+    try:
+        getter = _getters[kind, name]
+    except KeyError:
+        getter = _getters[kind, name] = _getter(kind, name)
+    return getattr(owner, name) if getter is None else getter(owner)
+
+
+_getters: dict[tuple[type, str], Callable | None] = {}
+
+
+def _getter(kind: type, name: str) -> Callable | None:
+    """Return the rewritten getter of a property, if the attribute is one."""
+    for base in kind.__mro__:
+        found = base.__dict__.get(name)
+        if found is not None:
+            if isinstance(found, property) and type(found.fget) is types.FunctionType:
+                return intercept(found.fget)
+            if isinstance(found, functools.cached_property):
+                return None
+            return None
+    return None
+
+
+def _forget(rule: Rule) -> None:
+    """After a change of the rules, decide anew."""
+    _replacements.clear()
+    _getters.clear()
+
+
+rrule.watch(_forget)
+call_module.body_of = traced_body
+_HELPERS: dict[str, Any] = {rewrite.INTERCEPT: intercept, rewrite.READ: read}
