@@ -16,9 +16,10 @@ import numpy as np
 from autodiff.elementwise import NOT_HERE, binary
 from autodiff.errors import DifferentiationError, missing_rule
 from autodiff.structures import leaves_of, map_leaves, part_of_tangent, parts_of, tangent_of
-from autodiff.tape import Node, Part, ProductNode, Tape, Whole
-from autodiff.tracer import FloatTracer, Tracer, is_tracer, wrap
+from autodiff.tape import CONSTANT, Node, Part, ProductNode, Tape, Whole
+from autodiff.tracer import FloatTracer, Tracer, is_tracer, note_view, untraced, wrap
 from chainrules_core import NoTangent, ProjectTo, RuleConfig, ZeroTangent, rrule
+from chainrules_core.define import DecomposeRule, LinearRule
 from chainrules_core.registry import Entry, key_of
 from chainrules_core.rules import Rule, name_of
 
@@ -57,11 +58,13 @@ def by_rule(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         return NO_RULE
     args = own + args
     tape = innermost(args, kwargs)
-    return NO_RULE if tape is None else record(entry, args, kwargs, tape)
+    if tape is not None:
+        return record(entry, args, kwargs, tape)
+    return untraced_call(key, args, kwargs) if _has_constants(args, kwargs) else NO_RULE
 
 
 def innermost(args: tuple, kwargs: dict[str, Any]) -> Tape | None:
-    """Return the tape of the innermost level among the arguments."""
+    """Return the tape of the innermost level among the arguments; None if nothing is traced."""
     found: Tape | None = None
     for a in (*args, *kwargs.values()) if kwargs else args:
         kind = type(a)
@@ -71,9 +74,40 @@ def innermost(args: tuple, kwargs: dict[str, Any]) -> Tape | None:
             continue
         else:
             tape = innermost(tuple([x for x in leaves_of(a) if is_tracer(x)]), {})
-        if tape is not None and (found is None or tape.serial > found.serial):
+        if tape is None or tape is CONSTANT:
+            continue
+        if found is None or tape.serial > found.serial:
             found = tape
     return found
+
+
+def is_constant(x: Any) -> bool:
+    """Whether `x` is an array of a traced function that holds nothing traced."""
+    return type(x) is Tracer and x._tape is CONSTANT
+
+
+def of_level(x: Any, tape: Tape) -> Any:
+    """Return a value with the level of `tape` stripped off, if it has it."""
+    return x._value if is_tracer(x) and (x._tape is tape or x._tape is CONSTANT) else x
+
+
+def _has_constants(args: tuple, kwargs: dict[str, Any]) -> bool:
+    values = (*args, *kwargs.values())
+    return any(
+        is_constant(x) or (type(x) not in _PLAIN and any(map(is_constant, leaves_of(x))))
+        for x in values
+    )
+
+
+def untraced_call(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call `f` on arguments none of which is traced; an array it makes may be written into."""
+    plain = tuple([without(a, CONSTANT) for a in args])
+    y = f(*plain, **{name: without(value, CONSTANT) for name, value in kwargs.items()})
+    if type(y) is not np.ndarray or y.dtype.kind not in "fc":
+        return y
+    made = Tracer(y, CONSTANT, -1)
+    _note_views(made, y, f, args, kwargs)
+    return made
 
 
 def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any:
@@ -82,7 +116,7 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
     if resolved is None:
         return NO_RULE
     rule, bound, options = resolved
-    if rule.kind == "decompose":
+    if isinstance(rule, DecomposeRule):
         return body_of(rule.body)(*args, **kwargs)
     primals = []
     wanted = []
@@ -97,8 +131,12 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
                 sources.append(a)
                 a = a._value
                 kind = type(a)
+            elif a._tape is CONSTANT:
+                a = a._value
+                kind = type(a)
             nested = nested or kind is Tracer or kind is FloatTracer
         elif kind not in _PLAIN:
+            a = without(a, CONSTANT)
             stripped = without(a, tape)
             if stripped is not a:
                 wanted.append(i)
@@ -109,12 +147,13 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
         primals.append(a)
     config = NESTED if nested else CONFIG
     if rule.kind == "non_differentiable":
-        options = {name: without(value, tape) for name, value in options.items()}
+        options = {name: without(without(value, CONSTANT), tape) for name, value in options.items()}
         invoke = call if nested else _invoke
-        return _constant(invoke(rule.f, tuple(primals), options), tape)
+        return _constant(invoke(rule.f, tuple(primals), options))
     if options:
+        options = {name: without(value, CONSTANT) for name, value in options.items()}
         _check_options(rule, options, tape)
-    if rule.kind == "linear" and not set(wanted).issubset(rule.argnums):
+    if isinstance(rule, LinearRule) and not set(wanted).issubset(rule.argnums):
         raise _traced_option(rule, rule.signature.positional[max(wanted)])
     recorded = rule.record(tuple(primals), options, tuple(wanted), config)
     if recorded is None:
@@ -125,7 +164,10 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
         parents, positions = tuple([s._index for s in sources]), tuple(wanted)
     else:
         parents, positions, pull = _through_containers(sources, wanted, pull, tape)
-    return outputs(y, tape, rule, parents, positions, pull, sources)
+    result = outputs(y, tape, rule, parents, positions, pull)
+    if type(y) is np.ndarray and (y.base is not None or any(y is p for p in primals)):
+        _note_views(result, y, rule.f, bound, options)
+    return result
 
 
 def _invoke(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -194,16 +236,12 @@ def outputs(
     parents: tuple,
     positions: tuple,
     pull: Callable,
-    sources: list[Any],
 ) -> Any:
     """Record an output and return it traced; one of several parts is recorded part by part."""
     if is_differentiable(y):
         made = ProductNode if rule.kind == "scalar" and pull.__name__ == "pull" else Node
         node = made(parents, pull, ProjectTo(y), rule, positions)
-        traced = wrap(y, tape, tape.add(node))
-        if type(y) is np.ndarray and y.base is not None:
-            _note_views(traced, y, sources)
-        return traced
+        return wrap(y, tape, tape.add(node))
     if parts_of(y) is None:
         return y
     return _several_outputs(y, tape, rule, parents, positions, pull)
@@ -245,24 +283,30 @@ def _several_outputs(
     return map_leaves(y, part)
 
 
-def _constant(y: Any, tape: Tape) -> Any:
-    """Return what a function without derivative made; an array is traced, to be written into."""
+def _constant(y: Any) -> Any:
+    """Return what a function without derivative made; an array may be written into."""
     if type(y) is np.ndarray and y.dtype.kind in "fc" and y.base is None:
-        return wrap(y, tape, tape.add(Node((), _no_pull, ProjectTo(y), None, ())))
+        return Tracer(y, CONSTANT, -1)
     return y
 
 
-def _no_pull(y_bar: Any) -> tuple:
-    return ()
+def _note_views(
+    made: Tracer, y: np.ndarray, f: Callable, args: tuple, options: dict[str, Any]
+) -> None:
+    """Note from which argument the result has its memory: a write into one is seen in the other."""
+    owner = y if y.base is None else y.base
+    for i, a in enumerate(args):
+        value = untraced(a)
+        if type(value) is not np.ndarray or type(a) is not Tracer:
+            continue
+        if value is owner or value.base is owner:
+            before, after = args[:i], args[i + 1 :]
 
+            def make(parent: Any, before: tuple = before, after: tuple = after) -> Any:
+                return call(f, (*before, parent, *after), options)
 
-def _note_views(traced: Any, y: np.ndarray, sources: list[Any]) -> None:
-    """Note which traced values share memory: a write into one would be seen in the other."""
-    base = y.base
-    for source in sources:
-        value = source._value if is_tracer(source) else None
-        if type(value) is np.ndarray and (base is value or base is value.base):
-            source._shares = traced._shares = True
+            note_view(made, a, make)
+            return
 
 
 class EngineConfig(RuleConfig):
@@ -293,6 +337,8 @@ def operate(op: Callable, a: Any, b: Any) -> Any:
     if result is not NOT_HERE:
         return result
     a, b = _as_operand(a, b), _as_operand(b, a)
+    if (is_constant(a) or is_constant(b)) and innermost((a, b), {}) is None:
+        return untraced_call(op, (a, b), {})
     result = by_rule(op, (a, b), {})
     return NotImplemented if result is NO_RULE else result
 

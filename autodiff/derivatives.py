@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import structures
+from autodiff.call import of_level
 from autodiff.errors import ArgumentError, OutputError, SeedError
 from autodiff.intercept import intercept
 from autodiff.structures import is_perturbable, map_leaves
@@ -73,10 +74,8 @@ class Linearised:
     def _plain(self, x: Any) -> Any:
         tape = self._tape
         if is_tracer(x):
-            return x._value if x._tape is tape else x
-        return map_leaves(
-            x, lambda leaf: leaf._value if is_tracer(leaf) and leaf._tape is tape else leaf
-        )
+            return of_level(x, tape)
+        return map_leaves(x, lambda leaf: of_level(leaf, tape))
 
     def gradients(self) -> list:
         """Return the gradients of a scalar output: the cotangents for 1."""
@@ -153,9 +152,9 @@ def _promoted(f: Callable, args: tuple, i: int, chosen: bool) -> Any:
         return float(x) if type(plain) is int else np.float64(x)
     if isinstance(plain, np.ndarray) and plain.dtype.kind not in "fcO":
         raise ArgumentError(
-            f"argument {i} of {name_of(f)} is an array of {plain.dtype}, which cannot be perturbed. "
-            "Convert it (x.astype(float)) to differentiate with respect to it, or name the "
-            "arguments to differentiate with argnums=."
+            f"argument {i} of {name_of(f)} is an array of {plain.dtype}, which cannot be "
+            "perturbed. Convert it (x.astype(float)) to differentiate with respect to it, or name "
+            "the arguments to differentiate with argnums=."
         )
     if chosen and isinstance(plain, (str, bytes, bool, type(None))):
         raise _nothing_to_differentiate(f, (x,))
@@ -240,7 +239,7 @@ def _seed_part(f: Callable, y: Any, bar: Any, key: Any) -> Any:
                 f"the pullback of {name_of(f)} takes {len(y)} cotangents, one for each part of the "
                 f"output; it was given {len(bar)}."
             )
-        return bar[key] if type(key) is int else bar[type(y)._fields.index(key)]
+        return bar[key if type(key) is int else type(y)._fields.index(key)]  # type: ignore[union-attr] # a namedtuple
     if hasattr(bar, str(key)) and type(bar) is type(y):
         return getattr(bar, key)
     raise SeedError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import types
 from typing import Any
 
 from chainrules_core import ChainRulesError
@@ -11,13 +12,13 @@ from chainrules_core.rules import name_of
 
 _HERE = tuple(
     os.path.dirname(os.path.abspath(sys.modules[name].__file__ or "")) + os.sep
-    for name in ("chainrules_core", "numpy", "multipledispatch")
-) + (os.path.dirname(os.path.abspath(__file__)) + os.sep,)
+    for name in ("autodiff", "chainrules_core", "numpy", "multipledispatch")
+)
 
 
 def user_line() -> str:
     """Return where the user's code is: the innermost frame outside ours and NumPy's files."""
-    frame = sys._getframe(1)
+    frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if not code.co_filename.startswith(_HERE) and "chainrules" not in code.co_filename.split(

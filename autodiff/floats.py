@@ -16,6 +16,7 @@ import numpy as np
 
 from autodiff import operators as operators  # the general methods, behind these
 from autodiff.call import operate
+from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer
 from chainrules_core import rrule
 from chainrules_core.define import LinearRule, ScalarRule
@@ -92,8 +93,9 @@ def _scalar_rule(f: Callable, n: int) -> ScalarRule | None:
     """Return the rule for plain floats, if it is one of partial derivatives."""
     entry = rrule.entry(f)
     rule = None if entry is None else entry.find((float,) * n)
-    usable = isinstance(rule, ScalarRule) and not rule.several and rule.setup is None
-    return rule if usable and all(_is_plain(p) for p in rule.partials[0]) else None
+    if not isinstance(rule, ScalarRule) or rule.several or rule.setup is not None:
+        return None
+    return rule if all(_is_plain(p) for p in rule.partials[0]) else None
 
 
 def _is_plain(partial: Partial) -> bool:
@@ -186,8 +188,10 @@ def getitem(self: Tracer, index: Any) -> Any:
         y = value[index]
         if type(y) is np.float64:
             rule = _element["rule"]
+            tape = self._tape
+            if tape is CONSTANT:
+                return y
             if rule is not None:
-                tape = self._tape
                 nodes = tape.nodes
                 nodes.append((self._index, rule, index))
                 return FloatTracer(y, tape, len(nodes) - 1)
@@ -206,7 +210,7 @@ def renew(rule: Rule | None = None) -> None:
     if changed is None or changed is operator.getitem:
         _element["rule"] = _element_rule()
     if changed is None or changed is operator.neg:
-        FloatTracer.__neg__ = _negated()  # type: ignore[method-assign] # written from the rule
+        setattr(FloatTracer, "__neg__", _negated())  # noqa: B010 - a type checker must not see it
     for op in _SYMBOLS:
         if changed is not None and changed is not op:
             continue
@@ -221,7 +225,7 @@ def renew(rule: Rule | None = None) -> None:
 
 def install() -> None:
     """Give traced floats their methods, and keep them in step with the rules."""
-    Tracer.__getitem__ = getitem  # type: ignore[attr-defined] # in front of the general one
+    setattr(Tracer, "__getitem__", getitem)  # noqa: B010 - in front of the general one
     renew()
     rrule.watch(renew)
 

@@ -15,6 +15,7 @@ from autodiff.call import require_rule
 from autodiff.errors import missing_rule
 from autodiff.mutation import assign, assign_item
 from autodiff.protocols import ruled
+from autodiff.tape import CONSTANT
 from autodiff.tracer import Tracer, untraced
 
 # What is the same for the value and for whatever it is traced as.
@@ -24,7 +25,7 @@ _CONSTANT_ATTRIBUTES = frozenset(
 _CONSTANT_METHODS = frozenset(
     {
         "all", "any", "argmax", "argmin", "argpartition", "argsort", "nonzero", "searchsorted",
-        "is_integer", "as_integer_ratio", "hex", "tobytes", "tofile", "dump", "dumps",
+        "is_integer",
     }
 )  # fmt: skip
 
@@ -57,9 +58,10 @@ def _varargs(function: Callable) -> Callable:
 
 
 def _transpose(self: Any, *axes: Any) -> Any:
+    given: Any = axes
     if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
-        axes = axes[0]
-    return ruled(np.transpose, (self, axes or None), {})
+        given = axes[0]
+    return ruled(np.transpose, (self, given or None), {})
 
 
 def _astype(self: Any, dtype: Any, *args: Any, **kwargs: Any) -> Any:
@@ -86,8 +88,8 @@ def _fill(self: Any, value: Any) -> None:
     assign_item(self, ..., value)
 
 
-def _sort(self: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
-    assign(self, np.sort(self, axis))
+def _sort(self: Any, axis: int = -1, **options: Any) -> None:
+    assign(self, require_rule(np.sort, (self, axis), {}))
 
 
 def _setflags(self: Any, **flags: Any) -> None:
@@ -122,6 +124,9 @@ def attribute(self: Tracer, name: str) -> Any:
     if name in _CONSTANT_ATTRIBUTES:
         return getattr(untraced(value), name)
     plain = untraced(value)
+    if name.startswith("__") and self._tape is not CONSTANT:
+        # Above all __array_interface__ and its kin, by which NumPy would read the bare memory.
+        raise AttributeError(f"a traced {plain.__class__.__name__} has no attribute {name!r}")
     attribute = getattr(type(plain), name, None)
     if attribute is None or name.startswith("__"):
         return getattr(plain, name)  # an AttributeError in the value's own words

@@ -1,22 +1,50 @@
-"""Writes into traced arrays.
+"""Writes into traced arrays, as NumPy defines them: views and aliases see them.
 
-A write makes a new value: the array before the write with some elements replaced. The tracer that
-was written into then stands for the new value, so every name for it sees the write. The memory of
-the old value is left alone, since pullbacks may hold it. Other tracers that are views of the same
-memory would not see the write; where there are any, the write is refused.
+A write makes a new value on the tape: the array before it with some elements replaced. The tracer
+written into then stands for the new value, so that every name for it sees the write. Tracers that
+are views of the same memory form a family: a tree of who was made from whom and how. A write into
+one of them is a write into the root, at the place that the path from the root leads to; all living
+views are then made anew from the root.
+
+The memory itself is written in place if nobody but the family holds it; the reference counts tell.
+Otherwise a pullback may still need the old values, or the array is the user's own, and a copy is
+written. So filling an array of n elements costs O(n) in all.
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from autodiff.call import call, innermost
+from autodiff.call import call, innermost, of_level
 from autodiff.errors import MutationError
-from autodiff.tape import Node
+from autodiff.tape import CONSTANT, Cotangents
 from autodiff.tracer import Tracer, is_tracer, untraced, wrap
 from chainrules_core import ProjectTo, unbroadcast
+
+Path = tuple[Callable[[Any], Any], ...]
+
+
+def _root_and_path(target: Tracer) -> tuple[Tracer, Path]:
+    path: list[Callable] = []
+    while target._origin is not None:
+        path.append(target._origin.make)
+        target = target._origin.parent
+    return target, tuple(reversed(path))
+
+
+def _family(root: Tracer) -> list[Tracer]:
+    """Return the living members, each after the one it was made from."""
+    members = [root]
+    for member in members:
+        if member._views is not None:
+            living = [(r, view) for r in member._views if (view := r()) is not None]
+            member._views = [r for r, _ in living] or None
+            members.extend(view for _, view in living)
+    return members
 
 
 def assign_item(target: Tracer, index: Any, value: Any) -> None:
@@ -24,91 +52,194 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
     if not isinstance(target, np.ndarray):
         untraced(target)[index] = value  # the error is the value's own
         return
-    _check(target)
-    tape = innermost((target, value), {})
-    rebind(target, replaced(target, index, value, tape))
+    if type(value) in (list, tuple) and innermost((value,), {}) is not None:
+        value = call(np.stack, (list(value),))
+    if is_tracer(index):
+        index = untraced(index)
+    root, path = _root_and_path(target)
+    tape = innermost((root, value), {})
+    if tape is None:
+        _write_constant(target, root, path, index, untraced(value))
+    else:
+        _write(target, root, path, index, value, tape)
 
 
 def assign(target: Tracer, value: Any) -> None:
     """Make `target`, an array, hold `value`, as ``target[...] = value`` does."""
-    _check(target)
     plain, new = untraced(target), untraced(value)
-    if np.shape(new) != plain.shape or not np.can_cast(
-        getattr(new, "dtype", type(new)), plain.dtype, "same_kind"
-    ):
+    dtype = getattr(new, "dtype", np.dtype(type(new)))
+    if np.shape(new) != plain.shape or not np.can_cast(dtype, plain.dtype, "same_kind"):
         raise MutationError(
             f"an array of shape {plain.shape} and dtype {plain.dtype} cannot take a value of shape "
-            f"{np.shape(new)} and dtype {getattr(new, 'dtype', type(new).__name__)} in place."
+            f"{np.shape(new)} and dtype {dtype} in place."
         )
-    if getattr(new, "dtype", None) != plain.dtype:
-        value = value.astype(plain.dtype)
-    rebind(target, value)
+    assign_item(target, ..., value)
 
 
-def rebind(target: Tracer, value: Any) -> None:
-    """Let a tracer stand for another traced value."""
-    target._value, target._tape, target._index = value._value, value._tape, value._index
+def _write_constant(target: Tracer, root: Tracer, path: Path, index: Any, value: Any) -> None:
+    """Write what is not traced into an array that is not traced (yet)."""
+    if _is_exclusive(root, _family(root)):
+        target._value[index] = value
+        return
+    root._value = _replaced(root._value, path, index, value)
+    _renew_views(root)
 
 
-def _check(target: Tracer) -> None:
-    if target._shares:
+def _is_exclusive(root: Tracer, members: list[Tracer]) -> bool:
+    """Whether nobody but the family holds the memory of the root."""
+    if root._value.base is not None or not root._value.flags.writeable:
+        return False
+    # A member holds its array, and each view's array holds the root's; getrefcount adds one.
+    if sys.getrefcount(root._value) != len(members) + 1:
+        return False
+    return all(sys.getrefcount(m._value) == 2 for m in members[1:])
+
+
+def _replaced(before: np.ndarray, path: Path, index: Any, value: Any) -> np.ndarray:
+    """Return a copy with the elements at the end of a path replaced."""
+    after = before.copy(order="K")
+    region = after
+    for step in path:
+        region = step(region)
+    if not region.flags.writeable:
+        raise ValueError("assignment destination is read-only")
+    region[index] = value
+    if path and not np.may_share_memory(region, after):
         raise MutationError(
-            "a traced array is written into that shares its memory with another one (one is a view "
-            "of the other: a slice, a transpose, a reshape). Write into a copy: x = x.copy()."
+            "a view of a traced array is written into that a copy of the array has no view for. "
+            "Write into the array itself."
         )
+    return after
 
 
-def replaced(target: Tracer, index: Any, value: Any, tape: Any) -> Tracer:
-    """Return `target` with the elements at `index` replaced by `value`, recorded on `tape`."""
-    before = target._value if target._tape is tape else target
-    new = value._value if is_tracer(value) and value._tape is tape else value
-    if type(value) in (list, tuple) and innermost((value,), {}) is not None:
-        value = call(np.stack, (list(value),))
-        return replaced(target, index, value, tape)
-    if is_tracer(before) or is_tracer(new):  # an outer level: the same there, one level down
-        outer = innermost((before, new), {})
-        start = before if is_tracer(before) else wrap_constant(before, outer)
-        after: Any = replaced(start, index, new, outer)
+def _write(target: Tracer, root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
+    """Write on the innermost level `tape`."""
+    new = of_level(value, tape)
+    if not untraced(target).flags.writeable:
+        raise ValueError("assignment destination is read-only")
+    parents = [t._index if is_tracer(t) and t._tape is tape else None for t in (root, value)]
+    after: Any
+    is_here = root._tape is tape or root._tape is CONSTANT
+    if is_tracer(new) or not is_here or is_tracer(root._value):
+        after = _written_outside(of_level(root, tape), path, index, new)
+    elif _is_exclusive(root, _family(root)):
+        target._value[index] = new
+        after = root._value
     else:
-        after = before.copy()
-        after[index] = new
-    kept = np.ones(before.shape, bool)
-    kept[index] = False
-    shape, dtype = np.shape(new), before.dtype
-    winner = last_writes(before.shape, index)
+        after = _replaced(root._value, path, index, new)
+    node = Write(parents[0], parents[1], path, index, np.shape(new), ProjectTo(untraced(after)))
+    root._value, root._tape, root._index = after, tape, tape.add(node)
+    _renew_views(root)
 
-    def replace_pullback(y_bar: Any) -> tuple:
-        bars = []
-        if target_traced:
-            bars.append(np.where(kept, y_bar, np.zeros((), dtype)))
-        if value_traced:
-            bar = y_bar[index]
-            if winner is not None:
-                bar = np.where(winner, bar, np.zeros((), dtype))
-            bars.append(unbroadcast(bar, shape))
-        return tuple(bars)
 
-    target_traced = target._tape is tape
-    value_traced = is_tracer(value) and value._tape is tape
-    parents = ((target._index,) if target_traced else ()) + (
-        (value._index,) if value_traced else ()
-    )
-    node = Node(parents, replace_pullback, ProjectTo(after), None, (0, 1))
-    return wrap(after, tape, tape.add(node))
+def _written_outside(before: Any, path: Path, index: Any, new: Any) -> Tracer:
+    """Do the same write on the next outer level; return the array there."""
+    outer = innermost((before, new), {})
+    if is_tracer(before):
+        copy = wrap(before._value, before._tape, before._index)
+    else:
+        copy = Tracer(before.copy(), CONSTANT, -1)
+    _write(copy, copy, path, index, new, outer)
+    return copy
+
+
+def _renew_views(root: Tracer) -> None:
+    """Make the living views anew, after the root has changed."""
+    for member in _family(root)[1:]:
+        made = member._origin.make(member._origin.parent)
+        if is_tracer(made):
+            member._value, member._tape, member._index = made._value, made._tape, made._index
+            _disown(made)
+        else:
+            member._value = made
+
+
+def _disown(made: Tracer) -> None:
+    """Take a view made by the way out of the family again: another tracer stands for it."""
+    if made._origin is not None:
+        views = made._origin.parent._views
+        made._origin.parent._views = [r for r in views if r() is not made]
+        made._origin = None
+
+
+class Write:
+    """An array with some elements replaced.
+
+    Its cotangent belongs to the array before, but for these elements, whose part belongs to the
+    value written.
+    """
+
+    __slots__ = ("before", "index", "path", "shape", "space", "value")
+
+    def __init__(
+        self,
+        before: int | None,
+        value: int | None,
+        path: Path,
+        index: Any,
+        shape: tuple,
+        space: Any,
+    ) -> None:
+        self.before = before
+        self.value = value
+        self.path = path
+        self.index = index
+        self.shape = shape
+        self.space = space
+
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand the cotangent on to the array before and to the value."""
+        region, place = y_bar, self.index
+        in_place = type(y_bar) is np.ndarray
+        if in_place:
+            if not bars.owns_current:
+                y_bar = region = y_bar.copy()
+            for step in self.path:
+                region = step(region)
+            in_place = not self.path or np.may_share_memory(region, y_bar)
+        if not in_place:
+            region, place = np.reshape(y_bar, (-1,)), self._positions()
+        if self.value is not None:
+            bars.put(self.value, self._of_value(region, place), True)
+        if self.before is None:
+            return
+        if in_place:
+            region[place] = 0
+            bars.put(self.before, y_bar, True)
+        else:
+            kept = np.ones(self.space.shape, bool)
+            kept.reshape(-1)[place] = False
+            bars.put(self.before, np.where(kept, y_bar, np.zeros((), self.space.dtype)), True)
+
+    def _of_value(self, region: Any, place: Any) -> Any:
+        """Return the cotangent of the value written."""
+        bar = region[place]
+        if type(bar) is np.ndarray and bar.base is not None:
+            bar = bar.copy()  # a view of what is about to be overwritten
+        winner = last_writes(np.shape(region), place)
+        if winner is not None:
+            bar = np.where(winner, bar, np.zeros((), self.space.dtype))
+        extra = len(self.shape) - np.ndim(bar)
+        if extra > 0:
+            bar = np.reshape(bar, (1,) * extra + np.shape(bar))
+        return bar if np.shape(bar) == self.shape else unbroadcast(bar, self.shape)
+
+    def _positions(self) -> np.ndarray:
+        """Return where the elements stand in the flattened array."""
+        region: Any = np.arange(self.space.size).reshape(self.space.shape)
+        for step in self.path:
+            region = step(region)
+        return np.asarray(region[self.index])
 
 
 def last_writes(shape: tuple, index: Any) -> np.ndarray | None:
     """Return which of the elements written at `index` stay, if some may be written twice."""
     parts = index if type(index) is tuple else (index,)
-    if not any(isinstance(p, (list, np.ndarray)) for p in parts):
+    if not any(
+        isinstance(p, (list, np.ndarray)) and np.asarray(p).dtype.kind != "b" for p in parts
+    ):
         return None
     written = np.zeros(shape, np.intp)
     ticket = np.arange(written[index].size).reshape(written[index].shape)
     written[index] = ticket
     return written[index] == ticket
-
-
-def wrap_constant(x: Any, tape: Any) -> Tracer:
-    """Return a constant as traced value."""
-    return wrap(x, tape, tape.add(Node((), lambda y_bar: (), ProjectTo(x), None, ())))
-

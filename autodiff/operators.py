@@ -13,7 +13,7 @@ from autodiff.errors import missing_rule
 from autodiff.mutation import assign, assign_item
 from autodiff.tracer import Tracer, is_tracer, untraced
 
-_UNARY = {"neg": operator.neg, "pos": operator.pos, "abs": operator.abs}
+_UNARY: dict[str, Callable] = {"neg": operator.neg, "pos": operator.pos, "abs": operator.abs}
 _BINARY = {
     "add": operator.add,
     "sub": operator.sub,

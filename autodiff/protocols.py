@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff import call as calls
+from autodiff import call as calls, floats
 from autodiff.call import NO_RULE, by_rule, call, require_rule
-from autodiff import floats
 from autodiff.elementwise import NOT_HERE, binary, unary
 from autodiff.errors import MutationError
 from autodiff.mutation import assign

@@ -129,6 +129,9 @@ class Tape:
         self.nested = False
         self.serial = next(_serials)
 
+    def __repr__(self) -> str:
+        return f"<Tape {self.serial}>"
+
     def add(self, node: Any) -> int:
         """Record a node; return its place."""
         nodes = self.nodes
@@ -153,6 +156,11 @@ class _Closed:
 
 
 _CLOSED: Any = _Closed()
+
+CONSTANT = Tape()
+"""The tape of arrays made inside a traced function that hold nothing traced (yet)."""
+CONSTANT.serial = 0
+CONSTANT.nodes = _CLOSED
 
 
 def sweep(
@@ -209,6 +217,7 @@ def sweep(
                 values[j] = bar * node[3] if before is None else before + bar * node[3]
         elif kind not in _RULED:
             values[i] = None
+            bars.owns_current = owned[i]
             node.hand_on(unthunk(bar), bars, strong)
         elif kind is Part:
             values[i] = None
@@ -229,13 +238,14 @@ class Cotangents:
     cotangents is kept as it came, the second makes a sum that is owned, the others go into it.
     """
 
-    __slots__ = ("nested", "nodes", "owned", "values")
+    __slots__ = ("nested", "nodes", "owned", "owns_current", "values")
 
     def __init__(self, nodes: list, seeds: dict[int, Any], nested: bool) -> None:
         self.nodes = nodes
         self.nested = nested
         self.values: list = [None] * len(nodes)
         self.owned = bytearray(len(nodes))
+        self.owns_current = 0
         for place, bar in seeds.items():
             self.values[place] = bar
 
@@ -297,7 +307,9 @@ class Cotangents:
     def _addable(self, j: int, space: Any) -> bool:
         """Whether place `j` may become a buffer of plain numbers."""
         bar = self.values[j]
-        return not self.nested and hasattr(space, "shape") and (bar is None or type(bar) is np.ndarray)
+        return (
+            not self.nested and hasattr(space, "shape") and (bar is None or type(bar) is np.ndarray)
+        )
 
     def _projected(self, space: Any, x_bar: Any, node: Node, position: int) -> Any:
         try:

@@ -9,13 +9,16 @@ computed with is in :mod:`autodiff.operators`, :mod:`autodiff.methods` and
 
 from __future__ import annotations
 
+import copy
 import operator
+import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff.errors import lost_value
-from autodiff.tape import Tape
+from autodiff.tape import CONSTANT, Tape
 from chainrules_core import ProjectTo
 
 
@@ -30,19 +33,22 @@ class Tracer:
         Where it is recorded.
     _index : int
         Its place there.
-    _shares : bool
-        Whether other traced values share its memory, as views do.
+    _origin : View or None
+        How it was made from another tracer whose memory it shares.
+    _views : list or None
+        Weak references to the tracers that were so made from it.
     """
 
-    __slots__ = ("_index", "_shares", "_tape", "_value")
+    __slots__ = ("__weakref__", "_index", "_origin", "_tape", "_value", "_views")
 
     def __init__(self, value: Any, tape: Tape, index: int) -> None:
         self._value = value
         self._tape = tape
         self._index = index
-        self._shares = False
+        self._origin: Any = None
+        self._views: list | None = None
 
-    @property
+    @property  # type: ignore[misc] # object's is writeable; this one is not
     def __class__(self) -> type:
         """The class of the value: a tracer passes for it."""
         return self._value.__class__
@@ -50,18 +56,26 @@ class Tracer:
     # -- where a value would leave the engine's sight --------------------------------------------
 
     def __float__(self) -> float:
+        if self._tape is CONSTANT:
+            return float(self._value)
         raise lost_value("float(), or a C function that takes a float,", self.__class__.__name__)
 
     def __complex__(self) -> complex:
+        if self._tape is CONSTANT:
+            return complex(self._value)
         raise lost_value("complex(), or a C function that takes one,", self.__class__.__name__)
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        if self._tape is CONSTANT:
+            return np.asarray(self._value, *args, **kwargs)
         raise lost_value("Converting to an array", self.__class__.__name__)
 
     def __index__(self) -> int:
         return operator.index(self._value)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
+        if self._tape is CONSTANT:
+            return self._value.__reduce_ex__(protocol)
         raise lost_value("pickle", self.__class__.__name__)
 
     def __hash__(self) -> int:
@@ -103,7 +117,7 @@ class Tracer:
         return format(self._value, spec)
 
     def __deepcopy__(self, memo: dict) -> Any:
-        return self.__copy__()
+        return copy.copy(self)
 
 
 class FloatTracer(Tracer):
@@ -118,6 +132,24 @@ class FloatTracer(Tracer):
         self._value = value
         self._tape = tape
         self._index = index
+
+
+class View:
+    """How a tracer was made from another one whose memory it shares."""
+
+    __slots__ = ("make", "parent")
+
+    def __init__(self, parent: Tracer, make: Callable[[Any], Any]) -> None:
+        self.parent = parent
+        self.make = make
+
+
+def note_view(view: Tracer, parent: Tracer, make: Callable[[Any], Any]) -> None:
+    """Note that `view` is ``make(parent)`` and shares its memory."""
+    view._origin = View(parent, make)
+    if parent._views is None:
+        parent._views = []
+    parent._views.append(weakref.ref(view))
 
 
 def wrap(value: Any, tape: Tape, index: int) -> Tracer:
@@ -142,7 +174,7 @@ def untraced(x: Any) -> Any:
     return x
 
 
-@ProjectTo.register(Tracer, FloatTracer)
+@ProjectTo.register(Tracer, FloatTracer)  # type: ignore[attr-defined] # a function with one
 def _projector(x: Tracer) -> Any:
     """The tangent space of a traced value is that of the value."""
     return ProjectTo(untraced(x))

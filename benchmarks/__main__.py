@@ -64,7 +64,10 @@ def gradients(console: Console, rounds: int) -> dict:
         table.add_row(
             work.name,
             work.about,
-            *(f"{1e6 * times[way]:,.1f} µs" for way in ("primal", "by hand", "autodiff", "autograd")),
+            *(
+                f"{1e6 * times[way]:,.1f} µs"
+                for way in ("primal", "by hand", "autodiff", "autograd")
+            ),
             f"{times['autodiff'] / times['by hand']:.2f}",
             f"[{'green' if within else 'red'}]{ratio:.3f}",
             "" if work.limit is None else f"{work.limit}",
@@ -88,7 +91,9 @@ def element_reads(console: Console) -> dict:
     results: dict[int, tuple[float, int]] = {}
     for n in (1_000, 4_000, 16_000):
         x = np.ones(n)
-        seconds = interleaved({"reads": lambda x=x: autodiff.gradient(_reads, x)}, rounds=7)["reads"]
+        seconds = interleaved({"reads": lambda x=x: autodiff.gradient(_reads, x)}, rounds=7)[
+            "reads"
+        ]
         tracemalloc.start()
         autodiff.gradient(_reads, x)
         peak = tracemalloc.get_traced_memory()[1]
@@ -109,10 +114,7 @@ def element_reads(console: Console) -> dict:
 def _import_seconds(module: str, rounds: int = 7) -> float:
     """Return the fastest import of a module in a fresh process, without the process itself."""
     best = float("inf")
-    code = (
-        "import time; t = time.perf_counter(); "
-        f"import {module}; print(time.perf_counter() - t)"
-    )
+    code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
     # As an installed package has it: with the bytecode written by the first of these imports.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     for _ in range(rounds):

@@ -165,8 +165,10 @@ WORKLOADS = [
         0.2,
     ),
     Workload("scalar_chain", "200 operations on a float", _chain, (0.7,), _chain_by_hand, 0.2),
-    Workload("sum3", "three elements of an array of 30", _sum3, (_rng.random(30),), _sum3_by_hand),
-    Workload("softmax", "entropy of a softmax of 10", _softmax, (_rng.random(10),), _softmax_by_hand),
+    Workload("sum3", "three elements of 30", _sum3, (_rng.random(30),), _sum3_by_hand),
+    Workload(
+        "softmax", "entropy of a softmax of 10", _softmax, (_rng.random(10),), _softmax_by_hand
+    ),
     Workload(
         "rosenbrock",
         "by slices, n = 1,000",
@@ -178,7 +180,11 @@ WORKLOADS = [
         "logistic",
         "logistic regression, 1,000 x 20",
         _logistic,
-        (_rng.standard_normal(20), _rng.standard_normal((1000, 20)), _rng.choice([-1.0, 1.0], 1000)),
+        (
+            _rng.standard_normal(20),
+            _rng.standard_normal((1000, 20)),
+            _rng.choice([-1.0, 1.0], 1000),
+        ),
         _logistic_by_hand,
     ),
     Workload(

@@ -69,9 +69,7 @@ class RuleConfig:
         """Differentiate `f` in reverse, by a rule or by its body; as ``rrule``, never None."""
         raise MissingCapabilityError(self, HasReverseMode, "rrule_via_ad")
 
-    def frule_via_ad(
-        self, dots: tuple, f: Callable, *args: Any, **kwargs: Any
-    ) -> tuple[Any, Any]:
+    def frule_via_ad(self, dots: tuple, f: Callable, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """Differentiate `f` forward, by a rule or by its body; as ``frule``, never None."""
         raise MissingCapabilityError(self, HasForwardMode, "frule_via_ad")
 

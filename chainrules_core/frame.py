@@ -13,7 +13,12 @@ import numpy as np
 
 from chainrules_core.broadcasting import unbroadcast
 from chainrules_core.debug import is_debug
-from chainrules_core.errors import CotangentError, ProjectionError, PullbackArityError, RuleResultError
+from chainrules_core.errors import (
+    CotangentError,
+    ProjectionError,
+    PullbackArityError,
+    RuleResultError,
+)
 from chainrules_core.projection import ProjectTo
 from chainrules_core.registry import key_of
 from chainrules_core.tangents import AbstractZero, NoTangent, ZeroTangent, unthunk
@@ -147,4 +152,3 @@ def _check_finite(rule: Rule, y_bar: Any, bound: tuple, bars: tuple) -> None:
         bar = unthunk(bar)
         if isinstance(bar, (float, complex, np.ndarray, np.inexact)) and np.isnan(bar).any():
             raise CotangentError(rule, position, bar, "it is NaN, but no argument or seed is")
-

@@ -28,7 +28,7 @@ _SHAPELESS = ("non_differentiable", "opt_out")
 _FUNCTION_TYPES = (types.FunctionType, np.ufunc, type)
 
 
-def key_of(f: Callable) -> tuple[Callable, tuple]:
+def key_of(f: Any) -> tuple[Callable, tuple]:
     """Return the key under which the rules of `f` stand, and the arguments `f` brings along.
 
     A bound method is its function with the object as first argument; so is an instance of a
@@ -227,7 +227,7 @@ _UNION = types.UnionType
 
 def check_types(types: tuple, where: str) -> tuple:
     """Check the types of a registration and flatten nested unions."""
-    checked = []
+    checked: list[Any] = []
     for position, t in enumerate(types):
         if isinstance(t, _UNION):
             t = t.__args__

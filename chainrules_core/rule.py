@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -200,7 +201,7 @@ class HandRule(Rule):
             bars = call_pullback(self, pullback, n, y_bar)
             return bars if wanted is None else tuple([bars[i + 1] for i in wanted])
 
-        pull.pullback = pullback
+        pull.pullback = pullback  # type: ignore[attr-defined] # for its name
         return y, pull
 
     def push(
@@ -227,7 +228,7 @@ def _type_name(t: Any) -> str:
 
 def _caller() -> str:
     """Return ``file:line`` of the first frame outside this package's rule machinery."""
-    frame = sys._getframe(1)
+    frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith("chainrules_core."):
         frame = frame.f_back
     return "?" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"

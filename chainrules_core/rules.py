@@ -289,8 +289,10 @@ class FRuleTable(RuleTable):
         """
         config, dots, rest = _split_call("frule", call)
         if not rest or not isinstance(dots, tuple):
-            raise TypeError("frule takes the tangents as one tuple, then the function: "
-                            "frule((NoTangent(), x_dot), f, x).")
+            raise TypeError(
+                "frule takes the tangents as one tuple, then the function: "
+                "frule((NoTangent(), x_dot), f, x)."
+            )
         f, args = rest[0], rest[1:]
         found = self.resolve(f, args, kwargs, config)
         if found is None:

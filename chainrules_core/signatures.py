@@ -187,6 +187,8 @@ def _same(value: Any, default: Any) -> bool:
     """Whether an option has its default value; arrays and odd objects compare by identity."""
     if value is default:
         return True
-    return isinstance(value, (bool, int, float, str)) and type(value) is type(default) and (
-        value == default
+    return (
+        isinstance(value, (bool, int, float, str))
+        and type(value) is type(default)
+        and (value == default)
     )

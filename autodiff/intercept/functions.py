@@ -21,6 +21,14 @@ import numpy as np
 from autodiff import call as call_module
 from autodiff.call import NO_RULE, by_rule, innermost
 from autodiff.intercept import rewrite, source
+from autodiff.intercept.numpy_calls import (
+    ARRAY_CONVERTER,
+    MAKERS,
+    ArrayConverter,
+    buffer,
+    making,
+    vectorized,
+)
 from autodiff.tracer import is_tracer
 from chainrules_core import rrule
 from chainrules_core.registry import key_of
@@ -41,7 +49,7 @@ _rewritten: dict[int, tuple[types.CodeType, types.CodeType | None]] = {}
 # Code that the rewriting made, nested functions included: its calls are seen already.
 _made: dict[int, types.CodeType] = {}
 # id(function) → (weak reference to it, what is called in its place).
-_replacements: dict[int, tuple[weakref.ref, Callable]] = {}
+_replacements: dict[int, tuple[Callable, Callable]] = {}
 
 
 def intercept(g: Any) -> Any:
@@ -60,13 +68,23 @@ def _remember(g: Any, replacement: Callable) -> Callable:
     def forget(_: weakref.ref) -> None:
         _replacements.pop(key, None)
 
-    _replacements[key] = (weakref.ref(g, forget), replacement)
+    try:
+        reference: Callable = weakref.ref(g, forget)
+    except TypeError:  # a function made in C, which stays
+        reference = functools.partial(_same, g)
+    _replacements[key] = (reference, replacement)
     return replacement
+
+
+def _same(g: Any) -> Any:
+    return g
 
 
 def _function(g: types.FunctionType) -> Callable:
     if id(g.__code__) in _made:
         return g
+    if g in MAKERS:
+        return _remember(g, making(g, _asking))
     if rrule.entry(g) is not None:
         return _remember(g, _asking(g))
     return _remember(g, _body(g))
@@ -154,6 +172,8 @@ def _builtin(g: Any) -> Callable:
         return special
     owner = g.__self__
     if owner is None or type(owner) is types.ModuleType:
+        if g in MAKERS:
+            return _remember(g, making(g, _asking))
         return _remember(g, g if rrule.entry(g) is None else _asking(g))
     if type(owner) is list and g.__name__ == "sort":
         return _with_key(g)
@@ -167,7 +187,9 @@ def _array_method(g: Any, owner: np.ndarray) -> Callable:
 
     def method(*args: Any, **kwargs: Any) -> Any:
         if innermost(args, kwargs) is None:
-            return g(*args, **kwargs)
+            made = g(*args, **kwargs)
+            is_copy = g.__name__ in ("copy", "astype", "flatten") and made is not owner
+            return buffer(made) if is_copy and made.dtype.kind in "fc" else made
         from autodiff.methods import method_of_array  # it needs this module
 
         return method_of_array(g.__name__, owner, args, kwargs)
@@ -191,17 +213,14 @@ def _constructing(g: type) -> Callable:
     """Return what makes an instance of a class with the calls of its ``__init__`` seen."""
 
     def constructing(*args: Any, **kwargs: Any) -> Any:
-        new = g.__new__
-        if new is object.__new__:
-            made = new(g)
-        else:
-            made = intercept(new)(g, *args, **kwargs)
+        new: Any = g.__new__
+        made = new(g) if new is object.__new__ else intercept(new)(g, *args, **kwargs)
         if isinstance(made, g):
             hooked = _with_post_init(g)
             if hooked is not None:
                 object.__setattr__(made, "__class__", hooked)
                 try:
-                    hooked.__init__(made, *args, **kwargs)
+                    getattr(hooked, "__init__")(made, *args, **kwargs)  # noqa: B009 - as a function
                 finally:
                     object.__setattr__(made, "__class__", g)
             else:
@@ -254,6 +273,8 @@ def _other(g: Any, kind: type) -> Callable:
     """Decide on a callable of some class: by its metaclass, or by the class's ``__call__``."""
     if isinstance(g, type):
         return _class(g)
+    if kind is np.vectorize:
+        return vectorized(g, intercept)
     call = getattr(kind, "__call__", None)  # noqa: B004 - the function itself is wanted
     if type(call) is types.FunctionType and not is_tracer(g):
         return types.MethodType(intercept(call), g)
@@ -304,8 +325,14 @@ def _with_key(g: Callable) -> Callable:
     return with_key
 
 
+def _of_numpy(g: Any) -> Callable:
+    """A function of NumPy: its protocol sees traced arguments."""
+    return _remember(g, making(g, _asking)) if g in MAKERS else g
+
+
 _SPECIAL: dict[Any, Callable] = {
     type: _type,
+    ARRAY_CONVERTER: ArrayConverter,
     **{
         g: _first_argument(g)
         for g in (
@@ -327,7 +354,7 @@ _BY_KIND: dict[type, Callable[[Any], Callable]] = {
     functools.partial: _partial,
     functools._lru_cache_wrapper: _cached,
     np.ufunc: _itself,
-    type(np.sum): _itself,
+    type(np.sum): _of_numpy,
 }
 
 

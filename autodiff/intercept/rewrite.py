@@ -1,8 +1,8 @@
 """Rewrite a definition so that each call in it is seen.
 
 ``g(x)`` becomes ``intercept(g)(x)``, and an attribute that may be a property is read through
-``read(obj, "name")``. Nothing else changes: names, closures, line and column numbers are those of the
-source, so tracebacks and debuggers show the user's own lines.
+``read(obj, "name")``. Nothing else changes: names, closures, line and column numbers are those of
+the source, so tracebacks and debuggers show the user's own lines.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class _Rewriter(ast.NodeTransformer):
     def __init__(self, modules: set[str]) -> None:
         self.modules = modules
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802 - the base class's name
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         function = node.func
         if isinstance(function, ast.Name) and function.id in _FRAME_DEPENDENT:
             rewritten: ast.expr = function
@@ -49,7 +49,7 @@ class _Rewriter(ast.NodeTransformer):
         )
         return ast.copy_location(new, node)
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802 - likewise
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         owner = self.visit(node.value)
         new = ast.copy_location(ast.Attribute(owner, node.attr, node.ctx), node)
         if not isinstance(node.ctx, ast.Load) or self._is_module(node.value):
@@ -59,7 +59,7 @@ class _Rewriter(ast.NodeTransformer):
         read = ast.Call(_name(READ), [owner, ast.Constant(node.attr)], [])
         return _located(read, node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:  # noqa: N802 - likewise
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         # Types are left alone: they may be kept as text.
         arguments = node.args
         arguments.defaults = [self.visit(d) for d in arguments.defaults]
@@ -68,9 +68,7 @@ class _Rewriter(ast.NodeTransformer):
         node.body = [self.visit(statement) for statement in node.body]
         return node
 
-    def visit_AsyncFunctionDef(  # noqa: N802 - likewise
-        self, node: ast.AsyncFunctionDef
-    ) -> ast.AST:
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
         return self.visit_FunctionDef(node)  # type: ignore[arg-type] # the same fields
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
@@ -80,7 +78,7 @@ class _Rewriter(ast.NodeTransformer):
         node.body = [self.visit(s) for s in node.body]
         return node
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:  # noqa: N802 - likewise
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         if node.value is not None:
             node.value = self.visit(node.value)
         node.target = self.visit(node.target)

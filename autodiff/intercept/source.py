@@ -1,13 +1,12 @@
 """Find the source of a running function, and make sure that it is its source.
 
 A function is only ever replaced by a rewritten one if the source that was found, compiled without
-any rewriting, gives the very bytecode that is running. A file that was edited since it was imported,
-a decorator that made the code, a tool that changed it on import: all of these fail the comparison,
+any rewriting, gives the very bytecode that is running. A file that was edited since its import, a
+decorator that made the code, a tool that changed it on import: all of these fail the comparison,
 and the function runs as it is.
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -86,9 +85,7 @@ def _tree(filename: str, namespace: dict[str, Any]) -> ast.Module | None:
     return tree
 
 
-def _as_tests_have_it(
-    tree: ast.Module, filename: str, namespace: dict[str, Any]
-) -> ast.Module:
+def _as_tests_have_it(tree: ast.Module, filename: str, namespace: dict[str, Any]) -> ast.Module:
     """Return the tree with asserts as pytest rewrites them, if it did in this module."""
     if "@pytest_ar" not in namespace:
         return tree
@@ -179,11 +176,10 @@ def _imported_names(tree: ast.Module) -> ast.Import | None:
                     name = alias.asname or alias.name.partition(".")[0]
                     if name != "*":
                         names[name] = None
-            elif isinstance(child, ast.stmt) and not isinstance(
-                child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-            ):
-                waiting.append(child)
-            elif isinstance(child, (ast.ExceptHandler, ast.match_case)):
+            elif (
+                isinstance(child, ast.stmt)
+                and not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+            ) or isinstance(child, (ast.ExceptHandler, ast.match_case)):
                 waiting.append(child)
     made = ast.Import([ast.alias(name) for name in names]) if names else None
     _imports[tree] = made
@@ -256,9 +252,7 @@ def _same_constant(a: Any, b: Any) -> bool:
     return repr(a) == repr(b)  # tells -0.0 from 0.0, and a NaN is itself
 
 
-def rebuilt(
-    function: types.FunctionType, code: types.CodeType, extra: dict[str, Any]
-) -> Callable:
+def rebuilt(function: types.FunctionType, code: types.CodeType, extra: dict[str, Any]) -> Callable:
     """Return a function like `function` that runs `code`, with further free variables.
 
     Everything else is the original's: globals, closure cells, defaults, attributes.

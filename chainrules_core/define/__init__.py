@@ -2,6 +2,7 @@
 
 from chainrules_core.define.linear import LinearRule as LinearRule, linear_rule as linear_rule
 from chainrules_core.define.nondifferentiable import (
+    DecomposeRule as DecomposeRule,
     decompose as decompose,
     non_differentiable as non_differentiable,
     opt_out as opt_out,

@@ -110,9 +110,7 @@ class LinearRule(Rule):
         y = self.f(*args, **options)
         dots = tuple([unthunk(d) for d in dots])
         active = [
-            j
-            for j in self.argnums
-            if j < len(args) and not isinstance(dots[j], AbstractZero)
+            j for j in self.argnums if j < len(args) and not isinstance(dots[j], AbstractZero)
         ]
         if not active:
             return y, ZeroTangent()
@@ -126,9 +124,7 @@ class LinearRule(Rule):
     def _applied(
         self, args: tuple, dots: tuple, argnums: tuple[int, ...], options: dict[str, Any]
     ) -> Any:
-        moved = [
-            natural(dots[i], a) if i in argnums else a for i, a in enumerate(args)
-        ]
+        moved = [natural(dots[i], a) if i in argnums else a for i, a in enumerate(args)]
         return self.f(*moved, **options)
 
 

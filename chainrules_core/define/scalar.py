@@ -94,9 +94,7 @@ class ScalarRule(Rule):
 
         return y, pull
 
-    def _pull_one(
-        self, j: int, y_bar: Any, values: list, shape: tuple, product: Callable
-    ) -> Any:
+    def _pull_one(self, j: int, y_bar: Any, values: list, shape: tuple, product: Callable) -> Any:
         """Pull back to argument `j`: the sum over the outputs of conj(∂y_i/∂x_j) ȳ_i."""
         if not self.several:
             return pull_product(self.partials[0][j], values, y_bar, shape, product)

@@ -28,6 +28,7 @@ from chainrules_core.testing.failures import (
     RuleCheckError,
     TangentMismatchError,
     described,
+    sentence,
 )
 from chainrules_core.testing.forms import same_value
 from chainrules_core.testing.precision import coarsest, promote
@@ -282,7 +283,8 @@ class Case:
         try:
             close()
         except TangentMismatchError as error:
-            raise RuleCheckError(f"{what}: {error}.{remark()}", self.subject, argument) from None
+            problem = f"{what}: {sentence(str(error))}{remark()}"
+            raise RuleCheckError(problem, self.subject, argument) from None
 
     def unchanged(self, before: list, after: list, what: str) -> None:
         """Fail where an argument is not what it was."""

@@ -287,7 +287,7 @@ def _close_numbers(actual: Any, expected: Any, path: str, tolerance: Tolerance) 
                              bad.shape)  # fmt: skip
     at = f" at [{', '.join(map(str, worst))}]" if a.ndim else ""
     if a.ndim:
-        entries = "entry differs" if a.size == 1 else "entries differ"
+        entries = "entry differs" if bad.sum() == a.size == 1 else "entries differ"
         counted = f"{bad.sum()} of {a.size} {entries}, most{at}: "
     else:
         counted = ""

@@ -16,7 +16,7 @@ Software 4 (1982).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -355,15 +355,21 @@ class Point:
 
         return fdm.along(line, farthest, self.y_vector, self._epsilon)
 
-    def gradient(self, number: int, y_bar: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the cotangent of one argument for the output's `y_bar`, and its error."""
-        size = self.vectors[number].size
-        gradient, error = np.empty(size), np.empty(size)
+    def gradient(
+        self, number: int, y_bar: np.ndarray, coordinates: Sequence[int] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the cotangent of one argument for the output's `y_bar`, and its error.
+
+        Where `coordinates` are given, only these are computed.
+        """
+        if coordinates is None:
+            coordinates = range(self.vectors[number].size)
+        gradient, error = np.empty(len(coordinates)), np.empty(len(coordinates))
         directions = [np.zeros(vector.size) for vector in self.vectors]
-        for i in range(size):
-            directions[number][i] = 1.0
+        for i, coordinate in enumerate(coordinates):
+            directions[number][coordinate] = 1.0
             column, column_error = self.derivative(directions)
-            directions[number][i] = 0.0
+            directions[number][coordinate] = 0.0
             gradient[i], error[i] = dot(y_bar, column), dot(np.abs(y_bar), column_error)
         return gradient, error
 

@@ -55,6 +55,17 @@ class MissingDerivativeWarning(UserWarning):
     """A check met a derivative that its rule declares as not implemented."""
 
 
+def sentence(text: str) -> str:
+    """Return a text with a full stop, if it does not end like a sentence already.
+
+    Examples
+    --------
+    >>> sentence("one differs"), sentence("is a sign missing?")
+    ('one differs.', 'is a sign missing?')
+    """
+    return text if text.endswith((".", "?")) else f"{text}."
+
+
 def shown(x: Any, limit: int = 160) -> str:
     """Return the repr of a value on one line, cut where it is long.
 

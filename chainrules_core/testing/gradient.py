@@ -12,7 +12,7 @@ from chainrules_core.testing.case import Case, is_strict
 from chainrules_core.testing.compare import assert_tangents_close
 from chainrules_core.testing.differences import Point, dot
 from chainrules_core.testing.draw import rand_tangent
-from chainrules_core.testing.failures import shown
+from chainrules_core.testing.failures import TangentMismatchError, sentence, shown
 from chainrules_core.testing.precision import promote, promote_where
 from chainrules_core.testing.seeds import AUTO
 from chainrules_core.testing.unknown import where_known, without_missing
@@ -23,6 +23,8 @@ FEW = 12
 FEW_STRICT = 200
 # Where a direction is wrong, the whole gradient tells where; up to so many coordinates.
 SEARCHED = 1000
+# Of still larger ones, so many coordinates are looked at.
+SAMPLED = 20
 
 
 def compare_with_differences(
@@ -137,6 +139,17 @@ class _Comparison:
             f"the cotangent of {self.label} differs from finite differences: along a random "
             f"direction x_dot, <x_bar, x_dot> is {actual:.12g}, and <y_bar, J x_dot> is "
             f"{expected:.12g} (a difference of {abs(actual - expected):.3g}, where {allowed:.3g} "
-            f"is allowed).{self.point.doubt(along, y_dot, error, self.rtol)}",
+            f"is allowed).{self._sample(x_bar)}{self.point.doubt(along, y_dot, error, self.rtol)}",
             self.number,
         )
+
+    def _sample(self, x_bar: np.ndarray) -> str:
+        """Return what is wrong with some of the coordinates of a cotangent that has very many."""
+        some = sorted(self.case.rng.choice(x_bar.size, SAMPLED, replace=False).tolist())
+        gradient, _ = self.point.gradient(self.number, self.y_vector, some)
+        try:
+            assert_tangents_close(x_bar[some], gradient, rtol=self.rtol, atol=self.atol)
+        except TangentMismatchError as mismatch:
+            looked_at = f"{some[0]}, {some[1]}, ..., {some[-1]}"
+            return f" Of its coordinates {looked_at}: {sentence(str(mismatch))}"
+        return f" {SAMPLED} of its coordinates, at random, are right."
