@@ -11,6 +11,7 @@ from autodiff.derivatives import (
     derivative as derivative,
     gradient as gradient,
     pullback as pullback,
+    pushforward as pushforward,
     value_and_gradient as value_and_gradient,
 )
 from autodiff.errors import (

@@ -18,7 +18,7 @@ from autodiff.errors import DifferentiationError, missing_rule
 from autodiff.structures import leaves_of, map_leaves, part_of_tangent, parts_of, tangent_of
 from autodiff.tape import CONSTANT, Node, Part, ProductNode, Tape, Whole
 from autodiff.tracer import FloatTracer, Tracer, is_tracer, note_view, untraced, wrap
-from chainrules_core import NoTangent, ProjectTo, RuleConfig, ZeroTangent, rrule
+from chainrules_core import NoTangent, ProjectTo, RuleConfig, ZeroTangent, frule, rrule
 from chainrules_core.define import DecomposeRule, LinearRule
 from chainrules_core.registry import Entry, key_of
 from chainrules_core.rules import Rule, name_of
@@ -39,6 +39,13 @@ def _as_it_is(f: Callable) -> Callable:
     return f
 
 
+def _no_forward(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any:
+    raise NotImplementedError
+
+
+push_of: Callable = _no_forward
+"""Calls a function on a forward level; set by autodiff.forward, which needs us."""
+
 body_of: Callable[[Callable], Callable] = _as_it_is
 """Returns a function with the calls in its body seen; set by autodiff.intercept, which needs us."""
 
@@ -54,12 +61,14 @@ def by_rule(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call `f` by a rule and record it; `NO_RULE` where there is none or nothing is traced."""
     key, own = key_of(f)
     entry = rrule.entry(key)
-    if entry is None:
+    if entry is None and frule.entry(key) is None:
         return NO_RULE
     args = own + args
     tape = innermost(args, kwargs)
     if tape is not None:
-        return record(entry, args, kwargs, tape)
+        if tape.forward:
+            return push_of(key, args, kwargs, tape)
+        return NO_RULE if entry is None else record(entry, args, kwargs, tape)
     return untraced_call(key, args, kwargs) if _has_constants(args, kwargs) else NO_RULE
 
 
@@ -106,7 +115,7 @@ def untraced_call(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     if type(y) is not np.ndarray or y.dtype.kind not in "fc":
         return y
     made = Tracer(y, CONSTANT, -1)
-    _note_views(made, y, f, args, kwargs)
+    note_shared(made, y, f, args, kwargs)
     return made
 
 
@@ -118,56 +127,93 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
     rule, bound, options = resolved
     if isinstance(rule, DecomposeRule):
         return body_of(rule.body)(*args, **kwargs)
-    primals = []
-    wanted = []
-    sources: list[Any] = []
-    nested = False
-    direct = True
-    for i, a in enumerate(bound):
-        kind = type(a)
-        if kind is FloatTracer or kind is Tracer:
-            if a._tape is tape:
-                wanted.append(i)
-                sources.append(a)
-                a = a._value
-                kind = type(a)
-            elif a._tape is CONSTANT:
-                a = a._value
-                kind = type(a)
-            nested = nested or kind is Tracer or kind is FloatTracer
-        elif kind not in _PLAIN:
-            a = without(a, CONSTANT)
-            stripped = without(a, tape)
-            if stripped is not a:
-                wanted.append(i)
-                sources.append(a)
-                direct = False
-                a = stripped
-            nested = nested or any(is_tracer(x) for x in leaves_of(a))
-        primals.append(a)
-    config = NESTED if nested else CONFIG
+    given = Stripped(bound, tape)
     if rule.kind == "non_differentiable":
-        options = {name: without(without(value, CONSTANT), tape) for name, value in options.items()}
-        invoke = call if nested else _invoke
-        return _constant(invoke(rule.f, tuple(primals), options))
-    if options:
-        options = {name: without(value, CONSTANT) for name, value in options.items()}
-        _check_options(rule, options, tape)
-    if isinstance(rule, LinearRule) and not set(wanted).issubset(rule.argnums):
-        raise _traced_option(rule, rule.signature.positional[max(wanted)])
-    recorded = rule.record(tuple(primals), options, tuple(wanted), config)
+        return constant_call(rule, given, options, tape)
+    options = checked_options(rule, given, options, tape)
+    recorded = rule.record(given.primals, options, given.wanted, given.config)
     if recorded is None:
         return NO_RULE
     y, pull = recorded
     parents: tuple
-    if direct:
-        parents, positions = tuple([s._index for s in sources]), tuple(wanted)
+    if given.direct:
+        parents, positions = tuple([s._index for s in given.sources]), given.wanted
     else:
-        parents, positions, pull = _through_containers(sources, wanted, pull, tape)
+        parents, positions, pull = _through_containers(given.sources, given.wanted, pull, tape)
     result = outputs(y, tape, rule, parents, positions, pull)
-    if type(y) is np.ndarray and (y.base is not None or any(y is p for p in primals)):
-        _note_views(result, y, rule.f, bound, options)
+    note_shared(result, y, rule.f, bound, options)
     return result
+
+
+class Stripped:
+    """The arguments of a call with the innermost level of differentiation stripped off.
+
+    Attributes
+    ----------
+    primals : tuple
+        The arguments without that level.
+    wanted : tuple of int
+        The positions of those that had it.
+    sources : list
+        These themselves.
+    direct : bool
+        Whether all of them are traced values, and none a container of some.
+    config : RuleConfig
+        For rules; it tells whether outer levels remain.
+    """
+
+    __slots__ = ("config", "direct", "primals", "sources", "wanted")
+
+    def __init__(self, bound: tuple, tape: Tape) -> None:
+        primals = []
+        wanted = []
+        self.sources: list[Any] = []
+        self.direct = True
+        nested = False
+        for i, a in enumerate(bound):
+            kind = type(a)
+            if kind is FloatTracer or kind is Tracer:
+                if a._tape is tape:
+                    wanted.append(i)
+                    self.sources.append(a)
+                    a = a._value
+                    kind = type(a)
+                elif a._tape is CONSTANT:
+                    a = a._value
+                    kind = type(a)
+                nested = nested or kind is Tracer or kind is FloatTracer
+            elif kind not in _PLAIN:
+                a = without(a, CONSTANT)
+                stripped = without(a, tape)
+                if stripped is not a:
+                    wanted.append(i)
+                    self.sources.append(a)
+                    self.direct = False
+                    a = stripped
+                nested = nested or any(is_tracer(x) for x in leaves_of(a))
+            primals.append(a)
+        self.primals = tuple(primals)
+        self.wanted = tuple(wanted)
+        self.config = NESTED if nested else CONFIG
+
+
+def constant_call(rule: Rule, given: Stripped, options: dict[str, Any], tape: Tape) -> Any:
+    """Call a function without derivative."""
+    options = {name: without(without(value, CONSTANT), tape) for name, value in options.items()}
+    invoke = call if given.config is NESTED else _invoke
+    return _constant(invoke(rule.f, given.primals, options))
+
+
+def checked_options(
+    rule: Rule, given: Stripped, options: dict[str, Any], tape: Tape
+) -> dict[str, Any]:
+    """Return the options of a call, none of which may be traced."""
+    for name, value in options.items():
+        if type(value) not in _PLAIN and without(value, tape) is not value:
+            raise _traced_option(rule, name)
+    if isinstance(rule, LinearRule) and not set(given.wanted).issubset(rule.argnums):
+        raise _traced_option(rule, rule.signature.positional[max(given.wanted)])
+    return {name: without(value, CONSTANT) for name, value in options.items()}
 
 
 def _invoke(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -185,12 +231,6 @@ def without(x: Any, tape: Tape) -> Any:
     return map_leaves(x, strip)
 
 
-def _check_options(rule: Rule, options: dict[str, Any], tape: Tape) -> None:
-    for name, value in options.items():
-        if type(value) not in _PLAIN and without(value, tape) is not value:
-            raise _traced_option(rule, name)
-
-
 def _traced_option(rule: Rule, name: str) -> DifferentiationError:
     return DifferentiationError(
         f"a traced value was given to {rule.name} as {name}, which its rule ({rule.defined_at}) "
@@ -200,7 +240,7 @@ def _traced_option(rule: Rule, name: str) -> DifferentiationError:
 
 
 def _through_containers(
-    sources: list[Any], wanted: list[int], pull: Callable, tape: Tape
+    sources: list[Any], wanted: tuple[int, ...], pull: Callable, tape: Tape
 ) -> tuple[tuple, tuple, Callable]:
     """Return parents and pull where traced values stand inside containers."""
     paths: list[tuple[int, tuple, int]] = []
@@ -290,20 +330,46 @@ def _constant(y: Any) -> Any:
     return y
 
 
-def _note_views(
-    made: Tracer, y: np.ndarray, f: Callable, args: tuple, options: dict[str, Any]
+def note_shared(made: Any, y: Any, f: Callable, args: tuple, options: dict[str, Any]) -> None:
+    """Note from which argument a result has its memory: a write into one is seen in the other."""
+    if type(y) is np.ndarray:
+        if type(made) is Tracer:
+            _note_views(made, y, f, args, options, ())
+        return
+    if type(y) not in _PLAIN:
+        _note_parts(made, y, f, args, options, ())
+
+
+def _note_parts(
+    made: Any, y: Any, f: Callable, args: tuple, options: dict[str, Any], path: tuple
 ) -> None:
-    """Note from which argument the result has its memory: a write into one is seen in the other."""
+    for (_, part), (key, value) in zip(parts_of(made) or (), parts_of(y) or (), strict=False):
+        if type(value) is np.ndarray and type(part) is Tracer:
+            _note_views(part, value, f, args, options, (*path, key))
+        elif type(value) not in _PLAIN:
+            _note_parts(part, value, f, args, options, (*path, key))
+
+
+def _note_views(
+    made: Tracer, y: np.ndarray, f: Callable, args: tuple, options: dict[str, Any], path: tuple
+) -> None:
     owner = y if y.base is None else y.base
     for i, a in enumerate(args):
         value = untraced(a)
-        if type(value) is not np.ndarray or type(a) is not Tracer:
+        if type(a) is not Tracer or type(value) is not np.ndarray:
             continue
         if value is owner or value.base is owner:
             before, after = args[:i], args[i + 1 :]
 
             def make(parent: Any, before: tuple = before, after: tuple = after) -> Any:
-                return call(f, (*before, parent, *after), options)
+                result = call(f, (*before, parent, *after), options)
+                for key in path:
+                    result = (
+                        result[key]
+                        if isinstance(result, (list, tuple, dict))
+                        else (getattr(result, key))
+                    )
+                return result
 
             note_view(made, a, make)
             return

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.tape import CONSTANT, Cotangents
+from autodiff.tape import Cotangents
 from autodiff.tracer import FloatTracer, Tracer, wrap
 from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, rrule, unbroadcast
 from chainrules_core.define import ScalarRule
@@ -130,7 +130,7 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
         z = b._value
         tape = b._tape
         wanted = 2
-    if tape is CONSTANT:
+    if not tape.records:
         return NOT_HERE
     key = (f, type(x), type(z))
     try:
@@ -175,7 +175,7 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
 def unary(f: Callable, a: Any) -> Any:
     """Apply a function of one traced argument; `NOT_HERE` for the general path."""
     tape = a._tape
-    if tape is CONSTANT:
+    if not tape.records:
         return NOT_HERE
     x = a._value
     key = (f, type(x))

@@ -191,7 +191,7 @@ def getitem(self: Tracer, index: Any) -> Any:
             tape = self._tape
             if tape is CONSTANT:
                 return y
-            if rule is not None:
+            if rule is not None and tape.records:
                 nodes = tape.nodes
                 nodes.append((self._index, rule, index))
                 return FloatTracer(y, tape, len(nodes) - 1)

@@ -23,7 +23,7 @@ from autodiff.call import call, innermost, of_level
 from autodiff.errors import MutationError
 from autodiff.tape import CONSTANT, Cotangents
 from autodiff.tracer import Tracer, is_tracer, untraced, wrap
-from chainrules_core import ProjectTo, unbroadcast
+from chainrules_core import ProjectTo, unbroadcast, zero_tangent
 
 Path = tuple[Callable[[Any], Any], ...]
 
@@ -117,6 +117,7 @@ def _write(target: Tracer, root: Tracer, path: Path, index: Any, value: Any, tap
     new = of_level(value, tape)
     if not untraced(target).flags.writeable:
         raise ValueError("assignment destination is read-only")
+    tape.check_open()
     parents = [t._index if is_tracer(t) and t._tape is tape else None for t in (root, value)]
     after: Any
     is_here = root._tape is tape or root._tape is CONSTANT
@@ -127,9 +128,24 @@ def _write(target: Tracer, root: Tracer, path: Path, index: Any, value: Any, tap
         after = root._value
     else:
         after = _replaced(root._value, path, index, new)
-    node = Write(parents[0], parents[1], path, index, np.shape(new), ProjectTo(untraced(after)))
-    root._value, root._tape, root._index = after, tape, tape.add(node)
+    place: Any
+    if tape.forward:
+        place = _written_tangent(after, parents[0], parents[1], path, index)
+    else:
+        node = Write(parents[0], parents[1], path, index, np.shape(new), ProjectTo(untraced(after)))
+        place = tape.add(node)
+    root._value, root._tape, root._index = after, tape, place
     _renew_views(root)
+
+
+def _written_tangent(after: Any, dot: Any, value_dot: Any, path: Path, index: Any) -> Any:
+    """Do the same write on the tangents."""
+    value_dot = 0.0 if value_dot is None else value_dot
+    if dot is None:
+        dot = zero_tangent(after)
+    if is_tracer(dot) or is_tracer(value_dot):
+        return _written_outside(dot, path, index, value_dot)
+    return _replaced(dot, path, index, value_dot)
 
 
 def _written_outside(before: Any, path: Path, index: Any, new: Any) -> Tracer:

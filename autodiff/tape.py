@@ -123,6 +123,9 @@ class Tape:
 
     __slots__ = ("leaves", "nested", "nodes", "serial")
 
+    records = True
+    forward = False
+
     def __init__(self) -> None:
         self.nodes: list = []
         self.leaves = 0
@@ -137,6 +140,11 @@ class Tape:
         nodes = self.nodes
         nodes.append(node)
         return len(nodes) - 1
+
+    def check_open(self) -> None:
+        """Raise if the differentiation has ended."""
+        if self.nodes is _CLOSED:
+            raise LeakedTracerError
 
     def close(self) -> list:
         """End the recording; return the nodes. What is recorded later is an error."""
@@ -157,10 +165,32 @@ class _Closed:
 
 _CLOSED: Any = _Closed()
 
-CONSTANT = Tape()
+
+class _Constant(Tape):
+    __slots__ = ()
+
+    records = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.serial = 0
+        self.nodes = _CLOSED
+
+
+CONSTANT = _Constant()
 """The tape of arrays made inside a traced function that hold nothing traced (yet)."""
-CONSTANT.serial = 0
-CONSTANT.nodes = _CLOSED
+
+
+class Forward(Tape):
+    """A level of forward differentiation: nothing is recorded.
+
+    A tracer's tangent stands where its place on a tape would be.
+    """
+
+    __slots__ = ()
+
+    records = False
+    forward = True
 
 
 def sweep(

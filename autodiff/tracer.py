@@ -31,8 +31,8 @@ class Tracer:
         The value; under nested differentiation a tracer of an outer level.
     _tape : Tape
         Where it is recorded.
-    _index : int
-        Its place there.
+    _index : int or tangent
+        Its place there; on a forward level its tangent.
     _origin : View or None
         How it was made from another tracer whose memory it shares.
     _views : list or None
@@ -41,7 +41,7 @@ class Tracer:
 
     __slots__ = ("__weakref__", "_index", "_origin", "_tape", "_value", "_views")
 
-    def __init__(self, value: Any, tape: Tape, index: int) -> None:
+    def __init__(self, value: Any, tape: Tape, index: Any) -> None:
         self._value = value
         self._tape = tape
         self._index = index
@@ -128,7 +128,7 @@ class FloatTracer(Tracer):
 
     __slots__ = ()
 
-    def __init__(self, value: Any, tape: Tape, index: int) -> None:
+    def __init__(self, value: Any, tape: Tape, index: Any) -> None:
         self._value = value
         self._tape = tape
         self._index = index
@@ -152,10 +152,10 @@ def note_view(view: Tracer, parent: Tracer, make: Callable[[Any], Any]) -> None:
     parent._views.append(weakref.ref(view))
 
 
-def wrap(value: Any, tape: Tape, index: int) -> Tracer:
-    """Return the tracer for a value recorded at `index`."""
+def wrap(value: Any, tape: Tape, index: Any) -> Tracer:
+    """Return the tracer for a value recorded at `index`; a tangent on a forward level."""
     kind = type(value)
-    if kind is float or kind is np.float64:
+    if (kind is float or kind is np.float64) and tape.records:
         return FloatTracer(value, tape, index)
     if isinstance(value, Tracer):
         tape.nested = True

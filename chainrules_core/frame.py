@@ -113,10 +113,11 @@ def _has_own(f: Callable) -> bool:
 def call_order(rule: Rule, bound: tuple, given: int) -> list[int | None]:
     """Return, for each positional argument of the call, its place among the bound ones.
 
-    Options passed by position have none; arguments passed by keyword come after the positional.
+    Options passed by position have none; what is differentiated and was passed by keyword comes
+    after the positional arguments.
     """
     order = rule.binder.places(given, len(bound))
-    return order + [i for i in range(len(bound)) if i not in order]
+    return order + [i for i in range(len(bound)) if i not in order and rule.differentiates(i)]
 
 
 def split_dots(rule: Rule, f: Callable, dots: tuple, args: tuple, bound: tuple) -> tuple:

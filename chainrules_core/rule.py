@@ -119,6 +119,10 @@ class Rule:
             types = types[:-1] + (tuple(types[-1]),) * (len(classes) - len(types) + 1)
         return len(types) <= len(classes) and all(map(issubclass, classes, types))
 
+    def differentiates(self, position: int) -> bool:
+        """Whether the bound argument at a position may have a cotangent."""
+        return True
+
     def primal(self, args: tuple, options: dict[str, Any], config: RuleConfig | None) -> Any:
         """Compute the primal, in the engine's way if it has one."""
         if config is None or config.primal is None:

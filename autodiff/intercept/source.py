@@ -200,7 +200,7 @@ def _without_outside(node: ast.AST) -> Any:
     )
     if isinstance(node, ast.Lambda):
         return ast.copy_location(ast.Lambda(bare_arguments, node.body), node)
-    kind = type(node)
+    kind: Any = type(node)
     bare = kind(node.name, bare_arguments, node.body, [], None)  # type: ignore[attr-defined]
     return ast.copy_location(bare, node)
 

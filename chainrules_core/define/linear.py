@@ -58,6 +58,10 @@ class LinearRule(Rule):
         self.add_into = add_into
         self.broadcasts = broadcasts
 
+    def differentiates(self, position: int) -> bool:
+        """Whether the function is linear in the argument at a position."""
+        return position in self.argnums
+
     def record(
         self,
         args: tuple,

@@ -1,0 +1,265 @@
+"""Forward mode: values carry their tangents along.
+
+A call on a forward level asks for an frule. Where there is only an rrule, its pullback is turned
+round: it is linear in the cotangent, so its own adjoint is the pushforward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff import call as calls
+from autodiff.call import (
+    CONFIG,
+    NO_RULE,
+    Stripped,
+    body_of,
+    checked_options,
+    constant_call,
+    is_differentiable,
+    note_shared,
+    of_level,
+)
+from autodiff.errors import SeedError
+from autodiff.intercept import intercept
+from autodiff.reverse import (
+    MISSING,
+    checked_argnums,
+    nothing_to_differentiate,
+    promoted,
+    seed_part,
+)
+from autodiff.structures import (
+    is_perturbable,
+    leaves_of,
+    map_leaves,
+    part_of_tangent,
+    parts_of,
+    rebuilt,
+    tangent_of,
+)
+from autodiff.tape import CONSTANT, Forward, Leaf, Tape, sweep
+from autodiff.tracer import Tracer, is_tracer, untraced, wrap
+from chainrules_core import (
+    AbstractZero,
+    NoTangent,
+    NotImplementedTangent,
+    ProjectTo,
+    ZeroTangent,
+    frule,
+    inner,
+    rrule,
+    unthunk,
+    zero_tangent,
+)
+from chainrules_core.define import DecomposeRule
+from chainrules_core.rule import Rule
+from chainrules_core.rules import name_of
+
+
+def push(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Forward) -> Any:
+    """Call a function by its rule on a forward level; `NO_RULE` where it has none."""
+    tape.check_open()
+    for table, by in ((frule, _by_frule), (rrule, _by_rrule)):
+        entry = table.entry(key)
+        resolved = None if entry is None else entry.resolve(args, kwargs, CONFIG)
+        if resolved is None:
+            continue
+        rule, bound, options = resolved
+        if isinstance(rule, DecomposeRule):
+            return body_of(rule.body)(*args, **kwargs)
+        given = Stripped(bound, tape)
+        if rule.kind == "non_differentiable":
+            return constant_call(rule, given, options, tape)
+        options = checked_options(rule, given, options, tape)
+        result = by(rule, given, bound, options, tape)
+        if result is None:
+            continue
+        y, y_dot = result
+        made = with_tangent(y, unthunk(y_dot), tape)
+        note_shared(made, y, rule.f, bound, options)
+        return made
+    return NO_RULE
+
+
+def _by_frule(
+    rule: Rule, given: Stripped, bound: tuple, options: dict[str, Any], tape: Forward
+) -> tuple[Any, Any] | None:
+    dots = tuple([_dot_of(a, tape) for a in bound])
+    return rule.push(dots, given.primals, options, given.config)
+
+
+def _by_rrule(
+    rule: Rule, given: Stripped, bound: tuple, options: dict[str, Any], tape: Forward
+) -> tuple[Any, Any] | None:
+    """Push forward by the adjoint of the pullback, which is linear in the cotangent."""
+    recorded = rule.record(given.primals, options, given.wanted, given.config)
+    if recorded is None:
+        return None
+    y, pull = recorded
+    dots = [_dot_of(source, tape) for source in given.sources]
+
+    def paired(y_bar: Any) -> Any:
+        bars = body_of(pull)(y_bar)
+        total = 0.0
+        for bar, dot in zip(bars, dots, strict=True):
+            total = total + inner(bar, dot)
+        return total
+
+    reverse = Tape()
+
+    def seed(leaf: Any) -> Any:
+        if not is_differentiable(leaf):
+            return NoTangent()
+        zero = zero_tangent(leaf)
+        return wrap(zero, reverse, reverse.add(Leaf(ProjectTo(zero))))
+
+    seeds = tangent_of(y, seed)
+    reverse.leaves = len(reverse.nodes)
+    total = paired(seeds)
+    nodes = reverse.close()
+    found: list = [None] * reverse.leaves
+    if is_tracer(total) and total._tape is reverse:
+        found = sweep(nodes, reverse.leaves, {total._index: 1.0}, nested=reverse.nested)
+    remaining = iter(found)
+
+    def tangent(leaf: Any) -> Any:
+        if not is_differentiable(leaf):
+            return NoTangent()
+        bar = next(remaining)
+        return zero_tangent(leaf) if bar is None else bar
+
+    return y, tangent_of(y, tangent)
+
+
+def _dot_of(x: Any, tape: Forward) -> Any:
+    """Return the tangent that an argument carries on this level."""
+    if is_tracer(x):
+        return x._index if x._tape is tape else ZeroTangent()
+    if parts_of(x) is None:
+        return ZeroTangent() if is_differentiable(x) else NoTangent()
+
+    def dot(leaf: Any) -> Any:
+        return _dot_of(leaf, tape)
+
+    return tangent_of(x, dot)
+
+
+def with_tangent(y: Any, y_dot: Any, tape: Forward) -> Any:
+    """Return a value that carries its tangent; one without is a constant."""
+    if isinstance(y_dot, NotImplementedTangent):
+        raise y_dot.error()
+    if is_differentiable(y):
+        if isinstance(y_dot, AbstractZero):
+            return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y
+        return wrap(y, tape, ProjectTo(y)(y_dot))
+    parts = parts_of(y)
+    if parts is None or isinstance(y_dot, AbstractZero):
+        return y
+    new = [with_tangent(part, unthunk(part_of_tangent(y_dot, key)), tape) for key, part in parts]
+    return rebuilt(y, new)
+
+
+class Pushed:
+    """A function to be run with tangents.
+
+    Parameters
+    ----------
+    f, args, kwargs
+        The call.
+    argnums : tuple of int, optional
+        Which arguments carry tangents.
+    """
+
+    def __init__(
+        self,
+        f: Callable,
+        args: tuple,
+        kwargs: dict[str, Any],
+        argnums: tuple[int, ...] | None,
+    ) -> None:
+        self.f = f
+        self.args = args
+        self.kwargs = kwargs
+        self.argnums = checked_argnums(f, args, argnums)
+        self.arguments = [promoted(f, args, i, argnums is not None) for i in self.argnums]
+        if not any(is_perturbable(leaf) for a in self.arguments for leaf in leaves_of(a)):
+            raise nothing_to_differentiate(f, args)
+
+    def value(self) -> Any:
+        """Return the value."""
+        return self.push((None,) * len(self.arguments))[0]
+
+    def push(self, dots: tuple) -> tuple[Any, Any]:
+        """Return the value and its tangent, each in the nesting of the output."""
+        if len(dots) != len(self.arguments):
+            raise SeedError(
+                f"the pushforward of {name_of(self.f)} takes {len(self.arguments)} tangents, one "
+                f"for each argument that is perturbed; it was given {len(dots)}."
+            )
+        tape = Forward()
+        traced = list(self.args)
+        for i, a, dot in zip(self.argnums, self.arguments, dots, strict=True):
+            traced[i] = self._traced(a, dot, tape)
+        try:
+            y = intercept(self.f)(*traced, **self.kwargs)
+        finally:
+            tape.close()
+        return (
+            map_leaves(y, lambda leaf: of_level(leaf, tape)),
+            map_leaves(y, lambda leaf: tangent_out(leaf, tape)),
+        )
+
+    def _traced(self, x: Any, dot: Any, tape: Forward) -> Any:
+        """Return a nest whose leaves carry the tangents of the nest `dot`."""
+        dot = unthunk(dot)
+        if is_perturbable(x):
+            if dot is None or isinstance(dot, AbstractZero):
+                # Not the array itself: the function may write into it.
+                return Tracer(x, CONSTANT, -1) if type(x) is np.ndarray else x
+            return wrap(x, tape, self._checked(x, dot))
+        parts = parts_of(x)
+        if parts is None:
+            return x
+        is_zero = dot is None or isinstance(dot, AbstractZero)
+        new = [
+            self._traced(part, None if is_zero else self._part(x, dot, key), tape)
+            for key, part in parts
+        ]
+        return rebuilt(x, new)
+
+    def _checked(self, x: Any, dot: Any) -> Any:
+        if not isinstance(dot, (int, float, complex, np.ndarray, np.generic)):
+            raise SeedError(
+                f"the pushforward of {name_of(self.f)} was given a {type(dot).__name__} as tangent "
+                f"of a {type(untraced(x)).__name__}; it takes a number or array like the argument."
+            )
+        if np.shape(untraced(dot)) != np.shape(untraced(x)):
+            raise SeedError(
+                f"the pushforward of {name_of(self.f)} was given a tangent of shape "
+                f"{np.shape(untraced(dot))} for an argument of shape {np.shape(untraced(x))}; the "
+                "two must agree."
+            )
+        return ProjectTo(x)(dot)
+
+    def _part(self, x: Any, dot: Any, key: Any) -> Any:
+        found = seed_part(x, dot, key)
+        if found is MISSING:
+            raise SeedError(
+                f"the pushforward of {name_of(self.f)} was given a {type(dot).__name__} as tangent "
+                f"of a {type(x).__name__}; give the same nesting."
+            )
+        return found
+
+
+def tangent_out(x: Any, tape: Forward) -> Any:
+    """Return the tangent of an output: zeros of its own shape where it carries none."""
+    if is_tracer(x) and x._tape is tape:
+        return x._index
+    return zero_tangent(x) if is_differentiable(x) else None
+
+
+calls.push_of = push

@@ -1,0 +1,293 @@
+"""A function traced at a point in reverse: its value, and cotangents by sweeps of the tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff import structures
+from autodiff.call import of_level
+from autodiff.errors import ArgumentError, OutputError, SeedError
+from autodiff.intercept import intercept
+from autodiff.structures import is_perturbable, map_leaves
+from autodiff.tape import Leaf, Tape, sweep
+from autodiff.tracer import is_tracer, untraced, wrap
+from chainrules_core import (
+    AbstractZero,
+    NotImplementedTangent,
+    ProjectionError,
+    ProjectTo,
+    Tangent,
+    unthunk,
+    zero_tangent,
+)
+from chainrules_core.rules import name_of
+
+
+class Linearised:
+    """A function traced at a point: its value, and its cotangents by sweeps of the tape.
+
+    Attributes
+    ----------
+    value : Any
+        What the function returned, plain.
+    """
+
+    def __init__(
+        self,
+        f: Callable,
+        args: tuple,
+        kwargs: dict[str, Any],
+        argnums: tuple[int, ...] | None,
+        has_aux: bool = False,
+    ) -> None:
+        self.f = f
+        tape = Tape()
+        self._argnums = checked_argnums(f, args, argnums)
+        self._arguments = [promoted(f, args, i, argnums is not None) for i in self._argnums]
+        traced_arguments = [_traced(a, tape) for a in self._arguments]
+        self._leaves = tape.leaves = len(tape.nodes)
+        if not self._leaves:
+            raise nothing_to_differentiate(f, args)
+        traced = list(args)
+        for i, a in zip(self._argnums, traced_arguments, strict=True):
+            traced[i] = a
+        try:
+            output = intercept(f)(*traced, **kwargs)
+        finally:
+            self._nodes = tape.close()
+        self._tape = tape
+        self.aux = None
+        if has_aux:
+            if not isinstance(output, tuple) or len(output) != 2:
+                raise OutputError(
+                    f"has_aux=True expects {name_of(f)} to return a pair (value, auxiliary); it "
+                    f"returned {type(untraced(output)).__name__}."
+                )
+            output, aux = output
+            self.aux = self._plain(aux)
+        self._output = output
+        self.value = self._plain(output)
+
+    def _plain(self, x: Any) -> Any:
+        tape = self._tape
+        if is_tracer(x):
+            return of_level(x, tape)
+        return map_leaves(x, lambda leaf: of_level(leaf, tape))
+
+    def gradients(self) -> list:
+        """Return the gradients of a scalar output: the cotangents for 1."""
+        output = self._output
+        if is_tracer(output) and output._tape is self._tape:
+            return self._rebuilt(self._sweep({output._index: ProjectTo(output)(1.0)}))
+        return self._rebuilt([None] * self._leaves)
+
+    def _rebuilt(self, found: list) -> list:
+        if len(found) == 1 and len(self._arguments) == 1 and is_perturbable(self._arguments[0]):
+            return [_gradient_of_leaf(self._arguments[0], found[0])]
+        remaining = iter(found)
+        return [_gradient_like(a, remaining) for a in self._arguments]
+
+    def cotangents(self, y_bar: Any) -> list:
+        """Return one cotangent for each differentiated argument, in its own nesting."""
+        return self._rebuilt(self._sweep(self._seeds(y_bar)))
+
+    def _sweep(self, seeds: dict[int, Any]) -> list:
+        """Sweep; once more with strong zeros if 0 · Inf may have made a NaN."""
+        nested = self._tape.nested or any(is_tracer(s) for s in seeds.values())
+        with np.errstate(all="ignore"):
+            found = sweep(self._nodes, self._leaves, seeds, nested=nested)
+            if any(_has_nan(bar) for bar in found):
+                found = sweep(self._nodes, self._leaves, seeds, nested=nested, strong=True)
+        return found
+
+    def _seeds(self, y_bar: Any) -> dict[int, Any]:
+        """Return the cotangents of the output's traced parts by their place on the tape."""
+        seeds: dict[int, Any] = {}
+
+        def visit(y: Any, bar: Any) -> None:
+            bar = unthunk(bar)
+            if isinstance(bar, AbstractZero) or bar is None:
+                return
+            if is_tracer(y):
+                if y._tape is self._tape:
+                    bar = _seed_like(self.f, y._value, bar)
+                    before = seeds.get(y._index)
+                    seeds[y._index] = bar if before is None else before + bar
+                return
+            parts = structures.parts_of(y)
+            if parts is None:
+                return
+            for key, part in parts:
+                visit(part, _seed_part(self.f, y, bar, key))
+
+        visit(self._output, y_bar)
+        return seeds
+
+
+def checked_argnums(f: Callable, args: tuple, argnums: tuple[int, ...] | None) -> tuple[int, ...]:
+    """Return the positions to differentiate with respect to, or say what is wrong with them."""
+    if not callable(f):
+        raise ArgumentError(
+            f"the first argument must be a function, not {type(f).__name__}: gradient(f, x)."
+        )
+    if not args:
+        raise ArgumentError(f"no arguments to differentiate {name_of(f)} with respect to.")
+    if argnums is None:
+        return tuple(range(len(args)))
+    for i in argnums:
+        if not -len(args) <= i < len(args):
+            raise ArgumentError(
+                f"argnums has {i}, but {name_of(f)} was given {len(args)} arguments."
+            )
+    return tuple(i % len(args) for i in argnums)
+
+
+def promoted(f: Callable, args: tuple, i: int, chosen: bool) -> Any:
+    """Return an argument in the form in which it is differentiated; an int becomes a float."""
+    x = args[i]
+    plain = untraced(x)
+    if type(plain) is int or isinstance(plain, np.integer):
+        return float(x) if type(plain) is int else np.float64(x)
+    if isinstance(plain, np.ndarray) and plain.dtype.kind not in "fcO":
+        raise ArgumentError(
+            f"argument {i} of {name_of(f)} is an array of {plain.dtype}, which cannot be "
+            "perturbed. Convert it (x.astype(float)) to differentiate with respect to it, or name "
+            "the arguments to differentiate with argnums=."
+        )
+    if chosen and isinstance(plain, (str, bytes, bool, type(None))):
+        raise nothing_to_differentiate(f, (x,))
+    return x
+
+
+def nothing_to_differentiate(f: Callable, args: tuple) -> ArgumentError:
+    """Build the error for arguments that hold nothing that can be perturbed."""
+    kinds = ", ".join(type(untraced(a)).__name__ for a in args)
+    return ArgumentError(
+        f"there is nothing to differentiate {name_of(f)} with respect to: an argument must be or "
+        f"contain a float, a complex number or an array of them; given was ({kinds})."
+    )
+
+
+def _traced(x: Any, tape: Tape) -> Any:
+    """Return a nest with its leaves traced on `tape`."""
+
+    def trace(leaf: Any) -> Any:
+        if not is_perturbable(leaf):
+            return leaf
+        return wrap(leaf, tape, tape.add(Leaf(ProjectTo(leaf))))
+
+    return map_leaves(x, trace)
+
+
+def _gradient_like(x: Any, bars: Any) -> Any:
+    """Return the nest of cotangents for a nest of arguments; None where nothing can be perturbed.
+
+    Leaves without cotangent have a zero of their own shape.
+    """
+
+    def gradient(leaf: Any) -> Any:
+        return _gradient_of_leaf(leaf, next(bars)) if is_perturbable(leaf) else None
+
+    return map_leaves(x, gradient)
+
+
+def _gradient_of_leaf(leaf: Any, bar: Any) -> Any:
+    if isinstance(bar, NotImplementedTangent):
+        raise bar.error()
+    if bar is None or isinstance(bar, AbstractZero):
+        return zero_tangent(leaf)
+    return ProjectTo(leaf)(bar)
+
+
+def _has_nan(bar: Any) -> bool:
+    bar = untraced(bar)
+    if type(bar) is float:
+        return bar != bar
+    if isinstance(bar, (np.ndarray, np.generic)) and bar.dtype.kind in "fc":
+        total = bar.sum()
+        return bool(total != total)
+    return False
+
+
+def _seed_like(f: Callable, y: Any, bar: Any) -> Any:
+    """Check a seed against the output it belongs to."""
+    plain = untraced(bar)
+    if not isinstance(plain, (int, float, complex, np.ndarray, np.generic)):
+        raise SeedError(
+            f"the pullback of {name_of(f)} was given a {type(plain).__name__} for an output that "
+            f"is a {type(untraced(y)).__name__}; it takes a number or array like the output."
+        )
+    if np.shape(plain) != np.shape(y):
+        raise SeedError(
+            f"the pullback of {name_of(f)} was given a cotangent of shape {np.shape(plain)} for an "
+            f"output of shape {np.shape(y)}; the two must agree."
+        )
+    try:
+        return ProjectTo(y)(bar)
+    except ProjectionError as error:
+        raise SeedError(f"the pullback of {name_of(f)}: {error}") from error
+
+
+MISSING: Any = object()
+
+
+def seed_part(y: Any, bar: Any, key: Any) -> Any:
+    """Return the part of a tangent that belongs to part `key` of a nest; `MISSING` if none does."""
+    if isinstance(bar, (Tangent, dict)):
+        return bar[key]
+    if isinstance(y, (tuple, list)) and isinstance(bar, (tuple, list)):
+        if len(bar) != len(y):
+            return MISSING
+        return bar[key if type(key) is int else type(y)._fields.index(key)]  # type: ignore[union-attr] # a namedtuple
+    if type(bar) is type(y) and hasattr(bar, str(key)):
+        return getattr(bar, key)
+    return MISSING
+
+
+def _seed_part(f: Callable, y: Any, bar: Any, key: Any) -> Any:
+    """Return the part of a seed that belongs to part `key` of the output `y`."""
+    part = seed_part(y, bar, key)
+    if part is not MISSING:
+        return part
+    if isinstance(y, (tuple, list)) and isinstance(bar, (tuple, list)):
+        raise SeedError(
+            f"the pullback of {name_of(f)} takes {len(y)} cotangents, one for each part of the "
+            f"output; it was given {len(bar)}."
+        )
+    raise SeedError(
+        f"the pullback of {name_of(f)} was given a {type(bar).__name__} for an output that is a "
+        f"{type(y).__name__}; give the same nesting."
+    )
+
+
+def argnums_of(argnums: int | tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """Return ``argnums=`` as a tuple."""
+    return (argnums,) if isinstance(argnums, int) else argnums
+
+
+def check_scalar(f: Callable, y: Any) -> None:
+    """Raise where an output has no gradient."""
+    plain = untraced(y)
+    name = name_of(f)
+    if plain is None:
+        raise OutputError(f"{name} returned None. Does it lack a return statement?")
+    if isinstance(plain, (np.ndarray, np.generic)) and plain.shape != ():
+        raise OutputError(
+            f"{name} returned an array of shape {plain.shape}; a gradient is that of one real "
+            "number. Sum it up, or use pullback(f, x), or jacobian(f, x)."
+        )
+    if isinstance(plain, (complex, np.complexfloating)) or (
+        isinstance(plain, np.ndarray) and plain.dtype.kind == "c"
+    ):
+        raise OutputError(
+            f"{name} returned a complex number; a gradient is that of one real number. Return "
+            "its abs, real or imag, or use pullback(f, x) with a cotangent of your choice."
+        )
+    if not isinstance(plain, (int, float, np.number, np.ndarray, np.bool_)):
+        raise OutputError(
+            f"{name} returned a {type(plain).__name__}; a gradient is that of one real number. "
+            "To return more beside it, use has_aux=True."
+        )
