@@ -24,6 +24,22 @@ from autodiff.errors import (
     OutputError as OutputError,
     SeedError as SeedError,
 )
+from autodiff.matrices import (
+    diag_hessian as diag_hessian,
+    hessian as hessian,
+    hvp as hvp,
+    jacobian as jacobian,
+    vhp as vhp,
+)
+from autodiff.transforms import (
+    elementwise_grad as elementwise_grad,
+    grad as grad,
+    jacfwd as jacfwd,
+    jacrev as jacrev,
+    jvp as jvp,
+    value_and_grad as value_and_grad,
+    vjp as vjp,
+)
 from chainrules_core import ignore_derivatives as ignore_derivatives
 from chainrules_core._version import __version__ as __version__
 

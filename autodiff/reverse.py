@@ -33,6 +33,8 @@ class Linearised:
     ----------
     value : Any
         What the function returned, plain.
+    arguments : list
+        The arguments that are differentiated with respect to.
     """
 
     def __init__(
@@ -46,8 +48,8 @@ class Linearised:
         self.f = f
         tape = Tape()
         self._argnums = checked_argnums(f, args, argnums)
-        self._arguments = [promoted(f, args, i, argnums is not None) for i in self._argnums]
-        traced_arguments = [_traced(a, tape) for a in self._arguments]
+        self.arguments = [promoted(f, args, i, argnums is not None) for i in self._argnums]
+        traced_arguments = [_traced(a, tape) for a in self.arguments]
         self._leaves = tape.leaves = len(tape.nodes)
         if not self._leaves:
             raise nothing_to_differentiate(f, args)
@@ -85,10 +87,10 @@ class Linearised:
         return self._rebuilt([None] * self._leaves)
 
     def _rebuilt(self, found: list) -> list:
-        if len(found) == 1 and len(self._arguments) == 1 and is_perturbable(self._arguments[0]):
-            return [_gradient_of_leaf(self._arguments[0], found[0])]
+        if len(found) == 1 and len(self.arguments) == 1 and is_perturbable(self.arguments[0]):
+            return [_gradient_of_leaf(self.arguments[0], found[0])]
         remaining = iter(found)
-        return [_gradient_like(a, remaining) for a in self._arguments]
+        return [_gradient_like(a, remaining) for a in self.arguments]
 
     def cotangents(self, y_bar: Any) -> list:
         """Return one cotangent for each differentiated argument, in its own nesting."""

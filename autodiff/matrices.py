@@ -1,0 +1,315 @@
+"""Jacobians and Hessians, whole or applied to a vector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.derivatives import gradient, pushforward
+from autodiff.errors import ArgumentError, OutputError
+from autodiff.forward import Pushed
+from autodiff.reverse import Linearised, argnums_of
+from autodiff.structures import is_perturbable, leaves_of, map_leaves
+from autodiff.tracer import untraced
+from chainrules_core import ZeroTangent, inner
+from chainrules_core.rules import name_of
+
+_MODES = ("auto", "forward", "reverse")
+
+
+def jacobian(
+    f: Callable,
+    *args: Any,
+    argnums: int | tuple[int, ...] | None = None,
+    mode: str = "auto",
+    **kwargs: Any,
+) -> Any:
+    """Return the Jacobian of a function.
+
+    Parameters
+    ----------
+    f : callable
+        A function that returns a real number or array, or a nest of them.
+    *args : Any
+        Its arguments.
+    argnums : int or tuple of int, optional
+        Which arguments to differentiate with respect to; all by default.
+    mode : {"auto", "forward", "reverse"}
+        Forward mode runs `f` once for each element of the arguments; reverse mode runs it once, and
+        sweeps the tape once for each element of the output. "auto" takes what is less.
+    **kwargs : Any
+        Passed on as constants.
+
+    Returns
+    -------
+    Any
+        ``J`` with ``J.shape == output.shape + argument.shape``; a tuple for several arguments. In
+        the place of each output of a nest stands its Jacobian, in the nesting of the arguments.
+
+    Raises
+    ------
+    OutputError
+        If the output is complex.
+    ArgumentError
+        If there is nothing to differentiate with respect to, or `mode` is not known.
+
+    Examples
+    --------
+    >>> jacobian(lambda x: x ** 2, np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    if mode not in _MODES:
+        raise ArgumentError(f"mode is one of {', '.join(_MODES)}, not {mode!r}.")
+    chosen = argnums_of(argnums)
+    single = isinstance(argnums, int) or (argnums is None and len(args) == 1)
+    traced = Linearised(f, args, kwargs, chosen)
+    _check_real(f, traced.value)
+    n_in = sum(np.size(x) for a in traced.arguments for x in _variables(a))
+    n_out = sum(np.size(y) for y in _variables(traced.value))
+    # A run of the function costs several sweeps.
+    if mode == "forward" or (mode == "auto" and 3 * n_in < n_out):
+        return _by_columns(Pushed(f, args, kwargs, chosen), traced.value, single)
+    return _by_rows(traced, single)
+
+
+def _variables(nest: Any) -> list[Any]:
+    return [leaf for leaf in leaves_of(nest) if is_perturbable(leaf)]
+
+
+def _check_real(f: Callable, y: Any) -> None:
+    for leaf in leaves_of(y):
+        plain = untraced(leaf)
+        if np.iscomplexobj(plain):
+            raise OutputError(
+                f"{name_of(f)} returned complex numbers; its Jacobian is not one matrix. Return "
+                "the real and imaginary parts, or use pullback or pushforward."
+            )
+
+
+def _units(x: Any) -> Any:
+    """Yield the values of the shape of `x` with a single one; for complex also an i."""
+    plain = untraced(x)
+    ones = (1.0, 1j) if np.iscomplexobj(plain) else (1.0,)
+    for i in range(np.size(plain)):
+        for one in ones:
+            unit = np.zeros(np.shape(plain), np.result_type(plain))
+            unit.flat[i] = one
+            yield unit if unit.ndim else unit[()]
+
+
+def _by_rows(traced: Linearised, single: bool) -> Any:
+    """Sweep once for each element of the output."""
+    y = traced.value
+
+    def rows(leaf: Any) -> Any:
+        if not is_perturbable(leaf):
+            return None
+        found = []
+        for unit in _units(leaf):
+            # The seed of one leaf; the same leaf object may stand in several places.
+            seed = map_leaves(y, lambda other, unit=unit: unit if other is leaf else ZeroTangent())
+            found.append(traced.cotangents(seed))
+        shape = np.shape(leaf)
+        parts = [_stacked([row[k] for row in found], shape) for k in range(len(traced.arguments))]
+        return parts[0] if single else tuple(parts)
+
+    return rows(y) if is_perturbable(y) else map_leaves(y, rows)
+
+
+def _stacked(rows: list[Any], shape: tuple) -> Any:
+    """Return a nest like each of `rows`, with their leaves stacked to leading axes `shape`."""
+    if not rows:
+        return np.zeros((*shape, 0))
+    columns = [iter(leaves_of(row)) for row in rows]
+
+    def stack(leaf: Any) -> Any:
+        values = [next(column) for column in columns]
+        if leaf is None:
+            return None
+        if shape == ():
+            return values[0]
+        return np.reshape(np.stack(values), shape + np.shape(leaf))
+
+    return map_leaves(rows[0], stack)
+
+
+def _by_columns(pushed: Pushed, y: Any, single: bool) -> Any:
+    """Run once for each element of the arguments."""
+    columns: list[tuple[int, Any, list[Any]]] = []
+    for k, argument in enumerate(pushed.arguments):
+        for leaf in _variables(argument):
+            if np.iscomplexobj(untraced(leaf)):
+                raise ArgumentError(
+                    "a Jacobian by forward mode is for real arguments; use mode='reverse'."
+                )
+            found = []
+            for unit in _units(leaf):
+                dots: list[Any] = [None] * len(pushed.arguments)
+                dots[k] = map_leaves(
+                    argument, lambda other, u=unit, mine=leaf: u if other is mine else None
+                )
+                found.append(pushed.push(tuple(dots))[1])
+            columns.append((k, leaf, found))
+
+    def assembled(outputs: list[Any]) -> tuple:
+        remaining = iter(outputs)
+        return tuple(
+            map_leaves(a, lambda leaf: next(remaining) if is_perturbable(leaf) else None)
+            for a in pushed.arguments
+        )
+
+    def of_output(place: int, out: Any) -> tuple:
+        made = []
+        for _, leaf, found in columns:
+            parts = [leaves_of(tangent)[place] for tangent in found]
+            shape = np.shape(leaf)
+            if shape == ():
+                made.append(parts[0])
+                continue
+            stacked = np.moveaxis(np.stack(parts), 0, -1)
+            made.append(np.reshape(stacked, np.shape(out) + shape))
+        return assembled(made)
+
+    outputs = [
+        of_output(place, out) if is_perturbable(out) else None
+        for place, out in enumerate(leaves_of(y))
+    ]
+    remaining = iter(outputs)
+
+    def chosen(_: Any) -> Any:
+        found = next(remaining)
+        return found if found is None or not single else found[0]
+
+    return chosen(y) if is_perturbable(y) else map_leaves(y, chosen)
+
+
+def hessian(f: Callable, *args: Any, argnums: Any = None, mode: str = "forward", **kw: Any) -> Any:
+    """Return the Hessian of a function: the Jacobian of its gradient.
+
+    Parameters
+    ----------
+    f : callable
+        A function that returns a real number.
+    *args : Any
+        Its arguments.
+    argnums : int or tuple of int, optional
+        Which arguments to differentiate with respect to; all by default.
+    mode : {"forward", "reverse"}
+        How the gradient is differentiated: forward over reverse, or reverse over reverse.
+    **kw : Any
+        Passed on as constants.
+
+    Returns
+    -------
+    Any
+        ``H.shape == x.shape + x.shape`` for one argument; a tuple of tuples for several.
+
+    Raises
+    ------
+    OutputError
+        If the output is not a real number.
+
+    Examples
+    --------
+    >>> hessian(lambda x: x[0] ** 2 * x[1], np.array([1.0, 2.0]))
+    array([[4., 2.],
+           [2., 0.]])
+    """
+
+    def gradients(*inner_args: Any) -> Any:
+        return gradient(f, *inner_args, argnums=argnums, **kw)
+
+    return jacobian(gradients, *args, argnums=argnums, mode=mode)
+
+
+def hvp(f: Callable, x: Any, v: Any, **kwargs: Any) -> Any:
+    """Return the product of the Hessian of `f` at `x` with a vector: forward over reverse.
+
+    Parameters
+    ----------
+    f : callable
+        A function of one argument that returns a real number.
+    x : Any
+        Where: a number, array, or nest of them.
+    v : Any
+        The vector, in the nesting of `x`.
+    **kwargs : Any
+        Passed on as constants.
+
+    Returns
+    -------
+    Any
+        In the nesting of `x`. It costs a few gradients, and no matrix is made.
+
+    Raises
+    ------
+    SeedError
+        If `v` is not like `x`.
+
+    Examples
+    --------
+    >>> hvp(lambda x: np.sum(x ** 3), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
+    array([6., 0.])
+    """
+    return pushforward(lambda z: gradient(f, z, **kwargs), x)[1](v)
+
+
+def vhp(f: Callable, x: Any, v: Any, **kwargs: Any) -> Any:
+    """Return the product of a vector with the Hessian of `f` at `x`: reverse over reverse.
+
+    Parameters
+    ----------
+    f, x, v, **kwargs
+        As for :func:`hvp`.
+
+    Returns
+    -------
+    Any
+        In the nesting of `x`; equal to `hvp`, since Hessians are symmetric.
+
+    Examples
+    --------
+    >>> vhp(lambda x: np.sum(x ** 3), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
+    array([6., 0.])
+    """
+
+    def paired(z: Any) -> Any:
+        slopes = _variables(gradient(f, z, **kwargs))
+        total: Any = 0.0
+        for slope, direction in zip(slopes, _variables(v), strict=True):
+            total = total + inner(slope, direction)
+        return total
+
+    return gradient(paired, x)
+
+
+def diag_hessian(f: Callable, x: Any, **kwargs: Any) -> Any:
+    """Return the diagonal of the Hessian of `f` at an array or number `x`.
+
+    Parameters
+    ----------
+    f : callable
+        A function of one argument that returns a real number.
+    x : float or ndarray
+        Where.
+    **kwargs : Any
+        Passed on as constants.
+
+    Returns
+    -------
+    float or ndarray
+        In the shape of `x`.
+
+    Examples
+    --------
+    >>> diag_hessian(lambda x: np.sum(x ** 3), np.array([1.0, 2.0]))
+    array([ 6., 12.])
+    """
+    push = pushforward(lambda z: gradient(f, z, **kwargs), x)[1]
+    if np.shape(untraced(x)) == ():
+        return push(1.0)
+    entries = [np.sum(push(unit) * unit) for unit in _units(x)]
+    return np.reshape(np.stack(entries), np.shape(untraced(x)))
