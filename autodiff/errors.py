@@ -12,7 +12,7 @@ from chainrules_core.rules import name_of
 
 _HERE = tuple(
     os.path.dirname(os.path.abspath(sys.modules[name].__file__ or "")) + os.sep
-    for name in ("autodiff", "chainrules_core", "numpy", "multipledispatch")
+    for name in ("autodiff", "chainrules", "chainrules_core", "numpy", "multipledispatch")
 )
 
 
@@ -21,9 +21,7 @@ def user_line() -> str:
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not code.co_filename.startswith(_HERE) and "chainrules" not in code.co_filename.split(
-            os.sep
-        ):
+        if not code.co_filename.startswith(_HERE):
             return f"{code.co_filename}, line {frame.f_lineno}, in {code.co_name}"
         frame = frame.f_back
     return "an unknown line"

@@ -41,7 +41,8 @@ _LIBRARY = tuple(
         if (path := sysconfig.get_paths().get(name))
     }
 )
-# The engine itself is not traced; rules are, as a library: their bodies run under nested levels.
+# The engine itself is not traced, but for functions that it makes around the user's. Rules are, as a
+# library: their bodies run under nested levels.
 _OURS = ("autodiff", "chainrules_core", "multipledispatch")
 
 # id(code) → (code, rewritten code or None); the code is held so that its id stays its own.
@@ -104,7 +105,7 @@ def _asking(g: Callable) -> Callable:
 def _body(g: types.FunctionType) -> Callable:
     """Return the rewritten function; for a library's function one that decides at each call."""
     module = g.__globals__.get("__name__", "")
-    if module.partition(".")[0] in _OURS:
+    if module.partition(".")[0] in _OURS and "<locals>" not in g.__qualname__:
         return g
     if not is_library(g) or hasattr(g, "__wrapped__"):
         return rewritten(g)
