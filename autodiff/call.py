@@ -14,12 +14,27 @@ from typing import Any
 import numpy as np
 
 from autodiff.elementwise import NOT_HERE, binary
-from autodiff.errors import DifferentiationError, missing_rule
+from autodiff.errors import DifferentiationError, MutationError, missing_rule
 from autodiff.structures import leaves_of, map_leaves, part_of_tangent, parts_of, tangent_of
 from autodiff.tape import CONSTANT, Node, Part, ProductNode, Tape, Whole
 from autodiff.tracer import FloatTracer, Tracer, is_tracer, note_view, untraced, wrap
-from chainrules_core import NoTangent, ProjectTo, RuleConfig, ZeroTangent, frule, rrule
+from chainrules_core import (
+    AbstractZero,
+    CotangentError,
+    HasForwardMode,
+    HasReverseMode,
+    NoTangent,
+    NotImplementedTangent,
+    ProjectTo,
+    RuleConfig,
+    SupportsMutation,
+    ZeroTangent,
+    frule,
+    rrule,
+    unthunk,
+)
 from chainrules_core.define import DecomposeRule, LinearRule
+from chainrules_core.frame import named_projection
 from chainrules_core.registry import Entry, key_of
 from chainrules_core.rules import Rule, name_of
 
@@ -139,7 +154,7 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
     if given.direct:
         parents, positions = tuple([s._index for s in given.sources]), given.wanted
     else:
-        parents, positions, pull = _through_containers(given.sources, given.wanted, pull, tape)
+        parents, positions, pull = _through_containers(rule, given, pull, tape)
     result = outputs(y, tape, rule, parents, positions, pull)
     note_shared(result, y, rule.f, bound, options)
     return result
@@ -240,7 +255,7 @@ def _traced_option(rule: Rule, name: str) -> DifferentiationError:
 
 
 def _through_containers(
-    sources: list[Any], wanted: tuple[int, ...], pull: Callable, tape: Tape
+    rule: Rule, given: Stripped, pull: Callable, tape: Tape
 ) -> tuple[tuple, tuple, Callable]:
     """Return parents and pull where traced values stand inside containers."""
     paths: list[tuple[int, tuple, int]] = []
@@ -253,20 +268,37 @@ def _through_containers(
         for key, part in parts_of(x) or ():
             note(part, place, (*path, key))
 
-    for place, source in enumerate(sources):
+    for place, source in enumerate(given.sources):
         note(source, place, ())
+    # The container as a whole is projected: what its pullback returned may have other forms.
+    projectors = [
+        None if is_tracer(source) else ProjectTo(given.primals[i])
+        for source, i in zip(given.sources, given.wanted, strict=True)
+    ]
 
     def pull_parts(y_bar: Any) -> list:
-        bars = pull(y_bar)
-        found = []
-        for place, path, _ in paths:
-            bar = bars[place]
-            for key in path:
-                bar = part_of_tangent(bar, key)
-            found.append(bar)
-        return found
+        bars = []
+        for bar, projector, i in zip(pull(y_bar), projectors, given.wanted, strict=True):
+            if projector is not None:
+                bar = unthunk(named_projection(rule, i, projector, unthunk(bar)))
+            bars.append(bar)
+        return [_at(rule, given.wanted[place], bars[place], path) for place, path, _ in paths]
 
-    return tuple([i for _, _, i in paths]), tuple([wanted[p] for p, _, _ in paths]), pull_parts
+    positions = tuple([given.wanted[place] for place, _, _ in paths])
+    return tuple([i for _, _, i in paths]), positions, pull_parts
+
+
+def _at(rule: Rule, position: int, bar: Any, path: tuple) -> Any:
+    """Return the part of a container's cotangent at the end of a path."""
+    for key in path:
+        if isinstance(bar, (AbstractZero, NotImplementedTangent)):
+            return bar
+        try:
+            bar = unthunk(part_of_tangent(bar, key))
+        except (LookupError, AttributeError, TypeError) as error:
+            reason = f"a {type(bar).__name__} has no part {key!r} for the argument's"
+            raise CotangentError(rule, position, bar, reason) from error
+    return bar
 
 
 def outputs(
@@ -331,23 +363,26 @@ def _constant(y: Any) -> Any:
 
 
 def note_shared(made: Any, y: Any, f: Callable, args: tuple, options: dict[str, Any]) -> None:
-    """Note from which argument a result has its memory: a write into one is seen in the other."""
-    if type(y) is np.ndarray:
-        if type(made) is Tracer:
-            _note_views(made, y, f, args, options, ())
+    """Note from which argument a result has its memory: a write into one is seen in the other.
+
+    `y` is the result before it was recorded; on an inner level it is traced on outer ones.
+    """
+    if type(made) is Tracer:
+        plain = untraced(made)
+        if type(plain) is np.ndarray:
+            _note_views(made, plain, f, args, options, ())
         return
-    if type(y) not in _PLAIN:
-        _note_parts(made, y, f, args, options, ())
+    if type(made) not in _PLAIN and not is_tracer(made):
+        _note_parts(made, f, args, options, ())
 
 
-def _note_parts(
-    made: Any, y: Any, f: Callable, args: tuple, options: dict[str, Any], path: tuple
-) -> None:
-    for (_, part), (key, value) in zip(parts_of(made) or (), parts_of(y) or (), strict=False):
-        if type(value) is np.ndarray and type(part) is Tracer:
-            _note_views(part, value, f, args, options, (*path, key))
-        elif type(value) not in _PLAIN:
-            _note_parts(part, value, f, args, options, (*path, key))
+def _note_parts(made: Any, f: Callable, args: tuple, options: dict[str, Any], path: tuple) -> None:
+    for key, part in parts_of(made) or ():
+        plain = untraced(part)
+        if type(part) is Tracer and type(plain) is np.ndarray:
+            _note_views(part, plain, f, args, options, (*path, key))
+        elif type(part) not in _PLAIN and not is_tracer(part):
+            _note_parts(part, f, args, options, (*path, key))
 
 
 def _note_views(
@@ -355,6 +390,9 @@ def _note_views(
 ) -> None:
     owner = y if y.base is None else y.base
     for i, a in enumerate(args):
+        if type(a) in (list, tuple):
+            _note_views_of_elements(made, owner, a)
+            continue
         value = untraced(a)
         if type(a) is not Tracer or type(value) is not np.ndarray:
             continue
@@ -364,19 +402,51 @@ def _note_views(
             def make(parent: Any, before: tuple = before, after: tuple = after) -> Any:
                 result = call(f, (*before, parent, *after), options)
                 for key in path:
-                    result = (
-                        result[key]
-                        if isinstance(result, (list, tuple, dict))
-                        else (getattr(result, key))
-                    )
+                    is_container = isinstance(result, (list, tuple, dict))
+                    result = result[key] if is_container else getattr(result, key)
                 return result
 
             note_view(made, a, make)
             return
 
 
+def _note_views_of_elements(made: Tracer, owner: Any, elements: Any) -> None:
+    """A result that shares the memory of an array inside a list: writes into it are refused."""
+    for element in elements:
+        value = untraced(element)
+        if type(value) is np.ndarray and (value is owner or value.base is owner):
+            note_view(made, element, refuse)
+
+
+def refuse(parent: Any) -> Any:
+    """In the place of how a view is made where that cannot be followed."""
+    raise MutationError(
+        "an array is written into that shares its memory with another one in a way that is not "
+        "followed. Write into a copy: x = x.copy()."
+    )
+
+
 class EngineConfig(RuleConfig):
     """How rules call back into this engine."""
+
+    capabilities = frozenset({HasReverseMode, HasForwardMode, SupportsMutation})
+
+    def rrule_via_ad(self, f: Callable, *args: Any, **kwargs: Any) -> tuple[Any, Callable]:
+        """Differentiate `f` in reverse."""
+        from autodiff.derivatives import pullback  # it needs this module
+
+        y, back = pullback(f, *args, argnums=tuple(range(len(args))), **kwargs)
+
+        def via_ad_pullback(y_bar: Any) -> tuple:
+            return NoTangent(), *back(y_bar)
+
+        return y, via_ad_pullback
+
+    def frule_via_ad(self, dots: tuple, f: Callable, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        """Differentiate `f` forward."""
+        from autodiff.forward import Pushed  # it needs this module
+
+        return Pushed(f, args, kwargs, None).push(tuple(dots[1:]))
 
 
 class NestedConfig(EngineConfig):

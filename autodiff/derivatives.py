@@ -9,7 +9,7 @@ import numpy as np
 
 from autodiff.errors import ArgumentError, SeedError
 from autodiff.forward import Pushed
-from autodiff.reverse import Linearised, argnums_of, check_scalar
+from autodiff.reverse import Linearised, argnums_of, check_scalar, is_single
 from autodiff.tracer import untraced
 from chainrules_core.rules import name_of
 
@@ -50,7 +50,8 @@ def pullback(
     array([ 2., 40.])
     """
     traced = Linearised(f, args, kwargs, argnums_of(argnums))
-    single = isinstance(argnums, int) or (argnums is None and len(args) == 1)
+    traced.keep_from_changes()
+    single = is_single(argnums, args)
 
     def back(*y_bar: Any) -> Any:
         if len(y_bar) != 1:
@@ -109,7 +110,7 @@ def value_and_gradient(
     traced = Linearised(f, args, kwargs, argnums_of(argnums), has_aux)
     check_scalar(f, traced.value)
     bars = traced.gradients()
-    single = isinstance(argnums, int) or (argnums is None and len(args) == 1)
+    single = is_single(argnums, args)
     value = (traced.value, traced.aux) if has_aux else traced.value
     return value, bars[0] if single else tuple(bars)
 

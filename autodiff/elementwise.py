@@ -25,7 +25,6 @@ _NUMBERS = frozenset(
     {float, int, complex, np.float64, np.float32, np.complex128, np.complex64, np.int64}
 )
 _PLAIN = _NUMBERS | {np.ndarray}
-_SPECIAL = (AbstractZero, NotImplementedTangent)
 
 NOT_HERE: Any = object()
 
@@ -57,7 +56,9 @@ class Elementwise:
         is_complex = self.space.dtype.kind == "c"
         for j, partial, shape in zip(self.parents, self.partials, self.shapes, strict=True):
             d = partial(*self.values) if partial.constant is None else partial.constant
-            if isinstance(d, _SPECIAL):
+            if isinstance(d, AbstractZero):
+                continue
+            if isinstance(d, NotImplementedTangent):
                 bars.put(j, d, False)
                 continue
             if is_complex and type(d) is not int:

@@ -10,7 +10,7 @@ import numpy as np
 from autodiff.derivatives import gradient, pushforward
 from autodiff.errors import ArgumentError, OutputError
 from autodiff.forward import Pushed
-from autodiff.reverse import Linearised, argnums_of
+from autodiff.reverse import Linearised, argnums_of, is_single
 from autodiff.structures import is_perturbable, leaves_of, map_leaves
 from autodiff.tracer import untraced
 from chainrules_core import ZeroTangent, inner
@@ -64,7 +64,7 @@ def jacobian(
     if mode not in _MODES:
         raise ArgumentError(f"mode is one of {', '.join(_MODES)}, not {mode!r}.")
     chosen = argnums_of(argnums)
-    single = isinstance(argnums, int) or (argnums is None and len(args) == 1)
+    single = is_single(argnums, args)
     traced = Linearised(f, args, kwargs, chosen)
     _check_real(f, traced.value)
     n_in = sum(np.size(x) for a in traced.arguments for x in _variables(a))

@@ -54,14 +54,23 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
         return
     if type(value) in (list, tuple) and innermost((value,), {}) is not None:
         value = call(np.stack, (list(value),))
-    if is_tracer(index):
-        index = untraced(index)
+    index = frozen(index)
     root, path = _root_and_path(target)
     tape = innermost((root, value), {})
     if tape is None:
         _write_constant(target, root, path, index, untraced(value))
     else:
         _write(target, root, path, index, value, tape)
+
+
+def frozen(index: Any) -> Any:
+    """Return an index that nobody else can change, without traces."""
+    index = untraced(index)
+    if type(index) is np.ndarray:
+        return index.copy()
+    if type(index) is list:
+        return np.array([untraced(i) for i in index]) if index else index.copy()
+    return tuple([frozen(i) for i in index]) if type(index) is tuple else index
 
 
 def assign(target: Tracer, value: Any) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from autodiff.call import NO_RULE, by_rule, operate, require_rule
 from autodiff.errors import missing_rule
-from autodiff.mutation import assign, assign_item
-from autodiff.tracer import Tracer, is_tracer, untraced
+from autodiff.mutation import assign, assign_item, frozen
+from autodiff.tracer import Tracer, untraced
 
 _UNARY: dict[str, Callable] = {"neg": operator.neg, "pos": operator.pos, "abs": operator.abs}
 _BINARY = {
@@ -78,8 +78,8 @@ def _rdivmod(self: Tracer, other: Any) -> tuple[Any, Any]:
 
 
 def _getitem(self: Tracer, index: Any) -> Any:
-    if is_tracer(index):
-        index = untraced(index)
+    if type(index) is not int and type(index) is not slice:
+        index = frozen(index)
     result = by_rule(operator.getitem, (self, index), {})
     if result is NO_RULE:
         if isinstance(self, np.ndarray):
@@ -93,7 +93,7 @@ def _iter(self: Tracer) -> Iterator[Any]:
         raise TypeError(f"'{self.__class__.__name__}' object is not iterable")
     if self.ndim == 0:
         raise TypeError("iteration over a 0-d array")
-    return iter([self[i] for i in range(len(self))])
+    return (self[i] for i in range(len(self)))
 
 
 def install() -> None:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff import structures
-from autodiff.call import of_level
+from autodiff.call import of_level, refuse
 from autodiff.errors import ArgumentError, OutputError, SeedError
 from autodiff.intercept import intercept
 from autodiff.structures import is_perturbable, map_leaves
-from autodiff.tape import Leaf, Tape, sweep
-from autodiff.tracer import is_tracer, untraced, wrap
+from autodiff.tape import CONSTANT, Leaf, Tape, sweep
+from autodiff.tracer import Tracer, is_tracer, note_view, untraced, wrap
 from chainrules_core import (
     AbstractZero,
     NotImplementedTangent,
     ProjectionError,
     ProjectTo,
     Tangent,
+    TangentTypeError,
     unthunk,
     zero_tangent,
 )
@@ -47,9 +49,12 @@ class Linearised:
     ) -> None:
         self.f = f
         tape = Tape()
-        self._argnums = checked_argnums(f, args, argnums)
+        asked = checked_argnums(f, args, argnums)
+        self._argnums = tuple(dict.fromkeys(asked))
+        self._places = [self._argnums.index(i) for i in asked]
         self.arguments = [promoted(f, args, i, argnums is not None) for i in self._argnums]
-        traced_arguments = [_traced(a, tape) for a in self.arguments]
+        owners: dict[int, Tracer] = {}
+        traced_arguments = [_traced(a, tape, owners) for a in self.arguments]
         self._leaves = tape.leaves = len(tape.nodes)
         if not self._leaves:
             raise nothing_to_differentiate(f, args)
@@ -76,8 +81,14 @@ class Linearised:
     def _plain(self, x: Any) -> Any:
         tape = self._tape
         if is_tracer(x):
-            return of_level(x, tape)
-        return map_leaves(x, lambda leaf: of_level(leaf, tape))
+            return _left(x, tape)
+        return map_leaves(x, lambda leaf: _left(leaf, tape))
+
+    def keep_from_changes(self) -> None:
+        """Give away a copy of the value: pullbacks called later may need what is on the tape."""
+        self.value = map_leaves(
+            self.value, lambda leaf: leaf.copy() if type(leaf) is np.ndarray else leaf
+        )
 
     def gradients(self) -> list:
         """Return the gradients of a scalar output: the cotangents for 1."""
@@ -88,9 +99,10 @@ class Linearised:
 
     def _rebuilt(self, found: list) -> list:
         if len(found) == 1 and len(self.arguments) == 1 and is_perturbable(self.arguments[0]):
-            return [_gradient_of_leaf(self.arguments[0], found[0])]
+            return [_gradient_of_leaf(self.arguments[0], found[0])] * len(self._places)
         remaining = iter(found)
-        return [_gradient_like(a, remaining) for a in self.arguments]
+        gradients = [_gradient_like(a, remaining) for a in self.arguments]
+        return [gradients[place] for place in self._places]
 
     def cotangents(self, y_bar: Any) -> list:
         """Return one cotangent for each differentiated argument, in its own nesting."""
@@ -108,25 +120,36 @@ class Linearised:
     def _seeds(self, y_bar: Any) -> dict[int, Any]:
         """Return the cotangents of the output's traced parts by their place on the tape."""
         seeds: dict[int, Any] = {}
-
-        def visit(y: Any, bar: Any) -> None:
-            bar = unthunk(bar)
-            if isinstance(bar, AbstractZero) or bar is None:
-                return
-            if is_tracer(y):
-                if y._tape is self._tape:
-                    bar = _seed_like(self.f, y._value, bar)
-                    before = seeds.get(y._index)
-                    seeds[y._index] = bar if before is None else before + bar
-                return
-            parts = structures.parts_of(y)
-            if parts is None:
-                return
-            for key, part in parts:
-                visit(part, _seed_part(self.f, y, bar, key))
-
-        visit(self._output, y_bar)
+        self._add_seeds(self._output, y_bar, seeds)
         return seeds
+
+    def _add_seeds(self, y: Any, bar: Any, seeds: dict[int, Any]) -> None:
+        bar = unthunk(bar)
+        if isinstance(bar, AbstractZero) or bar is None:
+            return
+        if is_tracer(y):
+            if y._tape is self._tape:
+                bar = _seed_like(self.f, y._value, bar)
+                before = seeds.get(y._index)
+                seeds[y._index] = bar if before is None else before + bar
+            return
+        parts = structures.parts_of(y)
+        if parts is None:
+            return
+        if isinstance(bar, dict) and isinstance(y, dict) and not bar.keys() <= y.keys():
+            raise SeedError(
+                f"the pullback of {name_of(self.f)} was given a cotangent for "
+                f"{sorted(map(repr, bar.keys() - y.keys()))}, which the output does not have."
+            )
+        for key, part in parts:
+            self._add_seeds(part, _seed_part(self.f, y, bar, key), seeds)
+
+
+def _left(x: Any, tape: Tape) -> Any:
+    """Return a value as it leaves the level of `tape`; one of a level that has ended is a leak."""
+    if is_tracer(x) and x._tape is not tape and x._tape is not CONSTANT:
+        x._tape.check_open()
+    return of_level(x, tape)
 
 
 def checked_argnums(f: Callable, args: tuple, argnums: tuple[int, ...] | None) -> tuple[int, ...]:
@@ -139,12 +162,21 @@ def checked_argnums(f: Callable, args: tuple, argnums: tuple[int, ...] | None) -
         raise ArgumentError(f"no arguments to differentiate {name_of(f)} with respect to.")
     if argnums is None:
         return tuple(range(len(args)))
+    if not argnums:
+        raise ArgumentError(f"argnums is empty: no argument of {name_of(f)} is chosen.")
+    chosen = []
     for i in argnums:
-        if not -len(args) <= i < len(args):
+        try:
+            place = operator.index(i)
+        except TypeError:
+            place = len(args)
+        if isinstance(i, bool) or not -len(args) <= place < len(args):
             raise ArgumentError(
-                f"argnums has {i}, but {name_of(f)} was given {len(args)} arguments."
+                f"argnums has {i!r}; it takes the positions of arguments, and {name_of(f)} was "
+                f"given {len(args)}."
             )
-    return tuple(i % len(args) for i in argnums)
+        chosen.append(place % len(args))
+    return tuple(chosen)
 
 
 def promoted(f: Callable, args: tuple, i: int, chosen: bool) -> Any:
@@ -173,13 +205,26 @@ def nothing_to_differentiate(f: Callable, args: tuple) -> ArgumentError:
     )
 
 
-def _traced(x: Any, tape: Tape) -> Any:
-    """Return a nest with its leaves traced on `tape`."""
+def _traced(x: Any, tape: Tape, owners: dict[int, Tracer]) -> Any:
+    """Return a nest with its leaves traced on `tape`.
+
+    Arrays are copied: whatever happens to the user's, the pullbacks need the values of now. Two
+    that share memory are `owners` of it together, and then writes into them are refused.
+    """
 
     def trace(leaf: Any) -> Any:
         if not is_perturbable(leaf):
             return leaf
-        return wrap(leaf, tape, tape.add(Leaf(ProjectTo(leaf))))
+        place = tape.add(Leaf(ProjectTo(leaf)))
+        if type(leaf) is not np.ndarray:
+            return wrap(leaf, tape, place)
+        traced = wrap(leaf.copy(order="K"), tape, place)
+        owner = id(leaf if leaf.base is None else leaf.base)
+        if owner in owners:
+            note_view(traced, owners[owner], refuse)
+        else:
+            owners[owner] = traced
+        return traced
 
     return map_leaves(x, trace)
 
@@ -193,7 +238,7 @@ def _gradient_like(x: Any, bars: Any) -> Any:
     def gradient(leaf: Any) -> Any:
         return _gradient_of_leaf(leaf, next(bars)) if is_perturbable(leaf) else None
 
-    return map_leaves(x, gradient)
+    return map_leaves(x, gradient, every=True)
 
 
 def _gradient_of_leaf(leaf: Any, bar: Any) -> Any:
@@ -229,7 +274,7 @@ def _seed_like(f: Callable, y: Any, bar: Any) -> Any:
         )
     try:
         return ProjectTo(y)(bar)
-    except ProjectionError as error:
+    except (ProjectionError, TangentTypeError) as error:
         raise SeedError(f"the pullback of {name_of(f)}: {error}") from error
 
 
@@ -239,7 +284,10 @@ MISSING: Any = object()
 def seed_part(y: Any, bar: Any, key: Any) -> Any:
     """Return the part of a tangent that belongs to part `key` of a nest; `MISSING` if none does."""
     if isinstance(bar, (Tangent, dict)):
-        return bar[key]
+        try:
+            return bar[key]
+        except LookupError:
+            return MISSING
     if isinstance(y, (tuple, list)) and isinstance(bar, (tuple, list)):
         if len(bar) != len(y):
             return MISSING
@@ -265,9 +313,18 @@ def _seed_part(f: Callable, y: Any, bar: Any, key: Any) -> Any:
     )
 
 
+def is_single(argnums: Any, args: tuple) -> bool:
+    """Whether one cotangent is asked for, and not a tuple of them."""
+    if argnums is None:
+        return len(args) == 1
+    return not isinstance(argnums, (tuple, list))
+
+
 def argnums_of(argnums: int | tuple[int, ...] | None) -> tuple[int, ...] | None:
     """Return ``argnums=`` as a tuple."""
-    return (argnums,) if isinstance(argnums, int) else argnums
+    if argnums is None or isinstance(argnums, (tuple, list)):
+        return argnums if argnums is None else tuple(argnums)
+    return (argnums,)
 
 
 def check_scalar(f: Callable, y: Any) -> None:

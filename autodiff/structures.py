@@ -9,15 +9,19 @@ from __future__ import annotations
 import copy
 import dataclasses
 import enum
+import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff.tracer import is_tracer
-from chainrules_core import Tangent, ZeroTangent
+from chainrules_core import AbstractZero, NotImplementedTangent, Tangent
 
 _LEAF_TYPES = (float, complex, np.ndarray, np.generic, int, str, bytes, bool, type(None), type)
+_LEAF_BASES = (float, complex, np.ndarray, np.generic, int, str, bytes, type)
+_FOREIGN = ("builtins", "numpy", "scipy", "types", "functools")
 _INEXACT = "fc"
 
 
@@ -31,7 +35,7 @@ def is_perturbable(x: Any) -> bool:
 def parts_of(x: Any) -> list[tuple[Any, Any]] | None:
     """Return ``(key, part)`` for each part of a nest, or None if `x` is a leaf."""
     kind = type(x)
-    if kind in _LEAF_TYPES or is_tracer(x):
+    if kind in _LEAF_TYPES or is_tracer(x) or isinstance(x, _LEAF_BASES):
         return None
     if isinstance(x, (tuple, list)):
         fields = getattr(kind, "_fields", None)
@@ -47,15 +51,22 @@ def _field_names(x: Any) -> list[str] | None:
     kind = type(x)
     if dataclasses.is_dataclass(kind):
         return [f.name for f in dataclasses.fields(x) if hasattr(x, f.name)]
+    if kind is types.SimpleNamespace:
+        return list(vars(x))
     if (
-        kind.__module__.partition(".")[0] in ("builtins", "numpy", "scipy", "types", "functools")
+        kind.__module__.partition(".")[0] in _FOREIGN
         or isinstance(x, (type, enum.Enum, BaseException))
         or not kind.__flags__ & (1 << 9)  # a class made in C
     ):
         return None
     names = [n for c in kind.__mro__ for n in _slots_of(c) if hasattr(x, n)]
     names += list(getattr(x, "__dict__", ()))
-    return names
+    return [n for n in names if not _is_remembered(kind, n)]
+
+
+def _is_remembered(kind: type, name: str) -> bool:
+    """Whether an attribute holds what a `cached_property` has computed."""
+    return isinstance(getattr(kind, name, None), functools.cached_property)
 
 
 def _slots_of(cls: type) -> list[str]:
@@ -70,41 +81,114 @@ def _slots_of(cls: type) -> list[str]:
 
 def rebuilt(x: Any, parts: list[Any]) -> Any:
     """Return a nest like `x` with other parts, without calling its constructor."""
-    kind = type(x)
-    if kind is tuple or kind is list:
-        return kind(parts)
     if isinstance(x, tuple):
+        kind = type(x)
+        if kind is tuple:
+            return kind(parts)
         return kind._make(parts) if hasattr(kind, "_make") else tuple.__new__(kind, parts)
-    new = copy.copy(x)
-    if isinstance(x, list):
-        new[:] = parts
-    elif isinstance(x, dict):
-        for key, part in zip(x, parts, strict=True):
-            new[key] = part
-    else:
-        for (name, _), part in zip(parts_of(x) or (), parts, strict=True):
-            object.__setattr__(new, name, part)
+    shell = _shell(x)
+    _fill(x, shell, parts)
+    return shell
+
+
+def _shell(x: Any) -> Any:
+    """Return a new list, dict or object of the kind of `x`, to be filled."""
+    kind = type(x)
+    if kind is list:
+        return []
+    if isinstance(x, (list, dict)):
+        return copy.copy(x)
+    new = object.__new__(kind)
+    if hasattr(x, "__dict__"):
+        new.__dict__.update({n: v for n, v in vars(x).items() if not _is_remembered(kind, n)})
     return new
 
 
-def map_leaves(x: Any, change: Callable[[Any], Any], seen: dict | None = None) -> Any:
+def _fill(x: Any, shell: Any, parts: list[Any]) -> None:
+    if isinstance(x, list):
+        shell[:] = parts
+    elif isinstance(x, dict):
+        for key, part in zip(x, parts, strict=True):
+            shell[key] = part
+    else:
+        for (name, _), part in zip(parts_of(x) or (), parts, strict=True):
+            object.__setattr__(shell, name, part)
+
+
+def map_leaves(x: Any, change: Callable[[Any], Any], every: bool = False) -> Any:
     """Apply `change` to every leaf of a nest; a nest in which nothing changes is returned itself.
 
-    An object that stands in several places stays one object, and cycles end.
+    An object that stands in several places stays one object, and a nest may contain itself.
+
+    Parameters
+    ----------
+    x : Any
+        The nest.
+    change : callable
+        Returns what is to stand in the place of a leaf.
+    every : bool
+        Whether to make every container anew, also where nothing changes.
     """
-    parts = parts_of(x)
-    if parts is None:
+    if parts_of(x) is None:
         return change(x)
-    seen = {} if seen is None else seen
-    if id(x) in seen:
-        return seen[id(x)][1]
-    seen[id(x)] = (x, x)
-    new = [map_leaves(part, change, seen) for _, part in parts]
-    if any(n is not part for n, (_, part) in zip(new, parts, strict=True)):
-        result = rebuilt(x, new)
-        seen[id(x)] = (x, result)
-        return result
-    return x
+    changed: dict[tuple[int, int], Any] = {}
+    order: list[tuple[Any, list]] = []
+    _visit(x, change, changed, order, {})
+    dirty = _dirty(order, changed, every)
+    if id(x) not in dirty:
+        return x
+    return _assembled(x, {id(o): (o, parts) for o, parts in order}, changed, dirty, {})
+
+
+def _visit(x: Any, change: Callable, changed: dict, order: list, seen: dict) -> None:
+    """Change all leaves in order, each once for each place, and list the containers."""
+    parts = parts_of(x) or []
+    seen[id(x)] = x
+    order.append((x, parts))
+    for i, (_, part) in enumerate(parts):
+        if parts_of(part) is None:
+            new = change(part)
+            if new is not part:
+                changed[id(x), i] = new
+        elif id(part) not in seen:
+            _visit(part, change, changed, order, seen)
+
+
+def _dirty(order: list, changed: dict, every: bool) -> set[int]:
+    """Return the containers with a changed leaf somewhere below."""
+    if every:
+        return {id(x) for x, _ in order}
+    dirty = {container for container, _ in changed}
+    if not dirty:
+        return dirty
+    grown = True
+    while grown:
+        grown = False
+        for x, parts in reversed(order):
+            if id(x) not in dirty and any(id(part) in dirty for _, part in parts):
+                dirty.add(id(x))
+                grown = True
+    return dirty
+
+
+def _assembled(x: Any, nests: dict, changed: dict, dirty: set[int], made: dict) -> Any:
+    """Return the new form of a container."""
+    if id(x) in made:
+        return made[id(x)]
+    shell = None
+    if not isinstance(x, tuple):
+        shell = made[id(x)] = _shell(x)
+    parts = []
+    for i, (_, part) in enumerate(nests[id(x)][1]):
+        if id(part) in dirty and id(part) in nests:
+            parts.append(_assembled(part, nests, changed, dirty, made))
+        else:
+            parts.append(changed.get((id(x), i), part))
+    if shell is None:
+        shell = made[id(x)] = rebuilt(x, parts)
+    else:
+        _fill(x, shell, parts)
+    return shell
 
 
 def leaves_of(x: Any) -> list[Any]:
@@ -133,7 +217,15 @@ def tangent_of(x: Any, tangent: Callable[[Any], Any]) -> Any:
 
 
 def part_of_tangent(x_bar: Any, key: Any) -> Any:
-    """Return a part of a cotangent; zeros and what is missing are zero."""
-    if isinstance(x_bar, (Tangent, list, tuple, dict)):
+    """Return a part of a cotangent; that of a zero is zero.
+
+    Raises
+    ------
+    LookupError, AttributeError, TypeError
+        If it has no such part.
+    """
+    if isinstance(x_bar, (AbstractZero, NotImplementedTangent)):
+        return x_bar
+    if isinstance(x_bar, (Tangent, dict)) or type(key) is int:
         return x_bar[key]
-    return ZeroTangent()
+    return getattr(x_bar, key)

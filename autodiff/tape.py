@@ -7,6 +7,7 @@ reverse sweep is a loop from the end to the start.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any
@@ -16,10 +17,12 @@ import numpy as np
 from autodiff.errors import LeakedTracerError, wrong_cotangent
 from chainrules_core import (
     AbstractZero,
+    BadInplaceError,
     InplaceableThunk,
     NotImplementedTangent,
     ProjectionError,
     ProjectTo,
+    TangentTypeError,
     add,
     unbroadcast,
     unthunk,
@@ -321,7 +324,10 @@ class Cotangents:
         space = FLOAT if type(target) is tuple else target.space
         if type(x_bar) is InplaceableThunk:
             if self._addable(j, space):
-                x_bar.add_into(self.buffer(j))
+                buffer = self.buffer(j)
+                result = x_bar.add_into(buffer)
+                if result is not buffer:
+                    raise BadInplaceError(x_bar.add_into, result)
                 return
             x_bar = unthunk(x_bar)
         x_bar = self._projected(space, unthunk(x_bar), node, position)
@@ -348,7 +354,7 @@ class Cotangents:
             if getattr(node.rule, "broadcasts", False) and np.shape(x_bar) != space.shape:
                 x_bar = unbroadcast(x_bar, space.shape)
             return space(x_bar)
-        except ProjectionError as error:
+        except (ProjectionError, TangentTypeError) as error:
             raise wrong_cotangent(node, position, x_bar, error) from error
 
     def add_part(self, whole: int, place: int, bar: Any) -> None:
@@ -363,8 +369,11 @@ class Cotangents:
         values = self.values[:leaves]
         for i, bar in enumerate(values):
             bar = values[i] = unthunk(bar)
-            if type(bar) is np.ndarray and not self.owned[i]:
-                values[i] = bar.copy()
+            if type(bar) is np.ndarray:
+                if not self.owned[i]:
+                    values[i] = bar.copy()
+            elif self.nested:
+                values[i] = copy.copy(bar)
         return values
 
 

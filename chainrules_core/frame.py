@@ -6,7 +6,7 @@ and every cotangent is projected onto the tangent space of its argument.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from chainrules_core.errors import (
     ProjectionError,
     PullbackArityError,
     RuleResultError,
+    TangentTypeError,
 )
 from chainrules_core.projection import ProjectTo
 from chainrules_core.registry import key_of
@@ -72,17 +73,17 @@ def named_projection(rule: Rule, position: int, projector: Callable, x_bar: Any)
                 x_bar = unbroadcast(x_bar, shape)
     try:
         return projector(x_bar)
-    except ProjectionError as error:
+    except (ProjectionError, TangentTypeError) as error:
         raise CotangentError(rule, position, x_bar, error) from error
 
 
 def full_pullback(
-    rule: Rule, f: Callable, args: tuple, bound: tuple, pull: Callable
+    rule: Rule, f: Callable, args: tuple, keywords: Iterable[str], bound: tuple, pull: Callable
 ) -> Callable[[Any], tuple]:
     """Return the pullback of the raw convention around a rule's own."""
     projectors = [ProjectTo(a) for a in bound]
     own = _has_own(f)
-    order = call_order(rule, bound, len(args) + own)
+    order = call_order(rule, bound, len(args) + own, keywords)
 
     def wrapped_pullback(y_bar: Any) -> tuple:
         if isinstance(y_bar, AbstractZero):
@@ -110,14 +111,16 @@ def _has_own(f: Callable) -> bool:
     return bool(key_of(f)[1])
 
 
-def call_order(rule: Rule, bound: tuple, given: int) -> list[int | None]:
-    """Return, for each positional argument of the call, its place among the bound ones.
+def call_order(
+    rule: Rule, bound: tuple, given: int, keywords: Iterable[str] = ()
+) -> list[int | None]:
+    """Return, for each argument that has a cotangent, its place among the bound ones.
 
-    Options passed by position have none; what is differentiated and was passed by keyword comes
-    after the positional arguments.
+    These are the positional arguments of the call (None stands for one passed as an option), and
+    what is differentiated and was passed by keyword.
     """
-    order = rule.binder.places(given, len(bound))
-    return order + [i for i in range(len(bound)) if i not in order and rule.differentiates(i)]
+    order = rule.binder.places(given, keywords)
+    return order[:given] + [i for i in order[given:] if i is not None and rule.differentiates(i)]
 
 
 def split_dots(rule: Rule, f: Callable, dots: tuple, args: tuple, bound: tuple) -> tuple:
@@ -131,7 +134,7 @@ def split_dots(rule: Rule, f: Callable, dots: tuple, args: tuple, bound: tuple) 
     own = _has_own(f)
     given = dots if own else dots[1:]
     sorted_dots: list[Any] = [ZeroTangent()] * len(bound)
-    for place, dot in zip(rule.binder.places(len(given), len(bound)), given, strict=True):
+    for place, dot in zip(rule.binder.places(len(given)), given, strict=True):
         if place is not None:
             sorted_dots[place] = unthunk(dot)
     return tuple(sorted_dots)

@@ -257,7 +257,7 @@ class RRuleTable(RuleTable):
         if recorded is None:
             return None
         y, pull = recorded
-        return y, full_pullback(rule, f, args, bound, pull)
+        return y, full_pullback(rule, f, args, kwargs, bound, pull)
 
 
 class FRuleTable(RuleTable):

@@ -8,7 +8,7 @@ signature of the target makes them one, so that an argument means the same howev
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 _EMPTY = inspect.Parameter.empty
@@ -38,9 +38,11 @@ class Signature:
         Names of the keyword-only parameters.
     any_option : bool
         Whether options of any name are taken (``**kwargs``).
+    defaults : tuple
+        The defaults of the last positional parameters.
     """
 
-    __slots__ = ("any_option", "options", "positional", "required", "varargs")
+    __slots__ = ("any_option", "defaults", "options", "positional", "required", "varargs")
 
     def __init__(
         self,
@@ -49,12 +51,14 @@ class Signature:
         varargs: bool = False,
         options: frozenset[str] = frozenset(),
         any_option: bool = False,
+        defaults: tuple = (),
     ) -> None:
         self.positional = positional
         self.required = required
         self.varargs = varargs
         self.options = options
         self.any_option = any_option
+        self.defaults = defaults
 
     @classmethod
     def of_rule(cls, function: Callable, skip: int = 0) -> Signature:
@@ -67,6 +71,7 @@ class Signature:
             any(p.kind is p.VAR_POSITIONAL for p in parameters),
             frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY),
             any(p.kind is p.VAR_KEYWORD for p in parameters),
+            tuple(p.default for p in positional if p.default is not _EMPTY),
         )
 
 
@@ -77,7 +82,15 @@ class Binder:
     whose name the target does not have stands for the target's parameter in the same position.
     """
 
-    __slots__ = ("_defaults", "_names", "_plain_limit", "_rename", "_target_varargs", "rule")
+    __slots__ = (
+        "_defaults",
+        "_fill",
+        "_names",
+        "_plain_limit",
+        "_rename",
+        "_target_varargs",
+        "rule",
+    )
 
     def __init__(self, rule: Signature, target: Callable) -> None:
         self.rule = rule
@@ -101,7 +114,15 @@ class Binder:
                     names[i] = self._rename[name] = mine
                     if name in self._defaults:
                         self._defaults[mine] = self._defaults.pop(name)
+        if self._target_varargs:  # the rule names some of any number
+            names += [n for n in rule.positional[len(names) :] if n not in names]
         self._names = tuple(names)
+        # What a parameter of the rule is that the call leaves out: the target's default, or its own.
+        own_defaults = (_EMPTY,) * (len(rule.positional) - len(rule.defaults)) + rule.defaults
+        self._fill = tuple(
+            self._defaults.get(name, default)
+            for name, default in zip(rule.positional, own_defaults, strict=True)
+        )
         # So many positional arguments need no looking at: they are in their places already.
         limit = 0
         for ours, theirs in zip(rule.positional, names, strict=False):
@@ -113,15 +134,17 @@ class Binder:
     def bind(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]] | None:
         """Return the bound positional arguments and the options, or None where they do not fit.
 
+        Every positional parameter of the rule is bound, to its default if the call leaves it out.
+
         A call does not fit if it lacks a required argument, has too many, or gives an option that
         the rule does not know another value than the target's default.
         """
         rule = self.rule
         if not kwargs and (
             rule.required <= len(args) <= self._plain_limit
-            or (rule.varargs and self._target_varargs and len(args) >= rule.required)
+            or (rule.varargs and self._target_varargs and len(args) >= len(rule.positional))
         ):
-            return args, kwargs
+            return args + self._fill[len(args) :], kwargs
         names = self._names
         given: dict[str, Any] = {}
         extra: tuple = ()
@@ -135,40 +158,49 @@ class Binder:
         for name, value in kwargs.items():
             given[self._rename.get(name, name)] = value
         bound = self._positional(given)
-        if bound is None or not self._options_known(given):
+        if bound is None:
+            return None
+        if rule.varargs:
+            bound += [given.pop(name) for name in names if name in given]
+        if not self._options_known(given):
             return None
         return (*bound, *extra), given
 
-    def places(self, given: int, bound: int) -> list[int | None]:
-        """Return, for each of `given` positional arguments of a call, its place among the `bound`.
+    def places(self, given: int, keywords: Iterable[str] = ()) -> list[int | None]:
+        """Return where the arguments of a call stand among the bound ones.
 
-        An option passed by position has none.
+        Parameters
+        ----------
+        given : int
+            The number of positional arguments.
+        keywords : iterable of str
+            The names of the others.
+
+        Returns
+        -------
+        list
+            For each positional argument its place, None for an option; then the places of the
+            arguments given by name that are not options.
         """
         positional = self.rule.positional
+        where = {name: i for i, name in enumerate(positional)}
+        if self.rule.varargs:
+            rest = [n for n in self._names if n not in where]
+            where.update({name: len(positional) + i for i, name in enumerate(rest)})
         named = min(given, len(self._names))
-        if self.rule.varargs and not self._names:
-            return list(range(given))
-        where = {name: i for i, name in enumerate(positional[:bound])}
         places: list[int | None] = [where.get(name) for name in self._names[:named]]
-        return places + [len(positional) + i for i in range(given - named)]
+        places += [len(where) + i for i in range(given - named)]
+        by_name = [where.get(self._rename.get(name, name)) for name in keywords]
+        return places + [i for i in by_name if i is not None]
 
     def _positional(self, given: dict[str, Any]) -> list | None:
         """Take the differentiable arguments out of `given`, gaps filled with defaults."""
-        rule = self.rule
-        last = -1
-        for i, name in enumerate(rule.positional):
-            if name in given:
-                last = i
-        if last + 1 < rule.required:
-            return None
         bound = []
-        for name in rule.positional[: last + 1]:
-            if name in given:
-                bound.append(given.pop(name))
-            elif name in self._defaults:
-                bound.append(self._defaults[name])
-            else:
+        for name, default in zip(self.rule.positional, self._fill, strict=True):
+            value = given.pop(name, default)
+            if value is _EMPTY:
                 return None
+            bound.append(value)
         return bound
 
     def _options_known(self, options: dict[str, Any]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from chainrules_core.config import HasForwardMode, HasReverseMode
@@ -34,7 +34,7 @@ class _AsItComes:
         return args, kwargs
 
     @staticmethod
-    def places(given: int, bound: int) -> list[int | None]:
+    def places(given: int, keywords: Iterable[str] = ()) -> list[int | None]:
         return list(range(given))
 
 

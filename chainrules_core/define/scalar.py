@@ -158,8 +158,8 @@ def pull_product(
 
 def conjugate(d: Any) -> Any:
     """Return the conjugate of a complex value; a real one itself, since ``np.conj`` copies."""
-    if type(d) is complex:
-        return d.conjugate()
+    if isinstance(d, complex):  # a traced one passes for it
+        return np.conj(d)
     dtype = getattr(d, "dtype", None)
     return np.conj(d) if dtype is not None and dtype.kind == "c" else d
 

@@ -1,0 +1,73 @@
+"""Where a derivative is zero, infinite, or shared: the stated value, and never NaN by accident."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autodiff import gradient
+
+# --------------------------------------------------------------------------------- strong zeros
+
+
+@pytest.mark.parametrize(
+    "f, x, expected",
+    [
+        (lambda x: np.sum(np.where(x > 0, np.log(x), 0.0)), [0.0, 2.0], [0.0, 0.5]),
+        (lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0.0)), [0.0, 4.0], [0.0, 0.25]),
+        (lambda x: np.sum(np.where(x > 0, 1 / x, x)), [0.0, 2.0], [1.0, -0.25]),
+        (lambda x: np.sum(np.where(x > 0, x / x, x)), [0.0, 1.0], [1.0, 0.0]),
+        (lambda x: np.sum(np.where(x < 10, np.exp(x), x)), [1e4, 0.0], [1.0, 1.0]),
+        (lambda x: np.sum(np.where(x != 0, x * np.log(x), 0.0)), [0.0, 1.0], [0.0, 1.0]),
+        (lambda x: np.sum(np.where(x > 0, x**0.5, 0.0)), [0.0, 4.0], [0.0, 0.25]),
+        (lambda x: np.where(x[0] > 0, np.log(x[0]), x[1]), [0.0, 2.0], [0.0, 1.0]),
+    ],
+    ids=["log", "sqrt", "inverse", "ratio", "exp", "xlogx", "power", "scalar"],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value", "ignore:overflow")
+def test_the_branch_not_taken_contributes_nothing(f: Callable, x: list, expected: list) -> None:
+    np.testing.assert_allclose(gradient(f, np.array(x)), expected)
+
+
+@pytest.mark.parametrize(
+    "f, x, expected",
+    [
+        (np.sqrt, 0.0, np.inf),
+        (lambda x: x**0.5, 0.0, np.inf),
+        (lambda x: np.sqrt(x[0]), np.zeros(1), [np.inf]),
+        (lambda x: x[0] ** 0.5, np.zeros(1), [np.inf]),
+        (lambda x: np.sum(x**0.5), np.zeros(1), [np.inf]),
+        (lambda x: x**0, 0.0, 0.0),
+        (lambda x: x**1, 0.0, 1.0),
+        (lambda x: x**2, 0.0, 0.0),
+        (lambda x: np.sum(x**2), np.zeros(2), [0.0, 0.0]),
+        (lambda p: 0.0**p, 2.0, 0.0),
+        (abs, 0.0, 0.0),
+        (lambda x: np.sum(np.abs(x)), np.zeros(2), [0.0, 0.0]),
+        (lambda x: 1.0 / x[0], np.array([1e-300]), [-np.inf]),
+        (lambda x: x[0] / x[1], np.array([2.0**-1000, 2.0**-1000]), [2.0**1000, -(2.0**1000)]),
+        (lambda x: x * 0.0, np.inf, 0.0),
+    ],
+)
+def test_edges_give_the_stated_derivative_and_no_warning(f: Any, x: Any, expected: Any) -> None:
+    """Warnings are errors in these tests: an edge of the derivative must not make one."""
+    np.testing.assert_array_equal(gradient(f, x), expected)
+
+
+@pytest.mark.parametrize(
+    "f, x, expected",
+    [
+        (np.prod, [0.0, 2.0, 3.0], [6.0, 0.0, 0.0]),
+        (np.prod, [0.0, 0.0, 3.0], [0.0, 0.0, 0.0]),
+        (np.linalg.norm, [0.0, 0.0], [0.0, 0.0]),
+        (np.max, [2.0, 2.0, 1.0], [0.5, 0.5, 0.0]),
+        (np.min, [2.0, 1.0, 1.0], [0.0, 0.5, 0.5]),
+        (np.std, [2.0, 2.0], [0.0, 0.0]),
+    ],
+    ids=["prod", "prod of zeros", "norm", "max", "min", "std"],
+)
+def test_reductions_at_their_edges(f: Any, x: list, expected: list) -> None:
+    np.testing.assert_array_equal(gradient(f, np.array(x)), expected)
