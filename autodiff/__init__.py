@@ -24,6 +24,7 @@ from autodiff.errors import (
     OutputError as OutputError,
     SeedError as SeedError,
 )
+from autodiff.ignore import ignore_derivatives as ignore_derivatives
 from autodiff.matrices import (
     diag_hessian as diag_hessian,
     hessian as hessian,
@@ -40,7 +41,6 @@ from autodiff.transforms import (
     value_and_grad as value_and_grad,
     vjp as vjp,
 )
-from chainrules_core import ignore_derivatives as ignore_derivatives
 from chainrules_core._version import __version__ as __version__
 
 stop_gradient = ignore_derivatives

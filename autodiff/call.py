@@ -206,6 +206,8 @@ class Stripped:
                     self.direct = False
                     a = stripped
                 nested = nested or any(is_tracer(x) for x in leaves_of(a))
+            elif kind is np.ndarray:
+                tape.held.add(id(a if a.base is None else a.base))
             primals.append(a)
         self.primals = tuple(primals)
         self.wanted = tuple(wanted)

@@ -13,6 +13,7 @@ from autodiff.elementwise import NOT_HERE, binary, unary
 from autodiff.errors import MutationError
 from autodiff.mutation import assign
 from autodiff.tracer import FloatTracer, Tracer, is_tracer
+from autodiff.writing import WRITERS, add_at
 
 
 def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
@@ -20,6 +21,9 @@ def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> An
     if method == "__call__" and not kwargs:
         result = _elementwise(f, inputs)
         return require_rule(f, inputs, kwargs) if result is NOT_HERE else result
+    if method == "at":
+        add_at(f, *inputs)
+        return None
     out = kwargs.pop("out", None)
     target = f if method == "__call__" else getattr(f, method)
     if out is None:
@@ -55,6 +59,9 @@ def into(out: Any, result: Any) -> Any:
 
 def function(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call an array function: by a rule, else by NumPy's own Python code for it."""
+    writer = WRITERS.get(f)
+    if writer is not None:
+        return writer(*args, **kwargs)
     body = getattr(f, "_implementation", None)
     if not isinstance(body, types.FunctionType):
         return ruled(f, args, kwargs)

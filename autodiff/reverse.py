@@ -12,6 +12,7 @@ from autodiff import structures
 from autodiff.call import of_level, refuse
 from autodiff.errors import ArgumentError, OutputError, SeedError
 from autodiff.intercept import intercept
+from autodiff.levels import recording
 from autodiff.structures import is_perturbable, map_leaves
 from autodiff.tape import CONSTANT, Leaf, Tape, sweep
 from autodiff.tracer import Tracer, is_tracer, note_view, untraced, wrap
@@ -62,7 +63,8 @@ class Linearised:
         for i, a in zip(self._argnums, traced_arguments, strict=True):
             traced[i] = a
         try:
-            output = intercept(f)(*traced, **kwargs)
+            with recording(tape):
+                output = intercept(f)(*traced, **kwargs)
         finally:
             self._nodes = tape.close()
         self._tape = tape
@@ -173,7 +175,7 @@ def checked_argnums(f: Callable, args: tuple, argnums: tuple[int, ...] | None) -
         if isinstance(i, bool) or not -len(args) <= place < len(args):
             raise ArgumentError(
                 f"argnums has {i!r}; it takes the positions of arguments, and {name_of(f)} was "
-                f"given {len(args)}."
+                f"given {len(args)} argument{'' if len(args) == 1 else 's'}."
             )
         chosen.append(place % len(args))
     return tuple(chosen)

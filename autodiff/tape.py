@@ -117,6 +117,8 @@ class Tape:
         q to `k`), ``(j, rule, index)`` that it is added at an index of array `j`.
     leaves : int
         How many of them, at the start, are leaves.
+    held : set of int
+        The identities of arrays from outside that pullbacks may hold.
     serial : int
         Grows with every tape: of two that meet in a call, the larger is the inner one.
     nested : bool
@@ -124,7 +126,7 @@ class Tape:
         and nothing is added in place.
     """
 
-    __slots__ = ("leaves", "nested", "nodes", "serial")
+    __slots__ = ("held", "leaves", "nested", "nodes", "serial")
 
     records = True
     forward = False
@@ -133,6 +135,7 @@ class Tape:
         self.nodes: list = []
         self.leaves = 0
         self.nested = False
+        self.held: set[int] = set()
         self.serial = next(_serials)
 
     def __repr__(self) -> str:

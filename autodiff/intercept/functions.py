@@ -20,6 +20,8 @@ import numpy as np
 
 from autodiff import call as call_module
 from autodiff.call import NO_RULE, by_rule, innermost
+from autodiff.errors import MutationError
+from autodiff.ignore import ignore_derivatives
 from autodiff.intercept import rewrite, source
 from autodiff.intercept.numpy_calls import (
     ARRAY_CONVERTER,
@@ -29,8 +31,9 @@ from autodiff.intercept.numpy_calls import (
     making,
     vectorized,
 )
+from autodiff.levels import check_free
 from autodiff.tracer import is_tracer
-from chainrules_core import rrule
+from chainrules_core import ignore_derivatives as core_ignore_derivatives, rrule
 from chainrules_core.registry import key_of
 from chainrules_core.rule import Rule
 
@@ -41,8 +44,8 @@ _LIBRARY = tuple(
         if (path := sysconfig.get_paths().get(name))
     }
 )
-# The engine itself is not traced, but for functions that it makes around the user's. Rules are, as a
-# library: their bodies run under nested levels.
+# The engine itself is not traced, but for functions that it makes around the user's. Rules are, as
+# a library: their bodies run under nested levels.
 _OURS = ("autodiff", "chainrules_core", "multipledispatch")
 
 # id(code) → (code, rewritten code or None); the code is held so that its id stays its own.
@@ -82,6 +85,8 @@ def _same(g: Any) -> Any:
 
 
 def _function(g: types.FunctionType) -> Callable:
+    if g is core_ignore_derivatives:
+        return ignore_derivatives
     if id(g.__code__) in _made:
         return g
     if g in MAKERS:
@@ -183,10 +188,15 @@ def _builtin(g: Any) -> Callable:
     return g if rrule.entry(key_of(g)[0]) is None else _asking(g)
 
 
+_CHANGING = frozenset({"fill", "partition", "put", "resize", "sort", "itemset", "setfield"})
+
+
 def _array_method(g: Any, owner: np.ndarray) -> Callable:
     """A method of an array that is not traced: its arguments may be."""
 
     def method(*args: Any, **kwargs: Any) -> Any:
+        if g.__name__ in _CHANGING:
+            check_free(owner)
         if innermost(args, kwargs) is None:
             made = g(*args, **kwargs)
             is_copy = g.__name__ in ("copy", "astype", "flatten") and made is not owner
@@ -391,6 +401,25 @@ def _forget(rule: Rule) -> None:
     _getters.clear()
 
 
+def store(value: Any, target: Any, index: Any) -> None:
+    """Do ``target[index] = value``; an array from outside cannot take a traced value."""
+    if type(target) is np.ndarray:
+        check_free(target)
+        if type(value) is not np.ndarray and innermost((value,), {}) is not None:
+            raise MutationError(
+                "a traced value is written into an array that was made outside the function being "
+                "differentiated, and its derivative would be lost. Make the array inside it "
+                "(np.zeros(n), x.copy()), or hand it in as an argument to be differentiated."
+            )
+    target[index] = value
+
+
 rrule.watch(_forget)
 call_module.body_of = traced_body
-_HELPERS: dict[str, Any] = {rewrite.INTERCEPT: intercept, rewrite.READ: read}
+_HELPERS: dict[str, Any] = {
+    rewrite.INTERCEPT: intercept,
+    rewrite.READ: read,
+    rewrite.STORE: store,
+    rewrite.CHANGE: check_free,
+    rewrite.SLICE: slice,
+}

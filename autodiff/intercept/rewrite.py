@@ -1,8 +1,8 @@
 """Rewrite a definition so that each call in it is seen.
 
-``g(x)`` becomes ``intercept(g)(x)``, and an attribute that may be a property is read through
-``read(obj, "name")``. Nothing else changes: names, closures, line and column numbers are those of
-the source, so tracebacks and debuggers show the user's own lines.
+``g(x)`` becomes ``intercept(g)(x)``, an attribute that may be a property is read through
+``read(obj, "name")``, and writes into arrays are looked at. Nothing else changes: names, closures,
+line and column numbers are those of the source, so tracebacks and debuggers show the user's lines.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from typing import Any
 
 INTERCEPT = "__autodiff_intercept__"
 READ = "__autodiff_read__"
+STORE = "__autodiff_store__"
+CHANGE = "__autodiff_change__"
+SLICE = "__autodiff_slice__"
 
 # What looks at the frame it is called from: a call in between would show it another one.
 _FRAME_DEPENDENT = frozenset(
@@ -65,17 +68,40 @@ class _Rewriter(ast.NodeTransformer):
         arguments.defaults = [self.visit(d) for d in arguments.defaults]
         arguments.kw_defaults = [d and self.visit(d) for d in arguments.kw_defaults]
         node.decorator_list = [self._seen(self.visit(d)) for d in node.decorator_list]
-        node.body = [self.visit(statement) for statement in node.body]
+        node.body = self.statements(node.body)
         return node
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
         return self.visit_FunctionDef(node)  # type: ignore[arg-type] # the same fields
 
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
+        """``x[i] = v`` becomes ``store(v, x, i)``, evaluated in the same order."""
+        target = node.targets[0]
+        if len(node.targets) != 1 or not isinstance(target, ast.Subscript):
+            return self.generic_visit(node)
+        arguments = [
+            self.visit(node.value),
+            self.visit(target.value),
+            _index(self.visit(target.slice)),
+        ]
+        return ast.copy_location(ast.Expr(_located(_call(STORE, arguments), target)), node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.stmt]:
+        """``x += v``: what is about to change in place is looked at before."""
+        target = node.target
+        owner: ast.expr = target.value if isinstance(target, ast.Subscript) else target
+        node.value = self.visit(node.value)
+        node.target = self.visit(target)
+        if not isinstance(owner, ast.Name):
+            return node
+        look = ast.Expr(_located(_call(CHANGE, [ast.Name(owner.id, ast.Load())]), target))
+        return [ast.copy_location(look, node), node]
+
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
         # Patterns are no expressions, though they hold some.
         if node.guard is not None:
             node.guard = self.visit(node.guard)
-        node.body = [self.visit(s) for s in node.body]
+        node.body = self.statements(node.body)
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
@@ -84,6 +110,14 @@ class _Rewriter(ast.NodeTransformer):
         node.target = self.visit(node.target)
         return node
 
+    def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Return the rewritten statements of a block; one may become two."""
+        new: list[ast.stmt] = []
+        for statement in body:
+            made = self.visit(statement)
+            new.extend(made if isinstance(made, list) else [made])
+        return new
+
     def _seen(self, function: ast.expr) -> ast.expr:
         return _located(ast.Call(_name(INTERCEPT), [function], []), function)
 
@@ -91,6 +125,21 @@ class _Rewriter(ast.NodeTransformer):
         while isinstance(node, ast.Attribute):
             node = node.value
         return isinstance(node, ast.Name) and node.id in self.modules
+
+
+def _call(name: str, arguments: list[ast.expr]) -> ast.Call:
+    return ast.Call(_name(name), arguments, [])
+
+
+def _index(node: ast.expr) -> ast.expr:
+    """Return an index as an expression of its own: slices are written out."""
+    if isinstance(node, ast.Slice):
+        none = ast.Constant(None)
+        parts = [node.lower or none, node.upper or none, node.step or none]
+        return _call(SLICE, parts)
+    if isinstance(node, ast.Tuple):
+        return ast.Tuple([_index(e) for e in node.elts], ast.Load())
+    return node
 
 
 def _name(name: str) -> ast.Name:
@@ -116,7 +165,7 @@ def rewritten(node: Any, code: types.CodeType, namespace: dict[str, Any]) -> Any
     if isinstance(copy, ast.Lambda):
         copy.body = rewriter.visit(copy.body)
     else:
-        copy.body = [rewriter.visit(statement) for statement in copy.body]
+        copy.body = rewriter.statements(copy.body)
     return copy
 
 
