@@ -28,6 +28,7 @@ from chainrules_core import (
     ProjectTo,
     RuleConfig,
     SupportsMutation,
+    Tangent,
     ZeroTangent,
     frule,
     rrule,
@@ -283,11 +284,22 @@ def _through_containers(
         for bar, projector, i in zip(pull(y_bar), projectors, given.wanted, strict=True):
             if projector is not None:
                 bar = unthunk(named_projection(rule, i, projector, unthunk(bar)))
+                _check_fields(rule, i, bar, given.primals[i])
             bars.append(bar)
         return [_at(rule, given.wanted[place], bars[place], path) for place, path, _ in paths]
 
     positions = tuple([given.wanted[place] for place, _, _ in paths])
     return tuple([i for _, _, i in paths]), positions, pull_parts
+
+
+def _check_fields(rule: Rule, position: int, bar: Any, primal: Any) -> None:
+    """Raise if a structural tangent has a field that the argument has not."""
+    if not isinstance(bar, Tangent) or isinstance(primal, (tuple, list)):
+        return
+    unknown = [k for k in Tangent.keys(bar) if k not in {key for key, _ in parts_of(primal) or ()}]
+    if unknown:
+        reason = f"the argument, a {type(primal).__name__}, has no {unknown[0]!r}"
+        raise CotangentError(rule, position, bar, reason)
 
 
 def _at(rule: Rule, position: int, bar: Any, path: tuple) -> Any:

@@ -102,6 +102,14 @@ def _is_plain(partial: Partial) -> bool:
     return partial.function is not None or isinstance(partial.constant, (int, float))
 
 
+def quiet(partial: Partial) -> Callable | None:
+    """Return the function of a partial derivative, without warnings of NumPy's."""
+    function = partial.function
+    if function is None or partial.is_arithmetic:
+        return (lambda y, x: partial.constant) if function is None else function
+    return np.errstate(all="ignore")(function)
+
+
 def _expression(partial: Partial, name: str, names: tuple[str, ...]) -> str:
     """Return a partial derivative as an expression of the local variables of a method."""
     if partial.function is None:
@@ -109,6 +117,8 @@ def _expression(partial: Partial, name: str, names: tuple[str, ...]) -> str:
     if partial.returns is not None:
         return names[partial.returns]
     read = [n if i in partial.reads else "None" for i, n in enumerate(names)]
+    if partial.is_arithmetic:  # Python's floats raise where NumPy's warn
+        read = [n if n == "None" else f"float({n})" for n in read]
     return f"{name}({', '.join(read)})"
 
 
@@ -132,8 +142,8 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
         "float64": np.float64,
         "operate": operate,
         "op": op,
-        "by_a": by_a.function,
-        "by_b": by_b.function,
+        "by_a": quiet(by_a),
+        "by_b": quiet(by_b),
         "safe_a": by_a,
         "safe_b": by_b,
     }
@@ -147,13 +157,18 @@ def unary_record(f: Callable) -> Callable[[FloatTracer], Any] | None:
     if rule is None:
         return None
     partial = rule.partials[0][0]
+    slope = quiet(partial)
 
     def record(a: FloatTracer) -> Any:
         x = a._value
         y = f(x)
         tape = a._tape
         nodes = tape.nodes
-        nodes.append((a._index, partial(y, x)))
+        try:
+            p = slope(float(y), float(x))
+        except ARITHMETIC:
+            p = partial(y, x)
+        nodes.append((a._index, p))
         return FloatTracer(y, tape, len(nodes) - 1)
 
     return record

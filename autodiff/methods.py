@@ -64,7 +64,16 @@ def _transpose(self: Any, *axes: Any) -> Any:
     return ruled(np.transpose, (self, given or None), {})
 
 
-def _astype(self: Any, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+def _astype(
+    self: Any,
+    dtype: Any,
+    order: str = "K",
+    casting: str = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+) -> Any:
+    if not copy and np.dtype(dtype) == self.dtype:
+        return self
     return require_rule(np.ndarray.astype, (self, dtype), {})
 
 

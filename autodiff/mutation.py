@@ -112,6 +112,11 @@ def _replaced(before: np.ndarray, path: Path, index: Any, value: Any) -> np.ndar
         region = step(region)
     if not region.flags.writeable:
         raise ValueError("assignment destination is read-only")
+    if any(stride == 0 and n > 1 for stride, n in zip(region.strides, region.shape, strict=True)):
+        raise MutationError(
+            "an array is written into whose elements stand for one another (it was broadcast). "
+            "Write into a copy: x = x.copy()."
+        )
     region[index] = value
     if path and not np.may_share_memory(region, after):
         raise MutationError(

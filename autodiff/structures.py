@@ -98,7 +98,10 @@ def _shell(x: Any) -> Any:
         return []
     if isinstance(x, (list, dict)):
         return copy.copy(x)
-    new = object.__new__(kind)
+    try:
+        new = types.SimpleNamespace() if kind is types.SimpleNamespace else object.__new__(kind)
+    except TypeError:  # a class with a base made in C
+        return copy.copy(x)
     if hasattr(x, "__dict__"):
         new.__dict__.update({n: v for n, v in vars(x).items() if not _is_remembered(kind, n)})
     return new

@@ -87,6 +87,7 @@ class Binder:
         "_fill",
         "_names",
         "_plain_limit",
+        "_positional",
         "_rename",
         "_target_varargs",
         "rule",
@@ -117,15 +118,16 @@ class Binder:
         if self._target_varargs:  # the rule names some of any number
             names += [n for n in rule.positional[len(names) :] if n not in names]
         self._names = tuple(names)
-        # What a parameter of the rule is that the call leaves out: the target's default, or its own.
-        own_defaults = (_EMPTY,) * (len(rule.positional) - len(rule.defaults)) + rule.defaults
+        # A further parameter of the rule is its own business.
+        self._positional = tuple(n for n in rule.positional if n in names)
+        # What stands for a parameter that the call leaves out: the target's default, or the rule's.
+        own = dict(zip(reversed(rule.positional), reversed(rule.defaults), strict=False))
         self._fill = tuple(
-            self._defaults.get(name, default)
-            for name, default in zip(rule.positional, own_defaults, strict=True)
+            self._defaults.get(name, own.get(name, _EMPTY)) for name in self._positional
         )
         # So many positional arguments need no looking at: they are in their places already.
         limit = 0
-        for ours, theirs in zip(rule.positional, names, strict=False):
+        for ours, theirs in zip(self._positional, names, strict=False):
             if ours != theirs:
                 break
             limit += 1
@@ -142,7 +144,7 @@ class Binder:
         rule = self.rule
         if not kwargs and (
             rule.required <= len(args) <= self._plain_limit
-            or (rule.varargs and self._target_varargs and len(args) >= len(rule.positional))
+            or (rule.varargs and self._target_varargs and len(args) >= len(self._positional))
         ):
             return args + self._fill[len(args) :], kwargs
         names = self._names
@@ -157,7 +159,7 @@ class Binder:
             given[name] = value
         for name, value in kwargs.items():
             given[self._rename.get(name, name)] = value
-        bound = self._positional(given)
+        bound = self._arguments(given)
         if bound is None:
             return None
         if rule.varargs:
@@ -182,7 +184,7 @@ class Binder:
             For each positional argument its place, None for an option; then the places of the
             arguments given by name that are not options.
         """
-        positional = self.rule.positional
+        positional = self._positional
         where = {name: i for i, name in enumerate(positional)}
         if self.rule.varargs:
             rest = [n for n in self._names if n not in where]
@@ -193,10 +195,10 @@ class Binder:
         by_name = [where.get(self._rename.get(name, name)) for name in keywords]
         return places + [i for i in by_name if i is not None]
 
-    def _positional(self, given: dict[str, Any]) -> list | None:
+    def _arguments(self, given: dict[str, Any]) -> list | None:
         """Take the differentiable arguments out of `given`, gaps filled with defaults."""
         bound = []
-        for name, default in zip(self.rule.positional, self._fill, strict=True):
+        for name, default in zip(self._positional, self._fill, strict=True):
             value = given.pop(name, default)
             if value is _EMPTY:
                 return None

@@ -45,6 +45,12 @@ class Partial:
         return self._reading
 
     @property
+    def is_arithmetic(self) -> bool:
+        """Whether the function calls nothing: then Python's floats raise, and nothing warns."""
+        code = getattr(self.function, "__code__", None)
+        return code is not None and not code.co_names and not code.co_freevars
+
+    @property
     def reads(self) -> frozenset[int]:
         """The parameters that are read."""
         return self._read()[0]
