@@ -144,8 +144,8 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
         "op": op,
         "by_a": quiet(by_a),
         "by_b": quiet(by_b),
-        "safe_a": by_a,
-        "safe_b": by_b,
+        "safe_a": by_a.safely,
+        "safe_b": by_b.safely,
     }
     exec(compile(source, f"<operator.{op.__name__} of traced floats>", "exec"), scope)
     return scope["method"], scope["reflected"]
@@ -167,7 +167,7 @@ def unary_record(f: Callable) -> Callable[[FloatTracer], Any] | None:
         try:
             p = slope(float(y), float(x))
         except ARITHMETIC:
-            p = partial(y, x)
+            p = partial.safely(y, x)
         nodes.append((a._index, p))
         return FloatTracer(y, tape, len(nodes) - 1)
 

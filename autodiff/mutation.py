@@ -58,9 +58,9 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
     root, path = _root_and_path(target)
     tape = innermost((root, value), {})
     if tape is None:
-        _write_constant(target, root, path, index, untraced(value))
+        _write_constant(root, path, index, untraced(value))
     else:
-        _write(target, root, path, index, value, tape)
+        _write(root, path, index, value, tape)
 
 
 def frozen(index: Any) -> Any:
@@ -85,10 +85,10 @@ def assign(target: Tracer, value: Any) -> None:
     assign_item(target, ..., value)
 
 
-def _write_constant(target: Tracer, root: Tracer, path: Path, index: Any, value: Any) -> None:
+def _write_constant(root: Tracer, path: Path, index: Any, value: Any) -> None:
     """Write what is not traced into an array that is not traced (yet)."""
     if _is_exclusive(root, _family(root)):
-        target._value[index] = value
+        _put(root._value, path, index, value)
         return
     root._value = _replaced(root._value, path, index, value)
     _renew_views(root)
@@ -107,7 +107,13 @@ def _is_exclusive(root: Tracer, members: list[Tracer]) -> bool:
 def _replaced(before: np.ndarray, path: Path, index: Any, value: Any) -> np.ndarray:
     """Return a copy with the elements at the end of a path replaced."""
     after = before.copy(order="K")
-    region = after
+    _put(after, path, index, value)
+    return after
+
+
+def _put(array: np.ndarray, path: Path, index: Any, value: Any) -> None:
+    """Write into the region of an array that a path leads to."""
+    region = array
     for step in path:
         region = step(region)
     if not region.flags.writeable:
@@ -117,20 +123,17 @@ def _replaced(before: np.ndarray, path: Path, index: Any, value: Any) -> np.ndar
             "an array is written into whose elements stand for one another (it was broadcast). "
             "Write into a copy: x = x.copy()."
         )
-    region[index] = value
-    if path and not np.may_share_memory(region, after):
+    if path and not np.may_share_memory(region, array):
         raise MutationError(
             "a view of a traced array is written into that a copy of the array has no view for. "
             "Write into the array itself."
         )
-    return after
+    region[index] = value
 
 
-def _write(target: Tracer, root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
+def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
     """Write on the innermost level `tape`."""
     new = of_level(value, tape)
-    if not untraced(target).flags.writeable:
-        raise ValueError("assignment destination is read-only")
     tape.check_open()
     parents = [t._index if is_tracer(t) and t._tape is tape else None for t in (root, value)]
     after: Any
@@ -138,7 +141,7 @@ def _write(target: Tracer, root: Tracer, path: Path, index: Any, value: Any, tap
     if is_tracer(new) or not is_here or is_tracer(root._value):
         after = _written_outside(of_level(root, tape), path, index, new)
     elif _is_exclusive(root, _family(root)):
-        target._value[index] = new
+        _put(root._value, path, index, new)
         after = root._value
     else:
         after = _replaced(root._value, path, index, new)
@@ -169,7 +172,7 @@ def _written_outside(before: Any, path: Path, index: Any, new: Any) -> Tracer:
         copy = wrap(before._value, before._tape, before._index)
     else:
         copy = Tracer(before.copy(), CONSTANT, -1)
-    _write(copy, copy, path, index, new, outer)
+    _write(copy, path, index, new, outer)
     return copy
 
 

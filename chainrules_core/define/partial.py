@@ -70,8 +70,14 @@ class Partial:
         try:
             return self.function(*values)
         except ARITHMETIC:
-            with np.errstate(all="ignore"):
-                return self.function(*[_numpy_scalar(v) for v in values])
+            return self.safely(*values)
+
+    def safely(self, *values: Any) -> Any:
+        """Evaluate with NumPy's numbers, which do not raise, and without their warnings."""
+        if self.function is None:
+            return self.constant
+        with np.errstate(all="ignore"):
+            return self.function(*[_numpy_scalar(v) for v in values])
 
 
 def _numpy_scalar(value: Any) -> Any:
