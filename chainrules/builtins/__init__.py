@@ -1,0 +1,1 @@
+"""Rules for Python itself and its standard library."""

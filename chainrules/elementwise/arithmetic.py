@@ -1,0 +1,87 @@
+"""``+ - * / % **``, their NumPy spellings, and the other arithmetic of numbers.
+
+Rules of the operators are for numbers and arrays only: ``+`` and ``%`` have other meanings for
+lists and strings.
+
+The derivatives of x^p are p x^(p-1) and x^p log x. At x = 0 the first is 0 for p = 0, whatever the
+limit of the product; the second is 0 for p > 0, and for other p there is none: 0^p jumps.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from chainrules_core import Array, NoTangent, Scalar, ZeroTangent, scalar_rule
+
+NUMERIC = (*Scalar, Array)
+
+scalar_rule((operator.add, np.add), 1, 1, types=(NUMERIC, NUMERIC))
+scalar_rule((operator.sub, np.subtract), 1, -1, types=(NUMERIC, NUMERIC))
+scalar_rule(
+    (operator.mul, np.multiply),
+    lambda y, a, b: b,
+    lambda y, a, b: a,
+    types=(NUMERIC, NUMERIC),
+)
+scalar_rule(
+    (operator.truediv, np.divide),
+    lambda y, a, b: 1 / b,
+    lambda y, a, b: -y / b,
+    types=(NUMERIC, NUMERIC),
+)
+scalar_rule((operator.neg, np.negative), -1, types=(NUMERIC,))
+scalar_rule((operator.pos, np.positive), 1, types=(NUMERIC,))
+scalar_rule(np.square, lambda y, x: 2 * x)
+scalar_rule(np.reciprocal, lambda y, x: -y * y)
+
+
+scalar_rule(np.copysign, lambda y, a, b: np.sign(a) * np.copysign(1.0, b), ZeroTangent())
+scalar_rule(np.nextafter, 1, ZeroTangent())
+
+# A remainder is a - n b with a number n of times that changes in steps. Where it does, the slopes
+# are those of the side on which the remainder is 0.
+scalar_rule((operator.mod, np.remainder), 1, lambda y, a, b: -(a // b), types=(NUMERIC, NUMERIC))
+scalar_rule(np.fmod, 1, lambda y, a, b: np.rint((y - a) / b))
+scalar_rule(np.divmod, (ZeroTangent(), ZeroTangent()), (1, lambda y, a, b: -y[0]))
+scalar_rule(np.modf, (1,), (ZeroTangent(),))
+
+# Mantissa and exponent: x = m 2^e with e constant almost everywhere.
+scalar_rule(np.frexp, (lambda y, x: np.ldexp(1.0, -y[1]),), (ZeroTangent(),))
+scalar_rule(np.ldexp, lambda y, x, i: np.ldexp(1.0, i), NoTangent())
+
+
+def power_by_base(y: Any, x: Any, p: Any) -> Any:
+    """∂(x^p)/∂x = p x^(p-1), and 0 for p = 0 also where x is 0."""
+    if type(p) is int or type(p) is float:
+        if p == 2:
+            return 2 * x
+        if p == 0.5 and np.ndim(x) > 0:
+            return 0.5 / np.sqrt(x)
+        return p * x ** (p - 1.0) if p != 0 else 0.0
+    at_origin = (p == 0) & (x == 0)
+    if not np.any(at_origin):
+        return p * x ** (p - 1.0)
+    return np.where(at_origin, 0.0, p * np.where(at_origin, 1.0, x) ** (p - 1.0))
+
+
+def power_by_exponent(y: Any, x: Any, p: Any) -> Any:
+    """∂(x^p)/∂p = y log x: 0 at x = 0 < p, undefined for other p there.
+
+    Of a negative base with a real power it is the real part of the logarithm that counts.
+    """
+    base = x if np.iscomplexobj(y) else np.abs(x)
+    if np.iscomplexobj(y) and not np.iscomplexobj(x):
+        base = x + 0j
+    zero = x == 0
+    if not np.any(zero):
+        return y * np.log(base)
+    at_zero = np.where(np.real(p) > 0, 0.0, np.nan)
+    return np.where(zero, at_zero, y * np.log(np.where(zero, 1.0, base)))
+
+
+for power in (operator.pow, np.power, np.float_power):
+    types = (NUMERIC, NUMERIC) if power is operator.pow else ()
+    scalar_rule(power, power_by_base, power_by_exponent, types=types)

@@ -1,0 +1,132 @@
+"""Parts of complex numbers: the functions that are not holomorphic.
+
+Such a function has no complex derivative, but as a function of real and imaginary part it has a
+gradient. One with real output, g = ∂y/∂re + i ∂y/∂im, has
+
+    ẏ = Re(conj(g) ẋ)        x̄ = Re(ȳ) g
+
+    real: g = 1    imag: g = i    |x|: g = x/|x|    angle: g = i x/|x|²
+
+For real x the same formulas hold: |x| has the slope sign(x), the angle none. |x| and the angle have
+no gradient at 0; there it is taken to be 0.
+
+The direction s = x/|x|, ``np.sign``, turns at the rate of the part of ẋ that is perpendicular to
+it: ṡ = (ẋ - s Re(conj(s) ẋ))/|x|. This projection is its own adjoint. For real x it is 0.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules.elementwise.trigonometric import nonzero
+from chainrules_core import (
+    Array,
+    Real,
+    ZeroTangent,
+    frule,
+    linear_rule,
+    non_differentiable,
+    rrule,
+    scalar_rule,
+)
+from chainrules_core.define.scalar import conjugate, fit
+
+Complex = (complex, np.complexfloating)
+
+
+def real_valued(f: Callable, gradient: Callable, types: tuple = ()) -> None:
+    """Register the rules of a function with real output, from ``gradient(y, x, **options)``."""
+
+    @rrule.register(f, *types)
+    def real_valued_rrule(x: Any, **options: Any) -> Any:
+        y = f(x, **options)
+
+        def real_valued_pullback(y_bar: Any) -> Any:
+            return np.real(y_bar) * gradient(y, x, **options)
+
+        return y, real_valued_pullback
+
+    @frule.register(f, *types)
+    def real_valued_frule(dots: Any, x: Any, **options: Any) -> Any:
+        (x_dot,) = dots
+        y = f(x, **options)
+        return y, fit(np.real(conjugate(gradient(y, x, **options)) * x_dot), y)
+
+
+linear_rule(np.real, lambda y_bar, val: np.real(y_bar))
+linear_rule(np.imag, lambda y_bar, val: imag_adjoint(y_bar, val))
+linear_rule(np.conjugate, lambda y_bar, x: np.conj(y_bar) if x.dtype.kind == "c" else y_bar)
+
+
+def imag_adjoint(y_bar: Any, space: Any) -> Any:
+    """Return i Re(ȳ), or nothing for a real number, whose imaginary part is a constant."""
+    return 1j * np.real(y_bar) if space.dtype.kind == "c" else ZeroTangent()
+
+
+def direction(y: Any, x: Any) -> Any:
+    """Return x/|x|, given y = |x|; ``np.sign`` is slow for complex numbers."""
+    return x / nonzero(y) if np.iscomplexobj(x) else np.sign(x)
+
+
+# For real numbers as a partial derivative, which engines take as a number.
+scalar_rule((operator.abs, np.absolute), lambda y, x: np.sign(x), types=(Real,))
+scalar_rule(np.fabs, lambda y, x: np.sign(x))
+for absolute in (operator.abs, np.absolute):
+    real_valued(absolute, direction, types=((*Complex, Array),))
+
+
+def angle_gradient(y: Any, x: Any, deg: bool = False) -> Any:
+    """Return i x/|x|², in degrees if asked for."""
+    if not np.iscomplexobj(x):
+        return np.zeros_like(y)
+    r = nonzero(np.abs(x))
+    gradient = 1j * (x / r / r)
+    return 180 / math.pi * gradient if deg else gradient
+
+
+real_valued(np.angle, angle_gradient)
+
+
+def turned(x_dot: Any, y: Any, x: Any) -> Any:
+    """Return what x/|x| = y changes by, when x changes by ẋ; also the adjoint of this map."""
+    return (x_dot - y * np.real(np.conj(y) * x_dot)) * (y != 0) / nonzero(np.abs(x))
+
+
+non_differentiable(np.sign, Real)
+
+
+@rrule.register(np.sign, (*Complex, Array))
+def sign_rrule(x: Any) -> Any:
+    y = np.sign(x)
+
+    def sign_pullback(y_bar: Any) -> Any:
+        return turned(y_bar, y, x) if np.iscomplexobj(y) else ZeroTangent()
+
+    return y, sign_pullback
+
+
+@frule.register(np.sign, (*Complex, Array))
+def sign_frule(dots: Any, x: Any) -> Any:
+    (x_dot,) = dots
+    y = np.sign(x)
+    return y, fit(turned(x_dot, y, x), y) if np.iscomplexobj(y) else ZeroTangent()
+
+
+@rrule.register(np.real_if_close)
+def real_if_close_rrule(a: Any, *, tol: float = 100) -> Any:
+    def real_if_close_pullback(y_bar: Any) -> Any:
+        return y_bar
+
+    return np.real_if_close(a, tol), real_if_close_pullback
+
+
+@frule.register(np.real_if_close)
+def real_if_close_frule(dots: Any, a: Any, *, tol: float = 100) -> Any:
+    (a_dot,) = dots
+    y = np.real_if_close(a, tol)
+    return y, fit(a_dot if np.iscomplexobj(y) else np.real(a_dot), y)

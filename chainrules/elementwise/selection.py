@@ -1,0 +1,249 @@
+"""Choosing between values: extrema, bounds, conditions.
+
+Each output element is one of the arguments' elements, and that one gets the cotangent. Equal ones
+share it equally. The arguments not chosen get exactly 0, whatever is in them: ``np.where`` puts a 0
+in place of their cotangent, so that a slope of Inf behind it makes no NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules_core import (
+    NoTangent,
+    ProjectTo,
+    Tangent,
+    ZeroTangent,
+    decompose,
+    frule,
+    linear_rule,
+    non_differentiable,
+    rrule,
+    scalar_rule,
+    thunk,
+    unbroadcast,
+)
+from chainrules_core.define.scalar import fit
+
+UNSET: Any = object()  # an argument that the call leaves out
+
+
+def share(y: Any, a: Any, b: Any) -> Any:
+    """Return ∂y/∂a: a truth value where there are no ties."""
+    hit = y == a
+    tie = hit & (y == b)
+    return hit * (1 - 0.5 * tie) if np.any(tie) else hit
+
+
+# A NaN is equal to nothing: where the output is one, nothing gets a gradient.
+scalar_rule(
+    (np.maximum, np.minimum, np.fmax, np.fmin),
+    lambda y, a, b: share(y, a, b),
+    lambda y, a, b: share(y, b, a),
+)
+
+scalar_rule(np.heaviside, ZeroTangent(), lambda y, x1, x2: 1.0 * np.equal(x1, 0))
+
+# With a condition alone, where(c) is nonzero(c): indices.
+non_differentiable(np.where)
+linear_rule(
+    np.where,
+    lambda y_bar, condition, x, y: np.where(condition, y_bar, 0),
+    lambda y_bar, condition, x, y: np.where(condition, 0, y_bar),
+    argnums=(1, 2),
+    joint=True,
+    broadcasts=True,
+    types=(object, object, object),
+)
+
+
+def is_bound(x: Any) -> bool:
+    """Whether an argument of clip is a bound: neither None nor left out."""
+    return x is not None and x is not UNSET and x is not np._NoValue
+
+
+def bounds_of(given: tuple) -> tuple[Any, Any]:
+    """Return the lower and the upper bound, each of which goes by two names."""
+    low, high = (pair[0] if is_bound(pair[0]) else pair[1] for pair in (given[::2], given[1::2]))
+    return (low if is_bound(low) else None), (high if is_bound(high) else None)
+
+
+def clip_shares(y: Any, a: Any, low: Any, high: Any) -> Callable[[int, Any], Any]:
+    """Return ``(i, t) -> t`` times ∂y/∂a, ∂y/∂low, ∂y/∂high for i = 0, 1, 2.
+
+    Where the bounds are in the wrong order, clip returns the upper one.
+    """
+    in_order = True if low is None or high is None else np.less_equal(low, high)
+    conditions = (in_order, in_order, True)
+    hits: list = [None, None, None]
+
+    def hit(i: int, x: Any) -> Any:
+        if hits[i] is None:
+            hits[i] = (y == x) & conditions[i]
+        return hits[i]
+
+    def clip_share(i: int, t: Any) -> Any:
+        values = (a, low, high)
+        own = hit(i, values[i])
+        others = [hit(j, x) for j, x in enumerate(values) if x is not None and j != i]
+        if any(np.any(own & other) for other in others):
+            t = t / np.maximum(1.0 * own + sum(others), 1.0)
+        return np.where(own, t, 0)
+
+    return clip_share
+
+
+@rrule.register(np.clip)
+def clip_rrule(
+    a: Any, a_min: Any = UNSET, a_max: Any = UNSET, min: Any = UNSET, max: Any = UNSET
+) -> Any:
+    given = tuple([b for b in (a_min, a_max, min, max) if b is not UNSET])
+    low, high = bounds_of((a_min, a_max, min, max))
+    y = np.clip(a, low, high)
+
+    def clip_pullback(y_bar: Any) -> Any:
+        shares = clip_shares(y, a, low, high)
+
+        def bar(i: int, x: Any) -> Any:
+            return thunk(lambda: unbroadcast(shares(i, y_bar), np.shape(x)))
+
+        bounds = [bar(1 + i % 2, b) if is_bound(b) else NoTangent() for i, b in enumerate(given)]
+        return (bar(0, a), *bounds) if bounds else bar(0, a)
+
+    return y, clip_pullback
+
+
+@frule.register(np.clip)
+def clip_frule(
+    dots: tuple,
+    a: Any,
+    a_min: Any = UNSET,
+    a_max: Any = UNSET,
+    min: Any = UNSET,
+    max: Any = UNSET,
+) -> Any:
+    given = (a_min, a_max, min, max)
+    low, high = bounds_of(given)
+    y = np.clip(a, low, high)
+    shares = clip_shares(y, a, low, high)
+    y_dot = shares(0, dots[0])
+    for i, (bound, dot) in enumerate(zip(given, dots[1:], strict=False)):
+        if is_bound(bound):
+            y_dot = y_dot + shares(1 + i % 2, dot)
+    return y, fit(y_dot, y)
+
+
+def keep_finite(x_bar: Any, x: Any) -> Any:
+    """Return `x_bar` with 0 where a part of `x` is NaN or Inf; self-adjoint."""
+    if not np.iscomplexobj(x):
+        return np.where(np.isfinite(x), x_bar, 0)
+    real = np.where(np.isfinite(np.real(x)), np.real(x_bar), 0)
+    return real + 1j * np.where(np.isfinite(np.imag(x)), np.imag(x_bar), 0)
+
+
+@rrule.register(np.nan_to_num)
+def nan_to_num_rrule(x: Any, **options: Any) -> Any:
+    y = np.nan_to_num(x, **options)
+
+    def nan_to_num_pullback(y_bar: Any) -> Any:
+        return keep_finite(y_bar, x)
+
+    return y, nan_to_num_pullback
+
+
+@frule.register(np.nan_to_num)
+def nan_to_num_frule(dots: Any, x: Any, **options: Any) -> Any:
+    (x_dot,) = dots
+    y = np.nan_to_num(x, **options)
+    return y, fit(keep_finite(x_dot, x), y)
+
+
+def chosen(masks: list, choices: Any, y_bar: Any) -> Any:
+    """Return the cotangent of each choice: `y_bar` where its mask is true."""
+    parts = [
+        ProjectTo(choice)(unbroadcast(np.where(mask, y_bar, 0), np.shape(choice)))
+        for mask, choice in zip(masks, choices, strict=True)
+    ]
+    return np.stack(parts) if isinstance(choices, np.ndarray) else Tangent[type(choices)](*parts)
+
+
+def select_masks(condlist: Any) -> tuple[list, Any]:
+    """Return where each condition is the first true one, and where none is."""
+    masks, rest = [], True
+    for condition in condlist:
+        masks.append(np.logical_and(rest, condition))
+        rest = np.logical_and(rest, np.logical_not(condition))
+    return masks, rest
+
+
+@rrule.register(np.select)
+def select_rrule(condlist: Any, choicelist: Any, default: Any = UNSET) -> Any:
+    has_default = default is not UNSET
+    y = np.select(condlist, choicelist, default if has_default else 0)
+
+    def select_pullback(y_bar: Any) -> tuple:
+        masks, rest = select_masks(condlist)
+        bars = NoTangent(), chosen(masks, choicelist, y_bar)
+        if not has_default:
+            return bars
+        return *bars, unbroadcast(np.where(rest, y_bar, 0), np.shape(default))
+
+    return y, select_pullback
+
+
+@frule.register(np.select)
+def select_frule(dots: tuple, condlist: Any, choicelist: Any, default: Any = UNSET) -> Any:
+    y = np.select(condlist, choicelist, 0 if default is UNSET else default)
+    moved = [dots[1][i] + np.zeros_like(c) for i, c in enumerate(choicelist)]
+    return y, fit(np.select(condlist, moved, 0 if default is UNSET else dots[2]), y)
+
+
+def choose_indices(a: Any, n: int, mode: Any) -> Any:
+    """Return the indices that ``choose`` takes for `a`."""
+    if mode == "wrap":
+        return np.mod(a, n)
+    return np.clip(a, 0, n - 1) if mode == "clip" else a
+
+
+@rrule.register(np.choose)
+def choose_rrule(a: Any, choices: Any, *, mode: Any = "raise") -> Any:
+    y = np.choose(a, choices, mode=mode)
+
+    def choose_pullback(y_bar: Any) -> tuple:
+        index = choose_indices(a, len(choices), mode)
+        masks = [np.equal(index, i) for i in range(len(choices))]
+        return NoTangent(), chosen(masks, choices, y_bar)
+
+    return y, choose_pullback
+
+
+@frule.register(np.choose)
+def choose_frule(dots: Any, a: Any, choices: Any, *, mode: Any = "raise") -> Any:
+    y = np.choose(a, choices, mode=mode)
+    moved = [dots[1][i] + np.zeros_like(c) for i, c in enumerate(choices)]
+    return y, fit(np.choose(a, moved, mode=mode), y)
+
+
+@decompose(np.piecewise)
+def piecewise_body(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """Compute each piece from the elements it is for, and put it in their places."""
+    if np.isscalar(condlist) or (np.ndim(condlist[0]) == 0 and np.ndim(x) != 0):
+        condlist = [condlist]
+    masks = [np.asarray(c, bool) for c in condlist]
+    if len(funclist) == len(masks) + 1:
+        masks.append(np.logical_not(np.any(masks, axis=0)))
+    elif len(funclist) != len(masks):
+        raise ValueError(
+            f"with {len(masks)} condition(s), either {len(masks)} or {len(masks) + 1} functions "
+            "are expected"
+        )
+    y = np.zeros_like(x)
+    for mask, f in zip(masks, funclist, strict=True):
+        if not callable(f):
+            y[mask] = f
+        elif np.any(mask):
+            y[mask] = f(x[mask], *args, **kw)
+    return y

@@ -1,0 +1,90 @@
+"""Sines, cosines and their kin, angles and their units.
+
+The derivatives of arcsin and arccos are written with (1 - x)(1 + x), which is exact where 1 - x²
+loses digits. An angle has no derivative at the origin; its gradient there is 0, like that of every
+function with a minimum, a maximum or a cone there.
+
+``sinc``(x) = sin(πx)/(πx) has the derivative (cos(πx) - sinc(x))/x, in which everything cancels
+near 0: there the Taylor series takes its place, π Σ (-1)ᵏ 2k t²ᵏ⁻¹/(2k+1)! with t = πx.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from chainrules_core import Array, frule, rrule, scalar_rule
+
+
+def leg(x: Any) -> Any:
+    """Return √(1 - x²), the other leg of a triangle with the hypotenuse 1.
+
+    Of a complex number on a branch cut, the sign of its imaginary part tells the side: the
+    differences are written so that it is kept.
+    """
+    if np.iscomplexobj(x):
+        return np.sqrt(-(x - 1)) * np.sqrt(x - (-1))
+    return np.sqrt((1 - x) * (1 + x))
+
+
+scalar_rule(np.sin, lambda y, x: np.cos(x))
+scalar_rule(np.cos, lambda y, x: -np.sin(x))
+scalar_rule(np.tan, lambda y, x: 1 + y * y)
+scalar_rule(np.arcsin, lambda y, x: 1 / leg(x))
+scalar_rule(np.arccos, lambda y, x: -1 / leg(x))
+scalar_rule(np.arctan, lambda y, x: 1 / (1 + x * x))
+scalar_rule((np.degrees, np.rad2deg), 180 / math.pi)
+scalar_rule((np.radians, np.deg2rad), math.pi / 180)
+
+
+def nonzero(x: Any) -> Any:
+    """Return `x` with 1 in place of 0, to divide by where the quotient is to be 0."""
+    return x + (x == 0)
+
+
+def arctan2_setup(y: Any, a: Any, b: Any) -> Any:
+    return nonzero(np.hypot(a, b))
+
+
+arctan2_partials = (lambda y, a, b, r: b / r / r, lambda y, a, b, r: -(a / r / r))
+scalar_rule(np.arctan2, *arctan2_partials, setup=arctan2_setup)
+
+hypot_partials = (lambda y, a, b: a / nonzero(y), lambda y, a, b: b / nonzero(y))
+scalar_rule(np.hypot, *hypot_partials)
+
+NEAR = 0.3
+SERIES = [(-1) ** k * 2 * k / math.factorial(2 * k + 1) for k in range(1, 7)]
+
+
+def sinc_slope(y: Any, x: Any) -> Any:
+    """Return the derivative of sin(πx)/(πx)."""
+    t = math.pi * x
+    near = np.abs(t) < NEAR
+    if not np.any(near):
+        return (np.cos(t) - y) / x
+    t = np.where(near, t, 0.0)
+    square = t * t
+    series = 0.0
+    for coefficient in reversed(SERIES):
+        series = series * square + coefficient
+    far = np.where(near, 1.0, x)
+    return np.where(near, math.pi * t * series, (np.cos(math.pi * far) - y) / far)
+
+
+scalar_rule(np.sinc, sinc_slope)
+
+
+# unwrap adds multiples of the period: steps, so the slope is one.
+@rrule.register(np.unwrap, Array)
+def unwrap_rrule(p: Any, **options: Any) -> Any:
+    def unwrap_pullback(y_bar: Any) -> Any:
+        return y_bar
+
+    return np.unwrap(p, **options), unwrap_pullback
+
+
+@frule.register(np.unwrap, Array)
+def unwrap_frule(dots: tuple, p: Any, **options: Any) -> Any:
+    return np.unwrap(p, **options), dots[0]

@@ -1,0 +1,55 @@
+"""Diagonals and triangles of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules.protocol import array_function
+from chainrules.shapes.reshaping import ARRAY
+from chainrules_core import linear_rule, unbroadcast
+
+
+@array_function
+def on_diagonal(d_bar: Any, offset: int, axis1: int, axis2: int, shape: tuple, dtype: Any) -> Any:
+    """Return an array of zeros of this shape with `d_bar` on the diagonals of the two axes."""
+    x_bar = np.zeros(shape, np.result_type(dtype, d_bar))
+    i = np.arange(np.shape(d_bar)[-1])
+    matrices = np.moveaxis(x_bar, (axis1, axis2), (-2, -1))
+    matrices[..., i + max(-offset, 0), i + max(offset, 0)] = d_bar
+    return x_bar
+
+
+linear_rule(
+    on_diagonal,
+    lambda x_bar, d_bar, offset, axis1, axis2, shape, dtype: np.diagonal(
+        x_bar, offset, axis1, axis2
+    ),
+)
+
+
+def diagonal_back(y_bar: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    return on_diagonal(y_bar, offset, axis1, axis2, a.shape, a.dtype)
+
+
+linear_rule(np.diagonal, diagonal_back, types=(ARRAY,))
+linear_rule(
+    np.linalg.diagonal,
+    lambda y_bar, x, *, offset=0: diagonal_back(y_bar, x, offset, -2, -1),
+    types=(ARRAY,),
+)
+linear_rule(
+    np.diag,
+    lambda y_bar, v, k=0: np.diagonal(y_bar, k) if v.ndim == 1 else diagonal_back(y_bar, v, k),
+    types=(ARRAY,),
+)
+linear_rule(
+    np.diagflat,
+    lambda y_bar, v, k=0: np.reshape(np.diagonal(y_bar, k), v.shape),
+    types=(ARRAY,),
+)
+
+# Of one axis, a vector, they make a matrix with the vector in each row.
+linear_rule(np.tril, lambda y_bar, m, k=0: unbroadcast(np.tril(y_bar, k), m.shape), types=(ARRAY,))
+linear_rule(np.triu, lambda y_bar, m, k=0: unbroadcast(np.triu(y_bar, k), m.shape), types=(ARRAY,))

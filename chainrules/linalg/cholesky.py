@@ -1,0 +1,115 @@
+"""The Cholesky factor: A = L Lᴴ.
+
+With Φ(X) the lower triangle of X, its diagonal halved, L̇ = L Φ(L⁻¹ Ȧ L⁻ᴴ). The adjoint is the
+Hermitian part of S = L⁻ᴴ Φ(Lᴴ L̄) L⁻¹; it is cheaper to go back through the factorisation itself,
+block by block, at twice the work of that (I. Murray, *Differentiation of the Cholesky
+decomposition*, 2016).
+
+NumPy reads one triangle only, the lower one or, with ``upper=True``, the upper one. The gradient is
+with respect to what is read: it is zero in the other triangle, an element beside the diagonal
+counts for its mirror image as well (so the gradient there is twice that of the symmetric matrix),
+and of a diagonal element only the real part counts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules.linalg.matrices import adjoint, completed, half_triangle, halves, onto_triangle
+from chainrules.linalg.triangular import right_lower, right_upper, solve_lower, solve_upper
+from chainrules.protocol import array_function
+from chainrules_core import Array, frule, rrule
+
+BLOCK = 48
+
+
+@array_function
+def cholesky_adjoint(lower: Any, lower_bar: Any) -> Any:
+    """The cotangent of the lower triangle of A from that of L: block by block, last first.
+
+    A block column of L, D on the diagonal and C below, was made from that of A by taking away the
+    products with the columns to the left, R beside D and B beside C: D is the factor of what is
+    left on the diagonal, and C what is left below, times D⁻ᴴ. The small triangles D are inverted,
+    since each is divided by three times.
+    """
+    lower, n = np.tril(lower), lower.shape[-1]
+    a_bar = np.tril(lower_bar).astype(np.result_type(lower, lower_bar), copy=False)
+    weights = halves(min(n, BLOCK), lower.dtype)
+    for end in range(n, 0, -BLOCK):
+        start = max(0, end - BLOCK)
+        before, block, after = slice(0, start), slice(start, end), slice(end, n)
+        d, r = lower[..., block, block], lower[..., block, before]
+        inverse, phi = np.linalg.inv(d), weights[: end - start, : end - start]
+        d_bar = a_bar[..., block, block]
+        if end < n:
+            c_bar = np.matmul(a_bar[..., after, block], inverse)
+            a_bar[..., after, block] = c_bar
+            a_bar[..., after, before] -= np.matmul(c_bar, r)
+            ch_bar = adjoint(c_bar)
+            d_bar = d_bar - np.matmul(ch_bar, lower[..., after, block])
+            a_bar[..., block, before] -= np.matmul(ch_bar, lower[..., after, before])
+        s = np.matmul(adjoint(inverse), phi * np.matmul(adjoint(d), d_bar))
+        s = np.matmul(s, inverse)
+        s = s + adjoint(s)
+        a_bar[..., block, block] = phi * s
+        if start:
+            a_bar[..., block, before] -= np.matmul(s, r)
+    return a_bar
+
+
+# The derivatives of the adjoint, for second derivatives of the factor, from its closed form.
+
+
+def two_sided(lower: Any, x: Any) -> Any:
+    """L⁻ᴴ X L⁻¹."""
+    upper = adjoint(lower)
+    return adjoint(solve_upper(upper, adjoint(solve_upper(upper, x))))
+
+
+@frule.register(cholesky_adjoint, Array, Array)
+def cholesky_adjoint_frule(dots, lower, lower_bar):
+    lower_dot, bar_dot = np.tril(dots[0]), dots[1]
+    upper = adjoint(lower)
+    s = two_sided(lower, half_triangle(np.matmul(upper, lower_bar)))
+    inner = np.matmul(adjoint(lower_dot), lower_bar) + np.matmul(upper, bar_dot)
+    turned = np.matmul(s + adjoint(s), right_lower(lower_dot, lower))
+    y_dot = onto_triangle(two_sided(lower, half_triangle(inner)) - turned)
+    return cholesky_adjoint(lower, lower_bar), y_dot
+
+
+@rrule.register(cholesky_adjoint, Array, Array)
+def cholesky_adjoint_rrule(lower, lower_bar):
+    def cholesky_adjoint_pullback(y_bar):
+        upper = adjoint(lower)
+        s = two_sided(lower, half_triangle(np.matmul(upper, lower_bar)))
+        s_bar = right_upper(completed(y_bar), upper)
+        inner_bar = half_triangle(solve_lower(lower, s_bar))
+        turned = np.matmul(s + adjoint(s), s_bar)
+        to_lower = np.tril(np.matmul(lower_bar, adjoint(inner_bar)) - turned)
+        return to_lower, np.matmul(lower, inner_bar)
+
+    return cholesky_adjoint(lower, lower_bar), cholesky_adjoint_pullback
+
+
+@rrule.register(np.linalg.cholesky, Array)
+def cholesky_rrule(a, *, upper=False):
+    y = np.linalg.cholesky(a, upper=upper)
+
+    def cholesky_pullback(y_bar):
+        if upper:
+            return adjoint(cholesky_adjoint(adjoint(y), adjoint(y_bar)))
+        return cholesky_adjoint(y, y_bar)
+
+    return y, cholesky_pullback
+
+
+@frule.register(np.linalg.cholesky, Array)
+def cholesky_frule(dots, a, *, upper=False):
+    (a_dot,) = dots
+    y = np.linalg.cholesky(a, upper=upper)
+    lower, read = (adjoint(y), adjoint(a_dot)) if upper else (y, a_dot)
+    x = solve_lower(lower, completed(read))
+    lower_dot = np.matmul(lower, half_triangle(solve_lower(lower, adjoint(x))))
+    return y, adjoint(lower_dot) if upper else lower_dot

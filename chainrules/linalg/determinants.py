@@ -1,0 +1,181 @@
+"""Determinants.
+
+Jacobi: the derivative of det A is tr(adj(A) Ȧ), with adj(A) the adjugate, the transposed cofactors;
+it is det(A) A⁻¹ where A is regular, and exists where it is not. So Ā = ȳ adj(A)ᴴ. For log|det A|
+and the sign (or phase) s: Ā = (Re l̄ + i Im(conj(s) s̄)) A⁻ᴴ.
+
+With singular values, A = U S Vᴴ and adj(A) = det(U Vᴴ) V adj(S) Uᴴ, where adj(S) has the products
+of all but one singular value on its diagonal: that is exact at singular matrices too. The
+derivative of the adjugate itself, for second derivatives, is tr(A⁻¹Ȧ) adj(A) - A⁻¹ Ȧ adj(A), or by
+the singular values, with P_ij the product of all but s_i and s_j and E = Uᴴ Ȧ V: det(U Vᴴ) V M Uᴴ
+with M_ij = -P_ij E_ij and M_ii = Σ_{j≠i} P_ij E_jj.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules.linalg.matrices import (
+    adjoint,
+    column,
+    conj,
+    diagonal,
+    diagonal_matrix,
+    row,
+)
+from chainrules.linalg.spectral import part
+from chainrules.protocol import array_function
+from chainrules_core import Array, NoTangent, Tangent, frule, non_differentiable, rrule
+
+
+def times(numbers: Any, matrices: Any) -> Any:
+    """One number times each matrix."""
+    return np.expand_dims(numbers, (-2, -1)) * matrices
+
+
+# ---------------------------------------------------------------------------------------- adjugate
+
+
+@array_function
+def adjugate(a: Any, det: Any = None) -> Any:
+    """The transposed matrix of cofactors, of singular matrices too; `det` is det(A), if known."""
+    x = inverse_if_regular(a)
+    if x is not None:
+        return times(np.linalg.det(a) if det is None else det, x)
+    u, s, vh = np.linalg.svd(a)
+    return times(phase(u, vh), np.matmul(adjoint(vh) * row(products_without(s, 1)), adjoint(u)))
+
+
+def inverse_if_regular(a: np.ndarray) -> np.ndarray | None:
+    """The inverses; None if one of the matrices is singular or nearly so."""
+    try:
+        x = np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        return None
+    with np.errstate(all="ignore"):
+        size = np.max(np.abs(a), (-2, -1), initial=0) * np.max(np.abs(x), (-2, -1), initial=0)
+    return x if np.all(size * np.sqrt(np.finfo(x.dtype).eps) < 1) else None
+
+
+@array_function
+def is_regular(a: Any) -> bool:
+    """Whether the inverses of all matrices may be used."""
+    return inverse_if_regular(a) is not None
+
+
+non_differentiable(is_regular)
+
+
+def phase(u: Any, vh: Any) -> Any:
+    """det(U Vᴴ): of modulus one."""
+    return np.linalg.det(np.matmul(u, vh))
+
+
+def products_without(s: Any, omitted: int) -> Any:
+    """The products of all s but each one, or (as matrix) all but each two; the diagonal is zero."""
+    n = np.shape(s)[-1]
+    eye = np.eye(n, dtype=bool)
+    if omitted == 1:
+        return np.prod(np.where(eye, 1, row(s)), -1)
+    left_out = eye[:, None, :] | eye[None, :, :]
+    return np.where(eye, 0, np.prod(np.where(left_out, 1, row(row(s))), -1))
+
+
+def through_singular_values(s: Any, e: Any) -> Any:
+    """M: the derivative of adj(S) in the direction E."""
+    p = products_without(s, 2)
+    on_diagonal = np.matmul(p, column(diagonal(e)))[..., 0]
+    return diagonal_matrix(on_diagonal) - p * e
+
+
+@frule.register(adjugate, Array)
+def adjugate_frule(dots, a, det=None):
+    a_dot = dots[0]
+    y = adjugate(a, det)
+    if is_regular(a):
+        x = np.linalg.inv(a)
+        x_a_dot = np.matmul(x, a_dot)
+        return y, times(np.trace(x_a_dot, 0, -2, -1), y) - np.matmul(x_a_dot, y)
+    u, s, vh = np.linalg.svd(a)
+    m = through_singular_values(s, np.matmul(np.matmul(adjoint(u), a_dot), adjoint(vh)))
+    return y, times(phase(u, vh), np.matmul(np.matmul(adjoint(vh), m), adjoint(u)))
+
+
+@rrule.register(adjugate, Array)
+def adjugate_rrule(a, det=None):
+    y = adjugate(a, det)
+
+    def adjugate_pullback(y_bar):
+        yh = adjoint(y)
+        if is_regular(a):
+            x_y_bar = np.matmul(adjoint(np.linalg.inv(a)), y_bar)
+            a_bar = times(np.trace(x_y_bar, 0, -2, -1), yh) - np.matmul(x_y_bar, yh)
+        else:
+            u, s, vh = np.linalg.svd(a)
+            m = through_singular_values(s, np.matmul(np.matmul(vh, y_bar), u))
+            a_bar = times(conj(phase(u, vh)), np.matmul(np.matmul(u, m), vh))
+        return a_bar, NoTangent()
+
+    return y, adjugate_pullback
+
+
+# -------------------------------------------------------------------------------------------- det
+
+
+@rrule.register(np.linalg.det, Array)
+def det_rrule(a):
+    y = np.linalg.det(a)
+
+    def det_pullback(y_bar):
+        return times(y_bar, adjoint(adjugate(a, y)))
+
+    return y, det_pullback
+
+
+@frule.register(np.linalg.det, Array)
+def det_frule(dots, a):
+    y = np.linalg.det(a)
+    return y, np.sum(adjugate(a, y).mT * dots[0], (-2, -1))
+
+
+# ---------------------------------------------------------------------------------------- slogdet
+
+
+def inverse_or_infinity(a: Any, sign: Any) -> Any:
+    """A⁻¹; of singular matrices adj(A)/0: log|det A| falls without bound towards them."""
+    singular = sign == 0
+    if not np.any(singular):
+        return np.linalg.inv(a)
+    singular = np.expand_dims(singular, (-2, -1))
+    regular = np.where(singular, np.eye(np.shape(a)[-1]), a)
+    cofactors = adjugate(a)
+    infinite = np.where(cofactors == 0, 0, np.copysign(np.inf, np.real(cofactors)))
+    return np.where(singular, infinite, np.linalg.inv(regular))
+
+
+@rrule.register(np.linalg.slogdet, Array)
+def slogdet_rrule(a):
+    y = np.linalg.slogdet(a)
+
+    def slogdet_pullback(y_bar):
+        sign_bar, log_bar = part(y_bar, 0), part(y_bar, 1)
+        log_bar = 0 * np.real(y.sign) if log_bar is None else np.real(log_bar)
+        if np.iscomplexobj(a) and sign_bar is not None:
+            log_bar = log_bar + 1j * np.imag(conj(y.sign) * sign_bar)
+        a_bar = times(log_bar, adjoint(inverse_or_infinity(a, y.sign)))
+        unused = np.equal(log_bar, 0) & np.equal(y.sign, 0)  # 0 times infinity is 0 here
+        return np.where(np.expand_dims(unused, (-2, -1)), 0, a_bar) if np.any(unused) else a_bar
+
+    return y, slogdet_pullback
+
+
+@frule.register(np.linalg.slogdet, Array)
+def slogdet_frule(dots, a):
+    (a_dot,) = dots
+    y = np.linalg.slogdet(a)
+    change = np.sum(inverse_or_infinity(a, y.sign).mT * a_dot, (-2, -1))
+    log_dot = np.real(change)
+    sign_dot = y.sign * (1j * np.imag(change) if np.iscomplexobj(a) else 0)
+    return y, Tangent[type(y)](sign_dot, log_dot)

@@ -1,0 +1,177 @@
+"""einsum: the cotangent of an operand is another einsum.
+
+The product of ȳ and the conjugates of the other operands, summed over all indices but the
+operand's own. Three things need care: an index that stands twice in the operand reads a diagonal,
+so its cotangent stands on the diagonal; an index that only this operand has was summed, so its
+cotangent is repeated; and a length of one that was broadcast is summed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chainrules.linalg.matrices import conj
+from chainrules.reductions.axes import array_of
+from chainrules_core import (
+    AbstractZero,
+    NoTangent,
+    ProjectTo,
+    Tangent,
+    ZeroTangent,
+    frule,
+    non_differentiable,
+    rrule,
+    thunk,
+    unbroadcast,
+)
+from chainrules_core.define.linear import natural
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+class Sum(NamedTuple):
+    """An einsum taken apart.
+
+    Attributes
+    ----------
+    places : tuple of int
+        Where among the arguments the operands stand.
+    labels : list of str
+        For each operand one letter for each axis.
+    output : str
+        The letters of the output.
+    """
+
+    places: tuple[int, ...]
+    labels: list[str]
+    output: str
+
+
+def places_of(args: tuple) -> tuple[int, ...]:
+    """Where the operands stand, in either form of the call."""
+    if isinstance(args[0], str):
+        return tuple(range(1, len(args)))
+    return tuple(range(0, len(args) - len(args) % 2, 2))
+
+
+def taken_apart(args: tuple) -> Sum:
+    """Return the operands and their letters, the dots written out, for both forms of the call."""
+    places = places_of(args)
+    if isinstance(args[0], str):
+        inputs, arrow, output = args[0].replace(" ", "").partition("->")
+        subscripts = inputs.split(",")
+        explicit = output if arrow else None
+    else:
+        subscripts = [as_letters(args[p + 1]) for p in places]
+        explicit = as_letters(args[-1]) if len(args) % 2 else None
+    dots = [
+        np.ndim(args[p]) - len(s) + 3 if "..." in s else 0
+        for p, s in zip(places, subscripts, strict=True)
+    ]
+    used = "".join(subscripts)
+    spare = "".join([c for c in reversed(LETTERS) if c not in used])[: max(dots, default=0)]
+    if explicit is None:
+        once = [c for c in sorted(set(used) - {"."}) if used.count(c) == 1]
+        explicit = "..." * ("..." in used) + "".join(once)
+    labels = [
+        s.replace("...", spare[len(spare) - n :]) for s, n in zip(subscripts, dots, strict=True)
+    ]
+    return Sum(places, labels, explicit.replace("...", spare))
+
+
+def as_letters(sublist: Sequence) -> str:
+    """The list form of subscripts (integers and an Ellipsis) as letters, in the same order."""
+    return "".join(["..." if i is Ellipsis else LETTERS[i] for i in sublist])
+
+
+def with_arrays(args: tuple) -> tuple:
+    """Make arrays of operands that are lists."""
+    places = places_of(args)
+    return tuple([array_of(a) if i in places else a for i, a in enumerate(args)])
+
+
+@rrule.register(np.einsum)
+def einsum_rrule(*args, optimize=False, **kwargs):
+    given, args = args, with_arrays(args)
+    y = np.einsum(*args, optimize=optimize, **kwargs)
+    parts = taken_apart(args)
+    operands = [args[p] for p in parts.places]
+    shapes = [np.shape(x) for x in operands]
+    lists = {p: ProjectTo(given[p]) for p in parts.places if isinstance(given[p], (list, tuple))}
+    path = optimize if isinstance(optimize, (bool, str)) else True
+
+    def einsum_pullback(y_bar):
+        bars: list[Any] = [NoTangent()] * len(args)
+        for i, place in enumerate(parts.places):
+            bar = thunk(partial(of_operand, i, y_bar, operands, shapes, parts, path))
+            bars[place] = lists[place](bar) if place in lists else bar
+        return (NoTangent(), *bars)
+
+    return y, einsum_pullback
+
+
+def of_operand(i: int, y_bar: Any, operands: list, shapes: list, parts: Sum, optimize: Any) -> Any:
+    """The cotangent of operand `i`."""
+    mine = parts.labels[i]
+    others = [(x, s) for j, (x, s) in enumerate(zip(operands, parts.labels, strict=True)) if j != i]
+    known = set(parts.output).union(*[s for _, s in others])
+    own = "".join(dict.fromkeys(mine))  # each letter once
+    found = "".join([c for c in own if c in known])
+    x_bar = np.einsum(
+        ",".join([parts.output, *[s for _, s in others]]) + "->" + found,
+        y_bar,
+        *[conj(x) for x, _ in others],
+        optimize=optimize,
+    )
+    sizes = dict(zip(mine, shapes[i], strict=True))
+    x_bar = unbroadcast(x_bar, broadcastable(x_bar, found, sizes))
+    if found != own:  # indices that only this operand has
+        x_bar = np.expand_dims(x_bar, tuple([k for k, c in enumerate(own) if c not in known]))
+    shape = tuple([sizes[c] for c in own])
+    if np.shape(x_bar) != shape:  # these, and others that have length one elsewhere
+        x_bar = np.broadcast_to(x_bar, shape)
+    return x_bar if own == mine else on_diagonals(x_bar, own, mine)
+
+
+def broadcastable(x_bar: Any, labels: str, sizes: dict[str, int]) -> tuple[int, ...]:
+    """The shape that `x_bar` is to have: one where the operand has one."""
+    return tuple([1 if sizes[c] == 1 else n for c, n in zip(labels, np.shape(x_bar), strict=True)])
+
+
+def on_diagonals(x_bar: Any, own: str, mine: str) -> Any:
+    """Put the cotangent of ``i`` on the diagonal of ``ii``."""
+    size = dict(zip(own, np.shape(x_bar), strict=True))
+    seen: dict[str, int] = {}
+    order, masks = [], []
+    for k, c in enumerate(mine):
+        if c in seen:
+            shape = [1] * len(mine)
+            shape[seen[c]] = shape[k] = size[c]
+            masks.append(np.eye(size[c], dtype=bool).reshape(shape))
+            order.append(k)
+        seen.setdefault(c, k)
+    spread = np.expand_dims(x_bar, tuple(order))
+    return np.where(np.logical_and.reduce(np.broadcast_arrays(*masks)), spread, 0)
+
+
+@frule.register(np.einsum)
+def einsum_frule(dots, *args, **kwargs):
+    dots = [
+        array_of(natural(d, a)) if isinstance(d, Tangent) else d
+        for d, a in zip(dots, args, strict=True)
+    ]
+    args = with_arrays(args)
+    y_dot = ZeroTangent()
+    for place in taken_apart(args).places:
+        if isinstance(dots[place], AbstractZero):
+            continue
+        moved = [dots[place] if k == place else a for k, a in enumerate(args)]
+        y_dot = y_dot + np.einsum(*moved, **kwargs)
+    return np.einsum(*args, **kwargs), y_dot
+
+
+non_differentiable(np.einsum_path)

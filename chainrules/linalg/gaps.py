@@ -1,0 +1,110 @@
+"""Dividing by the gaps of a spectrum, and the phases that LAPACK gives to vectors.
+
+Eigenvectors and singular vectors turn into each other at a rate of one over the gap between their
+values. Where values coincide, the vectors are some basis of a space, and only what does not depend
+on the choice of the basis can have a derivative. Its cotangent shows it: the part that would turn
+the basis is zero, and contributes nothing. Whatever else is divided by a vanishing gap is NaN:
+either there is no derivative, or the cotangents of values and vectors do not tell it (that of
+U f(Λ) Uᴴ depends on f', which neither of them is). Cotangents of the values alone are divided by
+nothing.
+
+Complex vectors have a free phase as well. LAPACK leaves one row of them real; that fixes the phase,
+so that derivatives are exact even for functions that depend on it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules.linalg.matrices import adjoint, column, row
+from chainrules.protocol import array_function
+from chainrules_core import non_differentiable
+
+
+def differences(x: Any) -> Any:
+    """x_j - x_i."""
+    return row(x) - column(x)
+
+
+@array_function
+def coinciding(x: Any) -> Any:
+    """Which values coincide, up to rounding; on the diagonal, each with itself."""
+    n = np.shape(x)[-1]
+    largest = np.max(np.abs(x), -1, keepdims=True, initial=0)
+    return np.abs(differences(x)) <= 4 * n * np.finfo(x.dtype).eps * column(largest)
+
+
+@array_function
+def vanishing(s: Any) -> Any:
+    """Which singular values are zero, up to rounding."""
+    largest = np.max(s, -1, keepdims=True, initial=0)
+    return s <= 4 * np.shape(s)[-1] * np.finfo(s.dtype).eps * largest
+
+
+@array_function
+def negligible(part: Any, whole: Any) -> Any:
+    """Which elements of matrices are zero, up to rounding of the largest of another matrix."""
+    largest = np.max(np.abs(whole), (-2, -1), keepdims=True, initial=0)
+    tolerance = 64 * max(np.shape(whole)[-2:]) * np.finfo(whole.dtype).eps
+    return np.abs(part) <= tolerance * largest
+
+
+@array_function
+def is_set(x: Any) -> Any:
+    """Which elements are not exactly zero."""
+    return np.not_equal(x, 0)
+
+
+for question in (coinciding, vanishing, negligible, is_set):
+    non_differentiable(question)
+
+
+def over_gaps(part: Any, whole: Any, x: Any, ambiguous: Any = False) -> Any:
+    """part_ij / (x_j - x_i); where these coincide 0 or, unless the part is negligible, NaN."""
+    same = coinciding(x)
+    quotient = np.where(same, 0, part / np.where(same, 1, differences(x)))
+    others = same & ~np.eye(np.shape(x)[-1], dtype=bool)
+    if not np.any(others):
+        return quotient
+    return np.where(others & (~negligible(part, whole) | ambiguous), np.nan, quotient)
+
+
+def turned(m: Any, x: Any, x_bar: Any) -> Any:
+    """(M - Mᴴ)_ij / (x_j - x_i), for M = Vᴴ V̄ and the cotangent of the values (or None)."""
+    ambiguous = False
+    if x_bar is not None:
+        moved = is_set(x_bar)
+        ambiguous = ~negligible(m, m) & (row(moved) | column(moved))
+    return over_gaps(m - adjoint(m), m, x, ambiguous)
+
+
+# ------------------------------------------------------------------------------------------ phases
+
+
+@array_function
+def has_phase_from(v: Any, k: int) -> Any:
+    """For which vectors (the columns of `v`) their element `k` fixes the phase by being real."""
+    size = np.abs(v[..., k, :])
+    eps = np.finfo(v.dtype).eps
+    return (np.abs(v[..., k, :].imag) <= 4 * eps * size) & (size > eps)
+
+
+non_differentiable(has_phase_from)
+
+
+def phase_adjoint(v: Any, v_bar: Any, turn: Any, k: int) -> Any:
+    """V̄ with what a function loses by its vectors' phases: `turn` is its change with the phase."""
+    fixed = has_phase_from(v, k)
+    by = np.where(fixed, 1j * turn / np.where(fixed, np.real(v[..., k, :]), 1), 0)
+    n = np.shape(v)[-2]
+    return v_bar - np.where(np.arange(n) == k % n, 1, 0)[:, None] * row(by)
+
+
+def phase_tangent(v: Any, v_dot: Any, k: int) -> Any:
+    """By how much i times each vector has to be added to keep its element `k` real."""
+    fixed = has_phase_from(v, k)
+    return np.where(
+        fixed, -1j * np.imag(v_dot[..., k, :]) / np.where(fixed, np.real(v[..., k, :]), 1), 0
+    )

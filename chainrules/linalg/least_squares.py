@@ -1,0 +1,158 @@
+"""Pseudoinverse and least squares.
+
+While its rank stays what it is, the pseudoinverse Y of A has the derivative
+
+    Ẏ = -Y Ȧ Y + Y Yᴴ Ȧᴴ (1 - A Y) + (1 - Y A) Ȧᴴ Yᴴ Y
+
+(G. Golub and V. Pereyra, *The differentiation of pseudo-inverses and nonlinear least squares
+problems*, 1973), and least squares X = Y B follow from it, those of least norm included:
+
+    Ẋ = Y (Ḃ - Ȧ X) + Y Yᴴ Ȧᴴ (B - A X) + (1 - Y A) Ȧᴴ Yᴴ X.
+
+Singular values that are cut off stay cut off. The products are ordered so that nothing larger than
+A itself is made.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules.linalg.matrices import adjoint, column, completed, conj, onto_triangle, real
+from chainrules.linalg.singular import values_adjoint, values_tangent
+from chainrules.linalg.spectral import part
+from chainrules.linalg.triangular import solve_lower, solve_upper
+from chainrules_core import Array, NoTangent, Tangent, ZeroTangent, frule, rrule
+
+# -------------------------------------------------------------------------------------------- pinv
+
+
+@rrule.register(np.linalg.pinv, Array)
+def pinv_rrule(a, *, rcond=None, hermitian=False, rtol=np._NoValue):
+    y = np.linalg.pinv(a, rcond, hermitian, rtol=rtol)
+
+    def pinv_pullback(y_bar):
+        a_bar = pinv_adjoint(completed(a) if hermitian else a, y, y_bar)
+        return onto_triangle(a_bar) if hermitian else a_bar
+
+    return y, pinv_pullback
+
+
+def pinv_adjoint(a: Any, y: Any, y_bar: Any) -> Any:
+    """-YᴴȲYᴴ + YᴴY(Ȳᴴ - ȲᴴYA) + (1 - AY)ȲᴴYYᴴ."""
+    yh, yh_bar = adjoint(y), adjoint(y_bar)
+    if np.shape(a)[-2] >= np.shape(a)[-1]:
+        g = np.matmul(y, yh_bar)
+        inner = g - np.matmul(g, np.matmul(y, a)) - adjoint(g)
+        return np.matmul(yh, inner) + np.matmul(yh_bar - np.matmul(a, g), np.matmul(y, yh))
+    g = np.matmul(yh_bar, y)
+    inner = g - np.matmul(np.matmul(a, y), g) - adjoint(g)
+    return np.matmul(inner, yh) + np.matmul(np.matmul(yh, y), yh_bar - np.matmul(g, a))
+
+
+@frule.register(np.linalg.pinv, Array)
+def pinv_frule(dots, a, *, rcond=None, hermitian=False, rtol=np._NoValue):
+    y = np.linalg.pinv(a, rcond, hermitian, rtol=rtol)
+    a_dot = dots[0]
+    if hermitian:
+        a, a_dot = completed(a), completed(a_dot)
+    yh, ah_dot = adjoint(y), adjoint(a_dot)
+    if np.shape(a)[-2] >= np.shape(a)[-1]:
+        g, h = np.matmul(np.matmul(y, yh), ah_dot), np.matmul(y, a_dot)
+        inner = adjoint(h) - h - np.matmul(g, a) - np.matmul(np.matmul(y, a), adjoint(h))
+        return y, g + np.matmul(inner, y)
+    g, h = np.matmul(ah_dot, np.matmul(yh, y)), np.matmul(a_dot, y)
+    inner = adjoint(h) - h - np.matmul(a, g) - np.matmul(adjoint(h), np.matmul(a, y))
+    return y, g + np.matmul(y, inner)
+
+
+# ------------------------------------------------------------------------------------------- lstsq
+
+
+class PseudoInverse:
+    """The pseudoinverse Y of A as ``lstsq`` has it, and its adjoint, as linear maps.
+
+    At full rank by a QR factorisation of A or, if it is wide, of Aᴴ.
+    """
+
+    def __init__(self, a: Any, rank: int, rcond: Any) -> None:
+        m, n = np.shape(a)
+        self.is_tall = m >= n
+        self.is_full = rank == min(m, n)
+        if self.is_full:
+            self.q, self.r = np.linalg.qr(a if self.is_tall else adjoint(a))
+        else:
+            if rcond is None or rcond < 0:
+                rcond = np.finfo(float).eps * (max(m, n) if rcond is None else 1)
+            self.y = np.linalg.pinv(a, rcond)
+
+    def times(self, x: Any) -> Any:
+        """Y X."""
+        if not self.is_full:
+            return np.matmul(self.y, x)
+        return self._inverse_r_qh(x) if self.is_tall else self._q_inverse_rh(x)
+
+    def adjoint_times(self, x: Any) -> Any:
+        """Yᴴ X."""
+        if not self.is_full:
+            return np.matmul(adjoint(self.y), x)
+        return self._q_inverse_rh(x) if self.is_tall else self._inverse_r_qh(x)
+
+    def _inverse_r_qh(self, x: Any) -> Any:
+        return solve_upper(self.r, np.matmul(adjoint(self.q), x))
+
+    def _q_inverse_rh(self, x: Any) -> Any:
+        return np.matmul(self.q, solve_lower(adjoint(self.r), x))
+
+
+def as_columns(x: Any) -> Any:
+    return column(x) if np.ndim(x) == 1 else x
+
+
+@rrule.register(np.linalg.lstsq, Array, Array)
+def lstsq_rrule(a, b, *, rcond=None):
+    fit = np.linalg.lstsq(a, b, rcond)
+    x, residuals, rank, _ = fit
+    x = as_columns(x)
+    shape = np.shape(b)
+
+    def lstsq_pullback(y_bar):
+        x_bar, residuals_bar, s_bar = [part(y_bar, i) for i in (0, 1, 3)]
+        a_bar = b_bar = ZeroTangent()
+        rest = as_columns(b) - np.matmul(a, x)
+        if x_bar is not None:
+            y, x_bar = PseudoInverse(a, rank, rcond), as_columns(x_bar)
+            b_bar = y.adjoint_times(x_bar)
+            a_bar = np.matmul(rest, adjoint(y.times(b_bar))) - np.matmul(b_bar, adjoint(x))
+            if rank < np.shape(a)[1]:  # else the last factor is zero
+                left = x_bar - np.matmul(adjoint(a), b_bar)
+                a_bar = a_bar + np.matmul(y.adjoint_times(x), adjoint(left))
+        if residuals_bar is not None and np.size(residuals):
+            rest_bar = 2 * residuals_bar * rest
+            b_bar = b_bar + rest_bar
+            a_bar = a_bar - np.matmul(rest_bar, adjoint(x))
+        if s_bar is not None:
+            a_bar = a_bar + values_adjoint(*np.linalg.svd(a, full_matrices=False), s_bar)
+        return a_bar, b_bar if isinstance(b_bar, ZeroTangent) else np.reshape(b_bar, shape)
+
+    return fit, lstsq_pullback
+
+
+@frule.register(np.linalg.lstsq, Array, Array)
+def lstsq_frule(dots, a, b, *, rcond=None):
+    a_dot, b_dot = dots
+    fit = np.linalg.lstsq(a, b, rcond)
+    x, residuals, rank, _ = fit
+    y, ah_dot = PseudoInverse(a, rank, rcond), adjoint(a_dot)
+    columns = as_columns(x)
+    rest = as_columns(b) - np.matmul(a, columns)
+    moved = as_columns(b_dot) - np.matmul(a_dot, columns)
+    bent = np.matmul(ah_dot, y.adjoint_times(columns))
+    x_dot = bent + y.times(moved + y.adjoint_times(np.matmul(ah_dot, rest)) - np.matmul(a, bent))
+    residuals_dot = residuals
+    if np.size(residuals):
+        residuals_dot = 2 * np.sum(real(conj(rest) * moved), 0)
+    s_dot = values_tangent(*np.linalg.svd(a, full_matrices=False), a_dot)
+    x_dot = np.reshape(x_dot, np.shape(x))
+    return fit, Tangent[tuple](x_dot, residuals_dot, NoTangent(), s_dot)

@@ -1,0 +1,226 @@
+"""Norms of vectors and matrices, and the condition number.
+
+A norm is real, so its derivative is Re⟨g, ẋ⟩ with one gradient g for each order, and both modes
+use it. For the p-norm of a vector, g = x/|x| (|x|/‖x‖)^(p-1). Where a norm has a kink g is a
+subgradient:
+
+- at 0 it is 0, as it is for each element of 0 that enters by its absolute value;
+- among equal extremes (``inf``, ``-inf``; the rows or columns of ``1``, ``-1``, ``inf``, ``-inf``;
+  the singular values of ``2``, ``-2``) it is shared equally;
+- of ``"nuc"`` it is U Vᴴ over the singular values that are not zero, which needs no gaps: it is
+  right where singular values coincide;
+- ``ord=0`` counts, and is constant; an element of 0 in a norm of ``ord`` below 1 gets 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules.linalg.gaps import coinciding, vanishing
+from chainrules.linalg.matrices import NUMERIC, adjoint, conj, real, row
+from chainrules.reductions.axes import kept, reduced_axes
+from chainrules_core import Array, frule, rrule
+
+# ------------------------------------------------------------------------------------ vector norms
+
+
+def over_norm(x: Any, y: Any) -> Any:
+    """x/y, and 0 where the norm y is 0."""
+    if np.ndim(y) == 0:
+        return x / y if y != 0 else x * 0
+    zero = np.equal(y, 0)
+    return np.where(zero, 0, x / np.where(zero, 1, y))
+
+
+def shared(values: Any, extreme: Any, axes: tuple[int, ...]) -> Any:
+    """How much of the gradient each of the values that are extreme gets."""
+    ties = np.equal(values, extreme)
+    count = np.count_nonzero(ties, axis=axes, keepdims=True)
+    return (ties / np.maximum(count, 1)).astype(values.dtype)
+
+
+def vector_gradient(x: Any, y: Any, p: Any, axes: tuple[int, ...]) -> Any:
+    """The gradient of the p-norm over some axes; `y` is the norm, axes kept."""
+    if p == 0:
+        return np.zeros_like(x)
+    if p == 1:
+        return np.sign(x)
+    size = np.abs(x)
+    if p in (np.inf, -np.inf):
+        return np.sign(x) * shared(size, y, axes)
+    zero = np.equal(size, 0) | np.equal(y, 0)
+    quotient = np.where(zero, 1, size / np.where(np.equal(y, 0), 1, y))
+    return np.where(zero, 0, np.sign(x) * quotient ** (p - 1))
+
+
+# ------------------------------------------------------------------------------------ matrix norms
+
+
+def matrix_gradient(x: Any, order: Any, axes: tuple[int, ...]) -> Any:
+    """The gradient of a norm of the matrices in two axes, rows and columns."""
+    if order in (1, -1, np.inf, -np.inf):
+        summed, compared = axes if order in (1, -1) else axes[::-1]
+        sums = np.sum(np.abs(x), axis=summed, keepdims=True)
+        extreme = (np.max if order > 0 else np.min)(sums, axis=compared, keepdims=True)
+        return np.sign(x) * shared(sums, extreme, (compared,))
+    u, s, vh = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), full_matrices=False)
+    weights = singular_weights(s, order)
+    return np.moveaxis(np.matmul(u * row(weights), vh), (-2, -1), axes)
+
+
+def singular_weights(s: Any, order: Any) -> Any:
+    """The gradient of a norm by the singular values."""
+    zero = vanishing(s)
+    if order == "nuc":
+        return np.where(zero, 0.0, 1.0).astype(s.dtype)
+    ties = coinciding(s)[..., 0 if order == 2 else -1, :]
+    weights = ties / np.maximum(np.count_nonzero(ties, axis=-1, keepdims=True), 1)
+    return np.where(zero, 0, weights).astype(s.dtype)
+
+
+# ------------------------------------------------------------------------------------------- norms
+
+
+class Norm:
+    """A norm of some order over some axes: what both modes need of it.
+
+    Parameters
+    ----------
+    x : array
+        What the norm is of.
+    order : int, float, str or None
+        NumPy's ``ord``.
+    axes : tuple of int
+        The axes.
+    of_matrix : bool
+        Whether it is a matrix norm, of rows and columns in two axes.
+    """
+
+    def __init__(self, x: Any, order: Any, axes: tuple[int, ...], of_matrix: bool) -> None:
+        self.x, self.order, self.axes, self.of_matrix = x, order, axes, of_matrix
+        self.is_euclidean = order is None or order in (("fro", "f") if of_matrix else (2,))
+
+    def kept(self, y: Any) -> Any:
+        """Give `y` the axes that were reduced, with length one."""
+        shape = np.shape(self.x)
+        return kept(y, shape, None if len(self.axes) == len(shape) else self.axes)
+
+    def gradient(self, y: Any) -> Any:
+        """The gradient at every element, for the value `y` (axes kept)."""
+        if self.is_euclidean:
+            return over_norm(self.x, y)
+        if self.of_matrix:
+            return matrix_gradient(self.x, self.order, self.axes)
+        return vector_gradient(self.x, y, self.order, self.axes)
+
+    def cotangent(self, y: Any, y_bar: Any) -> Any:
+        """The cotangent of `x`."""
+        y, y_bar = self.kept(y), self.kept(real(y_bar))
+        if self.is_euclidean:
+            return over_norm(y_bar, y) * self.x
+        return y_bar * self.gradient(y)
+
+    def tangent(self, y: Any, x_dot: Any, keepdims: bool) -> Any:
+        """The tangent of `y`."""
+        if self.is_euclidean:
+            along = np.sum(real(conj(self.x) * x_dot), axis=self.axes, keepdims=keepdims)
+            return over_norm(along, y)
+        slope = conj(self.gradient(self.kept(y)))
+        return np.sum(real(slope * x_dot), axis=self.axes, keepdims=keepdims)
+
+
+def norm_of(x: Any, order: Any, axis: Any) -> Norm:
+    """What ``np.linalg.norm`` computes: of all elements, of vectors, or of matrices."""
+    ndim = np.ndim(x)
+    axes = reduced_axes(ndim, axis)
+    if axis is None and order is None:
+        return Norm(x, 2, axes, False)
+    return Norm(x, order, axes, len(axes) == 2)
+
+
+@rrule.register(np.linalg.norm, NUMERIC)
+def norm_rrule(x, *, ord=None, axis=None, keepdims=False):
+    y = np.linalg.norm(x, ord, axis, keepdims)
+
+    def norm_pullback(y_bar):
+        return norm_of(x, ord, axis).cotangent(y, y_bar)
+
+    return y, norm_pullback
+
+
+@frule.register(np.linalg.norm, NUMERIC)
+def norm_frule(dots, x, *, ord=None, axis=None, keepdims=False):
+    y = np.linalg.norm(x, ord, axis, keepdims)
+    return y, norm_of(x, ord, axis).tangent(y, dots[0], keepdims)
+
+
+@rrule.register(np.linalg.vector_norm, NUMERIC)
+def vector_norm_rrule(x, *, axis=None, keepdims=False, ord=2):
+    y = np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+
+    def vector_norm_pullback(y_bar):
+        return Norm(x, ord, reduced_axes(np.ndim(x), axis), False).cotangent(y, y_bar)
+
+    return y, vector_norm_pullback
+
+
+@frule.register(np.linalg.vector_norm, NUMERIC)
+def vector_norm_frule(dots, x, *, axis=None, keepdims=False, ord=2):
+    y = np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    norm = Norm(x, ord, reduced_axes(np.ndim(x), axis), False)
+    return y, norm.tangent(y, dots[0], keepdims)
+
+
+@rrule.register(np.linalg.matrix_norm, Array)
+def matrix_norm_rrule(x, *, keepdims=False, ord="fro"):
+    return norm_rrule(x, ord=ord, axis=(-2, -1), keepdims=keepdims)
+
+
+@frule.register(np.linalg.matrix_norm, Array)
+def matrix_norm_frule(dots, x, *, keepdims=False, ord="fro"):
+    return norm_frule(dots, x, ord=ord, axis=(-2, -1), keepdims=keepdims)
+
+
+# ------------------------------------------------------------------------------------------- cond
+
+
+def cond_gradient(x: Any, y: Any, p: Any) -> Any:
+    """The gradient of the condition number, of each matrix; NaN where it is infinite."""
+    finite = np.isfinite(y)
+    of_matrix = np.expand_dims(finite, (-2, -1))
+    x = np.where(of_matrix, x, np.eye(*np.shape(x)[-2:], dtype=x.dtype))
+    if p in (None, 2, -2):
+        u, s, vh = np.linalg.svd(x, full_matrices=False)
+        largest, smallest = s[..., :1], s[..., -1:]
+        by_largest, by_smallest = singular_weights(s, 2), singular_weights(s, -2)
+        if p == -2:
+            weights = (by_smallest - smallest / largest * by_largest) / largest
+        else:
+            weights = (by_largest - largest / smallest * by_smallest) / smallest
+        gradient = np.matmul(u * row(weights), vh)
+    else:
+        inverse = np.linalg.inv(x)
+        norms = [norm_of(m, p, (-2, -1)) for m in (x, inverse)]
+        sizes = [np.linalg.norm(m, p, (-2, -1), keepdims=True) for m in (x, inverse)]
+        of_x, of_inverse = [n.gradient(size) for n, size in zip(norms, sizes, strict=True)]
+        back = np.matmul(np.matmul(adjoint(inverse), of_inverse), adjoint(inverse))
+        gradient = sizes[1] * of_x - sizes[0] * back
+    return gradient if np.all(finite) else np.where(of_matrix, gradient, np.nan)
+
+
+@rrule.register(np.linalg.cond, Array)
+def cond_rrule(x, *, p=None):
+    y = np.linalg.cond(x, p)
+
+    def cond_pullback(y_bar):
+        return np.expand_dims(y_bar, (-2, -1)) * cond_gradient(x, y, p)
+
+    return y, cond_pullback
+
+
+@frule.register(np.linalg.cond, Array)
+def cond_frule(dots, x, *, p=None):
+    y = np.linalg.cond(x, p)
+    return y, np.sum(real(conj(cond_gradient(x, y, p)) * dots[0]), (-2, -1))

@@ -1,0 +1,323 @@
+"""Products of vectors and matrices: bilinear, so each factor has an adjoint.
+
+For Y = A B the cotangents are Ā = Ȳ Bᴴ and B̄ = Aᴴ Ȳ. With indices: the cotangent of a factor is
+the product of ȳ with the conjugate of the other factor, summed over the indices that the factor
+does not have; :func:`numpy.tensordot` says just that, and makes no stack of products where one
+factor served a whole stack. Products that conjugate their first factor (``vdot``, ``vecdot``,
+``vecmat``) are antilinear in it: there the cotangent is conj(ȳ) times the other factor.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from chainrules.indexing.diagonals import on_diagonal
+from chainrules.linalg.matrices import NUMERIC, adjoint, column, conj, row
+from chainrules_core import Array, linear_rule, unbroadcast
+
+# ------------------------------------------------------------------ products of the last axes
+
+
+def first_of_matmul(y_bar: Any, a: Any, b: Any) -> Any:
+    """Ȳ Bᴴ, where `a` or `b` may be vectors or stacks of matrices."""
+    if a.ndim == b.ndim == 2:
+        return np.matmul(y_bar, adjoint(b))
+    if b.ndim == 1:
+        return (y_bar if a.ndim == 1 else column(y_bar)) * conj(b)
+    if a.ndim <= 2:
+        shared = (*range(b.ndim - 2), -1)
+        return np.tensordot(y_bar, conj(b), (shared, shared))
+    return np.matmul(y_bar, adjoint(b))
+
+
+def second_of_matmul(y_bar: Any, a: Any, b: Any) -> Any:
+    """Aᴴ Ȳ, where `a` or `b` may be vectors or stacks of matrices."""
+    if a.ndim == b.ndim == 2:
+        return np.matmul(adjoint(a), y_bar)
+    if a.ndim == 1:
+        return conj(a) * y_bar if b.ndim == 1 else column(conj(a)) * row(y_bar)
+    if b.ndim <= 2:
+        shared = tuple(range(a.ndim - 1))
+        return np.tensordot(conj(a), y_bar, (shared, shared))
+    return np.matmul(adjoint(a), y_bar)
+
+
+def first_of_vecdot(y_bar: Any, a: Any, b: Any) -> Any:
+    return column(conj(y_bar)) * b
+
+
+def second_of_vecdot(y_bar: Any, a: Any, b: Any) -> Any:
+    return column(y_bar) * a
+
+
+def first_of_matvec(y_bar: Any, a: Any, b: Any) -> Any:
+    return outer_products(y_bar, conj(b), a.ndim)
+
+
+def second_of_matvec(y_bar: Any, a: Any, b: Any) -> Any:
+    return times_matrix(y_bar, conj(a))
+
+
+def first_of_vecmat(y_bar: Any, a: Any, b: Any) -> Any:
+    return times_matrix(conj(y_bar), b.mT)
+
+
+def second_of_vecmat(y_bar: Any, a: Any, b: Any) -> Any:
+    return outer_products(a, y_bar, b.ndim)
+
+
+def outer_products(x: Any, y: Any, ndim: int) -> Any:
+    """Vectors times vectors; their sum, where it is for one matrix."""
+    if ndim == 2 and np.ndim(x) == np.ndim(y):
+        stack = tuple(range(np.ndim(x) - 1))
+        return np.tensordot(x, y, (stack, stack))
+    return column(x) * row(y)
+
+
+def times_matrix(x: Any, a: Any) -> Any:
+    """Vectors times matrices."""
+    return np.matmul(x, a) if a.ndim == 2 else np.squeeze(np.matmul(row(x), a), -2)
+
+
+def placed(adjoint_of: Callable, position: int, has_core: bool) -> Callable:
+    """The adjoint for wherever ``axes=`` or ``axis=`` say that the vectors and matrices lie.
+
+    `position` is that of the argument, `has_core` whether the result is made of vectors or
+    matrices. The remaining keywords of generalised ufuncs do not matter.
+    """
+
+    def back(
+        y_bar: Any, a: Any, b: Any, *, axes: Any = None, axis: Any = None, keepdims: Any = False,
+        **others: Any,
+    ) -> Any:  # fmt: skip
+        if axes is None and axis is None:
+            return adjoint_of(np.squeeze(y_bar, -1) if keepdims else y_bar, a, b)
+        places = [(p,) if np.ndim(p) == 0 else tuple(p) for p in axes or (axis, axis, axis)]
+        if keepdims:
+            y_bar = np.squeeze(y_bar, places[2] if len(places) > 2 else -1)
+        elif has_core:
+            y_bar = to_end(y_bar, places[2])
+        mine, other = (a, b)[position], to_end((a, b)[1 - position], places[1 - position])
+        x_bar = adjoint_of(y_bar, *((mine, other) if position == 0 else (other, mine)))
+        return from_end(x_bar, mine.shape, places[position])
+
+    return back
+
+
+def to_end(x: Any, axes: Sequence[int]) -> Any:
+    """Move axes to the end."""
+    return np.moveaxis(x, axes, range(-len(axes), 0))
+
+
+def from_end(x_bar: Any, shape: tuple[int, ...], axes: Sequence[int]) -> Any:
+    """Undo broadcasting and :func:`to_end`, for an array of `shape`."""
+    inner = [axis % len(shape) for axis in axes]
+    outer = [axis for axis in range(len(shape)) if axis not in inner]
+    x_bar = unbroadcast(x_bar, tuple([shape[axis] for axis in (*outer, *inner)]))
+    return np.moveaxis(x_bar, range(-len(inner), 0), inner)
+
+
+def product_rule(f: Any, first: Callable, second: Callable, has_core: bool = True) -> None:
+    """Register a product of the last axes."""
+    linear_rule(
+        f,
+        placed(first, 0, has_core),
+        placed(second, 1, has_core),
+        types=(Array, Array),
+        broadcasts=True,
+    )
+
+
+for product in (np.matmul, operator.matmul, np.linalg.matmul):
+    product_rule(product, first_of_matmul, second_of_matmul)
+for product in (np.vecdot, np.linalg.vecdot):
+    product_rule(product, first_of_vecdot, second_of_vecdot, has_core=False)
+if hasattr(np, "matvec"):  # new in NumPy 2.2
+    product_rule(np.matvec, first_of_matvec, second_of_matvec)
+    product_rule(np.vecmat, first_of_vecmat, second_of_vecmat)
+
+
+# ------------------------------------------------------------------------------ dot, inner, outer
+
+
+def first_of_dot(y_bar: Any, a: Any, b: Any) -> Any:
+    nb = np.ndim(b)
+    if a.ndim == 0 or nb == 0:
+        return y_bar * conj(b)
+    if a.ndim <= 2 and nb <= 2:
+        return first_of_matmul(y_bar, a, b)
+    of_b = tuple(range(a.ndim - 1, a.ndim + nb - 2))
+    return np.tensordot(y_bar, conj(b), (of_b, (*range(nb - 2), nb - 1) if nb > 1 else ()))
+
+
+def second_of_dot(y_bar: Any, a: Any, b: Any) -> Any:
+    na = np.ndim(a)
+    if na == 0 or b.ndim == 0:
+        return conj(a) * y_bar
+    if na <= 2 and b.ndim <= 2:
+        return second_of_matmul(y_bar, a, b)
+    of_a = tuple(range(na - 1))
+    b_bar = np.tensordot(conj(a), y_bar, (of_a, of_a))
+    return b_bar if b.ndim == 1 else np.moveaxis(b_bar, 0, -2)
+
+
+def first_of_inner(y_bar: Any, a: Any, b: Any) -> Any:
+    if a.ndim == 0 or np.ndim(b) == 0:
+        return y_bar * conj(b)
+    return np.tensordot(y_bar, conj(b), np.ndim(b) - 1)
+
+
+def second_of_inner(y_bar: Any, a: Any, b: Any) -> Any:
+    if np.ndim(a) == 0 or b.ndim == 0:
+        return y_bar * conj(a)
+    of_a = tuple(range(np.ndim(a) - 1))
+    return np.tensordot(y_bar, conj(a), (of_a, of_a))
+
+
+# Where one factor is a number, the frame sums over what it was spread to.
+linear_rule(np.dot, first_of_dot, second_of_dot, types=(NUMERIC, NUMERIC), broadcasts=True)
+linear_rule(np.inner, first_of_inner, second_of_inner, types=(NUMERIC, NUMERIC), broadcasts=True)
+
+# These flatten their arguments.
+linear_rule(
+    np.vdot,
+    lambda y_bar, a, b: np.reshape(conj(y_bar) * b, a.shape),
+    lambda y_bar, a, b: np.reshape(y_bar * a, b.shape),
+    types=(NUMERIC, NUMERIC),
+)
+linear_rule(
+    (np.outer, np.linalg.outer),
+    lambda y_bar, a, b: np.reshape(np.matmul(y_bar, conj(np.ravel(b))), a.shape),
+    lambda y_bar, a, b: np.reshape(np.matmul(conj(np.ravel(a)), y_bar), b.shape),
+    types=(NUMERIC, NUMERIC),
+)
+
+
+# --------------------------------------------------------------------------------- tensordot, kron
+
+
+def contracted(axes: Any, na: int, nb: int) -> tuple[list[int], list[int], list[int], list[int]]:
+    """The axes that ``tensordot`` sums over, of either factor, and the rest of each."""
+    if np.ndim(axes) == 0:
+        axes = (range(na - axes, na), range(axes))
+    of_a, of_b = [
+        [p % n for p in ([ps] if np.ndim(ps) == 0 else ps)]
+        for ps, n in zip(axes, (na, nb), strict=True)
+    ]
+    rest_a = [p for p in range(na) if p not in of_a]
+    rest_b = [p for p in range(nb) if p not in of_b]
+    return of_a, of_b, rest_a, rest_b
+
+
+def first_of_tensordot(y_bar: Any, a: Any, b: Any, *, axes: Any = 2) -> Any:
+    of_a, of_b, rest_a, rest_b = contracted(axes, a.ndim, np.ndim(b))
+    found = rest_a + [p for _, p in sorted(zip(of_b, of_a, strict=True))]
+    behind = tuple(range(len(rest_a), len(rest_a) + len(rest_b)))
+    return np.transpose(np.tensordot(y_bar, conj(b), (behind, rest_b)), np.argsort(found))
+
+
+def second_of_tensordot(y_bar: Any, a: Any, b: Any, *, axes: Any = 2) -> Any:
+    of_a, of_b, rest_a, rest_b = contracted(axes, np.ndim(a), b.ndim)
+    found = [p for _, p in sorted(zip(of_a, of_b, strict=True))] + rest_b
+    before = tuple(range(len(rest_a)))
+    return np.transpose(np.tensordot(conj(a), y_bar, (rest_a, before)), np.argsort(found))
+
+
+linear_rule(
+    (np.tensordot, np.linalg.tensordot),
+    first_of_tensordot,
+    second_of_tensordot,
+    types=(NUMERIC, NUMERIC),
+)
+
+
+def kron_back(y_bar: Any, a: Any, b: Any, position: int) -> Any:
+    """Ȳ with an axis for each factor in turn, contracted with the other factor."""
+    n = max(np.ndim(a), np.ndim(b))
+    shapes = [[1] * (n - np.ndim(x)) + list(np.shape(x)) for x in (a, b)]
+    blocks = np.reshape(y_bar, [size for pair in zip(*shapes, strict=True) for size in pair])
+    other = np.reshape((a, b)[1 - position], shapes[1 - position])
+    theirs = (tuple(range(1 - position, 2 * n, 2)), tuple(range(n)))
+    return np.reshape(np.tensordot(blocks, conj(other), theirs), (a, b)[position].shape)
+
+
+linear_rule(
+    np.kron,
+    lambda y_bar, a, b: kron_back(y_bar, a, b, 0),
+    lambda y_bar, a, b: kron_back(y_bar, a, b, 1),
+    types=(NUMERIC, NUMERIC),
+)
+
+
+# ------------------------------------------------------------------------------------------- cross
+
+
+def in_space(x: Any) -> Any:
+    """Vectors of the plane as vectors of space."""
+    if np.shape(x)[-1] == 3:
+        return x
+    return np.concatenate([x, np.zeros((*np.shape(x)[:-1], 1), x.dtype)], -1)
+
+
+def cross_back(y_bar: Any, a: Any, b: Any, position: int, axes: tuple[int, int, int]) -> Any:
+    """b̄ = ȳ × conj(a) and ā = conj(b) × ȳ."""
+    mine, other = (a, b)[position], (a, b)[1 - position]
+    other = np.moveaxis(other, axes[1 - position], -1)
+    size = mine.shape[axes[position]]
+    if size == np.shape(other)[-1] == 2:  # the product of vectors of a plane is a number
+        zeros = np.zeros((*np.shape(y_bar), 2), y_bar.dtype)
+        y_bar = np.concatenate([zeros, column(y_bar)], -1)
+    else:
+        y_bar = np.moveaxis(y_bar, axes[2], -1)
+    other = conj(in_space(other))
+    x_bar = np.cross(y_bar, other) if position else np.cross(other, y_bar)
+    return from_end(x_bar if size == 3 else x_bar[..., :2], mine.shape, (axes[position],))
+
+
+def cross_axes(axisa: int, axisb: int, axisc: int, axis: int | None) -> tuple[int, int, int]:
+    return (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
+
+
+linear_rule(
+    np.cross,
+    lambda y_bar, a, b, *, axisa=-1, axisb=-1, axisc=-1, axis=None: cross_back(
+        y_bar, a, b, 0, cross_axes(axisa, axisb, axisc, axis)
+    ),
+    lambda y_bar, a, b, *, axisa=-1, axisb=-1, axisc=-1, axis=None: cross_back(
+        y_bar, a, b, 1, cross_axes(axisa, axisb, axisc, axis)
+    ),
+    types=(Array, Array),
+)
+linear_rule(
+    np.linalg.cross,
+    lambda y_bar, a, b, *, axis=-1: cross_back(y_bar, a, b, 0, (axis, axis, axis)),
+    lambda y_bar, a, b, *, axis=-1: cross_back(y_bar, a, b, 1, (axis, axis, axis)),
+    types=(Array, Array),
+)
+
+
+# ------------------------------------------------------------------------------------------- trace
+
+
+def trace_back(
+    y_bar: Any, a: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None
+) -> Any:
+    """Each trace's cotangent all along the diagonal."""
+    rows, columns = a.shape[axis1], a.shape[axis2]
+    length = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    along = np.broadcast_to(column(y_bar), (*np.shape(y_bar), length))
+    return on_diagonal(along, offset, axis1, axis2, a.shape, a.dtype)
+
+
+linear_rule(np.trace, trace_back, types=(Array,))
+linear_rule(
+    np.linalg.trace,
+    lambda y_bar, x, *, offset=0, dtype=None: trace_back(
+        y_bar, x, offset=offset, axis1=-2, axis2=-1
+    ),
+    types=(Array,),
+)

@@ -1,0 +1,133 @@
+"""Inverses and linear systems.
+
+From A X = B follows Ȧ X + A Ẋ = Ḃ, so Ẋ = A⁻¹(Ḃ - Ȧ X): B̄ = A⁻ᴴ X̄ and Ā = -B̄ Xᴴ. The inverse is
+the case B = 1.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from chainrules.linalg.matrices import adjoint, column, conj, row
+from chainrules_core import Array, frule, rrule, thunk
+
+
+@rrule.register(np.linalg.inv, Array)
+def inv_rrule(a):
+    y = np.linalg.inv(a)
+
+    def inv_pullback(y_bar):
+        yh = adjoint(y)
+        return -np.matmul(np.matmul(yh, y_bar), yh)
+
+    return y, inv_pullback
+
+
+@frule.register(np.linalg.inv, Array)
+def inv_frule(dots, a):
+    (a_dot,) = dots
+    y = np.linalg.inv(a)
+    return y, -np.matmul(np.matmul(y, a_dot), y)
+
+
+def solve_vectors(a: Any, b: Any) -> Any:
+    """Solve for a stack of vectors (``solve`` takes an array of two axes for one matrix)."""
+    return np.linalg.solve(a, b) if np.ndim(b) == 1 else np.linalg.solve(a, column(b))[..., 0]
+
+
+def matvec(a: Any, x: Any) -> Any:
+    """Matrix times vector, for stacks of both."""
+    return np.matmul(a, column(x))[..., 0]
+
+
+@rrule.register(np.linalg.solve, Array, Array, broadcasts=True)
+def solve_rrule(a, b):
+    y = np.linalg.solve(a, b)
+    of_vector = np.ndim(b) == 1
+
+    def solve_pullback(y_bar):
+        if of_vector:
+            b_bar = solve_vectors(adjoint(a), y_bar)
+            return thunk(lambda: -column(b_bar) * row(conj(y))), b_bar
+        b_bar = np.linalg.solve(adjoint(a), y_bar)
+        return thunk(lambda: -np.matmul(b_bar, adjoint(y))), b_bar
+
+    return y, solve_pullback
+
+
+@frule.register(np.linalg.solve, Array, Array)
+def solve_frule(dots, a, b):
+    a_dot, b_dot = dots
+    y = np.linalg.solve(a, b)
+    if np.ndim(b) == 1:
+        return y, solve_vectors(a, b_dot - matvec(a_dot, y))
+    return y, np.linalg.solve(a, b_dot - np.matmul(a_dot, y))
+
+
+# -------------------------------------------------------------------------------- tensor equations
+
+
+def as_matrix_equation(a: Any, b: Any, axes: Any) -> tuple[Any, Any, tuple[int, ...], list[int]]:
+    """Return matrix, right side, shape of the solution, and how the axes of `a` were permuted."""
+    order = list(range(np.ndim(a)))
+    for axis in axes or ():
+        order.remove(axis)
+        order.append(axis)
+    a = np.transpose(a, order)
+    shape = np.shape(a)[np.ndim(b) :]
+    n = math.prod(shape)
+    return np.reshape(a, (n, n)), np.reshape(b, (n,)), shape, order
+
+
+@rrule.register(np.linalg.tensorsolve, Array, Array)
+def tensorsolve_rrule(a, b, *, axes=None):
+    matrix, right, shape, order = as_matrix_equation(a, b, axes)
+    x = np.linalg.solve(matrix, right)
+    shape_a, shape_b = tuple([np.shape(a)[axis] for axis in order]), np.shape(b)
+
+    def tensorsolve_pullback(y_bar):
+        right_bar = np.linalg.solve(adjoint(matrix), np.reshape(y_bar, np.shape(x)))
+
+        def a_bar():
+            matrix_bar = -column(right_bar) * conj(x)
+            return np.transpose(np.reshape(matrix_bar, shape_a), np.argsort(order))
+
+        return thunk(a_bar), np.reshape(right_bar, shape_b)
+
+    return np.reshape(x, shape), tensorsolve_pullback
+
+
+@frule.register(np.linalg.tensorsolve, Array, Array)
+def tensorsolve_frule(dots, a, b, *, axes=None):
+    a_dot, b_dot = dots
+    matrix, right, shape, _ = as_matrix_equation(a, b, axes)
+    matrix_dot, right_dot, _, _ = as_matrix_equation(a_dot, b_dot, axes)
+    x = np.linalg.solve(matrix, right)
+    x_dot = np.linalg.solve(matrix, right_dot - np.matmul(matrix_dot, x))
+    return np.reshape(x, shape), np.reshape(x_dot, shape)
+
+
+@rrule.register(np.linalg.tensorinv, Array)
+def tensorinv_rrule(a, *, ind=2):
+    y = np.linalg.tensorinv(a, ind)
+    n = math.prod(np.shape(a)[ind:])
+    shape = np.shape(a)
+
+    def tensorinv_pullback(y_bar):
+        yh = adjoint(np.reshape(y, (n, n)))
+        a_bar = -np.matmul(np.matmul(yh, np.reshape(y_bar, (n, n))), yh)
+        return np.reshape(a_bar, shape)
+
+    return y, tensorinv_pullback
+
+
+@frule.register(np.linalg.tensorinv, Array)
+def tensorinv_frule(dots, a, *, ind=2):
+    y = np.linalg.tensorinv(a, ind)
+    n = math.prod(np.shape(a)[ind:])
+    matrix = np.reshape(y, (n, n))
+    y_dot = -np.matmul(np.matmul(matrix, np.reshape(dots[0], (n, n))), matrix)
+    return y, np.reshape(y_dot, np.shape(y))

@@ -1,0 +1,197 @@
+"""Eigenvalues and eigenvectors.
+
+Hermitian: with E = Uᴴ Ȧ U, λ̇_i = E_ii and U̇ = U K, K_ij = E_ij/(λ_j - λ_i). The adjoint is
+Ā = U (diag(λ̄) + K̄/2) Uᴴ with K̄_ij = (N - Nᴴ)_ij/(λ_j - λ_i), N = Uᴴ Ū. NumPy reads one triangle,
+and the gradient is with respect to what it reads (see `cholesky`).
+
+General: with E = V⁻¹ Ȧ V, ẇ_i = E_ii and V̇ = V (K + C), where the diagonal C keeps the vectors as
+LAPACK gives them: of length one, their largest element real. The adjoint is V⁻ᴴ (diag(w̄) + K̄) Vᴴ.
+
+Where eigenvalues coincide, see `chainrules.linalg.gaps`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules.linalg.gaps import (
+    over_gaps,
+    phase_adjoint,
+    phase_tangent,
+    turned,
+)
+from chainrules.linalg.matrices import (
+    adjoint,
+    completed,
+    conj,
+    diagonal,
+    diagonal_matrix,
+    onto_triangle,
+    row,
+)
+from chainrules.protocol import array_function
+from chainrules_core import AbstractZero, Array, Tangent, frule, non_differentiable, rrule, unthunk
+
+
+def part(y_bar: Any, i: int) -> Any:
+    """A part of a cotangent; None where there is none."""
+    bar = unthunk(y_bar[i])
+    return None if isinstance(bar, AbstractZero) else bar
+
+
+# --------------------------------------------------------------------------------------- Hermitian
+
+
+def hermitian_adjoint(w: Any, v: Any, w_bar: Any, v_bar: Any, real_row: int) -> Any:
+    """The cotangent of a Hermitian matrix from those of its eigenvalues and eigenvectors."""
+    if v_bar is None:
+        return np.matmul(v * row(w_bar), adjoint(v))
+    n = np.matmul(adjoint(v), v_bar)
+    if np.iscomplexobj(v):
+        v_bar = phase_adjoint(v, v_bar, np.imag(diagonal(n)), real_row)
+        n = np.matmul(adjoint(v), v_bar)
+    inner = turned(n, w, w_bar) / 2
+    if w_bar is not None:
+        inner = inner + diagonal_matrix(w_bar)
+    return np.matmul(np.matmul(v, inner), adjoint(v))
+
+
+def hermitian_tangent(w: Any, v: Any, a_dot: Any, real_row: int) -> tuple[Any, Any]:
+    """The tangents of the eigenvalues and eigenvectors of a Hermitian matrix."""
+    e = np.matmul(np.matmul(adjoint(v), a_dot), v)
+    v_dot = np.matmul(v, over_gaps(e, e, w))
+    if np.iscomplexobj(v):
+        v_dot = v_dot + v * row(phase_tangent(v, v_dot, real_row))
+    return np.real(diagonal(e)), v_dot
+
+
+def is_upper(uplo: str) -> bool:
+    return uplo in ("U", "u")
+
+
+def read(a: Any, uplo: str) -> Any:
+    """The Hermitian matrix that is read from a triangle."""
+    return completed(adjoint(a) if is_upper(uplo) else a)
+
+
+def written(a_bar: Any, uplo: str) -> Any:
+    """The adjoint of :func:`read`."""
+    a_bar = onto_triangle(a_bar)
+    return adjoint(a_bar) if is_upper(uplo) else a_bar
+
+
+@rrule.register(np.linalg.eigh, Array)
+def eigh_rrule(a, *, UPLO="L"):
+    y = np.linalg.eigh(a, UPLO)
+    w, v = y
+
+    def eigh_pullback(y_bar):
+        a_bar = hermitian_adjoint(w, v, part(y_bar, 0), part(y_bar, 1), -is_upper(UPLO))
+        return written(a_bar, UPLO)
+
+    return y, eigh_pullback
+
+
+@frule.register(np.linalg.eigh, Array)
+def eigh_frule(dots, a, *, UPLO="L"):
+    y = np.linalg.eigh(a, UPLO)
+    dot = hermitian_tangent(*y, read(dots[0], UPLO), -is_upper(UPLO))
+    return y, Tangent[type(y)](*dot)
+
+
+@rrule.register(np.linalg.eigvalsh, Array)
+def eigvalsh_rrule(a, *, UPLO="L"):
+    w, v = np.linalg.eigh(a, UPLO)
+
+    def eigvalsh_pullback(w_bar):
+        return written(hermitian_adjoint(w, v, w_bar, None, 0), UPLO)
+
+    return w, eigvalsh_pullback
+
+
+@frule.register(np.linalg.eigvalsh, Array)
+def eigvalsh_frule(dots, a, *, UPLO="L"):
+    w, v = np.linalg.eigh(a, UPLO)
+    return w, np.real(np.sum(conj(v) * np.matmul(read(dots[0], UPLO), v), -2))
+
+
+# ----------------------------------------------------------------------------------------- general
+
+
+@array_function
+def largest_elements(v: Any) -> Any:
+    """Where the largest element of each vector stands: LAPACK makes it real."""
+    at = np.expand_dims(np.argmax(np.abs(v), -2), -2)
+    return np.expand_dims(np.arange(np.shape(v)[-2]), -1) == at
+
+
+non_differentiable(largest_elements)
+
+
+def general_adjoint(w: Any, v: Any, w_bar: Any, v_bar: Any) -> Any:
+    """The cotangent of a matrix from those of its eigenvalues and eigenvectors."""
+    vh = adjoint(v)
+    if v_bar is None:
+        return np.linalg.solve(vh, column_scaled(w_bar, vh))
+    along = np.sum(conj(v) * v_bar, -2, keepdims=True)
+    v_bar = v_bar - v * np.real(along)
+    if np.iscomplexobj(v):
+        largest = largest_elements(v)
+        v_bar = v_bar - np.where(largest, 1j * np.imag(along) / np.where(largest, np.real(v), 1), 0)
+    n = np.matmul(vh, v_bar)
+    inner = over_gaps(n, n, conj(w))
+    if w_bar is not None:
+        inner = inner + diagonal_matrix(w_bar)
+    return np.linalg.solve(vh, np.matmul(inner, vh))
+
+
+def column_scaled(d: Any, x: Any) -> Any:
+    """Diag(d) X."""
+    return np.expand_dims(d, -1) * x
+
+
+def general_tangent(w: Any, v: Any, a_dot: Any) -> tuple[Any, Any]:
+    """The tangents of the eigenvalues and eigenvectors of a matrix."""
+    e = np.linalg.solve(v, np.matmul(a_dot, v))
+    v_dot = np.matmul(v, over_gaps(e, e, w))
+    c = np.real(np.sum(conj(v) * v_dot, -2, keepdims=True))
+    if np.iscomplexobj(v):
+        largest = largest_elements(v)
+        turn = np.where(largest, np.imag(v_dot) / np.where(largest, np.real(v), 1), 0)
+        c = c + 1j * np.sum(turn, -2, keepdims=True)
+    return diagonal(e), v_dot - v * c
+
+
+@rrule.register(np.linalg.eig, Array)
+def eig_rrule(a):
+    y = np.linalg.eig(a)
+    w, v = y
+
+    def eig_pullback(y_bar):
+        return general_adjoint(w, v, part(y_bar, 0), part(y_bar, 1))
+
+    return y, eig_pullback
+
+
+@frule.register(np.linalg.eig, Array)
+def eig_frule(dots, a):
+    y = np.linalg.eig(a)
+    return y, Tangent[type(y)](*general_tangent(*y, dots[0]))
+
+
+@rrule.register(np.linalg.eigvals, Array)
+def eigvals_rrule(a):
+    w, v = np.linalg.eig(a)
+
+    def eigvals_pullback(w_bar):
+        return general_adjoint(w, v, w_bar, None)
+
+    return w, eigvals_pullback
+
+
+@frule.register(np.linalg.eigvals, Array)
+def eigvals_frule(dots, a):
+    w, v = np.linalg.eig(a)
+    return w, diagonal(np.linalg.solve(v, np.matmul(dots[0], v)))

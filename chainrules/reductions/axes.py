@@ -1,0 +1,220 @@
+"""Axes of reductions: putting back what ``axis`` took away.
+
+A reduction over axes maps many elements to one; its adjoint and its pushforward need the result in
+a shape that broadcasts against the argument again, and the number of elements that went into it.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules_core import Array, Number
+
+NUMERIC = (*Number, Array)
+"""What a reduction reduces: an array, or a number as an array without axes."""
+
+UNSET: Any = np._NoValue
+"""NumPy's sign that an argument is left out."""
+
+
+Rules = tuple[Callable, Callable]
+"""An rrule and an frule, not yet registered."""
+
+
+def array_of(x: Any) -> Any:
+    """A list or tuple as an array, by operations that have rules; anything else as it is.
+
+    Examples
+    --------
+    >>> array_of([1.0, 2.0])
+    array([1., 2.])
+    """
+    if not isinstance(x, (list, tuple)):
+        return x
+    if _is_plain(x):
+        return np.array(x)
+    return np.stack([array_of(part) for part in x])
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether nothing in a list is of a kind that NumPy's constructors do not know."""
+    if type(x) in (list, tuple):
+        return all(map(_is_plain, x))
+    kind = type(x)  # not __class__, for which a traced value gives that of its value
+    return kind in (int, float, complex, bool, np.ndarray) or issubclass(kind, np.generic)
+
+
+# -------------------------------------------------------------------------------------- options
+
+
+def is_given(value: Any) -> bool:
+    """Whether an optional argument has a value."""
+    return value is not UNSET and value is not None
+
+
+def options_of(**options: Any) -> dict[str, Any]:
+    """The options of a call to hand on: those that are given, and say something.
+
+    ``where=True`` says nothing, but makes NumPy take a slower way with other rounding.
+    """
+    if options.get("where") is True:
+        del options["where"]
+    return {k: v for k, v in options.items() if v is not UNSET}
+
+
+def rounds(dtype: Any) -> bool:
+    """Whether a reduction computes in integers, so that its derivative is zero."""
+    return dtype is not None and np.dtype(dtype).kind not in "fc"
+
+
+def selected(where: Any) -> bool:
+    """Whether ``where`` leaves anything out at all."""
+    return where is not True and where is not UNSET
+
+
+def chosen(values: Any, where: Any) -> Any:
+    """`values` where ``where`` takes part in the reduction, 0 elsewhere."""
+    return np.where(where, values, 0) if selected(where) else values
+
+
+def present(a: Any, where: Any = True) -> Any:
+    """What a reduction that ignores NaN reduces: those of ``where`` that are numbers."""
+    numbers = np.logical_not(np.isnan(a))
+    return numbers & where if selected(where) else numbers
+
+
+def every(a: Any, where: Any) -> Any:
+    """What a reduction reduces that leaves out nothing but by ``where``."""
+    return where
+
+
+# ----------------------------------------------------------------------------------------- shapes
+
+
+def reduced_axes(ndim: int, axis: Any) -> tuple[int, ...]:
+    """The axes that ``axis`` means, none negative.
+
+    Examples
+    --------
+    >>> reduced_axes(3, -1), reduced_axes(3, (0, -1)), reduced_axes(2, None)
+    ((2,), (0, 2), (0, 1))
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    return tuple([operator.index(a) % ndim for a in axes]) if ndim else ()
+
+
+def kept_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
+    """The shape of a reduction with ``keepdims=True``.
+
+    Examples
+    --------
+    >>> kept_shape((2, 3, 4), 1)
+    (2, 1, 4)
+    """
+    axes = reduced_axes(len(shape), axis)
+    return tuple([1 if i in axes else n for i, n in enumerate(shape)])
+
+
+def kept(y: Any, shape: tuple[int, ...], axis: Any) -> Any:
+    """The result `y` of a reduction of an array of `shape`, as ``keepdims=True`` has it.
+
+    A number stays one: it broadcasts as it is.
+    """
+    ndim = np.ndim(y)
+    if ndim == len(shape) or (axis is None and ndim == 0):
+        return y
+    return np.reshape(y, kept_shape(shape, axis))
+
+
+def spread(y_bar: Any, shape: tuple[int, ...], axis: Any) -> Any:
+    """Each result's value at every element that went into it: a view, nothing is copied."""
+    return np.broadcast_to(kept(y_bar, shape, axis), shape)
+
+
+def rows(a: Any, axis: Any) -> Any:
+    """`a` as a matrix with one row for each result of a reduction over ``axis``.
+
+    Examples
+    --------
+    >>> rows(np.array([[1, 2, 3], [4, 5, 6]]), 0)
+    array([[1, 4],
+           [2, 5],
+           [3, 6]])
+    """
+    shape = np.shape(a)
+    axes = reduced_axes(len(shape), axis)
+    rest = [i for i in range(len(shape)) if i not in axes]
+    if rest:
+        a = np.transpose(a, (*rest, *axes))
+    return np.reshape(a, (math.prod([shape[i] for i in rest]), math.prod([shape[i] for i in axes])))
+
+
+def from_rows(matrix: Any, shape: tuple[int, ...], axis: Any) -> Any:
+    """Undo :func:`rows`, for an array of `shape`."""
+    axes = reduced_axes(len(shape), axis)
+    order = (*[i for i in range(len(shape)) if i not in axes], *axes)
+    return np.transpose(np.reshape(matrix, [shape[i] for i in order]), np.argsort(order))
+
+
+def along_last(a: Any, axis: Any) -> Any:
+    """Bring ``axis`` to the end; of None, make the array flat."""
+    return np.reshape(a, (-1,)) if axis is None else np.swapaxes(a, axis, -1)
+
+
+def from_last(a: Any, shape: tuple[int, ...], axis: Any) -> Any:
+    """Undo :func:`along_last`, for an array of `shape`."""
+    return np.reshape(a, shape) if axis is None else np.swapaxes(a, axis, -1)
+
+
+# ---------------------------------------------------------------------------------------- numbers
+
+
+def length(shape: tuple[int, ...], axis: Any) -> int:
+    """How many elements go into one result."""
+    return math.prod([shape[i] for i in reduced_axes(len(shape), axis)])
+
+
+def count(shape: tuple[int, ...], axis: Any, where: Any) -> Any:
+    """How many elements go into each result, counting those of ``where`` alone (axes kept)."""
+    if not selected(where):
+        return length(shape, axis)
+    full = np.broadcast_to(where, shape)
+    if axis is None:
+        return int(np.count_nonzero(full))
+    return np.count_nonzero(full, axis=axis, keepdims=True)
+
+
+def divisor(n: Any, like: Any) -> Any:
+    """A count to divide by: at least 1, and in the precision of `like`."""
+    if isinstance(n, (int, float)):
+        return max(n, 1)
+    return np.maximum(n, 1).astype(precision(like))
+
+
+def scaled(fresh: Any, factor: Any) -> Any:
+    """``fresh * factor``, in the memory of `fresh`, an array that nobody else holds, if it fits."""
+    if (
+        type(fresh) is np.ndarray
+        and isinstance(factor, (float, np.floating, np.ndarray))
+        and type(factor) in _PLAIN
+        and np.result_type(fresh, factor) == fresh.dtype
+        and np.broadcast_shapes(fresh.shape, np.shape(factor)) == fresh.shape
+    ):
+        return np.multiply(fresh, factor, out=fresh)
+    return fresh * factor
+
+
+_PLAIN = (float, np.float64, np.float32, np.ndarray)
+
+
+def precision(x: Any) -> np.dtype:
+    """The dtype of the real part of `x`; float64 for integers and Python's numbers."""
+    dtype = getattr(x, "dtype", None)
+    return np.finfo(dtype).dtype if dtype is not None and dtype.kind in "fc" else np.dtype(float)

@@ -1,0 +1,155 @@
+"""Largest and smallest elements.
+
+Elements that tie share the derivative equally, ``initial`` among them: where n of them equal the
+result, ∂y/∂x_i = 1/n. Where the result is NaN, the NaNs of the argument share it.
+
+The cotangent is zero but for a few elements. Where these are few indeed, they are put into an
+array of zeros, which the operating system hands out without touching the memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules.indexing.getting import scatter
+from chainrules.reductions.axes import (
+    NUMERIC,
+    UNSET,
+    Rules,
+    divisor,
+    every,
+    is_given,
+    kept,
+    kept_shape,
+    options_of,
+    present,
+    reduced_axes,
+    selected,
+)
+from chainrules_core import AbstractZero, NoTangent, ZeroTangent, frule, rrule
+from chainrules_core.define.scalar import fit
+
+_FEW = 64  # one in so many elements
+
+
+class Ties:
+    """Which elements of `a` (and whether ``initial``) are the extremum `y`."""
+
+    def __init__(self, a: Any, y: Any, axis: Any, where: Any = True, initial: Any = UNSET) -> None:
+        self.shape, self.axis = np.shape(a), axis
+        y = kept(y, self.shape, axis)
+        tie = np.equal(a, y)
+        if np.any(np.isnan(y)):
+            tie = tie | (np.isnan(a) & np.isnan(y))
+        self.elements = tie & where if selected(where) else tie
+        self.initial = np.equal(initial, y) if is_given(initial) else False
+        flat = np.flatnonzero(self.elements)
+        self.index: Any = None
+        if len(flat) * _FEW <= self.elements.size:
+            self.index = np.unravel_index(flat, self.shape)
+        self.n = divisor(self._count(len(flat), np.ndim(y)) + self.initial, a)
+
+    def _count(self, total: int, ndim: int) -> Any:
+        """How many elements tie for each result, axes kept."""
+        if not ndim:
+            return total
+        if self.index is None:
+            axes = reduced_axes(ndim, self.axis)
+            return np.count_nonzero(self.elements, axis=axes, keepdims=True)
+        shape = kept_shape(self.shape, self.axis)
+        result = np.ravel_multi_index(self._of_results(), shape)
+        return np.reshape(np.bincount(result, minlength=math.prod(shape)), shape)
+
+    def _of_results(self) -> tuple:
+        """The indices of the results that the elements of `index` belong to, axes kept."""
+        axes = reduced_axes(len(self.shape), self.axis)
+        return tuple([i * 0 if k in axes else i for k, i in enumerate(self.index)])
+
+    def pull(self, y_bar: Any) -> Any:
+        """Hand each result's cotangent to the elements that tie."""
+        share = kept(y_bar, self.shape, self.axis) / self.n
+        if self.index is None:
+            return np.where(self.elements, share, 0)
+        if np.ndim(share):
+            share = share[self._of_results()]
+        else:
+            share = np.broadcast_to(share, np.shape(self.index[0]))
+        return scatter(share, self.index, self.shape, share.dtype)
+
+    def pull_initial(self, y_bar: Any) -> Any:
+        """Hand each result's cotangent to ``initial`` where it ties."""
+        return np.sum(np.where(self.initial, kept(y_bar, self.shape, self.axis) / self.n, 0))
+
+    def push(self, a_dot: Any, keepdims: Any) -> Any:
+        """Average the tangents of the elements that tie."""
+        own = np.where(self.elements, a_dot, 0) / self.n
+        return np.sum(own, axis=self.axis, **options_of(keepdims=keepdims))
+
+
+def extremum_rules(f: Callable, elements: Callable) -> Rules:
+    """Return the rules of a reduction by maximum or minimum.
+
+    `elements` returns ``where`` less what `f` leaves out by itself.
+    """
+
+    def extremum_rrule(a, initial=UNSET, *, axis=None, dtype=UNSET, keepdims=False, where=True):
+        options = options_of(dtype=dtype, keepdims=keepdims, initial=initial, where=where)
+        y = f(a, axis=axis, **options)
+
+        def extremum_pullback(y_bar):
+            ties = Ties(a, y, axis, elements(a, where), initial)
+            own = ties.pull_initial(y_bar) if is_given(initial) else NoTangent()
+            return ties.pull(y_bar), own
+
+        return y, extremum_pullback
+
+    def extremum_frule(
+        dots, a, initial=UNSET, *, axis=None, dtype=UNSET, keepdims=False, where=True
+    ):
+        a_dot, *initial_dot = dots
+        options = options_of(dtype=dtype, keepdims=keepdims, initial=initial, where=where)
+        y = f(a, axis=axis, **options)
+        ties = Ties(a, y, axis, elements(a, where), initial)
+        y_dot: Any = ZeroTangent()
+        if not isinstance(a_dot, AbstractZero):
+            y_dot = ties.push(a_dot, keepdims)
+        if is_given(initial) and not isinstance(initial_dot[0], AbstractZero):
+            own = np.where(ties.initial, initial_dot[0], 0) / ties.n
+            y_dot = y_dot + np.reshape(own, np.shape(y))
+        return y, fit(y_dot, y)
+
+    return extremum_rrule, extremum_frule
+
+
+_EXTREMA = [(f, every) for f in (np.max, np.amax, np.min, np.amin)]
+for _f, _elements in [*_EXTREMA, (np.nanmax, present), (np.nanmin, present)]:
+    _rrule, _frule = extremum_rules(_f, _elements)
+    rrule.register(_f, NUMERIC)(_rrule)
+    frule.register(_f, NUMERIC)(_frule)
+
+
+@rrule.register(np.ptp, NUMERIC)
+def ptp_rrule(a, *, axis=None, keepdims=False):
+    y = np.ptp(a, axis=axis, **options_of(keepdims=keepdims))
+
+    def ptp_pullback(y_bar):
+        top, bottom = ends(a, axis)
+        return top.pull(y_bar) - bottom.pull(y_bar)
+
+    return y, ptp_pullback
+
+
+@frule.register(np.ptp, NUMERIC)
+def ptp_frule(dots, a, *, axis=None, keepdims=False):
+    y = np.ptp(a, axis=axis, **options_of(keepdims=keepdims))
+    top, bottom = ends(a, axis)
+    return y, fit(top.push(dots[0], keepdims) - bottom.push(dots[0], keepdims), y)
+
+
+def ends(a: Any, axis: Any) -> tuple[Ties, Ties]:
+    """Return which elements are largest and which smallest."""
+    return Ties(a, np.max(a, axis=axis), axis), Ties(a, np.min(a, axis=axis), axis)

@@ -1,0 +1,230 @@
+"""Reductions by any function of two numbers that has partial derivatives.
+
+A reduction is linear to first order: ẏ = Σ w_i ẋ_i with weights w_i = ∂y/∂x_i. For some functions a
+weight depends on the element and the result alone: it is 1 for ``add``, exp(x - y) for
+``logaddexp``, x / y for ``hypot``; for ``maximum`` those that tie share 1.
+
+For any other f, the running results y_i = f(y_{i-1}, x_i) are needed. With p_i and q_i the partials
+of f at (y_{i-1}, x_i), derivatives obey ẏ_i = p_i ẏ_{i-1} + q_i ẋ_i, and backwards they are
+x̄_i = conj(q_i) r_i with r_i = ȳ_i + conj(p_{i+1}) r_{i+1}: linear recurrences. The weights of the
+last result are w_i = q_i r_i for ȳ = (0, …, 0, 1).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules.reductions.axes import (
+    Rules,
+    along_last,
+    chosen,
+    divisor,
+    from_last,
+    from_rows,
+    is_given,
+    options_of,
+    rows,
+    selected,
+)
+from chainrules.reductions.recurrence import recurrence, reversed_recurrence
+from chainrules_core import AbstractZero, NotImplementedTangent, conj, derivatives_given_output
+from chainrules_core.define.scalar import fit
+
+# ---------------------------------------------------------------------------- weights of elements
+
+
+def weigh_exp(x: Any, y: Any) -> Any:
+    """Weights of ``logaddexp``; 0 where the result is infinite."""
+    finite = np.isfinite(y)
+    return np.where(finite, np.exp(x - np.where(finite, y, 0)), 0)
+
+
+def weigh_exp2(x: Any, y: Any) -> Any:
+    """Weights of ``logaddexp2``; 0 where the result is infinite."""
+    finite = np.isfinite(y)
+    return np.where(finite, np.exp2(x - np.where(finite, y, 0)), 0)
+
+
+def weigh_ratio(x: Any, y: Any) -> Any:
+    """Weights of ``hypot``; 0 where the result is 0."""
+    zero = np.equal(y, 0)
+    return np.where(zero, 0, x / np.where(zero, 1, y))
+
+
+WEIGHTS = {np.logaddexp: weigh_exp, np.logaddexp2: weigh_exp2, np.hypot: weigh_ratio}
+"""The functions whose weights depend on the element and the result alone."""
+
+
+def first(a: Any) -> Any:
+    """The first element along the last axis."""
+    return a[..., :1]
+
+
+def derivatives(y: Any, f: np.ufunc, a: Any, b: Any) -> list | None:
+    """Return ∂y/∂a and ∂y/∂b for y = f(a, b) as numbers and arrays; None if f has none."""
+    found = derivatives_given_output(y, f, a, b)
+    if found is None or any(isinstance(d, NotImplementedTangent) for d in found[0]):
+        return None
+    return [0.0 if isinstance(d, AbstractZero) else d for d in found[0]]
+
+
+def partials(f: np.ufunc, y: Any, x: Any) -> tuple[Any, Any] | None:
+    """Return p and q along the last axis, from the second element on; None if f has none."""
+    after = y[..., 1:]
+    found = derivatives(after, f, y[..., :-1], x[..., 1:])
+    if found is None:
+        return None
+    p, q = found
+    return np.broadcast_to(p, np.shape(after)), np.broadcast_to(q, np.shape(after))
+
+
+def weights(f: np.ufunc, x: Any, y: Any) -> Any:
+    """The derivatives of the results `y` by the elements of the rows of `x`; None if f has none.
+
+    Examples
+    --------
+    >>> from chainrules.elementwise import arithmetic
+    >>> x = np.array([[8.0, 2.0, 2.0]])
+    >>> weights(np.divide, x, np.divide.reduce(x, axis=-1, keepdims=True))
+    array([[ 0.25, -1.  , -1.  ]])
+    """
+    if f in WEIGHTS:
+        return WEIGHTS[f](x, y)
+    if np.shape(x)[-1] == 0:
+        return np.zeros_like(x)
+    found = partials(f, f.accumulate(x, axis=-1), x)
+    if found is None:
+        return None
+    p, q = found
+    nothing, one = np.zeros_like(x[..., 1:]), np.ones_like(first(x))
+    end = np.concatenate([nothing, one], axis=-1)
+    r = reversed_recurrence(np.concatenate([one, p], axis=-1), end)
+    return np.concatenate([first(r), q * r[..., 1:]], axis=-1)
+
+
+def reduce_rules(f: np.ufunc) -> Rules:
+    """Return the rules of ``f.reduce``."""
+
+    def prepared(a: Any, y: Any, axis: Any, initial: Any, where: Any) -> Any:
+        """Return the weights, in rows, or None."""
+        if selected(where):
+            if f.identity is None:
+                return None  # what is left out cannot be replaced by something neutral
+            a = np.where(where, a, f.identity)
+        x = rows(a, axis)
+        if is_given(initial):
+            x = np.concatenate([np.full_like(first(x), initial), x], axis=-1)
+        w = weights(f, x, np.reshape(y, (-1, 1)))
+        return w if w is None or not is_given(initial) else w[:, 1:]
+
+    def reduce_rrule(array, *, axis=0, dtype=None, keepdims=False, initial=np._NoValue, where=True):
+        options = options_of(keepdims=keepdims, initial=initial, where=where)
+        y = f.reduce(array, axis=axis, dtype=dtype, **options)
+        w = prepared(array, y, axis, initial, where)
+        if w is None:
+            return None
+
+        def reduce_pullback(y_bar):
+            bar = conj(w) * np.reshape(y_bar, (-1, 1))
+            return chosen(from_rows(bar, np.shape(array), axis), where)
+
+        return y, reduce_pullback
+
+    def reduce_frule(
+        dots, array, *, axis=0, dtype=None, keepdims=False, initial=np._NoValue, where=True
+    ):
+        options = options_of(keepdims=keepdims, initial=initial, where=where)
+        y = f.reduce(array, axis=axis, dtype=dtype, **options)
+        w = prepared(array, y, axis, initial, where)
+        if w is None:
+            return None
+        moved = w * rows(chosen(dots[0], where), axis)
+        return y, fit(np.reshape(np.sum(moved, axis=-1), np.shape(y)), y)
+
+    return reduce_rrule, reduce_frule
+
+
+# ------------------------------------------------------------------------------- running results
+
+
+def accumulate_rules(f: np.ufunc) -> Rules:
+    """Return the rules of ``f.accumulate``."""
+
+    def prepared(array: Any, y: Any, axis: Any) -> tuple[Any, Any] | None:
+        return partials(f, along_last(y, axis), along_last(array, axis))
+
+    def accumulate_rrule(array, *, axis=0, dtype=None):
+        y = f.accumulate(array, axis=axis, dtype=dtype)
+        found = prepared(array, y, axis)
+        if found is None:
+            return None
+        p, q = found
+
+        def accumulate_pullback(y_bar):
+            y_bar = along_last(y_bar, axis)
+            before = np.concatenate([np.ones_like(first(y_bar)), conj(p)], axis=-1)
+            r = reversed_recurrence(before, y_bar)
+            bar = np.concatenate([first(r), conj(q) * r[..., 1:]], axis=-1)
+            return from_last(bar, np.shape(array), axis)
+
+        return y, accumulate_pullback
+
+    def accumulate_frule(dots, array, *, axis=0, dtype=None):
+        y = f.accumulate(array, axis=axis, dtype=dtype)
+        found = prepared(array, y, axis)
+        if found is None:
+            return None
+        p, q = found
+        dot = along_last(dots[0], axis)
+        before = np.concatenate([np.ones_like(first(dot)), p], axis=-1)
+        y_dot = recurrence(before, np.concatenate([first(dot), q * dot[..., 1:]], axis=-1))
+        return y, fit(from_last(y_dot, np.shape(y), axis), y)
+
+    return accumulate_rrule, accumulate_frule
+
+
+class RunningTies:
+    """Which elements equal a running extremum when they come, along the last axis.
+
+    While the extremum stays the same, the elements that equal it share it: the i-th of the results
+    belongs to the n_i elements that tie so far.
+    """
+
+    def __init__(self, a: Any, y: Any) -> None:
+        self.tie = np.equal(a, y)
+        same = np.equal(y[..., 1:], y[..., :-1])
+        self.same = np.concatenate([np.zeros_like(first(self.tie)), same], axis=-1).astype(float)
+        self.n = divisor(recurrence(self.same, self.tie.astype(float)), a)
+
+    def pull(self, y_bar: Any) -> Any:
+        """Hand each result's cotangent to the elements that tie."""
+        return np.where(self.tie, reversed_recurrence(self.same, y_bar / self.n), 0)
+
+    def push(self, a_dot: Any) -> Any:
+        """Average the tangents of the elements that tie."""
+        return recurrence(self.same, np.where(self.tie, a_dot, 0)) / self.n
+
+
+def running_extremum_rules(f: np.ufunc) -> Rules:
+    """Return the rules of the running maximum or minimum."""
+
+    def ties(array: Any, y: Any, axis: Any) -> RunningTies:
+        return RunningTies(along_last(array, axis), along_last(y, axis))
+
+    def accumulate_rrule(array, *, axis=0, dtype=None):
+        y = f.accumulate(array, axis=axis, dtype=dtype)
+
+        def accumulate_pullback(y_bar):
+            bar = ties(array, y, axis).pull(along_last(y_bar, axis))
+            return from_last(bar, np.shape(array), axis)
+
+        return y, accumulate_pullback
+
+    def accumulate_frule(dots, array, *, axis=0, dtype=None):
+        y = f.accumulate(array, axis=axis, dtype=dtype)
+        y_dot = ties(array, y, axis).push(along_last(dots[0], axis))
+        return y, fit(from_last(y_dot, np.shape(y), axis), y)
+
+    return accumulate_rrule, accumulate_frule

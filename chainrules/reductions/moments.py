@@ -1,0 +1,106 @@
+"""Variance and standard deviation.
+
+With d = x - m, y = Σ |d|² / (n - ddof) has ẏ = 2 Re Σ conj(d) ẋ / (n - ddof): what the mean m adds
+drops out, as Σ d = 0. A standard deviation is the root, x̄ = d ȳ / ((n - ddof) y); where all values
+are equal it has a kink like that of |x|, and the gradient is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules.reductions.axes import (
+    NUMERIC,
+    Rules,
+    chosen,
+    count,
+    divisor,
+    every,
+    is_given,
+    kept,
+    options_of,
+    precision,
+    present,
+    scaled,
+    selected,
+)
+from chainrules_core import conj, frule, rrule
+from chainrules_core.define.scalar import fit
+
+
+def mean_of(a: Any, axis: Any, where: Any) -> Any:
+    """The mean that is subtracted, axes kept; what ``where`` leaves out is not looked at."""
+    if not selected(where):
+        return np.mean(a, axis=axis, keepdims=True)
+    total = np.sum(chosen(a, where), axis=axis, keepdims=True)
+    return total / divisor(count(np.shape(a), axis, where), a)
+
+
+def freedom(n: Any, ddof: Any, correction: Any, like: Any) -> Any:
+    """The degrees of freedom n - ddof, as NumPy has them: none less than zero."""
+    ddof = correction if is_given(correction) else ddof
+    if isinstance(n, int):
+        return max(n - ddof, 0)
+    return np.maximum(n - ddof, 0).astype(precision(like))
+
+
+def moment_rules(f: Callable, is_root: bool, elements: Callable) -> Rules:
+    """Return the rules of a variance or standard deviation.
+
+    `elements` returns ``where`` less what `f` leaves out by itself.
+    """
+
+    def factor(y: Any, y_bar: Any, n: Any, shape: tuple[int, ...], axis: Any) -> Any:
+        """What a deviation is multiplied with, axes kept."""
+        y_bar = kept(y_bar, shape, axis)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if not is_root:
+                return y_bar * np.divide(2.0, n).astype(precision(y_bar))
+            y = kept(y, shape, axis)
+            flat = np.equal(y, 0)
+            return np.where(flat, 0, y_bar / (np.where(flat, 1, y) * n))
+
+    def moment_rrule(
+        a, *, axis=None, dtype=None, ddof=0, keepdims=False, where=True, mean=np._NoValue,
+        correction=np._NoValue,
+    ):  # fmt: skip
+        options = options_of(keepdims=keepdims, where=where, mean=mean, correction=correction)
+        y = f(a, axis=axis, dtype=dtype, ddof=ddof, **options)
+        shape = np.shape(a)
+
+        def moment_pullback(y_bar):
+            kept_in = elements(a, where)
+            n = freedom(count(shape, axis, kept_in), ddof, correction, y)
+            scale = factor(y, y_bar, n, shape, axis)
+            m = mean if is_given(mean) else mean_of(a, axis, kept_in)
+            return chosen(scaled(a - m, scale), kept_in)
+
+        return y, moment_pullback
+
+    def moment_frule(
+        dots, a, *, axis=None, dtype=None, ddof=0, keepdims=False, where=True, mean=np._NoValue,
+        correction=np._NoValue,
+    ):  # fmt: skip
+        options = options_of(keepdims=keepdims, where=where, mean=mean, correction=correction)
+        y = f(a, axis=axis, dtype=dtype, ddof=ddof, **options)
+        shape, kept_in = np.shape(a), elements(a, where)
+        n = freedom(count(shape, axis, kept_in), ddof, correction, y)
+        m = mean if is_given(mean) else mean_of(a, axis, kept_in)
+        moved = np.real(conj(a - m) * dots[0]) * factor(y, np.ones_like(y), n, shape, axis)
+        return y, fit(np.sum(chosen(moved, kept_in), axis=axis, **options_of(keepdims=keepdims)), y)
+
+    return moment_rrule, moment_frule
+
+
+for _f, _is_root, _elements in (
+    (np.var, False, every),
+    (np.std, True, every),
+    (np.nanvar, False, present),
+    (np.nanstd, True, present),
+):
+    _rrule, _frule = moment_rules(_f, _is_root, _elements)
+    rrule.register(_f, NUMERIC)(_rrule)
+    frule.register(_f, NUMERIC)(_frule)

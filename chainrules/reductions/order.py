@@ -1,0 +1,205 @@
+"""Sorting: each output is an input, so the cotangent goes back by the inverse permutation.
+
+Equal elements keep their order. `np.unique` merges equal elements into one: these share its
+cotangent equally.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules.indexing.getting import scatter
+from chainrules.reductions.axes import NUMERIC
+from chainrules_core import AbstractZero, NoTangent, Tangent, ZeroTangent, frule, rrule, unthunk
+from chainrules_core.define.scalar import fit
+
+
+class Reordering:
+    """The elements of an array in another order along an axis; of the flat array if it is None."""
+
+    def __init__(self, a: Any, order: Any, axis: int | None) -> None:
+        self.shape, self.order, self.axis = np.shape(a), order, axis
+
+    def __call__(self, a: Any) -> Any:
+        """The elements of `a` in the order."""
+        if self.axis is None:
+            a = np.reshape(a, (-1,))
+        return taken(a, self.order, self.axis)
+
+    def pull(self, y_bar: Any) -> Any:
+        """Put the elements back."""
+        order, axis = self.order, 0 if self.axis is None else self.axis
+        lengths = [1] * order.ndim
+        lengths[axis] = -1
+        places = np.broadcast_to(np.arange(order.shape[axis]).reshape(lengths), order.shape)
+        inverse = np.empty_like(order)
+        np.put_along_axis(inverse, order, places, axis)
+        return np.reshape(taken(y_bar, inverse, self.axis), self.shape)
+
+
+def taken(a: Any, order: Any, axis: int | None) -> Any:
+    """The elements of an array at `order` along an axis."""
+    return a[order] if np.ndim(a) == 1 else np.take_along_axis(a, order, axis)
+
+
+def sorting(a: Any, axis: int | None) -> Reordering:
+    """The order in which the elements are sorted, equal ones as they come."""
+    return Reordering(a, np.argsort(a, axis=axis, kind="stable"), axis)
+
+
+@rrule.register(np.sort, NUMERIC)
+def sort_rrule(a, *, axis=-1, kind=None, stable=None):
+    reorder = sorting(a, axis)
+
+    def sort_pullback(y_bar):
+        return reorder.pull(y_bar)
+
+    return reorder(a), sort_pullback
+
+
+@frule.register(np.sort, NUMERIC)
+def sort_frule(dots, a, *, axis=-1, kind=None, stable=None):
+    reorder = sorting(a, axis)
+    return reorder(a), reorder(dots[0])
+
+
+@rrule.register(np.sort_complex, NUMERIC)
+def sort_complex_rrule(a):
+    y, reorder = np.sort_complex(a), sorting(a, -1)
+
+    def sort_complex_pullback(y_bar):
+        return reorder.pull(y_bar)
+
+    return y, sort_complex_pullback
+
+
+@frule.register(np.sort_complex, NUMERIC)
+def sort_complex_frule(dots, a):
+    y = np.sort_complex(a)
+    return y, fit(sorting(a, -1)(dots[0]), y)
+
+
+def partitioning(a: Any, y: Any, kth: Any, axis: int | None) -> Reordering:
+    """The order in which ``np.partition`` left the elements.
+
+    What ``np.argpartition`` returns need not be that order, only another right one: then the order
+    is found by sorting both.
+    """
+    reorder = Reordering(a, np.argpartition(a, kth, axis=axis), axis)
+    if not np.array_equal(reorder(a), y, equal_nan=True):
+        before = np.argsort(a, axis=axis, kind="stable")
+        after = np.argsort(y, axis=axis, kind="stable")
+        reorder.order = Reordering(y, after, axis).pull(before)
+    return reorder
+
+
+@rrule.register(np.partition, NUMERIC)
+def partition_rrule(a, kth, *, axis=-1, kind="introselect"):
+    y = np.partition(a, kth, axis=axis, kind=kind)
+    reorder = partitioning(a, y, kth, axis)
+
+    def partition_pullback(y_bar):
+        return reorder.pull(y_bar), NoTangent()
+
+    return y, partition_pullback
+
+
+@frule.register(np.partition, NUMERIC)
+def partition_frule(dots, a, kth, *, axis=-1, kind="introselect"):
+    y = np.partition(a, kth, axis=axis, kind=kind)
+    return y, partitioning(a, y, kth, axis)(dots[0])
+
+
+# ------------------------------------------------------------------------------------------ unique
+
+
+class Copies:
+    """Which elements (slices along an axis) of `a` are merged into which of the unique `values`."""
+
+    def __init__(self, a: Any, values: Any, axis: int | None, equal_nan: bool) -> None:
+        self.shape = np.shape(a)
+        self.axis = None if np.ndim(a) < 2 else axis
+        _, inverse, self.counts = np.unique(
+            a, return_inverse=True, return_counts=True, axis=self.axis, equal_nan=equal_nan
+        )
+        self.inverse = inverse.reshape(-1)
+        if self.axis is None and len(self.counts) > 1:  # the values may come unsorted
+            order = np.argsort(values, kind="stable")
+            self.inverse, self.counts = order[self.inverse], self.counts[np.argsort(order)]
+
+    def pull(self, y_bar: Any) -> Any:
+        """Hand each value's cotangent to its copies."""
+        if self.axis is None:
+            return np.reshape((y_bar / self.counts)[self.inverse], self.shape)
+        y_bar = np.moveaxis(y_bar, self.axis, -1) / self.counts
+        return np.moveaxis(y_bar[..., self.inverse], -1, self.axis)
+
+    def push(self, a_dot: Any) -> Any:
+        """Average the tangents of the copies of each value."""
+        n = len(self.counts)
+        if self.axis is None:
+            a_dot = np.reshape(a_dot, (-1,))
+            return scatter(a_dot, (self.inverse,), (n,), a_dot.dtype) / self.counts
+        a_dot = np.moveaxis(a_dot, self.axis, 0)
+        y_dot = scatter(a_dot, (self.inverse,), (n, *np.shape(a_dot)[1:]), a_dot.dtype)
+        return np.moveaxis(np.moveaxis(y_dot, 0, -1) / self.counts, -1, self.axis)
+
+
+def unique_bar(y_bar: Any, y: Any, a: Any, axis: int | None, equal_nan: bool) -> Any:
+    """The cotangent of what is made unique; the indices that may come with the values have none."""
+    bar = unthunk(y_bar[0]) if isinstance(y, tuple) else y_bar
+    if isinstance(bar, AbstractZero):
+        return ZeroTangent()
+    return Copies(a, y[0] if isinstance(y, tuple) else y, axis, equal_nan).pull(bar)
+
+
+def unique_dot(a_dot: Any, y: Any, a: Any, axis: int | None, equal_nan: bool) -> Any:
+    """The tangent of what ``unique`` returns."""
+    values = y[0] if isinstance(y, tuple) else y
+    dot = fit(Copies(a, values, axis, equal_nan).push(a_dot), values)
+    if not isinstance(y, tuple):
+        return dot
+    if not hasattr(y, "_fields"):
+        return Tangent[tuple](dot, *[NoTangent() for _ in y[1:]])
+    return Tangent[type(y)](**{name: NoTangent() for name in y._fields} | {y._fields[0]: dot})
+
+
+@rrule.register(np.unique, NUMERIC)
+def unique_rrule(ar, *, axis=None, equal_nan=True, **returned):
+    y = np.unique(ar, axis=axis, equal_nan=equal_nan, **returned)
+
+    def unique_pullback(y_bar):
+        return unique_bar(y_bar, y, ar, axis, equal_nan)
+
+    return y, unique_pullback
+
+
+@frule.register(np.unique, NUMERIC)
+def unique_frule(dots, ar, *, axis=None, equal_nan=True, **returned):
+    y = np.unique(ar, axis=axis, equal_nan=equal_nan, **returned)
+    return y, unique_dot(dots[0], y, ar, axis, equal_nan)
+
+
+def unique_rules(f: Callable) -> None:
+    """Register the rules of one of the functions of the array API, which tell NaNs apart."""
+
+    @rrule.register(f, NUMERIC)
+    def unique_rrule(x):
+        y = f(x)
+
+        def unique_pullback(y_bar):
+            return unique_bar(y_bar, y, x, None, False)
+
+        return y, unique_pullback
+
+    @frule.register(f, NUMERIC)
+    def unique_frule(dots, x):
+        y = f(x)
+        return y, unique_dot(dots[0], y, x, None, False)
+
+
+for _f in (np.unique_all, np.unique_counts, np.unique_inverse, np.unique_values):
+    unique_rules(_f)

@@ -1,0 +1,214 @@
+"""Products and running products, right where factors are zero.
+
+The derivative of y = Π x_j by x_i is the product of the others. Where y is an ordinary number, that
+is y / x_i. Where it is zero (a factor is zero, or it underflowed) or infinite, the others are
+multiplied in a tree: the product of the others is that of the other half, times that of the others
+in the own half. Both are O(n).
+
+For y_i = Π_{j≤i} x_j the forward derivative obeys ẏ_i = x_i ẏ_{i-1} + y_{i-1} ẋ_i, and backwards
+x̄_i = y_{i-1} r_i with r_i = ȳ_i + x_{i+1} r_{i+1}. Where no y is zero, the recurrences are sums:
+ẏ = y Σ ẋ/x, and x̄ = (Σ from the end of y ȳ) / x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules.reductions.axes import (
+    NUMERIC,
+    UNSET,
+    Rules,
+    along_last,
+    chosen,
+    every,
+    from_last,
+    from_rows,
+    is_given,
+    kept,
+    options_of,
+    present,
+    rounds,
+    rows,
+    selected,
+)
+from chainrules.reductions.recurrence import recurrence, reversed_recurrence
+from chainrules_core import AbstractZero, NoTangent, ZeroTangent, conj, frule, rrule
+from chainrules_core.define.scalar import fit
+
+
+def is_ordinary(y: Any) -> bool:
+    """Whether all of `y` can be multiplied and divided: neither near zero nor near infinity."""
+    dtype = getattr(y, "dtype", np.dtype(float))
+    if dtype.kind not in "fc":
+        return bool(np.all(np.not_equal(y, 0)))
+    limits = np.finfo(dtype)
+    size = np.abs(y)
+    return bool(np.all((size > limits.tiny**0.5) & (size < limits.max**0.5)))
+
+
+def others(a: Any) -> Any:
+    """The product of the other elements of the row, for each element of a matrix.
+
+    Examples
+    --------
+    >>> others(np.array([[2.0, 0.0, 5.0]]))
+    array([[ 0., 10.,  0.]])
+    """
+    n = np.shape(a)[-1]
+    if n <= 1:
+        return np.ones_like(a)
+    half = n // 2
+    left, right, odd = a[:, :half], a[:, half : 2 * half], a[:, 2 * half :]
+    above = others(np.concatenate([left * right, odd], axis=-1) if n % 2 else left * right)
+    parts = [above[:, :half] * right, above[:, :half] * left, above[:, half:]]
+    return np.concatenate(parts[: 2 + n % 2], axis=-1)
+
+
+class Factors:
+    """The factors of a product, and what depends on them: y = initial Π a."""
+
+    def __init__(self, a: Any, y: Any, initial: Any, axis: Any, where: Any) -> None:
+        self.shape, self.axis, self.where, self.initial = np.shape(a), axis, where, initial
+        self.a = np.where(where, a, 1) if selected(where) else a
+        if is_given(initial):
+            y = np.prod(self.a, axis=axis, keepdims=True)
+        self.product = kept(y, self.shape, axis)
+
+    def times_others(self, scale: Any, conjugate: Callable) -> Any:
+        """Each element of the (conjugate) derivative of the product by a factor, times `scale`."""
+        if is_given(self.initial):
+            scale = scale * conjugate(self.initial)
+        if is_ordinary(self.product):
+            by_a = (scale * conjugate(self.product)) / conjugate(self.a)
+        else:
+            rest = from_rows(others(rows(self.a, self.axis)), self.shape, self.axis)
+            by_a = scale * conjugate(rest)
+        return chosen(by_a, self.where)
+
+
+def product_rules(f: Callable, factors: Callable) -> Rules:
+    """Return the rules of a product; ``initial`` is one more factor of every result.
+
+    `factors` returns ``where`` less what `f` leaves out by itself.
+    """
+
+    def value(a: Any, initial: Any, axis: Any, dtype: Any, keepdims: Any, where: Any) -> Any:
+        options = options_of(keepdims=keepdims, initial=initial, where=where)
+        return f(a, axis=axis, dtype=dtype, **options)
+
+    def product_rrule(a, initial=UNSET, *, axis=None, dtype=None, keepdims=False, where=True):
+        y = value(a, initial, axis, dtype, keepdims, where)
+
+        def product_pullback(y_bar):
+            if rounds(dtype):
+                return ZeroTangent(), ZeroTangent()
+            x = Factors(a, y, initial, axis, factors(a, where))
+            full = kept(y_bar, x.shape, axis)
+            a_bar = x.times_others(full, conj)
+            return a_bar, np.sum(conj(x.product) * full) if is_given(initial) else NoTangent()
+
+        return y, product_pullback
+
+    def product_frule(dots, a, initial=UNSET, *, axis=None, dtype=None, keepdims=False, where=True):
+        a_dot, *initial_dot = dots
+        y = value(a, initial, axis, dtype, keepdims, where)
+        if rounds(dtype):
+            return y, ZeroTangent()
+        x = Factors(a, y, initial, axis, factors(a, where))
+        y_dot: Any = ZeroTangent()
+        if not isinstance(a_dot, AbstractZero):
+            moved = x.times_others(1, same) * a_dot
+            y_dot = np.sum(moved, axis=axis, **options_of(keepdims=keepdims))
+        if is_given(initial) and not isinstance(initial_dot[0], AbstractZero):
+            y_dot = y_dot + np.reshape(x.product * initial_dot[0], np.shape(y))
+        return y, fit(y_dot, y)
+
+    return product_rrule, product_frule
+
+
+def same(x: Any) -> Any:
+    """Leave a derivative as it is, where the pullback takes its conjugate."""
+    return x
+
+
+for _f, _factors in ((np.prod, every), (np.nanprod, present)):
+    _rrule, _frule = product_rules(_f, _factors)
+    rrule.register(_f, NUMERIC)(_rrule)
+    frule.register(_f, NUMERIC)(_frule)
+
+
+# --------------------------------------------------------------------------------- running products
+
+
+def before(y: Any) -> Any:
+    """Each running product without its last factor, along the last axis."""
+    return np.concatenate([np.ones_like(y[..., :1]), y[..., :-1]], axis=-1)
+
+
+def pull_running(y_bar: Any, a: Any, y: Any) -> Any:
+    """Pull back through a running product along the last axis."""
+    a, y = conj(a), conj(y)
+    if is_ordinary(y):
+        return np.cumsum((y * y_bar)[..., ::-1], axis=-1)[..., ::-1] / a
+    return before(y) * reversed_recurrence(a, y_bar)
+
+
+def push_running(a_dot: Any, a: Any, y: Any) -> Any:
+    """Push forward through a running product along the last axis."""
+    if is_ordinary(y):
+        return y * np.cumsum(a_dot / a, axis=-1)
+    return recurrence(a, before(y) * a_dot)
+
+
+def running_rules(f: Callable, default_axis: Any = None, *, ignores_nan: bool = False) -> Rules:
+    """Return the rules of a running product; ``include_initial`` puts a constant 1 before it."""
+
+    def value(a: Any, axis: Any, dtype: Any, include_initial: bool) -> Any:
+        options = {"include_initial": True} if include_initial else {}
+        return f(a, axis=axis, dtype=dtype, **options)
+
+    def factors(a: Any) -> tuple[Any, Any]:
+        """Return the factors, and which of them vary."""
+        if not ignores_nan:
+            return a, True
+        numbers = present(a)
+        return np.where(numbers, a, 1), numbers
+
+    def running_rrule(a, *, axis=default_axis, dtype=None, include_initial=False):
+        y = value(a, axis, dtype, include_initial)
+
+        def running_pullback(y_bar):
+            if rounds(dtype):
+                return ZeroTangent()
+            x, varying = factors(a)
+            y_bar, x, products = [along_last(v, axis) for v in (y_bar, x, y)]
+            if include_initial:
+                y_bar, products = y_bar[..., 1:], products[..., 1:]
+            a_bar = from_last(pull_running(y_bar, x, products), np.shape(a), axis)
+            return chosen(a_bar, varying)
+
+        return y, running_pullback
+
+    def running_frule(dots, a, *, axis=default_axis, dtype=None, include_initial=False):
+        y = value(a, axis, dtype, include_initial)
+        if rounds(dtype):
+            return y, ZeroTangent()
+        x, varying = factors(a)
+        a_dot, x, products = [along_last(v, axis) for v in (chosen(dots[0], varying), x, y)]
+        if include_initial:
+            y_dot = push_running(a_dot, x, products[..., 1:])
+            y_dot = np.concatenate([np.zeros_like(y_dot[..., :1]), y_dot], axis=-1)
+        else:
+            y_dot = push_running(a_dot, x, products)
+        return y, fit(from_last(y_dot, np.shape(y), axis), y)
+
+    return running_rrule, running_frule
+
+
+for _f in (np.cumprod, np.cumulative_prod, np.nancumprod):
+    _rrule, _frule = running_rules(_f, ignores_nan=_f is np.nancumprod)
+    rrule.register(_f, NUMERIC)(_rrule)
+    frule.register(_f, NUMERIC)(_frule)

@@ -1,0 +1,56 @@
+"""Elements in another order: the adjoint is the inverse permutation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules.shapes.reshaping import ARRAY
+from chainrules_core import linear_rule
+
+
+def transpose_back(y_bar: Any, a: Any, axes: Any = None) -> Any:
+    if axes is None:
+        return np.transpose(y_bar)
+    axes = (axes,) if np.ndim(axes) == 0 else axes
+    return np.transpose(y_bar, np.argsort([axis % a.ndim for axis in axes]))
+
+
+def rollaxis_back(y_bar: Any, a: Any, axis: int, start: int = 0) -> Any:
+    """Undo rollaxis, which puts an axis before the one that is now at `start`."""
+    axis, start = axis % a.ndim, start + a.ndim if start < 0 else start
+    return np.moveaxis(y_bar, start - 1 if axis < start else start, axis)
+
+
+linear_rule(np.transpose, transpose_back, types=(ARRAY,))
+linear_rule(
+    (np.matrix_transpose, np.linalg.matrix_transpose),
+    lambda y_bar, x: np.swapaxes(y_bar, -1, -2),
+    types=(ARRAY,),
+)
+linear_rule(
+    np.swapaxes,
+    lambda y_bar, a, axis1, axis2: np.swapaxes(y_bar, axis1, axis2),
+    types=(ARRAY,),
+)
+linear_rule(
+    np.moveaxis,
+    lambda y_bar, a, source, destination: np.moveaxis(y_bar, destination, source),
+    types=(ARRAY,),
+)
+linear_rule(np.rollaxis, rollaxis_back, types=(ARRAY,))
+
+linear_rule(np.flip, lambda y_bar, m, axis=None: np.flip(y_bar, axis), types=(ARRAY,))
+linear_rule(np.fliplr, lambda y_bar, m: np.fliplr(y_bar), types=(ARRAY,))
+linear_rule(np.flipud, lambda y_bar, m: np.flipud(y_bar), types=(ARRAY,))
+linear_rule(
+    np.roll,
+    lambda y_bar, a, shift, axis=None: np.roll(y_bar, np.negative(shift), axis),
+    types=(ARRAY,),
+)
+linear_rule(
+    np.rot90,
+    lambda y_bar, m, k=1, axes=(0, 1): np.rot90(y_bar, -k, axes),
+    types=(ARRAY,),
+)

@@ -1,0 +1,128 @@
+"""The gamma function and its kin: Γ, its logarithm, the polygamma functions, beta, binomials.
+
+With ψ = Γ'/Γ (digamma): Γ' = Γ ψ, (log Γ)' = ψ, and ψ⁽ⁿ⁾(x) = (-1)ⁿ⁺¹ n! ζ(n+1, x) with Hurwitz's
+zeta function, for which ∂ζ(s, q)/∂q = -s ζ(s+1, q). (DLMF 5.2, 5.15, 25.11.)
+
+1/Γ has zeros where Γ has poles, at x = -n; there (1/Γ)' = (-1)ⁿ n! (DLMF 5.2.1).
+
+For a complex argument ψ' is computed from its asymptotic series (DLMF 5.15.8), to which the
+recurrence ψ'(z) = ψ'(z+1) + 1/z² leads from the right half plane, and from there the reflection
+ψ'(z) = (π/sin πz)² - ψ'(1-z) (DLMF 5.15.6).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from chainrules_core import NoTangent, not_implemented, primitive, scalar_rule
+
+zeta = special._ufuncs._zeta  # zeta(s, q) itself, a ufunc; scipy.special.zeta calls it
+
+scalar_rule(special.gammaln, lambda y, x: special.digamma(x))
+scalar_rule(special.loggamma, lambda y, x: special.digamma(x))
+scalar_rule(special.gamma, lambda y, x: y * special.digamma(x))
+scalar_rule(special.digamma, lambda y, x: trigamma(x))
+scalar_rule(special.rgamma, lambda y, x: rgamma_slope(y, x))
+
+
+def rgamma_slope(y: Any, x: Any) -> Any:
+    """Return the derivative of 1/Γ(x)."""
+    pole = (np.real(x) <= 0) & (x == np.round(np.real(x)))
+    if not np.any(pole):
+        return -y * special.digamma(x)
+    n = np.where(pole, -np.real(x), 0.0)
+    at_pole = np.cos(math.pi * n) * special.gamma(n + 1)
+    return np.where(pole, at_pole, -y * special.digamma(np.where(pole, 1.0, x)))
+
+
+def trigamma(x: Any) -> Any:
+    """Return ψ'(x)."""
+    return trigamma_complex(x) if np.iscomplexobj(x) else zeta(2, x)
+
+
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
+SHIFTS = 12
+
+
+def trigamma_complex(z: Any) -> Any:
+    """Return ψ'(z) of complex numbers."""
+    left = np.real(z) < 0
+    right = np.where(left, 1 - z, z)
+    total = 0.0
+    for k in range(SHIFTS):
+        total = total + 1 / (right + k) ** 2
+    w = 1 / (right + SHIFTS)
+    square = w * w
+    series = 0.0
+    for b in reversed(BERNOULLI):
+        series = (series + b) * square
+    value = total + w * (1 + w / 2 + series)
+    if not np.any(left):
+        return value
+    sine = np.sin(math.pi * np.where(left, z, 0.5))
+    return np.where(left, (math.pi / sine) ** 2 - value, value)
+
+
+# ------------------------------------------------------------------------- zeta and polygamma
+
+BY_ORDER = not_implemented("the derivative of the zeta function by its order has no closed form")
+
+scalar_rule(zeta, BY_ORDER, lambda y, x, q: -x * zeta(x + 1, q))
+scalar_rule(special.zeta, BY_ORDER, lambda y, x, q: -x * zeta(x + 1, q), types=(object, object))
+scalar_rule(special.zeta, BY_ORDER, types=(object,))
+scalar_rule(special._ufuncs._riemann_zeta, BY_ORDER)
+
+
+def polygamma_slope(n: Any, x: Any) -> Any:
+    """Return ψ⁽ⁿ⁺¹⁾(x)."""
+    return (-1.0) ** n * special.gamma(n + 2.0) * zeta(n + 2, x)
+
+
+polygamma = primitive(special.polygamma)
+scalar_rule((special.polygamma, polygamma), NoTangent(), lambda y, n, x: polygamma_slope(n, x))
+
+# --------------------------------------------------------------------- ratios of gamma functions
+
+
+def rise(a: Any, b: Any) -> Any:
+    """Return ψ(a) - ψ(b)."""
+    return special.digamma(a) - special.digamma(b)
+
+
+scalar_rule(special.beta, lambda y, a, b: y * rise(a, a + b), lambda y, a, b: y * rise(b, a + b))
+scalar_rule(special.betaln, lambda y, a, b: rise(a, a + b), lambda y, a, b: rise(b, a + b))
+scalar_rule(
+    special.poch, lambda y, z, m: y * rise(z + m, z), lambda y, z, m: y * special.digamma(z + m)
+)
+scalar_rule(
+    special.binom,
+    lambda y, n, k: y * rise(n + 1, n - k + 1),
+    lambda y, n, k: y * rise(n - k + 1, k + 1),
+)
+
+# log Γ_d(a) = log(π) d(d-1)/4 + Σ log Γ(a - j/2)
+multigammaln = primitive(special.multigammaln)
+scalar_rule(
+    (special.multigammaln, multigammaln),
+    lambda y, a, d: sum(special.digamma(a - j / 2) for j in range(int(d))),
+    NoTangent(),
+)
+
+# ------------------------------------------------------------------- incomplete gamma functions
+
+BY_SHAPE = not_implemented("the derivative of the incomplete gamma function by its shape")
+
+
+def gamma_density(a: Any, x: Any) -> Any:
+    """Return x^(a-1) e^(-x) / Γ(a)."""
+    return np.exp(special.xlogy(a - 1, x) - x - special.gammaln(a))
+
+
+scalar_rule(special.gammainc, BY_SHAPE, lambda y, a, x: gamma_density(a, x))
+scalar_rule(special.gammaincc, BY_SHAPE, lambda y, a, x: -gamma_density(a, x))
+scalar_rule(special.gammaincinv, BY_SHAPE, lambda x, a, y: 1 / gamma_density(a, x))
+scalar_rule(special.gammainccinv, BY_SHAPE, lambda x, a, y: -1 / gamma_density(a, x))

@@ -1,0 +1,165 @@
+"""Exponentials summed over axes: logsumexp, softmax, log_softmax.
+
+With S = Σ b eᵃ, y = log S and the shares p = eᵃ/S: ∂y/∂a = b p, ∂y/∂b = p. Since p = e^(a-y) there
+is no overflow. With ``return_sign``, y = log|S| and s = S/|S|, so p = e^(a-y)/s; for real numbers s
+is a constant, for complex ones it turns by ṡ = i s Im(Ṡ/S).
+
+Where y is infinite, a - y is Inf - Inf; the share then belongs to the elements that are equal to y,
+equally.
+
+y = softmax(x) has ẏ = y (ẋ - Σ y ẋ), which is its own adjoint. z = log_softmax(x) has
+ż = ẋ - Σ eᶻ ẋ and x̄ = z̄ - eᶻ Σ z̄.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from chainrules.reductions.axes import kept
+from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
+from chainrules_core import (
+    AbstractZero,
+    NoTangent,
+    Tangent,
+    ZeroTangent,
+    frule,
+    primitive,
+    rrule,
+    unbroadcast,
+    unthunk,
+)
+from chainrules_core.define.scalar import conjugate, fit
+
+UNSET: Any = object()  # an argument that the call leaves out
+
+logsumexp = primitive(special.logsumexp)
+softmax = primitive(special.softmax)
+log_softmax = primitive(special.log_softmax)
+
+
+def shares(a: Any, y: Any, axis: Any) -> Any:
+    """Return e^(a-y), where y is infinite the limit."""
+    finite = np.isfinite(y)
+    if np.all(finite):
+        return np.exp(a - y)
+    equal = 1.0 * np.equal(a, y)
+    limit = equal / np.maximum(np.sum(equal, axis=axis, keepdims=np.ndim(y) > 0), 1)
+    return np.where(finite, np.exp(np.where(finite, a, 0) - np.where(finite, y, 0)), limit)
+
+
+def logsumexp_parts(a: Any, b: Any, y: Any, s: Any, axis: Any) -> tuple[Any, Any]:
+    """Return the shares p and b p, in the shape to which `a` and `b` broadcast."""
+    shape = np.broadcast_shapes(np.shape(a), np.shape(b))
+    p = shares(np.broadcast_to(a, shape), kept(y, shape, axis), axis)
+    if s is not None:
+        p = p / kept(s, shape, axis)
+    return p, (p if b is None else b * p)
+
+
+def log_bar(s: Any, y_bar: Any, s_bar: Any) -> Any:
+    """Return the cotangent of t = log S from those of y = Re t and of s, with ṡ = i s Im ṫ."""
+    if not np.iscomplexobj(s) or isinstance(s_bar, AbstractZero):
+        return y_bar
+    turn = 1j * np.real(np.conj(1j * s) * s_bar)
+    return turn if isinstance(y_bar, AbstractZero) else np.real(y_bar) + turn
+
+
+@rrule.register(logsumexp, ARRAY_LIKE)
+@rrule.register(special.logsumexp, ARRAY_LIKE)
+@rrule_on_arrays
+def logsumexp_rrule(
+    a: Any, b: Any = UNSET, *, axis: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    weights: Any = None if b is UNSET else b
+    result = logsumexp(a, axis, weights, keepdims, return_sign)
+    y, s = result if return_sign else (result, None)
+
+    def logsumexp_pullback(y_bar: Any) -> Any:
+        t_bar = y_bar if s is None else log_bar(s, *[unthunk(bar) for bar in y_bar])
+        if isinstance(t_bar, AbstractZero):
+            return t_bar if b is UNSET else (t_bar, t_bar)
+        p, bp = logsumexp_parts(a, weights, y, s, axis)
+        t_bar = kept(t_bar, np.shape(p), axis)
+        a_bar = unbroadcast(conjugate(bp) * t_bar, np.shape(a))
+        if b is UNSET:
+            return a_bar
+        if b is None:
+            return a_bar, NoTangent()
+        return a_bar, unbroadcast(conjugate(p) * t_bar, np.shape(weights))
+
+    return result, logsumexp_pullback
+
+
+@frule.register(logsumexp, ARRAY_LIKE)
+@frule.register(special.logsumexp, ARRAY_LIKE)
+@frule_on_arrays
+def logsumexp_frule(
+    dots: tuple,
+    a: Any,
+    b: Any = UNSET,
+    *,
+    axis: Any = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+) -> Any:
+    weights: Any = None if b is UNSET else b
+    result = logsumexp(a, axis, weights, keepdims, return_sign)
+    y, s = result if return_sign else (result, None)
+    p, bp = logsumexp_parts(a, weights, y, s, axis)
+    t_dot = bp * dots[0]
+    if weights is not None:
+        t_dot = t_dot + p * dots[1]
+    t_dot = np.sum(t_dot, axis=axis, keepdims=keepdims)
+    if s is None:
+        return y, fit(t_dot, y)
+    s_dot = fit(1j * s * np.imag(t_dot), s) if np.iscomplexobj(s) else ZeroTangent()
+    return result, Tangent[tuple](fit(np.real(t_dot), y), s_dot)
+
+
+def summed(x: Any, axis: Any) -> Any:
+    return np.sum(x, axis=axis, keepdims=True) if np.ndim(x) else x
+
+
+@rrule.register(softmax, ARRAY_LIKE)
+@rrule.register(special.softmax, ARRAY_LIKE)
+@rrule_on_arrays
+def softmax_rrule(x: Any, *, axis: Any = None) -> Any:
+    y = softmax(x, axis)
+
+    def softmax_pullback(y_bar: Any) -> Any:
+        return y * (y_bar - summed(y * y_bar, axis))
+
+    return y, softmax_pullback
+
+
+@frule.register(softmax, ARRAY_LIKE)
+@frule.register(special.softmax, ARRAY_LIKE)
+@frule_on_arrays
+def softmax_frule(dots: tuple, x: Any, *, axis: Any = None) -> Any:
+    x_dot = dots[0]
+    y = softmax(x, axis)
+    return y, fit(y * (x_dot - summed(y * x_dot, axis)), y)
+
+
+@rrule.register(log_softmax, ARRAY_LIKE)
+@rrule.register(special.log_softmax, ARRAY_LIKE)
+@rrule_on_arrays
+def log_softmax_rrule(x: Any, *, axis: Any = None) -> Any:
+    y = log_softmax(x, axis)
+
+    def log_softmax_pullback(y_bar: Any) -> Any:
+        return y_bar - np.exp(y) * summed(y_bar, axis)
+
+    return y, log_softmax_pullback
+
+
+@frule.register(log_softmax, ARRAY_LIKE)
+@frule.register(special.log_softmax, ARRAY_LIKE)
+@frule_on_arrays
+def log_softmax_frule(dots: tuple, x: Any, *, axis: Any = None) -> Any:
+    x_dot = dots[0]
+    y = log_softmax(x, axis)
+    return y, fit(x_dot - summed(np.exp(y) * x_dot, axis), y)

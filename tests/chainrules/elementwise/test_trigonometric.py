@@ -1,0 +1,103 @@
+import numpy as np
+import pytest
+
+from chainrules_core.testing import (
+    COMPLEX,
+    NONZERO,
+    REAL,
+    SYMMETRIC_UNIT,
+    UNIT,
+    check_rule,
+    check_scalar,
+)
+
+SHAPES = [(), (3,), (2, 2), (0,)]
+UNARY = [
+    (np.sin, REAL),
+    (np.cos, REAL),
+    (np.tan, UNIT),
+    (np.arcsin, SYMMETRIC_UNIT),
+    (np.arccos, SYMMETRIC_UNIT),
+    (np.arctan, REAL),
+    (np.degrees, REAL),
+    (np.rad2deg, REAL),
+    (np.radians, REAL),
+    (np.deg2rad, REAL),
+    (np.sinc, REAL),
+    (np.sinc, UNIT),
+]
+HOLOMORPHIC = [np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan, np.sinc]
+BINARY = [np.arctan2, np.hypot]
+BINARY_SHAPES = [((), ()), ((3,), (3,)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((), (2,)), ((0,), ())]
+# On both sides of every branch cut, near it and far from it.
+PLANE = [0.3 + 0.4j, -2 + 0.3j, -2 - 0.3j, 2 + 0.3j, 2 - 0.3j, -0.4 + 1.8j, 0.4 - 1.8j, 3.0 + 2j]
+
+
+@pytest.mark.parametrize("f, domain", UNARY)
+def test_unary(f, domain):
+    for shape in SHAPES:
+        check_rule(f, domain.draw(shape))
+    check_rule(f, domain.draw(3, np.float32))
+    check_rule(f, np.array(domain.draw()))
+    check_rule(f, domain.draw((4, 6))[::2, ::-2])
+
+
+@pytest.mark.parametrize("f", HOLOMORPHIC)
+@pytest.mark.parametrize("z", PLANE, ids=str)
+def test_complex_numbers(f, z):
+    check_scalar(f, z)
+
+
+@pytest.mark.parametrize("f", HOLOMORPHIC)
+def test_complex_arrays(f):
+    check_rule(f, COMPLEX.draw((2, 2)))
+    check_rule(f, COMPLEX.draw(3, np.complex64))
+
+
+@pytest.mark.parametrize("f", BINARY)
+@pytest.mark.parametrize("shapes", BINARY_SHAPES, ids=str)
+def test_binary(f, shapes):
+    check_rule(f, NONZERO.draw(shapes[0]), NONZERO.draw(shapes[1]))
+
+
+@pytest.mark.parametrize("f", BINARY)
+def test_binary_in_other_forms(f):
+    check_rule(f, NONZERO.draw(3, np.float32), NONZERO.draw(3, np.float32))
+    check_rule(f, NONZERO.draw(3), 2)
+
+
+@pytest.mark.parametrize("x", [1e-5, 0.01, 0.09, 0.1, -0.05, np.array([0.0, 1e-7, 0.2, 3])])
+def test_sinc_near_zero(x):
+    check_rule(np.sinc, x)
+
+
+def test_unwrap():
+    p = np.array([0.1, 3.0, 6.1, 9.3, 12.5, 12.8])
+    check_rule(np.unwrap, p)
+    check_rule(np.unwrap, np.stack([p, p[::-1] + 0.35]), None, 1)
+    check_rule(np.unwrap, np.stack([p, p[::-1] + 0.35]), 3.5, 0)
+    check_rule(np.unwrap, p, fkwargs={"period": 4.0, "discont": 3.5})
+    check_rule(np.unwrap, p.astype(np.float32))
+
+
+@pytest.mark.parametrize("f, domain", UNARY)
+def test_engine(f, domain, check_engine):
+    check_engine(f, domain.draw(3))
+    check_engine(lambda x: f(x[0]) * x, domain.draw(2))
+
+
+@pytest.mark.parametrize("f", HOLOMORPHIC)
+def test_engine_with_complex_numbers(f, check_engine):
+    check_engine(lambda x: f(x * (0.3 + 0.4j) + x[0] * 0.2), UNIT.draw(3))
+
+
+@pytest.mark.parametrize("f", BINARY)
+def test_engine_with_two_arguments(f, check_engine):
+    check_engine(lambda x: f(x, x[::-1] * 2), NONZERO.draw(3))
+    check_engine(lambda x: f(x[0], x[1]) * x, NONZERO.draw(2))
+    check_engine(lambda x: f(1.5, x[:, None]), NONZERO.draw(2))
+
+
+def test_engine_through_other_functions(check_engine):
+    check_engine(lambda x: np.sinc(x), np.array([0.0, 0.02, 0.6]))
+    check_engine(lambda x: np.unwrap(x) * x, np.array([0.1, 3.0, 6.1, 9.3]))

@@ -1,0 +1,112 @@
+import numpy as np
+import pytest
+
+import autodiff
+from chainrules.linalg.determinants import adjugate
+from chainrules_core import NoTangent, rrule
+from chainrules_core.testing.check import check_rule
+from chainrules_core.testing.domains import (
+    separated_singular_values,
+    well_conditioned_matrix,
+)
+
+
+def regular(n, dtype=float, seed=1):
+    return well_conditioned_matrix(n, dtype, rng=seed)
+
+
+def of_rank(n, r, dtype=float):
+    left, right = (separated_singular_values(n, r, dtype, rng=k) for k in (2, 3))
+    return left @ right.T
+
+
+def case(f, *args, name=""):
+    return pytest.param(f, args, id=f"{f.__name__}{np.shape(args[0])}{name}")
+
+
+A, Z = regular(3), regular(3, complex)
+STACK = np.stack([A, regular(3, seed=4)])
+ZSTACK = np.stack([Z, regular(3, complex, seed=4)])
+
+CASES = [
+    case(np.linalg.det, A),
+    case(np.linalg.det, Z),
+    case(np.linalg.det, STACK),
+    case(np.linalg.det, ZSTACK[None]),
+    case(np.linalg.det, np.eye(3), name="unit"),
+    case(np.linalg.det, np.array([[2.5]])),
+    case(np.linalg.det, np.array([[0.0]]), name="zero"),
+    case(np.linalg.det, np.zeros((0, 0))),
+    case(np.linalg.det, np.zeros((0, 2, 2))),
+    case(np.linalg.det, A.astype(np.float32)),
+    case(np.linalg.det, np.kron(A, np.ones((2, 2)))[::2, 1::2], name="strided"),
+    case(np.linalg.det, of_rank(3, 2), name="rank 2"),
+    case(np.linalg.det, of_rank(3, 1), name="rank 1"),
+    case(np.linalg.det, np.zeros((3, 3)), name="rank 0"),
+    case(np.linalg.det, np.zeros((2, 2)), name="rank 0"),
+    case(np.linalg.det, of_rank(4, 3, complex), name="rank 3"),
+    case(np.linalg.det, of_rank(4, 2, complex), name="rank 2"),
+    case(np.linalg.det, np.stack([A, of_rank(3, 2), np.zeros((3, 3))]), name="some singular"),
+    case(np.linalg.det, np.array([[1.0, 2.0], [2.0, 4.0]]), name="exactly singular"),
+    case(np.linalg.det, A * np.array([1, 1, 1e-9]), name="nearly singular"),
+    case(np.linalg.slogdet, A),
+    case(np.linalg.slogdet, -A, name="negative"),
+    case(np.linalg.slogdet, Z),
+    case(np.linalg.slogdet, STACK),
+    case(np.linalg.slogdet, ZSTACK),
+    case(np.linalg.slogdet, 1e120 * A, name="overflow"),
+    case(np.linalg.slogdet, A.astype(np.float32)),
+    case(np.linalg.slogdet, np.zeros((0, 0))),
+    case(np.linalg.slogdet, np.zeros((0, 2, 2))),
+]
+
+
+@pytest.mark.parametrize("f, args", CASES)
+def test_rule(f, args):
+    check_rule(f, *args, second_order=True, gradient=autodiff.gradient)
+
+
+@pytest.mark.parametrize(
+    "a",
+    [A, Z, STACK, of_rank(3, 2), of_rank(3, 1), np.zeros((2, 2)), of_rank(4, 3, complex)],
+    ids=["real", "complex", "stack", "rank 2 of 3", "rank 1", "rank 0", "rank 3 of 4"],
+)
+def test_adjugate(a):
+    """It is what its definition says, and has a derivative where there is no inverse."""
+    det = np.linalg.det(a)
+    scale = 1e-13 * np.abs(a).max(initial=1) ** a.shape[-1]
+    for adj in (adjugate(a), adjugate(a, det)):
+        identity = det[..., None, None] * np.eye(a.shape[-1])
+        np.testing.assert_allclose(np.matmul(a, adj), identity, atol=scale)
+    regular = bool(np.all(np.abs(det) > 0.1))
+    check_rule(adjugate, a, second_order=regular, gradient=autodiff.gradient)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: np.linalg.det(a),
+        lambda a: np.linalg.slogdet(a).logabsdet,
+        lambda a: np.linalg.slogdet(a)[0] * np.linalg.det(a @ a),
+        lambda a: np.linalg.det(a - np.outer(a[0], a[0])),
+    ],
+)
+def test_engine(f, check_engine):
+    check_engine(f, A)
+
+
+def test_phase_of_complex_matrices(check_engine):
+    check_engine(lambda z: np.linalg.slogdet(z).sign * np.array([1, 1j]), Z)
+
+
+def test_the_sign_of_real_matrices_is_constant():
+    gradient = autodiff.gradient(lambda a: np.linalg.slogdet(a)[0], A)
+    np.testing.assert_array_equal(gradient, np.zeros((3, 3)))
+
+
+def test_singular_matrices_beside_regular_ones():
+    """log|det| has no derivative at a singular matrix, and that does not touch the others."""
+    a = np.stack([np.diag([2.0, 4.0]), np.diag([0.0, 1.0])])
+    _, pullback = rrule(np.linalg.slogdet, a)
+    y_bar = {0: NoTangent(), 1: np.array([1.0, 0.0])}
+    np.testing.assert_array_equal(pullback(y_bar)[1], [np.diag([0.5, 0.25]), np.zeros((2, 2))])

@@ -1,0 +1,102 @@
+import numpy as np
+import pytest
+
+import autodiff
+from chainrules_core.testing.check import check_rule
+from chainrules_core.testing.domains import (
+    COMPLEX,
+    REAL,
+    hermitian_matrix,
+    separated_singular_values,
+)
+from chainrules_core.testing.seeds import const
+
+
+def real(*shape, dtype=float):
+    return REAL.draw(shape, dtype, rng=[1, *shape])
+
+
+def compl(*shape):
+    return COMPLEX.draw(shape, rng=[2, *shape])
+
+
+def full_rank(m, n, dtype=float, seed=3):
+    return separated_singular_values(m, n, dtype, rng=seed)
+
+
+def case(f, *args, **kwargs):
+    return pytest.param(f, args, kwargs, id=f"{f.__name__}{np.shape(args[0])}{kwargs}")
+
+
+STACK = np.stack([full_rank(4, 3), full_rank(4, 3, seed=4)])
+SMALL = np.diag([3.0, 2.0, 1e-9])
+
+CASES = [
+    case(np.linalg.pinv, full_rank(3, 3)),
+    case(np.linalg.pinv, full_rank(4, 3)),
+    case(np.linalg.pinv, full_rank(3, 4, complex)),
+    case(np.linalg.pinv, full_rank(4, 3, complex)),
+    case(np.linalg.pinv, STACK),
+    case(np.linalg.pinv, STACK, const(np.array([1e-10, 1e-12]))),
+    case(np.linalg.pinv, full_rank(4, 3), const(1e-10)),
+    case(np.linalg.pinv, full_rank(4, 3), rtol=1e-10),
+    case(np.linalg.pinv, full_rank(4, 3), rtol=None),
+    case(np.linalg.pinv, hermitian_matrix(3, rng=4), hermitian=True),
+    case(np.linalg.pinv, hermitian_matrix(3, complex, rng=4), hermitian=True),
+    case(np.linalg.pinv, full_rank(4, 3).astype(np.float32)),
+    case(np.linalg.pinv, full_rank(1, 3)),
+    case(np.linalg.pinv, np.zeros((0, 3))),
+    case(np.linalg.lstsq, full_rank(5, 3), real(5)),
+    case(np.linalg.lstsq, full_rank(5, 3), real(5, 2)),
+    case(np.linalg.lstsq, full_rank(5, 3, complex), compl(5, 2)),
+    case(np.linalg.lstsq, full_rank(3, 3), real(3)),
+    case(np.linalg.lstsq, full_rank(3, 5), real(3, 2)),
+    case(np.linalg.lstsq, full_rank(3, 5, complex), compl(3)),
+    case(np.linalg.lstsq, full_rank(5, 3), real(5), None),
+    case(np.linalg.lstsq, full_rank(5, 3), real(5), rcond=1e-10),
+    case(np.linalg.lstsq, full_rank(5, 3), real(5), rcond=-1),
+    case(np.linalg.lstsq, full_rank(5, 3).astype(np.float32), real(5, dtype=np.float32)),
+]
+
+
+@pytest.mark.parametrize("f, args, kwargs", CASES)
+def test_rule(f, args, kwargs):
+    check_rule(f, *args, fkwargs=kwargs, second_order=True, gradient=autodiff.gradient)
+
+
+# Of deficient rank: along matrices of the same rank, as finite differences cannot leave it.
+
+
+@pytest.mark.parametrize("shape", [(5, 2, 3), (3, 2, 5), (4, 2, 4)])
+@pytest.mark.parametrize("dtype", [float, complex])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a, b: np.linalg.pinv(a, 1e-9) @ b,
+        lambda a, b: np.linalg.lstsq(a, b, 1e-9)[0],
+    ],
+)
+def test_deficient_rank(f, dtype, shape, check_engine):
+    m, r, n = shape
+    b = REAL.draw((m, 2), dtype, rng=5) if dtype is float else COMPLEX.draw((m, 2), rng=5)
+    check_engine(lambda x, y, b: f(x @ y, b), full_rank(m, r, dtype), full_rank(r, n, dtype), b)
+
+
+def test_small_values_are_cut_off():
+    """The gradient is that of the truncated inverse, not of the true one."""
+    gradient = autodiff.gradient(lambda a: np.linalg.pinv(a, rcond=1e-6)[0, 0], SMALL)
+    np.testing.assert_allclose(gradient, np.diag([-1 / 9, 0, 0]), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a, b: np.linalg.pinv(a) @ b,
+        lambda a, b: np.linalg.lstsq(a, b)[0],
+        lambda a, b: np.linalg.lstsq(a, b)[1],
+        lambda a, b: np.linalg.lstsq(a, b)[3] * b[0],
+        lambda a, b: np.linalg.lstsq(a, b)[0] * np.linalg.lstsq(a, b)[2],
+    ],
+)
+def test_engine(f, check_engine):
+    check_engine(f, full_rank(5, 3), real(5))

@@ -1,0 +1,103 @@
+import numpy as np
+import pytest
+
+import autodiff
+from chainrules_core import rrule, unthunk
+from chainrules_core.testing import COMPLEX, REAL, check_rule
+
+V = REAL.draw(5, rng=1)
+X = REAL.draw((2, 3, 4), rng=2)
+X32 = REAL.draw((3, 4), np.float32, rng=3)
+Z = COMPLEX.draw((3, 4), rng=4)
+STRIDED = REAL.draw((4, 6), rng=6)[::2, ::-2]
+LONG = REAL.draw((3, 200), rng=7)  # few ties for many elements
+GAPS = np.where(REAL.draw((3, 4), rng=8) > 1, np.nan, REAL.draw((3, 4), rng=9))
+MASK = np.array([[True, False, True, True], [False, False, True, False], [True] * 4])
+
+
+def case(f, /, *args, **kwargs):
+    return pytest.param(f, args, kwargs, id=f.__name__)
+
+
+EXTREMA = [
+    line
+    for f in (np.max, np.min, np.amax, np.amin, np.nanmax, np.nanmin, np.ptp)
+    for line in (
+        case(f, V),
+        case(f, X),
+        case(f, X, 0),
+        case(f, a=X, axis=-1),
+        case(f, X, (0, 2)),
+        case(f, X, axis=(2, 0), keepdims=True),
+        case(f, X, 1, None, True),
+        case(f, X32),
+        case(f, X32, 1),
+        case(f, Z),
+        case(f, Z, 1),
+        case(f, STRIDED, 1),
+        case(f, V[:1]),
+        case(f, np.array(1.5)),
+        case(f, 2.5),
+        case(f, np.zeros((0, 3)), 1),
+        case(f, LONG),
+        case(f, LONG, 1),
+        case(f, LONG, 1, keepdims=True),
+        case(f, LONG.T, 0),
+        case(f, LONG.reshape(3, 2, 100), (0, 2)),
+        case(f, LONG.astype(np.float32), 1),
+    )
+]
+PARTLY = [
+    case(f, x, axis, None, keepdims, sign * initial, where)
+    for f, sign in ((np.max, 1), (np.min, -1), (np.nanmax, 1), (np.nanmin, -1), (np.amax, 1))
+    for x, axis, keepdims, initial, where in (
+        (X, 1, False, -9.0, True),
+        (X, 1, False, 0.25, True),
+        (X, None, False, 9.0, True),
+        (X, (0, 2), True, 0.25, True),
+        (X[0], 1, False, 0.25, MASK),
+        (X[0], None, False, -9.0, MASK),
+        (X32, 0, True, np.float32(0.25), MASK),
+        (LONG, 1, False, 0.25, LONG > -1),
+        (X, 1, False, -9, True),
+    )
+] + [
+    case(np.max, X, 1, None, np._NoValue, np._NoValue),
+    case(np.nanmax, GAPS),
+    case(np.nanmax, GAPS, 0),
+    case(np.nanmin, GAPS, 1, keepdims=True),
+    case(np.nanmin, GAPS, 1, initial=9.0, where=MASK),
+]
+
+
+@pytest.mark.parametrize("f, args, kwargs", EXTREMA + PARTLY)
+def test_rule(f, args, kwargs):
+    check_rule(f, *args, fkwargs=kwargs, second_order=True, gradient=autodiff.gradient)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 500])
+@pytest.mark.parametrize(
+    "f, sign",
+    [(np.max, 1), (np.min, -1), (np.nanmax, 1), (np.maximum.reduce, 1), (np.fmin.reduce, -1)],
+)
+def test_ties_share(f, sign, n):
+    """Alone, with few and with many others that are neither largest nor smallest."""
+    for m in (0, 1, 1000):
+        x = np.append(np.full(n, 2.0 * sign), np.zeros(m))
+        x_bar = unthunk(rrule(f, x)[1](6.0)[1])
+        assert x_bar.tolist() == [6.0 / n] * n + [0.0] * m
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x.max(),
+        lambda x: x.min(axis=0),
+        lambda x: x.max(1, keepdims=True),
+        lambda x: np.ptp(x, axis=0),
+        lambda x: x - x.max(axis=1, keepdims=True),
+        lambda x: np.max(x, initial=x[0, 0] ** 2),
+    ],
+)
+def test_engine(f, check_engine):
+    check_engine(f, X[0])

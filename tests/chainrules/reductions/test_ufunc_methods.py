@@ -1,0 +1,175 @@
+import numpy as np
+import pytest
+
+import autodiff
+from chainrules.reductions.ufunc_methods import binary_ufuncs
+from chainrules_core import NoTangent, frule, rrule
+from chainrules_core.testing import NONZERO, POSITIVE, check_rule
+
+REORDERABLE = [
+    np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logaddexp, np.logaddexp2,
+    np.hypot,
+]  # fmt: skip
+IN_ORDER = [
+    np.subtract, np.divide, np.arctan2, np.power, np.float_power, np.fmod, np.remainder,
+]  # fmt: skip
+COMPLEX = [np.add, np.multiply, np.subtract, np.divide, np.maximum]
+MASK = np.array([[True, False, True, True], [False, False, True, False], [True] * 4])
+ROW = np.array([True, False, True, True])
+
+
+def draw(f, shape, dtype=float, rng=1):
+    if f in (np.power, np.float_power):  # towers of powers grow quickly
+        return (1 + POSITIVE.draw(shape, rng=rng) / 10).astype(dtype)
+    return NONZERO.draw(shape, dtype, rng=rng)
+
+
+def check(f, *args, **kwargs):
+    check_rule(f, *args, fkwargs=kwargs)
+
+
+def check_second(f, *args, **kwargs):
+    check_rule(f, *args, fkwargs=kwargs, second_order=True, gradient=autodiff.gradient)
+
+
+@pytest.mark.parametrize("f", REORDERABLE + IN_ORDER)
+def test_reduce(f):
+    x = draw(f, (3, 4))
+    check(f.reduce, x)
+    check(f.reduce, x, 1)
+    check_second(f.reduce, x, axis=-1, keepdims=True)
+    check_second(f.reduce, x, 0, initial=1.3)
+    check(f.reduce, x, 1, initial=1.3, keepdims=True)
+    check(f.reduce, x[0])
+    check(f.reduce, x[:1])
+    check(f.reduce, x[::2, ::-1], 1)
+    check(f.reduce, draw(f, (3, 4), np.float32), 1)
+    check(f.reduce, draw(f, (3, 4), np.float32), 1, initial=np.float32(1.3))
+
+
+@pytest.mark.parametrize("f", REORDERABLE)
+def test_reduce_over_several_axes(f):
+    x = draw(f, (2, 3, 4))
+    check(f.reduce, x, None)
+    check(f.reduce, x, (0, 2))
+    check_second(f.reduce, x, axis=(2, 1), keepdims=True)
+
+
+@pytest.mark.parametrize("f", REORDERABLE)
+def test_reduce_where(f):
+    x = draw(f, (3, 4))
+    initial = {} if f.identity is not None else {"initial": 0.25}
+    check_second(f.reduce, x, 1, where=MASK, **initial)
+    check(f.reduce, x, 1, where=ROW, keepdims=True, **initial)
+    check(f.reduce, x, None, where=MASK, initial=0.25)
+
+
+@pytest.mark.parametrize("f", REORDERABLE + IN_ORDER)
+def test_accumulate(f):
+    x = draw(f, (3, 4), rng=2)
+    check(f.accumulate, x)
+    check(f.accumulate, x, 1)
+    check_second(f.accumulate, x, axis=-1)
+    check(f.accumulate, x[0])
+    check(f.accumulate, x[:, :1], 1)
+    check(f.accumulate, x[:0])
+    check(f.accumulate, draw(f, (3, 4), np.float32), 1)
+
+
+@pytest.mark.parametrize("f", REORDERABLE + IN_ORDER)
+def test_reduceat(f):
+    x = draw(f, (3, 5), rng=3)
+    check(f.reduceat, x, [0, 2], 1)
+    check(f.reduceat, x, [1, 2])
+    check_second(f.reduceat, x, indices=np.array([0, 3, 1, 1, 4]), axis=1)
+    check(f.reduceat, x[0], [2, 0, 3, 1])
+    check(f.reduceat, x[0], [0])
+    check(f.reduceat, draw(f, (3, 4), np.float32), [0, 2], 1)
+
+
+@pytest.mark.parametrize("f", REORDERABLE + IN_ORDER)
+def test_outer(f):
+    a, b = draw(f, 3, rng=4), draw(f, (2, 2), rng=5)
+    check_second(f.outer, a, b)
+    check(f.outer, b, a)
+    check(f.outer, a, 1.3)
+    check(f.outer, 1.3, a)
+    check(f.outer, a[:0], b)
+    check(f.outer, draw(f, 3, np.float32), draw(f, 2, np.float32))
+    check_rule(f.outer, a, [1.2, 1.3])
+
+
+@pytest.mark.parametrize("f", COMPLEX)
+def test_complex(f):
+    x = draw(f, (3, 4), complex, rng=6)
+    check(f.reduce, x)
+    check_second(f.reduce, x, 1, keepdims=True)
+    check_second(f.accumulate, x, 1)
+    check_second(f.reduceat, x, [0, 2, 1], 1)
+    check(f.outer, x[0], x[1])
+    check(f.outer, x[0], draw(f, 3))
+
+
+def test_multiply_at_zeros():
+    x = np.array([[1.5, 0.0, 2.0, 0.0], [0.0, 1.5, 2.5, 3.0], [0.5, 1.5, 2.5, 3.0]])
+    for axis in (0, 1):
+        check(np.multiply.reduce, x, axis)
+        check(np.multiply.accumulate, x, axis)
+        check_second(np.multiply.reduceat, x, [0, 1, 2], axis)
+    check(np.multiply.reduce, x, None)
+
+
+def test_hypot_at_zero():
+    x = np.zeros((2, 3))
+    assert rrule(np.hypot.reduce, x)[1](np.ones(3))[1].tolist() == np.zeros((2, 3)).tolist()
+
+
+def test_logaddexp_of_infinities():
+    x = np.array([-np.inf, 1.0, -np.inf])
+    assert rrule(np.logaddexp.reduce, x)[1](2.0)[1].tolist() == [0, 2, 0]
+    x = np.full(2, -np.inf)
+    assert rrule(np.logaddexp.reduce, x)[1](2.0)[1].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("f", [np.maximum, np.fmax])
+def test_ties_share_a_running_extremum(f):
+    x = np.array([1.0, 3.0, 3.0, 2.0, 3.0])
+    y_bar = np.array([10.0, 6.0, 6.0, 6.0, 6.0])
+    assert rrule(f.accumulate, x)[1](y_bar)[1].tolist() == [10, 14, 8, 0, 2]
+    y_dot = frule((NoTangent(), np.array([1.0, 3.0, 5.0, 7.0, 1.0])), f.accumulate, x)[1]
+    assert y_dot.tolist() == [1, 3, 4, 4, 3]
+    assert rrule(f.reduceat, x, [0, 3])[1](np.array([6.0, 1.0]))[1].tolist() == [0, 3, 3, 0, 1]
+
+
+def test_fmax_is_deaf_to_nan():
+    x = np.array([np.nan, 1.0, np.nan, 2.0])
+    assert rrule(np.fmax.reduce, x)[1](1.0)[1].tolist() == [0, 0, 0, 1]
+    assert rrule(np.fmax.accumulate, x)[1](np.ones(4))[1].tolist() == [0, 2, 0, 1]
+
+
+@pytest.mark.parametrize("f", binary_ufuncs())
+def test_every_function_has_its_methods(f):
+    """The methods of a function have rules if it has one, of the same kind."""
+    constant = {r.kind for r in rrule.methods(f)} == {"non_differentiable"}
+    for method in (f.reduce, f.accumulate, f.reduceat, f.outer):
+        for table in (rrule, frule):
+            rules = table.methods(method)
+            assert bool(rules) == bool(table.methods(f))
+            assert constant == ({r.kind for r in rules} == {"non_differentiable"})
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.add.reduce(x, axis=1),
+        lambda x: np.maximum.reduce(x, axis=(0, 1)),
+        lambda x: np.logaddexp.reduce(x, axis=0),
+        lambda x: np.multiply.outer(x[0], x[1]),
+        lambda x: np.subtract.outer(x[0], x[0]),
+        lambda x: np.add.reduceat(x, [0, 2], axis=1),
+        lambda x: np.multiply.accumulate(x),
+        lambda x: np.greater.outer(x[0], x[1]) * x[2][:, None],
+    ],
+)
+def test_engine(f, check_engine):
+    check_engine(f, NONZERO.draw((3, 4), rng=7))
