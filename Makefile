@@ -26,8 +26,14 @@ demo: $(VENV)/.installed-demo ## train two models on real data
 
 # One BLAS thread per worker: the workers already use every core.
 test: export OPENBLAS_NUM_THREADS = 1
-test: $(VENV)/.installed-test ## run the tests
+test: $(VENV)/.installed-test ## run the tests; all of them also show which rules no test covers
+ifeq ($(strip $(ARGS)),)
+	@rm -rf $(VENV)/exercised
+	CHAINRULES_EXERCISED=$(abspath $(VENV)/exercised) $(PYTEST) $(PARALLEL)
+	$(PY) tools/check_registry.py $(VENV)/exercised
+else
 	$(PYTEST) $(PARALLEL) $(ARGS)
+endif
 
 lint: $(VENV)/.installed-dev ## check style and format
 	$(PY) -m ruff check . $(ARGS)

@@ -7,46 +7,41 @@ Where values of outer levels remain, computing the primal is again such a call.
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from autodiff.arguments import (
+    PLAIN,
+    Stripped,
+    has_constants,
+    innermost,
+    is_constant,
+    through_containers,
+    without,
+)
 from autodiff.elementwise import NOT_HERE, binary
-from autodiff.errors import DifferentiationError, MutationError, missing_rule
-from autodiff.structures import leaves_of, map_leaves, part_of_tangent, parts_of, tangent_of
+from autodiff.errors import DifferentiationError, missing_rule
+from autodiff.structures import map_leaves, parts_of, tangent_of
 from autodiff.tape import CONSTANT, Node, Part, ProductNode, Tape, Whole
-from autodiff.tracer import FloatTracer, Tracer, is_tracer, note_view, untraced, wrap
+from autodiff.tracer import Tracer, wrap
+from autodiff.views import note_shared
 from chainrules_core import (
-    AbstractZero,
-    CotangentError,
     HasForwardMode,
     HasReverseMode,
     NoTangent,
-    NotImplementedTangent,
     ProjectTo,
     RuleConfig,
     SupportsMutation,
-    Tangent,
     ZeroTangent,
     frule,
     rrule,
-    unthunk,
 )
 from chainrules_core.define import DecomposeRule, LinearRule
-from chainrules_core.frame import named_projection
 from chainrules_core.registry import Entry, key_of
-from chainrules_core.rules import Rule, name_of
-
-# Types that hold no traced value: they are not looked into.
-_PLAIN = frozenset(
-    {
-        float, int, bool, complex, str, bytes, type(None), slice, type(Ellipsis), type, range,
-        np.ndarray, np.float64, np.float32, np.int64, np.bool_, np.dtype, np.ufunc,
-        types.FunctionType, types.BuiltinFunctionType, types.ModuleType,
-    }
-)  # fmt: skip
+from chainrules_core.rule import Rule
+from chainrules_core.rules import name_of
 
 NO_RULE: Any = object()
 
@@ -85,43 +80,7 @@ def by_rule(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         if tape.forward:
             return push_of(key, args, kwargs, tape)
         return NO_RULE if entry is None else record(entry, args, kwargs, tape)
-    return untraced_call(key, args, kwargs) if _has_constants(args, kwargs) else NO_RULE
-
-
-def innermost(args: tuple, kwargs: dict[str, Any]) -> Tape | None:
-    """Return the tape of the innermost level among the arguments; None if nothing is traced."""
-    found: Tape | None = None
-    for a in (*args, *kwargs.values()) if kwargs else args:
-        kind = type(a)
-        if kind is FloatTracer or kind is Tracer:
-            tape = a._tape
-        elif kind in _PLAIN:
-            continue
-        else:
-            tape = innermost(tuple([x for x in leaves_of(a) if is_tracer(x)]), {})
-        if tape is None or tape is CONSTANT:
-            continue
-        if found is None or tape.serial > found.serial:
-            found = tape
-    return found
-
-
-def is_constant(x: Any) -> bool:
-    """Whether `x` is an array of a traced function that holds nothing traced."""
-    return type(x) is Tracer and x._tape is CONSTANT
-
-
-def of_level(x: Any, tape: Tape) -> Any:
-    """Return a value with the level of `tape` stripped off, if it has it."""
-    return x._value if is_tracer(x) and (x._tape is tape or x._tape is CONSTANT) else x
-
-
-def _has_constants(args: tuple, kwargs: dict[str, Any]) -> bool:
-    values = (*args, *kwargs.values())
-    return any(
-        is_constant(x) or (type(x) not in _PLAIN and any(map(is_constant, leaves_of(x))))
-        for x in values
-    )
+    return untraced_call(key, args, kwargs) if has_constants(args, kwargs) else NO_RULE
 
 
 def untraced_call(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -131,7 +90,7 @@ def untraced_call(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     if type(y) is not np.ndarray or y.dtype.kind not in "fc":
         return y
     made = Tracer(y, CONSTANT, -1)
-    note_shared(made, y, f, args, kwargs)
+    note_shared(made, args, lambda args: call(f, args, kwargs))
     return made
 
 
@@ -147,7 +106,7 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
     if rule.kind == "non_differentiable":
         return constant_call(rule, given, options, tape)
     options = checked_options(rule, given, options, tape)
-    recorded = rule.record(given.primals, options, given.wanted, given.config)
+    recorded = rule.record(given.primals, options, given.wanted, config_for(given))
     if recorded is None:
         return NO_RULE
     y, pull = recorded
@@ -155,70 +114,16 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
     if given.direct:
         parents, positions = tuple([s._index for s in given.sources]), given.wanted
     else:
-        parents, positions, pull = _through_containers(rule, given, pull, tape)
+        parents, positions, pull = through_containers(rule, given, pull, tape)
     result = outputs(y, tape, rule, parents, positions, pull)
-    note_shared(result, y, rule.f, bound, options)
+    note_shared(result, bound, lambda args: call(rule.f, args, options))
     return result
-
-
-class Stripped:
-    """The arguments of a call with the innermost level of differentiation stripped off.
-
-    Attributes
-    ----------
-    primals : tuple
-        The arguments without that level.
-    wanted : tuple of int
-        The positions of those that had it.
-    sources : list
-        These themselves.
-    direct : bool
-        Whether all of them are traced values, and none a container of some.
-    config : RuleConfig
-        For rules; it tells whether outer levels remain.
-    """
-
-    __slots__ = ("config", "direct", "primals", "sources", "wanted")
-
-    def __init__(self, bound: tuple, tape: Tape) -> None:
-        primals = []
-        wanted = []
-        self.sources: list[Any] = []
-        self.direct = True
-        nested = False
-        for i, a in enumerate(bound):
-            kind = type(a)
-            if kind is FloatTracer or kind is Tracer:
-                if a._tape is tape:
-                    wanted.append(i)
-                    self.sources.append(a)
-                    a = a._value
-                    kind = type(a)
-                elif a._tape is CONSTANT:
-                    a = a._value
-                    kind = type(a)
-                nested = nested or kind is Tracer or kind is FloatTracer
-            elif kind not in _PLAIN:
-                a = without(a, CONSTANT)
-                stripped = without(a, tape)
-                if stripped is not a:
-                    wanted.append(i)
-                    self.sources.append(a)
-                    self.direct = False
-                    a = stripped
-                nested = nested or any(is_tracer(x) for x in leaves_of(a))
-            elif kind is np.ndarray:
-                tape.held.add(id(a if a.base is None else a.base))
-            primals.append(a)
-        self.primals = tuple(primals)
-        self.wanted = tuple(wanted)
-        self.config = NESTED if nested else CONFIG
 
 
 def constant_call(rule: Rule, given: Stripped, options: dict[str, Any], tape: Tape) -> Any:
     """Call a function without derivative."""
     options = {name: without(without(value, CONSTANT), tape) for name, value in options.items()}
-    invoke = call if given.config is NESTED else _invoke
+    invoke = call if given.nested else _invoke
     return _constant(invoke(rule.f, given.primals, options))
 
 
@@ -227,7 +132,7 @@ def checked_options(
 ) -> dict[str, Any]:
     """Return the options of a call, none of which may be traced."""
     for name, value in options.items():
-        if type(value) not in _PLAIN and without(value, tape) is not value:
+        if type(value) not in PLAIN and without(value, tape) is not value:
             raise _traced_option(rule, name)
     if isinstance(rule, LinearRule) and not set(given.wanted).issubset(rule.argnums):
         raise _traced_option(rule, rule.signature.positional[max(given.wanted)])
@@ -238,81 +143,12 @@ def _invoke(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     return f(*args, **kwargs)
 
 
-def without(x: Any, tape: Tape) -> Any:
-    """Return `x` with the level of `tape` stripped off."""
-    if type(x) in _PLAIN:
-        return x
-
-    def strip(leaf: Any) -> Any:
-        return leaf._value if is_tracer(leaf) and leaf._tape is tape else leaf
-
-    return map_leaves(x, strip)
-
-
 def _traced_option(rule: Rule, name: str) -> DifferentiationError:
     return DifferentiationError(
         f"a traced value was given to {rule.name} as {name}, which its rule ({rule.defined_at}) "
         "does not differentiate: its derivative would be lost. If it is a constant, wrap it in "
         "autodiff.ignore_derivatives(...)."
     )
-
-
-def _through_containers(
-    rule: Rule, given: Stripped, pull: Callable, tape: Tape
-) -> tuple[tuple, tuple, Callable]:
-    """Return parents and pull where traced values stand inside containers."""
-    paths: list[tuple[int, tuple, int]] = []
-
-    def note(x: Any, place: int, path: tuple) -> None:
-        if is_tracer(x):
-            if x._tape is tape:
-                paths.append((place, path, x._index))
-            return
-        for key, part in parts_of(x) or ():
-            note(part, place, (*path, key))
-
-    for place, source in enumerate(given.sources):
-        note(source, place, ())
-    # The container as a whole is projected: what its pullback returned may have other forms.
-    projectors = [
-        None if is_tracer(source) else ProjectTo(given.primals[i])
-        for source, i in zip(given.sources, given.wanted, strict=True)
-    ]
-
-    def pull_parts(y_bar: Any) -> list:
-        bars = []
-        for bar, projector, i in zip(pull(y_bar), projectors, given.wanted, strict=True):
-            if projector is not None:
-                bar = unthunk(named_projection(rule, i, projector, unthunk(bar)))
-                _check_fields(rule, i, bar, given.primals[i])
-            bars.append(bar)
-        return [_at(rule, given.wanted[place], bars[place], path) for place, path, _ in paths]
-
-    positions = tuple([given.wanted[place] for place, _, _ in paths])
-    return tuple([i for _, _, i in paths]), positions, pull_parts
-
-
-def _check_fields(rule: Rule, position: int, bar: Any, primal: Any) -> None:
-    """Raise if a structural tangent has a field that the argument has not."""
-    if not isinstance(bar, Tangent) or isinstance(primal, (tuple, list)):
-        return
-    unknown = [k for k in Tangent.keys(bar) if k not in {key for key, _ in parts_of(primal) or ()}]
-    if unknown:
-        reason = f"the argument, a {type(primal).__name__}, has no {unknown[0]!r}"
-        raise CotangentError(rule, position, bar, reason)
-
-
-def _at(rule: Rule, position: int, bar: Any, path: tuple) -> Any:
-    """Return the part of a container's cotangent at the end of a path."""
-    for key in path:
-        if isinstance(bar, (AbstractZero, NotImplementedTangent)):
-            return bar
-        try:
-            bar = unthunk(part_of_tangent(bar, key))
-        except (LookupError, AttributeError, TypeError) as error:
-            reason = f"a {type(bar).__name__} has no part {key!r} for the argument's"
-            raise CotangentError(rule, position, bar, reason) from error
-    return bar
 
 
 def outputs(
@@ -376,70 +212,6 @@ def _constant(y: Any) -> Any:
     return y
 
 
-def note_shared(made: Any, y: Any, f: Callable, args: tuple, options: dict[str, Any]) -> None:
-    """Note from which argument a result has its memory: a write into one is seen in the other.
-
-    `y` is the result before it was recorded; on an inner level it is traced on outer ones.
-    """
-    if type(made) is Tracer:
-        plain = untraced(made)
-        if type(plain) is np.ndarray:
-            _note_views(made, plain, f, args, options, ())
-        return
-    if type(made) not in _PLAIN and not is_tracer(made):
-        _note_parts(made, f, args, options, ())
-
-
-def _note_parts(made: Any, f: Callable, args: tuple, options: dict[str, Any], path: tuple) -> None:
-    for key, part in parts_of(made) or ():
-        plain = untraced(part)
-        if type(part) is Tracer and type(plain) is np.ndarray:
-            _note_views(part, plain, f, args, options, (*path, key))
-        elif type(part) not in _PLAIN and not is_tracer(part):
-            _note_parts(part, f, args, options, (*path, key))
-
-
-def _note_views(
-    made: Tracer, y: np.ndarray, f: Callable, args: tuple, options: dict[str, Any], path: tuple
-) -> None:
-    owner = y if y.base is None else y.base
-    for i, a in enumerate(args):
-        if type(a) in (list, tuple):
-            _note_views_of_elements(made, owner, a)
-            continue
-        value = untraced(a)
-        if type(a) is not Tracer or type(value) is not np.ndarray:
-            continue
-        if value is owner or value.base is owner:
-            before, after = args[:i], args[i + 1 :]
-
-            def make(parent: Any, before: tuple = before, after: tuple = after) -> Any:
-                result = call(f, (*before, parent, *after), options)
-                for key in path:
-                    is_container = isinstance(result, (list, tuple, dict))
-                    result = result[key] if is_container else getattr(result, key)
-                return result
-
-            note_view(made, a, make)
-            return
-
-
-def _note_views_of_elements(made: Tracer, owner: Any, elements: Any) -> None:
-    """A result that shares the memory of an array inside a list: writes into it are refused."""
-    for element in elements:
-        value = untraced(element)
-        if type(value) is np.ndarray and (value is owner or value.base is owner):
-            note_view(made, element, refuse)
-
-
-def refuse(parent: Any) -> Any:
-    """In the place of how a view is made where that cannot be followed."""
-    raise MutationError(
-        "an array is written into that shares its memory with another one in a way that is not "
-        "followed. Write into a copy: x = x.copy()."
-    )
-
-
 class EngineConfig(RuleConfig):
     """How rules call back into this engine."""
 
@@ -479,6 +251,11 @@ class NestedConfig(EngineConfig):
 
 CONFIG = EngineConfig()
 NESTED = NestedConfig()
+
+
+def config_for(given: Stripped) -> EngineConfig:
+    """Return the configuration for a rule that is called with these arguments."""
+    return NESTED if given.nested else CONFIG
 
 
 def operate(op: Callable, a: Any, b: Any) -> Any:

@@ -12,16 +12,14 @@ from typing import Any
 import numpy as np
 
 from autodiff import call as calls
+from autodiff.arguments import Stripped, of_level
 from autodiff.call import (
     CONFIG,
     NO_RULE,
-    Stripped,
-    body_of,
     checked_options,
+    config_for,
     constant_call,
     is_differentiable,
-    note_shared,
-    of_level,
 )
 from autodiff.errors import SeedError
 from autodiff.intercept import intercept
@@ -43,6 +41,7 @@ from autodiff.structures import (
 )
 from autodiff.tape import CONSTANT, Forward, Leaf, Tape, sweep
 from autodiff.tracer import Tracer, is_tracer, untraced, wrap
+from autodiff.views import note_shared
 from chainrules_core import (
     AbstractZero,
     NoTangent,
@@ -70,7 +69,7 @@ def push(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Forward) -> A
             continue
         rule, bound, options = resolved
         if isinstance(rule, DecomposeRule):
-            return body_of(rule.body)(*args, **kwargs)
+            return calls.body_of(rule.body)(*args, **kwargs)
         given = Stripped(bound, tape)
         if rule.kind == "non_differentiable":
             return constant_call(rule, given, options, tape)
@@ -80,30 +79,34 @@ def push(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Forward) -> A
             continue
         y, y_dot = result
         made = with_tangent(y, unthunk(y_dot), tape)
-        note_shared(made, y, rule.f, bound, options)
+        note_shared(made, bound, _again(rule, options))
         return made
     return NO_RULE
+
+
+def _again(rule: Rule, options: dict[str, Any]) -> Callable[[tuple], Any]:
+    return lambda args: calls.call(rule.f, args, options)
 
 
 def _by_frule(
     rule: Rule, given: Stripped, bound: tuple, options: dict[str, Any], tape: Forward
 ) -> tuple[Any, Any] | None:
     dots = tuple([_dot_of(a, tape) for a in bound])
-    return rule.push(dots, given.primals, options, given.config)
+    return rule.push(dots, given.primals, options, config_for(given))
 
 
 def _by_rrule(
     rule: Rule, given: Stripped, bound: tuple, options: dict[str, Any], tape: Forward
 ) -> tuple[Any, Any] | None:
     """Push forward by the adjoint of the pullback, which is linear in the cotangent."""
-    recorded = rule.record(given.primals, options, given.wanted, given.config)
+    recorded = rule.record(given.primals, options, given.wanted, config_for(given))
     if recorded is None:
         return None
     y, pull = recorded
     dots = [_dot_of(source, tape) for source in given.sources]
 
     def paired(y_bar: Any) -> Any:
-        bars = body_of(pull)(y_bar)
+        bars = calls.body_of(pull)(y_bar)
         total = 0.0
         for bar, dot in zip(bars, dots, strict=True):
             total = total + inner(bar, dot)

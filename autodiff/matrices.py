@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -100,18 +101,30 @@ def _units(x: Any) -> Any:
             yield unit if unit.ndim else unit[()]
 
 
+def _only(nest: Any, place: int, value: Any, other: Any) -> Any:
+    """Return a nest with `value` in the place of one leaf and `other` in that of the rest.
+
+    Leaves are told apart by their place: equal numbers may be one object.
+    """
+    places = itertools.count()
+
+    def choose(_: Any) -> Any:
+        return value if next(places) == place else other
+
+    return choose(nest) if is_perturbable(nest) else map_leaves(nest, choose)
+
+
 def _by_rows(traced: Linearised, single: bool) -> Any:
     """Sweep once for each element of the output."""
     y = traced.value
+    places = itertools.count()
 
     def rows(leaf: Any) -> Any:
+        place = next(places)
         if not is_perturbable(leaf):
             return None
-        found = []
-        for unit in _units(leaf):
-            # The seed of one leaf; the same leaf object may stand in several places.
-            seed = map_leaves(y, lambda other, unit=unit: unit if other is leaf else ZeroTangent())
-            found.append(traced.cotangents(seed))
+        zero = ZeroTangent()
+        found = [traced.cotangents(_only(y, place, unit, zero)) for unit in _units(leaf)]
         shape = np.shape(leaf)
         parts = [_stacked([row[k] for row in found], shape) for k in range(len(traced.arguments))]
         return parts[0] if single else tuple(parts)
@@ -138,9 +151,11 @@ def _stacked(rows: list[Any], shape: tuple) -> Any:
 
 def _by_columns(pushed: Pushed, y: Any, single: bool) -> Any:
     """Run once for each element of the arguments."""
-    columns: list[tuple[int, Any, list[Any]]] = []
+    columns: list[tuple[Any, list[Any]]] = []
     for k, argument in enumerate(pushed.arguments):
-        for leaf in _variables(argument):
+        for place, leaf in enumerate(leaves_of(argument)):
+            if not is_perturbable(leaf):
+                continue
             if np.iscomplexobj(untraced(leaf)):
                 raise ArgumentError(
                     "a Jacobian by forward mode is for real arguments; use mode='reverse'."
@@ -148,11 +163,9 @@ def _by_columns(pushed: Pushed, y: Any, single: bool) -> Any:
             found = []
             for unit in _units(leaf):
                 dots: list[Any] = [None] * len(pushed.arguments)
-                dots[k] = map_leaves(
-                    argument, lambda other, u=unit, mine=leaf: u if other is mine else None
-                )
+                dots[k] = _only(argument, place, unit, None)
                 found.append(pushed.push(tuple(dots))[1])
-            columns.append((k, leaf, found))
+            columns.append((leaf, found))
 
     def assembled(outputs: list[Any]) -> tuple:
         remaining = iter(outputs)
@@ -163,7 +176,7 @@ def _by_columns(pushed: Pushed, y: Any, single: bool) -> Any:
 
     def of_output(place: int, out: Any) -> tuple:
         made = []
-        for _, leaf, found in columns:
+        for leaf, found in columns:
             parts = [leaves_of(tangent)[place] for tangent in found]
             shape = np.shape(leaf)
             if shape == ():

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.call import call, innermost, of_level
+from autodiff.arguments import innermost, of_level
+from autodiff.call import call
 from autodiff.errors import MutationError
 from autodiff.tape import CONSTANT, Cotangents
 from autodiff.tracer import Tracer, is_tracer, untraced, wrap

@@ -84,6 +84,10 @@ def _getitem(self: Tracer, index: Any) -> Any:
     if result is NO_RULE:
         if isinstance(self, np.ndarray):
             raise missing_rule(operator.getitem, (self, index))
+        if isinstance(self, np.generic):  # a number of NumPy's is indexed as an array without axes
+            places = np.zeros((), np.intp)[index]
+            element = require_rule(np.reshape, (self, (1,)), {})
+            return element[int(places)] if np.ndim(places) == 0 else element[places]
         return untraced(self)[index]  # the error is the value's own
     return result
 

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from autodiff import structures
-from autodiff.call import of_level, refuse
+from autodiff.arguments import of_level
 from autodiff.errors import ArgumentError, OutputError, SeedError
 from autodiff.intercept import intercept
 from autodiff.levels import recording
 from autodiff.structures import is_perturbable, map_leaves
 from autodiff.tape import CONSTANT, Leaf, Tape, sweep
 from autodiff.tracer import Tracer, is_tracer, note_view, untraced, wrap
+from autodiff.views import refuse
 from chainrules_core import (
     AbstractZero,
     NotImplementedTangent,

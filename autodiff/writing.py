@@ -89,7 +89,7 @@ def add_at(ufunc: np.ufunc, a: Any, index: Any, b: Any) -> None:
     rule = None if entry is None else entry.find((np.ndarray, object))
     if not isinstance(rule, LinearRule):
         raise MutationError("np.add.at needs the rule for reading elements, which is missing.")
-    target = _target(a)
+    target: Any = _target(a)
     values = np.broadcast_to(b, np.shape(target[index]))
     scattered = rule.adjoints[0](values, ProjectTo(target), index)
     assign(target, target + scattered if ufunc is np.add else target - scattered)

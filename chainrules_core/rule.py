@@ -8,6 +8,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from chainrules_core.config import RuleConfig
 from chainrules_core.frame import call_pullback, checked_pair, materialised
 from chainrules_core.registry import check_types, expand
@@ -28,8 +30,8 @@ def name_of(f: Any) -> str:
     if owner is not None and hasattr(owner, "__name__") and not inspect.ismodule(owner):
         return f"{name_of(owner)}.{f.__name__}"
     module = getattr(f, "__module__", None)
-    if type(f).__name__ == "ufunc":
-        module = "numpy" if module is None else module
+    if isinstance(f, np.ufunc) and module is None:
+        module = "numpy" if getattr(np, name, None) is f else "scipy.special"
     if module in (None, "builtins", "__main__"):
         return name
     return f"{'operator' if module == '_operator' else module}.{name}"

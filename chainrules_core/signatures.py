@@ -119,7 +119,8 @@ class Binder:
             names += [n for n in rule.positional[len(names) :] if n not in names]
         self._names = tuple(names)
         # A further parameter of the rule is its own business.
-        self._positional = tuple(n for n in rule.positional if n in names)
+        known_names = {*names, *self._defaults, *(signature.parameters if signature else ())}
+        self._positional = tuple(n for n in rule.positional if n in known_names)
         # What stands for a parameter that the call leaves out: the target's default, or the rule's.
         own = dict(zip(reversed(rule.positional), reversed(rule.defaults), strict=False))
         self._fill = tuple(
@@ -198,9 +199,11 @@ class Binder:
     def _arguments(self, given: dict[str, Any]) -> list | None:
         """Take the differentiable arguments out of `given`, gaps filled with defaults."""
         bound = []
-        for name, default in zip(self._positional, self._fill, strict=True):
+        last = max((i for i, name in enumerate(self._positional) if name in given), default=-1)
+        for i, (name, default) in enumerate(zip(self._positional, self._fill, strict=True)):
             value = given.pop(name, default)
-            if value is _EMPTY:
+            # A gap is filled; what the rule requires at the end is not.
+            if value is _EMPTY or (i > last and i < self.rule.required):
                 return None
             bound.append(value)
         return bound

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from autodiff import call as call_module
-from autodiff.call import NO_RULE, by_rule, innermost
+from autodiff.arguments import innermost
+from autodiff.call import NO_RULE, by_rule
 from autodiff.errors import MutationError
 from autodiff.ignore import ignore_derivatives
 from autodiff.intercept import rewrite, source
@@ -69,8 +70,8 @@ def intercept(g: Any) -> Any:
 def _remember(g: Any, replacement: Callable) -> Callable:
     key = id(g)
 
-    def forget(_: weakref.ref) -> None:
-        _replacements.pop(key, None)
+    def forget(_: weakref.ref, table: dict = _replacements) -> None:
+        table.pop(key, None)  # at the end of the process the global is gone
 
     try:
         reference: Callable = weakref.ref(g, forget)

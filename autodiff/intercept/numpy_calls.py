@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.call import innermost
+from autodiff.arguments import innermost
 from autodiff.tape import CONSTANT
 from autodiff.tracer import Tracer, is_tracer
 from chainrules_core import rrule

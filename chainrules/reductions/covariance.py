@@ -77,6 +77,11 @@ class Sample:
             x_bar = np.transpose(x_bar)
         return np.reshape(x_bar, shape)
 
+    def standard_deviations(self) -> Any:
+        """The standard deviation of each variable."""
+        d = self.deviations
+        return np.sqrt(np.sum(np.real(d * conj(d)), axis=1) / self.norm)
+
     def norm_by_weights(self) -> Any:
         """The derivative of the normalisation by the aweights, an element for each observation."""
         if self.ddof == 0:
@@ -157,11 +162,6 @@ def stacked_tangents(sample: Sample, dots: tuple, arguments: tuple) -> Any:
 # ------------------------------------------------------------------------------------ correlations
 
 
-def deviations_of(c: Any) -> Any:
-    """The standard deviations, from the covariances."""
-    return np.sqrt(np.real(np.diagonal(c)))
-
-
 @rrule.register(np.corrcoef, ARRAY_LIKE)
 @rrule_on_arrays
 def corrcoef_rrule(x, y=None, *, rowvar=True, dtype=None):
@@ -171,8 +171,7 @@ def corrcoef_rrule(x, y=None, *, rowvar=True, dtype=None):
         if np.ndim(r) == 0:  # of one variable with itself: always 1
             return ZeroTangent(), NoTangent()
         sample = Sample(x, y, rowvar, False, None, None, None)
-        c = sample.push(sample.deviations) / 2
-        s = deviations_of(c)
+        s = sample.standard_deviations()
         c_bar = r_bar / (s[:, None] * s)
         both = np.real(conj(r_bar) * r)
         s_bar = -(np.sum(both, axis=0) + np.sum(both, axis=1)) / s
@@ -189,7 +188,7 @@ def corrcoef_frule(dots, x, y=None, *, rowvar=True, dtype=None):
     if np.ndim(r) == 0:
         return r, ZeroTangent()
     sample = Sample(x, y, rowvar, False, None, None, None)
-    s = deviations_of(sample.push(sample.deviations) / 2)
+    s = sample.standard_deviations()
     c_dot = sample.push(stacked_tangents(sample, dots, (x, y)))
     s_dot = np.real(np.diagonal(c_dot)) / (2 * s)
     r_dot = c_dot / (s[:, None] * s) - r * ((s_dot / s)[:, None] + s_dot / s)

@@ -56,9 +56,10 @@ def diff_adjoint(y_bar: Any, axis: int) -> Any:
     if n == 0:
         return np.zeros(shape, y_bar.dtype)
     x_bar = np.empty(shape, y_bar.dtype)
-    np.negative(slab(y_bar, 0, 1, axis), out=slab(x_bar, 0, 1, axis))
-    before, after = slab(y_bar, 0, n - 1, axis), slab(y_bar, 1, n, axis)
-    np.subtract(before, after, out=slab(x_bar, 1, n, axis))
+    np.subtract(0, slab(y_bar, 0, 1, axis), out=slab(x_bar, 0, 1, axis))
+    if n > 1:
+        before, after = slab(y_bar, 0, n - 1, axis), slab(y_bar, 1, n, axis)
+        np.subtract(before, after, out=slab(x_bar, 1, n, axis))
     slab(x_bar, n, n + 1, axis)[...] = slab(y_bar, n - 1, n, axis)
     return x_bar
 

@@ -26,6 +26,7 @@ from chainrules.reductions.axes import (
     kept,
     kept_shape,
     options_of,
+    precision,
     present,
     reduced_axes,
     selected,
@@ -40,7 +41,7 @@ class Ties:
     """Which elements of `a` (and whether ``initial``) are the extremum `y`."""
 
     def __init__(self, a: Any, y: Any, axis: Any, where: Any = True, initial: Any = UNSET) -> None:
-        self.shape, self.axis = np.shape(a), axis
+        self.shape, self.axis, self.dtype = np.shape(a), axis, precision(a)
         y = kept(y, self.shape, axis)
         tie = np.equal(a, y)
         if np.any(np.isnan(y)):
@@ -69,20 +70,26 @@ class Ties:
         axes = reduced_axes(len(self.shape), self.axis)
         return tuple([i * 0 if k in axes else i for k, i in enumerate(self.index)])
 
+    def shares(self, y_bar: Any) -> Any:
+        """Each result's cotangent divided by the number of elements that tie, axes kept."""
+        return kept(y_bar, self.shape, self.axis) / self.n
+
+    def at_index(self, share: Any) -> Any:
+        """The shares of the elements at `index`."""
+        if np.ndim(share):
+            return share[self._of_results()]
+        return np.broadcast_to(share, np.shape(self.index[0]))
+
     def pull(self, y_bar: Any) -> Any:
         """Hand each result's cotangent to the elements that tie."""
-        share = kept(y_bar, self.shape, self.axis) / self.n
+        share = self.shares(y_bar)
         if self.index is None:
             return np.where(self.elements, share, 0)
-        if np.ndim(share):
-            share = share[self._of_results()]
-        else:
-            share = np.broadcast_to(share, np.shape(self.index[0]))
-        return scatter(share, self.index, self.shape, share.dtype)
+        return scatter(self.at_index(share), self.index, self.shape, self.dtype)
 
     def pull_initial(self, y_bar: Any) -> Any:
         """Hand each result's cotangent to ``initial`` where it ties."""
-        return np.sum(np.where(self.initial, kept(y_bar, self.shape, self.axis) / self.n, 0))
+        return np.sum(np.where(self.initial, self.shares(y_bar), 0))
 
     def push(self, a_dot: Any, keepdims: Any) -> Any:
         """Average the tangents of the elements that tie."""
@@ -138,7 +145,11 @@ def ptp_rrule(a, *, axis=None, keepdims=False):
 
     def ptp_pullback(y_bar):
         top, bottom = ends(a, axis)
-        return top.pull(y_bar) - bottom.pull(y_bar)
+        if top.index is None or bottom.index is None:
+            return top.pull(y_bar) - bottom.pull(y_bar)
+        share = [top.at_index(top.shares(y_bar)), -bottom.at_index(bottom.shares(y_bar))]
+        index = [np.concatenate(both) for both in zip(top.index, bottom.index, strict=True)]
+        return scatter(np.concatenate(share), tuple(index), top.shape, top.dtype)
 
     return y, ptp_pullback
 

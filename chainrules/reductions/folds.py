@@ -12,10 +12,12 @@ last result are w_i = q_i r_i for ȳ = (0, …, 0, 1).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from chainrules.indexing.getting import scatter
 from chainrules.reductions.axes import (
     Rules,
     along_last,
@@ -25,6 +27,7 @@ from chainrules.reductions.axes import (
     from_rows,
     is_given,
     options_of,
+    precision,
     rows,
     selected,
 )
@@ -62,26 +65,29 @@ def first(a: Any) -> Any:
     return a[..., :1]
 
 
-def derivatives(y: Any, f: np.ufunc, a: Any, b: Any) -> list | None:
-    """Return ∂y/∂a and ∂y/∂b for y = f(a, b) as numbers and arrays; None if f has none."""
+def has_derivatives(f: np.ufunc) -> bool:
+    """Whether f has both partials, as a function of two real numbers."""
+    if "dd->d" not in f.types:
+        return False
+    found = derivatives_given_output(f(1.5, 1.25), f, 1.5, 1.25)
+    return found is not None and not any(isinstance(d, NotImplementedTangent) for d in found[0])
+
+
+def derivatives(y: Any, f: np.ufunc, a: Any, b: Any) -> list:
+    """Return ∂y/∂a and ∂y/∂b for y = f(a, b) as numbers and arrays."""
     found = derivatives_given_output(y, f, a, b)
-    if found is None or any(isinstance(d, NotImplementedTangent) for d in found[0]):
-        return None
     return [0.0 if isinstance(d, AbstractZero) else d for d in found[0]]
 
 
-def partials(f: np.ufunc, y: Any, x: Any) -> tuple[Any, Any] | None:
-    """Return p and q along the last axis, from the second element on; None if f has none."""
+def partials(f: np.ufunc, y: Any, x: Any) -> tuple[Any, Any]:
+    """Return p and q along the last axis, from the second element on."""
     after = y[..., 1:]
-    found = derivatives(after, f, y[..., :-1], x[..., 1:])
-    if found is None:
-        return None
-    p, q = found
+    p, q = derivatives(after, f, y[..., :-1], x[..., 1:])
     return np.broadcast_to(p, np.shape(after)), np.broadcast_to(q, np.shape(after))
 
 
 def weights(f: np.ufunc, x: Any, y: Any) -> Any:
-    """The derivatives of the results `y` by the elements of the rows of `x`; None if f has none.
+    """The derivatives of the results `y` by the elements of the rows of `x`.
 
     Examples
     --------
@@ -94,10 +100,7 @@ def weights(f: np.ufunc, x: Any, y: Any) -> Any:
         return WEIGHTS[f](x, y)
     if np.shape(x)[-1] == 0:
         return np.zeros_like(x)
-    found = partials(f, f.accumulate(x, axis=-1), x)
-    if found is None:
-        return None
-    p, q = found
+    p, q = partials(f, f.accumulate(x, axis=-1), x)
     nothing, one = np.zeros_like(x[..., 1:]), np.ones_like(first(x))
     end = np.concatenate([nothing, one], axis=-1)
     r = reversed_recurrence(np.concatenate([one, p], axis=-1), end)
@@ -108,25 +111,23 @@ def reduce_rules(f: np.ufunc) -> Rules:
     """Return the rules of ``f.reduce``."""
 
     def prepared(a: Any, y: Any, axis: Any, initial: Any, where: Any) -> Any:
-        """Return the weights, in rows, or None."""
+        """The weights, in rows."""
         if selected(where):
-            if f.identity is None:
-                return None  # what is left out cannot be replaced by something neutral
             a = np.where(where, a, f.identity)
         x = rows(a, axis)
         if is_given(initial):
             x = np.concatenate([np.full_like(first(x), initial), x], axis=-1)
         w = weights(f, x, np.reshape(y, (-1, 1)))
-        return w if w is None or not is_given(initial) else w[:, 1:]
+        return w[:, 1:] if is_given(initial) else w
 
     def reduce_rrule(array, *, axis=0, dtype=None, keepdims=False, initial=np._NoValue, where=True):
         options = options_of(keepdims=keepdims, initial=initial, where=where)
+        if selected(where) and f.identity is None:
+            return None  # what is left out cannot be replaced by something neutral
         y = f.reduce(array, axis=axis, dtype=dtype, **options)
-        w = prepared(array, y, axis, initial, where)
-        if w is None:
-            return None
 
         def reduce_pullback(y_bar):
+            w = prepared(array, y, axis, initial, where)
             bar = conj(w) * np.reshape(y_bar, (-1, 1))
             return chosen(from_rows(bar, np.shape(array), axis), where)
 
@@ -136,11 +137,10 @@ def reduce_rules(f: np.ufunc) -> Rules:
         dots, array, *, axis=0, dtype=None, keepdims=False, initial=np._NoValue, where=True
     ):
         options = options_of(keepdims=keepdims, initial=initial, where=where)
-        y = f.reduce(array, axis=axis, dtype=dtype, **options)
-        w = prepared(array, y, axis, initial, where)
-        if w is None:
+        if selected(where) and f.identity is None:
             return None
-        moved = w * rows(chosen(dots[0], where), axis)
+        y = f.reduce(array, axis=axis, dtype=dtype, **options)
+        moved = prepared(array, y, axis, initial, where) * rows(chosen(dots[0], where), axis)
         return y, fit(np.reshape(np.sum(moved, axis=-1), np.shape(y)), y)
 
     return reduce_rrule, reduce_frule
@@ -152,17 +152,14 @@ def reduce_rules(f: np.ufunc) -> Rules:
 def accumulate_rules(f: np.ufunc) -> Rules:
     """Return the rules of ``f.accumulate``."""
 
-    def prepared(array: Any, y: Any, axis: Any) -> tuple[Any, Any] | None:
+    def prepared(array: Any, y: Any, axis: Any) -> tuple[Any, Any]:
         return partials(f, along_last(y, axis), along_last(array, axis))
 
     def accumulate_rrule(array, *, axis=0, dtype=None):
         y = f.accumulate(array, axis=axis, dtype=dtype)
-        found = prepared(array, y, axis)
-        if found is None:
-            return None
-        p, q = found
 
         def accumulate_pullback(y_bar):
+            p, q = prepared(array, y, axis)
             y_bar = along_last(y_bar, axis)
             before = np.concatenate([np.ones_like(first(y_bar)), conj(p)], axis=-1)
             r = reversed_recurrence(before, y_bar)
@@ -173,10 +170,7 @@ def accumulate_rules(f: np.ufunc) -> Rules:
 
     def accumulate_frule(dots, array, *, axis=0, dtype=None):
         y = f.accumulate(array, axis=axis, dtype=dtype)
-        found = prepared(array, y, axis)
-        if found is None:
-            return None
-        p, q = found
+        p, q = prepared(array, y, axis)
         dot = along_last(dots[0], axis)
         before = np.concatenate([np.ones_like(first(dot)), p], axis=-1)
         y_dot = recurrence(before, np.concatenate([first(dot), q * dot[..., 1:]], axis=-1))
@@ -193,18 +187,35 @@ class RunningTies:
     """
 
     def __init__(self, a: Any, y: Any) -> None:
+        self.shape = np.shape(a)
         self.tie = np.equal(a, y)
         same = np.equal(y[..., 1:], y[..., :-1])
-        self.same = np.concatenate([np.zeros_like(first(self.tie)), same], axis=-1).astype(float)
-        self.n = divisor(recurrence(self.same, self.tie.astype(float)), a)
+        same = np.concatenate([np.zeros_like(first(self.tie)), same], axis=-1)
+        # Where in the flat array an extremum begins, if nothing but what begins it ties.
+        self.starts: Any = None
+        if np.array_equal(self.tie, np.logical_not(same)):
+            self.starts = np.flatnonzero(self.tie)
+        else:
+            self.same = same.astype(precision(a))
+            self.n = divisor(recurrence(self.same, self.tie.astype(precision(a))), a)
 
     def pull(self, y_bar: Any) -> Any:
         """Hand each result's cotangent to the elements that tie."""
-        return np.where(self.tie, reversed_recurrence(self.same, y_bar / self.n), 0)
+        if self.starts is None:
+            return np.where(self.tie, reversed_recurrence(self.same, y_bar / self.n), 0)
+        if len(self.starts) == 0:
+            return y_bar
+        sums = np.add.reduceat(np.reshape(y_bar, (-1,)), self.starts)
+        size = (math.prod(self.shape),)
+        return np.reshape(scatter(sums, (self.starts,), size, y_bar.dtype), self.shape)
 
     def push(self, a_dot: Any) -> Any:
         """Average the tangents of the elements that tie."""
-        return recurrence(self.same, np.where(self.tie, a_dot, 0)) / self.n
+        if self.starts is None:
+            return recurrence(self.same, np.where(self.tie, a_dot, 0)) / self.n
+        lengths = np.diff(np.append(self.starts, math.prod(self.shape)))
+        dots = np.reshape(a_dot, (-1,))[self.starts]
+        return np.reshape(np.repeat(dots, lengths), self.shape)
 
 
 def running_extremum_rules(f: np.ufunc) -> Rules:

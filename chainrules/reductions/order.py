@@ -45,64 +45,65 @@ def taken(a: Any, order: Any, axis: int | None) -> Any:
     return a[order] if np.ndim(a) == 1 else np.take_along_axis(a, order, axis)
 
 
-def sorting(a: Any, axis: int | None) -> Reordering:
-    """The order in which the elements are sorted, equal ones as they come."""
-    return Reordering(a, np.argsort(a, axis=axis, kind="stable"), axis)
+def sorted_order(a: Any, axis: int | None) -> tuple[Any, Reordering]:
+    """Return the sorted elements, and their order: equal ones as they come.
+
+    Keeping the order of equal elements takes longer, and is tried only where there are any.
+    """
+    reorder = Reordering(a, np.argsort(a, axis=axis), axis)
+    y = reorder(a)
+    last = np.swapaxes(y, -1 if axis is None else axis, -1)
+    if not np.all(np.less(last[..., :-1], last[..., 1:])):
+        reorder.order = np.argsort(a, axis=axis, kind="stable")
+    return y, reorder
 
 
 @rrule.register(np.sort, NUMERIC)
 def sort_rrule(a, *, axis=-1, kind=None, stable=None):
-    reorder = sorting(a, axis)
+    y, reorder = sorted_order(a, axis)
 
     def sort_pullback(y_bar):
         return reorder.pull(y_bar)
 
-    return reorder(a), sort_pullback
+    return y, sort_pullback
 
 
 @frule.register(np.sort, NUMERIC)
 def sort_frule(dots, a, *, axis=-1, kind=None, stable=None):
-    reorder = sorting(a, axis)
-    return reorder(a), reorder(dots[0])
+    y, reorder = sorted_order(a, axis)
+    return y, reorder(dots[0])
 
 
 @rrule.register(np.sort_complex, NUMERIC)
 def sort_complex_rrule(a):
-    y, reorder = np.sort_complex(a), sorting(a, -1)
-
     def sort_complex_pullback(y_bar):
-        return reorder.pull(y_bar)
+        return sorted_order(a, -1)[1].pull(y_bar)
 
-    return y, sort_complex_pullback
+    return np.sort_complex(a), sort_complex_pullback
 
 
 @frule.register(np.sort_complex, NUMERIC)
 def sort_complex_frule(dots, a):
     y = np.sort_complex(a)
-    return y, fit(sorting(a, -1)(dots[0]), y)
+    return y, fit(sorted_order(a, -1)[1](dots[0]), y)
 
 
-def partitioning(a: Any, y: Any, kth: Any, axis: int | None) -> Reordering:
+def partitioning(a: Any, y: Any, axis: int | None) -> Reordering:
     """The order in which ``np.partition`` left the elements.
 
-    What ``np.argpartition`` returns need not be that order, only another right one: then the order
-    is found by sorting both.
+    What ``np.argpartition`` returns is another right one, so the order is found by sorting both.
     """
-    reorder = Reordering(a, np.argpartition(a, kth, axis=axis), axis)
-    if not np.array_equal(reorder(a), y, equal_nan=True):
-        before = np.argsort(a, axis=axis, kind="stable")
-        after = np.argsort(y, axis=axis, kind="stable")
-        reorder.order = Reordering(y, after, axis).pull(before)
-    return reorder
+    before, after = sorted_order(a, axis)[1], sorted_order(y, axis)[1]
+    before.order = np.reshape(after.pull(before.order), np.shape(y))
+    return before
 
 
 @rrule.register(np.partition, NUMERIC)
 def partition_rrule(a, kth, *, axis=-1, kind="introselect"):
     y = np.partition(a, kth, axis=axis, kind=kind)
-    reorder = partitioning(a, y, kth, axis)
 
     def partition_pullback(y_bar):
-        return reorder.pull(y_bar), NoTangent()
+        return partitioning(a, y, axis).pull(y_bar), NoTangent()
 
     return y, partition_pullback
 
@@ -110,7 +111,7 @@ def partition_rrule(a, kth, *, axis=-1, kind="introselect"):
 @frule.register(np.partition, NUMERIC)
 def partition_frule(dots, a, kth, *, axis=-1, kind="introselect"):
     y = np.partition(a, kth, axis=axis, kind=kind)
-    return y, partitioning(a, y, kth, axis)(dots[0])
+    return y, partitioning(a, y, axis)(dots[0])
 
 
 # ------------------------------------------------------------------------------------------ unique

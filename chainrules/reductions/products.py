@@ -1,13 +1,12 @@
 """Products and running products, right where factors are zero.
 
-The derivative of y = Π x_j by x_i is the product of the others. Where y is an ordinary number, that
-is y / x_i. Where it is zero (a factor is zero, or it underflowed) or infinite, the others are
-multiplied in a tree: the product of the others is that of the other half, times that of the others
-in the own half. Both are O(n).
+The derivative of y = Π x_j by x_i is the product of the others. Where no factor is near zero, that
+is y / x_i. Else the others are multiplied in a tree: the product of the others is that of the other
+half, times that of the others in the own half. Both are O(n).
 
 For y_i = Π_{j≤i} x_j the forward derivative obeys ẏ_i = x_i ẏ_{i-1} + y_{i-1} ẋ_i, and backwards
-x̄_i = y_{i-1} r_i with r_i = ȳ_i + x_{i+1} r_{i+1}. Where no y is zero, the recurrences are sums:
-ẏ = y Σ ẋ/x, and x̄ = (Σ from the end of y ȳ) / x.
+x̄_i = y_{i-1} r_i with r_i = ȳ_i + x_{i+1} r_{i+1}. Where no x is near zero, the recurrences are
+sums: ẏ = y Σ ẋ/x, and x̄ = (Σ from the end of y ȳ) / x.
 """
 
 from __future__ import annotations
@@ -39,14 +38,19 @@ from chainrules_core import AbstractZero, NoTangent, ZeroTangent, conj, frule, r
 from chainrules_core.define.scalar import fit
 
 
-def is_ordinary(y: Any) -> bool:
-    """Whether all of `y` can be multiplied and divided: neither near zero nor near infinity."""
-    dtype = getattr(y, "dtype", np.dtype(float))
-    if dtype.kind not in "fc":
+def can_divide(y: Any, a: Any) -> bool:
+    """Whether the products `y` of elements of `a` may be divided by an element.
+
+    They may if no element is near zero and none of the products near infinity: what is lost where
+    a product is near zero is smaller than any number that matters.
+    """
+    dtype = getattr(a, "dtype", np.dtype(float))
+    if np.size(a) == 0 or dtype.kind not in "fc":
         return bool(np.all(np.not_equal(y, 0)))
     limits = np.finfo(dtype)
-    size = np.abs(y)
-    return bool(np.all((size > limits.tiny**0.5) & (size < limits.max**0.5)))
+    if not np.all(np.abs(y) < limits.max**0.5):
+        return False
+    return bool(np.min(np.abs(a)) > limits.tiny**0.5)
 
 
 def others(a: Any) -> Any:
@@ -81,7 +85,7 @@ class Factors:
         """Each element of the (conjugate) derivative of the product by a factor, times `scale`."""
         if is_given(self.initial):
             scale = scale * conjugate(self.initial)
-        if is_ordinary(self.product):
+        if can_divide(self.product, self.a):
             by_a = (scale * conjugate(self.product)) / conjugate(self.a)
         else:
             rest = from_rows(others(rows(self.a, self.axis)), self.shape, self.axis)
@@ -151,14 +155,14 @@ def before(y: Any) -> Any:
 def pull_running(y_bar: Any, a: Any, y: Any) -> Any:
     """Pull back through a running product along the last axis."""
     a, y = conj(a), conj(y)
-    if is_ordinary(y):
+    if can_divide(y, a):
         return np.cumsum((y * y_bar)[..., ::-1], axis=-1)[..., ::-1] / a
     return before(y) * reversed_recurrence(a, y_bar)
 
 
 def push_running(a_dot: Any, a: Any, y: Any) -> Any:
     """Push forward through a running product along the last axis."""
-    if is_ordinary(y):
+    if can_divide(y, a):
         return y * np.cumsum(a_dot / a, axis=-1)
     return recurrence(a, before(y) * a_dot)
 

@@ -8,6 +8,7 @@ the elementwise rules say: a method of a function whose result is constant is co
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ from chainrules.reductions.axes import (
     NUMERIC,
     UNSET,
     Rules,
+    divisor,
     every,
     precision,
     present,
+    scaled,
 )
 from chainrules.reductions.cumulative import running_sum_rules
 from chainrules.reductions.extrema import extremum_rules
@@ -27,12 +30,13 @@ from chainrules.reductions.folds import (
     WEIGHTS,
     accumulate_rules,
     derivatives,
+    has_derivatives,
     reduce_rules,
     running_extremum_rules,
     weights,
 )
 from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
-from chainrules.reductions.products import product_rules, running_rules
+from chainrules.reductions.products import can_divide, product_rules, running_rules
 from chainrules.reductions.sums import sum_rules
 from chainrules_core import (
     AbstractZero,
@@ -41,6 +45,7 @@ from chainrules_core import (
     frule,
     non_differentiable,
     rrule,
+    thunk,
     unbroadcast,
 )
 from chainrules_core.define.scalar import fit, strong_product
@@ -96,15 +101,18 @@ def rules_of_reduce(f: np.ufunc) -> Rules:
 class Segments:
     """The segments that ``reduceat`` reduces, one behind the other along the first axis."""
 
-    def __init__(self, array: Any, indices: Any, axis: int) -> None:
-        n = np.shape(array)[axis]
-        low = np.asarray(indices) % n if n else np.asarray(indices)
+    def __init__(self, shape: tuple[int, ...], indices: Any, axis: int) -> None:
+        self.shape, self.axis = shape, axis
+        n = shape[axis]
+        low = np.asarray(indices)
         high = np.append(low[1:], n)
         self.lengths = np.where(low < high, high - low, 1)
         self.starts = np.cumsum(self.lengths) - self.lengths
-        total = int(self.lengths.sum())
-        self.places = np.repeat(low - self.starts, self.lengths) + np.arange(total)
-        self.shape, self.axis = np.shape(array), axis
+        # Segments that follow each other are a slice.
+        self.places: Any = slice(low[0] if len(low) else n, n)
+        if not np.all(low < high):
+            total = np.arange(int(self.lengths.sum()))
+            self.places = np.repeat(low - self.starts, self.lengths) + total
 
     def gathered(self, array: Any) -> Any:
         """The elements of all segments."""
@@ -114,7 +122,9 @@ class Segments:
         """Undo `gathered`, adding up what belongs to the same element."""
         shape = list(self.shape)
         shape[self.axis], shape[0] = shape[0], shape[self.axis]
-        return np.swapaxes(scatter(bar, (self.places,), tuple(shape), bar.dtype), self.axis, 0)
+        if np.shape(bar) != tuple(shape):
+            bar = scatter(bar, (self.places,), tuple(shape), bar.dtype)
+        return np.swapaxes(bar, self.axis, 0)
 
     def repeated(self, y: Any) -> Any:
         """What belongs to the segments, at each of their elements."""
@@ -125,23 +135,20 @@ class Segments:
         return np.swapaxes(np.add.reduceat(values, self.starts, axis=0), self.axis, 0)
 
     def weights(self, f: np.ufunc, array: Any, y: Any) -> Any:
-        """The derivatives of the results by the elements; None if f has none."""
-        x = self.gathered(array)
+        """The derivatives of the results by the elements."""
         if f is np.add:
             return 1
+        x = self.gathered(array)
         if f in EXTREMA:
-            tie = np.equal(x, self.repeated(y)).astype(float)
-            n = np.maximum(np.add.reduceat(tie, self.starts, axis=0), 1)
-            return (tie / np.repeat(n, self.lengths, axis=0)).astype(precision(y))
+            tie = np.equal(x, self.repeated(y)).astype(precision(y))
+            n = divisor(np.add.reduceat(tie, self.starts, axis=0), y)
+            return scaled(tie, np.repeat(1 / n, self.lengths, axis=0))
         if f in WEIGHTS:
             return WEIGHTS[f](x, self.repeated(y))
-        found = []
-        for start, length in zip(self.starts, self.lengths, strict=True):
-            segment = np.swapaxes(x[start : start + length], 0, -1)
-            w = weights(f, segment, None)
-            if w is None:
-                return None
-            found.append(np.swapaxes(w, 0, -1))
+        if f is np.multiply and can_divide(y, x):
+            return self.repeated(y) / x
+        segments = [x[i : i + n] for i, n in zip(self.starts, self.lengths, strict=True)]
+        found = [np.swapaxes(weights(f, np.swapaxes(s, 0, -1), None), 0, -1) for s in segments]
         return np.concatenate(found) if found else 1
 
 
@@ -150,22 +157,18 @@ def reduceat_rules(f: np.ufunc) -> Rules:
 
     def reduceat_rrule(array, *, indices, axis=0, dtype=None):
         y = f.reduceat(array, indices, axis=axis, dtype=dtype)
-        segments = Segments(array, indices, axis)
-        w = segments.weights(f, array, y)
-        if w is None:
-            return None
 
         def reduceat_pullback(y_bar):
-            return segments.scattered(conj(w) * segments.repeated(y_bar))
+            segments = Segments(np.shape(array), indices, axis)
+            w = conj(segments.weights(f, array, y))
+            return segments.scattered(w * segments.repeated(y_bar))
 
         return y, reduceat_pullback
 
     def reduceat_frule(dots, array, *, indices, axis=0, dtype=None):
         y = f.reduceat(array, indices, axis=axis, dtype=dtype)
-        segments = Segments(array, indices, axis)
+        segments = Segments(np.shape(array), indices, axis)
         w = segments.weights(f, array, y)
-        if w is None:
-            return None
         return y, fit(segments.summed(w * segments.gathered(dots[0])), y)
 
     return reduceat_rrule, reduceat_frule
@@ -180,19 +183,26 @@ def register_outer(f: np.ufunc) -> None:
     def spread(a: Any, b: Any) -> Any:
         return np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
 
+    def pull(j: int, y_bar: Any, y: Any, a: Any, b: Any) -> Any:
+        if f is np.multiply:  # no product is made to be summed
+            return (
+                np.tensordot(y_bar, conj(b), np.ndim(b))
+                if j == 0
+                else np.tensordot(conj(a), y_bar, np.ndim(a))
+            )
+        wide = spread(a, b)
+        bar = strong_product(conj(derivatives(y, f, wide, b)[j]), y_bar)
+        if j == 1:
+            return unbroadcast(bar, np.shape(b))
+        return np.reshape(unbroadcast(bar, np.shape(wide)), np.shape(a))
+
     @rrule.register(f.outer, ARRAY_LIKE, ARRAY_LIKE)
     @rrule_on_arrays
     def outer_rrule(a, b, **options):
         y = f.outer(a, b, **options)
-        wide = spread(a, b)
-        found = derivatives(y, f, wide, b)
-        if found is None:
-            return None
 
         def outer_pullback(y_bar):
-            by_a, by_b = [strong_product(conj(d), y_bar) for d in found]
-            a_bar = np.reshape(unbroadcast(by_a, np.shape(wide)), np.shape(a))
-            return a_bar, unbroadcast(by_b, np.shape(b))
+            return thunk(partial(pull, 0, y_bar, y, a, b)), thunk(partial(pull, 1, y_bar, y, a, b))
 
         return y, outer_pullback
 
@@ -200,14 +210,12 @@ def register_outer(f: np.ufunc) -> None:
     @frule_on_arrays
     def outer_frule(dots, a, b, **options):
         y = f.outer(a, b, **options)
-        found = derivatives(y, f, spread(a, b), b)
-        if found is None:
-            return None
+        by_a, by_b = derivatives(y, f, spread(a, b), b)
         y_dot: Any = ZeroTangent()
         if not isinstance(dots[0], AbstractZero):
-            y_dot = y_dot + strong_product(found[0], spread(dots[0], b))
+            y_dot = y_dot + strong_product(by_a, spread(dots[0], b))
         if not isinstance(dots[1], AbstractZero):
-            y_dot = y_dot + strong_product(found[1], dots[1])
+            y_dot = y_dot + strong_product(by_b, dots[1])
         return y, fit(y_dot, y)
 
 
@@ -229,15 +237,16 @@ def register_methods(f: np.ufunc) -> None:
     if kinds == {"non_differentiable"}:
         non_differentiable((f.reduce, f.accumulate, f.reduceat, f.outer))
     elif kinds:
-        made = {
-            f.reduce: rules_of_reduce(f),
-            f.accumulate: rules_of_accumulate(f),
-            f.reduceat: reduceat_rules(f),
-        }
-        for method, (reverse, forward) in made.items():
-            rrule.register(method, NUMERIC)(reverse)
-            frule.register(method, NUMERIC)(forward)
         register_outer(f)
+    if not has_derivatives(f):
+        return
+    for method, (reverse, forward) in {
+        f.reduce: rules_of_reduce(f),
+        f.accumulate: rules_of_accumulate(f),
+        f.reduceat: reduceat_rules(f),
+    }.items():
+        rrule.register(method, NUMERIC)(reverse)
+        frule.register(method, NUMERIC)(forward)
 
 
 for _f in binary_ufuncs():

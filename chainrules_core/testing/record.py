@@ -19,6 +19,7 @@ class Used(NamedTuple):
     rule: Any
     bound: tuple
     options: dict[str, Any]
+    keywords: tuple[str, ...] = ()
 
 
 def rule_used(
@@ -26,7 +27,7 @@ def rule_used(
 ) -> Used | None:
     """Return the rule that answers for a call, or None."""
     found = (frule if mode == "frule" else rrule).resolve(f, args, dict(kwargs), config)
-    return None if found is None else Used(*found)
+    return None if found is None else Used(*found, tuple(kwargs))
 
 
 def own_argument(f: Callable) -> tuple:
@@ -123,7 +124,8 @@ def keyword_arguments(used: Used, given: int) -> list[tuple[str, Any]]:
     from chainrules_core.frame import call_order
 
     # The positional ones come first, and may have no place; all others have one.
-    order = [i for i in call_order(used.rule, used.bound, given)[given:] if i is not None]
+    found = call_order(used.rule, used.bound, given, used.keywords)
+    order = [i for i in found[given:] if i is not None]
     # The rule may have its own names for parameters of the function.
     original = {ours: theirs for theirs, ours in getattr(used.rule.binder, "_rename", {}).items()}
     names = [used.rule.signature.positional[i] for i in order]
@@ -134,7 +136,7 @@ def places(used: Used, given: int) -> list[int | None]:
     """Return, for each cotangent of a pullback's result, the place of its bound argument."""
     from chainrules_core.frame import call_order
 
-    return call_order(used.rule, used.bound, given)
+    return call_order(used.rule, used.bound, given, used.keywords)
 
 
 def pulled_alone(used: Used, position: int, config: Any, y_bar: Any) -> tuple[Any, Any]:

@@ -1,0 +1,192 @@
+"""The arguments of a call that sees traced values: which are traced, and what is underneath."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.structures import leaves_of, map_leaves, part_of_tangent, parts_of
+from autodiff.tape import CONSTANT, Tape
+from autodiff.tracer import FloatTracer, Tracer, is_tracer
+from chainrules_core import (
+    AbstractZero,
+    CotangentError,
+    NotImplementedTangent,
+    ProjectTo,
+    Tangent,
+    unthunk,
+)
+from chainrules_core.frame import named_projection
+from chainrules_core.rule import Rule
+
+# Types that hold no traced value: they are not looked into.
+PLAIN = frozenset(
+    {
+        float, int, bool, complex, str, bytes, type(None), slice, type(Ellipsis), type, range,
+        np.ndarray, np.float64, np.float32, np.int64, np.bool_, np.dtype, np.ufunc,
+        types.FunctionType, types.BuiltinFunctionType, types.ModuleType,
+    }
+)  # fmt: skip
+
+
+def innermost(args: tuple, kwargs: dict[str, Any]) -> Tape | None:
+    """Return the tape of the innermost level among the arguments; None if nothing is traced."""
+    found: Tape | None = None
+    for a in (*args, *kwargs.values()) if kwargs else args:
+        kind = type(a)
+        if kind is FloatTracer or kind is Tracer:
+            tape = a._tape
+        elif kind in PLAIN:
+            continue
+        else:
+            tape = innermost(tuple([x for x in leaves_of(a) if is_tracer(x)]), {})
+        if tape is None or tape is CONSTANT:
+            continue
+        if found is None or tape.serial > found.serial:
+            found = tape
+    return found
+
+
+def is_constant(x: Any) -> bool:
+    """Whether `x` is an array of a traced function that holds nothing traced."""
+    return type(x) is Tracer and x._tape is CONSTANT
+
+
+def of_level(x: Any, tape: Tape) -> Any:
+    """Return a value with the level of `tape` stripped off, if it has it."""
+    return x._value if is_tracer(x) and (x._tape is tape or x._tape is CONSTANT) else x
+
+
+def has_constants(args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether an argument is or contains an array that may be written into."""
+    values = (*args, *kwargs.values())
+    return any(
+        is_constant(x) or (type(x) not in PLAIN and any(map(is_constant, leaves_of(x))))
+        for x in values
+    )
+
+
+def without(x: Any, tape: Tape) -> Any:
+    """Return `x` with the level of `tape` stripped off."""
+    if type(x) in PLAIN:
+        return x
+
+    def strip(leaf: Any) -> Any:
+        return leaf._value if is_tracer(leaf) and leaf._tape is tape else leaf
+
+    return map_leaves(x, strip)
+
+
+class Stripped:
+    """The arguments of a call with the innermost level of differentiation stripped off.
+
+    Attributes
+    ----------
+    primals : tuple
+        The arguments without that level.
+    wanted : tuple of int
+        The positions of those that had it.
+    sources : list
+        These themselves.
+    direct : bool
+        Whether all of them are traced values, and none a container of some.
+    nested : bool
+        Whether values traced on outer levels remain.
+    """
+
+    __slots__ = ("direct", "nested", "primals", "sources", "wanted")
+
+    def __init__(self, bound: tuple, tape: Tape) -> None:
+        primals = []
+        wanted = []
+        self.sources: list[Any] = []
+        self.direct = True
+        nested = False
+        for i, a in enumerate(bound):
+            kind = type(a)
+            if kind is FloatTracer or kind is Tracer:
+                if a._tape is tape:
+                    wanted.append(i)
+                    self.sources.append(a)
+                    a = a._value
+                    kind = type(a)
+                elif a._tape is CONSTANT:
+                    a = a._value
+                    kind = type(a)
+                nested = nested or kind is Tracer or kind is FloatTracer
+            elif kind not in PLAIN:
+                a = without(a, CONSTANT)
+                stripped = without(a, tape)
+                if stripped is not a:
+                    wanted.append(i)
+                    self.sources.append(a)
+                    self.direct = False
+                    a = stripped
+                nested = nested or any(is_tracer(x) for x in leaves_of(a))
+            elif kind is np.ndarray:
+                tape.held.add(id(a if a.base is None else a.base))
+            primals.append(a)
+        self.primals = tuple(primals)
+        self.wanted = tuple(wanted)
+        self.nested = nested
+
+
+def through_containers(
+    rule: Rule, given: Stripped, pull: Callable, tape: Tape
+) -> tuple[tuple, tuple, Callable]:
+    """Return parents and pull where traced values stand inside containers."""
+    paths: list[tuple[int, tuple, int]] = []
+
+    def note(x: Any, place: int, path: tuple) -> None:
+        if is_tracer(x):
+            if x._tape is tape:
+                paths.append((place, path, x._index))
+            return
+        for key, part in parts_of(x) or ():
+            note(part, place, (*path, key))
+
+    for place, source in enumerate(given.sources):
+        note(source, place, ())
+    # The container as a whole is projected: what its pullback returned may have other forms.
+    projectors = [
+        None if is_tracer(source) else ProjectTo(given.primals[i])
+        for source, i in zip(given.sources, given.wanted, strict=True)
+    ]
+
+    def pull_parts(y_bar: Any) -> list:
+        bars = []
+        for bar, projector, i in zip(pull(y_bar), projectors, given.wanted, strict=True):
+            if projector is not None:
+                bar = unthunk(named_projection(rule, i, projector, unthunk(bar)))
+                _check_fields(rule, i, bar, given.primals[i])
+            bars.append(bar)
+        return [_at(rule, given.wanted[place], bars[place], path) for place, path, _ in paths]
+
+    positions = tuple([given.wanted[place] for place, _, _ in paths])
+    return tuple([i for _, _, i in paths]), positions, pull_parts
+
+
+def _check_fields(rule: Rule, position: int, bar: Any, primal: Any) -> None:
+    """Raise if a structural tangent has a field that the argument has not."""
+    if not isinstance(bar, Tangent) or isinstance(primal, (tuple, list)):
+        return
+    unknown = [k for k in Tangent.keys(bar) if k not in {key for key, _ in parts_of(primal) or ()}]
+    if unknown:
+        reason = f"the argument, a {type(primal).__name__}, has no {unknown[0]!r}"
+        raise CotangentError(rule, position, bar, reason)
+
+
+def _at(rule: Rule, position: int, bar: Any, path: tuple) -> Any:
+    """Return the part of a container's cotangent at the end of a path."""
+    for key in path:
+        if isinstance(bar, (AbstractZero, NotImplementedTangent)):
+            return bar
+        try:
+            bar = unthunk(part_of_tangent(bar, key))
+        except (LookupError, AttributeError, TypeError) as error:
+            reason = f"a {type(bar).__name__} has no part {key!r} for the argument's"
+            raise CotangentError(rule, position, bar, reason) from error
+    return bar
