@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import call as calls
-from autodiff.arguments import Stripped, of_level
+from autodiff.arguments import Stripped, is_constant, of_level
 from autodiff.call import (
     CONFIG,
     NO_RULE,
@@ -200,7 +200,7 @@ class Pushed:
         """Return the value and its tangent, each in the nesting of the output."""
         if len(dots) != len(self.arguments):
             raise SeedError(
-                f"the pushforward of {name_of(self.f)} takes {len(self.arguments)} tangents, one "
+                f"the pushforward of {name_of(self.f)} takes {len(self.arguments)} tangent(s), one "
                 f"for each argument that is perturbed; it was given {len(dots)}."
             )
         tape = Forward()
@@ -220,6 +220,8 @@ class Pushed:
         """Return a nest whose leaves carry the tangents of the nest `dot`."""
         dot = unthunk(dot)
         if is_perturbable(x):
+            if is_constant(x):
+                x = x._value
             if dot is None or isinstance(dot, AbstractZero):
                 # Not the array itself: the function may write into it.
                 return Tracer(x, CONSTANT, -1) if type(x) is np.ndarray else x

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import structures
-from autodiff.arguments import of_level
+from autodiff.arguments import is_constant, of_level
 from autodiff.errors import ArgumentError, OutputError, SeedError
 from autodiff.intercept import intercept
 from autodiff.levels import recording
@@ -218,6 +218,8 @@ def _traced(x: Any, tape: Tape, owners: dict[int, Tracer]) -> Any:
     def trace(leaf: Any) -> Any:
         if not is_perturbable(leaf):
             return leaf
+        if is_constant(leaf):
+            leaf = leaf._value
         place = tape.add(Leaf(ProjectTo(leaf)))
         if type(leaf) is not np.ndarray:
             return wrap(leaf, tape, place)

@@ -34,7 +34,7 @@ from autodiff.intercept.numpy_calls import (
 )
 from autodiff.levels import check_free
 from autodiff.tracer import is_tracer
-from chainrules_core import ignore_derivatives as core_ignore_derivatives, rrule
+from chainrules_core import frule, ignore_derivatives as core_ignore_derivatives, rrule
 from chainrules_core.registry import key_of
 from chainrules_core.rule import Rule
 
@@ -92,9 +92,14 @@ def _function(g: types.FunctionType) -> Callable:
         return g
     if g in MAKERS:
         return _remember(g, making(g, _asking))
-    if rrule.entry(g) is not None:
+    if has_rule(g):
         return _remember(g, _asking(g))
     return _remember(g, _body(g))
+
+
+def has_rule(g: Callable) -> bool:
+    """Whether there is a rule of either mode for a key."""
+    return rrule.entry(g) is not None or frule.entry(g) is not None
 
 
 def _asking(g: Callable) -> Callable:
@@ -181,12 +186,12 @@ def _builtin(g: Any) -> Callable:
     if owner is None or type(owner) is types.ModuleType:
         if g in MAKERS:
             return _remember(g, making(g, _asking))
-        return _remember(g, g if rrule.entry(g) is None else _asking(g))
+        return _remember(g, _asking(g) if has_rule(g) else g)
     if type(owner) is list and g.__name__ == "sort":
         return _with_key(g)
     if type(owner) is np.ndarray:
         return _array_method(g, owner)
-    return g if rrule.entry(key_of(g)[0]) is None else _asking(g)
+    return _asking(g) if has_rule(key_of(g)[0]) else g
 
 
 _CHANGING = frozenset({"fill", "partition", "put", "resize", "sort", "itemset", "setfield"})
@@ -213,7 +218,7 @@ def _class(g: type) -> Callable:
     special = _SPECIAL.get(g)
     if special is not None:
         return special
-    if rrule.entry(g) is not None:
+    if has_rule(g):
         return _asking(g)
     init = g.__dict__.get("__init__") or getattr(g, "__init__", None)
     if type(g).__call__ is not type.__call__ or type(init) is not types.FunctionType:
@@ -416,6 +421,7 @@ def store(value: Any, target: Any, index: Any) -> None:
 
 
 rrule.watch(_forget)
+frule.watch(_forget)
 call_module.body_of = traced_body
 _HELPERS: dict[str, Any] = {
     rewrite.INTERCEPT: intercept,

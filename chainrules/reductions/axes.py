@@ -200,6 +200,8 @@ def divisor(n: Any, like: Any) -> Any:
 
 def scaled(fresh: Any, factor: Any) -> Any:
     """``fresh * factor``, in the memory of `fresh`, an array that nobody else holds, if it fits."""
+    if type(factor) is int and factor == 1:
+        return fresh
     if (
         type(fresh) is np.ndarray
         and isinstance(factor, (float, np.floating, np.ndarray))

@@ -31,8 +31,15 @@ from chainrules.reductions.axes import (
     rows,
     selected,
 )
+from chainrules.reductions.products import can_divide
 from chainrules.reductions.recurrence import recurrence, reversed_recurrence
-from chainrules_core import AbstractZero, NotImplementedTangent, conj, derivatives_given_output
+from chainrules_core import (
+    AbstractZero,
+    NotImplementedTangent,
+    conj,
+    derivatives_given_output,
+    rrule,
+)
 from chainrules_core.define.scalar import fit
 
 # ---------------------------------------------------------------------------- weights of elements
@@ -65,6 +72,13 @@ def first(a: Any) -> Any:
     return a[..., :1]
 
 
+def signs(n: int) -> Any:
+    """The signs with which a difference has its terms: + for the first, - for all others."""
+    found = np.full(n, -1.0)
+    found[:1] = 1
+    return found
+
+
 def has_derivatives(f: np.ufunc) -> bool:
     """Whether f has both partials, as a function of two real numbers."""
     if "dd->d" not in f.types:
@@ -73,16 +87,19 @@ def has_derivatives(f: np.ufunc) -> bool:
     return found is not None and not any(isinstance(d, NotImplementedTangent) for d in found[0])
 
 
-def derivatives(y: Any, f: np.ufunc, a: Any, b: Any) -> list:
-    """Return ∂y/∂a and ∂y/∂b for y = f(a, b) as numbers and arrays."""
-    found = derivatives_given_output(y, f, a, b)
-    return [0.0 if isinstance(d, AbstractZero) else d for d in found[0]]
+def derivative(j: int, y: Any, f: np.ufunc, a: Any, b: Any) -> Any:
+    """Return one of ∂y/∂a and ∂y/∂b for y = f(a, b)."""
+    rule, (a, b), _ = rrule.resolve(f, (a, b), {})
+    shared = () if rule.setup is None else (rule.setup(y, a, b),)
+    with np.errstate(all="ignore"):
+        return rule.partials[0][j](y, a, b, *shared)
 
 
 def partials(f: np.ufunc, y: Any, x: Any) -> tuple[Any, Any]:
     """Return p and q along the last axis, from the second element on."""
     after = y[..., 1:]
-    p, q = derivatives(after, f, y[..., :-1], x[..., 1:])
+    found = [derivative(j, after, f, y[..., :-1], x[..., 1:]) for j in (0, 1)]
+    p, q = [0.0 if isinstance(d, AbstractZero) else d for d in found]
     return np.broadcast_to(p, np.shape(after)), np.broadcast_to(q, np.shape(after))
 
 
@@ -100,6 +117,10 @@ def weights(f: np.ufunc, x: Any, y: Any) -> Any:
         return WEIGHTS[f](x, y)
     if np.shape(x)[-1] == 0:
         return np.zeros_like(x)
+    if f is np.subtract:
+        return np.broadcast_to(signs(np.shape(x)[-1]), np.shape(x))
+    if f is np.divide and can_divide(y, x):
+        return signs(np.shape(x)[-1]) * (y / x)
     p, q = partials(f, f.accumulate(x, axis=-1), x)
     nothing, one = np.zeros_like(x[..., 1:]), np.ones_like(first(x))
     end = np.concatenate([nothing, one], axis=-1)
@@ -149,32 +170,50 @@ def reduce_rules(f: np.ufunc) -> Rules:
 # ------------------------------------------------------------------------------- running results
 
 
+def reversed_sums(y_bar: Any) -> Any:
+    """Running sums from the end."""
+    return np.cumsum(y_bar[..., ::-1], axis=-1)[..., ::-1]
+
+
+def pull_accumulated(f: np.ufunc, y_bar: Any, y: Any, x: Any) -> Any:
+    """Pull back through running results along the last axis."""
+    if f is np.subtract:
+        return signs(np.shape(x)[-1]) * reversed_sums(y_bar)
+    if f is np.divide and can_divide(y, x):
+        return signs(np.shape(x)[-1]) * reversed_sums(conj(y) * y_bar) / conj(x)
+    p, q = partials(f, y, x)
+    before = np.concatenate([np.ones_like(first(y_bar)), conj(p)], axis=-1)
+    r = reversed_recurrence(before, y_bar)
+    return np.concatenate([first(r), conj(q) * r[..., 1:]], axis=-1)
+
+
+def push_accumulated(f: np.ufunc, x_dot: Any, y: Any, x: Any) -> Any:
+    """Push forward to running results along the last axis."""
+    if f is np.subtract:
+        return np.subtract.accumulate(x_dot, axis=-1)
+    if f is np.divide and can_divide(y, x):
+        return y * np.subtract.accumulate(x_dot / x, axis=-1)
+    p, q = partials(f, y, x)
+    before = np.concatenate([np.ones_like(first(x_dot)), p], axis=-1)
+    return recurrence(before, np.concatenate([first(x_dot), q * x_dot[..., 1:]], axis=-1))
+
+
 def accumulate_rules(f: np.ufunc) -> Rules:
     """Return the rules of ``f.accumulate``."""
-
-    def prepared(array: Any, y: Any, axis: Any) -> tuple[Any, Any]:
-        return partials(f, along_last(y, axis), along_last(array, axis))
 
     def accumulate_rrule(array, *, axis=0, dtype=None):
         y = f.accumulate(array, axis=axis, dtype=dtype)
 
         def accumulate_pullback(y_bar):
-            p, q = prepared(array, y, axis)
-            y_bar = along_last(y_bar, axis)
-            before = np.concatenate([np.ones_like(first(y_bar)), conj(p)], axis=-1)
-            r = reversed_recurrence(before, y_bar)
-            bar = np.concatenate([first(r), conj(q) * r[..., 1:]], axis=-1)
-            return from_last(bar, np.shape(array), axis)
+            moved = [along_last(v, axis) for v in (y_bar, y, array)]
+            return from_last(pull_accumulated(f, *moved), np.shape(array), axis)
 
         return y, accumulate_pullback
 
     def accumulate_frule(dots, array, *, axis=0, dtype=None):
         y = f.accumulate(array, axis=axis, dtype=dtype)
-        p, q = prepared(array, y, axis)
-        dot = along_last(dots[0], axis)
-        before = np.concatenate([np.ones_like(first(dot)), p], axis=-1)
-        y_dot = recurrence(before, np.concatenate([first(dot), q * dot[..., 1:]], axis=-1))
-        return y, fit(from_last(y_dot, np.shape(y), axis), y)
+        moved = [along_last(v, axis) for v in (dots[0], y, array)]
+        return y, fit(from_last(push_accumulated(f, *moved), np.shape(y), axis), y)
 
     return accumulate_rrule, accumulate_frule
 

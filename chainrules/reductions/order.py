@@ -12,8 +12,18 @@ from typing import Any
 import numpy as np
 
 from chainrules.indexing.getting import scatter
+from chainrules.protocol import array_function
 from chainrules.reductions.axes import NUMERIC
-from chainrules_core import AbstractZero, NoTangent, Tangent, ZeroTangent, frule, rrule, unthunk
+from chainrules_core import (
+    AbstractZero,
+    NoTangent,
+    Tangent,
+    ZeroTangent,
+    frule,
+    linear_rule,
+    rrule,
+    unthunk,
+)
 from chainrules_core.define.scalar import fit
 
 
@@ -31,18 +41,32 @@ class Reordering:
 
     def pull(self, y_bar: Any) -> Any:
         """Put the elements back."""
-        order, axis = self.order, 0 if self.axis is None else self.axis
-        lengths = [1] * order.ndim
-        lengths[axis] = -1
-        places = np.broadcast_to(np.arange(order.shape[axis]).reshape(lengths), order.shape)
-        inverse = np.empty_like(order)
-        np.put_along_axis(inverse, order, places, axis)
-        return np.reshape(taken(y_bar, inverse, self.axis), self.shape)
+        return np.reshape(put_back(y_bar, self.order, self.axis), self.shape)
 
 
 def taken(a: Any, order: Any, axis: int | None) -> Any:
     """The elements of an array at `order` along an axis."""
     return a[order] if np.ndim(a) == 1 else np.take_along_axis(a, order, axis)
+
+
+@array_function
+def put_back(y: Any, order: Any, axis: int | None) -> Any:
+    """Undo `taken`, for a permutation.
+
+    Examples
+    --------
+    >>> put_back(np.array([1.0, 2.0, 3.0]), np.array([2, 0, 1]), 0)
+    array([2., 3., 1.])
+    """
+    a = np.empty(order.shape, y.dtype)
+    if a.ndim == 1:
+        a[order] = y
+    elif a.size:
+        np.put_along_axis(a, order, y, axis)
+    return a
+
+
+linear_rule(put_back, lambda a_bar, y, order, axis: taken(a_bar, order, axis))
 
 
 def sorted_order(a: Any, axis: int | None) -> tuple[Any, Reordering]:

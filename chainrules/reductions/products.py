@@ -41,16 +41,15 @@ from chainrules_core.define.scalar import fit
 def can_divide(y: Any, a: Any) -> bool:
     """Whether the products `y` of elements of `a` may be divided by an element.
 
-    They may if no element is near zero and none of the products near infinity: what is lost where
-    a product is near zero is smaller than any number that matters.
+    They may if no element is near zero and no product infinite: what is lost where a product is
+    near zero is smaller than any number that matters.
     """
     dtype = getattr(a, "dtype", np.dtype(float))
     if np.size(a) == 0 or dtype.kind not in "fc":
         return bool(np.all(np.not_equal(y, 0)))
-    limits = np.finfo(dtype)
-    if not np.all(np.abs(y) < limits.max**0.5):
+    if not np.all(np.isfinite(y)):
         return False
-    return bool(np.min(np.abs(a)) > limits.tiny**0.5)
+    return bool(np.min(np.abs(a)) > np.finfo(dtype).tiny ** 0.5)
 
 
 def others(a: Any) -> Any:

@@ -20,7 +20,6 @@ from chainrules.reductions.axes import (
     Rules,
     divisor,
     every,
-    precision,
     present,
     scaled,
 )
@@ -29,7 +28,7 @@ from chainrules.reductions.extrema import extremum_rules
 from chainrules.reductions.folds import (
     WEIGHTS,
     accumulate_rules,
-    derivatives,
+    derivative,
     has_derivatives,
     reduce_rules,
     running_extremum_rules,
@@ -134,22 +133,25 @@ class Segments:
         """The sums of the segments."""
         return np.swapaxes(np.add.reduceat(values, self.starts, axis=0), self.axis, 0)
 
-    def weights(self, f: np.ufunc, array: Any, y: Any) -> Any:
-        """The derivatives of the results by the elements."""
+    def weights(self, f: np.ufunc, array: Any, y: Any) -> tuple[Any, Any]:
+        """The derivatives of results by elements: a factor of the elements, one of the results."""
         if f is np.add:
-            return 1
+            return 1, 1
         x = self.gathered(array)
         if f in EXTREMA:
-            tie = np.equal(x, self.repeated(y)).astype(precision(y))
-            n = divisor(np.add.reduceat(tie, self.starts, axis=0), y)
-            return scaled(tie, np.repeat(1 / n, self.lengths, axis=0))
+            tie = np.equal(x, self.repeated(y))
+            return tie, 1 / divisor(self.summed(tie), y)
         if f in WEIGHTS:
-            return WEIGHTS[f](x, self.repeated(y))
+            return WEIGHTS[f](x, self.repeated(y)), 1
         if f is np.multiply and can_divide(y, x):
-            return self.repeated(y) / x
+            return 1 / x, y
+        if f is np.subtract or (f is np.divide and can_divide(y, x)):
+            sign = np.full((len(x), *[1] * (np.ndim(x) - 1)), -1.0)
+            sign[self.starts] = 1
+            return (sign, 1) if f is np.subtract else (sign / x, y)
         segments = [x[i : i + n] for i, n in zip(self.starts, self.lengths, strict=True)]
         found = [np.swapaxes(weights(f, np.swapaxes(s, 0, -1), None), 0, -1) for s in segments]
-        return np.concatenate(found) if found else 1
+        return np.concatenate(found) if found else 1, 1
 
 
 def reduceat_rules(f: np.ufunc) -> Rules:
@@ -160,16 +162,17 @@ def reduceat_rules(f: np.ufunc) -> Rules:
 
         def reduceat_pullback(y_bar):
             segments = Segments(np.shape(array), indices, axis)
-            w = conj(segments.weights(f, array, y))
-            return segments.scattered(w * segments.repeated(y_bar))
+            of_elements, of_results = segments.weights(f, array, y)
+            bar = segments.repeated(conj(of_results) * y_bar)
+            return segments.scattered(scaled(bar, conj(of_elements)))
 
         return y, reduceat_pullback
 
     def reduceat_frule(dots, array, *, indices, axis=0, dtype=None):
         y = f.reduceat(array, indices, axis=axis, dtype=dtype)
         segments = Segments(np.shape(array), indices, axis)
-        w = segments.weights(f, array, y)
-        return y, fit(segments.summed(w * segments.gathered(dots[0])), y)
+        of_elements, of_results = segments.weights(f, array, y)
+        return y, fit(of_results * segments.summed(of_elements * segments.gathered(dots[0])), y)
 
     return reduceat_rrule, reduceat_frule
 
@@ -184,15 +187,13 @@ def register_outer(f: np.ufunc) -> None:
         return np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
 
     def pull(j: int, y_bar: Any, y: Any, a: Any, b: Any) -> Any:
-        if f is np.multiply:  # no product is made to be summed
-            return (
-                np.tensordot(y_bar, conj(b), np.ndim(b))
-                if j == 0
-                else np.tensordot(conj(a), y_bar, np.ndim(a))
-            )
+        if f is np.multiply:  # then the product is summed as it is made
+            if j == 0:
+                return np.tensordot(y_bar, conj(b), np.ndim(b))
+            return np.tensordot(conj(a), y_bar, np.ndim(a))
         wide = spread(a, b)
-        bar = strong_product(conj(derivatives(y, f, wide, b)[j]), y_bar)
-        if j == 1:
+        bar = strong_product(conj(derivative(j, y, f, wide, b)), y_bar)
+        if j == 1 or isinstance(bar, AbstractZero):
             return unbroadcast(bar, np.shape(b))
         return np.reshape(unbroadcast(bar, np.shape(wide)), np.shape(a))
 
@@ -210,12 +211,12 @@ def register_outer(f: np.ufunc) -> None:
     @frule_on_arrays
     def outer_frule(dots, a, b, **options):
         y = f.outer(a, b, **options)
-        by_a, by_b = derivatives(y, f, spread(a, b), b)
+        wide = spread(a, b)
         y_dot: Any = ZeroTangent()
         if not isinstance(dots[0], AbstractZero):
-            y_dot = y_dot + strong_product(by_a, spread(dots[0], b))
+            y_dot = y_dot + strong_product(derivative(0, y, f, wide, b), spread(dots[0], b))
         if not isinstance(dots[1], AbstractZero):
-            y_dot = y_dot + strong_product(by_b, dots[1])
+            y_dot = y_dot + strong_product(derivative(1, y, f, wide, b), dots[1])
         return y, fit(y_dot, y)
 
 

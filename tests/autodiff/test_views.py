@@ -64,7 +64,7 @@ VIEWS: dict[str, Callable] = {
 }  # fmt: skip
 
 # NumPy itself warns of writes into what broadcast_arrays returns.
-REFUSED = (autodiff.DifferentiationError, ValueError, DeprecationWarning)
+REFUSED = (autodiff.DifferentiationError, ValueError, DeprecationWarning, FutureWarning)
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
