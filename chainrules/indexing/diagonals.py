@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.protocol import array_function
 from chainrules.shapes.reshaping import ARRAY
 from chainrules_core import linear_rule, unbroadcast
+from chainrules_core.define import primitive
 
 
-@array_function
+@primitive
 def on_diagonal(d_bar: Any, offset: int, axis1: int, axis2: int, shape: tuple, dtype: Any) -> Any:
     """Return an array of zeros of this shape with `d_bar` on the diagonals of the two axes."""
     x_bar = np.zeros(shape, np.result_type(dtype, d_bar))

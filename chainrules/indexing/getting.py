@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.protocol import array_function
 from chainrules_core import Array, linear_rule
+from chainrules_core.define import primitive
 
 
-@array_function
+@primitive
 def scatter(y_bar: Any, index: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Return an array of zeros with `y_bar` added at `index`; what stands there twice adds up."""
     x_bar = np.zeros(shape, np.result_type(dtype, y_bar))

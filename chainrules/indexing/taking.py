@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from chainrules.indexing.getting import scatter, scatter_along_into
-from chainrules.protocol import array_function
 from chainrules.shapes.reshaping import ARRAY
 from chainrules_core import NoTangent, frule, linear_rule, rrule
+from chainrules_core.define import primitive
 
 
-@array_function
+@primitive
 def scatter_along(y_bar: Any, indices: Any, axis: int, shape: tuple[int, ...], dtype: Any) -> Any:
     """Return an array of zeros with `y_bar` added to what ``np.take(x, indices, axis)`` reads."""
     x_bar = np.zeros(shape, np.result_type(dtype, y_bar))

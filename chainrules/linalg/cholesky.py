@@ -19,13 +19,13 @@ import numpy as np
 
 from chainrules.linalg.matrices import adjoint, completed, half_triangle, halves, onto_triangle
 from chainrules.linalg.triangular import right_lower, right_upper, solve_lower, solve_upper
-from chainrules.protocol import array_function
 from chainrules_core import Array, frule, rrule
+from chainrules_core.define import primitive
 
 BLOCK = 48
 
 
-@array_function
+@primitive
 def cholesky_adjoint(lower: Any, lower_bar: Any) -> Any:
     """The cotangent of the lower triangle of A from that of L: block by block, last first.
 

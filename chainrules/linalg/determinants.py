@@ -26,8 +26,8 @@ from chainrules.linalg.matrices import (
     row,
 )
 from chainrules.linalg.spectral import part
-from chainrules.protocol import array_function
 from chainrules_core import Array, NoTangent, Tangent, frule, non_differentiable, rrule
+from chainrules_core.define import primitive
 
 
 def times(numbers: Any, matrices: Any) -> Any:
@@ -38,7 +38,7 @@ def times(numbers: Any, matrices: Any) -> Any:
 # ---------------------------------------------------------------------------------------- adjugate
 
 
-@array_function
+@primitive
 def adjugate(a: Any, det: Any = None) -> Any:
     """The transposed matrix of cofactors, of singular matrices too; `det` is det(A), if known."""
     x = inverse_if_regular(a)
@@ -59,7 +59,7 @@ def inverse_if_regular(a: np.ndarray) -> np.ndarray | None:
     return x if np.all(size * np.sqrt(np.finfo(x.dtype).eps) < 1) else None
 
 
-@array_function
+@primitive
 def is_regular(a: Any) -> bool:
     """Whether the inverses of all matrices may be used."""
     return inverse_if_regular(a) is not None

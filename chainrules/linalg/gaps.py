@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from chainrules.linalg.matrices import adjoint, column, row
-from chainrules.protocol import array_function
 from chainrules_core import non_differentiable
+from chainrules_core.define import primitive
 
 
 def differences(x: Any) -> Any:
@@ -28,7 +28,7 @@ def differences(x: Any) -> Any:
     return row(x) - column(x)
 
 
-@array_function
+@primitive
 def coinciding(x: Any) -> Any:
     """Which values coincide, up to rounding; on the diagonal, each with itself."""
     n = np.shape(x)[-1]
@@ -36,14 +36,14 @@ def coinciding(x: Any) -> Any:
     return np.abs(differences(x)) <= 4 * n * np.finfo(x.dtype).eps * column(largest)
 
 
-@array_function
+@primitive
 def vanishing(s: Any) -> Any:
     """Which singular values are zero, up to rounding."""
     largest = np.max(s, -1, keepdims=True, initial=0)
     return s <= 4 * np.shape(s)[-1] * np.finfo(s.dtype).eps * largest
 
 
-@array_function
+@primitive
 def negligible(part: Any, whole: Any) -> Any:
     """Which elements of matrices are zero, up to rounding of the largest of another matrix."""
     largest = np.max(np.abs(whole), (-2, -1), keepdims=True, initial=0)
@@ -51,7 +51,7 @@ def negligible(part: Any, whole: Any) -> Any:
     return np.abs(part) <= tolerance * largest
 
 
-@array_function
+@primitive
 def is_set(x: Any) -> Any:
     """Which elements are not exactly zero."""
     return np.not_equal(x, 0)
@@ -83,7 +83,7 @@ def turned(m: Any, x: Any, x_bar: Any) -> Any:
 # ------------------------------------------------------------------------------------------ phases
 
 
-@array_function
+@primitive
 def has_phase_from(v: Any, k: int) -> Any:
     """For which vectors (the columns of `v`) their element `k` fixes the phase by being real."""
     size = np.abs(v[..., k, :])

@@ -48,7 +48,6 @@ from chainrules.linalg.orthogonal import (
     reduced_tangent,
 )
 from chainrules.linalg.spectral import hermitian_adjoint, hermitian_tangent, part
-from chainrules.protocol import array_function
 from chainrules_core import (
     Array,
     NotImplementedTangent,
@@ -58,6 +57,7 @@ from chainrules_core import (
     not_implemented,
     rrule,
 )
+from chainrules_core.define import primitive
 
 # ---------------------------------------------------------------------------------- values alone
 
@@ -152,7 +152,7 @@ HIDDEN = (
 )
 
 
-@array_function
+@primitive
 def is_from_qr(rest: Any, a: Any) -> bool:
     """Whether the columns that LAPACK added are those that a QR factorisation of `a` adds."""
     k = np.shape(a)[-1]

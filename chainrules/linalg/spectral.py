@@ -31,8 +31,8 @@ from chainrules.linalg.matrices import (
     onto_triangle,
     row,
 )
-from chainrules.protocol import array_function
 from chainrules_core import AbstractZero, Array, Tangent, frule, non_differentiable, rrule, unthunk
+from chainrules_core.define import primitive
 
 
 def part(y_bar: Any, i: int) -> Any:
@@ -120,7 +120,7 @@ def eigvalsh_frule(dots, a, *, UPLO="L"):
 # ----------------------------------------------------------------------------------------- general
 
 
-@array_function
+@primitive
 def largest_elements(v: Any) -> Any:
     """Where the largest element of each vector stands: LAPACK makes it real."""
     at = np.expand_dims(np.argmax(np.abs(v), -2), -2)

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.protocol import array_function
 from chainrules.reductions.axes import (
     UNSET,
     is_given,
@@ -37,11 +36,12 @@ from chainrules_core import (
     thunk,
     unthunk,
 )
+from chainrules_core.define import primitive
 from chainrules_core.define.linear import natural
 from chainrules_core.define.scalar import fit
 
 
-@array_function
+@primitive
 def diff_adjoint(y_bar: Any, axis: int) -> Any:
     """The adjoint of one difference along ``axis``.
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.indexing.getting import scatter
 from chainrules.reductions.axes import (
     NUMERIC,
     UNSET,
@@ -26,39 +25,70 @@ from chainrules.reductions.axes import (
     kept,
     kept_shape,
     options_of,
-    precision,
     present,
     reduced_axes,
     selected,
 )
-from chainrules_core import AbstractZero, NoTangent, ZeroTangent, frule, rrule
+from chainrules_core import (
+    AbstractZero,
+    NoTangent,
+    ZeroTangent,
+    frule,
+    linear_rule,
+    rrule,
+    unbroadcast,
+)
+from chainrules_core.define import primitive
 from chainrules_core.define.scalar import fit
 
 _FEW = 64  # one in so many elements
+
+
+@primitive
+def placed(values: Any, places: Any, shape: tuple[int, ...]) -> Any:
+    """Zeros, but for `values` at some places of the flat array, none of them twice.
+
+    Examples
+    --------
+    >>> placed(np.array([3.0, 5.0]), np.array([2, 1]), (2, 2))
+    array([[0., 5.],
+           [3., 0.]])
+    """
+    whole = np.zeros(math.prod(shape), np.result_type(values))
+    whole[places] = values
+    return np.reshape(whole, shape)
+
+
+linear_rule(
+    placed,
+    lambda whole_bar, values, places, shape: unbroadcast(
+        np.reshape(whole_bar, (-1,))[places], values.shape
+    ),
+)
 
 
 class Ties:
     """Which elements of `a` (and whether ``initial``) are the extremum `y`."""
 
     def __init__(self, a: Any, y: Any, axis: Any, where: Any = True, initial: Any = UNSET) -> None:
-        self.shape, self.axis, self.dtype = np.shape(a), axis, precision(a)
+        self.shape, self.axis = np.shape(a), axis
         y = kept(y, self.shape, axis)
         tie = np.equal(a, y)
-        if np.any(np.isnan(y)):
+        if np.any(np.not_equal(y, y)):
             tie = tie | (np.isnan(a) & np.isnan(y))
         self.elements = tie & where if selected(where) else tie
         self.initial = np.equal(initial, y) if is_given(initial) else False
-        flat = np.flatnonzero(self.elements)
-        self.index: Any = None
-        if len(flat) * _FEW <= self.elements.size:
-            self.index = np.unravel_index(flat, self.shape)
-        self.n = divisor(self._count(len(flat), np.ndim(y)) + self.initial, a)
+        self.places: Any = np.flatnonzero(self.elements)
+        total = len(self.places)
+        if total * _FEW > self.elements.size:
+            self.places = None
+        self.n = divisor(self._count(total, np.ndim(y)) + self.initial, a)
 
     def _count(self, total: int, ndim: int) -> Any:
         """How many elements tie for each result, axes kept."""
         if not ndim:
             return total
-        if self.index is None:
+        if self.places is None:
             axes = reduced_axes(ndim, self.axis)
             return np.count_nonzero(self.elements, axis=axes, keepdims=True)
         shape = kept_shape(self.shape, self.axis)
@@ -66,26 +96,25 @@ class Ties:
         return np.reshape(np.bincount(result, minlength=math.prod(shape)), shape)
 
     def _of_results(self) -> tuple:
-        """The indices of the results that the elements of `index` belong to, axes kept."""
+        """The indices of the results that the elements at `places` belong to, axes kept."""
         axes = reduced_axes(len(self.shape), self.axis)
-        return tuple([i * 0 if k in axes else i for k, i in enumerate(self.index)])
+        index = np.unravel_index(self.places, self.shape)
+        return tuple([i * 0 if k in axes else i for k, i in enumerate(index)])
 
     def shares(self, y_bar: Any) -> Any:
         """Each result's cotangent divided by the number of elements that tie, axes kept."""
         return kept(y_bar, self.shape, self.axis) / self.n
 
-    def at_index(self, share: Any) -> Any:
-        """The shares of the elements at `index`."""
-        if np.ndim(share):
-            return share[self._of_results()]
-        return np.broadcast_to(share, np.shape(self.index[0]))
+    def at_places(self, share: Any) -> Any:
+        """The shares of the elements at `places`; a number if it is the same for all."""
+        return share[self._of_results()] if np.ndim(share) else share
 
     def pull(self, y_bar: Any) -> Any:
         """Hand each result's cotangent to the elements that tie."""
         share = self.shares(y_bar)
-        if self.index is None:
+        if self.places is None:
             return np.where(self.elements, share, 0)
-        return scatter(self.at_index(share), self.index, self.shape, self.dtype)
+        return placed(self.at_places(share), self.places, self.shape)
 
     def pull_initial(self, y_bar: Any) -> Any:
         """Hand each result's cotangent to ``initial`` where it ties."""
@@ -145,11 +174,15 @@ def ptp_rrule(a, *, axis=None, keepdims=False):
 
     def ptp_pullback(y_bar):
         top, bottom = ends(a, axis)
-        if top.index is None or bottom.index is None:
+        flat = np.any(np.equal(y, 0))  # then elements are largest and smallest at once
+        if top.places is None or bottom.places is None or flat:
             return top.pull(y_bar) - bottom.pull(y_bar)
-        share = [top.at_index(top.shares(y_bar)), -bottom.at_index(bottom.shares(y_bar))]
-        index = [np.concatenate(both) for both in zip(top.index, bottom.index, strict=True)]
-        return scatter(np.concatenate(share), tuple(index), top.shape, top.dtype)
+        values = [
+            np.broadcast_to(ties.at_places(ties.shares(bar)), np.shape(ties.places))
+            for ties, bar in ((top, y_bar), (bottom, -y_bar))
+        ]
+        places = np.concatenate([top.places, bottom.places])
+        return placed(np.concatenate(values), places, top.shape)
 
     return y, ptp_pullback
 

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.indexing.getting import scatter
 from chainrules.reductions.axes import (
     Rules,
     along_last,
@@ -31,6 +30,7 @@ from chainrules.reductions.axes import (
     rows,
     selected,
 )
+from chainrules.reductions.extrema import placed
 from chainrules.reductions.products import can_divide
 from chainrules.reductions.recurrence import recurrence, reversed_recurrence
 from chainrules_core import (
@@ -245,8 +245,7 @@ class RunningTies:
         if len(self.starts) == 0:
             return y_bar
         sums = np.add.reduceat(np.reshape(y_bar, (-1,)), self.starts)
-        size = (math.prod(self.shape),)
-        return np.reshape(scatter(sums, (self.starts,), size, y_bar.dtype), self.shape)
+        return placed(sums, self.starts, self.shape)
 
     def push(self, a_dot: Any) -> Any:
         """Average the tangents of the elements that tie."""

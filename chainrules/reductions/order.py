@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from chainrules.indexing.getting import scatter
-from chainrules.protocol import array_function
 from chainrules.reductions.axes import NUMERIC
 from chainrules_core import (
     AbstractZero,
@@ -24,6 +23,7 @@ from chainrules_core import (
     rrule,
     unthunk,
 )
+from chainrules_core.define import primitive
 from chainrules_core.define.scalar import fit
 
 
@@ -49,7 +49,7 @@ def taken(a: Any, order: Any, axis: int | None) -> Any:
     return a[order] if np.ndim(a) == 1 else np.take_along_axis(a, order, axis)
 
 
-@array_function
+@primitive
 def put_back(y: Any, order: Any, axis: int | None) -> Any:
     """Undo `taken`, for a permutation.
 

@@ -22,7 +22,6 @@ import numpy as np
 
 from chainrules.indexing.getting import scatter, scatter_along_into
 from chainrules.indexing.taking import scatter_along
-from chainrules.protocol import array_function
 from chainrules.shapes.joining import cut, slab
 from chainrules.shapes.reshaping import ARRAY, Shape
 from chainrules_core import (
@@ -33,6 +32,7 @@ from chainrules_core import (
     rrule,
     unthunk,
 )
+from chainrules_core.define import primitive
 
 READING = ("edge", "wrap", "reflect", "symmetric")
 STATISTICS = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}
@@ -159,7 +159,7 @@ class Padding:
         return np.concatenate([margins[0], x_dot, margins[1]], axis)
 
 
-@array_function
+@primitive
 def folded(y_bar: Any, places: np.ndarray, axis: int, left: int, n: int) -> Any:
     """Return the n slices after the first `left`, with the others added to those at `places`."""
     x_bar = slab(y_bar, axis, left, left + n).copy()

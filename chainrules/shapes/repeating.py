@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.protocol import array_function
 from chainrules.shapes.reshaping import ARRAY
 from chainrules_core import (
     AbstractZero,
@@ -20,6 +19,7 @@ from chainrules_core import (
     unbroadcast,
     unthunk,
 )
+from chainrules_core.define import primitive
 
 linear_rule(
     np.broadcast_to,
@@ -49,7 +49,7 @@ def broadcast_arrays_frule(dots: tuple, *args: Any, subok: bool = False) -> Any:
 # ---------------------------------------------------------------------------------- repeat and tile
 
 
-@array_function
+@primitive
 def add_runs(y_bar: Any, counts: Any, axis: int) -> Any:
     """Add up runs of `counts` elements along an axis: what `np.repeat` of an array made, undone."""
     counts = np.asarray(counts)
