@@ -165,6 +165,9 @@ class Entry:
         ]
         if not matching:
             return None
+        opted_out = _deciding_opt_out(matching)
+        if opted_out is not None:
+            return opted_out
         best, rule = matching[0]
         for signature, other in matching[1:]:
             if other is not rule and not supercedes(best, signature):
@@ -188,8 +191,31 @@ class Entry:
             for n in range(1, longest + 1):
                 signatures = {s: r for r in rules for s in r.expanded_signatures(n)}
                 for a, b in itertools.combinations(signatures, 2):
+                    if "opt_out" in (signatures[a].kind, signatures[b].kind):
+                        continue  # these have an order of their own
                     if signatures[a] is not signatures[b] and _ambiguous(a, b, signatures):
                         yield a[1:], b[1:]
+
+
+def _deciding_opt_out(matching: list[tuple[tuple[type, ...], Rule]]) -> Rule | None:
+    """Return an opt-out that is more specific in the types it names, and no rule is than it.
+
+    So ``opt_out(rrule, f, MyArray)`` goes before a rule that names the types of two arguments.
+    """
+    for signature, rule in matching:
+        if rule.kind != "opt_out":
+            continue
+        named = 1 + len(rule.types)
+        if all(
+            other is rule
+            or (
+                all(map(issubclass, signature[:named], theirs[:named]))
+                and not supercedes(theirs, signature)
+            )
+            for theirs, other in matching
+        ):
+            return rule
+    return None
 
 
 def _leave_to_the_lookup(dispatcher: Dispatcher, ambiguities: set) -> None:

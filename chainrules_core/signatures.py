@@ -63,8 +63,8 @@ class Signature:
     @classmethod
     def of_rule(cls, function: Callable, skip: int = 0) -> Signature:
         """Read the signature of a rule's function, leaving out its first `skip` parameters."""
-        parameters = list(inspect.signature(function).parameters.values())[skip:]
-        positional = [p for p in parameters if p.kind in _POSITIONAL]
+        parameters = list(inspect.signature(function).parameters.values())
+        positional = [p for p in parameters if p.kind in _POSITIONAL][skip:]
         return cls(
             tuple(p.name for p in positional),
             sum(p.default is _EMPTY for p in positional),

@@ -32,6 +32,7 @@ METHODS = tuple(
 INNER = (
     "chainrules.shapes.padding.folded",
     "chainrules.reductions.differences.diff_adjoint",
+    "chainrules.reductions.order.put_back",
     "_zeta",
     "_riemann_zeta",
     "scipy.special._basic.zeta",

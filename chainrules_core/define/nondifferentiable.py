@@ -156,6 +156,7 @@ def opt_out(table: RuleTable, f: Callable, *types: Any, config: type | None = No
 
     Examples
     --------
+    >>> import numpy as np
     >>> class MyArray(np.ndarray): pass
     >>> opt_out(rrule, np.matmul, MyArray)
     >>> rrule.is_opted_out(np.matmul, MyArray, MyArray)
