@@ -272,11 +272,14 @@ def operate(op: Callable, a: Any, b: Any) -> Any:
 
 def _as_operand(x: Any, other: Any) -> Any:
     """A list beside an array is an array, as NumPy has it."""
-    if type(x) in (list, tuple) and isinstance(other, (np.ndarray, np.generic)):
-        if innermost((x,), {}) is None:
-            return np.asarray(x)
-        return call(np.stack, (list(x),))
-    return x
+    return as_array(x) if isinstance(other, (np.ndarray, np.generic)) else x
+
+
+def as_array(x: Any) -> Any:
+    """Return nested lists as an array, traced if something in them is; anything else as it is."""
+    if type(x) not in (list, tuple):
+        return x
+    return np.asarray(x) if innermost((x,), {}) is None else call(np.array, (x,))
 
 
 def require_rule(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:

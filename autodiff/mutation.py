@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.arguments import innermost, of_level
-from autodiff.call import call
+from autodiff.call import as_array
 from autodiff.errors import MutationError
 from autodiff.tape import CONSTANT, Cotangents
 from autodiff.tracer import Tracer, is_tracer, untraced, wrap
@@ -54,7 +54,7 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
         untraced(target)[index] = value  # the error is the value's own
         return
     if type(value) in (list, tuple) and innermost((value,), {}) is not None:
-        value = call(np.stack, (list(value),))
+        value = as_array(value)
     index = frozen(index)
     root, path = _root_and_path(target)
     tape = innermost((root, value), {})

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import call as calls, floats
-from autodiff.call import NO_RULE, by_rule, call, require_rule
+from autodiff.call import NO_RULE, as_array, by_rule, call, require_rule
 from autodiff.elementwise import NOT_HERE, binary, unary
 from autodiff.errors import MutationError
 from autodiff.mutation import assign
@@ -18,6 +18,8 @@ from autodiff.writing import WRITERS, add_at
 
 def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
     """Call a ufunc, or a method of one, on arguments some of which are traced."""
+    if any(type(x) in (list, tuple) for x in inputs) and method != "at":
+        inputs = tuple([as_array(x) for x in inputs])
     if method == "__call__" and not kwargs:
         result = _elementwise(f, inputs)
         return require_rule(f, inputs, kwargs) if result is NOT_HERE else result

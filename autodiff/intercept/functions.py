@@ -29,6 +29,7 @@ from autodiff.intercept.numpy_calls import (
     MAKERS,
     ArrayConverter,
     buffer,
+    looking_into_lists,
     making,
     vectorized,
 )
@@ -298,10 +299,6 @@ def _other(g: Any, kind: type) -> Callable:
     return g
 
 
-def _itself(g: Any) -> Any:
-    return g
-
-
 def _type(*args: Any, **kwargs: Any) -> Any:
     """``type(x)`` is the type of the value."""
     if len(args) == 1 and not kwargs and is_tracer(args[0]):
@@ -344,7 +341,7 @@ def _with_key(g: Callable) -> Callable:
 
 def _of_numpy(g: Any) -> Callable:
     """A function of NumPy: its protocol sees traced arguments."""
-    return _remember(g, making(g, _asking)) if g in MAKERS else g
+    return _remember(g, making(g, _asking) if g in MAKERS else looking_into_lists(g, g))
 
 
 _SPECIAL: dict[Any, Callable] = {
@@ -370,7 +367,7 @@ _BY_KIND: dict[type, Callable[[Any], Callable]] = {
     type: _class,
     functools.partial: _partial,
     functools._lru_cache_wrapper: _cached,
-    np.ufunc: _itself,
+    np.ufunc: _of_numpy,
     type(np.sum): _of_numpy,
 }
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.arguments import innermost
+from autodiff.call import NO_RULE, as_array, by_rule
 from autodiff.tape import CONSTANT
 from autodiff.tracer import Tracer, is_tracer
 from chainrules_core import rrule
@@ -20,7 +21,7 @@ def buffer(x: np.ndarray) -> Tracer:
 
 def making(g: Callable, asking_for: Callable) -> Callable:
     """A function that makes an array, into which traced values may be written later."""
-    asking = asking_for(g) if rrule.entry(g) is not None else g
+    asking = looking_into_lists(asking_for(g) if rrule.entry(g) is not None else g, g)
 
     def made_by(*args: Any, **kwargs: Any) -> Any:
         made = asking(*args, **kwargs)
@@ -39,6 +40,32 @@ MAKERS: frozenset[Any] = frozenset(
         np.stack, np.tile, np.tri, np.vander, np.vstack, np.zeros, np.zeros_like,
     }
 )  # fmt: skip
+
+
+def looking_into_lists(g: Callable, key: Callable) -> Callable:
+    """A function of NumPy whose arguments may be lists that hold traced values.
+
+    Its protocol looks at the arguments themselves, and would not find those. The rules are those of
+    `key`.
+    """
+
+    def looking(*args: Any, **kwargs: Any) -> Any:
+        if (
+            any(type(a) in (list, tuple) for a in args)
+            and not any(is_tracer(a) for a in args)
+            and innermost(args, kwargs) is not None
+        ):
+            result = by_rule(key, args, kwargs)
+            if result is not NO_RULE:
+                return result
+            args = tuple([as_array(a) if _holds_traced(a) else a for a in args])
+        return g(*args, **kwargs)
+
+    return looking
+
+
+def _holds_traced(x: Any) -> bool:
+    return type(x) in (list, tuple) and innermost((x,), {}) is not None
 
 
 def vectorized(g: np.vectorize, intercept: Callable) -> Callable:
