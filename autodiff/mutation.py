@@ -124,7 +124,7 @@ def _put(array: np.ndarray, path: Path, index: Any, value: Any) -> None:
             "an array is written into whose elements stand for one another (it was broadcast). "
             "Write into a copy: x = x.copy()."
         )
-    if path and not np.may_share_memory(region, array):
+    if path and region.size and not np.may_share_memory(region, array):
         raise MutationError(
             "a view of a traced array is written into that a copy of the array has no view for. "
             "Write into the array itself."

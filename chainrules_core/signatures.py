@@ -108,7 +108,7 @@ class Binder:
             self._defaults = {p.name: p.default for p in parameters if p.default is not _EMPTY}
             # The rule's own word for a parameter of the target.
             own = dict(zip(names, rule.positional, strict=False))
-            known = set(names)
+            known = set(signature.parameters)
             for i, name in enumerate(names):
                 mine = own.get(name)
                 if mine is not None and mine not in known and name not in rule.positional:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from chainrules.reductions.axes import (
-    NUMERIC,
     Rules,
     along_last,
     chosen,
@@ -79,8 +78,8 @@ def running_sum_rules(f: Callable, default_axis: Any = None, elements: Callable 
 
 for _f in (np.cumsum, np.cumulative_sum, np.nancumsum):
     _rrule, _frule = running_sum_rules(_f, elements=present if _f is np.nancumsum else every)
-    rrule.register(_f, NUMERIC)(_rrule)
-    frule.register(_f, NUMERIC)(_frule)
+    rrule.register(_f, ARRAY_LIKE)(rrule_on_arrays(_rrule))
+    frule.register(_f, ARRAY_LIKE)(frule_on_arrays(_frule))
 
 
 # ------------------------------------------------------------------------------- trapezoidal rule

@@ -140,7 +140,7 @@ def ediff1d_rrule(ary, to_end=None, to_begin=None):
 
     def ediff1d_pullback(y_bar):
         if size == 0:
-            bars = [np.zeros(shape)]
+            bars: list[Any] = [np.zeros(shape)]
         else:
             bars = [np.reshape(diff_adjoint(y_bar[begin:stop], 0), shape)]
         for value, bar in ((to_end, y_bar[stop:]), (to_begin, y_bar[:begin])):

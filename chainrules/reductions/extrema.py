@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from chainrules.reductions.axes import (
-    NUMERIC,
     UNSET,
     Rules,
     divisor,
@@ -29,6 +28,7 @@ from chainrules.reductions.axes import (
     reduced_axes,
     selected,
 )
+from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules_core import (
     AbstractZero,
     NoTangent,
@@ -132,8 +132,8 @@ def extremum_rules(f: Callable, elements: Callable) -> Rules:
     `elements` returns ``where`` less what `f` leaves out by itself.
     """
 
-    def extremum_rrule(a, initial=UNSET, *, axis=None, dtype=UNSET, keepdims=False, where=True):
-        options = options_of(dtype=dtype, keepdims=keepdims, initial=initial, where=where)
+    def extremum_rrule(a, initial=UNSET, *, axis=None, keepdims=False, where=True):
+        options = options_of(keepdims=keepdims, initial=initial, where=where)
         y = f(a, axis=axis, **options)
 
         def extremum_pullback(y_bar):
@@ -143,11 +143,9 @@ def extremum_rules(f: Callable, elements: Callable) -> Rules:
 
         return y, extremum_pullback
 
-    def extremum_frule(
-        dots, a, initial=UNSET, *, axis=None, dtype=UNSET, keepdims=False, where=True
-    ):
+    def extremum_frule(dots, a, initial=UNSET, *, axis=None, keepdims=False, where=True):
         a_dot, *initial_dot = dots
-        options = options_of(dtype=dtype, keepdims=keepdims, initial=initial, where=where)
+        options = options_of(keepdims=keepdims, initial=initial, where=where)
         y = f(a, axis=axis, **options)
         ties = Ties(a, y, axis, elements(a, where), initial)
         y_dot: Any = ZeroTangent()
@@ -164,11 +162,12 @@ def extremum_rules(f: Callable, elements: Callable) -> Rules:
 _EXTREMA = [(f, every) for f in (np.max, np.amax, np.min, np.amin)]
 for _f, _elements in [*_EXTREMA, (np.nanmax, present), (np.nanmin, present)]:
     _rrule, _frule = extremum_rules(_f, _elements)
-    rrule.register(_f, NUMERIC)(_rrule)
-    frule.register(_f, NUMERIC)(_frule)
+    rrule.register(_f, ARRAY_LIKE)(rrule_on_arrays(_rrule))
+    frule.register(_f, ARRAY_LIKE)(frule_on_arrays(_frule))
 
 
-@rrule.register(np.ptp, NUMERIC)
+@rrule.register(np.ptp, ARRAY_LIKE)
+@rrule_on_arrays
 def ptp_rrule(a, *, axis=None, keepdims=False):
     y = np.ptp(a, axis=axis, **options_of(keepdims=keepdims))
 
@@ -187,7 +186,8 @@ def ptp_rrule(a, *, axis=None, keepdims=False):
     return y, ptp_pullback
 
 
-@frule.register(np.ptp, NUMERIC)
+@frule.register(np.ptp, ARRAY_LIKE)
+@frule_on_arrays
 def ptp_frule(dots, a, *, axis=None, keepdims=False):
     y = np.ptp(a, axis=axis, **options_of(keepdims=keepdims))
     top, bottom = ends(a, axis)

@@ -89,7 +89,8 @@ def has_derivatives(f: np.ufunc) -> bool:
 
 def derivative(j: int, y: Any, f: np.ufunc, a: Any, b: Any) -> Any:
     """Return one of ∂y/∂a and ∂y/∂b for y = f(a, b)."""
-    rule, (a, b), _ = rrule.resolve(f, (a, b), {})
+    resolved: Any = rrule.resolve(f, (a, b), {})
+    rule, (a, b), _ = resolved
     shared = () if rule.setup is None else (rule.setup(y, a, b),)
     with np.errstate(all="ignore"):
         return rule.partials[0][j](y, a, b, *shared)

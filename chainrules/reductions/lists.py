@@ -30,7 +30,10 @@ def rrule_on_arrays(rule: Callable) -> Callable:
     def rule_on_arrays(*args: Any, **options: Any) -> Any:
         if not any(map(_is_list, args)):
             return rule(*args, **options)
-        y, pullback = rule(*map(array_of, args), **options)
+        recorded = rule(*map(array_of, args), **options)
+        if recorded is None:
+            return None
+        y, pullback = recorded
         spaces = [ProjectTo(a) if _is_list(a) else None for a in args]
 
         @functools.wraps(pullback)

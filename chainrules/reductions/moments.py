@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from chainrules.reductions.axes import (
-    NUMERIC,
     Rules,
     chosen,
     count,
@@ -27,6 +26,7 @@ from chainrules.reductions.axes import (
     scaled,
     selected,
 )
+from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules_core import conj, frule, rrule
 from chainrules_core.define.scalar import fit
 
@@ -102,5 +102,5 @@ for _f, _is_root, _elements in (
     (np.nanstd, True, present),
 ):
     _rrule, _frule = moment_rules(_f, _is_root, _elements)
-    rrule.register(_f, NUMERIC)(_rrule)
-    frule.register(_f, NUMERIC)(_frule)
+    rrule.register(_f, ARRAY_LIKE)(rrule_on_arrays(_rrule))
+    frule.register(_f, ARRAY_LIKE)(frule_on_arrays(_frule))

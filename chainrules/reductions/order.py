@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from chainrules.indexing.getting import scatter
-from chainrules.reductions.axes import NUMERIC
+from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules_core import (
     AbstractZero,
     NoTangent,
@@ -82,7 +82,8 @@ def sorted_order(a: Any, axis: int | None) -> tuple[Any, Reordering]:
     return y, reorder
 
 
-@rrule.register(np.sort, NUMERIC)
+@rrule.register(np.sort, ARRAY_LIKE)
+@rrule_on_arrays
 def sort_rrule(a, *, axis=-1, kind=None, stable=None):
     y, reorder = sorted_order(a, axis)
 
@@ -92,13 +93,15 @@ def sort_rrule(a, *, axis=-1, kind=None, stable=None):
     return y, sort_pullback
 
 
-@frule.register(np.sort, NUMERIC)
+@frule.register(np.sort, ARRAY_LIKE)
+@frule_on_arrays
 def sort_frule(dots, a, *, axis=-1, kind=None, stable=None):
     y, reorder = sorted_order(a, axis)
     return y, reorder(dots[0])
 
 
-@rrule.register(np.sort_complex, NUMERIC)
+@rrule.register(np.sort_complex, ARRAY_LIKE)
+@rrule_on_arrays
 def sort_complex_rrule(a):
     def sort_complex_pullback(y_bar):
         return sorted_order(a, -1)[1].pull(y_bar)
@@ -106,7 +109,8 @@ def sort_complex_rrule(a):
     return np.sort_complex(a), sort_complex_pullback
 
 
-@frule.register(np.sort_complex, NUMERIC)
+@frule.register(np.sort_complex, ARRAY_LIKE)
+@frule_on_arrays
 def sort_complex_frule(dots, a):
     y = np.sort_complex(a)
     return y, fit(sorted_order(a, -1)[1](dots[0]), y)
@@ -122,7 +126,8 @@ def partitioning(a: Any, y: Any, axis: int | None) -> Reordering:
     return before
 
 
-@rrule.register(np.partition, NUMERIC)
+@rrule.register(np.partition, ARRAY_LIKE)
+@rrule_on_arrays
 def partition_rrule(a, kth, *, axis=-1, kind="introselect"):
     y = np.partition(a, kth, axis=axis, kind=kind)
 
@@ -132,7 +137,8 @@ def partition_rrule(a, kth, *, axis=-1, kind="introselect"):
     return y, partition_pullback
 
 
-@frule.register(np.partition, NUMERIC)
+@frule.register(np.partition, ARRAY_LIKE)
+@frule_on_arrays
 def partition_frule(dots, a, kth, *, axis=-1, kind="introselect"):
     y = np.partition(a, kth, axis=axis, kind=kind)
     return y, partitioning(a, y, axis)(dots[0])
@@ -192,7 +198,8 @@ def unique_dot(a_dot: Any, y: Any, a: Any, axis: int | None, equal_nan: bool) ->
     return Tangent[type(y)](**{name: NoTangent() for name in y._fields} | {y._fields[0]: dot})
 
 
-@rrule.register(np.unique, NUMERIC)
+@rrule.register(np.unique, ARRAY_LIKE)
+@rrule_on_arrays
 def unique_rrule(ar, *, axis=None, equal_nan=True, **returned):
     y = np.unique(ar, axis=axis, equal_nan=equal_nan, **returned)
 
@@ -202,7 +209,8 @@ def unique_rrule(ar, *, axis=None, equal_nan=True, **returned):
     return y, unique_pullback
 
 
-@frule.register(np.unique, NUMERIC)
+@frule.register(np.unique, ARRAY_LIKE)
+@frule_on_arrays
 def unique_frule(dots, ar, *, axis=None, equal_nan=True, **returned):
     y = np.unique(ar, axis=axis, equal_nan=equal_nan, **returned)
     return y, unique_dot(dots[0], y, ar, axis, equal_nan)
@@ -211,7 +219,8 @@ def unique_frule(dots, ar, *, axis=None, equal_nan=True, **returned):
 def unique_rules(f: Callable) -> None:
     """Register the rules of one of the functions of the array API, which tell NaNs apart."""
 
-    @rrule.register(f, NUMERIC)
+    @rrule.register(f, ARRAY_LIKE)
+    @rrule_on_arrays
     def unique_rrule(x):
         y = f(x)
 
@@ -220,7 +229,8 @@ def unique_rules(f: Callable) -> None:
 
         return y, unique_pullback
 
-    @frule.register(f, NUMERIC)
+    @frule.register(f, ARRAY_LIKE)
+    @frule_on_arrays
     def unique_frule(dots, x):
         y = f(x)
         return y, unique_dot(dots[0], y, x, None, False)

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from chainrules.reductions.axes import (
-    NUMERIC,
     UNSET,
     Rules,
     along_last,
@@ -33,6 +32,7 @@ from chainrules.reductions.axes import (
     rows,
     selected,
 )
+from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules.reductions.recurrence import recurrence, reversed_recurrence
 from chainrules_core import AbstractZero, NoTangent, ZeroTangent, conj, frule, rrule
 from chainrules_core.define.scalar import fit
@@ -137,10 +137,11 @@ def same(x: Any) -> Any:
     return x
 
 
+_f: Callable
 for _f, _factors in ((np.prod, every), (np.nanprod, present)):
     _rrule, _frule = product_rules(_f, _factors)
-    rrule.register(_f, NUMERIC)(_rrule)
-    frule.register(_f, NUMERIC)(_frule)
+    rrule.register(_f, ARRAY_LIKE)(rrule_on_arrays(_rrule))
+    frule.register(_f, ARRAY_LIKE)(frule_on_arrays(_frule))
 
 
 # --------------------------------------------------------------------------------- running products
@@ -213,5 +214,5 @@ def running_rules(f: Callable, default_axis: Any = None, *, ignores_nan: bool = 
 
 for _f in (np.cumprod, np.cumulative_prod, np.nancumprod):
     _rrule, _frule = running_rules(_f, ignores_nan=_f is np.nancumprod)
-    rrule.register(_f, NUMERIC)(_rrule)
-    frule.register(_f, NUMERIC)(_frule)
+    rrule.register(_f, ARRAY_LIKE)(rrule_on_arrays(_rrule))
+    frule.register(_f, ARRAY_LIKE)(frule_on_arrays(_frule))

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from chainrules.indexing.getting import scatter
-from chainrules.reductions.axes import NUMERIC, from_rows, options_of, present, rows
+from chainrules.reductions.axes import from_rows, options_of, present, rows
 from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules_core import AbstractZero, ZeroTangent, frule, rrule, thunk
 from chainrules_core.define.scalar import fit
@@ -116,7 +116,7 @@ def first_equal(matrix: Any, y: Any) -> Mixture:
     return Mixture(matrix, column, column, np.where(np.any(equal, axis=-1), 0.0, np.nan))
 
 
-def virtual_index(n: Any, q: Any, method: str) -> Any:
+def virtual_index(n: Any, q: Any, method: Any) -> Any:
     """Where among n sorted elements the quantile is: between two of them, or beyond the ends."""
     if method in CONTINUOUS:
         alpha, beta = CONTINUOUS[method]
@@ -227,7 +227,8 @@ def median_rules(f: Callable, *, ignores_nan: bool = False) -> None:
     def value(a: Any, axis: Any, keepdims: Any) -> Any:
         return f(a, axis=axis, **options_of(keepdims=keepdims))
 
-    @rrule.register(f, NUMERIC)
+    @rrule.register(f, ARRAY_LIKE)
+    @rrule_on_arrays
     def median_rrule(a, *, axis=None, overwrite_input=False, keepdims=False):
         def median_pullback(y_bar):
             mixed = mixture(a, axis)
@@ -235,7 +236,8 @@ def median_rules(f: Callable, *, ignores_nan: bool = False) -> None:
 
         return value(a, axis, keepdims), median_pullback
 
-    @frule.register(f, NUMERIC)
+    @frule.register(f, ARRAY_LIKE)
+    @frule_on_arrays
     def median_frule(dots, a, *, axis=None, overwrite_input=False, keepdims=False):
         y = value(a, axis, keepdims)
         return y, fit(np.reshape(mixture(a, axis).push(rows(dots[0], axis)), np.shape(y)), y)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from chainrules.reductions.axes import (
-    NUMERIC,
     UNSET,
     Rules,
     chosen,
@@ -82,10 +81,11 @@ def sum_rules(f: Callable, summands: Callable) -> Rules:
     return sum_rrule, sum_frule
 
 
+_f: Callable
 for _f, _summands in ((np.sum, every), (np.nansum, present)):
     _rrule, _frule = sum_rules(_f, _summands)
-    rrule.register(_f, NUMERIC)(_rrule)
-    frule.register(_f, NUMERIC)(_frule)
+    rrule.register(_f, ARRAY_LIKE)(rrule_on_arrays(_rrule))
+    frule.register(_f, ARRAY_LIKE)(frule_on_arrays(_frule))
 
 
 # -------------------------------------------------------------------------------------------- mean
@@ -131,8 +131,8 @@ def mean_rules(f: Callable, elements: Callable) -> Rules:
 
 for _f, _summands in ((np.mean, every), (np.nanmean, present)):
     _rrule, _frule = mean_rules(_f, _summands)
-    rrule.register(_f, NUMERIC)(_rrule)
-    frule.register(_f, NUMERIC)(_frule)
+    rrule.register(_f, ARRAY_LIKE)(rrule_on_arrays(_rrule))
+    frule.register(_f, ARRAY_LIKE)(frule_on_arrays(_frule))
 
 
 # ----------------------------------------------------------------------------------- weighted mean
@@ -173,8 +173,8 @@ class Lie:
 
 
 def average(a: Any, weights: Any, axis: Any, returned: bool, keepdims: Any) -> Any:
-    options = options_of(weights=weights, keepdims=keepdims)
-    return np.average(a, axis=axis, returned=returned, **options)
+    options = options_of(axis=axis, weights=weights, returned=returned, keepdims=keepdims)
+    return np.average(a, **options)
 
 
 @rrule.register(np.average, ARRAY_LIKE)

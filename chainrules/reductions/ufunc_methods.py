@@ -8,6 +8,7 @@ the elementwise rules say: a method of a function whose result is constant is co
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -15,7 +16,6 @@ import numpy as np
 
 from chainrules.indexing.getting import scatter
 from chainrules.reductions.axes import (
-    NUMERIC,
     UNSET,
     Rules,
     divisor,
@@ -61,23 +61,33 @@ def binary_ufuncs() -> list[np.ufunc]:
 # ------------------------------------------------------------------------------------------ reduce
 
 
-def along_first(rules: Rules) -> Rules:
+def along_first(rules: Rules, *, takes_dtype: bool = True) -> Rules:
     """Rules of a NumPy function as those of the ``reduce`` behind it.
 
     It reduces the first axis if none is given, and takes ``initial`` as a keyword: a constant.
     """
     inner_rrule, inner_frule = rules
 
-    def reduce_rrule(array, *, axis=0, initial=UNSET, **options):
-        y, pullback = inner_rrule(array, initial, axis=axis, **options)
+    def reduce_rrule(array, *, axis=0, dtype=None, keepdims=False, initial=UNSET, where=True):
+        options = {"axis": axis, "keepdims": keepdims, "where": where}
+        if dtype is not None:
+            if not takes_dtype:
+                return None
+            options["dtype"] = dtype
+        y, pullback = inner_rrule(array, initial, **options)
 
         def reduce_pullback(y_bar):
             return pullback(y_bar)[0]
 
         return y, reduce_pullback
 
-    def reduce_frule(dots, array, *, axis=0, initial=UNSET, **options):
-        return inner_frule((*dots, ZeroTangent()), array, initial, axis=axis, **options)
+    def reduce_frule(dots, array, *, axis=0, dtype=None, keepdims=False, initial=UNSET, where=True):
+        options = {"axis": axis, "keepdims": keepdims, "where": where}
+        if dtype is not None:
+            if not takes_dtype:
+                return None
+            options["dtype"] = dtype
+        return inner_frule((*dots, ZeroTangent()), array, initial, **options)
 
     return reduce_rrule, reduce_frule
 
@@ -90,7 +100,8 @@ def rules_of_reduce(f: np.ufunc) -> Rules:
         return along_first(product_rules(f.reduce, every))
     if f in EXTREMA:
         is_deaf_to_nan = f in (np.fmax, np.fmin)
-        return along_first(extremum_rules(f.reduce, present if is_deaf_to_nan else every))
+        rules = extremum_rules(f.reduce, present if is_deaf_to_nan else every)
+        return along_first(rules, takes_dtype=False)
     return reduce_rules(f)
 
 
@@ -188,9 +199,10 @@ def register_outer(f: np.ufunc) -> None:
 
     def pull(j: int, y_bar: Any, y: Any, a: Any, b: Any) -> Any:
         if f is np.multiply:  # then the product is summed as it is made
+            matrix = np.reshape(y_bar, (math.prod(np.shape(a)), math.prod(np.shape(b))))
             if j == 0:
-                return np.tensordot(y_bar, conj(b), np.ndim(b))
-            return np.tensordot(conj(a), y_bar, np.ndim(a))
+                return np.reshape(matrix @ conj(np.reshape(b, (-1,))), np.shape(a))
+            return np.reshape(conj(np.reshape(a, (-1,))) @ matrix, np.shape(b))
         wide = spread(a, b)
         bar = strong_product(conj(derivative(j, y, f, wide, b)), y_bar)
         if j == 1 or isinstance(bar, AbstractZero):
@@ -241,13 +253,14 @@ def register_methods(f: np.ufunc) -> None:
         register_outer(f)
     if not has_derivatives(f):
         return
-    for method, (reverse, forward) in {
-        f.reduce: rules_of_reduce(f),
-        f.accumulate: rules_of_accumulate(f),
-        f.reduceat: reduceat_rules(f),
-    }.items():
-        rrule.register(method, NUMERIC)(reverse)
-        frule.register(method, NUMERIC)(forward)
+    made: list[tuple[Any, Rules]] = [
+        (f.reduce, rules_of_reduce(f)),
+        (f.accumulate, rules_of_accumulate(f)),
+        (f.reduceat, reduceat_rules(f)),
+    ]
+    for method, (reverse, forward) in made:
+        rrule.register(method, ARRAY_LIKE)(rrule_on_arrays(reverse))
+        frule.register(method, ARRAY_LIKE)(frule_on_arrays(forward))
 
 
 for _f in binary_ufuncs():

@@ -289,3 +289,17 @@ def test_a_primitive_reaches_the_protocol() -> None:
     traced = Traced()
     assert double(traced) == "traced"
     assert calls == [(double, (traced,))]
+
+
+def test_a_parameter_by_keyword_alone_is_not_taken_for_another_in_its_place() -> None:
+    def var(a: Any, axis: Any = None, *, mean: Any = None) -> Any:
+        return a, axis, mean
+
+    @rrule.register(var)
+    def var_rrule(a: Any, mean: Any = None, *, axis: Any = None) -> tuple[Any, Callable]:
+        return var(a, axis, mean=mean), lambda y_bar: (a, mean)
+
+    assert rrule(var, 1.0, axis=0)[0] == (1.0, 0, None)
+    assert rrule(var, 1.0, 0)[0] == (1.0, 0, None)
+    assert rrule(var, 1.0, mean=2.0)[0] == (1.0, None, 2.0)
+    rrule.unregister(var)

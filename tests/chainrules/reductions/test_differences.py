@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import autodiff
+from chainrules.reductions.differences import diff_adjoint
 from chainrules_core.testing import COMPLEX, POSITIVE, REAL, check_rule
 
 V = REAL.draw(6, rng=1)
@@ -52,6 +53,12 @@ DIFF = [
     case(np.ediff1d, V, [1.5, 2.0]),
     case(np.ediff1d, V, to_begin=0, to_end=1),
 ]
+ADJOINTS = [
+    case(diff_adjoint, V, 0),
+    case(diff_adjoint, X, 1),
+    case(diff_adjoint, Z, -1),
+    case(diff_adjoint, V[:0], 0),
+]
 GRADIENTS = [
     line
     for order in (1, 2)
@@ -82,7 +89,7 @@ GRADIENTS = [
 ]
 
 
-@pytest.mark.parametrize("f, args, kwargs", DIFF + GRADIENTS)
+@pytest.mark.parametrize("f, args, kwargs", DIFF + ADJOINTS + GRADIENTS)
 def test_rule(f, args, kwargs):
     second = not any(type(a) in (list, tuple) for a in args)
     check_rule(f, *args, fkwargs=kwargs, second_order=second, gradient=autodiff.gradient)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import autodiff
+from chainrules.reductions.extrema import placed
 from chainrules_core import rrule, unthunk
 from chainrules_core.testing import COMPLEX, REAL, check_rule
 
@@ -47,6 +48,11 @@ EXTREMA = [
         case(f, LONG.astype(np.float32), 1),
     )
 ]
+PLACED = [
+    case(placed, V, np.array([3, 0, 7, 1, 2]), (2, 4)),
+    case(placed, 1.5, np.array([3, 0]), (6,)),
+    case(placed, Z[0], np.array([3, 0, 1, 2]), (4,)),
+]
 PARTLY = [
     case(f, x, axis, None, keepdims, sign * initial, where)
     for f, sign in ((np.max, 1), (np.min, -1), (np.nanmax, 1), (np.nanmin, -1), (np.amax, 1))
@@ -70,7 +76,7 @@ PARTLY = [
 ]
 
 
-@pytest.mark.parametrize("f, args, kwargs", EXTREMA + PARTLY)
+@pytest.mark.parametrize("f, args, kwargs", EXTREMA + PARTLY + PLACED)
 def test_rule(f, args, kwargs):
     check_rule(f, *args, fkwargs=kwargs, second_order=True, gradient=autodiff.gradient)
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import autodiff
+from chainrules.reductions.order import put_back
 from chainrules_core import NoTangent, Tangent, frule, rrule
 from chainrules_core.testing import COMPLEX, REAL, check_rule
 
@@ -41,7 +42,13 @@ SORT = [
     case(np.partition, Z, 1, 0),
     case(np.partition, LONG, 100),
 ]
+PUT_BACK = [
+    case(put_back, V, np.array([2, 0, 1, 5, 4, 3]), None),
+    case(put_back, X[0], np.argsort(X[0], axis=0), 0),
+    case(put_back, Z, np.argsort(Z, axis=1), -1),
+]
 UNIQUE = [
+    case(np.unique_values, V[:1]),
     case(np.unique, V),
     case(np.unique, X),
     case(np.unique, X32),
@@ -60,7 +67,7 @@ UNIQUE = [
 ]
 
 
-@pytest.mark.parametrize("f, args, kwargs", SORT + UNIQUE)
+@pytest.mark.parametrize("f, args, kwargs", SORT + PUT_BACK + UNIQUE)
 def test_rule(f, args, kwargs):
     check_rule(f, *args, fkwargs=kwargs, second_order=True, gradient=autodiff.gradient)
 

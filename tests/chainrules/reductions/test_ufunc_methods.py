@@ -12,6 +12,7 @@ REORDERABLE = [
 ]  # fmt: skip
 IN_ORDER = [
     np.subtract, np.divide, np.arctan2, np.power, np.float_power, np.fmod, np.remainder,
+    np.copysign, np.heaviside, np.nextafter,
 ]  # fmt: skip
 COMPLEX = [np.add, np.multiply, np.subtract, np.divide, np.maximum]
 MASK = np.array([[True, False, True, True], [False, False, True, False], [True] * 4])
