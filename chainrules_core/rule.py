@@ -31,7 +31,9 @@ def name_of(f: Any) -> str:
         return f"{name_of(owner)}.{f.__name__}"
     module = getattr(f, "__module__", None)
     if isinstance(f, np.ufunc) and module is None:
-        module = "numpy" if getattr(np, name, None) is f else "scipy.special"
+        known = ("numpy", "scipy.special")
+        found = [m for m in known if getattr(sys.modules.get(m), name, None) is f]
+        module = found[0] if found else None
     if module in (None, "builtins", "__main__"):
         return name
     return f"{'operator' if module == '_operator' else module}.{name}"

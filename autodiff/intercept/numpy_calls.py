@@ -55,7 +55,8 @@ def looking_into_lists(g: Callable, key: Callable) -> Callable:
             and not any(is_tracer(a) for a in args)
             and innermost(args, kwargs) is not None
         ):
-            result = by_rule(key, args, kwargs)
+            # The rules of ufuncs are for arrays; others may have one for lists.
+            result = NO_RULE if isinstance(key, np.ufunc) else by_rule(key, args, kwargs)
             if result is not NO_RULE:
                 return result
             args = tuple([as_array(a) if _holds_traced(a) else a for a in args])

@@ -3,11 +3,13 @@
 Each module beside this one is a table of small functions of one array. ``PROGRAMS`` holds pairs
 ``(function, x)``. ``NOT_TWICE`` holds the functions that have no second derivative to compare with:
 kinks near the point, or constants that move with it. ``NOT_YET`` holds what the engine cannot do so
-far, ``(function, x, {mode: name of the error})``: there a clear error is demanded, never a number,
-and the modes that are not named must work.
+far, ``(function, x, {mode: name of the error})``, or one name for all modes: there a clear error is
+demanded, never a number, and the modes that are not named must work. An error of Python's own is
+not clear, and a value with other bits is wrong: these are expected failures, to be got rid of.
 """
 
 import ast
+import builtins
 import importlib.util
 import struct
 import sys
@@ -19,10 +21,14 @@ import pytest
 import autodiff
 from chainrules_core import ChainRulesError
 
-CATEGORIES = ("calls", "classes", "values", "mutation", "numerics", "models", "library")
+CATEGORIES = (
+    "calls", "flow", "classes", "objects", "values", "mutation", "containers", "numerics", "models",
+    "library",
+)  # fmt: skip
 OURS = {"autodiff", "chainrules", "chainrules_core"}
 STENCIL = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
 STEP = 2e-3
+MODES = ("reverse", "forward", "twice", "value")
 
 
 def load(category):
@@ -43,9 +49,14 @@ def table(mode):
         module = load(category)
         rows = [(f, x, {}) for f, x in module.PROGRAMS]
         for f, x, errors in [*rows, *module.NOT_YET]:
-            if mode != "twice" or f not in module.NOT_TWICE:
-                case = (f, np.array(x, float), errors.get(mode))
-                cases.append(pytest.param(*case, id=f"{category}-{f.__name__}"))
+            if mode == "twice" and f in module.NOT_TWICE:
+                continue
+            by_mode = dict.fromkeys(MODES, errors) if isinstance(errors, str) else errors
+            error = by_mode.get(mode)
+            defect = getattr(builtins, error, None) if error else None
+            marks = [pytest.mark.xfail(raises=defect, strict=True)] if defect else []
+            case = (f, np.array(x, float), None if defect else error)
+            cases.append(pytest.param(*case, id=f"{category}-{f.__name__}", marks=marks))
     return cases
 
 
@@ -98,13 +109,14 @@ def bits(value):
     return struct.pack("d", value)
 
 
-@pytest.mark.parametrize("f, x, error", table("reverse"))
+@pytest.mark.parametrize("f, x, error", table("value"))
 def test_value_is_the_same_bit_for_bit(f, x, error):
     plain = f(x.copy())
     assert isinstance(plain, float)
-    if error is None:
-        assert bits(autodiff.value_and_gradient(f, x.copy())[0]) == bits(plain)
-        assert bits(f(x.copy())) == bits(plain)
+    if error is not None:
+        return
+    assert bits(autodiff.value_and_gradient(f, x.copy())[0]) == bits(plain)
+    assert bits(f(x.copy())) == bits(plain)
 
 
 @pytest.mark.parametrize("category", CATEGORIES)

@@ -1,4 +1,4 @@
-"""Programs of values: what Python's numbers are asked for, and the modules that compute with them."""
+"""Programs of values: what numbers are asked for, and the modules that compute."""
 
 import cmath
 import decimal
@@ -19,7 +19,9 @@ def exponentials(x):
 
 
 def logarithms(x):
-    return math.log(x[0]) + math.log(x[1], 3) * math.log2(x[2]) + math.log10(x[3]) * math.log1p(x[0])
+    return (
+        math.log(x[0]) + math.log(x[1], 3) * math.log2(x[2]) + math.log10(x[3]) * math.log1p(x[0])
+    )
 
 
 def log_with_traced_base(x):
@@ -59,7 +61,11 @@ def distance(x):
 
 
 def sums_and_products(x):
-    return math.fsum(x) * math.prod(x) + math.fsum(a * a for a in x)
+    return math.fsum(x) * math.prod(x) + math.fsum([a * a for a in x])
+
+
+def fsum_of_generator(x):
+    return math.fsum(a * a for a in x)
 
 
 def math_of_parts(x):
@@ -121,7 +127,7 @@ def complex_polar(x):
 
 def int_as_index(x):
     i = int(x[2])
-    return x[i] * x[2] + int(x[0] * 10) * x[3]
+    return x[i] * x[2] + int(x[0] * 10 + 0.5) * x[3]
 
 
 def rounding(x):
@@ -192,8 +198,13 @@ def formatted_strings(x):
 
 
 def percent_and_format(x):
-    text = "%.2f" % x[0] + f"{x[1]:8.3e}" + "{:>12}".format(str(x[2]))  # noqa: UP031, UP032
+    text = f"{x[1]:8.3e}" + "{:>12}".format(str(x[2]))  # noqa: UP032
     return x[0] * math.sin(x[1]) * min(len(text), 1)
+
+
+def percent_of_float(x):
+    text = "%.2f" % x[0]  # noqa: UP031
+    return x[0] * x[1] * min(len(text), 1)
 
 
 def printed(x):
@@ -225,7 +236,11 @@ def statistics_mean(x):
 
 def statistics_of_lists(x):
     values = [a * a for a in x]
-    return statistics.mean(values) + statistics.median(values)
+    return statistics.median(values) * values[0]
+
+
+def statistics_exact_mean(x):
+    return statistics.mean([a * a for a in x])
 
 
 def statistics_deviation(x):
@@ -298,4 +313,25 @@ def sign_and_where(x):
     return np.sign(x[1]) * x[1] ** 2 + (np.where(x > 0, x, 0.1 * x) ** 2).sum()
 
 
-PROGRAMS = []
+PROGRAMS = [(f, P) for f in [
+    exponentials, logarithms, log_with_traced_base, trigonometry, inverse_trigonometry,
+    hyperbolic, inverse_hyperbolic, gamma_and_error, roots, degrees_and_radians, distance,
+    sums_and_products, math_of_parts, remainders, frexp_and_ldexp, floor_and_ceil, predicates,
+    float_of_element, float_of_size_one, complex_numbers, complex_arithmetic,
+    complex_exponential, complex_logarithm, complex_polar, int_as_index, rounding,
+    absolute_values, builtin_sum, minimum_and_maximum, powers, power_of_zero_exponent,
+    division_with_remainder, unary_operators, is_instance, is_number, type_of, class_comparison,
+    lengths_and_shapes, attributes_of_arrays, formatted_strings, percent_and_format, printed,
+    json_of_shape, comparisons, booleans, mixed_with_int, statistics_mean, statistics_of_lists,
+    constant_fraction, array_of_floats, numpy_scalar_types, astype_float, real_and_imaginary,
+    complex_array, numpy_of_scalars, hash_of_constant, membership, sorting, range_from_value,
+    power_modes, index_of_maximum, sign_and_where,
+]]  # fmt: skip
+NOT_YET = [
+    (fsum_of_generator, P, "LostValueError"),
+    (percent_of_float, P, "LostValueError"),
+    (statistics_exact_mean, P, "MissingRuleError"),
+    (statistics_deviation, P, "MissingRuleError"),
+    (to_list, P, {"forward": "MissingRuleError"}),
+]
+NOT_TWICE = set()
