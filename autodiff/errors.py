@@ -80,10 +80,11 @@ def lost_value(how: str, kind: str) -> LostValueError:
     """Build the error for a traced value that would leave the engine's sight."""
     return LostValueError(
         f"{how} would turn a traced {kind} into a plain value, and its derivative would be lost "
-        "without a word. Use the NumPy function on the value itself (np.sin(x) for math.sin(x), "
-        "np.stack for np.array of traced values), give the function that needs the plain value a "
-        "rule (chainrules_core.rrule.register), or, if it is to be a constant, wrap it in "
-        "autodiff.ignore_derivatives(...)."
+        "without a word. Calls such as math.sin(x) are seen where the source of the calling "
+        "function is to be had: put what was typed at a prompt or made by exec into a file. Else "
+        "use the NumPy function on the value itself (np.sin(x)), give the function that needs the "
+        "plain value a rule (chainrules_core.rrule.register), or, if it is to be a constant, wrap "
+        "it in autodiff.ignore_derivatives(...)."
     )
 
 
