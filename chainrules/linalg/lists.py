@@ -116,7 +116,7 @@ take_lists(
         np.matmul, linalg.matmul, np.dot, np.inner, np.vdot, np.outer, linalg.outer, np.vecdot,
         linalg.vecdot, np.tensordot, linalg.tensordot, np.kron, np.cross, linalg.cross,
         linalg.solve, linalg.lstsq, linalg.tensorsolve,
-        *[getattr(np, name) for name in ("matvec", "vecmat") if hasattr(np, name)],
+        np.matvec, np.vecmat,
     ),
     arrays=2,
 )  # fmt: skip

@@ -136,9 +136,8 @@ for product in (np.matmul, operator.matmul, np.linalg.matmul):
     product_rule(product, first_of_matmul, second_of_matmul)
 for product in (np.vecdot, np.linalg.vecdot):
     product_rule(product, first_of_vecdot, second_of_vecdot, has_core=False)
-if hasattr(np, "matvec"):  # new in NumPy 2.2
-    product_rule(np.matvec, first_of_matvec, second_of_matvec)
-    product_rule(np.vecmat, first_of_vecmat, second_of_vecmat)
+product_rule(np.matvec, first_of_matvec, second_of_matvec)
+product_rule(np.vecmat, first_of_vecmat, second_of_vecmat)
 
 
 # ------------------------------------------------------------------------------ dot, inner, outer

@@ -58,7 +58,7 @@ def reshape_rrule(a: Any, shape: Any, *, order: Any = "C", copy: bool | None = N
     def reshape_pullback(y_bar: Any) -> Any:
         return np.reshape(y_bar, before, order=order), NoTangent()
 
-    return np.reshape(a, shape, order=order, **_given(copy)), reshape_pullback
+    return np.reshape(a, shape, order=order, copy=copy), reshape_pullback
 
 
 @frule.register(np.reshape, ARRAY)
@@ -66,13 +66,8 @@ def reshape_frule(
     dots: tuple, a: Any, shape: Any, *, order: Any = "C", copy: bool | None = None
 ) -> Any:
     order = reshape_order(a, order)
-    y = np.reshape(a, shape, order=order, **_given(copy))
+    y = np.reshape(a, shape, order=order, copy=copy)
     return y, np.reshape(dots[0], shape, order=order)
-
-
-def _given(copy: bool | None) -> Any:
-    """Return ``copy=`` only where the caller gave it: NumPy 2.0 does not know it."""
-    return {} if copy is None else {"copy": copy}
 
 
 def axes_in_order(a: Any, order: str) -> Axes:

@@ -64,21 +64,20 @@ register_split(np.vsplit, lambda ndim, axis: 0)
 register_split(np.dsplit, lambda ndim, axis: 2)
 
 
-if hasattr(np, "unstack"):  # from NumPy 2.1 on
+@rrule.register(np.unstack, ARRAY)
+def unstack_rrule(x: Any, *, axis: int = 0) -> Any:
+    y = np.unstack(x, axis=axis)
+    spaces, shape = [ProjectTo(p) for p in y], np.shape(x)
 
-    @rrule.register(np.unstack, ARRAY)
-    def unstack_rrule(x: Any, *, axis: int = 0) -> Any:
-        y = np.unstack(x, axis=axis)
-        spaces, shape = [ProjectTo(p) for p in y], np.shape(x)
+    def unstack_pullback(y_bar: Any) -> Any:
+        if not spaces:
+            return np.zeros(shape)
+        return np.stack([part(y_bar, i, s) for i, s in enumerate(spaces)], axis)
 
-        def unstack_pullback(y_bar: Any) -> Any:
-            if not spaces:
-                return np.zeros(shape)
-            return np.stack([part(y_bar, i, s) for i, s in enumerate(spaces)], axis)
+    return y, unstack_pullback
 
-        return y, unstack_pullback
 
-    @frule.register(np.unstack, ARRAY)
-    def unstack_frule(dots: tuple, x: Any, *, axis: int = 0) -> Any:
-        y, y_dot = np.unstack(x, axis=axis), np.unstack(dots[0], axis=axis)
-        return y, Tangent[tuple](*y_dot) if y_dot else NoTangent()
+@frule.register(np.unstack, ARRAY)
+def unstack_frule(dots: tuple, x: Any, *, axis: int = 0) -> Any:
+    y, y_dot = np.unstack(x, axis=axis), np.unstack(dots[0], axis=axis)
+    return y, Tangent[tuple](*y_dot) if y_dot else NoTangent()

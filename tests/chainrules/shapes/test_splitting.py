@@ -44,16 +44,13 @@ CASES = [
     case(np.vsplit, X, [3]),
     case(np.dsplit, T, 2),
     case(np.dsplit, T, [1, 2]),
+    case(np.unstack, V),
+    case(np.unstack, X, axis=1),
+    case(np.unstack, T, axis=-1),
+    case(np.unstack, Z),
+    case(np.unstack, EMPTY),
+    case(np.unstack, X32),
 ]
-if hasattr(np, "unstack"):
-    CASES += [
-        case(np.unstack, V),
-        case(np.unstack, X, axis=1),
-        case(np.unstack, T, axis=-1),
-        case(np.unstack, Z),
-        case(np.unstack, EMPTY),
-        case(np.unstack, X32),
-    ]
 
 
 @pytest.mark.parametrize("f, args, kwargs", CASES)
