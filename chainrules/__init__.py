@@ -47,4 +47,4 @@ from chainrules.linalg import lists as lists
 
 from chainrules_core import when_imported as _when_imported
 
-_when_imported("scipy.special", "chainrules.special")
+_when_imported("scipy.special", "chainrules.scipy.special")

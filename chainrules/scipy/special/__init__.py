@@ -1,6 +1,6 @@
 """Rules for scipy.special; loaded once it has been imported."""
 
-from chainrules.special import (
+from chainrules.scipy.special import (
     bessel as bessel,
     elementary as elementary,
     entropy as entropy,

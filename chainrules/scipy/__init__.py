@@ -1,0 +1,1 @@
+"""Rules for SciPy, a package for each of its subpackages, loaded once that is imported."""
