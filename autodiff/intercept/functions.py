@@ -23,10 +23,12 @@ from autodiff.arguments import innermost
 from autodiff.call import NO_RULE, by_rule
 from autodiff.errors import MutationError
 from autodiff.ignore import ignore_derivatives
-from autodiff.intercept import rewrite, source
+from autodiff.intercept import attributes, rewrite, source, syntax
+from autodiff.intercept.builtin_calls import WRAPPERS, get_attribute, set_attribute
 from autodiff.intercept.numpy_calls import (
     ARRAY_CONVERTER,
     MAKERS,
+    REPLACED,
     ArrayConverter,
     buffer,
     looking_into_lists,
@@ -181,6 +183,9 @@ def _method(g: types.MethodType) -> Callable:
 
 def _builtin(g: Any) -> Callable:
     special = _SPECIAL.get(g)
+    wrapper = WRAPPERS.get(g)
+    if wrapper is not None:
+        return _remember(g, wrapper(special or _asking(g)))
     if special is not None:
         return special
     owner = g.__self__
@@ -217,6 +222,9 @@ def _array_method(g: Any, owner: np.ndarray) -> Callable:
 
 def _class(g: type) -> Callable:
     special = _SPECIAL.get(g)
+    wrapper = WRAPPERS.get(g)
+    if wrapper is not None:
+        return _remember(g, wrapper(special or (_asking(g) if has_rule(g) else g)))
     if special is not None:
         return special
     if has_rule(g):
@@ -296,7 +304,8 @@ def _other(g: Any, kind: type) -> Callable:
     call = getattr(kind, "__call__", None)  # noqa: B004 - the function itself is wanted
     if type(call) is types.FunctionType and not is_tracer(g):
         return types.MethodType(intercept(call), g)
-    return g
+    # Objects whose class is made in C: the functions of scipy.fft are of this kind.
+    return _remember(g, _asking(g)) if has_rule(g) else g
 
 
 def _type(*args: Any, **kwargs: Any) -> Any:
@@ -346,7 +355,10 @@ def _of_numpy(g: Any) -> Callable:
 
 _SPECIAL: dict[Any, Callable] = {
     type: _type,
+    getattr: get_attribute,
+    setattr: set_attribute,
     ARRAY_CONVERTER: ArrayConverter,
+    **REPLACED,
     **{
         g: _first_argument(g)
         for g in (
@@ -372,36 +384,10 @@ _BY_KIND: dict[type, Callable[[Any], Callable]] = {
 }
 
 
-def read(owner: Any, name: str) -> Any:
-    """Return an attribute; a property written in Python has the calls in it seen."""
-    kind = type(owner)
-    try:
-        getter = _getters[kind, name]
-    except KeyError:
-        getter = _getters[kind, name] = _getter(kind, name)
-    return getattr(owner, name) if getter is None else getter(owner)
-
-
-_getters: dict[tuple[type, str], Callable | None] = {}
-
-
-def _getter(kind: type, name: str) -> Callable | None:
-    """Return the rewritten getter of a property, if the attribute is one."""
-    for base in kind.__mro__:
-        found = base.__dict__.get(name)
-        if found is not None:
-            if isinstance(found, property) and type(found.fget) is types.FunctionType:
-                return intercept(found.fget)
-            if isinstance(found, functools.cached_property):
-                return None
-            return None
-    return None
-
-
 def _forget(rule: Rule) -> None:
     """After a change of the rules, decide anew."""
     _replacements.clear()
-    _getters.clear()
+    attributes.forget()
 
 
 def store(value: Any, target: Any, index: Any) -> None:
@@ -414,16 +400,46 @@ def store(value: Any, target: Any, index: Any) -> None:
                 "differentiated, and its derivative would be lost. Make the array inside it "
                 "(np.zeros(n), x.copy()), or hand it in as an argument to be differentiated."
             )
+    elif not syntax.is_plain(type(target)):
+        method = syntax.special(type(target), "__setitem__")
+        if method is not None:
+            intercept(method)(target, index, value)
+            return
     target[index] = value
 
 
 rrule.watch(_forget)
 frule.watch(_forget)
 call_module.body_of = traced_body
+syntax.intercept = intercept
+syntax.is_library = is_library
+
+
+def _change_item(owner: Any, index: Any) -> Callable:
+    return syntax.augment_item(owner, index, store)
+
+
+def _change_attribute(owner: Any, name: str) -> Callable:
+    before = attributes.read(owner, name)
+    return syntax.augment_attribute(owner, before, name, attributes.write)
+
+
 _HELPERS: dict[str, Any] = {
     rewrite.INTERCEPT: intercept,
-    rewrite.READ: read,
+    rewrite.READ: attributes.read,
+    rewrite.WRITE: attributes.write,
     rewrite.STORE: store,
-    rewrite.CHANGE: check_free,
     rewrite.SLICE: slice,
+    rewrite.ITEM: syntax.item,
+    rewrite.CHANGE_ITEM: _change_item,
+    rewrite.CHANGE_ATTRIBUTE: _change_attribute,
+    rewrite.CONTAINS: syntax.contains,
+    rewrite.ITERATE: syntax.iterate,
+    rewrite.CONTEXT: syntax.context,
+    rewrite.TRUTH: syntax.truth,
+    rewrite.TEXT: syntax.as_text,
+    **{rewrite.helper(name): f for name, f in syntax.BINARY.items()},
+    **{rewrite.helper(f"i{name}"): f for name, f in syntax.IN_PLACE.items()},
+    **{rewrite.helper(name): f for name, f in syntax.COMPARISON.items()},
+    **{rewrite.helper(name): f for name, f in syntax.UNARY.items()},
 }

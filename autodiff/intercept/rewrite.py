@@ -1,8 +1,10 @@
 """Rewrite a definition so that each call in it is seen.
 
-``g(x)`` becomes ``intercept(g)(x)``, an attribute that may be a property is read through
-``read(obj, "name")``, and writes into arrays are looked at. Nothing else changes: names, closures,
-line and column numbers are those of the source, so tracebacks and debuggers show the user's lines.
+``g(x)`` becomes ``intercept(g)(x)``. An attribute that may be a property is read through
+``read(obj, "name")``, and syntax for which a class may define a method is a call of a function of
+:mod:`autodiff.intercept.syntax`: ``a + b`` becomes ``add(a, b)``. Nothing else changes: names,
+closures, line and column numbers are those of the source, so tracebacks and debuggers show the
+user's lines.
 """
 
 from __future__ import annotations
@@ -11,11 +13,37 @@ import ast
 import types
 from typing import Any
 
-INTERCEPT = "__autodiff_intercept__"
-READ = "__autodiff_read__"
-STORE = "__autodiff_store__"
-CHANGE = "__autodiff_change__"
-SLICE = "__autodiff_slice__"
+from autodiff.intercept.integers import Integers
+
+
+def helper(name: str) -> str:
+    """Return the name under which rewritten code finds a function of the engine."""
+    return f"__autodiff_{name}__"
+
+
+INTERCEPT = helper("intercept")
+READ = helper("read")
+WRITE = helper("write")
+STORE = helper("store")
+SLICE = helper("slice")
+ITEM = helper("item")
+CHANGE_ITEM = helper("change_item")
+CHANGE_ATTRIBUTE = helper("change_attribute")
+CONTAINS = helper("contains")
+ITERATE = helper("iterate")
+CONTEXT = helper("context")
+TRUTH = helper("truth")
+TEXT = helper("text")
+
+_BINARY = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
+    ast.Mod: "mod", ast.Pow: "pow", ast.MatMult: "matmul", ast.LShift: "lshift",
+    ast.RShift: "rshift", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
+}  # fmt: skip
+_UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+_COMPARISON = {
+    ast.Lt: "lt", ast.LtE: "le", ast.Eq: "eq", ast.NotEq: "ne", ast.Gt: "gt", ast.GtE: "ge",
+}  # fmt: skip
 
 # What looks at the frame it is called from: a call in between would show it another one.
 _FRAME_DEPENDENT = frozenset(
@@ -30,10 +58,13 @@ class _Rewriter(ast.NodeTransformer):
     ----------
     modules : set of str
         Global names that are bound to modules: their attributes are not properties.
+    integers : Integers
+        The names that hold integers, whose operators are left alone.
     """
 
-    def __init__(self, modules: set[str]) -> None:
+    def __init__(self, modules: set[str], integers: Integers) -> None:
         self.modules = modules
+        self.integers = integers
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         function = node.func
@@ -74,33 +105,165 @@ class _Rewriter(ast.NodeTransformer):
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
         return self.visit_FunctionDef(node)  # type: ignore[arg-type] # the same fields
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
         """``x[i] = v`` becomes ``store(v, x, i)``, evaluated in the same order."""
         target = node.targets[0]
-        if len(node.targets) != 1 or not isinstance(target, ast.Subscript):
-            return self.generic_visit(node)
-        arguments = [
-            self.visit(node.value),
-            self.visit(target.value),
-            _index(self.visit(target.slice)),
-        ]
-        return ast.copy_location(ast.Expr(_located(_call(STORE, arguments), target)), node)
+        value = self.visit(node.value)
+        if len(node.targets) == 1 and isinstance(target, ast.Subscript):
+            parts = [value, self.visit(target.value), _index(self.visit(target.slice))]
+            return ast.copy_location(ast.Expr(_located(_call(STORE, parts), target)), node)
+        if len(node.targets) == 1 and isinstance(target, ast.Attribute) and _is_public(target):
+            parts = [value, self.visit(target.value), ast.Constant(target.attr)]
+            return ast.copy_location(ast.Expr(_located(_call(WRITE, parts), target)), node)
+        if any(isinstance(t, (ast.Tuple, ast.List)) for t in node.targets):
+            value = self._through(value)
+        node.value = value
+        node.targets = [self.visit(t) for t in node.targets]
+        return node
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST | list[ast.stmt]:
-        """``x += v``: what is about to change in place is looked at before."""
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """``x += v`` becomes ``x = iadd(x, v)``; what is read and what is written stay one."""
         target = node.target
-        owner: ast.expr = target.value if isinstance(target, ast.Subscript) else target
-        node.value = self.visit(node.value)
-        node.target = self.visit(target)
-        if not isinstance(owner, ast.Name):
+        augment = helper(f"i{_BINARY[type(node.op)]}")
+        value = self.visit(node.value)
+        if isinstance(target, ast.Name):
+            before = ast.copy_location(ast.Name(target.id, ast.Load()), target)
+            changed = _located(_call(augment, [before, value]), node)
+            return ast.copy_location(ast.Assign([target], changed), node)
+        if isinstance(target, ast.Subscript):
+            parts = [self.visit(target.value), _index(self.visit(target.slice))]
+            change = _call(CHANGE_ITEM, parts)
+        elif _is_public(target):
+            change = _call(CHANGE_ATTRIBUTE, [self.visit(target.value), ast.Constant(target.attr)])
+        else:
+            node.value = value
+            node.target = self.visit(target)
             return node
-        look = ast.Expr(_located(_call(CHANGE, [ast.Name(owner.id, ast.Load())]), target))
-        return [ast.copy_location(look, node), node]
+        made = ast.Call(change, [_name(augment), value], [])
+        return ast.copy_location(ast.Expr(_located(made, node)), node)
+
+    # -- syntax for which a class may define a method ---------------------------------------------
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        if node in self.integers or (
+            isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant)
+        ):
+            return self.generic_visit(node)
+        left, right = self.visit(node.left), self.visit(node.right)
+        return _located(_call(helper(_BINARY[type(node.op)]), [left, right]), node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        if isinstance(node.op, ast.Not):
+            node.operand = self.condition(node.operand)
+            return node
+        operand = self.visit(node.operand)
+        if isinstance(operand, ast.Constant):
+            return node
+        return _located(_call(helper(_UNARY[type(node.op)]), [operand]), node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """A chain is taken apart where what stands in the middle may be evaluated twice."""
+        sides = [node.left, *node.comparators]
+        middle = sides[1:-1]
+        if not all(isinstance(s, (ast.Name, ast.Constant)) for s in middle):
+            return self.generic_visit(node)
+        made = [
+            self._compared(a, op, b, node)
+            for a, op, b in zip(sides, node.ops, sides[1:], strict=False)
+        ]
+        return made[0] if len(made) == 1 else _located(ast.BoolOp(ast.And(), made), node)
+
+    def _compared(self, a: ast.expr, op: ast.cmpop, b: ast.expr, node: ast.Compare) -> ast.expr:
+        left, right = self.visit(_copied(a)), self.visit(_copied(b))
+        if type(op) in _COMPARISON and not (a in self.integers and b in self.integers):
+            return _located(_call(helper(_COMPARISON[type(op)]), [left, right]), node)
+        if not isinstance(op, (ast.In, ast.NotIn)):
+            return _located(ast.Compare(left, [op], [right]), node)
+        # The container stands on the right, but the value is evaluated first.
+        found: ast.expr = _call(CONTAINS, [left, right])
+        if isinstance(op, ast.NotIn):
+            found = ast.UnaryOp(ast.Not(), found)
+        return _located(found, node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        if not isinstance(node.ctx, ast.Load):
+            return self.generic_visit(node)
+        parts = [self.visit(node.value), _index(self.visit(node.slice))]
+        return _located(_call(ITEM, parts), node)
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        node.iter = self._through(self.visit(node.iter))
+        node.target = self.visit(node.target)
+        node.body = self.statements(node.body)
+        node.orelse = self.statements(node.orelse)
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        over = self.visit(node.iter)
+        node.iter = over if node.is_async else self._through(over)
+        node.target = self.visit(node.target)
+        node.ifs = [self.condition(test) for test in node.ifs]
+        return node
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
+        node.value = self._through(self.visit(node.value))
+        return node
+
+    def visit_Starred(self, node: ast.Starred) -> ast.AST:
+        value = self.visit(node.value)
+        node.value = self._through(value) if isinstance(node.ctx, ast.Load) else value
+        return node
+
+    def _through(self, node: ast.expr) -> ast.expr:
+        """Return what a loop goes through; displays and ranges have no methods of their own."""
+        if isinstance(node, (ast.Tuple, ast.List, ast.Dict, ast.Set, ast.ListComp, ast.Constant)):
+            return node
+        return _located(_call(ITERATE, [node]), node)
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        for entered in node.items:
+            manager = self.visit(entered.context_expr)
+            entered.context_expr = _located(_call(CONTEXT, [manager]), manager)
+            if entered.optional_vars is not None:
+                entered.optional_vars = self.visit(entered.optional_vars)
+        node.body = self.statements(node.body)
+        return node
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
+        value = self.visit(node.value)
+        node.value = _located(_call(TEXT, [value]), value)
+        if node.format_spec is not None:
+            node.format_spec = self.visit(node.format_spec)
+        return node
+
+    def visit_If(self, node: Any) -> ast.AST:
+        node.test = self.condition(node.test)
+        node.body = self.statements(node.body)
+        node.orelse = self.statements(node.orelse)
+        return node
+
+    visit_While = visit_If  # noqa: N815 - the name is the visitor's
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        node.test = self.condition(node.test)
+        node.body = self.visit(node.body)
+        node.orelse = self.visit(node.orelse)
+        return node
+
+    def condition(self, node: ast.expr) -> ast.expr:
+        """Return an expression that only decides: its truth may be its class's business."""
+        if isinstance(node, ast.BoolOp):
+            node.values = [self.condition(v) for v in node.values]
+            return node
+        seen = self.visit(node)
+        if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+            return _located(_call(TRUTH, [seen]), node)
+        return seen
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
         # Patterns are no expressions, though they hold some.
         if node.guard is not None:
-            node.guard = self.visit(node.guard)
+            node.guard = self.condition(node.guard)
         node.body = self.statements(node.body)
         return node
 
@@ -125,6 +288,11 @@ class _Rewriter(ast.NodeTransformer):
         while isinstance(node, ast.Attribute):
             node = node.value
         return isinstance(node, ast.Name) and node.id in self.modules
+
+
+def _is_public(node: ast.Attribute) -> bool:
+    """Whether an attribute's name is its name: a private one the compiler changes."""
+    return not node.attr.startswith("__")
 
 
 def _call(name: str, arguments: list[ast.expr]) -> ast.Call:
@@ -161,7 +329,7 @@ def rewritten(node: Any, code: types.CodeType, namespace: dict[str, Any]) -> Any
         if name not in local and isinstance(namespace.get(name), types.ModuleType)
     }
     copy = _copied(node)
-    rewriter = _Rewriter(modules)
+    rewriter = _Rewriter(modules, Integers(copy, namespace, code.co_freevars))
     if isinstance(copy, ast.Lambda):
         copy.body = rewriter.visit(copy.body)
     else:

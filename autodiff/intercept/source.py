@@ -147,6 +147,8 @@ def compiled_like(
     body = [inner]
     if found.class_name is not None:
         body = [ast.ClassDef(found.class_name, [], [], [inner], [])]
+        if found.class_name not in code.co_freevars:  # a class at the top level of its module
+            body.insert(0, ast.Global([found.class_name]))
     elif code.co_name.isidentifier() and code.co_name not in code.co_freevars:
         body = [ast.Global([code.co_name]), inner]
     names = dict.fromkeys((*code.co_freevars, *extra))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import array
 import inspect
 import itertools
 import math
 import pickle
-import struct
+import statistics
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -244,8 +245,8 @@ def lost_pickle(x: Any) -> Any:
     return pickle.dumps(x)
 
 
-def lost_text(x: Any) -> Any:
-    return "%f" % x  # noqa: UP031 - the old way is the point
+def lost_number(x: Any) -> Any:
+    return statistics.NormalDist.from_samples(array.array("d", [x, 2.0])).mean
 
 
 def bad_write(x: Any) -> Any:
@@ -262,7 +263,7 @@ def bad_write(x: Any) -> Any:
         (lost_array, X, LostValueError, ["array", "traced ndarray", "rrule.register"]),
         (lost_hash, 2.0, LostValueError, ["set", "traced float"]),
         (lost_pickle, X, LostValueError, ["pickle", "traced ndarray"]),
-        (lost_text, 2.0, LostValueError, ["traced float"]),
+        (lost_number, 2.0, LostValueError, ["traced float"]),
         (bad_write, X, MutationError, []),
     ],
 )

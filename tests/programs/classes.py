@@ -234,10 +234,7 @@ PROGRAMS = [(f, X) for f in [
     object_with_init, callable_object, bound_method_alias, unbound_method, static_method,
     class_method, property_read, super_calls, private_names, dataclass_method,
     dataclass_replace, dataclass_asdict, frozen_dataclass, namedtuple, typed_namedtuple,
+    property_set, cached_property, multiple_inheritance,
 ]]  # fmt: skip
-NOT_YET = [
-    (property_set, X, "LostValueError"),
-    (cached_property, X, "LostValueError"),
-    (multiple_inheritance, X, "LostValueError"),
-]
+NOT_YET = []
 NOT_TWICE = set()

@@ -306,12 +306,7 @@ PROGRAMS = [(f, X) for f in [
     own_operators, own_container, own_comparison, class_inside_function, network_of_objects,
     method_chaining, tree_of_slots, dynamic_attributes, simple_namespace, copied_object,
     deep_copied_list, dict_subclass, ordered_collections, callable_class_as_function,
+    own_operators_with_math, own_context_manager, own_iterator, descriptor, enumeration,
 ]]  # fmt: skip
-NOT_YET = [
-    (own_operators_with_math, X, "LostValueError"),
-    (own_context_manager, X, "LostValueError"),
-    (own_iterator, X, "LostValueError"),
-    (descriptor, X, "LostValueError"),
-    (enumeration, X, "LostValueError"),
-]
+NOT_YET = []
 NOT_TWICE = set()

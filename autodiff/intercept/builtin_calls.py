@@ -1,0 +1,172 @@
+"""Builtins that call methods of their arguments, or go through them, from C.
+
+``len(x)``, ``iter(x)``, ``sum(xs)`` reach the methods that a user's class defines past every
+rewritten call. In a traced function they are looked at here first; for all other arguments the
+builtin is called as before.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from autodiff.intercept import attributes, syntax
+
+
+def by_method(name: str, as_before: Callable) -> Callable:
+    """Return a builtin of one value that asks the value's class first."""
+    method = f"__{name}__"
+
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        if args and not syntax.is_plain(type(args[0])):
+            defined = syntax.special(type(args[0]), method)
+            if defined is not None:
+                return syntax.intercept(defined)(*args, **kwargs)
+        return as_before(*args, **kwargs)
+
+    return functools.wraps(as_before)(ask)
+
+
+def through(as_before: Callable) -> Callable:
+    """Return a builtin that goes through its arguments."""
+
+    def consume(*args: Any, **kwargs: Any) -> Any:
+        return as_before(*[syntax.iterate(a) for a in args], **kwargs)
+
+    return functools.wraps(as_before, updated=())(consume)
+
+
+def _are_plain(items: Iterable) -> bool:
+    return all(syntax.is_plain(type(v)) for v in items)
+
+
+def summing(as_before: Callable) -> Callable:
+    """Return ``sum``: objects with operators of their own are added by them."""
+
+    def total(*args: Any, **kwargs: Any) -> Any:
+        if not args:
+            return as_before(*args, **kwargs)
+        items = args[0]
+        if type(items) is not list or not _are_plain(items):
+            items = syntax.iterate(items)
+            if hasattr(type(items), "__next__"):
+                items = list(items)
+            if isinstance(items, (list, tuple)) and not _are_plain(items):
+                start = args[1] if len(args) > 1 else kwargs.get("start", 0)
+                return functools.reduce(syntax.BINARY["add"], items, start)
+        return as_before(items, *args[1:], **kwargs)
+
+    return functools.wraps(as_before)(total)
+
+
+def ordering(as_before: Callable, choose: str | None = None) -> Callable:
+    """Return ``sorted``, ``min`` or ``max``: objects are compared by their own methods.
+
+    Parameters
+    ----------
+    as_before : callable
+        The builtin, its ``key=`` seen already.
+    choose : str or None
+        For ``min`` and ``max`` the comparison by which a later element beats an earlier one.
+    """
+
+    def ordered(*args: Any, **kwargs: Any) -> Any:
+        args = tuple([syntax.iterate(a) for a in args]) if len(args) == 1 else args
+        if len(args) == 1 and hasattr(type(args[0]), "__next__"):
+            args = (list(args[0]),)
+        items = args[0] if len(args) == 1 else args
+        if not isinstance(items, (list, tuple)) or _are_plain(items) or not items:
+            return as_before(*args, **kwargs)
+        key = kwargs.get("key")
+        keys: Any = items if key is None else [syntax.intercept(key)(v) for v in items]
+        if _are_plain(keys):
+            return as_before(*args, **kwargs)
+        if choose is None:
+            less = syntax.COMPARISON["lt"]
+            rank = functools.cmp_to_key(lambda i, j: -bool(syntax.truth(less(keys[i], keys[j]))))
+            order = sorted(range(len(keys)), key=rank, reverse=kwargs.get("reverse", False))
+            return [items[i] for i in order]
+        beats = syntax.COMPARISON[choose]
+        best = 0
+        for i in range(1, len(keys)):
+            if syntax.truth(beats(keys[i], keys[best])):
+                best = i
+        return items[best]
+
+    return functools.wraps(as_before)(ordered)
+
+
+def texting(as_before: Callable) -> Callable:
+    """Return ``print`` and its kin: a text shows plain values, whoever writes them."""
+
+    def write(*args: Any, **kwargs: Any) -> Any:
+        return as_before(*[syntax.as_text(a) for a in args], **kwargs)
+
+    return functools.wraps(as_before)(write)
+
+
+def get_attribute(owner: Any, name: str, *default: Any) -> Any:
+    """Do ``getattr(owner, name)``, with a default or without."""
+    if not default:
+        return attributes.read(owner, name)
+    try:
+        return attributes.read(owner, name)
+    except AttributeError:
+        return default[0]
+
+
+def set_attribute(owner: Any, name: str, value: Any) -> None:
+    """Do ``setattr(owner, name, value)``."""
+    attributes.write(value, owner, name)
+
+
+def combining(operate: Callable, as_before: Callable) -> Callable:
+    """Return ``pow`` or ``divmod``: two objects with operators of their own."""
+
+    def combine(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 2 and not _are_plain(args):
+            return operate(*args)
+        return as_before(*args, **kwargs)
+
+    return functools.wraps(as_before)(combine)
+
+
+def instead(first: Callable, as_before: Callable) -> Callable:
+    """Return ``iter`` or ``next`` of an object whose class defines what they do."""
+
+    def ask(*args: Any) -> Any:
+        plain = len(args) != 1 or syntax.is_plain(type(args[0]))
+        return as_before(*args) if plain else first(*args)
+
+    return functools.wraps(as_before)(ask)
+
+
+# How each builtin is wrapped, in the order of the wrapping.
+WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
+    **{
+        g: functools.partial(by_method, g.__name__)
+        for g in (len, abs, bool, float, int, complex, round, reversed)
+    },
+    **dict.fromkeys((list, tuple, set, frozenset, zip, enumerate, any, all, map, filter), through),
+    **dict.fromkeys(
+        (
+            itertools.accumulate, itertools.chain, itertools.islice, itertools.starmap,
+            itertools.takewhile, itertools.dropwhile, itertools.filterfalse, itertools.groupby,
+            itertools.product, itertools.zip_longest, itertools.combinations, itertools.cycle,
+            itertools.permutations, functools.reduce, itertools.chain.from_iterable,
+            itertools.pairwise, itertools.tee, itertools.compress,
+        ),
+        through,
+    ),
+    **dict.fromkeys((print, str, repr, format), texting),
+    sum: summing,
+    sorted: ordering,
+    min: functools.partial(ordering, choose="lt"),
+    max: functools.partial(ordering, choose="gt"),
+    pow: functools.partial(combining, syntax.BINARY["pow"]),
+    divmod: functools.partial(combining, syntax.division),
+    iter: functools.partial(instead, syntax.iterator_of),
+    next: functools.partial(instead, syntax.next_of),
+}  # fmt: skip

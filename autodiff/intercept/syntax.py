@@ -1,0 +1,396 @@
+"""What operators, loops, `with` and the like do inside a traced function.
+
+A class may define in Python what ``a + b``, ``x[i]``, ``for``, ``with`` or ``if`` do for its
+objects; Python reaches these methods through C, past every rewritten call. So in a traced function
+the syntax itself is a call of one of the functions here. They do what Python does, but that such a
+method has the calls in it seen. Where no side has one, they just apply the operator.
+"""
+
+from __future__ import annotations
+
+import collections
+import operator
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from autodiff.arguments import PLAIN
+from autodiff.levels import check_free
+from autodiff.structures import map_leaves
+from autodiff.tracer import FloatTracer, Tracer, is_tracer, untraced
+
+
+def _not_set(f: Any) -> Any:
+    raise NotImplementedError
+
+
+intercept: Callable[[Any], Any] = _not_set
+is_library: Callable[[types.FunctionType], bool] = _not_set
+"""Both are set by autodiff.intercept.functions, which needs us."""
+
+_ARITHMETIC = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
+    "matmul": "@", "lshift": "<<", "rshift": ">>", "and": "&", "or": "|", "xor": "^",
+}  # fmt: skip
+_SPECIALS = tuple(
+    f"__{name}__"
+    for name in (
+        *_ARITHMETIC, *(f"r{n}" for n in _ARITHMETIC), *(f"i{n}" for n in _ARITHMETIC),
+        "neg", "pos", "invert", "abs", "lt", "le", "eq", "ne", "gt", "ge", "bool", "len",
+        "contains", "getitem", "setitem", "iter", "next", "reversed", "enter", "exit",
+        "float", "int", "complex", "round", "divmod", "rdivmod", "trunc", "floor", "ceil",
+    )
+)  # fmt: skip
+# Types none of whose special methods is written in Python (ours aside): the operator is applied.
+_plain_types: set[Any] = {Tracer, FloatTracer, *PLAIN}
+# The answers for other types; a class made at each call is not kept alive.
+_others: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
+_OURS = ("autodiff", "chainrules_core")
+
+
+def is_plain(kind: type) -> bool:
+    """Whether no operator on instances of a class runs code written in Python."""
+    if kind in _plain_types:
+        return True
+    known = _others.get(kind)
+    if known is None:
+        known = kind.__module__.partition(".")[0] in _OURS or not any(
+            special(kind, name) is not None for name in _SPECIALS
+        )
+        if known and "<locals>" not in kind.__qualname__:
+            _plain_types.add(kind)
+        else:
+            _others[kind] = known
+    return known
+
+
+def special(kind: type, name: str) -> types.FunctionType | None:
+    """Return the method that syntax stands for, if it is written in Python."""
+    found = _lookup(kind, name)
+    return found if type(found) is types.FunctionType else None
+
+
+def _lookup(kind: type, name: str) -> Any:
+    for base in kind.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
+
+
+# -- operators ----------------------------------------------------------------------------------
+
+# What a sequence does with + and * comes after the other side's reflected method.
+_SEQUENCES = (list, tuple, str, bytes, bytearray, collections.deque)
+
+
+def _attempt(kind: type, name: str, a: Any, b: Any) -> Any:
+    method = _lookup(kind, name)
+    if type(method) is types.FunctionType:
+        return intercept(method)(a, b)
+    if method is None or (issubclass(kind, _SEQUENCES) and name in ("__add__", "__mul__")):
+        return NotImplemented
+    if type(method) in (types.WrapperDescriptorType, types.MethodDescriptorType):
+        return method(a, b)
+    return getattr(a, name)(b)
+
+
+def _by_methods(name: str, reflected: str, a: Any, b: Any, among_equals: bool) -> Any:
+    """Do what Python does for a binary operator; NotImplemented where neither side can.
+
+    The reflected method of a subclass that overrides it goes first; between objects of one class
+    only comparisons ask for it (`among_equals`).
+    """
+    kind, other = type(a), type(b)
+    sides = [(kind, name, a, b)]
+    if kind is not other or among_equals:
+        sides.append((other, reflected, b, a))
+    if (
+        kind is not other
+        and issubclass(other, kind)
+        and _lookup(other, reflected) not in (None, _lookup(kind, reflected))
+    ):
+        sides.reverse()
+    for side in sides:
+        made = _attempt(*side)
+        if made is not NotImplemented:
+            return made
+    return NotImplemented
+
+
+_OF_TRACERS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+# By itself Python would reach the methods of traced floats through a slot of their class, which
+# takes as long as the rest of this function.
+_OPERATE = """
+def {name}_(a, b):
+    kind, other = type(a), type(b)
+    if kind is FloatTracer:
+        made = FloatTracer.__{name}__(a, b)
+        if made is not NotImplemented:
+            return made
+    elif other is FloatTracer and (kind is float or kind is int):
+        return FloatTracer.__r{name}__(b, a)
+    elif kind in plain_types and other in plain_types:
+        return a {symbol} b
+    return slowly(a, b)
+"""
+
+
+def _binary(apply: Callable, name: str, symbol: str = "") -> Callable:
+    method, reflected = f"__{name}__", f"__r{name}__"
+
+    def slowly(a: Any, b: Any) -> Any:
+        if is_plain(type(a)) and is_plain(type(b)):
+            return apply(a, b)
+        made = _by_methods(method, reflected, a, b, False)
+        return apply(a, b) if made is NotImplemented else made  # the error is Python's own
+
+    if name not in _OF_TRACERS:
+        return slowly
+    scope = {"FloatTracer": FloatTracer, "plain_types": _plain_types, "slowly": slowly}
+    source = _OPERATE.format(name=name, symbol=symbol)
+    exec(compile(source, f"<operator.{name} in traced code>", "exec"), scope)
+    return scope[f"{name}_"]
+
+
+def _comparison(apply: Callable, name: str, mirrored: str) -> Callable:
+    method, reflected = f"__{name}__", f"__{mirrored}__"
+
+    def compare(a: Any, b: Any) -> Any:
+        if type(a) in _plain_types and type(b) in _plain_types:
+            return apply(a, b)
+        if is_plain(type(a)) and is_plain(type(b)):
+            return apply(a, b)
+        if name == "ne" and _lookup(type(a), method) is object.__ne__:
+            return not equal(a, b)
+        made = _by_methods(method, reflected, a, b, True)
+        return apply(a, b) if made is NotImplemented else made
+
+    compare.__name__ = compare.__qualname__ = name
+    return compare
+
+
+def _in_place(apply: Callable, name: str, operate: Callable) -> Callable:
+    method = f"__i{name}__"
+
+    def augment(a: Any, b: Any) -> Any:
+        kind = type(a)
+        if kind is np.ndarray:
+            check_free(a)
+        if kind in _plain_types and type(b) in _plain_types:
+            return apply(a, b)
+        if is_plain(kind) and is_plain(type(b)):
+            return apply(a, b)
+        if _lookup(kind, method) is not None:
+            made = _attempt(kind, method, a, b)
+            if made is not NotImplemented:
+                return made
+        return operate(a, b)
+
+    augment.__name__ = augment.__qualname__ = f"i{name}"
+    return augment
+
+
+def _unary(apply: Callable, name: str) -> Callable:
+    method = f"__{name}__"
+
+    def operate(a: Any) -> Any:
+        if type(a) not in _plain_types:
+            defined = special(type(a), method)
+            if defined is not None:
+                return intercept(defined)(a)
+        return apply(a)
+
+    operate.__name__ = operate.__qualname__ = name
+    return operate
+
+
+def _attribute(name: str) -> str:
+    return f"{name}_" if name in ("and", "or") else name
+
+
+BINARY: dict[str, Callable] = {
+    name: _binary(getattr(operator, _attribute(name)), name, symbol)
+    for name, symbol in _ARITHMETIC.items()
+}
+IN_PLACE: dict[str, Callable] = {
+    name: _in_place(getattr(operator, f"i{name}"), name, BINARY[name]) for name in _ARITHMETIC
+}
+COMPARISON: dict[str, Callable] = {
+    name: _comparison(getattr(operator, name), name, mirrored)
+    for name, mirrored in (
+        ("lt", "gt"), ("le", "ge"), ("eq", "eq"), ("ne", "ne"), ("gt", "lt"), ("ge", "le")
+    )
+}  # fmt: skip
+UNARY: dict[str, Callable] = {
+    name: _unary(getattr(operator, _attribute(name)), name) for name in ("neg", "pos", "invert")
+}
+equal = COMPARISON["eq"]
+
+division = _binary(divmod, "divmod")
+_modulo = BINARY["mod"]
+
+
+def modulo(a: Any, b: Any) -> Any:
+    """Do ``a % b``; into a text go plain values."""
+    if isinstance(a, (str, bytes)):
+        b = as_text(b)
+    return _modulo(a, b)
+
+
+BINARY["mod"] = modulo
+
+
+# -- items --------------------------------------------------------------------------------------
+
+
+def item(owner: Any, index: Any) -> Any:
+    """Return ``owner[index]``."""
+    kind: Any = type(owner)
+    if kind is Tracer:
+        return kind.__getitem__(owner, index)
+    if kind not in _plain_types:
+        method = special(kind, "__getitem__")
+        if method is not None:
+            return intercept(method)(owner, index)
+    return owner[index]
+
+
+def contains(value: Any, container: Any) -> bool:
+    """Return ``value in container``."""
+    if type(container) not in _plain_types:
+        method = special(type(container), "__contains__")
+        if method is not None:
+            return bool(truth(intercept(method)(container, value)))
+        if special(type(container), "__iter__") is not None:
+            return any(v is value or truth(equal(v, value)) for v in iterate(container))
+    return value in container
+
+
+def augment_item(owner: Any, index: Any, store: Callable) -> Callable:
+    """Read an item that is to be changed; what is returned changes it."""
+    check_free(owner)
+    before = item(owner, index)
+
+    def change(augment: Callable, value: Any) -> None:
+        store(augment(before, value), owner, index)
+
+    return change
+
+
+def augment_attribute(owner: Any, before: Any, name: str, store: Callable) -> Callable:
+    """Change an attribute that was read."""
+
+    def change(augment: Callable, value: Any) -> None:
+        store(augment(before, value), owner, name)
+
+    return change
+
+
+# -- iteration ----------------------------------------------------------------------------------
+
+
+def iterate(x: Any) -> Any:
+    """Return what a loop over `x` is to go through."""
+    if type(x) in _plain_types or is_plain(type(x)):
+        return x
+    iterator = iterator_of(x)
+    step = special(type(iterator), "__next__")
+    return iterator if step is None else _stepped(iterator, step)
+
+
+def iterator_of(x: Any) -> Any:
+    """Return ``iter(x)``."""
+    kind = type(x)
+    if kind not in _plain_types:
+        method = special(kind, "__iter__")
+        if method is not None:
+            return intercept(method)(x)
+        if _lookup(kind, "__iter__") is None and special(kind, "__getitem__") is not None:
+            return _by_position(x)
+    return iter(x)
+
+
+def _stepped(iterator: Any, step: types.FunctionType) -> Iterator:
+    seen = intercept(step)
+    while True:
+        try:
+            value = seen(iterator)
+        except StopIteration:
+            return
+        yield value
+
+
+def _by_position(x: Any) -> Iterator:
+    i = 0
+    while True:
+        try:
+            value = item(x, i)
+        except IndexError:
+            return
+        yield value
+        i += 1
+
+
+_NOTHING: Any = object()
+
+
+def next_of(iterator: Any, default: Any = _NOTHING) -> Any:
+    """Return ``next(iterator)``, or ``next(iterator, default)``."""
+    step = None if type(iterator) in _plain_types else special(type(iterator), "__next__")
+    if step is None:
+        return next(iterator) if default is _NOTHING else next(iterator, default)
+    try:
+        return intercept(step)(iterator)
+    except StopIteration:
+        if default is _NOTHING:
+            raise
+        return default
+
+
+# -- truth, contexts, texts ---------------------------------------------------------------------
+
+
+def truth(x: Any) -> Any:
+    """Return what decides about a condition: `x`, or what its class says."""
+    if type(x) in _plain_types or is_plain(type(x)):
+        return x
+    method = special(type(x), "__bool__")
+    if method is None and _lookup(type(x), "__bool__") is None:
+        method = special(type(x), "__len__")
+    return x if method is None else intercept(method)(x)
+
+
+class Context:
+    """A context manager whose methods have the calls in them seen."""
+
+    __slots__ = ("enter", "exit", "manager")
+
+    def __init__(self, manager: Any, enter: Callable, exit: Callable) -> None:
+        self.manager = manager
+        self.enter = enter
+        self.exit = exit
+
+    def __enter__(self) -> Any:
+        return intercept(self.enter)(self.manager)
+
+    def __exit__(self, *raised: Any) -> Any:
+        return intercept(self.exit)(self.manager, *raised)
+
+
+def context(manager: Any) -> Any:
+    """Return what a `with` statement is to enter in place of a manager."""
+    kind = type(manager)
+    if kind in _plain_types:
+        return manager
+    enter, leave = special(kind, "__enter__"), special(kind, "__exit__")
+    if enter is None or leave is None or (is_library(enter) and is_library(leave)):
+        return manager
+    return Context(manager, enter, leave)
+
+
+def as_text(x: Any) -> Any:
+    """Return what is to be written into a text in place of `x`: plain values."""
+    return x if type(x) in PLAIN or is_tracer(x) else map_leaves(x, untraced)
