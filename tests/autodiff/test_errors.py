@@ -8,6 +8,7 @@ import itertools
 import math
 import pickle
 import statistics
+import struct
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
