@@ -12,7 +12,7 @@ PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test lint format types doctest layers core-wheel bench clean
+.PHONY: help venv demo test lint format types doctest layers core-wheel bench bench-rules clean
 
 help: ## show this list
 	@echo 'usage: make TARGET [ARGS=...] [PYTHON=...]'
@@ -57,6 +57,10 @@ core-wheel: $(VENV)/.installed-test ## build chainrules-core and test it where t
 
 bench: $(VENV)/.installed-bench ## run the benchmarks
 	$(PY) -m benchmarks $(ARGS)
+
+bench-rules: export OPENBLAS_NUM_THREADS = 1
+bench-rules: $(VENV)/.installed-bench ## measure what each rule's pullback costs, in times of its primal
+	$(PY) -m benchmarks.pullback_cost $(ARGS)
 
 clean: ## remove .venv and all that was built
 	rm -rf $(VENV) build dist *.egg-info packaging/core/build packaging/core/*.egg-info

@@ -2,10 +2,17 @@
 
 import chainrules as chainrules
 from autodiff import (
+    closures as closures,
     floats as floats,
     methods as methods,
     operators as operators,
     protocols as protocols,
+)
+from autodiff.checkpoint import checkpoint as checkpoint
+from autodiff.custom import (
+    custom_gradient as custom_gradient,
+    custom_jvp as custom_jvp,
+    custom_vjp as custom_vjp,
 )
 from autodiff.derivatives import (
     derivative as derivative,
@@ -24,6 +31,8 @@ from autodiff.errors import (
     OutputError as OutputError,
     SeedError as SeedError,
 )
+from autodiff.explain import Explanation as Explanation, explain as explain
+from autodiff.hooks import cotangent_hook as cotangent_hook
 from autodiff.ignore import ignore_derivatives as ignore_derivatives
 from autodiff.matrices import (
     diag_hessian as diag_hessian,
@@ -32,6 +41,7 @@ from autodiff.matrices import (
     jacobian as jacobian,
     vhp as vhp,
 )
+from autodiff.nans import NonFiniteError as NonFiniteError, debug_nans as debug_nans
 from autodiff.transforms import (
     elementwise_grad as elementwise_grad,
     grad as grad,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.errors import check_array_class
 from autodiff.structures import leaves_of, map_leaves, part_of_tangent, parts_of
 from autodiff.tape import CONSTANT, Tape
 from autodiff.tracer import FloatTracer, Tracer, is_tracer
@@ -118,6 +119,7 @@ class Stripped:
                     kind = type(a)
                 nested = nested or kind is Tracer or kind is FloatTracer
             elif kind not in PLAIN:
+                check_array_class(kind)
                 a = without(a, CONSTANT)
                 stripped = without(a, tape)
                 if stripped is not a:

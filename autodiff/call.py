@@ -7,6 +7,8 @@ Where values of outer levels remain, computing the primal is again such a call.
 
 from __future__ import annotations
 
+import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +25,7 @@ from autodiff.arguments import (
 )
 from autodiff.elementwise import NOT_HERE, binary
 from autodiff.errors import DifferentiationError, missing_rule
-from autodiff.structures import map_leaves, parts_of, tangent_of
+from autodiff.structures import as_tangent, map_leaves, parts_of, tangent_of
 from autodiff.tape import CONSTANT, Node, Part, ProductNode, Tape, Whole
 from autodiff.tracer import Tracer, wrap
 from autodiff.views import note_shared
@@ -41,7 +43,6 @@ from chainrules_core import (
 from chainrules_core.define import DecomposeRule, LinearRule
 from chainrules_core.registry import Entry, key_of
 from chainrules_core.rule import Rule
-from chainrules_core.rules import name_of
 
 NO_RULE: Any = object()
 
@@ -61,6 +62,14 @@ body_of: Callable[[Callable], Callable] = _as_it_is
 """Returns a function with the calls in its body seen; set by autodiff.intercept, which needs us."""
 
 
+def _without_closures(args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+    raise NotImplementedError
+
+
+with_closures: Callable = _without_closures
+"""Makes functions that have captured traced values structs; set by autodiff.closures."""
+
+
 def call(f: Callable, args: tuple, kwargs: dict[str, Any] | None = None) -> Any:
     """Call `f` on arguments some of which are traced: by a rule, else by its body."""
     kwargs = kwargs or {}
@@ -72,26 +81,51 @@ def by_rule(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call `f` by a rule and record it; `NO_RULE` where there is none or nothing is traced."""
     key, own = key_of(f)
     entry = rrule.entry(key)
-    if entry is None and frule.entry(key) is None:
+    forward = frule.entry(key) if entry is None else entry
+    if forward is None:
         return NO_RULE
     args = own + args
+    if forward.takes_functions:
+        args, kwargs = with_closures(args, kwargs)
     tape = innermost(args, kwargs)
     if tape is not None:
+        if tape.observer is not None:
+            proceed = functools.partial(_on_tape, key, entry, args, kwargs, tape)
+            return tape.observer.call(proceed, key, args, kwargs, tape)
         if tape.forward:
             return push_of(key, args, kwargs, tape)
+        if tape.program:
+            return tape.call(key, args, kwargs)
         return NO_RULE if entry is None else record(entry, args, kwargs, tape)
     return untraced_call(key, args, kwargs) if has_constants(args, kwargs) else NO_RULE
 
 
+def _on_tape(key: Callable, entry: Any, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any:
+    """Call by a rule on a tape that is observed."""
+    if tape.forward:
+        return push_of(key, args, kwargs, tape)
+    return NO_RULE if entry is None else record(entry, args, kwargs, tape)
+
+
 def untraced_call(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call `f` on arguments none of which is traced; an array it makes may be written into."""
+    entry = rrule.entry(f) or frule.entry(f)
+    if entry is not None and any(isinstance(rule, DecomposeRule) for rule in entry.rules):
+        # The function itself may write into its argument, and nobody would notice.
+        resolved = entry.resolve(args, kwargs, CONFIG)
+        if resolved is not None and isinstance(resolved[0], DecomposeRule):
+            return body_of(resolved[0].body)(*args, **kwargs)
     plain = tuple([without(a, CONSTANT) for a in args])
     y = f(*plain, **{name: without(value, CONSTANT) for name, value in kwargs.items()})
-    if type(y) is not np.ndarray or y.dtype.kind not in "fc":
+    if type(y) is not np.ndarray and type(y) not in (list, tuple):
         return y
-    made = Tracer(y, CONSTANT, -1)
+    made = map_leaves(y, _constant_array)
     note_shared(made, args, lambda args: call(f, args, kwargs))
     return made
+
+
+def _constant_array(y: Any) -> Any:
+    return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray and y.dtype.kind in "fc" else y
 
 
 def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any:
@@ -105,6 +139,7 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
     given = Stripped(bound, tape)
     if rule.kind == "non_differentiable":
         return constant_call(rule, given, options, tape)
+    check_functions(rule, bound, options)
     options = checked_options(rule, given, options, tape)
     recorded = rule.record(given.primals, options, given.wanted, config_for(given))
     if recorded is None:
@@ -137,6 +172,19 @@ def checked_options(
     if isinstance(rule, LinearRule) and not set(given.wanted).issubset(rule.argnums):
         raise _traced_option(rule, rule.signature.positional[max(given.wanted)])
     return {name: without(value, CONSTANT) for name, value in options.items()}
+
+
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+
+
+def check_functions(rule: Rule, bound: tuple, options: dict[str, Any]) -> None:
+    """Raise if a function that has captured traced values goes where no rule looks into it."""
+    for i, a in enumerate(bound):
+        if type(a) in _FUNCTIONS and with_closures((a,), {})[0][0] is not a:
+            raise _traced_option(rule, rule.signature.positional[i])
+    for name, value in options.items():
+        if type(value) in _FUNCTIONS and with_closures((value,), {})[0][0] is not value:
+            raise _traced_option(rule, name)
 
 
 def _invoke(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -221,10 +269,13 @@ class EngineConfig(RuleConfig):
         """Differentiate `f` in reverse."""
         from autodiff.derivatives import pullback  # it needs this module
 
-        y, back = pullback(f, *args, argnums=tuple(range(len(args))), **kwargs)
+        called = (f, *args) if parts_of(f) is not None else args
+        run = _call_first if called is not args else f
+        y, back = pullback(run, *called, argnums=tuple(range(len(called))), **kwargs)
 
         def via_ad_pullback(y_bar: Any) -> tuple:
-            return NoTangent(), *back(y_bar)
+            bars = tuple(map(as_tangent, called, back(y_bar)))
+            return bars if called is not args else (NoTangent(), *bars)
 
         return y, via_ad_pullback
 
@@ -232,7 +283,14 @@ class EngineConfig(RuleConfig):
         """Differentiate `f` forward."""
         from autodiff.forward import Pushed  # it needs this module
 
+        if parts_of(f) is not None:
+            return Pushed(_call_first, (f, *args), kwargs, None).push(tuple(dots))
         return Pushed(f, args, kwargs, None).push(tuple(dots[1:]))
+
+
+def _call_first(f: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Call a function that has fields, with respect to which it is differentiated as well."""
+    return call(f, args, kwargs)
 
 
 class NestedConfig(EngineConfig):
@@ -286,11 +344,5 @@ def require_rule(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call by a rule, or say that there is none."""
     result = by_rule(f, args, kwargs)
     if result is NO_RULE:
-        if kwargs:
-            names = ", ".join(f"{k}=" for k in kwargs)
-            raise DifferentiationError(
-                f"{name_of(f)} with {names} has no rule for these arguments. Its rules are: "
-                f"{rrule.methods(f) or 'none'}."
-            )
-        raise missing_rule(f, args)
+        raise missing_rule(f, args, kwargs, rrule.methods(f))
     return result

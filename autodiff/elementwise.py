@@ -132,14 +132,15 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
         tape = b._tape
         wanted = 2
     if not tape.records:
-        return NOT_HERE
+        return tape.binary(f, a, b) if tape.program else NOT_HERE
     key = (f, type(x), type(z))
     try:
         plan = _plans[key]
     except KeyError:
         plan = _plan(*key)
     if plan is None:
-        return NOT_HERE
+        sources = (a, b) if wanted == 3 else (a,) if wanted == 1 else (b,)
+        return _over_recording(f, (x, z), sources, wanted, tape)
     y = f(x, z)
     dtype = getattr(y, "dtype", None)
     if dtype is None:
@@ -189,7 +190,7 @@ def unary(f: Callable, a: Any) -> Any:
     except KeyError:
         plan = _plan(*key)
     if plan is None:
-        return NOT_HERE
+        return _over_recording(f, (x,), (a,), 1, tape)
     y = f(x)
     dtype = getattr(y, "dtype", None)
     if dtype is None or dtype.kind not in "fc":
@@ -206,6 +207,46 @@ def unary(f: Callable, a: Any) -> Any:
     nodes = tape.nodes
     nodes.append(node)
     return wrap(y, tape, len(nodes) - 1)
+
+
+def _over_recording(f: Callable, args: tuple, sources: tuple, wanted: int, tape: Any) -> Any:
+    """Apply a function to values that a recording sees, or to plain ones beside them."""
+    kinds = []
+    is_seen = False
+    for x in args:
+        if type(x) is Tracer:
+            if not x._tape.program:
+                return NOT_HERE
+            is_seen = True
+            kinds.append(x.__class__)
+        else:
+            kinds.append(type(x))
+    if not is_seen:
+        return NOT_HERE
+    key = (f, *kinds)
+    plan = _plans[key] if key in _plans else _plan(*key)
+    if plan is None:
+        return NOT_HERE
+    y = f(*args)
+    if type(y) is not Tracer or not isinstance(y, (float, np.ndarray, np.generic)):
+        return NOT_HERE
+    space = ProjectTo(y)
+    if getattr(y, "dtype", space.dtype).kind not in "fc":
+        return NOT_HERE
+    positions = [i for i in range(len(args)) if wanted >> i & 1]
+    keeps = plan.keeps[wanted]
+    shapes = [np.shape(args[i]) for i in positions]
+    tape.nodes.append(
+        Elementwise(
+            tuple([s._index for s in sources]),
+            tuple([plan.partials[i] for i in positions]),
+            tuple([None if shape == space.shape else shape for shape in shapes]),
+            tuple([v if keep else None for v, keep in zip((y, *args), keeps, strict=True)]),
+            space,
+            plan.rule,
+        )
+    )
+    return wrap(y, tape, len(tape.nodes) - 1)
 
 
 def _other_shape(x: Any, shape: tuple) -> tuple | None:

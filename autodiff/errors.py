@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
+import functools
 import os
 import sys
 import types
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chainrules_core import ChainRulesError
@@ -88,14 +91,64 @@ def lost_value(how: str, kind: str) -> LostValueError:
     )
 
 
-def missing_rule(f: Any, args: tuple) -> MissingRuleError:
-    """Build the error for a function without rule and body."""
+def missing_rule(
+    f: Any, args: tuple, kwargs: Mapping[str, Any] | None = None, rules: Sequence = ()
+) -> MissingRuleError:
+    """Build the error for a call for which there is neither a rule nor a body.
+
+    Parameters
+    ----------
+    f, args, kwargs
+        The call.
+    rules : sequence of Rule
+        The rules that `f` has for other calls.
+    """
+    name = full_name(f)
     kinds = ", ".join(a.__class__.__name__ for a in args)
+    options = ", ".join(f"{option}=" for option in kwargs or ())
+    call = f"{name} with {options}" if options else name
+    own = f"@chainrules_core.rrule.register({name}, ...)"
+    if not rules:
+        have = f"{call} has no rule for ({kinds}) and no Python body to differentiate through. Give"
+        have += f" it a rule with {own}"
+    else:
+        known = "; ".join(map(repr, rules[:3])) + (" and more" if len(rules) > 3 else "")
+        without = f"Call it without {options}" if options else "Call it with other arguments"
+        have = f"{call} has no rule for ({kinds}), but for other calls: {known}. {without}, give it"
+        have += f" one for this with {own}"
     return MissingRuleError(
-        f"{name_of(f)} has no rule for ({kinds}) and no Python body to differentiate through. Give "
-        f"it a rule with @chainrules_core.rrule.register({name_of(f)}, ...), or write the "
-        "computation with functions that have one."
+        f"{have}, or write the computation with functions that have one. If the result is to be a "
+        f"constant, wrap the traced argument in autodiff.ignore_derivatives(...)."
     )
+
+
+def full_name(f: Any) -> str:
+    """Return the name of a function with its module; a ufunc does not know its own."""
+    name = name_of(f)
+    if "." in name or f is getattr(builtins, name, None):
+        return name
+    places = [
+        module
+        for module, contents in list(sys.modules.items())
+        if module.startswith(("numpy.", "scipy.")) and getattr(contents, name, None) is f
+    ]
+    return f"{min(places, key=lambda m: ('._' in m, len(m)))}.{name}" if places else name
+
+
+@functools.lru_cache
+def check_array_class(kind: type) -> None:
+    """Raise for classes of arrays that compute otherwise than arrays do, with the same functions."""
+    for base in kind.__mro__:
+        if base.__name__ in _OTHER_ARRAYS and base.__module__.partition(".")[0] == "numpy":
+            raise ArgumentError(
+                f"{_OTHER_ARRAYS[base.__name__]} (here {kind.__name__}) meets a traced value: its "
+                "operators and methods are not those of arrays, and the derivative would be "
+                "another function's. Make it an array (np.asarray(m), np.ma.getdata(m)), and write "
+                "a mask as np.where(mask, 0, x) or x[~mask]."
+            )
+
+
+_OTHER_ARRAYS = {"MaskedArray": "a masked array", "matrix": "a np.matrix"}
 
 
 def wrong_cotangent(node: Any, position: int, x_bar: Any, error: Exception) -> Exception:

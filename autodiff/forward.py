@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from autodiff import call as calls
-from autodiff.arguments import Stripped, is_constant, of_level
+from autodiff.arguments import Stripped, innermost, is_constant, of_level
 from autodiff.call import (
     CONFIG,
+    NESTED,
     NO_RULE,
+    check_functions,
     checked_options,
     config_for,
     constant_call,
@@ -23,6 +25,7 @@ from autodiff.call import (
 )
 from autodiff.errors import SeedError
 from autodiff.intercept import intercept
+from autodiff.observe import new_forward
 from autodiff.reverse import (
     MISSING,
     checked_argnums,
@@ -73,6 +76,7 @@ def push(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Forward) -> A
         given = Stripped(bound, tape)
         if rule.kind == "non_differentiable":
             return constant_call(rule, given, options, tape)
+        check_functions(rule, bound, options)
         options = checked_options(rule, given, options, tape)
         result = by(rule, given, bound, options, tape)
         if result is None:
@@ -92,7 +96,8 @@ def _by_frule(
     rule: Rule, given: Stripped, bound: tuple, options: dict[str, Any], tape: Forward
 ) -> tuple[Any, Any] | None:
     dots = tuple([_dot_of(a, tape) for a in bound])
-    return rule.push(dots, given.primals, options, config_for(given))
+    config = NESTED if innermost(dots, {}) is not None else config_for(given)
+    return rule.push(dots, given.primals, options, config)
 
 
 def _by_rrule(
@@ -203,7 +208,7 @@ class Pushed:
                 f"the pushforward of {name_of(self.f)} takes {len(self.arguments)} tangent(s), one "
                 f"for each argument that is perturbed; it was given {len(dots)}."
             )
-        tape = Forward()
+        tape = new_forward()
         traced = list(self.args)
         for i, a, dot in zip(self.argnums, self.arguments, dots, strict=True):
             traced[i] = self._traced(a, dot, tape)
@@ -224,6 +229,8 @@ class Pushed:
                 x = x._value
             if dot is None or isinstance(dot, AbstractZero):
                 # Not the array itself: the function may write into it.
+                if type(x) is Tracer:
+                    return wrap(x._value, x._tape, x._index)
                 return Tracer(x, CONSTANT, -1) if type(x) is np.ndarray else x
             return wrap(x, tape, self._checked(x, dot))
         parts = parts_of(x)

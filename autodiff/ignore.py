@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autodiff.structures import map_leaves
-from autodiff.tracer import untraced
+from autodiff.tracer import is_tracer, untraced
 from chainrules_core import ignore_derivatives as call_or_return
 
 
@@ -34,4 +34,10 @@ def ignore_derivatives(x: Any) -> Any:
     >>> gradient(lambda x: x * ignore_derivatives(x * x), 3.0)
     9.0
     """
-    return map_leaves(call_or_return(x), untraced)
+    return map_leaves(call_or_return(x), _constant)
+
+
+def _constant(leaf: Any) -> Any:
+    if is_tracer(leaf) and leaf._tape.observer is not None:
+        leaf._tape.observer.ignored(leaf)
+    return untraced(leaf)

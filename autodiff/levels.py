@@ -36,6 +36,11 @@ def recording(tape: Tape) -> Iterator[None]:
         _levels.tapes.remove(tape)
 
 
+def is_recording() -> bool:
+    """Whether a tape records in this thread."""
+    return bool(_levels.tapes)
+
+
 def owner_id(x: np.ndarray) -> int:
     """Return the identity of the memory of an array."""
     return id(x if x.base is None else x.base)

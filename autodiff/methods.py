@@ -6,17 +6,21 @@ A method of an array is the NumPy function of the same name, except where the me
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff.call import require_rule
-from autodiff.errors import missing_rule
-from autodiff.mutation import assign, assign_item
+from autodiff.errors import DifferentiationError, MutationError, lost_value, missing_rule
+from autodiff.iterators import Flat, set_flat
+from autodiff.mutation import assign, assign_item, reshape_in_place
 from autodiff.protocols import ruled
 from autodiff.tape import CONSTANT
-from autodiff.tracer import Tracer, untraced
+from autodiff.tracer import Tracer, bare, is_tracer, note_view, untraced
+from autodiff.views import refuse
+from autodiff.writing import put
 
 # What is the same for the value and for whatever it is traced as.
 _CONSTANT_ATTRIBUTES = frozenset(
@@ -24,8 +28,7 @@ _CONSTANT_ATTRIBUTES = frozenset(
 )
 _CONSTANT_METHODS = frozenset(
     {
-        "all", "any", "argmax", "argmin", "argpartition", "argsort", "nonzero", "searchsorted",
-        "is_integer",
+        "all", "any", "argmax", "argmin", "argpartition", "argsort", "nonzero", "is_integer",
     }
 )  # fmt: skip
 
@@ -40,7 +43,7 @@ def _method_of(f: Callable) -> Callable:
 _FUNCTIONS: dict[str, Callable] = {
     name: _method_of(getattr(np, name))
     for name in (
-        "clip", "compress", "copy", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min",
+        "copy", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min",
         "prod", "ravel", "repeat", "round", "squeeze", "std", "sum", "swapaxes", "take", "trace",
         "var", "choose",
     )
@@ -78,6 +81,10 @@ def _astype(
 
 
 def _item(self: Any, *args: Any) -> Any:
+    if not is_tracer(self):
+        return self.item(*args)
+    if not isinstance(self, np.ndarray) and not args:
+        return require_rule(complex if self.dtype.kind == "c" else float, (self,), {})
     return require_rule(np.ndarray.item, (self, *args), {})
 
 
@@ -93,12 +100,114 @@ def _conjugate(self: Any) -> Any:
     return require_rule(np.conj, (self,), {})
 
 
+def _clip(self: Any, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:
+    if out is not None:
+        options["out"] = out
+    return ruled(np.clip, (self, min, max), options)
+
+
+def _compress(self: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    chosen = np.asarray(untraced(condition), bool)
+    return ruled(np.compress, (chosen, self), {"axis": axis, "out": out})
+
+
+def _searchsorted(self: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    return ruled(np.searchsorted, (self, v), {"side": side, "sorter": sorter})
+
+
 def _fill(self: Any, value: Any) -> None:
     assign_item(self, ..., value)
 
 
 def _sort(self: Any, axis: int = -1, **options: Any) -> None:
     assign(self, require_rule(np.sort, (self, axis), {}))
+
+
+def _partition(self: Any, kth: Any, axis: int = -1, **options: Any) -> None:
+    assign(self, require_rule(np.partition, (self, kth, axis), {}))
+
+
+def _put(self: Any, indices: Any, values: Any, mode: str = "raise") -> None:
+    put(self, indices, values, mode)
+
+
+def _resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
+    given = shape[0] if len(shape) == 1 else shape
+    new_shape = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    reshape_in_place(self, _resized(self, new_shape))
+
+
+def _resized(self: Any, shape: tuple) -> Any:
+    """Return the elements in another shape, zeros where there are none left."""
+    flat, size = ruled(np.ravel, (self,), {}), math.prod(shape)
+    missing = size - np.size(flat)
+    flat = ruled(np.pad, (flat, (0, missing)), {}) if missing > 0 else flat[:size]
+    return np.copy(np.reshape(flat, shape))
+
+
+_type = type
+_REAL_AND_IMAGINARY = {np.dtype(c): np.dtype(r) for c, r in (("D", "d"), ("F", "f"))}
+
+
+def _view(self: Any, dtype: Any = None, type: Any = None) -> Any:
+    """Return a view; of other numbers only the real ones that complex ones consist of, and back."""
+    if isinstance(dtype, _type) and issubclass(dtype, np.ndarray):
+        dtype, type = None, dtype
+    if type not in (None, np.ndarray):
+        raise _reinterpreted("view", type)
+    if dtype is None or np.dtype(dtype) == self.dtype:
+        return ruled(np.reshape, (self, np.shape(self)), {})
+    new = np.dtype(dtype)
+    if _REAL_AND_IMAGINARY.get(self.dtype) == new:
+        parts = np.stack([np.real(self), np.imag(self)], axis=-1)
+        made = np.reshape(parts, (*np.shape(self)[:-1], -1))
+    elif _REAL_AND_IMAGINARY.get(new) == self.dtype and np.shape(self)[-1] % 2 == 0:
+        made = self[..., 0::2] + 1j * self[..., 1::2]
+    else:
+        raise _reinterpreted("view", new)
+    note_view(made, self, refuse)
+    return made
+
+
+def _reinterpreted(name: str, dtype: Any) -> DifferentiationError:
+    return DifferentiationError(
+        f"x.{name}({dtype}) reads the bits of a traced array as something else, which has no "
+        "derivative. Convert the numbers (x.astype), or, if the result is to be a constant, use "
+        f"autodiff.ignore_derivatives(x).{name}(...)."
+    )
+
+
+def _getfield(self: Any, dtype: Any, offset: int = 0) -> Any:
+    part = _field(self, dtype, offset)
+    if part is None:
+        return ruled(np.reshape, (self, np.shape(self)), {})
+    return ruled(part, (self,), {})
+
+
+def _setfield(self: Any, val: Any, dtype: Any, offset: int = 0) -> None:
+    part = _field(self, dtype, offset)
+    assign_item(self if part is None else ruled(part, (self,), {}), ..., val)
+
+
+def _field(self: Any, dtype: Any, offset: int) -> Callable | None:
+    """Return what reads the part of each element that starts at an offset; None for all of it."""
+    new = np.dtype(dtype)
+    if new == self.dtype and offset == 0:
+        return None
+    if _REAL_AND_IMAGINARY.get(self.dtype) == new and offset in (0, new.itemsize):
+        return np.imag if offset else np.real
+    raise _reinterpreted("getfield", new)
+
+
+def _lost(name: str) -> Callable:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise lost_value(f"x.{name}()", self.__class__.__name__)
+
+    return method
+
+
+def _to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
+    return ruled(np.reshape, (self, np.shape(self)), {})
 
 
 def _setflags(self: Any, **flags: Any) -> None:
@@ -115,6 +224,17 @@ _METHODS: dict[str, Callable] = {
     "flatten": _flatten,
     "conj": _conjugate,
     "conjugate": _conjugate,
+    "clip": _clip,
+    "compress": _compress,
+    "searchsorted": _searchsorted,
+    "partition": _partition,
+    "put": _put,
+    "resize": _resize,
+    "view": _view,
+    "getfield": _getfield,
+    "setfield": _setfield,
+    "to_device": _to_device,
+    **{name: _lost(name) for name in ("byteswap", "dump", "dumps", "tobytes", "tofile")},
     "fill": _fill,
     "sort": _sort,
     "setflags": _setflags,
@@ -124,15 +244,58 @@ _PROPERTIES: dict[str, Callable] = {
     "mT": lambda x: ruled(np.swapaxes, (x, -1, -2), {}),
     "real": _method_of(np.real),
     "imag": _method_of(np.imag),
+    "flat": Flat,
+    "base": lambda x: None if x._origin is None else x._origin.parent,
+}
+
+
+def _set_part(part: Callable) -> Callable:
+    def set_part(self: Tracer, value: Any) -> None:
+        if part is np.imag and untraced(self).dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        assign_item(ruled(part, (self,), {}), ..., value)
+
+    return set_part
+
+
+def _set_shape(self: Tracer, shape: Any) -> None:
+    reshape_in_place(self, ruled(np.reshape, (self, shape), {}))
+
+
+def _refused(name: str) -> Callable:
+    def set_refused(self: Tracer, value: Any) -> None:
+        raise MutationError(
+            f"x.{name} of a traced array is set, which is not followed. Make a new array "
+            "(x.astype, x.reshape)."
+        )
+
+    return set_refused
+
+
+_SETTERS: dict[str, Callable] = {
+    "real": _set_part(np.real),
+    "imag": _set_part(np.imag),
+    "flat": set_flat,
+    "shape": _set_shape,
+    "dtype": _refused("dtype"),
+    "strides": _refused("strides"),
+}
+
+
+_PROTOCOLS: dict[str, Callable] = {
+    "__array_wrap__": lambda self, array, *context: array,
+    "__array_namespace__": lambda self, **options: np,
 }
 
 
 def attribute(self: Tracer, name: str) -> Any:
     """Return an attribute of the value, traced where it depends on it."""
     value = self._value
+    plain = bare(value)
     if name in _CONSTANT_ATTRIBUTES:
-        return getattr(untraced(value), name)
-    plain = untraced(value)
+        return getattr(plain, name)
+    if name in _PROTOCOLS and isinstance(plain, np.ndarray):
+        return operator_method(_PROTOCOLS[name], self)
     if name.startswith("__") and self._tape is not CONSTANT:
         # Above all __array_interface__ and its kin, by which NumPy would read the bare memory.
         raise AttributeError(f"a traced {plain.__class__.__name__} has no attribute {name!r}")
@@ -144,7 +307,8 @@ def attribute(self: Tracer, name: str) -> Any:
     if name in _METHODS:
         return operator_method(_METHODS[name], self)
     if name in _CONSTANT_METHODS:
-        return getattr(plain, name)
+        seen = untraced(self)
+        return seen._tape.method(seen, name) if is_tracer(seen) else getattr(plain, name)
     raise missing_rule(attribute, (self,))
 
 
@@ -169,8 +333,14 @@ def _copy(self: Tracer) -> Any:
     return ruled(np.copy, (self,), {}) if isinstance(self, np.ndarray) else self
 
 
+def _getter(name: str) -> Callable:
+    return lambda self: attribute(self, name)
+
+
 def install() -> None:
     """Give `Tracer` the attributes of its value."""
+    for name, setter in _SETTERS.items():
+        setattr(Tracer, name, property(_getter(name), setter))
     Tracer.__getattr__ = attribute  # type: ignore[attr-defined] # installed here
     Tracer.__copy__ = _copy  # type: ignore[attr-defined] # installed here
 

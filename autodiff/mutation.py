@@ -23,7 +23,7 @@ from autodiff.arguments import innermost, of_level
 from autodiff.call import as_array
 from autodiff.errors import MutationError
 from autodiff.tape import CONSTANT, Cotangents
-from autodiff.tracer import Tracer, is_tracer, untraced, wrap
+from autodiff.tracer import Tracer, bare, is_tracer, untraced, wrap
 from chainrules_core import ProjectTo, unbroadcast, zero_tangent
 
 Path = tuple[Callable[[Any], Any], ...]
@@ -57,7 +57,7 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
         value = as_array(value)
     index = frozen(index)
     root, path = _root_and_path(target)
-    tape = innermost((root, value), {})
+    tape = innermost((root, value, index), {})
     if tape is None:
         _write_constant(root, path, index, untraced(value))
     else:
@@ -67,6 +67,8 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
 def frozen(index: Any) -> Any:
     """Return an index that nobody else can change, without traces."""
     index = untraced(index)
+    if is_tracer(index):  # of a recording; the index itself may be written into later
+        return Tracer(index._value, index._tape, index._index)
     if type(index) is np.ndarray:
         return index.copy()
     if type(index) is list:
@@ -76,7 +78,7 @@ def frozen(index: Any) -> Any:
 
 def assign(target: Tracer, value: Any) -> None:
     """Make `target`, an array, hold `value`, as ``target[...] = value`` does."""
-    plain, new = untraced(target), untraced(value)
+    plain, new = bare(target), bare(value)
     dtype = getattr(new, "dtype", np.dtype(type(new)))
     if np.shape(new) != plain.shape or not np.can_cast(dtype, plain.dtype, "same_kind"):
         raise MutationError(
@@ -136,6 +138,12 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
     """Write on the innermost level `tape`."""
     new = of_level(value, tape)
     tape.check_open()
+    if tape.program:
+        can_change = root._tape is tape and _is_exclusive(root, _family(root))
+        root._value, root._index = tape.write(root, path, index, value, can_change)
+        root._tape = tape
+        _renew_views(root)
+        return
     parents = [t._index if is_tracer(t) and t._tape is tape else None for t in (root, value)]
     after: Any
     is_here = root._tape is tape or root._tape is CONSTANT
@@ -150,7 +158,7 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
     if tape.forward:
         place = _written_tangent(after, parents[0], parents[1], path, index)
     else:
-        node = Write(parents[0], parents[1], path, index, np.shape(new), ProjectTo(untraced(after)))
+        node = Write(parents[0], parents[1], path, index, np.shape(new), ProjectTo(bare(after)))
         place = tape.add(node)
     root._value, root._tape, root._index = after, tape, place
     _renew_views(root)
@@ -169,6 +177,8 @@ def _written_tangent(after: Any, dot: Any, value_dot: Any, path: Path, index: An
 def _written_outside(before: Any, path: Path, index: Any, new: Any) -> Tracer:
     """Do the same write on the next outer level; return the array there."""
     outer = innermost((before, new), {})
+    if outer is None:
+        return Tracer(_replaced(bare(before), path, index, untraced(new)), CONSTANT, -1)
     if is_tracer(before):
         copy = wrap(before._value, before._tape, before._index)
     else:
@@ -186,6 +196,17 @@ def _renew_views(root: Tracer) -> None:
             _disown(made)
         else:
             member._value = made
+
+
+def reshape_in_place(target: Tracer, made: Any) -> None:
+    """Make `target` stand for `made`, the same array in another shape."""
+    if target._origin is not None or len(_family(target)) > 1 + (made._origin is not None):
+        raise MutationError(
+            "the shape of a traced array is set that shares its memory with another one. Use "
+            "x.reshape(shape) or np.resize(x, shape)."
+        )
+    target._value, target._tape, target._index = made._value, made._tape, made._index
+    _disown(made)
 
 
 def _disown(made: Tracer) -> None:
@@ -223,7 +244,7 @@ class Write:
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
         """Hand the cotangent on to the array before and to the value."""
-        region, place = y_bar, self.index
+        region, place, part = y_bar, self.index, None
         in_place = type(y_bar) is np.ndarray
         if in_place:
             if not bars.owns_current:
@@ -231,23 +252,42 @@ class Write:
             for step in self.path:
                 region = step(region)
             in_place = not self.path or np.may_share_memory(region, y_bar)
-        if not in_place:
-            region, place = np.reshape(y_bar, (-1,)), self._positions()
+        is_recorded = is_tracer(y_bar) and y_bar._tape.program and not self.path
+        if not in_place and not is_recorded:
+            region, place, part = np.reshape(y_bar, (-1,)), self._positions(), self._part()
         if self.value is not None:
-            bars.put(self.value, self._of_value(region, place), True)
+            bars.put(self.value, self._of_value(region, place, part), True)
         if self.before is None:
             return
         if in_place:
             region[place] = 0
             bars.put(self.before, y_bar, True)
+        elif is_recorded:
+            bars.put(self.before, y_bar._tape.set_item(y_bar, place, 0.0), True)
         else:
             kept = np.ones(self.space.shape, bool)
             kept.reshape(-1)[place] = False
-            bars.put(self.before, np.where(kept, y_bar, np.zeros((), self.space.dtype)), True)
+            other: Any = np.zeros((), self.space.dtype)
+            if part is not None:
+                other = 1j * np.imag(y_bar) if part is np.real else np.real(y_bar)
+            bars.put(self.before, np.where(kept, y_bar, other), True)
 
-    def _of_value(self, region: Any, place: Any) -> Any:
+    def _part(self) -> Callable | None:
+        """Return which part of complex elements the path leads to, if not to the whole."""
+        if not self.path or self.space.dtype.kind != "c":
+            return None
+        probe = np.zeros(self.space.shape, complex)
+        region: Any = probe
+        for step in self.path:
+            region = step(region)
+        if np.iscomplexobj(region):
+            return None
+        region[...] = 1
+        return np.real if np.any(np.real(probe)) else np.imag
+
+    def _of_value(self, region: Any, place: Any, part: Callable | None) -> Any:
         """Return the cotangent of the value written."""
-        bar = region[place]
+        bar = region[place] if part is None else part(region[place])
         if type(bar) is np.ndarray and bar.base is not None:
             bar = bar.copy()  # a view of what is about to be overwritten
         winner = last_writes(np.shape(region), place)
@@ -261,16 +301,18 @@ class Write:
     def _positions(self) -> np.ndarray:
         """Return where the elements stand in the flattened array."""
         region: Any = np.arange(self.space.size).reshape(self.space.shape)
+        if self.space.dtype.kind == "c":
+            region = region * (1 + 1j)  # both parts tell the position
         for step in self.path:
             region = step(region)
-        return np.asarray(region[self.index])
+        return np.asarray(np.real(region[self.index])).astype(np.intp)
 
 
 def last_writes(shape: tuple, index: Any) -> np.ndarray | None:
     """Return which of the elements written at `index` stay, if some may be written twice."""
     parts = index if type(index) is tuple else (index,)
     if not any(
-        isinstance(p, (list, np.ndarray)) and np.asarray(p).dtype.kind != "b" for p in parts
+        isinstance(p, (list, np.ndarray)) and np.asarray(bare(p)).dtype.kind != "b" for p in parts
     ):
         return None
     written = np.zeros(shape, np.intp)

@@ -11,7 +11,7 @@ import numpy as np
 from autodiff.call import NO_RULE, by_rule, operate, require_rule
 from autodiff.errors import missing_rule
 from autodiff.mutation import assign, assign_item, frozen
-from autodiff.tracer import Tracer, untraced
+from autodiff.tracer import Tracer, is_tracer, untraced
 
 _UNARY: dict[str, Callable] = {"neg": operator.neg, "pos": operator.pos, "abs": operator.abs}
 _BINARY = {
@@ -64,7 +64,10 @@ def _comparison(op: Callable) -> Callable:
         other = untraced(other)
         if type(other) in (list, tuple):
             other = [untraced(x) for x in other]
-        return op(untraced(self), other)
+        seen = untraced(self)
+        if is_tracer(seen) or is_tracer(other):
+            return by_rule(op, (seen, other), {})  # a recording notes the comparison
+        return op(seen, other)
 
     return method
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff import call as calls, floats
+from autodiff.arguments import innermost
 from autodiff.call import NO_RULE, as_array, by_rule, call, require_rule
 from autodiff.elementwise import NOT_HERE, binary, unary
-from autodiff.errors import MutationError
-from autodiff.mutation import assign
-from autodiff.tracer import FloatTracer, Tracer, is_tracer
-from autodiff.writing import WRITERS, add_at
+from autodiff.looping import by_method, each_element, python_function
+from autodiff.tracer import FloatTracer, Tracer, bare
+from autodiff.writing import WRITERS, at, into, into_each, where_true
 
 
 def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
@@ -22,19 +23,24 @@ def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> An
         inputs = tuple([as_array(x) for x in inputs])
     if method == "__call__" and not kwargs:
         result = _elementwise(f, inputs)
-        return require_rule(f, inputs, kwargs) if result is NOT_HERE else result
+        if result is not NOT_HERE:
+            return result
     if method == "at":
-        add_at(f, *inputs)
+        at(f, *inputs)
         return None
-    out = kwargs.pop("out", None)
+    pyfunc = python_function(f)
+    if pyfunc is not None:
+        seen = calls.body_of(pyfunc)
+        if method != "__call__":
+            return by_method(f, seen, method, inputs, kwargs)
+        return each_element(seen, f.nout, inputs)
+    outs = kwargs.pop("out", None)
+    if method == "__call__" and kwargs.get("where", True) is not True:
+        return where_true(f, inputs, kwargs.pop("where"), outs, kwargs)
     target = f if method == "__call__" else getattr(f, method)
-    if out is None:
+    if outs is None:
         return require_rule(target, inputs, kwargs)
-    if len(out) != 1 or kwargs.get("where", True) is not True:
-        raise MutationError(
-            f"{f.__name__} with out= is followed for one output and without where= only."
-        )
-    return into(out[0], call(target, inputs, kwargs))
+    return into_each(outs, call(target, inputs, kwargs))
 
 
 def _elementwise(f: np.ufunc, inputs: tuple) -> Any:
@@ -48,15 +54,25 @@ def _elementwise(f: np.ufunc, inputs: tuple) -> Any:
     return binary(f, *inputs) if len(inputs) == 2 else NOT_HERE
 
 
-def into(out: Any, result: Any) -> Any:
-    """Write a result into the array given as ``out=``."""
-    if not is_tracer(out):
-        raise MutationError(
-            "a traced value is written into an array that is not traced, and its derivative would "
-            "be lost. Make the array from a traced one (np.zeros_like(x)), or do without out=."
-        )
-    assign(out, result)
-    return out
+def _padded(array: Any, pad_width: Any, mode: Any = "constant", **values: Any) -> Any:
+    """Pad with traced values, in which the margins are linear: with 1 for each, with 0 for all."""
+    ((name, given),) = values.items()
+    array, ndim = as_array(array), np.ndim(array)
+    if array.dtype.kind not in "fc":
+        return np.pad(np.asarray(array), pad_width, mode, **{name: bare(given)})
+    given = np.broadcast_to(as_array(given), (ndim, 2))
+    y = np.pad(array, pad_width, mode)
+    for place in np.ndindex(ndim, 2):
+        unit = np.zeros((ndim, 2))
+        unit[place] = 1.0
+        y = y + given[place] * np.pad(np.zeros(np.shape(array)), pad_width, mode, **{name: unit})
+    return y
+
+
+# Options that the rule of a function does not differentiate, and what does.
+BY_BODY: dict[Any, tuple[Callable, frozenset]] = {
+    np.pad: (_padded, frozenset({"constant_values", "end_values"}))
+}
 
 
 def function(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -70,6 +86,10 @@ def function(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     out = kwargs.get("out")
     if out is not None:
         return into(out, function(f, args, _without_out(kwargs)))
+    if f in BY_BODY and kwargs:
+        instead, names = BY_BODY[f]
+        if any(innermost((kwargs[n],), {}) is not None for n in names.intersection(kwargs)):
+            return instead(*args, **kwargs)
     result = by_rule(f, args, kwargs)
     return calls.body_of(body)(*args, **kwargs) if result is NO_RULE else result
 

@@ -13,6 +13,7 @@ from autodiff.arguments import is_constant, of_level
 from autodiff.errors import ArgumentError, OutputError, SeedError
 from autodiff.intercept import intercept
 from autodiff.levels import recording
+from autodiff.observe import new_tape
 from autodiff.structures import is_perturbable, map_leaves
 from autodiff.tape import CONSTANT, Leaf, Tape, sweep
 from autodiff.tracer import Tracer, is_tracer, note_view, untraced, wrap
@@ -50,7 +51,7 @@ class Linearised:
         has_aux: bool = False,
     ) -> None:
         self.f = f
-        tape = Tape()
+        tape = new_tape()
         asked = checked_argnums(f, args, argnums)
         self._argnums = tuple(dict.fromkeys(asked))
         self._places = [self._argnums.index(i) for i in asked]

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from autodiff.tracer import is_tracer
-from chainrules_core import AbstractZero, NotImplementedTangent, Tangent
+from chainrules_core import AbstractZero, NoTangent, NotImplementedTangent, Tangent
 
 _LEAF_TYPES = (float, complex, np.ndarray, np.generic, int, str, bytes, bool, type(None), type)
 _LEAF_BASES = (float, complex, np.ndarray, np.generic, int, str, bytes, type)
-_FOREIGN = ("builtins", "numpy", "scipy", "types", "functools")
+_FOREIGN = ("builtins", "numpy", "scipy", "types", "functools", "fractions")
 _INEXACT = "fc"
 
 
@@ -54,7 +54,7 @@ def _field_names(x: Any) -> list[str] | None:
     if kind is types.SimpleNamespace:
         return list(vars(x))
     if (
-        kind.__module__.partition(".")[0] in _FOREIGN
+        (kind.__module__.partition(".")[0] in _FOREIGN and not _is_polynomial(kind))
         or isinstance(x, (type, enum.Enum, BaseException))
         or not kind.__flags__ & (1 << 9)  # a class made in C
     ):
@@ -62,6 +62,11 @@ def _field_names(x: Any) -> list[str] | None:
     names = [n for c in kind.__mro__ for n in _slots_of(c) if hasattr(x, n)]
     names += list(getattr(x, "__dict__", ()))
     return [n for n in names if not _is_remembered(kind, n)]
+
+
+def _is_polynomial(kind: type) -> bool:
+    """Whether a class is one of NumPy's polynomials: objects that hold coefficients."""
+    return kind is np.poly1d or kind.__module__.startswith("numpy.polynomial.")
 
 
 def _is_remembered(kind: type, name: str) -> bool:
@@ -114,8 +119,12 @@ def _fill(x: Any, shell: Any, parts: list[Any]) -> None:
         for key, part in zip(x, parts, strict=True):
             shell[key] = part
     else:
+        own = getattr(shell, "__dict__", {})
         for (name, _), part in zip(parts_of(x) or (), parts, strict=True):
-            object.__setattr__(shell, name, part)
+            if name in own:  # whatever a property of this name would do
+                own[name] = part
+            else:
+                object.__setattr__(shell, name, part)
 
 
 def map_leaves(x: Any, change: Callable[[Any], Any], every: bool = False) -> Any:
@@ -211,7 +220,11 @@ def tangent_of(x: Any, tangent: Callable[[Any], Any]) -> Any:
     parts = parts_of(x)
     if parts is None:
         return tangent(x)
-    new = [tangent_of(part, tangent) for _, part in parts]
+    return _tangent(x, parts, [tangent_of(part, tangent) for _, part in parts])
+
+
+def _tangent(x: Any, parts: list[tuple[Any, Any]], new: list[Any]) -> Any:
+    """Return the tangent of a nest with those of its parts."""
     kind = type(x)
     if isinstance(x, (tuple, list)) and not hasattr(kind, "_fields"):
         return Tangent[kind](*new)
@@ -232,3 +245,11 @@ def part_of_tangent(x_bar: Any, key: Any) -> Any:
     if isinstance(x_bar, (Tangent, dict)) or type(key) is int:
         return x_bar[key]
     return getattr(x_bar, key)
+
+
+def as_tangent(x: Any, x_bar: Any) -> Any:
+    """Return a cotangent in the nesting of `x` as a `Tangent`; that of a leaf as it is."""
+    parts = parts_of(x)
+    if parts is None:
+        return NoTangent() if x_bar is None else x_bar
+    return _tangent(x, parts, [as_tangent(p, part_of_tangent(x_bar, k)) for k, p in parts])

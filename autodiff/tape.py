@@ -130,6 +130,8 @@ class Tape:
 
     records = True
     forward = False
+    observer: Any = None  # see autodiff.observe
+    program = False  # whether calls are written down, to be compiled: see autodiff.compile
 
     def __init__(self) -> None:
         self.nodes: list = []

@@ -10,6 +10,7 @@ computed with is in :mod:`autodiff.operators`, :mod:`autodiff.methods` and
 from __future__ import annotations
 
 import copy
+import math
 import operator
 import weakref
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.errors import lost_value
+from autodiff.errors import check_array_class, lost_value
 from autodiff.tape import CONSTANT, Tape
 from chainrules_core import ProjectTo
 
@@ -71,7 +72,7 @@ class Tracer:
         raise lost_value("Converting to an array", self.__class__.__name__)
 
     def __index__(self) -> int:
-        return operator.index(self._value)
+        return self._read(operator.index)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self._tape is CONSTANT:
@@ -83,38 +84,43 @@ class Tracer:
 
     # -- what is constant about a value ----------------------------------------------------------
 
+    def _read(self, how: Callable[[Any], Any]) -> Any:
+        """Return ``how(value)``, a constant; a recording notes what it was."""
+        tape = self._tape
+        return tape.read(self, how) if tape.program else how(self._value)
+
     def __bool__(self) -> bool:
-        return bool(self._value)
+        return self._read(bool)
 
     def __int__(self) -> int:
-        return int(self._value)
+        return self._read(int)
 
     def __trunc__(self) -> int:
-        return self._value.__trunc__()
+        return self._read(math.trunc)
 
     def __floor__(self) -> int:
-        return self._value.__floor__()
+        return self._read(math.floor)
 
     def __ceil__(self) -> int:
-        return self._value.__ceil__()
+        return self._read(math.ceil)
 
     def __round__(self, digits: int | None = None) -> Any:
-        return round(self._value) if digits is None else round(self._value, digits)
+        return self._read(round if digits is None else lambda value: round(value, digits))
 
     def __len__(self) -> int:
         return len(self._value)
 
     def __contains__(self, item: Any) -> bool:
-        return item in self._value
+        return self._read(lambda value: item in value)
 
     def __repr__(self) -> str:
-        return f"Traced({self._value!r})"
+        return f"Traced({self._read(repr)})"
 
     def __str__(self) -> str:
-        return str(self._value)
+        return self._read(str)
 
     def __format__(self, spec: str) -> str:
-        return format(self._value, spec)
+        return self._read(lambda value: format(value, spec))
 
     def __deepcopy__(self, memo: dict) -> Any:
         return copy.copy(self)
@@ -157,8 +163,11 @@ def wrap(value: Any, tape: Tape, index: Any) -> Tracer:
     kind = type(value)
     if (kind is float or kind is np.float64) and tape.records:
         return FloatTracer(value, tape, index)
-    if isinstance(value, Tracer):
-        tape.nested = True
+    if kind is not np.ndarray:
+        if isinstance(value, Tracer):
+            tape.nested = True
+        else:
+            check_array_class(kind)
     return Tracer(value, tape, index)
 
 
@@ -168,7 +177,17 @@ def is_tracer(x: Any) -> bool:
 
 
 def untraced(x: Any) -> Any:
-    """Return the plain value behind a tracer of any level."""
+    """Return the value behind a tracer of any level of differentiation.
+
+    It is a plain one, but while a program is recorded: then it is what the recording sees.
+    """
+    while issubclass(type(x), Tracer) and not x._tape.program:
+        x = x._value
+    return x
+
+
+def bare(x: Any) -> Any:
+    """Return the plain value behind a tracer, to look at its type, shape or memory alone."""
     while issubclass(type(x), Tracer):
         x = x._value
     return x
@@ -177,4 +196,4 @@ def untraced(x: Any) -> Any:
 @ProjectTo.register(Tracer, FloatTracer)  # type: ignore[attr-defined] # a function with one
 def _projector(x: Tracer) -> Any:
     """The tangent space of a traced value is that of the value."""
-    return ProjectTo(untraced(x))
+    return ProjectTo(bare(x))

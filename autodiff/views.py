@@ -10,7 +10,7 @@ import numpy as np
 from autodiff.arguments import PLAIN
 from autodiff.errors import MutationError
 from autodiff.structures import parts_of
-from autodiff.tracer import Tracer, is_tracer, note_view, untraced
+from autodiff.tracer import Tracer, bare, is_tracer, note_view
 
 
 def note_shared(made: Any, args: tuple, again: Callable[[tuple], Any]) -> None:
@@ -26,7 +26,7 @@ def note_shared(made: Any, args: tuple, again: Callable[[tuple], Any]) -> None:
         ``again(args)``: the same call with other arguments.
     """
     if type(made) is Tracer:
-        plain = untraced(made)
+        plain = bare(made)
         if type(plain) is np.ndarray:
             _note_views(made, plain, args, again, ())
         return
@@ -36,7 +36,7 @@ def note_shared(made: Any, args: tuple, again: Callable[[tuple], Any]) -> None:
 
 def _note_parts(made: Any, args: tuple, again: Callable, path: tuple) -> None:
     for key, part in parts_of(made) or ():
-        plain = untraced(part)
+        plain = bare(part)
         if type(part) is Tracer and type(plain) is np.ndarray:
             _note_views(part, plain, args, again, (*path, key))
         elif type(part) not in PLAIN and not is_tracer(part):
@@ -49,7 +49,7 @@ def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path:
         if type(a) in (list, tuple):
             _note_views_of_elements(made, owner, a)
             continue
-        value = untraced(a)
+        value = bare(a)
         if type(a) is not Tracer or type(value) is not np.ndarray:
             continue
         if value is owner or value.base is owner:
@@ -69,7 +69,7 @@ def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path:
 def _note_views_of_elements(made: Tracer, owner: Any, elements: Any) -> None:
     """A result that shares the memory of an array inside a list: writes into it are refused."""
     for element in elements:
-        value = untraced(element)
+        value = bare(element)
         if type(value) is np.ndarray and (value is owner or value.base is owner):
             note_view(made, element, refuse)
 

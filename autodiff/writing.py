@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from autodiff import call as calls
+from autodiff.arguments import innermost
+from autodiff.call import as_array, call, require_rule
 from autodiff.errors import MutationError
+from autodiff.levels import check_free
 from autodiff.mutation import assign, assign_item
-from autodiff.tracer import Tracer, is_tracer
-from chainrules_core import ProjectTo, rrule
-from chainrules_core.define import LinearRule
+from autodiff.tracer import Tracer, is_tracer, untraced
+from chainrules_core import linear_rule
+from chainrules_core.define import primitive
 
 
 def _target(x: Any) -> Tracer:
@@ -24,50 +27,71 @@ def _target(x: Any) -> Tracer:
     return x
 
 
+def repeated(values: Any, places: Any) -> Any:
+    """Return the values at `places`, begun again where they end; a number as it is."""
+    values = as_array(values)
+    if np.ndim(values) == 0:
+        return values
+    return np.reshape(values, (-1,))[places % np.size(values)]
+
+
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """As ``np.copyto``."""
+    src = as_array(src)
     if where is True:
         assign_item(_target(dst), ..., src)
         return
-    mask = np.broadcast_to(where, np.shape(dst))
+    mask = np.broadcast_to(untraced(where), np.shape(dst))
     assign_item(_target(dst), mask, np.broadcast_to(src, np.shape(dst))[mask])
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """As ``np.fill_diagonal``, for matrices that do not wrap."""
-    if np.ndim(a) != 2 or wrap:
-        raise MutationError("np.fill_diagonal is followed for matrices and without wrap=True only.")
-    n = min(np.shape(a))
-    places = np.arange(n)
-    values = val if np.ndim(val) == 0 else np.reshape(val, (-1,))[places % np.size(val)]
-    assign_item(_target(a), (places, places), values)
+    """As ``np.fill_diagonal``: of a tall matrix it may begin again below."""
+    shape = np.shape(a)
+    if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) != 1):
+        np.fill_diagonal(np.zeros(shape), 0.0)  # the error is NumPy's own
+    if len(shape) == 2:
+        end = shape[1] * shape[1] if not wrap else shape[0] * shape[1]
+        flat = np.arange(0, min(end, shape[0] * shape[1]), shape[1] + 1)
+    else:
+        flat = np.arange(shape[0]) * sum(shape[0] ** k for k in range(len(shape)))
+    values = repeated(val, np.arange(flat.size))
+    assign_item(_target(a), np.unravel_index(flat, shape), values)
 
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """As ``np.put``."""
-    places = np.ravel(np.asarray(ind))
+    places = np.ravel(np.asarray(untraced(ind)))
     if mode == "wrap":
         places = places % np.size(a)
     elif mode == "clip":
         places = np.clip(places, 0, np.size(a) - 1)
     index = np.unravel_index(np.where(places < 0, places + np.size(a), places), np.shape(a))
-    values = v if np.ndim(v) == 0 else np.reshape(v, (-1,))[np.arange(places.size) % np.size(v)]
-    assign_item(_target(a), index, values)
+    assign_item(_target(a), index, repeated(v, np.arange(places.size)))
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """As ``np.putmask``."""
-    mask = np.asarray(mask, bool)
-    places = np.flatnonzero(mask) % np.size(values)
-    taken = values if np.ndim(values) == 0 else np.reshape(values, (-1,))[places]
-    assign_item(_target(a), mask, taken)
+    mask = np.asarray(untraced(mask), bool)
+    assign_item(_target(a), mask, repeated(values, np.flatnonzero(mask)))
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """As ``np.place``."""
-    mask = np.asarray(mask, bool)
-    places = np.arange(np.count_nonzero(mask)) % np.size(vals)
-    assign_item(_target(arr), mask, np.reshape(vals, (-1,))[places])
+    mask = np.reshape(np.asarray(untraced(mask), bool), np.shape(arr))
+    assign_item(_target(arr), mask, repeated(vals, np.arange(np.count_nonzero(mask))))
+
+
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
+    """As ``np.put_along_axis``."""
+    if axis is None:
+        indices = np.asarray(untraced(indices))
+        flat = np.where(indices < 0, indices + np.size(arr), indices)
+        index = np.unravel_index(flat, np.shape(arr))
+        assign_item(_target(arr), index, np.broadcast_to(as_array(values), np.shape(flat)))
+    else:
+        body: Any = np.put_along_axis
+        calls.body_of(body._implementation)(_target(arr), indices, values, axis)
 
 
 WRITERS: dict[Callable, Callable] = {
@@ -76,20 +100,114 @@ WRITERS: dict[Callable, Callable] = {
     np.put: put,
     np.putmask: putmask,
     np.place: place,
+    np.put_along_axis: put_along_axis,
 }
 
 
-def add_at(ufunc: np.ufunc, a: Any, index: Any, b: Any) -> None:
-    """As ``np.add.at`` and ``np.subtract.at``: indices that repeat add up."""
-    if ufunc not in (np.add, np.subtract):
+# ---------------------------------------------------------------------- out= and where= of ufuncs
+
+
+def into(out: Any, result: Any) -> Any:
+    """Write a result into the array given as ``out=``."""
+    if is_tracer(out):
+        assign(out, result)
+        return out
+    if innermost((result,), {}) is not None:
         raise MutationError(
-            f"np.{ufunc.__name__}.at is not followed; np.add.at and np.subtract.at are."
+            "a traced value is written into an array that is not traced, and its derivative would "
+            "be lost. Make the array from a traced one (np.zeros_like(x)), or do without out=."
         )
-    entry = rrule.entry(operator.getitem)
-    rule = None if entry is None else entry.find((np.ndarray, object))
-    if not isinstance(rule, LinearRule):
-        raise MutationError("np.add.at needs the rule for reading elements, which is missing.")
-    target: Any = _target(a)
-    values = np.broadcast_to(b, np.shape(target[index]))
-    scattered = rule.adjoints[0](values, ProjectTo(target), index)
-    assign(target, target + scattered if ufunc is np.add else target - scattered)
+    check_free(out)
+    np.copyto(out, untraced(result), casting="same_kind")
+    return out
+
+
+def into_each(outs: tuple, results: Any) -> Any:
+    """Write the results of a ufunc into the arrays of its ``out=``, None for a new one."""
+    if len(outs) == 1:
+        return into(outs[0], results)
+    return tuple(
+        [r if out is None else into(out, r) for out, r in zip(outs, results, strict=True)]
+    )
+
+
+def where_true(f: np.ufunc, inputs: tuple, where: Any, outs: tuple | None, options: dict) -> Any:
+    """Call a ufunc for the elements at which ``where=`` is true.
+
+    The others keep what is in ``out=``. In a new array NumPy leaves them undefined; here they
+    are 0.
+    """
+    where = np.asarray(untraced(where))
+    given = () if outs is None else tuple([out for out in outs if out is not None])
+    shape = np.broadcast_shapes(where.shape, *map(np.shape, (*inputs, *given)))
+    where = np.broadcast_to(where, shape)
+    chosen = [x if np.ndim(x) == 0 else np.broadcast_to(x, shape)[where] for x in inputs]
+    if all(np.ndim(x) == 0 for x in chosen):
+        chosen[0] = np.broadcast_to(chosen[0], (int(np.count_nonzero(where)),))
+    results = require_rule(f, tuple(chosen), options)
+    parts = results if isinstance(results, tuple) else (results,)
+    written = []
+    for out, part in zip(outs or (None,) * len(parts), parts, strict=True):
+        if out is None:
+            out = call(np.zeros_like, (part,), {"shape": shape})
+        assign_item(_target(out), where, part)
+        written.append(out)
+    return tuple(written) if isinstance(results, tuple) else written[0]
+
+
+# -------------------------------------------------------------------------------------- ufunc.at
+
+
+def at(f: np.ufunc, a: Any, index: Any, *operands: Any) -> None:
+    """As ``f.at``: ``a[index] = f(a[index], b)``, where an index that repeats counts each time."""
+    target = _target(a)
+    index = untraced(index)
+    if type(index) is tuple:
+        index = tuple([untraced(i) for i in index])
+    operands = tuple([as_array(b) for b in operands])
+    if f in (np.add, np.subtract):
+        b = operands[0] if f is np.add else np.negative(operands[0])
+        assign(target, call(added_at, (target, b), {"index": index}))
+        return
+    shape = np.shape(target)
+    places = np.asarray(np.arange(np.size(target)).reshape(shape)[index])
+    values = [np.reshape(np.broadcast_to(b, places.shape), (-1,)) for b in operands]
+    places = np.ravel(places)
+    turns = turns_of(places)
+    for turn in range(int(turns.max(initial=-1)) + 1):
+        chosen = np.flatnonzero(turns == turn)
+        now = np.unravel_index(places[chosen], shape)
+        assign_item(target, now, call(f, (target[now], *[v[chosen] for v in values])))
+
+
+def turns_of(places: np.ndarray) -> np.ndarray:
+    """Return, for each element of a vector, how many equal ones stand before it.
+
+    >>> turns_of(np.array([7, 3, 7, 7]))
+    array([0, 0, 1, 2])
+    """
+    order = np.argsort(places, kind="stable")
+    in_order = places[order]
+    starts = np.flatnonzero(np.concatenate([[True], in_order[1:] != in_order[:-1]]))
+    lengths = np.diff(np.append(starts, places.size))
+    turns = np.empty(places.size, np.intp)
+    turns[order] = np.arange(places.size) - np.repeat(starts, lengths) if places.size else 0
+    return turns
+
+
+@primitive
+def added_at(a: Any, b: Any, *, index: Any) -> Any:
+    """Return a copy of `a` with `b` added at `index`, in order, as ``np.add.at`` does."""
+    y = np.array(a)
+    np.add.at(y, index, b)
+    return y
+
+
+linear_rule(
+    added_at,
+    lambda y_bar, a, b, *, index: y_bar,
+    lambda y_bar, a, b, *, index: y_bar[index],
+    argnums=(0, 1),
+    joint=True,
+    broadcasts=True,
+)

@@ -10,6 +10,7 @@ from chainrules.elementwise import complex as complex
 from chainrules.elementwise import selection as selection
 from chainrules.elementwise import rounding as rounding
 from chainrules.builtins import numbers as numbers
+from chainrules import refused as refused
 from chainrules.indexing import getting as getting
 from chainrules.indexing import taking as taking
 from chainrules.indexing import diagonals as diagonals
@@ -20,6 +21,7 @@ from chainrules.shapes import joining as joining
 from chainrules.shapes import splitting as splitting
 from chainrules.shapes import inserting as inserting
 from chainrules.shapes import padding as padding
+from chainrules.shapes import windows as windows
 from chainrules import creation as creation
 from chainrules import grids as grids
 from chainrules.reductions import sums as sums
@@ -44,7 +46,18 @@ from chainrules.linalg import spectral as spectral
 from chainrules.linalg import singular as singular
 from chainrules.linalg import least_squares as least_squares
 from chainrules.linalg import lists as lists
+from chainrules.transforms import fourier as fourier
+from chainrules.transforms import convolution as convolution
+from chainrules.calculus import interpolation as interpolation
+from chainrules.calculus import histograms as histograms
+from chainrules.calculus import polynomials as polynomials
 
 from chainrules_core import when_imported as _when_imported
 
+_when_imported("numpy.random", "chainrules.random")
+_when_imported("numpy.ma", "chainrules.masked")
+_when_imported("statistics", "chainrules.builtins.statistics")
+_when_imported("decimal", "chainrules.builtins.exact")
 _when_imported("scipy.special", "chainrules.scipy.special")
+_when_imported("scipy.fft", "chainrules.scipy.fft")
+_when_imported("scipy.fftpack", "chainrules.scipy.fftpack")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules.refused import RefusedError
 from chainrules.shapes.reshaping import ARRAY, shape_of
 from chainrules_core import (
     AbstractZero,
@@ -39,6 +40,17 @@ def rounds(dtype: Any) -> bool:
     return dtype is not None and np.dtype(dtype).kind not in "fcO"
 
 
+def of_numbers(y: np.ndarray) -> np.ndarray:
+    """Return an array made of traced values, if it is not one of records."""
+    if y.dtype.kind == "V":
+        raise RefusedError(
+            f"an array of {y.dtype}",
+            "its elements are records of bytes, not numbers. Keep the fields as arrays of their "
+            "own, in a dict or a dataclass.",
+        )
+    return y
+
+
 # --------------------------------------------------------------------------- array and its kindred
 
 
@@ -64,7 +76,7 @@ def register_array(f: Callable) -> None:
 
     @rrule.register(f, ARRAY_LIKE)
     def array_rrule(a: Any, dtype: Any = UNSET, **options: Any) -> Any:
-        y = called(f, a, dtype, options)
+        y = of_numbers(called(f, a, dtype, options))
         if y.dtype == object:
             return None
         space, shape = ProjectTo(a), shape_of(a)
@@ -79,7 +91,7 @@ def register_array(f: Callable) -> None:
 
     @frule.register(f, ARRAY_LIKE)
     def array_frule(dots: tuple, a: Any, dtype: Any = UNSET, **options: Any) -> Any:
-        y = called(f, a, dtype, options)
+        y = of_numbers(called(f, a, dtype, options))
         if y.dtype == object:
             return None
         if dtype is not UNSET and rounds(dtype):
@@ -108,12 +120,12 @@ def astype_rrule(x: Any, dtype: Any, **options: Any) -> Any:
     def astype_pullback(y_bar: Any) -> Any:
         return (ZeroTangent() if rounds(dtype) else y_bar), NoTangent()
 
-    return x.astype(dtype, **options), astype_pullback
+    return of_numbers(x.astype(dtype, **options)), astype_pullback
 
 
 def astype_frule(dots: tuple, x: Any, dtype: Any, **options: Any) -> Any:
     y_dot = ZeroTangent() if rounds(dtype) else dots[0].astype(dtype, **options)
-    return x.astype(dtype, **options), y_dot
+    return of_numbers(x.astype(dtype, **options)), y_dot
 
 
 for _astype in (np.astype, np.ndarray.astype):
@@ -169,7 +181,7 @@ def full_rrule(shape: Any, fill_value: Any, *, dtype: Any = None, **options: Any
     def full_pullback(y_bar: Any) -> Any:
         return NoTangent(), filled_back(y_bar, dtype, fill_shape, space)
 
-    return np.full(shape, fill_value, dtype, **options), full_pullback
+    return of_numbers(np.full(shape, fill_value, dtype, **options)), full_pullback
 
 
 def filled_back(y_bar: Any, dtype: Any, shape: tuple, space: Any) -> Any:
@@ -178,7 +190,7 @@ def filled_back(y_bar: Any, dtype: Any, shape: tuple, space: Any) -> Any:
 
 @frule.register(np.full, object, ARRAY_LIKE)
 def full_frule(dots: tuple, shape: Any, fill_value: Any, *, dtype: Any = None, **o: Any) -> Any:
-    y = np.full(shape, fill_value, dtype, **o)
+    y = of_numbers(np.full(shape, fill_value, dtype, **o))
     if rounds(dtype):
         return y, ZeroTangent()
     return y, np.full(shape, natural(dots[1], fill_value), y.dtype, **o)
@@ -186,7 +198,7 @@ def full_frule(dots: tuple, shape: Any, fill_value: Any, *, dtype: Any = None, *
 
 @rrule.register(np.full_like, object, ARRAY_LIKE)
 def full_like_rrule(a: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Any:
-    y = np.full_like(a, fill_value, dtype, **options)
+    y = of_numbers(np.full_like(a, fill_value, dtype, **options))
     space, fill_shape = ProjectTo(fill_value), shape_of(fill_value)
 
     def full_like_pullback(y_bar: Any) -> Any:
@@ -197,7 +209,7 @@ def full_like_rrule(a: Any, fill_value: Any, *, dtype: Any = None, **options: An
 
 @frule.register(np.full_like, object, ARRAY_LIKE)
 def full_like_frule(dots: tuple, a: Any, fill_value: Any, *, dtype: Any = None, **o: Any) -> Any:
-    y = np.full_like(a, fill_value, dtype, **o)
+    y = of_numbers(np.full_like(a, fill_value, dtype, **o))
     if rounds(y.dtype):
         return y, ZeroTangent()
     return y, np.full_like(a, natural(dots[1], fill_value), y.dtype, **o)

@@ -20,6 +20,7 @@ from chainrules_core.arithmetic import (
     scale as scale,
 )
 from chainrules_core.broadcasting import unbroadcast as unbroadcast
+from chainrules_core.closures import Closure as Closure
 from chainrules_core.config import (
     Capability as Capability,
     HasForwardMode as HasForwardMode,

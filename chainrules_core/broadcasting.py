@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,28 @@ def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
         return np.sum(x_bar, axis=tuple(axes))
     summed = np.sum(x_bar, axis=tuple(axes), keepdims=True)
     return np.reshape(summed, shape) if added else summed
+
+
+_SMALL = 256  # elements; beyond that a copy takes longer than NumPy's way to a view
+_PLAIN = frozenset({float, complex, np.ndarray, np.float64, np.float32, np.complex128})
+
+
+def spread_to(y: Any, shape: tuple[int, ...]) -> Any:
+    """`y` broadcast to a shape: a view, or of small arrays a copy, which is made more quickly.
+
+    Examples
+    --------
+    >>> spread_to(2.0, (3,))
+    array([2., 2., 2.])
+    """
+    if type(y) not in _PLAIN or math.prod(shape) > _SMALL:
+        return np.broadcast_to(y, shape)
+    spread = np.empty(shape, getattr(y, "dtype", type(y)))
+    try:
+        spread[...] = y
+    except ValueError:
+        return np.broadcast_to(y, shape)  # NumPy says what is wrong in its own words
+    return spread
 
 
 _HINT = "The first cannot be broadcast to the second, so the second cannot be summed to the first."

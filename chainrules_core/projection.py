@@ -26,6 +26,7 @@ from chainrules_core.tangents.thunk import AbstractThunk, Thunk
 from chainrules_core.tangents.zero import NO_TANGENT, AbstractTangent, AbstractZero
 
 Projector = Callable[[Any], Any]
+_ndarray = np.ndarray
 
 
 def ProjectTo(x: Any) -> Projector:  # noqa: N802  # it reads like the constructor it stands for
@@ -86,8 +87,14 @@ def ProjectTo(x: Any) -> Projector:  # noqa: N802  # it reads like the construct
     >>> ProjectTo((1.0, "text"))((2 + 0j, 7.0))
     Tangent[tuple](2.0, NoTangent())
     """
-    make = _registered.get(type(x))
-    return make(x) if make is not None else _find(type(x))(x)
+    kind = type(x)
+    if kind is _ndarray:
+        try:
+            return _known[x.dtype][x.shape]
+        except KeyError:
+            pass
+    make = _registered.get(kind)
+    return make(x) if make is not None else _find(kind)(x)
 
 
 _registered: dict[type, Callable[[Any], Projector]] = {}
@@ -308,8 +315,6 @@ class ProjectToArray:
     def __repr__(self) -> str:
         return f"ProjectTo(array, shape={self.shape}, dtype={self.dtype})"
 
-
-_ndarray = np.ndarray
 
 # The space of the cotangents of arrays, by the dtype of these: numbers in native byte order here.
 _SPACES = {

@@ -52,7 +52,9 @@ def key_of(f: Any) -> tuple[Callable, tuple]:
         owner = f.__self__
         if owner is None or isinstance(owner, (types.ModuleType, np.ufunc, type)):
             return f, ()
-        return getattr(type(owner), f.__name__), (owner,)
+        method = getattr(type(owner), f.__name__, None)
+        # Functions of modules made by pybind11 have an object of its own for their owner.
+        return (f, ()) if method is None else (method, (owner,))
     if kind is types.MethodWrapperType:
         return getattr(type(f.__self__), f.__name__), (f.__self__,)
     call = getattr(kind, "__call__", None)  # noqa: B004 - the function itself is wanted
@@ -83,7 +85,7 @@ def instance_of(cls: type) -> Callable:
 class Entry:
     """The rules of one callable in one table (frules or rrules)."""
 
-    __slots__ = ("_binder", "_dispatchers", "_found", "f", "rules")
+    __slots__ = ("_binder", "_dispatchers", "_found", "f", "rules", "takes_functions")
 
     def __init__(self, f: Callable) -> None:
         self.f = f
@@ -95,6 +97,8 @@ class Entry:
         self._dispatchers: dict[tuple, Dispatcher] = {}
         self._found: dict[tuple, Rule | None] = {}
         self._binder: Binder | None = None
+        # Whether a rule is for a function that it may differentiate.
+        self.takes_functions = any(Callable in _flat_types(r.types) for r in self.rules)
 
     def add(self, rule: Rule) -> None:
         """Add `rule`; one with the same types and requirements is replaced."""
@@ -216,6 +220,11 @@ def _deciding_opt_out(matching: list[tuple[tuple[type, ...], Rule]]) -> Rule | N
         ):
             return rule
     return None
+
+
+def _flat_types(types: tuple) -> Iterator[Any]:
+    for t in types:
+        yield from t if isinstance(t, (tuple, list)) else (t,)
 
 
 def _leave_to_the_lookup(dispatcher: Dispatcher, ambiguities: set) -> None:

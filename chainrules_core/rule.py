@@ -222,7 +222,10 @@ class HandRule(Rule):
         """Call the author's function with zero tangents made concrete."""
         leading = (config,) if self.takes_config else ()
         dots = tuple([materialised(d, a) for d, a in zip(dots, args, strict=True)])
-        result = self.function(*leading, dots, *args, **options)
+        function = self.function
+        if config is not None and config.body is not None:
+            function = config.body(function)
+        result = function(*leading, dots, *args, **options)
         return None if result is None else checked_pair(self, result)
 
 

@@ -86,7 +86,9 @@ class Binder:
         "_defaults",
         "_fill",
         "_names",
+        "_places",
         "_plain_limit",
+        "_plans",
         "_positional",
         "_rename",
         "_target_varargs",
@@ -133,6 +135,8 @@ class Binder:
                 break
             limit += 1
         self._plain_limit = limit
+        self._plans: dict[tuple, _Plan | None] = {}
+        self._places: dict[tuple, tuple[int | None, ...]] = {}
 
     def bind(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]] | None:
         """Return the bound positional arguments and the options, or None where they do not fit.
@@ -148,6 +152,41 @@ class Binder:
             or (rule.varargs and self._target_varargs and len(args) >= len(self._positional))
         ):
             return args + self._fill[len(args) :], kwargs
+        form = (len(args), *kwargs)
+        try:
+            plan = self._plans[form]
+        except KeyError:
+            plan = self._remembered(form)
+        return None if plan is None else plan.bind((*args, *kwargs.values(), *self._fill))
+
+    def _remembered(self, form: tuple) -> _Plan | None:
+        """Find out how calls with so many arguments and these keywords are bound, and keep it.
+
+        What is bound are the places of the values instead of these.
+        """
+        n, *keywords = form
+        given = n + len(keywords)
+        bound = self._bound(tuple(range(n)), dict(zip(keywords, range(n, given), strict=True)))
+        plan = None
+        if bound is not None:
+            places, options = bound
+            kept = [k for k in options if self.rule.any_option or k in self.rule.options]
+            checks = [
+                (place, self._defaults.get(k, _EMPTY))
+                for k, place in options.items()
+                if k not in kept
+            ]
+            if not any(default is _EMPTY for _, default in checks):
+                plan = _Plan(places, [(k, options[k]) for k in kept], checks)
+        if len(self._plans) >= _MOST_FORMS:  # of functions with any number of arguments
+            self._plans.clear()
+        self._plans[form] = plan
+        return plan
+
+    def _bound(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]] | None:
+        """Bind the places of values: those of the defaults come behind those of the call."""
+        fill = range(len(args) + len(kwargs), len(args) + len(kwargs) + len(self._fill))
+        rule = self.rule
         names = self._names
         given: dict[str, Any] = {}
         extra: tuple = ()
@@ -160,13 +199,11 @@ class Binder:
             given[name] = value
         for name, value in kwargs.items():
             given[self._rename.get(name, name)] = value
-        bound = self._arguments(given)
+        bound = self._arguments(given, fill)
         if bound is None:
             return None
         if rule.varargs:
             bound += [given.pop(name) for name in names if name in given]
-        if not self._options_known(given):
-            return None
         return (*bound, *extra), given
 
     def places(self, given: int, keywords: Iterable[str] = ()) -> list[int | None]:
@@ -185,6 +222,14 @@ class Binder:
             For each positional argument its place, None for an option; then the places of the
             arguments given by name that are not options.
         """
+        form = (given, *keywords)
+        if form not in self._places:
+            if len(self._places) >= _MOST_FORMS:
+                self._places.clear()
+            self._places[form] = tuple(self._found_places(given, form[1:]))
+        return list(self._places[form])
+
+    def _found_places(self, given: int, keywords: Iterable[str]) -> list[int | None]:
         positional = self._positional
         where = {name: i for i, name in enumerate(positional)}
         if self.rule.varargs:
@@ -196,28 +241,43 @@ class Binder:
         by_name = [where.get(self._rename.get(name, name)) for name in keywords]
         return places + [i for i in by_name if i is not None]
 
-    def _arguments(self, given: dict[str, Any]) -> list | None:
+    def _arguments(self, given: dict[str, Any], fill: Iterable[int]) -> list | None:
         """Take the differentiable arguments out of `given`, gaps filled with defaults."""
         bound = []
         last = max((i for i, name in enumerate(self._positional) if name in given), default=-1)
-        for i, (name, default) in enumerate(zip(self._positional, self._fill, strict=True)):
-            value = given.pop(name, default)
+        for i, (name, default) in enumerate(zip(self._positional, fill, strict=True)):
             # A gap is filled; what the rule requires at the end is not.
-            if value is _EMPTY or (i > last and i < self.rule.required):
+            if name not in given and self._fill[i] is _EMPTY:
                 return None
-            bound.append(value)
+            if i > last and i < self.rule.required:
+                return None
+            bound.append(given.pop(name, default))
         return bound
 
-    def _options_known(self, options: dict[str, Any]) -> bool:
-        """Drop options the rule does not name where they have their default; else tell."""
-        rule = self.rule
-        if rule.any_option:
-            return True
-        for name in [n for n in options if n not in rule.options]:
-            if not _same(options[name], self._defaults.get(name, _EMPTY)):
-                return False
-            del options[name]
-        return True
+
+_MOST_FORMS = 256
+
+
+class _Plan:
+    """How calls of one form are bound: where each argument and each option is to be had.
+
+    What the rule does not name must have the target's default.
+    """
+
+    __slots__ = ("checks", "options", "places")
+
+    def __init__(
+        self, places: tuple, options: list[tuple[str, int]], checks: list[tuple[int, Any]]
+    ) -> None:
+        self.places = places
+        self.options = options
+        self.checks = checks
+
+    def bind(self, values: tuple) -> tuple[tuple, dict[str, Any]] | None:
+        for place, default in self.checks:
+            if not _same(values[place], default):
+                return None
+        return tuple([values[i] for i in self.places]), {k: values[i] for k, i in self.options}
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -2,10 +2,14 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+import autodiff
 from chainrules_core.testing import exercised_rules
 
 FOLDER = os.environ.get("CHAINRULES_EXERCISED")
@@ -26,3 +30,71 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
         Path(FOLDER).mkdir(parents=True, exist_ok=True)
         (Path(FOLDER) / f"{worker}.json").write_text(json.dumps(sorted(_checked)))
+
+
+STENCIL = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
+STEP = 1e-3
+
+
+def number_of(y: Any, start: float = 1.0) -> Any:
+    """A number that depends on every element of an output, on each in another way."""
+    if isinstance(y, (tuple, list)):
+        return sum(number_of(part, start + i) for i, part in enumerate(y))
+    weights = start + np.arange(np.size(y)).reshape(np.shape(y)) / 10
+    return np.sum(weights * np.real(y * np.conj(y)))
+
+
+def slope(f: Callable, x: Any, v: Any) -> Any:
+    """The derivative of `f` at `x` along `v`, by differences of sixth order."""
+    return sum(c * (f(x + k * STEP * v) - f(x - k * STEP * v)) for k, c in STENCIL.items()) / STEP
+
+
+def directions(x: np.ndarray) -> list:
+    """One direction for each element; for complex ones the imaginary one too."""
+    units = list(np.eye(x.size).reshape(x.size, *x.shape))
+    return units + [1j * e for e in units] if np.iscomplexobj(x) else units
+
+
+def slopes(f: Callable, x: np.ndarray) -> np.ndarray:
+    """The gradient of a real function, by differences."""
+    found = np.array([slope(f, x, v) for v in directions(x)])
+    if np.iscomplexobj(x):
+        found = found[: x.size] + 1j * found[x.size :]
+    return found.reshape(x.shape)
+
+
+@pytest.fixture
+def check_modes() -> Callable:
+    """Check what the engine makes of ``f(*xs)``, for each argument and in every mode.
+
+    The modes are reverse, forward, and reverse over reverse, each against differences.
+    """
+
+    def check(f: Callable, *xs: Any, twice: bool = True) -> None:
+        for i, x in enumerate(xs):
+
+            def loss(z: Any, i: int = i) -> Any:
+                return number_of(f(*[z if j == i else c for j, c in enumerate(xs)]))
+
+            x = np.array(x)
+            v = np.cos(1.0 + 2.0 * np.arange(x.size)).reshape(x.shape).astype(x.dtype)
+            expected = slopes(loss, x)
+            found = autodiff.gradient(loss, x.copy())
+            assert np.shape(found) == x.shape
+            close(found, expected)
+            pushed = autodiff.pushforward(loss, x.copy())[1](v)
+            close(pushed, np.real(np.sum(np.conj(expected) * v)))
+            if twice:
+
+                def along(z: Any, loss: Callable = loss, v: Any = v) -> Any:
+                    return np.sum(np.real(np.conj(v) * autodiff.gradient(loss, z)))
+
+                close(autodiff.gradient(along, x.copy()), slopes(along, x))
+
+    return check
+
+
+def close(found: Any, expected: Any) -> None:
+    """Compare with what differences can tell."""
+    scale = max(1.0, float(np.max(np.abs(expected), initial=0.0)))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6 * scale)

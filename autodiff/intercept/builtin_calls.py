@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -36,6 +37,17 @@ def through(as_before: Callable) -> Callable:
         return as_before(*[syntax.iterate(a) for a in args], **kwargs)
 
     return functools.wraps(as_before, updated=())(consume)
+
+
+def listing(as_before: Callable) -> Callable:
+    """Return a function that goes through iterators: traced values are seen in lists."""
+
+    def listed(*args: Any, **kwargs: Any) -> Any:
+        args = tuple([list(a) if hasattr(type(a), "__next__") else a for a in args])
+        named = {k: list(v) if hasattr(type(v), "__next__") else v for k, v in kwargs.items()}
+        return as_before(*args, **named)
+
+    return functools.wraps(as_before)(listed)
 
 
 def _are_plain(items: Iterable) -> bool:
@@ -160,6 +172,7 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
         ),
         through,
     ),
+    **dict.fromkeys((math.dist, math.fsum, math.prod), listing),
     **dict.fromkeys((print, str, repr, format), texting),
     sum: summing,
     sorted: ordering,

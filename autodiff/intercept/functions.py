@@ -8,6 +8,7 @@ cannot hold a traced value, is left as it is.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import itertools
 import sysconfig
@@ -21,23 +22,30 @@ import numpy as np
 from autodiff import call as call_module
 from autodiff.arguments import innermost
 from autodiff.call import NO_RULE, by_rule
-from autodiff.errors import MutationError
+from autodiff.errors import MutationError, missing_rule
 from autodiff.ignore import ignore_derivatives
 from autodiff.intercept import attributes, rewrite, source, syntax
-from autodiff.intercept.builtin_calls import WRAPPERS, get_attribute, set_attribute
+from autodiff.intercept.builtin_calls import WRAPPERS, get_attribute, listing, set_attribute
 from autodiff.intercept.numpy_calls import (
     ARRAY_CONVERTER,
     MAKERS,
     REPLACED,
     ArrayConverter,
     buffer,
+    calls_back,
+    keeping_new,
     looking_into_lists,
     making,
     vectorized,
 )
 from autodiff.levels import check_free
 from autodiff.tracer import is_tracer
-from chainrules_core import frule, ignore_derivatives as core_ignore_derivatives, rrule
+from chainrules_core import (
+    Closure,
+    frule,
+    ignore_derivatives as core_ignore_derivatives,
+    rrule,
+)
 from chainrules_core.registry import key_of
 from chainrules_core.rule import Rule
 
@@ -96,8 +104,15 @@ def _function(g: types.FunctionType) -> Callable:
     if g in MAKERS:
         return _remember(g, making(g, _asking))
     if has_rule(g):
-        return _remember(g, _asking(g))
+        asking = _asking(g)
+        return _remember(g, listing(asking) if g.__module__ == "statistics" else asking)
+    if g.__name__ in _MAKERS_BY_NAME and ".array_api_compat." in (g.__module__ or ""):
+        # The array API's spelling of a function of NumPy, by which SciPy's own code calls it.
+        return _remember(g, keeping_new(_body(g)))
     return _remember(g, _body(g))
+
+
+_MAKERS_BY_NAME = frozenset(g.__name__ for g in MAKERS)
 
 
 def has_rule(g: Callable) -> bool:
@@ -121,7 +136,7 @@ def _body(g: types.FunctionType) -> Callable:
     module = g.__globals__.get("__name__", "")
     if module.partition(".")[0] in _OURS and "<locals>" not in g.__qualname__:
         return g
-    if not is_library(g) or hasattr(g, "__wrapped__"):
+    if not is_library(g) or hasattr(g, "__wrapped__") or calls_back(g):
         return rewritten(g)
 
     @functools.wraps(g)
@@ -139,7 +154,10 @@ def traced_body(g: Callable) -> Callable:
         return g if id(g.__code__) in _made else rewritten(g)
     if type(g) is types.MethodType:
         return types.MethodType(traced_body(g.__func__), g.__self__)
-    return g
+    if type(g) is Closure:
+        return intercept(g.function)
+    call = None if isinstance(g, type) else getattr(type(g), "__call__", None)  # noqa: B004
+    return types.MethodType(traced_body(call), g) if type(call) is types.FunctionType else g
 
 
 def is_library(g: types.FunctionType) -> bool:
@@ -192,7 +210,9 @@ def _builtin(g: Any) -> Callable:
     if owner is None or type(owner) is types.ModuleType:
         if g in MAKERS:
             return _remember(g, making(g, _asking))
-        return _remember(g, _asking(g) if has_rule(g) else g)
+        if has_rule(g):
+            return _remember(g, _asking(g))
+        return _remember(g, g if owner is builtins else _refusing(g))
     if type(owner) is list and g.__name__ == "sort":
         return _with_key(g)
     if type(owner) is np.ndarray:
@@ -304,8 +324,27 @@ def _other(g: Any, kind: type) -> Callable:
     call = getattr(kind, "__call__", None)  # noqa: B004 - the function itself is wanted
     if type(call) is types.FunctionType and not is_tracer(g):
         return types.MethodType(intercept(call), g)
+    if is_tracer(g) or not callable(g):
+        return g
     # Objects whose class is made in C: the functions of scipy.fft are of this kind.
-    return _remember(g, _asking(g)) if has_rule(g) else g
+    return _remember(g, _asking(g)) if has_rule(g) else _refusing(g)
+
+
+def _refusing(g: Callable) -> Callable:
+    """Return a C function that explains itself if it cannot take a traced value."""
+
+    @functools.wraps(g, updated=())
+    def refusing(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return g(*args, **kwargs)
+        except Exception as error:
+            # What a function that it calls has raised is not its own.
+            inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+            if inside or innermost(args, kwargs) is None:
+                raise
+            raise missing_rule(g, args) from error
+
+    return refusing
 
 
 def _type(*args: Any, **kwargs: Any) -> Any:
@@ -381,6 +420,7 @@ _BY_KIND: dict[type, Callable[[Any], Callable]] = {
     functools._lru_cache_wrapper: _cached,
     np.ufunc: _of_numpy,
     type(np.sum): _of_numpy,
+    Closure: traced_body,
 }
 
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from autodiff import call as calls, iterators, protocols
 from autodiff.arguments import innermost
 from autodiff.call import NO_RULE, as_array, by_rule
+from autodiff.intercept import syntax
+from autodiff.iterators import Flat, flattened
+from autodiff.looping import each_element, from_iterator, python_function, vectorized as vectorized
 from autodiff.tape import CONSTANT
-from autodiff.tracer import Tracer, is_tracer
+from autodiff.tracer import FloatTracer, Tracer, is_tracer
+from autodiff.writing import WRITERS
 from chainrules_core import rrule
+from chainrules_core.define import DecomposeRule
 
 
 def buffer(x: np.ndarray) -> Tracer:
@@ -21,10 +28,14 @@ def buffer(x: np.ndarray) -> Tracer:
 
 def making(g: Callable, asking_for: Callable) -> Callable:
     """A function that makes an array, into which traced values may be written later."""
-    asking = looking_into_lists(asking_for(g) if rrule.entry(g) is not None else g, g)
+    return keeping_new(looking_into_lists(asking_for(g) if rrule.entry(g) is not None else g, g))
+
+
+def keeping_new(make: Callable) -> Callable:
+    """A function whose new arrays may be written into."""
 
     def made_by(*args: Any, **kwargs: Any) -> Any:
-        made = asking(*args, **kwargs)
+        made = make(*args, **kwargs)
         # What is handed on as it is (asarray) or a view is somebody else's.
         is_new = type(made) is np.ndarray and made.base is None and all(made is not a for a in args)
         return buffer(made) if is_new and made.dtype.kind in "fc" else made
@@ -37,9 +48,21 @@ MAKERS: frozenset[Any] = frozenset(
         np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.arange, np.concatenate,
         np.copy, np.diag, np.empty, np.empty_like, np.eye, np.full, np.full_like, np.geomspace,
         np.hstack, np.identity, np.linspace, np.logspace, np.ones, np.ones_like, np.repeat,
-        np.stack, np.tile, np.tri, np.vander, np.vstack, np.zeros, np.zeros_like,
+        np.stack, np.tile, np.tri, np.vander, np.vstack, np.zeros, np.zeros_like, np.block,
+        np.column_stack, np.diagflat, np.dstack, np.indices, np.kron, np.outer, np.roll,
+        np.tril, np.triu,
     }
 )  # fmt: skip
+
+
+_LISTS = frozenset({list, tuple, Flat, np.poly1d})
+# Functions of NumPy that call a function, which may hold a traced value in a closure.
+_CALLING = frozenset({np.apply_along_axis, np.apply_over_axes, np.fromfunction, np.piecewise})
+
+
+_FOR_ARRAYS = frozenset(
+    {np.angle, np.clip, np.i0, np.imag, np.nan_to_num, np.real, np.real_if_close, np.sinc}
+)
 
 
 def looking_into_lists(g: Callable, key: Callable) -> Callable:
@@ -48,42 +71,108 @@ def looking_into_lists(g: Callable, key: Callable) -> Callable:
     Its protocol looks at the arguments themselves, and would not find those. The rules are those of
     `key`.
     """
+    if key in _CALLING:
+        return _calling(key)
+    if isinstance(key, np.ufunc):
+        pyfunc = python_function(key)
+        if pyfunc is not None:
+            return _looping(key, pyfunc)
+
+    is_function = g is key and not isinstance(key, np.ufunc)
 
     def looking(*args: Any, **kwargs: Any) -> Any:
-        if (
-            any(type(a) in (list, tuple) for a in args)
-            and not any(is_tracer(a) for a in args)
-            and innermost(args, kwargs) is not None
-        ):
-            # The rules of ufuncs are for arrays; others may have one for lists.
-            result = NO_RULE if isinstance(key, np.ufunc) else by_rule(key, args, kwargs)
-            if result is not NO_RULE:
-                return result
-            args = tuple([as_array(a) if _holds_traced(a) else a for a in args])
+        traced = listed = False
+        for a in (*args, *kwargs.values()) if kwargs else args:
+            kind = type(a)
+            traced = traced or kind is Tracer or kind is FloatTracer
+            listed = listed or kind in _LISTS
+        if listed:
+            args = tuple([flattened(a) for a in args])
+            if any(_holds_traced(a) for a in (*args, *kwargs.values())):
+                return _with_lists(g, key, args, kwargs)
+        if traced and is_function:  # NumPy itself does not look at each argument
+            return protocols.function(key, args, kwargs)
         return g(*args, **kwargs)
 
     return looking
 
 
+def _with_lists(g: Callable, key: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call a function of NumPy on lists that hold traced values."""
+    if key in WRITERS:
+        return WRITERS[key](*args, **kwargs)
+    if key in protocols.BY_BODY:
+        return protocols.function(key, args, kwargs)
+    # The rules of ufuncs and their like are for arrays; others may have one for lists.
+    for_arrays = isinstance(key, np.ufunc) or key in _FOR_ARRAYS
+    result = NO_RULE if for_arrays else by_rule(key, args, kwargs)
+    if result is not NO_RULE:
+        return result
+    body = getattr(key, "_implementation", None)
+    if type(body) is types.FunctionType and rrule.entry(key) is None:
+        return calls.body_of(body)(*args, **kwargs)  # to it, a list may mean something else
+    return g(*map(_array_of, args), **{name: _array_of(a) for name, a in kwargs.items()})
+
+
 def _holds_traced(x: Any) -> bool:
-    return type(x) in (list, tuple) and innermost((x,), {}) is not None
+    return type(x) in _LISTS and innermost((x,), {}) is not None
 
 
-def vectorized(g: np.vectorize, intercept: Callable) -> Callable:
-    """``np.vectorize``: its C loop would lose traced values, so the loop is run here."""
+def _array_of(x: Any) -> Any:
+    """Return the array that NumPy would make of a list or polynomial, if it holds traced values."""
+    if type(x) is np.poly1d:
+        return x.coeffs
+    return as_array(x) if _holds_traced(x) else x
+
+
+def _calling(g: Any) -> Callable:
+    """A function of NumPy that calls a function: its body is traced whatever the arguments are."""
+
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        entry = rrule.entry(g)
+        rule = None if entry is None or not entry.rules else entry.rules[0]
+        body = rule.body if isinstance(rule, DecomposeRule) else g._implementation
+        return calls.body_of(body)(*args, **kwargs)
+
+    return traced
+
+
+def _looping(f: np.ufunc, pyfunc: Callable) -> Callable:
+    """A function made by ``np.frompyfunc``."""
 
     def looped(*args: Any, **kwargs: Any) -> Any:
-        if innermost(args, kwargs) is None or g.signature is not None or kwargs or g.excluded:
-            return g(*args, **kwargs)
-        shape = np.broadcast_shapes(*[np.shape(a) for a in args])
-        flat = [np.reshape(np.broadcast_to(a, shape), (-1,)) for a in args]
-        function = intercept(g.pyfunc)
-        results = [function(*values) for values in zip(*flat, strict=True)]
-        if results and isinstance(results[0], tuple):
-            return tuple(np.reshape(np.stack(r), shape) for r in zip(*results, strict=True))
-        return np.reshape(np.stack(results), shape)
+        if kwargs:
+            return f(*args, **kwargs)
+        return each_element(calls.body_of(pyfunc), f.nout, tuple([as_array(a) for a in args]))
 
     return looped
+
+
+def calls_back(g: types.FunctionType) -> bool:
+    """Whether a library's function may meet traced values that its arguments do not show.
+
+    They stand in a slice (``np.r_[a:b:3j]``) or in the closure of a function that it calls.
+    """
+    return (g.__module__, g.__qualname__) in _CALLING_BACK
+
+
+_CALLING_BACK = frozenset(
+    {
+        ("numpy.lib._index_tricks_impl", "nd_grid.__getitem__"),
+        ("numpy.lib._index_tricks_impl", "AxisConcatenator.__getitem__"),
+        ("numpy.polynomial.chebyshev", "Chebyshev.interpolate"),
+        ("numpy.polynomial.chebyshev", "chebinterpolate"),
+    }
+)
+
+
+def fromiter(*args: Any, **kwargs: Any) -> Any:
+    """As ``np.fromiter``, from an iterator of traced values too."""
+    return from_iterator(syntax.iterate, *args, **kwargs)
+
+
+REPLACED: dict[Any, Callable] = {np.fromiter: fromiter, **iterators.REPLACED}
+"""What stands for a class or a C function of NumPy in a traced function."""
 
 
 def _array_converter() -> Any:
@@ -93,6 +182,10 @@ def _array_converter() -> Any:
 
 
 ARRAY_CONVERTER = _array_converter()
+
+
+def _as_any_array(x: Any) -> Any:
+    return _array_of(x) if _holds_traced(x) else np.asanyarray(x)
 
 
 class ArrayConverter:
@@ -105,8 +198,11 @@ class ArrayConverter:
         return super().__new__(cls)
 
     def __init__(self, *args: Any) -> None:
-        self._scalars = [np.ndim(a) == 0 and not isinstance(a, np.ndarray) for a in args]
-        self._arrays = [a if is_tracer(a) else np.asanyarray(a) for a in args]
+        self._arrays = [a if is_tracer(a) else _as_any_array(a) for a in args]
+        self._scalars = [
+            np.ndim(array) == 0 and not isinstance(a, np.ndarray)
+            for a, array in zip(args, self._arrays, strict=True)
+        ]
 
     def __len__(self) -> int:
         return len(self._arrays)

@@ -236,7 +236,7 @@ _modulo = BINARY["mod"]
 def modulo(a: Any, b: Any) -> Any:
     """Do ``a % b``; into a text go plain values."""
     if isinstance(a, (str, bytes)):
-        b = as_text(b)
+        b = map_leaves(b, untraced)
     return _modulo(a, b)
 
 

@@ -26,10 +26,20 @@ scalar_rule(
     lambda y, a, b: a,
     types=(NUMERIC, NUMERIC),
 )
+
+
+def divide_together(y_bar: Any, y: Any, a: Any, b: Any) -> tuple:
+    """Both cotangents of a quotient with one division: ȳ/b, and that times -y."""
+    a_bar = y_bar / b
+    b_bar = a_bar * y
+    return a_bar, np.negative(b_bar, out=b_bar)
+
+
 scalar_rule(
     (operator.truediv, np.divide),
     lambda y, a, b: 1 / b,
     lambda y, a, b: -y / b,
+    together=divide_together,
     types=(NUMERIC, NUMERIC),
 )
 scalar_rule((operator.neg, np.negative), -1, types=(NUMERIC,))

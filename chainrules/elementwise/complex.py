@@ -39,15 +39,23 @@ from chainrules_core.define.scalar import conjugate, fit
 Complex = (complex, np.complexfloating)
 
 
-def real_valued(f: Callable, gradient: Callable, types: tuple = ()) -> None:
-    """Register the rules of a function with real output, from ``gradient(y, x, **options)``."""
+def real_valued(
+    f: Callable, gradient: Callable, types: tuple = (), back: Callable | None = None
+) -> None:
+    """Register the rules of a function with real output, from ``gradient(y, x, **options)``.
+
+    ``back(y_bar, y, x)`` is its product with ȳ, where arrays can have that for less.
+    """
 
     @rrule.register(f, *types)
     def real_valued_rrule(x: Any, **options: Any) -> Any:
         y = f(x, **options)
 
         def real_valued_pullback(y_bar: Any) -> Any:
-            return np.real(y_bar) * gradient(y, x, **options)
+            y_bar = np.real(y_bar)
+            if back is not None and np.ndim(x):
+                return back(y_bar, y, x)
+            return y_bar * gradient(y, x, **options)
 
         return y, real_valued_pullback
 
@@ -60,7 +68,10 @@ def real_valued(f: Callable, gradient: Callable, types: tuple = ()) -> None:
 
 linear_rule(np.real, lambda y_bar, val: np.real(y_bar))
 linear_rule(np.imag, lambda y_bar, val: imag_adjoint(y_bar, val))
-linear_rule(np.conjugate, lambda y_bar, x: np.conj(y_bar) if x.dtype.kind == "c" else y_bar)
+linear_rule(
+    np.conjugate,
+    lambda y_bar, x, *, dtype=None: np.conj(y_bar) if x.dtype.kind == "c" else y_bar,
+)
 
 
 def imag_adjoint(y_bar: Any, space: Any) -> Any:
@@ -68,16 +79,23 @@ def imag_adjoint(y_bar: Any, space: Any) -> Any:
     return 1j * np.real(y_bar) if space.dtype.kind == "c" else ZeroTangent()
 
 
-def direction(y: Any, x: Any) -> Any:
+def direction(y: Any, x: Any, **options: Any) -> Any:
     """Return x/|x|, given y = |x|; ``np.sign`` is slow for complex numbers."""
     return x / nonzero(y) if np.iscomplexobj(x) else np.sign(x)
+
+
+def along(y_bar: Any, y: Any, x: Any) -> Any:
+    """Return ȳ x/|x|, given y = |x|: with a division of real numbers only."""
+    if not np.iscomplexobj(x):
+        return y_bar * np.sign(x)
+    return y_bar / (y if np.all(y) else nonzero(y)) * x
 
 
 # For real numbers as a partial derivative, which engines take as a number.
 scalar_rule((operator.abs, np.absolute), lambda y, x: np.sign(x), types=(Real,))
 scalar_rule(np.fabs, lambda y, x: np.sign(x))
 for absolute in (operator.abs, np.absolute):
-    real_valued(absolute, direction, types=((*Complex, Array),))
+    real_valued(absolute, direction, types=((*Complex, Array),), back=along)
 
 
 def angle_gradient(y: Any, x: Any, deg: bool = False) -> Any:

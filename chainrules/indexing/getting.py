@@ -98,8 +98,11 @@ def flat_places(index: Any, x_bar: np.ndarray) -> np.ndarray | None:
     return np.ravel(np.ravel_multi_index(np.broadcast_arrays(*arrays), x_bar.shape, "wrap"))
 
 
-LARGE = 1024
-"""Slices of so many elements are added one by one."""
+LARGE = 256
+"""Slices of so many elements are added one by one, where some are added very often."""
+
+WIDE = 64
+"""Slices of so many elements are added all at once, as often as the most frequent one occurs."""
 
 
 def scatter_along_into(
@@ -109,7 +112,8 @@ def scatter_along_into(
     shape, y_bar = x_bar.shape, fitting(y_bar, x_bar)
     before, behind = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
     indices = indices.astype(np.intp, copy=False)
-    indices = np.where(indices < 0, indices + shape[axis], indices)
+    if indices.size and indices.min() < 0:
+        indices = np.where(indices < 0, indices + shape[axis], indices)
     y_bar = np.reshape(y_bar, (*shape[:axis], indices.size, *shape[axis + 1 :]))
     indices, head = indices.ravel(), (slice(None),) * axis
     if before * behind == 1 and x_bar.flags.c_contiguous:
@@ -119,9 +123,12 @@ def scatter_along_into(
             x_bar[(*head, indices)] = y_bar
         else:
             x_bar[(*head, indices)] += y_bar
-    elif before * behind >= LARGE:
+    elif behind >= WIDE and add_in_layers(x_bar, y_bar, indices, head, is_fresh):
+        pass
+    elif behind >= LARGE:
         for j, i in enumerate(indices.tolist()):
-            x_bar[(*head, i)] += y_bar[(*head, j)]
+            part = x_bar[(*head, i)]
+            np.add(part, y_bar[(*head, j)], out=part)
     elif x_bar.flags.c_contiguous:
         places = (np.arange(before)[:, None] * shape[axis] + indices).ravel()
         if behind != 1:
@@ -130,6 +137,25 @@ def scatter_along_into(
     else:
         np.add.at(x_bar, (*head, indices), y_bar)
     return x_bar
+
+
+def add_in_layers(x_bar: Any, y_bar: Any, indices: Any, head: tuple, is_fresh: bool) -> bool:
+    """Add what comes first to each place, then what comes second, and so on, if that is quick."""
+    order = np.argsort(indices, kind="stable")
+    ordered = indices[order]
+    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    times = np.diff(first, append=len(ordered))
+    most = int(times.max())
+    if most * len(first) > 4 * len(ordered):
+        return False
+    for layer in range(most):
+        chosen = first[times > layer] + layer
+        places, part = (*head, ordered[chosen]), y_bar[(*head, order[chosen])]
+        if is_fresh and layer == 0:
+            x_bar[places] = part
+        else:
+            x_bar[places] += part
+    return True
 
 
 def _flat(y_bar: Any, x_bar: Any) -> Any:

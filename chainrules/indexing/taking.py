@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,21 @@ def flat_back(y_bar: Any, a: Any, places: np.ndarray) -> Any:
 def take_along_axis_back(y_bar: Any, arr: Any, indices: Any, axis: int | None = -1) -> Any:
     if axis is None:
         return flat_back(y_bar, arr, np.asarray(indices))
-    places = np.take_along_axis(np.arange(arr.size).reshape(arr.shape), indices, axis)
-    return flat_back(y_bar, arr, places)
+    return flat_back(y_bar, arr, places_along_axis(np.asarray(indices), arr.shape, axis))
+
+
+def places_along_axis(indices: np.ndarray, shape: tuple[int, ...], axis: int) -> np.ndarray:
+    """Return where in the flat array stands what ``np.take_along_axis`` reads."""
+    axis %= len(shape)
+    n = shape[axis]
+    if indices.size and indices.min() < 0:
+        indices = np.where(indices < 0, indices + n, indices)
+    places = indices * math.prod(shape[axis + 1 :])
+    for k, length in enumerate(shape):
+        if k != axis:
+            steps = np.arange(length) * math.prod(shape[k + 1 :])
+            places = places + np.reshape(steps, (-1,) + (1,) * (len(shape) - k - 1))
+    return places
 
 
 linear_rule(np.take_along_axis, take_along_axis_back, types=(ARRAY,))

@@ -28,6 +28,7 @@ from chainrules.linalg.matrices import (
 from chainrules.linalg.spectral import part
 from chainrules_core import Array, NoTangent, Tangent, frule, non_differentiable, rrule
 from chainrules_core.define import primitive
+from chainrules_core.projection import is_foreign
 
 
 def times(numbers: Any, matrices: Any) -> Any:
@@ -54,9 +55,14 @@ def inverse_if_regular(a: np.ndarray) -> np.ndarray | None:
         x = np.linalg.inv(a)
     except np.linalg.LinAlgError:
         return None
+    return x if is_safe(a, x) else None
+
+
+def is_safe(a: np.ndarray, x: np.ndarray) -> bool:
+    """Whether the inverses x are good for more than half their digits."""
     with np.errstate(all="ignore"):
         size = np.max(np.abs(a), (-2, -1), initial=0) * np.max(np.abs(x), (-2, -1), initial=0)
-    return x if np.all(size * np.sqrt(np.finfo(x.dtype).eps) < 1) else None
+    return bool(np.all(size * np.sqrt(np.finfo(x.dtype).eps) < 1))
 
 
 @primitive
@@ -121,14 +127,65 @@ def adjugate_rrule(a, det=None):
     return y, adjugate_pullback
 
 
+# ----------------------------------------------------------------------------- one factorisation
+
+LARGE = 48
+"""From this size on the factorisation is what a determinant costs."""
+
+
+class Factored:
+    """P A = L U of one matrix: what a determinant is made of, and then the inverse.
+
+    NumPy keeps its factorisation to itself, and the inverse would need another one.
+    """
+
+    def __init__(self, a: np.ndarray, lapack: Any, lu: Any, pivots: Any) -> None:
+        self.a, self.lapack, self.lu, self.pivots = a, lapack, lu, pivots
+
+    def slogdet(self) -> tuple[Any, Any]:
+        """The sign, or phase, of the determinant, and the logarithm of its modulus."""
+        d = np.diagonal(self.lu)
+        size = np.abs(d)
+        swaps = np.count_nonzero(self.pivots != np.arange(len(d)))
+        sign = np.prod(d / size) * (-1) ** swaps
+        return sign.astype(self.a.dtype)[()], np.sum(np.log(size))
+
+    def inverse_adjoint(self) -> Any:
+        """A⁻ᴴ; None if A is nearly singular."""
+        eye = np.eye(len(self.lu), dtype=self.lu.dtype, order="F")
+        x, _ = self.lapack(self.lu, self.pivots, eye, trans=2, overwrite_b=True)
+        return x if is_safe(self.a, x) else None
+
+
+def factored(a: Any) -> Factored | None:
+    """Factorise one large regular matrix; None for all others, and for traced ones."""
+    if is_foreign(a) or a.ndim != 2 or not LARGE <= a.shape[0] == a.shape[1]:
+        return None
+    if a.dtype.char not in "fdFD":
+        return None
+    from scipy.linalg import get_lapack_funcs  # where it is needed: it takes a while to load
+
+    getrf, getrs = get_lapack_funcs(("getrf", "getrs"), (a,))
+    lu, pivots, info = getrf(a)
+    return Factored(a, getrs, lu, pivots) if info == 0 else None
+
+
 # -------------------------------------------------------------------------------------------- det
 
 
 @rrule.register(np.linalg.det, Array)
 def det_rrule(a):
-    y = np.linalg.det(a)
+    lu = factored(a)
+    if lu is None:
+        y = np.linalg.det(a)
+    else:
+        sign, log = lu.slogdet()
+        y = sign * np.exp(log)
 
     def det_pullback(y_bar):
+        inverse = None if lu is None else lu.inverse_adjoint()
+        if inverse is not None:
+            return times(y_bar * conj(y), inverse)
         return times(y_bar, adjoint(adjugate(a, y)))
 
     return y, det_pullback
@@ -155,16 +212,23 @@ def inverse_or_infinity(a: Any, sign: Any) -> Any:
     return np.where(singular, infinite, np.linalg.inv(regular))
 
 
+SlogdetResult = type(np.linalg.slogdet(np.eye(1)))
+
+
 @rrule.register(np.linalg.slogdet, Array)
 def slogdet_rrule(a):
-    y = np.linalg.slogdet(a)
+    lu = factored(a)
+    y = np.linalg.slogdet(a) if lu is None else SlogdetResult(*lu.slogdet())
 
     def slogdet_pullback(y_bar):
         sign_bar, log_bar = part(y_bar, 0), part(y_bar, 1)
         log_bar = 0 * np.real(y.sign) if log_bar is None else np.real(log_bar)
         if np.iscomplexobj(a) and sign_bar is not None:
             log_bar = log_bar + 1j * np.imag(conj(y.sign) * sign_bar)
-        a_bar = times(log_bar, adjoint(inverse_or_infinity(a, y.sign)))
+        inverse = None if lu is None else lu.inverse_adjoint()
+        if inverse is None:
+            inverse = adjoint(inverse_or_infinity(a, y.sign))
+        a_bar = times(log_bar, inverse)
         unused = np.equal(log_bar, 0) & np.equal(y.sign, 0)  # 0 times infinity is 0 here
         return np.where(np.expand_dims(unused, (-2, -1)), 0, a_bar) if np.any(unused) else a_bar
 

@@ -8,6 +8,7 @@ cotangent is repeated; and a length of one that was broadcast is summed over.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -103,6 +104,8 @@ def einsum_rrule(*args, optimize=False, **kwargs):
     shapes = [np.shape(x) for x in operands]
     lists = {p: ProjectTo(given[p]) for p in parts.places if isinstance(given[p], (list, tuple))}
     path = optimize if isinstance(optimize, (bool, str)) else True
+    if optimize is False and work_of(parts, shapes) > WORTH_PLANNING:
+        path = True
 
     def einsum_pullback(y_bar):
         bars: list[Any] = [NoTangent()] * len(args)
@@ -112,6 +115,19 @@ def einsum_rrule(*args, optimize=False, **kwargs):
         return (NoTangent(), *bars)
 
     return y, einsum_pullback
+
+
+WORTH_PLANNING = 1_000_000
+"""From so many products on a cotangent is made of matrix products, whatever the call asked for."""
+
+
+def work_of(parts: Sum, shapes: list) -> int:
+    """The number of products that a sum takes if nothing is planned."""
+    sizes: dict[str, int] = {}
+    for labels, shape in zip(parts.labels, shapes, strict=True):
+        for label, n in zip(labels, shape, strict=True):
+            sizes[label] = max(n, sizes.get(label, 1))
+    return math.prod(sizes.values())
 
 
 def of_operand(i: int, y_bar: Any, operands: list, shapes: list, parts: Sum, optimize: Any) -> Any:

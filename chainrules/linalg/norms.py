@@ -18,9 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from chainrules.indexing.taking import scatter_along
 from chainrules.linalg.gaps import coinciding, vanishing
 from chainrules.linalg.matrices import NUMERIC, adjoint, conj, real, row
 from chainrules.reductions.axes import kept, reduced_axes
+from chainrules.reductions.extrema import placed
 from chainrules_core import Array, frule, rrule
 
 # ------------------------------------------------------------------------------------ vector norms
@@ -55,6 +57,13 @@ def vector_gradient(x: Any, y: Any, p: Any, axes: tuple[int, ...]) -> Any:
     return np.where(zero, 0, np.sign(x) * quotient ** (p - 1))
 
 
+def extreme_only(x: Any, y: Any, y_bar: Any) -> Any:
+    """The cotangent of all of `x` from that of y = max|x|: it goes to the extreme elements."""
+    places = np.flatnonzero(np.equal(np.abs(x), y))
+    values = np.sign(np.reshape(x, (-1,))[places]) * (y_bar / max(len(places), 1))
+    return placed(values, places, np.shape(x))
+
+
 # ------------------------------------------------------------------------------------ matrix norms
 
 
@@ -64,7 +73,12 @@ def matrix_gradient(x: Any, order: Any, axes: tuple[int, ...]) -> Any:
         summed, compared = axes if order in (1, -1) else axes[::-1]
         sums = np.sum(np.abs(x), axis=summed, keepdims=True)
         extreme = (np.max if order > 0 else np.min)(sums, axis=compared, keepdims=True)
-        return np.sign(x) * shared(sums, extreme, (compared,))
+        shares = shared(sums, extreme, (compared,))
+        if np.ndim(x) == 2:  # only of the extreme rows or columns do the signs matter
+            places = np.flatnonzero(shares)
+            signs = np.sign(np.take(x, places, compared)) * np.take(shares, places, compared)
+            return scatter_along(signs, places, compared, np.shape(x), signs.dtype)
+        return np.sign(x) * shares
     u, s, vh = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), full_matrices=False)
     weights = singular_weights(s, order)
     return np.moveaxis(np.matmul(u * row(weights), vh), (-2, -1), axes)
@@ -117,6 +131,8 @@ class Norm:
 
     def cotangent(self, y: Any, y_bar: Any) -> Any:
         """The cotangent of `x`."""
+        if self.order in (np.inf, -np.inf) and np.ndim(y) == 0 and not self.of_matrix:
+            return extreme_only(self.x, y, real(y_bar))
         y, y_bar = self.kept(y), self.kept(real(y_bar))
         if self.is_euclidean:
             return over_norm(y_bar, y) * self.x

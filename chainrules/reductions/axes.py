@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_core import Array, Number
+from chainrules_core.broadcasting import spread_to
 
 NUMERIC = (*Number, Array)
 """What a reduction reduces: an array, or a number as an array without axes."""
@@ -134,8 +135,8 @@ def kept(y: Any, shape: tuple[int, ...], axis: Any) -> Any:
 
 
 def spread(y_bar: Any, shape: tuple[int, ...], axis: Any) -> Any:
-    """Each result's value at every element that went into it: a view, nothing is copied."""
-    return np.broadcast_to(kept(y_bar, shape, axis), shape)
+    """Each result's value at every element that went into it: a view where there are many."""
+    return spread_to(kept(y_bar, shape, axis), shape)
 
 
 def rows(a: Any, axis: Any) -> Any:

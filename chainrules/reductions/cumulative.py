@@ -110,7 +110,7 @@ class Trapezoids:
         """Hand what each interval has to its two ends."""
         shape = np.shape(self.y)
         intervals = [1] * len(shape)
-        intervals[self.axis] = shape[self.axis] - 1
+        intervals[self.axis] = max(shape[self.axis] - 1, 0)
         half = conj(self.distances) / 2
         half = np.broadcast_to(half, np.broadcast_shapes(np.shape(half), intervals))
         half = np.swapaxes(half, self.axis, -1)

@@ -84,6 +84,13 @@ def margin(x: Any, axis: int) -> int:
     return np.shape(x)[axis] if np.ndim(x) else 1
 
 
+def with_length(x: Any, axis: int, length: int) -> tuple[int, ...]:
+    """Return the shape of `x` with another length of an axis."""
+    lengths = list(np.shape(x))
+    lengths[axis] = length
+    return tuple(lengths)
+
+
 def margin_bar(x: Any, bar: Any) -> Any:
     """The cotangent of what was put before or after, from that of its place."""
     if not is_given(x):
@@ -96,12 +103,16 @@ def margin_bar(x: Any, bar: Any) -> Any:
 def diff_rrule(a, prepend=UNSET, append=UNSET, *, n=1, axis=-1):
     y = np.diff(a, n, axis, **options_of(prepend=prepend, append=append))
     before, length = margin(prepend, axis), np.shape(a)[axis] if n else 0
+    whole = before + length + margin(append, axis)
 
     def diff_pullback(y_bar):
         if n == 0:  # nothing was put before or after either
             return y_bar, ZeroTangent(), ZeroTangent()
-        for _ in range(n):
-            y_bar = diff_adjoint(y_bar, axis)
+        if whole <= n:  # too few for a difference
+            y_bar = np.zeros(with_length(y, axis, whole))
+        else:
+            for _ in range(n):
+                y_bar = diff_adjoint(y_bar, axis)
         if prepend is UNSET and append is UNSET:
             return y_bar, NoTangent(), NoTangent()
         end = before + length

@@ -103,10 +103,14 @@ def sort_frule(dots, a, *, axis=-1, kind=None, stable=None):
 @rrule.register(np.sort_complex, ARRAY_LIKE)
 @rrule_on_arrays
 def sort_complex_rrule(a):
-    def sort_complex_pullback(y_bar):
-        return sorted_order(a, -1)[1].pull(y_bar)
+    if np.ndim(a) == 0:
+        return None  # NumPy has its own error
+    y, reorder = sorted_order(a, -1)
 
-    return np.sort_complex(a), sort_complex_pullback
+    def sort_complex_pullback(y_bar):
+        return reorder.pull(y_bar if np.iscomplexobj(a) else np.real(y_bar))
+
+    return y.astype(np.sort_complex(a[..., :0]).dtype), sort_complex_pullback
 
 
 @frule.register(np.sort_complex, ARRAY_LIKE)
@@ -153,6 +157,10 @@ class Copies:
     def __init__(self, a: Any, values: Any, axis: int | None, equal_nan: bool) -> None:
         self.shape = np.shape(a)
         self.axis = None if np.ndim(a) < 2 else axis
+        self.order: Any = None
+        if self.axis is None and np.ndim(values) == 1 and not np.any(np.isnan(values)):
+            self._sort(a, values)
+            return
         _, inverse, self.counts = np.unique(
             a, return_inverse=True, return_counts=True, axis=self.axis, equal_nan=equal_nan
         )
@@ -161,8 +169,22 @@ class Copies:
             order = np.argsort(values, kind="stable")
             self.inverse, self.counts = order[self.inverse], self.counts[np.argsort(order)]
 
+    def _sort(self, a: Any, values: Any) -> None:
+        """Find the copies by sorting, which is quicker than to ask for the value of each."""
+        flat = np.reshape(a, (-1,))
+        self.order = np.argsort(flat)
+        ordered = flat[self.order]
+        self.starts = np.flatnonzero(np.append(True, np.not_equal(ordered[1:], ordered[:-1])))
+        self.starts = self.starts[: len(values)]  # of nothing there are no values
+        self.counts = np.diff(self.starts, append=len(ordered))
+        self.rank = np.argsort(values)  # the values may come unsorted
+        self.is_sorted = bool(np.all(np.equal(self.rank, np.arange(len(self.rank)))))
+
     def pull(self, y_bar: Any) -> Any:
         """Hand each value's cotangent to its copies."""
+        if self.order is not None:
+            bar = (y_bar if self.is_sorted else y_bar[self.rank]) / self.counts
+            return np.reshape(put_back(np.repeat(bar, self.counts), self.order, 0), self.shape)
         if self.axis is None:
             return np.reshape((y_bar / self.counts)[self.inverse], self.shape)
         y_bar = np.moveaxis(y_bar, self.axis, -1) / self.counts
@@ -171,6 +193,12 @@ class Copies:
     def push(self, a_dot: Any) -> Any:
         """Average the tangents of the copies of each value."""
         n = len(self.counts)
+        if self.order is not None:
+            ordered = np.reshape(a_dot, (-1,))[self.order]
+            if not n:
+                return ordered
+            y_dot = np.add.reduceat(ordered, self.starts) / self.counts
+            return y_dot if self.is_sorted else y_dot[np.argsort(self.rank)]
         if self.axis is None:
             a_dot = np.reshape(a_dot, (-1,))
             return scatter(a_dot, (self.inverse,), (n,), a_dot.dtype) / self.counts

@@ -49,7 +49,10 @@ def can_divide(y: Any, a: Any) -> bool:
         return bool(np.all(np.not_equal(y, 0)))
     if not np.all(np.isfinite(y)):
         return False
-    return bool(np.min(np.abs(a)) > np.finfo(dtype).tiny ** 0.5)
+    least = np.finfo(dtype).tiny ** 0.5
+    if dtype.kind == "f" and np.min(a) > least:
+        return True
+    return bool(np.min(np.abs(a)) > least)
 
 
 def others(a: Any) -> Any:

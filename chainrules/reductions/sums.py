@@ -41,6 +41,7 @@ from chainrules_core import (
     unbroadcast,
     unthunk,
 )
+from chainrules_core.broadcasting import spread_to
 from chainrules_core.define.scalar import fit
 
 
@@ -59,7 +60,7 @@ def sum_rules(f: Callable, summands: Callable) -> Rules:
         def sum_pullback(y_bar):
             if rounds(dtype):
                 return ZeroTangent(), ZeroTangent()
-            a_bar = np.broadcast_to(chosen(kept(y_bar, shape, axis), where), shape)
+            a_bar = spread_to(chosen(kept(y_bar, shape, axis), where), shape)
             return a_bar, np.sum(y_bar) if is_given(initial) else NoTangent()
 
         return y, sum_pullback

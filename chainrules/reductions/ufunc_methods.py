@@ -8,6 +8,7 @@ the elementwise rules say: a method of a function whose result is constant is co
 
 from __future__ import annotations
 
+import functools
 import math
 from functools import partial
 from typing import Any
@@ -30,6 +31,7 @@ from chainrules.reductions.folds import (
     accumulate_rules,
     derivative,
     has_derivatives,
+    products_together,
     reduce_rules,
     running_extremum_rules,
     weights,
@@ -211,18 +213,27 @@ def register_outer(f: np.ufunc) -> None:
 
     @rrule.register(f.outer, ARRAY_LIKE, ARRAY_LIKE)
     @rrule_on_arrays
-    def outer_rrule(a, b, **options):
-        y = f.outer(a, b, **options)
+    def outer_rrule(a, b, *, dtype=None):
+        y = f.outer(a, b, dtype=dtype)
 
         def outer_pullback(y_bar):
-            return thunk(partial(pull, 0, y_bar, y, a, b)), thunk(partial(pull, 1, y_bar, y, a, b))
+            together = functools.cache(lambda: products_together(f, y_bar, y, spread(a, b), b))
+
+            def of(j):
+                bars = together()
+                if bars is None:
+                    return pull(j, y_bar, y, a, b)
+                bar = unbroadcast(bars[j], np.shape((spread(a, b), b)[j]))
+                return np.reshape(bar, np.shape((a, b)[j]))
+
+            return thunk(partial(of, 0)), thunk(partial(of, 1))
 
         return y, outer_pullback
 
     @frule.register(f.outer, ARRAY_LIKE, ARRAY_LIKE)
     @frule_on_arrays
-    def outer_frule(dots, a, b, **options):
-        y = f.outer(a, b, **options)
+    def outer_frule(dots, a, b, *, dtype=None):
+        y = f.outer(a, b, dtype=dtype)
         wide = spread(a, b)
         y_dot: Any = ZeroTangent()
         if not isinstance(dots[0], AbstractZero):

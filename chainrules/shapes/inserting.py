@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules.indexing.getting import scatter
 from chainrules.indexing.taking import scatter_along
 from chainrules.shapes.joining import slab
 from chainrules.shapes.reshaping import ARRAY, Shape, shape_of
@@ -71,6 +72,10 @@ def delete_back(y_bar: Any, arr: Any, obj: Any, axis: int | None = None) -> Any:
     if isinstance(obj, (int, np.integer)):
         return np.reshape(np.insert(y_bar, obj % shape[along], 0, along), arr.shape)
     kept = np.delete(np.arange(shape[along]), obj)
+    if len(shape) == 1:  # kept as they come, so that nothing has to be sorted to see it
+        mask = np.zeros(shape, bool)
+        mask[kept] = True
+        return np.reshape(scatter(y_bar, mask, shape, arr.dtype), arr.shape)
     return np.reshape(scatter_along(y_bar, kept, along, shape, arr.dtype), arr.shape)
 
 

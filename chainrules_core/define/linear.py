@@ -75,12 +75,13 @@ class LinearRule(Rule):
         wanted_linear = [j for j in self.argnums if j in positions]
         seen = {j: self._seen_by(j, args, wanted_linear) for j in wanted_linear}
         full = wanted is None
+        body = None if config is None else config.body
 
         def pull(y_bar: Any) -> tuple:
             y_bar = unthunk(y_bar)
             bars = tuple(
                 [
-                    self._pull_one(j, y_bar, seen[j], options) if j in seen else NoTangent()
+                    self._pull_one(j, y_bar, seen[j], options, body) if j in seen else NoTangent()
                     for j in positions
                 ]
             )
@@ -97,8 +98,12 @@ class LinearRule(Rule):
             ]
         )
 
-    def _pull_one(self, j: int, y_bar: Any, seen: tuple, options: dict[str, Any]) -> Any:
+    def _pull_one(
+        self, j: int, y_bar: Any, seen: tuple, options: dict[str, Any], body: Callable | None
+    ) -> Any:
         adjoint = self.adjoints[self.argnums.index(j)]
+        if body is not None:
+            adjoint = body(adjoint)  # y_bar may be traced on an outer level
         if self.add_into is None:
             return adjoint(y_bar, *seen, **options)
         add_into = self.add_into
@@ -111,7 +116,7 @@ class LinearRule(Rule):
         self, dots: tuple, args: tuple, options: dict[str, Any], config: Any = None
     ) -> tuple[Any, Any]:
         """Apply the function itself to the tangents."""
-        y = self.f(*args, **options)
+        y = self.primal(args, options, config)
         dots = tuple([unthunk(d) for d in dots])
         active = [
             j for j in self.argnums if j < len(args) and not isinstance(dots[j], AbstractZero)
@@ -119,17 +124,22 @@ class LinearRule(Rule):
         if not active:
             return y, ZeroTangent()
         if self.joint:
-            return y, fit(self._applied(args, dots, self.argnums, options), y)
+            return y, fit(self._applied(args, dots, self.argnums, options, config), y)
         total: Any = ZeroTangent()
         for j in active:
-            total = total + self._applied(args, dots, (j,), options)
+            total = total + self._applied(args, dots, (j,), options, config)
         return y, fit(total, y)
 
     def _applied(
-        self, args: tuple, dots: tuple, argnums: tuple[int, ...], options: dict[str, Any]
+        self,
+        args: tuple,
+        dots: tuple,
+        argnums: tuple[int, ...],
+        options: dict[str, Any],
+        config: Any,
     ) -> Any:
-        moved = [natural(dots[i], a) if i in argnums else a for i, a in enumerate(args)]
-        return self.f(*moved, **options)
+        moved = tuple([natural(dots[i], a) if i in argnums else a for i, a in enumerate(args)])
+        return self.primal(moved, options, config)
 
 
 def natural(dot: Any, primal: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +33,8 @@ class ScalarRule(Rule):
         ``partials[i][j]`` is ∂y_i/∂x_j; a function with one output has one row.
     setup : callable, optional
         ``setup(y, *args)``, computed once and given to each partial as last argument.
+    together : callable, optional
+        ``together(y_bar, y, *args)``: the products of all partials with ȳ at less cost.
     """
 
     kind = "scalar"
@@ -42,18 +46,20 @@ class ScalarRule(Rule):
         setup: Callable | None,
         types: tuple,
         several: bool,
+        together: Callable | None = None,
     ) -> None:
         n = len(rows[0])
         super().__init__(f, types, lambda: _signature(f, n))
         self.partials = rows
         self.setup = setup
         self.several = several
+        self.together = together
         self.n = n
 
     def _kept(self, y: Any, args: tuple, wanted: tuple[int, ...]) -> list:
         """Return ``(y, *args)`` with what no wanted partial reads left out."""
         values = [y, *args]
-        if self.setup is not None:
+        if self.setup is not None or (self.together is not None and len(wanted) == self.n):
             return values
         reads: set[int] = set()
         for row in self.partials:
@@ -83,13 +89,15 @@ class ScalarRule(Rule):
 
         def pull(y_bar: Any, product: Callable = strong_product) -> tuple:
             y_bar = unthunk(y_bar)
-            known = self._evaluated(values)
-            bars = tuple(
-                [
-                    self._pull_one(j, y_bar, known, shape, product)
-                    for j, shape in zip(positions, shapes, strict=True)
-                ]
-            )
+            bars = self._pull_together(y_bar, values, shapes)
+            if bars is None:
+                known = self._evaluated(values)
+                bars = tuple(
+                    [
+                        self._pull_one(j, y_bar, known, shape, product)
+                        for j, shape in zip(positions, shapes, strict=True)
+                    ]
+                )
             return (NoTangent(), *bars) if full else bars
 
         return y, pull
@@ -105,11 +113,32 @@ class ScalarRule(Rule):
                 total = total + pull_product(row[j], values, bar, shape, product)
         return total
 
+    def products_together(self, y_bar: Any, values: tuple | list) -> tuple | None:
+        """Return the product of ȳ with each partial by ``together``, if it can make them all.
+
+        `values` are ``(y, *args)``. None says that the products are to be made one by one.
+        """
+        if self.together is None:
+            return None
+        for value in (y_bar, *values):
+            if type(value) is not _ndarray or value.dtype is not _FLOAT64:
+                return None
+        bars = self.together(y_bar, *values)
+        return None if bars is None or has_nan(bars[-1]) else bars
+
+    def _pull_together(self, y_bar: Any, values: list, shapes: list) -> tuple | None:
+        if self.together is None or len(shapes) != self.n:
+            return None
+        bars = self.products_together(y_bar, values)
+        if bars is None:
+            return None
+        return tuple([unbroadcast(bar, shape) for bar, shape in zip(bars, shapes, strict=True)])
+
     def push(
         self, dots: tuple, args: tuple, options: dict[str, Any], config: Any = None
     ) -> tuple[Any, Any]:
         """Compute the primal and the sum over the arguments of ∂y/∂x_j ẋ_j."""
-        y = self.f(*args, **options)
+        y = self.primal(args, options, config)
         values = self._evaluated([y, *args])
         dots = tuple([unthunk(d) for d in dots])
         with np.errstate(all="ignore"):
@@ -145,14 +174,46 @@ def _is_ufunc(f: Callable) -> bool:
     return isinstance(f, np.ufunc)
 
 
+_ndarray = np.ndarray
+_FLOAT64 = np.dtype(np.float64)
+
+
+def _references(x: Any) -> int:
+    return sys.getrefcount(x)
+
+
+def _references_alone() -> int:
+    """Count the references to an array that one local variable alone holds."""
+    x = np.empty(1)
+    n = _references(x)
+    return n if x.base is None else 0
+
+
+_ALONE = _references_alone()
+
+
 def pull_product(
     partial: Partial, values: list, y_bar: Any, shape: tuple, product: Callable
 ) -> Any:
-    """Return conj(partial) ȳ, summed back to `shape`."""
+    """Return conj(partial) ȳ, summed back to `shape`.
+
+    A partial derivative that nobody else holds gives its memory to the product.
+    """
     d = partial(*values)
     if isinstance(d, _SPECIAL):
         return d
-    x_bar = product(conjugate(d), y_bar)
+    if type(d) is _ndarray:
+        if shape == () and type(y_bar) is _ndarray and d.shape == y_bar.shape:
+            total = np.vdot(d, y_bar)
+            if total == total:
+                return total
+        owns = d.base is None and _references(d) == _ALONE
+        if d.dtype.kind == "c":
+            d = np.conjugate(d, out=d) if owns else np.conjugate(d)
+            owns = True
+        x_bar = product(d, y_bar, owns)
+    else:
+        x_bar = product(conjugate(d), y_bar)
     return x_bar if np.shape(x_bar) == shape else unbroadcast(x_bar, shape)
 
 
@@ -164,23 +225,42 @@ def conjugate(d: Any) -> Any:
     return np.conj(d) if dtype is not None and dtype.kind == "c" else d
 
 
-def plain_product(d: Any, t: Any) -> Any:
-    """Return ``d * t``, without a multiplication by one."""
+def plain_product(d: Any, t: Any, owns: bool = False) -> Any:
+    """Return ``d * t``, without a multiplication by one; in the memory of `d` if it may be."""
+    if owns and type(t) is _ndarray and d.shape == t.shape and _keeps_dtype(d.dtype, t.dtype):
+        return np.multiply(d, t, out=d)
     return t if type(d) is int and d == 1 else d * t
 
 
-def strong_product(d: Any, t: Any) -> Any:
+def _keeps_dtype(mine: np.dtype, other: np.dtype) -> bool:
+    return mine is other or (mine.kind in "fc" and np.result_type(mine, other) == mine)
+
+
+def strong_product(d: Any, t: Any, owns: bool = False) -> Any:
     """Return ``d * t`` where a zero in `t` wins over Inf and NaN in `d`.
 
     This is what keeps the branch of ``where`` that was not taken from making NaN of 0 · Inf.
     """
-    product = plain_product(d, t)
-    if product is t or isinstance(product, _SPECIAL):
-        return product
-    total = product if np.ndim(product) == 0 else np.sum(product)
-    if total == total:  # no NaN anywhere
+    product = plain_product(d, t, owns)
+    if product is t or isinstance(product, _SPECIAL) or _is_finite(d) or not has_nan(product):
         return product
     return np.where(t == 0, np.zeros_like(product), product)
+
+
+def _is_finite(d: Any) -> bool:
+    """Whether a partial derivative is seen at a glance to be neither Inf nor NaN."""
+    kind = type(d)
+    if kind is _ndarray:
+        return d.dtype.kind in "bui"
+    return kind is int or (kind is float and math.isfinite(d))
+
+
+def has_nan(x: Any) -> bool:
+    """Whether there is a NaN in a number or an array."""
+    if type(x) is _ndarray and x.dtype.kind in "fc":
+        return bool(np.logical_or.reduce(np.isnan(x), axis=None))
+    total = x if np.ndim(x) == 0 else np.sum(x)
+    return bool(total != total)
 
 
 def fit(y_dot: Any, y: Any) -> Any:
@@ -197,6 +277,7 @@ def scalar_rule(
     f: Callable | tuple[Callable, ...],
     *partials: Any,
     setup: Callable | None = None,
+    together: Callable | None = None,
     types: tuple = (),
 ) -> None:
     """Define frule and rrule of an elementwise function by its partial derivatives.
@@ -214,6 +295,11 @@ def scalar_rule(
         tuple of them for each output.
     setup : callable, optional
         ``setup(y, *args)``: work that the partials share; each gets its result as last argument.
+    together : callable, optional
+        ``together(y_bar, y, *args)`` returns the products of ȳ with all partials, for arrays of
+        float64, or None where it cannot. It says nothing new, but may share work that separate
+        partials cannot. Where the last product is NaN somewhere the partials decide, so the last
+        must be NaN wherever one of the others is.
     types : tuple
         Types of the arguments, as for ``rrule.register``.
 
@@ -243,7 +329,7 @@ def scalar_rule(
     for target in f if isinstance(f, tuple) else (f,):
         _check_arity(target, rows, n + 1 + (setup is not None))
         made = tuple(tuple(Partial(p, n + 1) for p in row) for row in rows)
-        rule = ScalarRule(checked_key(target), made, setup, tuple(types), several)
+        rule = ScalarRule(checked_key(target), made, setup, tuple(types), several, together)
         rrule.add(rule)
         frule.add(rule)
 

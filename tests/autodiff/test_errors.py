@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import ctypes
 import inspect
 import itertools
 import math
@@ -223,7 +224,7 @@ def missing_ufunc(x: Any) -> Any:
     return no_rule_for_this(x)
 
 
-no_rule_for_this = np.frompyfunc(abs, 1, 1)
+no_rule_for_this = np.frompyfunc(ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(abs), 1, 1)
 
 
 def missing_attribute(x: Any) -> Any:

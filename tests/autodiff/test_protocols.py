@@ -332,7 +332,6 @@ def test_functions_and_methods(f: Callable, differences: Callable) -> None:
     "call",
     [
         lambda x: np.add.at(np.zeros(3), [0, 0, 1], x) or x[0],
-        lambda x: np.sum(np.add(x, 1.0, where=x > 1)),
         lambda x: np.sum(np.multiply.outer(x, x)),
         lambda x: np.sum(np.add.accumulate(x)),
         lambda x: np.sum(np.add.reduceat(x, [0, 1])),

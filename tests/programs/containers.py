@@ -170,8 +170,7 @@ PROGRAMS = [(f, X) for f in [
     list_append_and_pop, list_sorted_in_place, list_slices_set, nested_lists, dictionary,
     memoised_recursion, arrays_in_a_dict, attributes_set, closure_rebinds, counters, heap,
     bisected, queue_of_values, two_level_buffer, roll_and_swap, integers_then_values,
+    flat_and_item_assignment,
 ]]  # fmt: skip
-NOT_YET = [
-    (flat_and_item_assignment, X, "MissingRuleError"),
-]
+NOT_YET = []
 NOT_TWICE = set()

@@ -396,9 +396,7 @@ PROGRAMS = [(f, X) for f in [
     max_with_key, reduced, accumulated, accumulated_plain, combinations, chained, starmapped,
     vectorized, along_axis, from_function, single_dispatch, zip_and_enumerate, while_loop,
     for_else, ternary_chain, star_unpacking, method_of_builtin, returns_dict, any_and_all,
-    getattr_and_callable, dispatch_table,
+    getattr_and_callable, dispatch_table, from_iterator,
 ]]  # fmt: skip
-NOT_YET = [
-    (from_iterator, X, "ValueError"),
-]
+NOT_YET = []
 NOT_TWICE = set()

@@ -330,9 +330,7 @@ PROGRAMS = [(f, X) for f in [
     sort_in_place, sort_rows_in_place, fill, view_written, view_of_view, reshaped_view,
     raveled_view, transposed_view, alias_written, alias_through_a_list, diagonal_view_by_step,
     input_written, input_scaled_in_place, input_rebound, function_that_writes, swapped_elements,
-    iterated_rows,
+    iterated_rows, add_at,
 ]]  # fmt: skip
-NOT_YET = [
-    (add_at, X, {"value": "AssertionError"}),
-]
+NOT_YET = []
 NOT_TWICE = set()

@@ -380,12 +380,8 @@ PROGRAMS = [(f, P) for f in [
     lagrange_interpolation, linear_interpolation, cumulative_products, survival_curve,
     trapezoid_rule, numpy_trapezoid, simpson_rule, gauss_legendre, adaptive_quadrature,
     arithmetic_geometric_mean, continued_fraction, chebyshev_recurrence, aitken_extrapolation,
-    gradient_descent, fourier_by_hand, savings_of_work,
+    gradient_descent, fourier_power, fourier_by_hand, fourier_filter, convolution,
+    savings_of_work, interpolation_of_values,
 ]]  # fmt: skip
-NOT_YET = [
-    (interpolation_of_values, P, "LostValueError"),
-    (fourier_power, P, "DifferentiationError"),
-    (fourier_filter, P, "DifferentiationError"),
-    (convolution, P, "LostValueError"),
-]
+NOT_YET = []
 NOT_TWICE = set()

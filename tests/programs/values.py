@@ -325,13 +325,10 @@ PROGRAMS = [(f, P) for f in [
     json_of_shape, comparisons, booleans, mixed_with_int, statistics_mean, statistics_of_lists,
     constant_fraction, array_of_floats, numpy_scalar_types, astype_float, real_and_imaginary,
     complex_array, numpy_of_scalars, hash_of_constant, membership, sorting, range_from_value,
-    power_modes, index_of_maximum, sign_and_where,
+    power_modes, index_of_maximum, sign_and_where, fsum_of_generator, statistics_exact_mean,
+    statistics_deviation, to_list,
 ]]  # fmt: skip
 NOT_YET = [
-    (fsum_of_generator, P, "LostValueError"),
     (percent_of_float, P, "LostValueError"),
-    (statistics_exact_mean, P, "MissingRuleError"),
-    (statistics_deviation, P, "MissingRuleError"),
-    (to_list, P, {"forward": "MissingRuleError"}),
 ]
 NOT_TWICE = set()

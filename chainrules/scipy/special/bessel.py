@@ -1,18 +1,26 @@
-"""Bessel functions of the argument.
+"""Bessel functions of all kinds, by argument and order.
 
-For each kind the derivative is half the sum or difference of its neighbours in the order (DLMF
-10.6.1, 10.29.1); for the orders 0 and 1 it is written with their own functions. By the order there
-is no closed form.
+For each kind the derivative by the argument is half the sum or difference of its neighbours in the
+order (DLMF 10.6.1, 10.29.1); for the orders 0 and 1 it is written with their own functions. They
+are entire in the order; the derivative by it has no closed form and comes from interpolation
+(`parameters`). jvp and its kin are sums of these functions and are traced.
+
+``jve``, ``yve`` and ``ive`` are scaled by e^-|Re φ(z)|, φ = iz or z, which is not holomorphic: with
+the sign σ of Re φ the scale adds ẏ = y Re(g ż), g = -σ φ', and its adjoint is z̄ = conj(g) Re(conj(y)
+ȳ). The scales of kve, hankel1e and hankel2e, e^z and e^∓iz, are holomorphic.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import special
 
-from chainrules_core import not_implemented, scalar_rule
+from chainrules.scipy.special.parameters import by_parameter, of_power
+from chainrules_core import NoTangent, ZeroTangent, frule, rrule, scalar_rule, thunk
+from chainrules_core.define.scalar import conjugate, fit, strong_product
 
 
 def over(y: Any, x: Any) -> Any:
@@ -36,11 +44,126 @@ scalar_rule(special.i1e, lambda y, x: special.i0e(x) - over(y, x) - np.sign(x) *
 scalar_rule(special.k0e, lambda y, x: y - special.k1e(x))
 scalar_rule(special.k1e, lambda y, x: y - special.k0e(x) - y / x)
 
-BY_ORDER = not_implemented("the derivative of a Bessel function by its order")
+# ------------------------------------------------------------------------------- of any order
 
-scalar_rule(special.jv, BY_ORDER, lambda y, v, z: (special.jv(v - 1, z) - special.jv(v + 1, z)) / 2)
-scalar_rule(special.yv, BY_ORDER, lambda y, v, z: (special.yv(v - 1, z) - special.yv(v + 1, z)) / 2)
-scalar_rule(special.iv, BY_ORDER, lambda y, v, z: (special.iv(v - 1, z) + special.iv(v + 1, z)) / 2)
+
+def reach(v: Any, z: Any) -> Any:
+    """Like (z/2)^v / Γ(v+1) for small z; for large z they change with π v."""
+    return of_power(np.abs(z) / (2 * (1 + np.abs(v))), most=0.75)
+
+
+def by_order(f: Callable) -> Callable:
+    return by_parameter(f, 0, reach)
+
+
+def difference(f: Callable, v: Any, z: Any) -> Any:
+    """Return the derivative of J, Y or H."""
+    return (f(v - 1, z) - f(v + 1, z)) / 2
+
+
+def mean(f: Callable, v: Any, z: Any) -> Any:
+    """Return the derivative of I, and minus that of K."""
+    return (f(v - 1, z) + f(v + 1, z)) / 2
+
+
+scalar_rule(special.jv, by_order(special.jv), lambda y, v, z: difference(special.jv, v, z))
+scalar_rule(special.yv, by_order(special.yv), lambda y, v, z: difference(special.yv, v, z))
+scalar_rule(special.iv, by_order(special.iv), lambda y, v, z: mean(special.iv, v, z))
+scalar_rule(special.kv, by_order(special.kv), lambda y, v, z: -mean(special.kv, v, z))
+scalar_rule(special.kve, by_order(special.kve), lambda y, v, z: y - mean(special.kve, v, z))
+
+for hankel in (special.hankel1, special.hankel2):
+    scalar_rule(hankel, by_order(hankel), lambda y, v, z, f=hankel: difference(f, v, z))
 scalar_rule(
-    special.kv, BY_ORDER, lambda y, v, z: -(special.kv(v - 1, z) + special.kv(v + 1, z)) / 2
+    special.hankel1e,
+    by_order(special.hankel1e),
+    lambda y, v, z: difference(special.hankel1e, v, z) - 1j * y,
+)
+scalar_rule(
+    special.hankel2e,
+    by_order(special.hankel2e),
+    lambda y, v, z: difference(special.hankel2e, v, z) + 1j * y,
+)
+
+# Of integer order: others are cut off.
+scalar_rule(special.kn, NoTangent(), lambda y, n, x: -mean(special.kv, n, x))
+scalar_rule(special.yn, NoTangent(), lambda y, n, x: difference(special.yv, n, x))
+
+# --------------------------------------------------------------- scaled, and not holomorphic
+
+
+def turning(z: Any) -> Any:
+    """Return g for e^-|Im z|, of jve and yve."""
+    return 1j * np.sign(np.imag(z)) if np.iscomplexobj(z) else 0.0
+
+
+def growing(z: Any) -> Any:
+    """Return g for e^-|Re z|, of ive."""
+    return -np.sign(np.real(z))
+
+
+def scaled_rule(f: Callable, slope: Callable, rate: Callable) -> None:
+    """Register the rules of a function of an order and an argument, scaled by e^-|Re φ|."""
+    order_slope = by_order(f)
+
+    @rrule.register(f, broadcasts=True)
+    def scaled_rrule(v: Any, z: Any) -> Any:
+        y = f(v, z)
+
+        def scaled_pullback(y_bar: Any) -> Any:
+            v_bar = thunk(lambda: conjugate(order_slope(y, v, z)) * y_bar)
+            turn = conjugate(rate(z)) * np.real(conjugate(y) * y_bar)
+            return v_bar, conjugate(slope(f, v, z)) * y_bar + turn
+
+        return y, scaled_pullback
+
+    @frule.register(f)
+    def scaled_frule(dots: tuple, v: Any, z: Any) -> Any:
+        v_dot, z_dot = dots
+        y = f(v, z)
+        y_dot = slope(f, v, z) * z_dot + y * np.real(rate(z) * z_dot)
+        if not isinstance(v_dot, (NoTangent, ZeroTangent)) and np.any(v_dot != 0):
+            y_dot = y_dot + strong_product(order_slope(y, v, z), v_dot)
+        return y, fit(y_dot, y)
+
+
+scaled_rule(special.jve, difference, turning)
+scaled_rule(special.yve, difference, turning)
+scaled_rule(special.ive, mean, growing)
+
+# ------------------------------------------------------------------------------------ integrals
+
+
+def near_zero(x: Any, sign: float, difference: Any) -> Any:
+    """Return difference/x; near 0, where it cancels, x/4 Σ_{k>0} (±x²/4)^(k-1) / k!²."""
+    small = np.abs(x) < 1
+    if not np.any(small):
+        return difference / x
+    t = np.where(small, x, 0.0)
+    series: Any = 1.0
+    for k in range(9, 1, -1):
+        series = 1.0 + sign * t * t / (4 * k * k) * series
+    return np.where(small, t / 4 * series, difference / np.where(small, 1.0, x))
+
+
+scalar_rule(special.itj0y0, (lambda y, x: special.j0(x),), (lambda y, x: special.y0(x),))
+scalar_rule(special.iti0k0, (lambda y, x: special.i0(x),), (lambda y, x: special.k0(x),))
+scalar_rule(special.it2j0y0, (lambda y, x: near_zero(x, -1.0, 1 - special.j0(x)),), (lambda y, x: -special.y0(x) / x,))
+scalar_rule(special.it2i0k0, (lambda y, x: near_zero(x, 1.0, special.i0(x) - 1),), (lambda y, x: -special.k0(x) / x,))
+
+
+# ∫₀¹ x^λ J_v(2ax) dx, with J_v' = (J_{v-1} - J_{v+1})/2 under the integral.
+scalar_rule(
+    special.besselpoly,
+    lambda y, a, lmb, nu: (
+        special.besselpoly(a, lmb + 1.0, nu - 1.0) - special.besselpoly(a, lmb + 1.0, nu + 1.0)
+    ),
+    by_parameter(
+        special.besselpoly, 1, lambda a, lmb, nu: np.minimum(np.abs(lmb + nu + 1) / 3, 0.75)
+    ),
+    by_parameter(
+        special.besselpoly,
+        2,
+        lambda a, lmb, nu: np.minimum(np.abs(lmb + nu + 1) / 3, of_power(a / (1 + np.abs(nu)))),
+    ),
 )

@@ -1,7 +1,8 @@
 """The gamma function and its kin: Γ, its logarithm, the polygamma functions, beta, binomials.
 
 With ψ = Γ'/Γ (digamma): Γ' = Γ ψ, (log Γ)' = ψ, and ψ⁽ⁿ⁾(x) = (-1)ⁿ⁺¹ n! ζ(n+1, x) with Hurwitz's
-zeta function, for which ∂ζ(s, q)/∂q = -s ζ(s+1, q). (DLMF 5.2, 5.15, 25.11.)
+zeta function, for which ∂ζ(s, q)/∂q = -s ζ(s+1, q). (DLMF 5.2, 5.15, 25.11.) By s, ζ comes from
+interpolation (`parameters`).
 
 1/Γ has zeros where Γ has poles, at x = -n; there (1/Γ)' = (-1)ⁿ n! (DLMF 5.2.1).
 
@@ -18,7 +19,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from chainrules_core import NoTangent, not_implemented, primitive, scalar_rule
+from chainrules.scipy.special.argument import argument_rule
+from chainrules.scipy.special.parameters import by_parameter, of_power
+from chainrules_core import NoTangent, primitive, scalar_rule
 
 zeta = special._ufuncs._zeta  # zeta(s, q) itself, a ufunc; scipy.special.zeta calls it
 
@@ -69,12 +72,23 @@ def trigamma_complex(z: Any) -> Any:
 
 # ------------------------------------------------------------------------- zeta and polygamma
 
-BY_ORDER = not_implemented("the derivative of the zeta function by its order has no closed form")
+riemann = special._ufuncs._riemann_zeta
 
-scalar_rule(zeta, BY_ORDER, lambda y, x, q: -x * zeta(x + 1, q))
-scalar_rule(special.zeta, BY_ORDER, lambda y, x, q: -x * zeta(x + 1, q), types=(object, object))
-scalar_rule(special.zeta, BY_ORDER, types=(object,))
-scalar_rule(special._ufuncs._riemann_zeta, BY_ORDER)
+
+def from_pole(s: Any, *q: Any) -> Any:
+    """ζ has its pole at 1; (q + k)^-s falls like a power."""
+    steep = of_power(q[0]) if q else 1.0
+    return np.minimum(np.abs(s - 1) / 3, steep)
+
+
+by_order = by_parameter(zeta, 0, from_pole)
+by_order_alone = by_parameter(riemann, 0, from_pole)
+for f in (zeta, special.zeta):
+    scalar_rule(f, by_order, lambda y, x, q: -x * zeta(x + 1, q), types=(object, object))
+for f in (riemann, special.zeta):
+    scalar_rule(f, by_order_alone, types=(object,))
+# ζ - 1, which is tiny for large s.
+scalar_rule(special.zetac, by_parameter(special.zetac, 0, from_pole))
 
 
 def polygamma_slope(n: Any, x: Any) -> Any:
@@ -112,17 +126,12 @@ scalar_rule(
     NoTangent(),
 )
 
-# ------------------------------------------------------------------- incomplete gamma functions
 
-BY_SHAPE = not_implemented("the derivative of the incomplete gamma function by its shape")
-
-
-def gamma_density(a: Any, x: Any) -> Any:
-    """Return x^(a-1) e^(-x) / Γ(a)."""
-    return np.exp(special.xlogy(a - 1, x) - x - special.gammaln(a))
+def factorial_slope(y: Any, n: Any, exact: bool = False, extend: str = "zero") -> Any:
+    """Return Γ'(n+1), and 0 for negative n where these are given the value 0."""
+    if extend == "complex":
+        return y * special.digamma(np.add(n, 1.0))
+    return np.where(np.less(n, 0), 0.0, y * special.digamma(np.maximum(n, 0) + 1.0))
 
 
-scalar_rule(special.gammainc, BY_SHAPE, lambda y, a, x: gamma_density(a, x))
-scalar_rule(special.gammaincc, BY_SHAPE, lambda y, a, x: -gamma_density(a, x))
-scalar_rule(special.gammaincinv, BY_SHAPE, lambda x, a, y: 1 / gamma_density(a, x))
-scalar_rule(special.gammainccinv, BY_SHAPE, lambda x, a, y: -1 / gamma_density(a, x))
+argument_rule(special.factorial, "n", factorial_slope)

@@ -1,0 +1,228 @@
+"""The nests that a compiled function takes and returns, as source code.
+
+What was traced decides: numbers and arrays are inputs, of which type, dtype and shape are guarded;
+ints, strings and the like are guarded by their value; anything that cannot be looked into is
+guarded by its identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.compile.program import Ref
+from autodiff.compile.recording import CannotCompile, Recording
+from autodiff.structures import parts_of, rebuilt
+from autodiff.tape import CONSTANT
+from autodiff.tracer import is_tracer
+
+_BY_VALUE = (int, str, bytes, bool)
+_DEEPEST = 50
+
+
+class Names:
+    """The names of constants in the source, each object once."""
+
+    def __init__(self) -> None:
+        self.scope: dict[str, Any] = {}
+        self._known: dict[int, str] = {}
+
+    def of(self, x: Any, hint: str = "c") -> str:
+        """Return a name for an object."""
+        name = self._known.get(id(x))
+        if name is None:
+            name, n = hint, 2
+            while name in self.scope:
+                name, n = f"{hint}_{n}", n + 1
+            self.scope[name] = x
+            self._known[id(x)] = name
+        return name
+
+
+class Inputs:
+    """The arguments of a call: traced, and the source that checks and unpacks those of another.
+
+    Attributes
+    ----------
+    checks : list of str
+        Statements; each returns MISMATCH where the arguments are not of this form.
+    numbers : list of int
+        The numbers of the values that they give, named ``v0``, ``v1``, …
+    generators : dict
+        The random generators among the arguments: identity → name in the source.
+    """
+
+    def __init__(self, recording: Recording, names: Names) -> None:
+        self.recording = recording
+        self.names = names
+        self.checks: list[str] = []
+        self.numbers: list[int] = []
+        self.generators: dict[int, str] = {}
+        self._n = 0
+
+    def _unless(self, condition: str) -> None:
+        self.checks.append(f"if {condition}: return MISMATCH")
+
+    def traced(self, x: Any, source: str, depth: int = 0) -> Any:
+        """Return a nest with its numbers and arrays traced; note how to check and unpack it."""
+        kind = type(x)
+        if depth > _DEEPEST:
+            raise CannotCompile("an argument contains itself, or is nested too deeply")
+        if is_tracer(x):
+            raise CannotCompile("an argument is traced")
+        if kind is np.ndarray and x.dtype.kind in "fciub":
+            return self._array(x, source)
+        if kind in (float, complex) or (isinstance(x, np.number) and x.dtype.kind in "fciu"):
+            tracer = self.recording.input(x)
+            name = self._named(tracer, source)
+            self._unless(f"type({name}) is not {self.names.of(kind, kind.__name__)}")
+            return tracer
+        if x is None or kind is type(Ellipsis):
+            self._unless(f"{source} is not {x}")
+            return x
+        if kind in _BY_VALUE:
+            if source.isidentifier():
+                name = source
+            else:
+                name = self._temporary(source)
+            kind_name = self.names.of(kind, kind.__name__)
+            self._unless(f"type({name}) is not {kind_name} or {name} != {x!r}")
+            return x
+        if isinstance(x, np.random.Generator):
+            name = self._temporary(source)
+            kind_name = self.names.of(kind, kind.__name__)
+            self._unless(f"type({name}) is not {kind_name}")
+            self.generators[id(x)] = name
+            return x
+        return self._nest(x, source, depth)
+
+    def _temporary(self, source: str) -> str:
+        self._n += 1
+        name = f"p{self._n}"
+        self.checks.append(f"{name} = {source}")
+        return name
+
+    def _named(self, tracer: Any, source: str) -> str:
+        name = f"v{tracer._index}"
+        self.numbers.append(tracer._index)
+        if name != source:
+            self.checks.append(f"{name} = {source}")
+        return name
+
+    def _array(self, x: np.ndarray, source: str) -> Any:
+        tracer = self.recording.input(x)
+        name = self._named(tracer, source)
+        dtype = self.names.of(x.dtype, str(x.dtype) if str(x.dtype).isidentifier() else "dtype")
+        self._unless(
+            f"type({name}) is not ndarray or {name}.shape != {x.shape}"
+            f" or ({name}.dtype is not {dtype} and {name}.dtype != {dtype})"
+        )
+        return tracer
+
+    def _nest(self, x: Any, source: str, depth: int) -> Any:
+        parts = parts_of(x)
+        kind = type(x)
+        if parts is None or (not parts and kind not in (tuple, list, dict)):
+            if isinstance(x, np.ndarray):
+                raise CannotCompile(f"an argument is a {kind.__name__} of {x.dtype}")
+            self._unless(f"{source} is not {self.names.of(x, 'constant')}")
+            return x
+        name = self._temporary(source)
+        self._unless(f"type({name}) is not {self.names.of(kind, kind.__name__)}")
+        if isinstance(x, (tuple, list)):
+            self._unless(f"len({name}) != {len(x)}")
+            sources = [f"{name}[{i}]" for i in range(len(x))]
+        elif isinstance(x, dict):
+            keys = self.names.of(tuple(x), "keys")
+            self._unless(f"tuple({name}) != {keys}")
+            sources = [f"{name}[{keys}[{i}]]" for i in range(len(x))]
+        else:
+            if hasattr(x, "__dict__"):
+                keys = self.names.of(tuple(vars(x)), "fields")
+                self._unless(f"tuple({name}.__dict__) != {keys}")
+            sources = [f"getattr({name}, {key!r})" for key, _ in parts]
+        new = [
+            self.traced(part, at, depth + 1) for (_, part), at in zip(parts, sources, strict=True)
+        ]
+        if all(n is part for n, (_, part) in zip(new, parts, strict=True)):
+            return x
+        return rebuilt(x, new)
+
+
+class Outputs:
+    """The nest that a program returns.
+
+    Attributes
+    ----------
+    leaves : list
+        `Ref`\\ s and constants, in order.
+    value : Any
+        The nest as it was computed while recording.
+    """
+
+    def __init__(self, recording: Recording, y: Any) -> None:
+        self.recording = recording
+        self.leaves: list[Any] = []
+        self._made: dict[int, int] = {}
+        self._tree = self._entered(y, 0)
+        self.value = self._plain(y)
+
+    def _entered(self, y: Any, depth: int) -> Any:
+        """Return the nest as ``(kind, template, subtrees)`` with leaves by their numbers."""
+        if depth > _DEEPEST:
+            raise CannotCompile("the result contains itself, or is nested too deeply")
+        if is_tracer(y):
+            if y._tape is self.recording:
+                return self._leaf(Ref(y._index))
+            if y._tape is CONSTANT:
+                return self._leaf(y._value)
+            raise CannotCompile("the result is traced by a derivative outside the function")
+        parts = parts_of(y)
+        if parts is None:
+            return self._leaf(y)
+        trees = [self._entered(part, depth + 1) for _, part in parts]
+        template: Any = type(y)
+        if type(y) not in (tuple, list) and not hasattr(type(y), "_make"):
+            template = tuple(y) if type(y) is dict else rebuilt(y, [None] * len(parts))
+        return (type(y), template, trees)
+
+    def _leaf(self, leaf: Any) -> int:
+        self.leaves.append(leaf)
+        return len(self.leaves) - 1
+
+    def _plain(self, y: Any) -> Any:
+        if is_tracer(y):
+            return y._value
+        parts = parts_of(y)
+        if parts is None:
+            return y
+        new = [self._plain(part) for _, part in parts]
+        return rebuilt(y, new) if parts or type(y) in (list, dict) else y
+
+    def expression(self, names: Names, leaf: Callable[[Any], str]) -> str:
+        """Return the source of the nest, given that of its leaves."""
+
+        def of(tree: Any) -> str:
+            if type(tree) is int:
+                return leaf(self.leaves[tree])
+            kind, template, trees = tree
+            inner = ", ".join(of(t) for t in trees)
+            if kind is list:
+                return f"[{inner}]"
+            if kind is tuple:
+                return f"({inner}{',' if len(trees) == 1 else ''})"
+            if kind is dict:
+                pairs = [f"{_key(k, names)}: {of(t)}" for k, t in zip(template, trees, strict=True)]
+                return "{" + ", ".join(pairs) + "}"
+            if hasattr(kind, "_make"):
+                return f"{names.of(kind, kind.__name__)}({inner})"
+            names.scope["rebuilt"] = rebuilt
+            return f"rebuilt({names.of(template, 'template')}, [{inner}])"
+
+        return of(self._tree)
+
+
+def _key(key: Any, names: Names) -> str:
+    return repr(key) if type(key) in (str, int, bool, float) else names.of(key, "key")

@@ -1,0 +1,234 @@
+"""A program: the calls that a recording wrote down, in order, and what is known of each value.
+
+Every value has a number; a step computes one value from earlier ones. Types, dtypes and shapes of
+all values are known, since they follow from those of the inputs and from the guards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+FLOAT64 = np.dtype(float)
+
+
+class Ref:
+    """The value with a number, as argument of a step."""
+
+    __slots__ = ("i",)
+
+    def __init__(self, i: int) -> None:
+        self.i = i
+
+    def __repr__(self) -> str:
+        return f"v{self.i}"
+
+
+class Meta:
+    """What is known of a value.
+
+    Attributes
+    ----------
+    type : type
+        Its class.
+    dtype : numpy.dtype or None
+        That of arrays and NumPy's numbers.
+    shape : tuple or None
+        That of arrays.
+    """
+
+    __slots__ = ("dtype", "shape", "type")
+
+    def __init__(self, kind: type, dtype: np.dtype | None, shape: tuple | None) -> None:
+        self.type = kind
+        self.dtype = dtype
+        self.shape = shape
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is a float64, Python's or NumPy's."""
+        return self.type is float or self.type is np.float64
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        n = 1
+        for extent in self.shape or ():
+            n *= extent
+        return n
+
+    def __repr__(self) -> str:
+        return f"{self.type.__name__}{'' if self.shape is None else list(self.shape)}"
+
+
+_FLOAT = Meta(float, None, None)
+_FLOAT_OF_NUMPY = Meta(np.float64, FLOAT64, None)
+_arrays: dict[tuple, Meta] = {}
+
+
+def meta_of(x: Any) -> Meta:
+    """Describe a value."""
+    kind = type(x)
+    if kind is np.ndarray:
+        key = (x.dtype, x.shape)
+        meta = _arrays.get(key)
+        if meta is None:
+            if len(_arrays) > 4096:
+                _arrays.clear()
+            meta = _arrays[key] = Meta(kind, x.dtype, x.shape)
+        return meta
+    if kind is float:
+        return _FLOAT
+    if kind is np.float64:
+        return _FLOAT_OF_NUMPY
+    return Meta(kind, getattr(x, "dtype", None), None)
+
+
+class Step:
+    """One call: ``v[out] = f(*args, **kwargs)``.
+
+    Attributes
+    ----------
+    f : callable
+        The function; one of the markers below for what is no call.
+    args : tuple
+        Constants, `Ref`\\ s, and tuples, lists, dicts and slices of them.
+    kwargs : dict or None
+        Likewise.
+    out : int
+        The number of the value; -1 for a guard.
+    """
+
+    __slots__ = ("args", "f", "kwargs", "out")
+
+    def __init__(self, f: Callable, args: tuple, kwargs: dict | None, out: int) -> None:
+        self.f = f
+        self.args = args
+        self.kwargs = kwargs
+        self.out = out
+
+    def __repr__(self) -> str:
+        name = getattr(self.f, "__name__", repr(self.f))
+        return f"v{self.out} = {name}{self.args}{self.kwargs or ''}"
+
+
+# -- what is no call of the user's ----------------------------------------------------------------
+
+
+def guard(value: Any, how: Callable, expected: Any) -> None:
+    """A step that stops the program unless ``how(value) == expected``."""
+
+
+def effect(f: Callable, *args: Any) -> None:
+    """A step that does something: ``f(*args)``."""
+
+
+def part(whole: Any, key: Any) -> Any:
+    """A step that takes a part of an output that has several."""
+    return whole[key] if isinstance(whole, (tuple, list, dict)) else getattr(whole, key)
+
+
+def set_item(before: Any, index: Any, value: Any) -> Any:
+    """Return `before` with ``[index]`` replaced."""
+    after = before.copy(order="K")
+    after[index] = value
+    return after
+
+
+def set_flat(before: Any, places: Any, value: Any) -> Any:
+    """Return `before` with the elements at flat places replaced."""
+    after = before.copy()
+    after.reshape(-1)[places] = value
+    return after
+
+
+def add_item(before: Any, index: Any, value: Any) -> Any:
+    """Return `before` with `value` added at ``[index]``, a place that holds no element twice."""
+    after = before.copy(order="K")
+    after[index] += value
+    return after
+
+
+def described(value: Any) -> tuple:
+    """What a guard on the form of a value compares."""
+    if type(value) in (tuple, list):
+        return (type(value), *[described(v) for v in value])
+    return type(value), getattr(value, "dtype", None), getattr(value, "shape", None)
+
+
+class Program:
+    """Steps, inputs and outputs.
+
+    Attributes
+    ----------
+    steps : list of Step
+        In order.
+    metas : list of Meta
+        By the numbers of values.
+    inputs : list of int
+        The values given.
+    outputs : list
+        `Ref`\\ s and constants: the leaves of the result.
+    """
+
+    __slots__ = ("inputs", "metas", "outputs", "steps")
+
+    def __init__(
+        self, steps: list[Step], metas: list[Meta], inputs: list[int], outputs: list
+    ) -> None:
+        self.steps = steps
+        self.metas = metas
+        self.inputs = inputs
+        self.outputs = outputs
+
+
+def refs_in(x: Any) -> Iterator[int]:
+    """Yield the numbers of the values that an argument mentions."""
+    kind = type(x)
+    if kind is Ref:
+        yield x.i
+    elif kind is tuple or kind is list:
+        for part_ in x:
+            yield from refs_in(part_)
+    elif kind is dict:
+        for part_ in x.values():
+            yield from refs_in(part_)
+    elif isinstance(x, tuple):
+        for part_ in x:
+            yield from refs_in(part_)
+
+
+def refs_of(step: Step) -> list[int]:
+    """The numbers of the values that a step reads."""
+    found = []
+    for a in step.args:
+        kind = type(a)
+        if kind is Ref:
+            found.append(a.i)
+        elif kind is tuple or kind is list or kind is dict or isinstance(a, tuple):
+            found.extend(refs_in(a))
+    if step.kwargs:
+        for a in step.kwargs.values():
+            found.extend(refs_in(a))
+    return found
+
+
+def replaced(x: Any, new: Callable[[int], Any]) -> Any:
+    """Return an argument with ``new(number)`` in the place of each value."""
+    kind = type(x)
+    if kind is Ref:
+        return new(x.i)
+    if kind is tuple or kind is list:
+        return kind([replaced(p, new) for p in x])
+    if kind is dict:
+        return {k: replaced(p, new) for k, p in x.items()}
+    if isinstance(x, tuple) and hasattr(x, "_make"):
+        return type(x)._make([replaced(p, new) for p in x])
+    return x
+
+
+def has_refs(x: Any) -> bool:
+    """Whether an argument mentions a value."""
+    return next(refs_in(x), None) is not None

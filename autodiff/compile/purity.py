@@ -1,0 +1,101 @@
+"""What is known of functions: which look at the form of a value alone, which do something."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import math
+import operator
+import random
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def _named(module: Any, names: str) -> set[Any]:
+    return {f for name in names.split() if (f := getattr(module, name, None)) is not None}
+
+
+ON_FORM: frozenset[Any] = frozenset(
+    {isinstance, len, type, callable, hasattr}
+    | _named(
+        np,
+        "shape ndim size iscomplexobj isrealobj isscalar result_type can_cast min_scalar_type "
+        "common_type issubdtype broadcast_shapes may_share_memory shares_memory iterable",
+    )
+)
+"""Functions of types, dtypes, shapes and memory: known while recording."""
+
+SHAPE_ONLY: frozenset[Any] = frozenset(_named(np, "zeros_like ones_like empty_like"))
+"""Functions that make an array of the shape of another: a constant, which may be written into."""
+
+FIXED_FORM: frozenset[Any] = frozenset(
+    _named(
+        np,
+        "sum prod mean std var max min amax amin argmax argmin cumsum cumprod any all ptp "
+        "reshape ravel transpose swapaxes moveaxis rollaxis broadcast_to expand_dims squeeze "
+        "where concatenate stack hstack vstack column_stack copy array asarray asanyarray "
+        "ascontiguousarray atleast_1d atleast_2d atleast_3d dot vdot inner outer tensordot "
+        "einsum kron cross trace diagonal diag diagflat tril triu flip fliplr flipud roll "
+        "rot90 tile clip round around real imag conj angle sort argsort searchsorted take "
+        "take_along_axis put_along_axis diff gradient convolve correlate interp cov corrcoef "
+        "nansum nanmean nanmax nanmin nanstd nanvar median quantile percentile average "
+        "count_nonzero isclose nan_to_num sinc i0 unwrap fix meshgrid broadcast_arrays split "
+        "array_split hsplit vsplit dsplit trapezoid polyval vander append choose select "
+        "logspace geomspace full_like ix_",
+    )
+    | _named(
+        np.linalg,
+        "inv det slogdet solve cholesky qr svd eigh eigvalsh norm pinv matrix_power multi_dot "
+        "matmul outer cross vecdot matrix_norm vector_norm trace diagonal svdvals tensorsolve "
+        "tensorinv matrix_transpose",
+    )
+    | _named(
+        operator,
+        "add sub mul truediv floordiv mod pow neg pos abs lt le eq ne gt ge and_ or_ xor "
+        "invert matmul",
+    )
+    | {f for f in vars(math).values() if callable(f)}
+    | {abs, max, min, sum, float, complex, round, bool}
+    | {np.ndarray.item, np.ndarray.astype, np.matmul}
+)
+"""Functions whose results have types, dtypes and shapes that follow from those of the arguments."""
+
+_CLOCKS = frozenset({"time", "datetime", "secrets", "uuid", "os", "subprocess", "socket", "random"})
+_STATES: tuple[type, ...] = (np.random.RandomState, np.random.BitGenerator, random.Random)
+_OTHERS = frozenset({builtins.input, builtins.open, np.random.seed, np.random.default_rng})
+_FILES = (io.IOBase,)
+
+
+def impurity(g: Any) -> str:
+    """Say what makes a function give another result, or do something, at each call; "" if nothing.
+
+    Functions written in Python are looked into instead, and are no business of this one's.
+    """
+    kind = type(g)
+    if kind is types.FunctionType:
+        return "reads the time or the system" if _module(g) in _CLOCKS else ""
+    if kind is type:
+        return ""
+    owner = getattr(g, "__self__", None)
+    if isinstance(owner, np.random.Generator):
+        return "draws random numbers from a generator that is no argument"
+    if isinstance(owner, _STATES):
+        return "draws random numbers from a hidden state"
+    if isinstance(owner, _FILES):
+        return "reads or writes a file"
+    try:
+        is_other = g in _OTHERS
+    except TypeError:
+        return ""
+    if is_other:
+        return "depends on the world outside"
+    if kind is types.BuiltinFunctionType and _module(g) in _CLOCKS:
+        return "reads the time or the system"
+    return ""
+
+
+def _module(g: Callable) -> str:
+    return (getattr(g, "__module__", None) or "").partition(".")[0].lstrip("_")

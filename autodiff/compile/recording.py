@@ -1,0 +1,388 @@
+"""Recording: the outermost level, which writes down every call that sees one of its values.
+
+Values are concrete while recording, so control flow is Python's; what Python reads of a value (a
+branch, an index) becomes a guard. Derivatives taken inside are recorded through their rules and
+pullbacks, which are plain calls on this level: forward and backward become one straight line.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.arguments import PLAIN
+from autodiff.call import by_rule, call as call_again
+from autodiff.compile.program import (
+    Meta,
+    Ref,
+    Step,
+    described,
+    effect,
+    guard,
+    meta_of,
+    part,
+    set_flat,
+    set_item,
+)
+from autodiff.compile.purity import FIXED_FORM, ON_FORM, SHAPE_ONLY
+from autodiff.errors import DifferentiationError
+from autodiff.structures import leaves_of, parts_of, rebuilt
+from autodiff.tape import CONSTANT, Tape
+from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
+from autodiff.views import note_shared
+from chainrules_core.define.scalar import has_nan
+
+_NUMBERS = (float, complex, np.number, np.bool_)
+_PLAIN_NUMBERS = frozenset({float, int, np.ndarray, np.float64, np.float32, np.int64})
+_READS = frozenset({bool, int, operator.index, round})
+
+
+_MOST_STEPS = 1_000_000
+
+
+class CannotCompile(Exception):
+    """Something that a program cannot do; the function runs without being compiled."""
+
+
+class Recording(Tape):
+    """The tape of a program.
+
+    Attributes
+    ----------
+    steps : list of Step
+        What was called so far.
+    metas : list of Meta
+        What is known of each value.
+    strict : bool
+        Whether each product of forward mode is looked at for NaN, and not the results alone.
+    assumes_no_nan : bool
+        Whether a product was not looked at.
+    spoilt : str
+        Why the program cannot be used, if so.
+    """
+
+    __slots__ = ("assumes_no_nan", "effects", "metas", "reads", "spoilt", "steps", "strict")
+
+    records = False
+    program = True
+
+    def __init__(self, strict: bool = False) -> None:
+        super().__init__()
+        self.steps: list[Step] = []
+        self.metas: list[Meta] = []
+        self.reads: dict[tuple, Any] = {}
+        self.strict = strict
+        self.assumes_no_nan = False
+        self.effects = 0
+        self.spoilt = ""
+
+    def check_open(self) -> None:
+        """Raise if the recording has ended, or has become too long to be of use."""
+        super().check_open()
+        if len(self.steps) > _MOST_STEPS:
+            raise CannotCompile(f"more than {_MOST_STEPS} steps are recorded")
+
+    def spoil(self, why: str) -> None:
+        """Note that the program cannot be used; the recording goes on for its results."""
+        self.spoilt = self.spoilt or why
+
+    def input(self, x: Any) -> Tracer:
+        """Return a value given from outside, traced."""
+        self.metas.append(meta_of(x))
+        return Tracer(x, self, len(self.metas) - 1)
+
+    # -- calls -----------------------------------------------------------------------------------
+
+    def binary(self, f: Callable, a: Any, b: Any) -> Any:
+        """Write down an operator, by the shortest way."""
+        if type(a) is Tracer:
+            x: Any = a._value
+            left: Any = Ref(a._index) if a._tape is self else x
+        else:
+            x = left = a
+        if type(b) is Tracer:
+            z: Any = b._value
+            right: Any = Ref(b._index) if b._tape is self else z
+        else:
+            z = right = b
+        if type(x) not in _PLAIN_NUMBERS or type(z) not in _PLAIN_NUMBERS:
+            return self.call(f, (a, b), {})
+        self.check_open()
+        try:
+            y = f(x, z)
+        except Exception:
+            self.spoil("an error is caught in it")
+            raise
+        metas = self.metas
+        self.steps.append(Step(f, (left, right), None, len(metas)))
+        metas.append(meta_of(y))
+        return Tracer(y, self, len(metas) - 1)
+
+    def call(self, f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Call a function on the plain values and write the call down."""
+        self.check_open()
+        if f in ON_FORM:
+            return f(*[_bare(a) for a in args], **{k: _bare(v) for k, v in kwargs.items()})
+        if f is operator.eq and not self.strict and self._asks_for_nan(args):
+            self.assumes_no_nan = True
+            return True
+        lowered = [self.lowered(a) for a in args]
+        named = {name: self.lowered(a) for name, a in kwargs.items()}
+        given = [plain for plain, _ in lowered]
+        options = {name: plain for name, (plain, _) in named.items()}
+        f = _for_kind(f, given[0]) if given else f
+        try:
+            y = f(*given, **options)
+        except Exception:
+            # Where the function goes on after it, the program would have to do so, too.
+            self.spoil("an error is caught in it")
+            raise
+        if f in SHAPE_ONLY:
+            return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y
+        refs = {name: ref for name, (_, ref) in named.items()}
+        result = self.noted(f, tuple([ref for _, ref in lowered]), refs, y)
+        note_shared(result, args, lambda again: call_again(f, again, kwargs))
+        return result
+
+    def noted(self, f: Callable, args: tuple, kwargs: dict[str, Any], y: Any) -> Any:
+        """Write a call down and return its result, traced."""
+        i = len(self.metas)
+        self.metas.append(meta_of(y))
+        self.steps.append(Step(f, args, kwargs or None, i))
+        if f not in FIXED_FORM and not isinstance(f, np.ufunc) and _is_open(f, args, y):
+            self.steps.append(Step(guard, (Ref(i), described, described(y)), None, -1))
+        return self.traced(y, i)
+
+    def traced(self, y: Any, i: int) -> Any:
+        """Return the value with a number, traced: its parts, if it has some."""
+        kind = type(y)
+        if kind is np.ndarray:
+            if y.dtype.kind in "OV":
+                self.spoil(f"an array of {y.dtype} is not followed")
+                return y
+            return Tracer(y, self, i)
+        if kind is bool or isinstance(y, _NUMBERS):
+            return Tracer(y, self, i)
+        if kind is int:
+            self.read(Tracer(y, self, i), operator.index)
+            return y
+        parts = parts_of(y)
+        if parts is None:
+            if y is not None and not isinstance(y, (np.dtype, type)):
+                self.spoil(f"a {kind.__name__} made of recorded values is not followed")
+            return y
+        new = []
+        for key, value in parts:
+            j = len(self.metas)
+            self.metas.append(meta_of(value))
+            at = tuple(kind._fields).index(key) if hasattr(kind, "_fields") else key
+            self.steps.append(Step(part, (Ref(i), at), None, j))
+            new.append(self.traced(value, j))
+        return rebuilt(y, new)
+
+    def lowered(self, a: Any) -> tuple[Any, Any]:
+        """Return an argument as a plain value, and as it stands in the program."""
+        kind = type(a)
+        if kind is Tracer or kind is FloatTracer:
+            if a._tape is self:
+                return a._value, Ref(a._index)
+            if a._tape is CONSTANT:
+                return self.lowered(a._value)
+            raise CannotCompile("a value is traced by a derivative outside the compiled function")
+        if kind is np.ndarray:
+            self.held.add(id(a if a.base is None else a.base))
+            return a, a
+        if kind is slice:
+            parts = [None if p is None else operator.index(p) for p in (a.start, a.stop, a.step)]
+            a = slice(*parts)
+            return a, a
+        if kind in PLAIN:
+            return a, a
+        if kind is tuple or kind is list:
+            both = [self.lowered(p) for p in a]
+            return kind([p for p, _ in both]), kind([r for _, r in both])
+        if kind is dict:
+            pairs = {k: self.lowered(p) for k, p in a.items()}
+            return {k: p for k, (p, _) in pairs.items()}, {k: r for k, (_, r) in pairs.items()}
+        if isinstance(a, tuple) and hasattr(kind, "_make"):
+            both = [self.lowered(p) for p in a]
+            return kind._make([p for p, _ in both]), kind._make([r for _, r in both])
+        if any(is_tracer(leaf) for leaf in leaves_of(a)):
+            raise CannotCompile(f"a {kind.__name__} with recorded values is given to a function")
+        return a, a
+
+    def _asks_for_nan(self, args: tuple) -> bool:
+        """Whether ``x == x`` is asked by forward mode, for its strong zeros."""
+        a, b = args
+        if not (is_tracer(a) and is_tracer(b) and a._tape is b._tape and a._index == b._index):
+            return False
+        frame: Any = sys._getframe(2)
+        for _ in range(8):
+            if frame is None or frame.f_code is has_nan.__code__:
+                return frame is not None
+            frame = frame.f_back
+        return False
+
+    # -- what Python reads -----------------------------------------------------------------------
+
+    def read(self, x: Tracer, how: Callable) -> Any:
+        """Return ``how(value)`` as a constant, and guard it."""
+        value = x._value
+        found = how(value)
+        if isinstance(found, str):
+            self.spoil("the text of a value is used")
+            return found
+        if how not in _READS and type(found) not in (bool, int, float):
+            raise CannotCompile("a value is read in a way that is not followed")
+        self.check_open()
+        key = (x._index, how)
+        if key not in self.reads:
+            self.reads[key] = found
+            self.steps.append(Step(guard, (Ref(x._index), how, found), None, -1))
+        return found
+
+    def method(self, x: Tracer, name: str) -> Callable:
+        """Return a method of an array whose result has no derivative."""
+        function = getattr(np, name, None) or getattr(type(x._value), name)
+
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            return self.call(function, (x, *args), kwargs)
+
+        return recorded
+
+    # -- writes ----------------------------------------------------------------------------------
+
+    def set_item(self, before: Tracer, index: Any, value: Any) -> Any:
+        """Write down ``before[index] = value`` as a new array."""
+        plain_index, index_ref = self.lowered(index)
+        plain, ref = self.lowered(value)
+        args = (Ref(before._index), index_ref, ref)
+        return self.noted(set_item, args, {}, set_item(before._value, plain_index, plain))
+
+    def write(
+        self, root: Tracer, path: tuple, index: Any, value: Any, in_place: bool
+    ) -> tuple[np.ndarray, int]:
+        """Write into an array, or into a view of it at the end of a path; return the new value."""
+        plain_index, index_ref = self.lowered(index)
+        plain, ref = self.lowered(value)
+        before = root._value
+        is_known = root._tape is self
+        before_ref = Ref(root._index) if is_known else before
+        if not is_known:
+            self.held.add(id(before if before.base is None else before.base))
+        after = before if in_place else before.copy(order="K")
+        region = after
+        for step in path:
+            region = _untangled(step(region))
+        if path and not np.may_share_memory(region, after) and region.size:
+            raise CannotCompile("a write into a view is not followed")
+        region[plain_index] = plain
+        if path:
+            places: Any = np.arange(after.size).reshape(after.shape)
+            for step in path:
+                places = _untangled(step(places))
+            places = np.asarray(places[plain_index])
+            if np.size(plain) != 1 and np.shape(plain) != places.shape:
+                ref = self._broadcast(ref, plain, places.shape)
+            args, f = (before_ref, places, ref), set_flat
+        else:
+            args, f = (before_ref, index_ref, ref), set_item
+        i = len(self.metas)
+        self.metas.append(meta_of(after))
+        self.steps.append(Step(f, args, None, i))
+        return after, i
+
+    def _broadcast(self, ref: Any, plain: Any, shape: tuple) -> Ref:
+        self.metas.append(meta_of(np.broadcast_to(plain, shape)))
+        i = len(self.metas) - 1
+        self.steps.append(Step(np.broadcast_to, (ref, shape), None, i))
+        return Ref(i)
+
+    # -- what a program does besides -------------------------------------------------------------
+
+    def do(self, f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Call a function that does something; its calls keep their order."""
+        lowered = [self.lowered(a) for a in args]
+        named = {name: self.lowered(a) for name, a in kwargs.items()}
+        y = f(*[p for p, _ in lowered], **{name: p for name, (p, _) in named.items()})
+        self.effects += 1
+        i = len(self.metas)
+        self.metas.append(meta_of(y))
+        refs = {name: ref for name, (_, ref) in named.items()}
+        self.steps.append(Step(effect, (f, *[r for _, r in lowered]), refs or None, i))
+        return self.traced(y, i) if y is not None else None
+
+
+def _conjugate(x: Any) -> Any:
+    return x.conjugate()
+
+
+def _for_kind(f: Callable, x: Any) -> Callable:
+    """Return what does to a number what `f` does to an array, where that is another function."""
+    kind = type(x)
+    if type(f) is types.MethodDescriptorType and not isinstance(x, f.__objclass__):
+        return getattr(kind, f.__name__)
+    if f is np.conj and (kind is complex or kind is float):
+        return _conjugate
+    return f
+
+
+def _bitwise(op: Callable) -> tuple[Callable, Callable]:
+    def method(self: Tracer, other: Any) -> Any:
+        a, b = untraced(self), untraced(other)
+        if not (is_tracer(a) or is_tracer(b)):
+            return NotImplemented
+        return by_rule(op, (a, b), {})
+
+    def reflected(self: Tracer, other: Any) -> Any:
+        return method(other, self) if is_tracer(other) else by_rule(op, (other, self), {})
+
+    return method, reflected
+
+
+def _invert(self: Tracer) -> Any:
+    return by_rule(operator.invert, (untraced(self),), {})
+
+
+def install() -> None:
+    """Give traced values the operators of masks: those that a recording sees may be such."""
+    for name, op in (("and", operator.and_), ("or", operator.or_), ("xor", operator.xor)):
+        method, reflected = _bitwise(op)
+        setattr(Tracer, f"__{name}__", method)
+        setattr(Tracer, f"__r{name}__", reflected)
+    setattr(Tracer, "__invert__", _invert)  # noqa: B010 - a type checker must not see it
+
+
+install()
+
+
+def _bare(x: Any) -> Any:
+    if is_tracer(x):
+        return bare(x)
+    if type(x) in (list, tuple):
+        return type(x)([_bare(p) for p in x])
+    return x
+
+
+def _untangled(x: Any) -> Any:
+    if is_tracer(x):
+        if x._tape is not CONSTANT:
+            raise CannotCompile("a write into a view at a recorded index is not followed")
+        return x._value
+    return x
+
+
+def _is_open(f: Callable, args: tuple, y: Any) -> bool:
+    """Whether the form of a result may depend on more than the forms of the arguments."""
+    if f is operator.getitem:
+        index = args[1] if type(args[1]) is tuple else (args[1],)
+        return type(y) is np.ndarray and any(type(p) is Ref for p in index)
+    return True
+
+
+__all__ = ["CannotCompile", "DifferentiationError", "Recording"]

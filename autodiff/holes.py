@@ -1,0 +1,209 @@
+"""A call with its traced values taken out, to be made again with other values in their places.
+
+The traced values of a call are those in its arguments and those that its function has captured: in
+closure cells, default arguments, the object of a bound method, the arguments of a ``partial``, in
+functions and containers reached from there. What is reached through globals or class bodies is not
+looked for; who uses this must notice by the result.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from autodiff.intercept import intercept
+from autodiff.levels import owner_id
+from autodiff.structures import leaves_of, map_leaves
+from autodiff.tape import CONSTANT
+from autodiff.tracer import Tracer, is_tracer
+
+_OURS = "__autodiff_"  # free variables by which rewritten code finds the engine
+
+
+class Hole(str):
+    """The place of a value that was taken out; a string, since those are leaves of nests."""
+
+
+class Template:
+    """A call with its traced values taken out.
+
+    Attributes
+    ----------
+    f : callable
+        The function of the call, with holes where it had captured traced values.
+    sources : list
+        The traced values, each once.
+    held : list of numpy.ndarray
+        The arrays that stay in the call: they must not change.
+    """
+
+    __slots__ = ("_constants", "_filled", "args", "f", "held", "kwargs", "sources")
+
+    def __init__(self, f: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
+        self.sources: list[Tracer] = []
+        self.held: list[np.ndarray] = []
+        self._constants: dict[str, np.ndarray] = {}
+        places: dict[int, Hole] = {}
+
+        def taken_out(leaf: Any) -> Any:
+            if not is_tracer(leaf):
+                if type(leaf) is np.ndarray:
+                    self.held.append(leaf)
+                return leaf
+            hole = places.get(id(leaf))
+            if hole is None:
+                constant = leaf._tape is CONSTANT
+                name = f"c{len(places)}" if constant else str(len(self.sources))
+                hole = places[id(leaf)] = Hole(name)
+                if constant:
+                    self._constants[hole] = leaf._value
+                else:
+                    self.sources.append(leaf)
+            return hole
+
+        made: dict[int, Any] = {}
+        self.f = with_captures(f, taken_out, made)
+        self.args, self.kwargs = with_captures((args, kwargs), taken_out, made)
+
+    def filled(self, values: Any) -> tuple[Callable, tuple, dict[str, Any], list[Tracer]]:
+        """Return the call with `values` in the holes, and the constant arrays made for it."""
+        constants: dict[str, Tracer] = {}
+
+        def put_in(leaf: Any) -> Any:
+            if type(leaf) is not Hole:
+                return leaf
+            if leaf not in self._constants:
+                return values[int(leaf)]
+            if leaf not in constants:
+                constants[leaf] = Tracer(self._constants[leaf], CONSTANT, -1)
+            return constants[leaf]
+
+        made: dict[int, Any] = {}
+        f = with_captures(self.f, put_in, made)
+        args, kwargs = with_captures((self.args, self.kwargs), put_in, made)
+        return f, args, kwargs, list(constants.values())
+
+    def run(self, values: Any) -> Any:
+        """Make the call with `values` in the holes, the calls in it seen."""
+        f, args, kwargs, constants = self.filled(values)
+        before = [c._value for c in constants]
+        y = intercept(f)(*args, **kwargs)
+        if any(c._value is not b for c, b in zip(constants, before, strict=True)):
+            raise WrittenError
+        return y
+
+    def hold(self, held: set[int]) -> None:
+        """Add the identities of the arrays that must not change."""
+        held.update(owner_id(x) for x in self.held)
+
+
+class WrittenError(Exception):
+    """A call wrote into an array that it was given."""
+
+
+def with_captures(x: Any, change: Callable[[Any], Any], made: dict[int, Any]) -> Any:
+    """Apply `change` to the leaves of a nest, and to what the functions among them have captured.
+
+    Parameters
+    ----------
+    x : Any
+        A nest, or a function.
+    change : callable
+        Returns what is to stand in the place of a leaf: another object only for a tracer or hole.
+    made : dict
+        The functions made so far, by the identity of the original; calls that share it keep what
+        these functions have in common.
+    """
+
+    def changed(leaf: Any) -> Any:
+        kind = type(leaf)
+        if kind is types.FunctionType:
+            return _function(leaf, change, made)
+        if kind is types.MethodType:
+            function = _function(leaf.__func__, change, made)
+            owner = with_captures(leaf.__self__, change, made)
+            is_same = function is leaf.__func__ and owner is leaf.__self__
+            return leaf if is_same else types.MethodType(function, owner)
+        if kind is functools.partial:
+            parts = leaf.func, leaf.args, leaf.keywords
+            new = with_captures(parts, change, made)
+            return leaf if new is parts else functools.partial(new[0], *new[1], **new[2])
+        return change(leaf)
+
+    return map_leaves(x, changed)
+
+
+def _function(f: types.FunctionType, change: Callable, made: dict[int, Any]) -> Callable:
+    """Return a function like `f` whose captured values are changed; `f` if it has none."""
+    if id(f) in made:
+        return made[id(f)]
+    # Also for `change` to see every leaf once; it has no effect yet if there is nothing to change.
+    if not any(is_tracer(leaf) or type(leaf) is Hole for leaf in _captured(f, set())):
+        for leaf in _captured(f, set()):
+            change(leaf)
+        return f
+    cells = [_cell(cell, made) for cell in f.__closure__ or ()]
+    new = types.FunctionType(
+        f.__code__, f.__globals__, f.__name__, None, tuple([cell for cell, _ in cells])
+    )
+    made[id(f)] = new
+    for name, (cell, is_new), old in zip(
+        f.__code__.co_freevars, cells, f.__closure__ or (), strict=True
+    ):
+        if is_new and not _is_empty(old):
+            content = old.cell_contents
+            is_ours = name.startswith(_OURS)
+            cell.cell_contents = content if is_ours else with_captures(content, change, made)
+    new.__defaults__ = with_captures(f.__defaults__, change, made)
+    new.__kwdefaults__ = with_captures(f.__kwdefaults__, change, made)
+    new.__dict__.update(f.__dict__)
+    new.__qualname__, new.__module__, new.__doc__ = f.__qualname__, f.__module__, f.__doc__
+    return new
+
+
+def _cell(cell: types.CellType, made: dict[int, Any]) -> tuple[types.CellType, bool]:
+    """Return the new cell for a cell, and whether it is still to be filled."""
+    if id(cell) in made:
+        return made[id(cell)], False
+    new = made[id(cell)] = types.CellType()
+    return new, True
+
+
+def _is_empty(cell: types.CellType) -> bool:
+    try:
+        return cell.cell_contents is cell
+    except ValueError:
+        return True
+
+
+def _captured(x: Any, seen: set[int]) -> Iterator[Any]:
+    """Yield the leaves of a nest, functions replaced by what they have captured."""
+    for leaf in leaves_of(x):
+        kind = type(leaf)
+        if kind not in (types.FunctionType, types.MethodType, functools.partial):
+            yield leaf
+        elif id(leaf) not in seen:
+            seen.add(id(leaf))
+            yield from _captured(_parts_of_function(leaf), seen)
+
+
+def _parts_of_function(f: Any) -> list[Any]:
+    if type(f) is types.MethodType:
+        return [f.__func__, f.__self__]
+    if type(f) is functools.partial:
+        return [f.func, f.args, f.keywords]
+    cells = [
+        cell.cell_contents
+        for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
+        if not name.startswith(_OURS) and not _is_empty(cell)
+    ]
+    return [*cells, f.__defaults__, f.__kwdefaults__]
+
+
+def captured_tracers(f: Callable) -> list[Tracer]:
+    """Return the traced values that a function has captured."""
+    return [x for x in _captured(f, set()) if is_tracer(x) and x._tape is not CONSTANT]

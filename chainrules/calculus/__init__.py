@@ -1,0 +1,1 @@
+"""Interpolation, histograms, polynomials."""

@@ -1,0 +1,71 @@
+"""Correlation with weights, by which most filters compute.
+
+y_i = Σ_k w_k x_{i+k-l}, where l is how far the window reaches before its place and x goes on beyond
+its ends. With x continued to P(x), the adjoints are x̄ = Pᵀ(w * ȳ), a full convolution, and
+w̄_k = Σ_i ȳ_i P(x)_{i+k}. A constant c beyond the ends is taken off before and put back after,
+c Σ w, so that there is 0 beyond them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import ndimage, signal
+
+from chainrules.scipy.ndimage.kernels import PADDING, along, inexact, kernel, widths_of
+from chainrules.transforms.margins import extended, folded
+from chainrules_core import linear_rule, primitive
+
+MODES = {"edge": "nearest", "wrap": "wrap", "symmetric": "reflect", "reflect": "mirror"}
+
+
+@primitive
+def correlated(x: Any, w: Any, mode: str, origins: tuple[int, ...]) -> Any:
+    """Correlate; `mode` is one of np.pad's, and there is 0 beyond the ends in "constant"."""
+    mode = MODES.get(mode, mode)
+    long = [i for i, n in enumerate(np.shape(w)) if n > 1]
+    if len(long) > 1:
+        return ndimage.correlate(x, w, None, mode, 0.0, list(origins))
+    axis = long[0] if long else 0
+    return ndimage.correlate1d(x, np.ravel(w), axis, None, mode, 0.0, origins[axis])
+
+
+def x_adjoint(y_bar, x, w, mode, origins):
+    extents = np.shape(w)
+    widths = widths_of(extents, origins)
+    spread = tuple([after - n // 2 for (_, after), n in zip(widths, extents, strict=True)])
+    bar = correlated(extended(y_bar, widths, "constant"), np.flip(w), "constant", spread)
+    return folded(bar, widths, mode)
+
+
+def w_adjoint(y_bar, x, w, mode, origins):
+    return signal.correlate(extended(x, widths_of(w.shape, origins), mode), y_bar, "valid")
+
+
+linear_rule(correlated, x_adjoint, w_adjoint)
+
+
+def correlation(x: Any, w: Any, mode: int, cval: Any, origins: Any) -> Any:
+    """Correlate with any constant beyond the ends; the mode is SciPy's code."""
+    x, padding, origins = inexact(x), PADDING[mode], tuple([int(o) for o in origins])
+    if padding != "constant" or np.all(cval == 0):
+        return correlated(x, w, padding, origins)
+    return correlated(x - cval, w, padding, origins) + cval * np.sum(w)
+
+
+@kernel("correlate")
+def correlate_body(input, weights, output, mode, cval, origins):
+    output[...] = correlation(input, weights, mode, cval, origins)
+
+
+@kernel("correlate1d")
+def correlate1d_body(input, weights, axis, output, mode, cval, origin):
+    ndim = np.ndim(input)
+    weights = np.reshape(weights, along(-1, axis, ndim, 1))
+    output[...] = correlation(input, weights, mode, cval, along(origin, axis, ndim, 0))
+
+
+@kernel("uniform_filter1d")
+def uniform_filter1d_body(input, size, axis, output, mode, cval, origin):
+    correlate1d_body(input, np.full(size, 1 / size), axis, output, mode, cval, origin)

@@ -1,0 +1,12 @@
+"""Rules for scipy.signal; loaded once it has been imported.
+
+What is written in Python over NumPy is traced. Here are the rules of what is beneath it: filters,
+convolutions, splines, which run in C, and of functions that write into arrays.
+"""
+
+from chainrules.scipy import namespaces as namespaces
+from chainrules.scipy.signal import (
+    convolution as convolution,
+    filtering as filtering,
+    planes as planes,
+)

@@ -1,0 +1,106 @@
+"""Convolution and correlation of arrays of several axes.
+
+A full convolution y_k = Σ a_i v_{k-i} is linear in either array. With ȳ for the full output, ā is
+the part of ȳ * conj(v reversed) where the arrays overlap completely. The mode "same" returns the
+middle part of the shape of the first array, "valid" the part of complete overlap: outside of it ȳ
+is 0. Axes that are not convolved, and those in which one array has length one, are broadcast.
+
+A correlation of a and v is the convolution of a with v reversed and conjugated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import signal
+
+from chainrules.linalg.lists import take_lists
+from chainrules.reductions.axes import NUMERIC, reduced_axes
+from chainrules.scipy.delegated import both
+from chainrules_core import linear_rule, non_differentiable, unbroadcast
+
+Shape = tuple[int, ...]
+
+
+def reversed_conj(v: Any, axes: Any = None) -> Any:
+    """`v` reversed along axes, and conjugated."""
+    return np.conj(np.flip(v, axes)) if np.ndim(v) else np.conj(v)
+
+
+def convolved_axes(a: Shape, v: Shape, axes: Any) -> tuple[int, ...]:
+    """The axes along which there is anything to convolve."""
+    return tuple([i for i in reduced_axes(len(a), axes) if a[i] != 1 and v[i] != 1])
+
+
+def full_shape(a: Shape, v: Shape, axes: tuple[int, ...]) -> Shape:
+    """The shape of the full convolution."""
+    return tuple([a[i] + v[i] - 1 if i in axes else max(a[i], v[i]) for i in range(len(a))])
+
+
+def whole(y_bar: Any, a: Shape, v: Shape, mode: str, axes: tuple[int, ...]) -> Any:
+    """The cotangent of the full convolution from that of its part: zeros around it."""
+    full, part = full_shape(a, v, axes), np.shape(y_bar)
+    if full == part:
+        return y_bar
+    starts = [(n - m) // 2 for n, m in zip(full, part, strict=True)]
+    return np.pad(y_bar, [(s, n - m - s) for s, n, m in zip(starts, full, part, strict=True)])
+
+
+Convolver = Callable[[Any, Any, tuple[int, ...]], Any]
+
+
+def back(y_bar: Any, shape: Shape, v: Any, axes: tuple[int, ...], convolver: Convolver) -> Any:
+    """Pull the cotangent of a full convolution with `v` back to an array of a shape."""
+    kernel = reversed_conj(v, axes)
+    bar = convolver(y_bar, kernel, axes) if axes else y_bar * kernel
+    return unbroadcast(bar, shape)
+
+
+def convolution_rules(f: Callable, default_axes: bool, convolver_of: Callable) -> None:
+    """Register the rules of a function that convolves, by what its pullback convolves with."""
+
+    def a_bar(y_bar, in1, in2, *, mode="full", axes=None, **options):
+        axes = convolved_axes(in1.shape, np.shape(in2), axes)
+        y_bar = whole(y_bar, in1.shape, np.shape(in2), mode, axes)
+        return back(y_bar, in1.shape, in2, axes, convolver_of(**options))
+
+    def v_bar(y_bar, in1, in2, *, mode="full", axes=None, **options):
+        axes = convolved_axes(np.shape(in1), in2.shape, axes)
+        y_bar = whole(y_bar, np.shape(in1), in2.shape, mode, axes)
+        return back(y_bar, in2.shape, in1, axes, convolver_of(**options))
+
+    linear_rule(both(f), a_bar, v_bar, types=(NUMERIC, NUMERIC))
+    take_lists(both(f), arrays=2)
+
+
+def by_method(method: str = "auto") -> Convolver:
+    return lambda x, kernel, axes: signal.convolve(x, kernel, "valid", method)
+
+
+def by_blocks() -> Convolver:
+    return lambda x, kernel, axes: signal.fftconvolve(x, kernel, "valid", axes)
+
+
+convolution_rules(signal.convolve, False, by_method)
+convolution_rules(signal.fftconvolve, True, by_blocks)
+convolution_rules(signal.oaconvolve, True, by_blocks)
+
+
+def correlate_a_bar(y_bar, in1, in2, *, mode="full", method="auto"):
+    axes = convolved_axes(in1.shape, np.shape(in2), None)
+    y_bar = whole(y_bar, in1.shape, np.shape(in2), mode, axes)
+    return back(y_bar, in1.shape, reversed_conj(in2), axes, by_method(method))
+
+
+def correlate_v_bar(y_bar, in1, in2, *, mode="full", method="auto"):
+    axes = convolved_axes(np.shape(in1), in2.shape, None)
+    y_bar = whole(y_bar, np.shape(in1), in2.shape, mode, axes)
+    return reversed_conj(back(y_bar, in2.shape, in1, axes, by_method(method)))
+
+
+linear_rule(both(signal.correlate), correlate_a_bar, correlate_v_bar, types=(NUMERIC, NUMERIC))
+take_lists(both(signal.correlate), arrays=2)
+
+non_differentiable(both(signal.choose_conv_method, signal.correlation_lags))

@@ -1,0 +1,311 @@
+"""Distribution functions, their complements, and their inverses in each argument.
+
+Most are incomplete gamma or beta functions (`incomplete`) of simple functions of their arguments;
+numbers of events are cut off to integers, and nothing depends on their fraction:
+
+    binomial  F(k; n, p) = I_{1-p}(n-k, k+1)      negative binomial  F(k; n, p) = I_p(n, k+1)
+    Poisson   F(k; m) = Q(k+1, m)                 χ²  F(x; v) = P(v/2, x/2)
+    gamma     F(x; a, b) = P(b, ax)               F   F(x; d, e) = I_u(d/2, e/2), u = dx/(dx+e)
+
+The inverses in a number of events take it for real. All inverses: implicit function theorem.
+
+Noncentral χ²: ∂F/∂x = f_v, ∂F/∂λ = -f_{v+2}, where f is ½ (x/λ)^(v/4-1/2) e^(-(x+λ)/2)
+I_{v/2-1}(√λx) (Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions 2, 29.4). The other
+partials of noncentral distributions come from interpolation (`parameters`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from chainrules.scipy.special.incomplete import (
+    beta_by_a,
+    beta_by_b,
+    beta_density,
+    gamma_by_shape,
+    gamma_density,
+)
+from chainrules.scipy.special.parameters import of_scale, parameter_slope
+from chainrules_core import NoTangent, ZeroTangent, scalar_rule
+
+
+def distribution(f: Callable, *partials: Callable, complement: Callable | None = None) -> None:
+    """Give rules to a distribution function and its complement, from ``partial(*args)``."""
+    scalar_rule(f, *[_ignoring_output(p, 1) for p in partials])
+    if complement is not None:
+        scalar_rule(complement, *[_ignoring_output(p, -1) for p in partials])
+
+
+def _ignoring_output(partial: Any, sign: int) -> Any:
+    if not callable(partial):
+        return partial
+    return (lambda y, *args: partial(*args)) if sign == 1 else (lambda y, *args: -partial(*args))
+
+
+def inverse(
+    f: Callable,
+    solved: int,
+    value: int,
+    *partials: Callable,
+    falling: bool = False,
+    positive: bool = True,
+) -> None:
+    """Give rules to the function that solves F(*args) = p for one of the arguments.
+
+    Where there is no solution SciPy returns the end of the range that it has searched, 0 or 1e10
+    and more: a constant.
+
+    Parameters
+    ----------
+    f : callable
+        Takes p and the arguments of F, in their order, without the one it solves for.
+    solved : int
+        The position in F of what is solved for.
+    value : int
+        The position of p among the arguments of `f`.
+    *partials : callable
+        Those of F, ``partial(*args)``, or a constant.
+    falling : bool
+        Whether p is that of the complement 1 - F.
+    positive : bool
+        Whether what is solved for is positive.
+    """
+
+    def solution(y: Any, args: tuple) -> tuple[list, Any]:
+        """Return the arguments of F, and where they solve nothing."""
+        none = (np.abs(y) >= 1e10) | ((y <= 1e-100) & positive)
+        given = [a for i, a in enumerate(args) if i != value]
+        given.insert(solved, np.where(none, 1.0, y) if np.any(none) else y)
+        return given, none
+
+    def by_value(y: Any, *args: Any) -> Any:
+        given, none = solution(y, args)
+        slope = (-1 if falling else 1) / partials[solved](*given)
+        return np.where(none, 0.0, slope) if np.any(none) else slope
+
+    def by_other(j: int) -> Any:
+        if not callable(partials[j]):
+            return partials[j]
+
+        def partial(y: Any, *args: Any) -> Any:
+            given, none = solution(y, args)
+            slope = -partials[j](*given) / partials[solved](*given)
+            return np.where(none, 0.0, slope) if np.any(none) else slope
+
+        return partial
+
+    rules = [by_other(j) for j in range(len(partials)) if j != solved]
+    rules.insert(value, by_value)
+    scalar_rule(f, *rules)
+
+
+# --------------------------------------------------------------------------------- by events
+
+
+def binomial_density(k: Any, n: Any, p: Any) -> Any:
+    return -beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
+
+
+BINOMIAL = (ZeroTangent(), NoTangent(), lambda k, n, p: inside(binomial_density, k, n, p))
+
+
+def inside(density: Callable, k: Any, n: Any, p: Any) -> Any:
+    """Return the density, and 0 where all n events are counted: F is 1 whatever p is."""
+    all_counted = np.floor(k) >= n
+    if not np.any(all_counted):
+        return density(k, n, p)
+    safe = np.where(all_counted, 0.0, k), np.where(all_counted, 1.0, n)
+    return np.where(all_counted, 0.0, density(*safe, p))
+
+
+# The same as functions of real numbers of events: I_{1-p}(n-k, k+1) = 1 - I_p(k+1, n-k).
+BINOMIAL_REAL = (
+    lambda k, n, p: beta_by_b(k + 1.0, n - k, p) - beta_by_a(k + 1.0, n - k, p),
+    lambda k, n, p: -beta_by_b(k + 1.0, n - k, p),
+    lambda k, n, p: -beta_density(k + 1.0, n - k, p),
+)
+
+distribution(special.bdtr, *BINOMIAL, complement=special.bdtrc)
+inverse(special.bdtri, 2, 2, *BINOMIAL)
+inverse(special.bdtrik, 0, 0, *BINOMIAL_REAL)
+inverse(special.bdtrin, 1, 1, *BINOMIAL_REAL)
+
+NEGATIVE_BINOMIAL = (
+    ZeroTangent(),
+    NoTangent(),
+    lambda k, n, p: beta_density(n * 1.0, np.floor(k) + 1.0, p),
+)
+NEGATIVE_BINOMIAL_REAL = (
+    lambda k, n, p: beta_by_b(n, k + 1.0, p),
+    lambda k, n, p: beta_by_a(n, k + 1.0, p),
+    lambda k, n, p: beta_density(n, k + 1.0, p),
+)
+distribution(special.nbdtr, *NEGATIVE_BINOMIAL, complement=special.nbdtrc)
+inverse(special.nbdtri, 2, 2, *NEGATIVE_BINOMIAL)
+inverse(special.nbdtrik, 0, 0, *NEGATIVE_BINOMIAL_REAL)
+inverse(special.nbdtrin, 1, 1, *NEGATIVE_BINOMIAL_REAL)
+
+POISSON = (ZeroTangent(), lambda k, m: -gamma_density(np.floor(k) + 1.0, m))
+POISSON_REAL = (
+    lambda k, m: -gamma_by_shape(k + 1.0, m),
+    lambda k, m: -gamma_density(k + 1.0, m),
+)
+distribution(special.pdtr, *POISSON, complement=special.pdtrc)
+inverse(special.pdtri, 1, 1, *POISSON)
+inverse(special.pdtrik, 0, 0, *POISSON_REAL)
+
+# ------------------------------------------------------------------------------- χ², gamma, F, t
+
+CHI2 = (
+    lambda v, x: gamma_by_shape(v / 2, x / 2) / 2,
+    lambda v, x: gamma_density(v / 2, x / 2) / 2,
+)
+distribution(special.chdtr, *CHI2, complement=special.chdtrc)
+inverse(special.chdtri, 1, 1, *CHI2, falling=True)
+inverse(special.chdtriv, 0, 0, *CHI2)
+
+GAMMA = (
+    lambda a, b, x: x * gamma_density(b * 1.0, a * x),
+    lambda a, b, x: gamma_by_shape(b * 1.0, a * x),
+    lambda a, b, x: a * gamma_density(b * 1.0, a * x),
+)
+distribution(special.gdtr, *GAMMA, complement=special.gdtrc)
+inverse(special.gdtria, 0, 0, *GAMMA)
+inverse(special.gdtrib, 1, 1, *GAMMA)
+inverse(special.gdtrix, 2, 2, *GAMMA)
+
+
+def f_density(d: Any, e: Any, x: Any) -> tuple[Any, Any, Any]:
+    """Return u, the density at u of the beta distribution, and (dx + e)²."""
+    total = d * x + e
+    u = d * x / total
+    return u, beta_density(d / 2, e / 2, u, e / total), total * total
+
+
+def f_by_d(d: Any, e: Any, x: Any) -> Any:
+    u, density, square = f_density(d, e, x)
+    return beta_by_a(d / 2, e / 2, u) / 2 + density * x * e / square
+
+
+def f_by_e(d: Any, e: Any, x: Any) -> Any:
+    u, density, square = f_density(d, e, x)
+    return beta_by_b(d / 2, e / 2, u) / 2 - density * x * d / square
+
+
+def f_by_x(d: Any, e: Any, x: Any) -> Any:
+    _, density, square = f_density(d, e, x)
+    return density * d * e / square
+
+
+F = (f_by_d, f_by_e, f_by_x)
+distribution(special.fdtr, *F, complement=special.fdtrc)
+inverse(special.fdtri, 2, 2, *F)
+inverse(special.fdtridfd, 1, 1, *F)
+
+
+def t_density(v: Any, t: Any) -> Any:
+    log_scale = -special.betaln(0.5, v / 2) - np.log(v) / 2
+    return np.exp(log_scale - (v + 1) / 2 * np.log1p(t * t / v))
+
+
+def t_by_v(v: Any, t: Any) -> Any:
+    """Return the derivative by the degrees of freedom: odd in t, from the lower tail."""
+    return -np.sign(t) * parameter_slope(special.stdtr, (v, -np.abs(t)), 0, v / 3)
+
+
+STUDENT = (t_by_v, t_density)
+distribution(special.stdtr, *STUDENT)
+inverse(special.stdtrit, 1, 1, *STUDENT, positive=False)
+inverse(special.stdtridf, 0, 0, *STUDENT)
+
+# --------------------------------------------------------------------------------- noncentral
+
+
+def noncentral_chi2_density(x: Any, v: Any, nc: Any) -> Any:
+    """Return the density; for small √λx from ₀F₁, which has no power of x/λ."""
+    w = np.sqrt(x * nc)
+    small = w < 1
+    away = np.where(small, 1.0, x), np.where(small, 1.0, nc)
+    log_power = (v / 4 - 0.5) * (np.log(away[0]) - np.log(away[1]))
+    gap = np.sqrt(away[0]) - np.sqrt(away[1])
+    bessel = special.ive(v / 2 - 1, np.sqrt(away[0] * away[1]))
+    far = np.exp(log_power - gap * gap / 2) * bessel / 2
+    if not np.any(small):
+        return far
+    near = np.where(small, x * nc / 4, 0.0)
+    series = special.hyp0f1(v / 2, near)
+    return np.where(small, gamma_density(v / 2, x / 2) / 2 * np.exp(-nc / 2) * series, far)
+
+
+CHI2_NONCENTRAL = (
+    noncentral_chi2_density,
+    lambda x, v, nc: parameter_slope(special.chndtr, (x, v, nc), 1, of_scale(v * 1.0)),
+    lambda x, v, nc: -noncentral_chi2_density(x, v + 2.0, nc),
+)
+distribution(special.chndtr, *CHI2_NONCENTRAL)
+inverse(special.chndtrix, 0, 0, *CHI2_NONCENTRAL)
+inverse(special.chndtridf, 1, 1, *CHI2_NONCENTRAL)
+inverse(special.chndtrinc, 2, 2, *CHI2_NONCENTRAL)
+
+
+def interpolated(f: Callable, position: int, reach: Callable) -> Callable:
+    return lambda *args: parameter_slope(f, args, position, reach(*args))
+
+
+F_NONCENTRAL = (
+    interpolated(special.ncfdtr, 0, lambda d, e, nc, x: of_scale(d * 1.0)),
+    interpolated(special.ncfdtr, 1, lambda d, e, nc, x: of_scale(e * 1.0)),
+    interpolated(special.ncfdtr, 2, lambda d, e, nc, x: of_scale(nc * 1.0)),
+    interpolated(special.ncfdtr, 3, lambda d, e, nc, x: x / 4),
+)
+distribution(special.ncfdtr, *F_NONCENTRAL)
+inverse(special.ncfdtri, 3, 3, *F_NONCENTRAL)
+inverse(special.ncfdtridfd, 1, 1, *F_NONCENTRAL)
+inverse(special.ncfdtridfn, 0, 0, *F_NONCENTRAL)
+inverse(special.ncfdtrinc, 2, 2, *F_NONCENTRAL)
+
+T_NONCENTRAL = (
+    interpolated(special.nctdtr, 0, lambda v, nc, t: v / 3),
+    interpolated(special.nctdtr, 1, lambda v, nc, t: 0.75),
+    interpolated(special.nctdtr, 2, lambda v, nc, t: np.minimum(np.sqrt(v) / 3, 0.75)),
+)
+distribution(special.nctdtr, *T_NONCENTRAL)
+inverse(special.nctdtrit, 2, 2, *T_NONCENTRAL, positive=False)
+inverse(special.nctdtridf, 0, 0, *T_NONCENTRAL)
+inverse(special.nctdtrinc, 1, 1, *T_NONCENTRAL, positive=False)
+
+# ------------------------------------------------------------------------------------- normal
+
+
+def normal_quantile_slope(p: Any) -> Any:
+    z = special.ndtri(p)
+    return math.sqrt(2 * math.pi) * np.exp(z * z / 2)
+
+
+# Φ((x - m)/s) = p solved for m and for s.
+scalar_rule(
+    special.nrdtrimn,
+    lambda m, p, s, x: -s * normal_quantile_slope(p),
+    lambda m, p, s, x: -special.ndtri(p),
+    1,
+)
+scalar_rule(
+    special.nrdtrisd,
+    lambda s, m, p, x: -1 / special.ndtri(p),
+    lambda s, m, p, x: -s * normal_quantile_slope(p) / special.ndtri(p),
+    lambda s, m, p, x: 1 / special.ndtri(p),
+)
+
+# T(h, a) = 1/2π ∫₀^a e^(-h²(1+x²)/2) / (1+x²) dx
+scalar_rule(
+    special.owens_t,
+    lambda y, h, a: -np.exp(-h * h / 2)
+    * special.erf(a * h / math.sqrt(2))
+    / math.sqrt(8 * math.pi),
+    lambda y, h, a: np.exp(-h * h * (1 + a * a) / 2) / (2 * math.pi * (1 + a * a)),
+)

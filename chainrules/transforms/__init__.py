@@ -1,0 +1,1 @@
+"""Rules of transforms: Fourier transforms and their kin, convolutions."""

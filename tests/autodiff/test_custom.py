@@ -1,0 +1,220 @@
+"""Functions that bring their own derivative: custom_gradient, custom_vjp, custom_jvp."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autodiff
+from autodiff import custom_gradient, custom_jvp, custom_vjp, gradient, hessian, pushforward
+
+X = np.array([0.3, -0.2, 0.5])
+V = np.array([1.0, -2.0, 0.5])
+
+
+@custom_gradient
+def scaled_sine(x: Any, y: Any) -> Any:
+    s = np.sin(x)
+
+    def scaled_sine_pullback(z_bar: Any) -> Any:
+        return z_bar * np.cos(x) * y, np.sum(z_bar * s)
+
+    return s * y, scaled_sine_pullback
+
+
+@custom_gradient
+def of_nest(d: Any) -> Any:
+    x, y = d["x"], d["y"]
+
+    def of_nest_pullback(bars: Any) -> Any:
+        return {"x": bars[0] * y + bars[1], "y": bars[0] * x, "name": None}
+
+    return (x * y, x + 0.0), of_nest_pullback
+
+
+@custom_gradient
+def to_a_power(x: Any, *, n: int) -> Any:
+    return x**n, lambda y_bar: n * y_bar * x ** (n - 1)
+
+
+@custom_vjp
+def product_vjp(x: Any, y: Any) -> Any:
+    return np.exp(x) * y
+
+
+product_vjp.defvjp(
+    lambda x, y: (np.exp(x) * y, (np.exp(x), y)),
+    lambda kept, z_bar: (z_bar * kept[0] * kept[1], np.sum(z_bar * kept[0])),
+)
+
+
+@functools.partial(custom_vjp, nondiff_argnums=(0, 2))
+def applied_vjp(f: Callable, x: Any, n: int) -> Any:
+    return f(x) * n
+
+
+applied_vjp.defvjp(
+    lambda f, x, n: (f(x) * n, x),
+    lambda f, n, x, z_bar: (z_bar * np.cos(x) * n,),
+)
+
+
+@custom_jvp
+def product_jvp(x: Any, y: Any) -> Any:
+    return np.exp(x) * y
+
+
+@product_jvp.defjvp
+def product_jvp_rule(primals: Any, tangents: Any) -> Any:
+    (x, y), (x_dot, y_dot) = primals, tangents
+    return product_jvp(x, y), np.exp(x) * y * x_dot + np.exp(x) * y_dot
+
+
+@custom_jvp
+def nest_jvp(d: Any) -> Any:
+    return d["x"] * d["y"], d["x"]
+
+
+@nest_jvp.defjvp
+def nest_jvp_rule(primals: Any, tangents: Any) -> Any:
+    (d,), (d_dot,) = primals, tangents
+    return nest_jvp(d), (d_dot["x"] * d["y"] + d["x"] * d_dot["y"], d_dot["x"])
+
+
+@custom_jvp
+def by_argument(x: Any, y: Any) -> Any:
+    return np.sin(x) * y
+
+
+by_argument.defjvps(
+    lambda x_dot, z, x, y: np.cos(x) * y * x_dot,
+    lambda y_dot, z, x, y: np.sin(x) * y_dot,
+)
+
+
+@functools.partial(custom_jvp, nondiff_argnums=(0,))
+def applied_jvp(f: Callable, x: Any) -> Any:
+    return f(x)
+
+
+applied_jvp.defjvp(lambda f, primals, tangents: (f(primals[0]), np.cos(primals[0]) * tangents[0]))
+
+
+class Spring:
+    def __init__(self, k: float) -> None:
+        self.k = k
+
+    @custom_gradient
+    def force(self, x: Any) -> Any:
+        return self.k * x, lambda y_bar: (None, self.k * y_bar)
+
+
+PROGRAMS: dict[str, Callable] = {
+    "two arguments": lambda x: np.sum(scaled_sine(x, x[1]) ** 2),
+    "by name": lambda x: np.sum(scaled_sine(y=x[0], x=x)),
+    "option": lambda x: np.sum(to_a_power(x, n=3)),
+    "nest": lambda x: np.sum(of_nest({"x": x, "y": x * 2, "name": "n"})[0] ** 2),
+    "parts": lambda x: (lambda r: np.sum(r[0] * r[1]))(of_nest({"x": x, "y": x, "name": "n"})),
+    "method": lambda x: np.sum(Spring(2.0).force(x) ** 2),
+    "vjp": lambda x: np.sum(product_vjp(x, x[0]) ** 2),
+    "vjp, constants": lambda x: np.sum(applied_vjp(np.sin, x, 3) ** 2),
+    "jvp": lambda x: np.sum(product_jvp(x, x[0]) ** 2),
+    "jvp, nest": lambda x: (lambda r: np.sum(r[0] * r[1]))(nest_jvp({"x": x[0], "y": x})),
+    "jvp, by argument": lambda x: np.sum(by_argument(x, x[1]) ** 2),
+    "jvp, constants": lambda x: np.sum(applied_jvp(np.sin, x) ** 3),
+}
+
+
+@pytest.mark.parametrize("f", PROGRAMS.values(), ids=PROGRAMS)
+def test_derivatives_in_all_modes(f: Callable, differences: Callable) -> None:
+    expected = differences(f, X)
+    np.testing.assert_allclose(gradient(f, X), expected, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(pushforward(f, X)[1](V), expected @ V, rtol=1e-6, atol=1e-7)
+    second = differences(lambda x: np.sum(gradient(f, x) * V), X)
+    over_reverse = gradient(lambda x: np.sum(gradient(f, x) * V), X)
+    np.testing.assert_allclose(over_reverse, second, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(hessian(f, X) @ V, second, rtol=1e-5, atol=1e-6)
+    twice_forward = pushforward(lambda x: pushforward(f, x)[1](V), X)[1](V)
+    np.testing.assert_allclose(twice_forward, V @ second, rtol=1e-5, atol=1e-6)
+
+
+def test_the_given_derivative_is_used() -> None:
+    wrong = custom_gradient(lambda x: (x * 2, lambda y_bar: 7 * y_bar))
+    assert gradient(wrong, 1.0) == 7.0
+    assert autodiff.derivative(wrong, 1.0) == 7.0
+    wrong_jvp = custom_jvp(lambda x: x * 2)
+    wrong_jvp.defjvp(lambda primals, tangents: (primals[0] * 2, 7 * tangents[0]))
+    assert gradient(wrong_jvp, 1.0) == 7.0
+    assert autodiff.derivative(wrong_jvp, 1.0) == 7.0
+
+
+def test_without_a_gradient_it_is_the_function() -> None:
+    assert to_a_power(2.0, n=3) == 8.0
+    assert product_vjp(0.0, 2.0) == 2.0
+    assert product_jvp(0.0, 2.0) == 2.0
+    assert scaled_sine.__name__ == "scaled_sine"
+
+
+def test_a_raw_pullback_and_zeros_are_understood() -> None:
+    from chainrules_core import NoTangent, ZeroTangent
+
+    raw = custom_gradient(lambda x, y: (x * y, lambda b: (NoTangent(), b * y, b * x)))
+    assert gradient(raw, 2.0, 3.0) == (3.0, 2.0)
+    zero = custom_gradient(lambda x, y: (x * y, lambda b: (ZeroTangent(), None)))
+    assert gradient(zero, 2.0, 3.0) == (0.0, 0.0)
+
+
+def test_a_value_of_an_outer_level_may_be_captured() -> None:
+    def f(x: Any) -> Any:
+        squared = custom_gradient(lambda y: (y * y * x, lambda b: 2 * b * y * x))
+        return gradient(squared, 3.0)
+
+    assert gradient(f, 2.0) == pytest.approx(6.0)
+    assert autodiff.derivative(f, 2.0) == pytest.approx(6.0)
+
+
+def test_precision_stays() -> None:
+    found = gradient(lambda x: np.sum(scaled_sine(x, np.float32(2.0))), np.float32([1.0, 2.0]))
+    assert found.dtype == np.float32
+
+
+def captures(x: Any) -> Any:
+    return np.sum(custom_gradient(lambda y: (y * x[0], lambda b: b * x[0]))(x))
+
+
+def captures_all(x: Any) -> Any:
+    return np.sum(custom_gradient(lambda y: (y * x[0], lambda b: b * x[0]))(np.ones(3)))
+
+
+@pytest.mark.parametrize(
+    "f, says",
+    [
+        (captures, "has captured a traced value"),
+        (captures_all, "has captured a traced value"),
+        (custom_gradient(lambda x: x * 2), r"must return a pair \(y, pullback\); it returned a"),
+        (
+            custom_gradient(lambda x: (x, lambda b: (b, b, b))),
+            "its 1 arguments; it returned 3",
+        ),
+        (custom_gradient(lambda x: (x, lambda b: None)), "it returned a NoneType"),
+        (custom_gradient(lambda x: (x, lambda b: np.ones(7))), r"its shape is \(7,\), not \(3,\)"),
+        (custom_gradient(lambda x: (x, lambda b: "b")), "it is not a number or array"),
+        (lambda x: to_a_power(x, n=x[0]), "was given as n. Make that a positional argument"),
+        (lambda x: applied_vjp(np.sin, 2.0, x), "nondiff_argnums"),
+        (custom_vjp(lambda x: x), r"call its defvjp\(fwd, bwd\) first"),
+        (custom_jvp(lambda x: x), r"call its defjvp\(jvp\) first"),
+    ],
+)
+def test_errors(f: Callable, says: str) -> None:
+    with pytest.raises(autodiff.DifferentiationError, match=says):
+        gradient(lambda x: np.sum(f(x)), X)
+
+
+@pytest.mark.parametrize("decorator", [custom_gradient, custom_vjp, custom_jvp])
+def test_not_a_function(decorator: Callable) -> None:
+    with pytest.raises(TypeError, match=f"{decorator.__name__} takes a function, not float"):
+        decorator(3.0)

@@ -1,0 +1,172 @@
+"""Every differentiable function differentiated by the engine, in both modes, on a sample call.
+
+The modules in the folder `samples` are tables: a row is ``(names, *args)`` or
+``(names, body, *args)`` for each of the names, separated by blanks, of the module under which the
+row stands. Without a body the function itself is called; a body is a lambda or function that gets
+the function first. All floats among the arguments vary, alone, in arrays and in lists.
+"""
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import autodiff
+
+STENCIL = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}  # central differences of sixth order
+STEP = 1e-3
+FOLDER = Path(__file__).with_name("samples")
+
+
+def tables():
+    """All tables: module → rows."""
+    found = {}
+    for path in sorted(FOLDER.glob("*.py")):
+        spec = importlib.util.spec_from_file_location(f"samples_{path.stem}", path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[module.__name__] = module  # the engine reads their source
+        spec.loader.exec_module(module)
+        found.update(module.SAMPLES)
+    return found
+
+
+def function_of(module, name):
+    """The function of a row; a method of a generator is one that starts from a seed."""
+    if module == "numpy.ndarray":
+        return method_of_array(name)
+    if module == "numpy.random.Generator":
+        return seeded(lambda: np.random.default_rng(7), name)
+    if module == "numpy.random":
+        return seeded(lambda: np.random.RandomState(7), name)
+    return getattr(importlib.import_module(module), name, None)
+
+
+def method_of_array(name):
+    if not callable(getattr(np.ndarray, name)):
+        return lambda x: getattr(x, name)
+    return lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs)
+
+
+def seeded(make, name):
+    def method(*args, **kwargs):
+        return getattr(make(), name)(*args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+def is_body(x):
+    return type(x) is type(is_body)
+
+
+def cases():
+    for module, rows in tables().items():
+        for number, (names, *args) in enumerate(rows):
+            for name in names.split():
+                f = function_of(module, name)
+                if f is None:
+                    continue  # this version of NumPy or Python, or this machine, does not have it
+                body, rest = (args[0], args[1:]) if is_body(args[0]) else (None, args)
+                called = f if body is None else bound(body, f)
+                yield pytest.param(called, tuple(rest), id=f"{module}.{name}-{number}")
+
+
+def bound(body, f):
+    return lambda *args: body(f, *args)
+
+
+CASES = list(cases())
+
+
+def total(y, start=1.0):
+    """A number that depends on every part of an output, on each in another way."""
+    if isinstance(y, dict):
+        y = list(y.values())
+    if hasattr(y, "__next__") or isinstance(y, (tuple, list)):
+        return sum((total(part, start + 0.3 * i) for i, part in enumerate(y)), 0.0)
+    if isinstance(y, str) or y is None:
+        return 0.0
+    weights = start + np.arange(np.size(y)).reshape(np.shape(y)) / 7
+    return np.sum(weights * (np.real(y) + 0.7 * np.imag(y)))
+
+
+def flat(args):
+    """The floats in the arguments as one vector."""
+    parts = [np.ravel(a) for a in args if varies(a)]
+    return np.concatenate([p.view(float) if p.dtype.kind == "c" else p for p in parts])
+
+
+def varies(a):
+    return not isinstance(a, (int, str)) and np.asarray(a).dtype.kind in "fc"
+
+
+def rebuilt(args, vector):
+    """The arguments with other floats."""
+    made, used = [], 0
+    for a in args:
+        if not varies(a):
+            made.append(a)
+            continue
+        array = np.asarray(a)
+        n = array.size * (2 if array.dtype.kind == "c" else 1)
+        part = vector[used : used + n].copy().view(array.dtype).reshape(array.shape)
+        used += n
+        made.append(part if isinstance(a, np.ndarray) else part.tolist())
+    return tuple(made)
+
+
+def direction(args):
+    """A direction in which to differentiate: of no symmetry."""
+    x = flat(args)
+    return np.cos(1.0 + 1.7 * np.arange(x.size)) + 0.3
+
+
+def slope(loss, args):
+    """The derivative along the direction, by differences."""
+    x, v = flat(args), direction(args)
+    v = v * min(1.0, 1.0 / np.abs(v).max())
+    h = STEP
+
+    def at(k):
+        return loss(*rebuilt(args, x + k * h * v))
+
+    return sum(c * (at(k) - at(-k)) for k, c in STENCIL.items()) / h, v
+
+
+def check(f, args, compute):
+    def loss(*args):
+        return total(f(*args))
+
+    with np.errstate(all="ignore"):
+        expected, v = slope(loss, args)
+    value, found = compute(loss, v)
+    plain = loss(*args)
+    assert np.isfinite(expected)
+    np.testing.assert_allclose(value, plain, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("f, args", CASES)
+def test_reverse(f, args):
+    places = tuple(i for i, a in enumerate(args) if varies(a))
+
+    def compute(loss, v):
+        value, gradients = autodiff.value_and_gradient(loss, *args, argnums=places)
+        return value, flat([np.asarray(g) for g in gradients]) @ v
+
+    check(f, args, compute)
+
+
+@pytest.mark.parametrize("f, args", CASES)
+def test_forward(f, args):
+    places = tuple(i for i, a in enumerate(args) if varies(a))
+
+    def compute(loss, v):
+        value, push = autodiff.pushforward(loss, *args, argnums=places)
+        dots = rebuilt(args, v)
+        return value, push(*[dots[i] for i in places])
+
+    check(f, args, compute)

@@ -1,0 +1,28 @@
+"""A limit on the time that a piece of a run may take."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+
+class TooSlow(BaseException):  # noqa: N818 - what the alarm raises
+    """Time is up. Not an `Exception`: programs that catch these go on for ever."""
+
+
+@contextlib.contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise `TooSlow` in what takes longer."""
+
+    def stop(*_: Any) -> None:
+        raise TooSlow(f"more than {seconds} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
