@@ -12,7 +12,7 @@ PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test lint format types doctest layers core-wheel bench bench-rules clean
+.PHONY: help venv demo test lint format types doctest layers fuzz core-wheel bench bench-rules clean
 
 help: ## show this list
 	@echo 'usage: make TARGET [ARGS=...] [PYTHON=...]'
@@ -51,6 +51,9 @@ doctest: $(VENV)/.installed-test ## run the examples of docstrings, README and d
 
 layers: $(VENV)/.installed-test ## check who imports whom, file sizes, import cost
 	$(PYTEST) tests/invariants $(ARGS)
+
+fuzz: $(VENV)/.installed-test ## differentiate random programs: ARGS='--seed 0 --count 20000'
+	$(PY) -m tools.fuzz $(ARGS)
 
 core-wheel: $(VENV)/.installed-test ## build chainrules-core and test it where there is no SciPy
 	$(PY) tools/check_core_wheel.py

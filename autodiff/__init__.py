@@ -8,6 +8,7 @@ from autodiff import (
     operators as operators,
     protocols as protocols,
 )
+from autodiff.captured import captured_gradient as captured_gradient
 from autodiff.checkpoint import checkpoint as checkpoint
 from autodiff.custom import (
     custom_gradient as custom_gradient,

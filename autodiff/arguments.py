@@ -129,7 +129,7 @@ class Stripped:
                     a = stripped
                 nested = nested or any(is_tracer(x) for x in leaves_of(a))
             elif kind is np.ndarray:
-                tape.held.add(id(a if a.base is None else a.base))
+                tape.hold(a)
             primals.append(a)
         self.primals = tuple(primals)
         self.wanted = tuple(wanted)

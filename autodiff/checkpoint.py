@@ -128,7 +128,7 @@ class Segment(Template):
         tape.check_open()
         if tape.forward:
             return self.run(values)
-        self.hold(tape.held)
+        self.hold(tape)
         wanted = [i for i, v in enumerate(values) if is_tracer(v) and v._tape is tape]
         inner = [of_level(v, tape) for v in values]
         y = self.on_levels(inner)

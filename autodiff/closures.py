@@ -8,14 +8,17 @@ treats as it treats every object that holds traced values.
 
 from __future__ import annotations
 
+import dis
 import functools
 import types
 from collections.abc import Callable
 from typing import Any
 
 from autodiff import call as call_module
+from autodiff.errors import MutationError
 from autodiff.holes import Template, captured_tracers
 from chainrules_core import Closure
+from chainrules_core.rules import name_of
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
@@ -34,12 +37,40 @@ def closed(f: Any) -> Any:
     """Return a function that has captured traced values as a struct; all else as it is."""
     if type(f) not in _FUNCTIONS or not captured_tracers(f):
         return f
+    check_assignments(f)
     template = Template(f, (), {})
 
     def make(values: tuple) -> Callable:
         return template.filled(values)[0]
 
     return Closure(make, tuple(template.sources))
+
+
+def check_assignments(f: Any) -> None:
+    """Raise if a function assigns to captured variables: rules call it on plain values.
+
+    A counter is let pass.
+    """
+    if isinstance(f, functools.partial):
+        check_assignments(f.func)
+        return
+    function = getattr(f, "__func__", f)
+    if type(function) is not types.FunctionType:
+        return
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    for instruction in dis.get_instructions(function.__code__):
+        if instruction.opname != "STORE_DEREF" or instruction.argval not in cells:
+            continue
+        try:
+            content = cells[instruction.argval].cell_contents
+        except ValueError:
+            content = None
+        if not isinstance(content, int):
+            raise MutationError(
+                f"{name_of(function)} is called by a function with a rule, on plain values, and "
+                f"assigns to {instruction.argval!r}, a variable outside of it: the derivative of "
+                "what it assigns would be lost. Let it return the value instead."
+            )
 
 
 call_module.with_closures = with_closures

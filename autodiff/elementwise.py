@@ -152,7 +152,7 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
     if wanted != 3:
         constant = z if wanted == 1 else x
         if type(constant) is _ndarray:
-            tape.held.add(id(constant if constant.base is None else constant.base))
+            tape.hold(constant)
     keep_y, keep_x, keep_z = plan.keeps[wanted]
     values = (y if keep_y else None, x if keep_x else None, z if keep_z else None)
     by_a, by_b = plan.partials

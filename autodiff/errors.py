@@ -137,7 +137,7 @@ def full_name(f: Any) -> str:
 
 @functools.lru_cache
 def check_array_class(kind: type) -> None:
-    """Raise for classes of arrays that compute otherwise than arrays do, with the same functions."""
+    """Raise for a class of arrays whose operators and methods are not those of arrays."""
     for base in kind.__mro__:
         if base.__name__ in _OTHER_ARRAYS and base.__module__.partition(".")[0] == "numpy":
             raise ArgumentError(

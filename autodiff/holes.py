@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from autodiff.intercept import intercept
-from autodiff.levels import owner_id
 from autodiff.structures import leaves_of, map_leaves
 from autodiff.tape import CONSTANT
 from autodiff.tracer import Tracer, is_tracer
@@ -96,9 +95,17 @@ class Template:
             raise WrittenError
         return y
 
-    def hold(self, held: set[int]) -> None:
-        """Add the identities of the arrays that must not change."""
-        held.update(owner_id(x) for x in self.held)
+    def plain(self, values: Any) -> Any:
+        """Make the call with plain values in the holes, as it is written; arrays are copied."""
+        values = [v.copy() if type(v) is np.ndarray else v for v in values]
+        f, args, kwargs, constants = self.filled(values)
+        y = f(*args, **kwargs)
+        return map_leaves(y, lambda leaf: leaf._value if is_tracer(leaf) else leaf)
+
+    def hold(self, tape: Any) -> None:
+        """Tell a tape which arrays must not change."""
+        for x in self.held:
+            tape.hold(x)
 
 
 class WrittenError(Exception):
@@ -142,7 +149,7 @@ def _function(f: types.FunctionType, change: Callable, made: dict[int, Any]) -> 
     if id(f) in made:
         return made[id(f)]
     # Also for `change` to see every leaf once; it has no effect yet if there is nothing to change.
-    if not any(is_tracer(leaf) or type(leaf) is Hole for leaf in _captured(f, set())):
+    if not any(map(_is_taken, _captured(f, set()))):
         for leaf in _captured(f, set()):
             change(leaf)
         return f
@@ -154,10 +161,12 @@ def _function(f: types.FunctionType, change: Callable, made: dict[int, Any]) -> 
     for name, (cell, is_new), old in zip(
         f.__code__.co_freevars, cells, f.__closure__ or (), strict=True
     ):
-        if is_new and not _is_empty(old):
+        if is_new and not is_empty(old):
             content = old.cell_contents
             is_ours = name.startswith(_OURS)
             cell.cell_contents = content if is_ours else with_captures(content, change, made)
+        elif cell is old and not is_empty(old) and not name.startswith(_OURS):
+            with_captures(old.cell_contents, change, made)  # for `change` to see it
     new.__defaults__ = with_captures(f.__defaults__, change, made)
     new.__kwdefaults__ = with_captures(f.__kwdefaults__, change, made)
     new.__dict__.update(f.__dict__)
@@ -166,14 +175,25 @@ def _function(f: types.FunctionType, change: Callable, made: dict[int, Any]) -> 
 
 
 def _cell(cell: types.CellType, made: dict[int, Any]) -> tuple[types.CellType, bool]:
-    """Return the new cell for a cell, and whether it is still to be filled."""
+    """Return the new cell for a cell, and whether it is still to be filled.
+
+    One that holds nothing traced stays: what is assigned to its variable is seen outside.
+    """
     if id(cell) in made:
         return made[id(cell)], False
+    if not is_empty(cell) and not any(map(_is_taken, _captured(cell.cell_contents, set()))):
+        made[id(cell)] = cell
+        return cell, False
     new = made[id(cell)] = types.CellType()
     return new, True
 
 
-def _is_empty(cell: types.CellType) -> bool:
+def _is_taken(leaf: Any) -> bool:
+    return is_tracer(leaf) or type(leaf) is Hole
+
+
+def is_empty(cell: types.CellType) -> bool:
+    """Whether a captured variable has no value (yet)."""
     try:
         return cell.cell_contents is cell
     except ValueError:
@@ -199,7 +219,7 @@ def _parts_of_function(f: Any) -> list[Any]:
     cells = [
         cell.cell_contents
         for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
-        if not name.startswith(_OURS) and not _is_empty(cell)
+        if not name.startswith(_OURS) and not is_empty(cell)
     ]
     return [*cells, f.__defaults__, f.__kwdefaults__]
 

@@ -50,8 +50,8 @@ def check_free(x: Any) -> None:
     """Raise if an array that is about to be written into is held by a pullback."""
     if type(x) is not np.ndarray:
         return
-    owner = owner_id(x)
-    if any(owner in tape.held for tape in _levels.tapes):
+    owner = x if x.base is None else x.base
+    if any(tape.holds(owner) for tape in _levels.tapes):
         raise MutationError(
             "an array that was made outside the function being differentiated is written into "
             "after it was used: the derivative needs its old values. Use a copy of it inside the "

@@ -121,10 +121,10 @@ def _put(array: np.ndarray, path: Path, index: Any, value: Any) -> None:
         region = step(region)
     if not region.flags.writeable:
         raise ValueError("assignment destination is read-only")
-    if any(stride == 0 and n > 1 for stride, n in zip(region.strides, region.shape, strict=True)):
+    if _overlaps(region):
         raise MutationError(
-            "an array is written into whose elements stand for one another (it was broadcast). "
-            "Write into a copy: x = x.copy()."
+            "an array is written into whose elements stand for one another (it was broadcast, or "
+            "consists of windows). Write into a copy: x = x.copy()."
         )
     if path and region.size and not np.may_share_memory(region, array):
         raise MutationError(
@@ -132,6 +132,17 @@ def _put(array: np.ndarray, path: Path, index: Any, value: Any) -> None:
             "Write into the array itself."
         )
     region[index] = value
+
+
+def _overlaps(region: np.ndarray) -> bool:
+    """Whether elements may share memory: whether a stride is shorter than what lies within it."""
+    extent = region.itemsize
+    for stride, n in sorted((abs(s), n) for s, n in zip(region.strides, region.shape, strict=True)):
+        if n > 1:
+            if stride < extent:
+                return True
+            extent += stride * (n - 1)
+    return False
 
 
 def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:

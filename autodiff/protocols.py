@@ -13,6 +13,7 @@ from autodiff.arguments import innermost
 from autodiff.call import NO_RULE, as_array, by_rule, call, require_rule
 from autodiff.elementwise import NOT_HERE, binary, unary
 from autodiff.looping import by_method, each_element, python_function
+from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer, bare
 from autodiff.writing import WRITERS, at, into, into_each, where_true
 
@@ -91,7 +92,13 @@ def function(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         if any(innermost((kwargs[n],), {}) is not None for n in names.intersection(kwargs)):
             return instead(*args, **kwargs)
     result = by_rule(f, args, kwargs)
-    return calls.body_of(body)(*args, **kwargs) if result is NO_RULE else result
+    return calls.body_of(body)(*map(_buffer, args), **kwargs) if result is NO_RULE else result
+
+
+def _buffer(x: Any) -> Any:
+    """Return an array as one that what is made of it can be written into."""
+    is_inexact = type(x) is np.ndarray and x.dtype.kind in "fc"
+    return Tracer(x, CONSTANT, -1) if is_inexact else x
 
 
 def ruled(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:

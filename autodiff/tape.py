@@ -8,6 +8,7 @@ reverse sweep is a loop from the end to the start.
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any
@@ -105,6 +106,14 @@ class Whole(Node):
 _RULED = (Node, ProductNode, Whole, Part)
 
 
+def _reference(owner: Any) -> Callable[[], Any]:
+    """Return what gives an object as long as it lives."""
+    try:
+        return weakref.ref(owner)
+    except TypeError:  # memory that is not an array's
+        return lambda: owner
+
+
 class Tape:
     """What one differentiation records.
 
@@ -137,7 +146,7 @@ class Tape:
         self.nodes: list = []
         self.leaves = 0
         self.nested = False
-        self.held: set[int] = set()
+        self.held: dict[int, Callable[[], Any]] = {}
         self.serial = next(_serials)
 
     def __repr__(self) -> str:
@@ -148,6 +157,18 @@ class Tape:
         nodes = self.nodes
         nodes.append(node)
         return len(nodes) - 1
+
+    def hold(self, x: np.ndarray) -> None:
+        """Note that a pullback may keep the memory of an array, as long as the array lives."""
+        owner = x if x.base is None else x.base
+        known = self.held.get(id(owner))
+        if known is None or known() is not owner:  # another one has had this identity
+            self.held[id(owner)] = _reference(owner)
+
+    def holds(self, owner: Any) -> bool:
+        """Whether an array that owns its memory was noted."""
+        known = self.held.get(id(owner))
+        return known is not None and known() is owner
 
     def check_open(self) -> None:
         """Raise if the differentiation has ended."""

@@ -44,7 +44,7 @@ def _note_parts(made: Any, args: tuple, again: Callable, path: tuple) -> None:
 
 
 def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path: tuple) -> None:
-    owner = y if y.base is None else y.base
+    owner = _owner(y)
     for i, a in enumerate(args):
         if type(a) in (list, tuple):
             _note_views_of_elements(made, owner, a)
@@ -64,6 +64,14 @@ def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path:
 
             note_view(made, a, make)
             return
+
+
+def _owner(y: np.ndarray) -> Any:
+    """Return the array that owns the memory; strided views have something else in between."""
+    owner = y if y.base is None else y.base
+    while not isinstance(owner, np.ndarray) and getattr(owner, "base", None) is not None:
+        owner = owner.base
+    return owner if getattr(owner, "base", None) is None else owner.base
 
 
 def _note_views_of_elements(made: Tracer, owner: Any, elements: Any) -> None:

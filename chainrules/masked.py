@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy.ma
 
 from chainrules.refused import refuse
+from chainrules_core import non_differentiable
 from chainrules_core.registry import key_of
 
 REASON = (
@@ -18,10 +19,18 @@ REASON = (
 )
 
 
+# What SciPy's functions ask about any array, to go on with plain ones.
+QUESTIONS = (
+    numpy.ma.isMA, numpy.ma.isMaskedArray, numpy.ma.isarray, numpy.ma.is_mask, numpy.ma.is_masked,
+)  # fmt: skip
+for question in QUESTIONS:
+    non_differentiable(question)
+
+
 def keys() -> list:
     """Return what the public names of numpy.ma call, each once and none of NumPy's own."""
     public = [getattr(numpy.ma, name) for name in numpy.ma.__all__]
-    called = [key_of(f)[0] for f in public if callable(f)]
+    called = [key_of(f)[0] for f in public if callable(f) and f not in QUESTIONS]
     return list(dict.fromkeys(f for f in called if _module(f).startswith("numpy.ma")))
 
 

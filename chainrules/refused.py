@@ -56,9 +56,7 @@ def _every_argument(f: Callable) -> Signature:
     if signature is None:
         return Signature((), 0, varargs=True, any_option=True)
     parameters = [
-        p
-        for p in signature.parameters.values()
-        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        p for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
     ]
     variadic = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
     return Signature(tuple(p.name for p in parameters), 0, variadic, any_option=True)
@@ -85,14 +83,12 @@ def refuse(functions: Callable | Iterable[Callable], reason: str, *types: Any) -
     >>> rrule(lottery, 1.0)
     Traceback (most recent call last):
     ...
-    chainrules.refused.RefusedError: lottery was given a traced value, but is not differentiated: ...
+    chainrules.refused.RefusedError: lottery was given a traced value, but is not ...
     >>> rrule.unregister(lottery); frule.unregister(lottery)
     """
     for f in (functions,) if callable(functions) else functions:
         for table in (rrule, frule):
             table.add(RefusedRule(checked_key(f), types, reason))
-
-
 
 
 MEMORY = (

@@ -373,6 +373,8 @@ def fit(dx: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
             raise ProjectionError(shape, found)
         dx = np.reshape(dx, shape)
     found = getattr(dx, "dtype", None)
+    if found is None and dtype.kind == "f" and isinstance(dx, complex):
+        dx = np.real(dx)  # a traced number of Python's
     if isinstance(found, np.dtype) and found != dtype:
         if found.kind == "O" or dtype.kind == "O":
             return dx  # elements that know their own types

@@ -223,11 +223,12 @@ class Binder:
             arguments given by name that are not options.
         """
         form = (given, *keywords)
-        if form not in self._places:
+        found = self._places.get(form)
+        if found is None:
             if len(self._places) >= _MOST_FORMS:
                 self._places.clear()
-            self._places[form] = tuple(self._found_places(given, form[1:]))
-        return list(self._places[form])
+            found = self._places[form] = tuple(self._found_places(given, form[1:]))
+        return list(found)
 
     def _found_places(self, given: int, keywords: Iterable[str]) -> list[int | None]:
         positional = self._positional

@@ -195,7 +195,7 @@ class Recording(Tape):
                 return self.lowered(a._value)
             raise CannotCompile("a value is traced by a derivative outside the compiled function")
         if kind is np.ndarray:
-            self.held.add(id(a if a.base is None else a.base))
+            self.hold(a)
             return a, a
         if kind is slice:
             parts = [None if p is None else operator.index(p) for p in (a.start, a.stop, a.step)]
@@ -274,7 +274,7 @@ class Recording(Tape):
         is_known = root._tape is self
         before_ref = Ref(root._index) if is_known else before
         if not is_known:
-            self.held.add(id(before if before.base is None else before.base))
+            self.hold(before)
         after = before if in_place else before.copy(order="K")
         region = after
         for step in path:

@@ -48,7 +48,8 @@ class Call:
     kind : str
         ``"rule"``, ``"elementwise"`` (a rule of partial derivatives), ``"traced"`` (its body was
         run with traced values), ``"constant"`` (it has no derivative), ``"numeric"``
-        (differentiated by differences), ``"checkpoint"``, ``"write"`` (into an array) or ``"argument"``.
+        (differentiated by differences), ``"checkpoint"``, ``"write"`` (into an array) or
+        ``"argument"``.
     where : str
         The user's file and line.
     inputs : list of str

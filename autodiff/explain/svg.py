@@ -89,14 +89,15 @@ def _node(call: Call, x: float, y: float, w: float, is_output: bool, explanation
     about += [call.where, remark(call)]
     radius = _HIGH / 2 if call.kind == "argument" else 5
     dash = ' stroke-dasharray="4 3"' if ends else ""
+    ink = "#263238" if ends else "#fff"
     return (
         f"<g><title>{escape(chr(10).join(a for a in about if a))}</title>"
         f'<rect x="{x - w / 2:.1f}" y="{y:.1f}" width="{w:.1f}" height="{_HIGH:.0f}" '
         f'rx="{radius:.0f}" fill="{COLOURS[call.kind]}" fill-opacity="{0.45 if ends else 1}" '
         f'stroke="{"#d84315" if is_output else COLOURS[call.kind]}" '
         f'stroke-width="{3 if is_output else 1}"{dash}/>'
-        f'<text x="{x:.1f}" y="{y + 17:.1f}" text-anchor="middle" fill="#fff">'
+        f'<text x="{x:.1f}" y="{y + 17:.1f}" text-anchor="middle" fill="{ink}">'
         f"{escape(_short(call))}</text>"
-        f'<text x="{x:.1f}" y="{y + 32:.1f}" text-anchor="middle" fill="#fff" font-size="10">'
+        f'<text x="{x:.1f}" y="{y + 32:.1f}" text-anchor="middle" fill="{ink}" font-size="10">'
         f"{escape(call.output)}</text></g>"
     )

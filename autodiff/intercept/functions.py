@@ -40,6 +40,7 @@ from autodiff.intercept.numpy_calls import (
 )
 from autodiff.levels import check_free
 from autodiff.tracer import is_tracer
+from autodiff.writing import into, into_each
 from chainrules_core import (
     Closure,
     frule,
@@ -125,6 +126,11 @@ def _asking(g: Callable) -> Callable:
 
     @functools.wraps(g)
     def asking(*args: Any, **kwargs: Any) -> Any:
+        out = kwargs.get("out")
+        if is_tracer(out[0] if type(out) is tuple and out else out):
+            del kwargs["out"]
+            result = asking(*args, **kwargs)
+            return into_each(out, result) if type(out) is tuple else into(out, result)
         result = by_rule(g, args, kwargs)
         return traced_body(g)(*args, **kwargs) if result is NO_RULE else result
 

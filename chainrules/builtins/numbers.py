@@ -100,7 +100,9 @@ scalar_rule(
     types=(object, object),
 )
 
-non_differentiable(named("comb factorial gcd isqrt lcm perm ulp", math))
+non_differentiable(
+    named("comb factorial gcd isnormal isqrt issubnormal lcm perm signbit ulp", math)
+)
 
 
 # ---------------------------------------------------------------- math: any number of numbers
@@ -166,6 +168,27 @@ def fsum_frule(dots: tuple, seq: Any) -> Any:
     (seq_dot,) = dots
     y = math.fsum(seq)
     return y, fit(sum([seq_dot[i] for i in range(len(seq))], 0.0), y)
+
+
+def sumprod_rrule(p: Any, q: Any) -> Any:
+    def sumprod_pullback(y_bar: Any) -> tuple:
+        return like(p, [y_bar * b for b in q]), like(q, [y_bar * a for a in p])
+
+    return math.sumprod(p, q), sumprod_pullback
+
+
+def sumprod_frule(dots: tuple, p: Any, q: Any) -> Any:
+    y = math.sumprod(p, q)
+    products = [dots[0][i] * q[i] + p[i] * dots[1][i] for i in range(len(p))]
+    return y, fit(sum(products, 0.0), y)
+
+
+if hasattr(math, "sumprod"):  # Python 3.12
+    rrule.register(math.sumprod, SEQUENCE, SEQUENCE)(sumprod_rrule)
+    frule.register(math.sumprod, SEQUENCE, SEQUENCE)(sumprod_frule)
+
+if hasattr(math, "fma"):  # Python 3.13
+    scalar_rule(math.fma, lambda r, x, y, z: y, lambda r, x, y, z: x, 1)
 
 
 def products_of_others(values: list) -> list:

@@ -52,7 +52,7 @@ def as_float(y: Any) -> Any:
 def floats(x: Any) -> Any:
     """Return data as an array, if they are floats and integers."""
     array = array_of(x)
-    if getattr(array, "dtype", None) == object:
+    if getattr(array, "dtype", None) == np.dtype(object):
         raise RefusedError(
             "a function of statistics",
             "the data mix floats with fractions or decimals, which have no derivative. Convert "
@@ -180,7 +180,7 @@ variance_rules(statistics.stdev, "xbar", 1, True)
 variance_rules(statistics.pvariance, "mu", 0, False)
 variance_rules(statistics.pstdev, "mu", 0, True)
 
-# ------------------------------------------------------------------------------------- two variables
+# ----------------------------------------------------------------------------------- two variables
 
 
 def centred(x: Any) -> Any:
@@ -246,7 +246,7 @@ def linear_regression_frule(dots: tuple, x: Any, y: Any, *, proportional: bool =
     return line, Tangent[type(line)](slope=fitted[0], intercept=fitted[1])
 
 
-# ----------------------------------------------------------------------- the normal distribution; refused
+# ----------------------------------------------------------------- the normal distribution; refused
 
 # The C function behind NormalDist.inv_cdf: x = mu + sigma z with Φ(z) = p, so ∂x/∂p = sigma / φ(z).
 if hasattr(statistics, "_normal_dist_inv_cdf"):

@@ -8,12 +8,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from chainrules_core import Array, linear_rule, non_differentiable
+from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
+from chainrules_core import NoTangent, frule, non_differentiable, rrule
+from chainrules_core.define.scalar import fit
 
-non_differentiable(np.bincount, object, type(None))
-linear_rule(
-    np.bincount,
-    lambda y_bar, x, weights, *, minlength=0: y_bar[x],
-    argnums=(1,),
-    types=(object, Array),
-)
+non_differentiable(np.bincount)
+
+
+@rrule.register(np.bincount, object, ARRAY_LIKE)
+@rrule_on_arrays
+def bincount_rrule(x, weights, *, minlength=0):
+    def bincount_pullback(y_bar):
+        return NoTangent(), y_bar[x]
+
+    return np.bincount(x, weights, minlength), bincount_pullback
+
+
+@frule.register(np.bincount, object, ARRAY_LIKE)
+@frule_on_arrays
+def bincount_frule(dots, x, weights, *, minlength=0):
+    y = np.bincount(x, weights, minlength)
+    return y, fit(np.bincount(x, dots[1], minlength), y)

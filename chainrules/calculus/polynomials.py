@@ -13,6 +13,7 @@ import numpy as np
 
 from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules_core import conj, frule, rrule
+from chainrules_core.define.scalar import fit
 
 
 def shifts(r: Any, p: Any) -> Any:
@@ -37,4 +38,4 @@ def roots_rrule(p):
 def roots_frule(dots, p):
     (p_dot,) = dots
     r = np.roots(p)
-    return r, np.matmul(shifts(r, p), p_dot)
+    return r, fit(np.matmul(shifts(r, p), p_dot), r)

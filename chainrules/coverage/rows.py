@@ -97,7 +97,7 @@ def public(owner: Any, known: Known) -> list[str]:
 
 
 def _state(name: str, f: Any, kind: str | None, known: Known) -> tuple[str, str]:
-    modes = _modes(f) if callable(f) else ()
+    modes = _modes(f, kind) if callable(f) else ()
     if name in known.errors:
         return ERROR, known.errors[name]
     if modes == ("refused",):
@@ -115,10 +115,10 @@ def _state(name: str, f: Any, kind: str | None, known: Known) -> tuple[str, str]
     return MISSING, ""
 
 
-def _modes(f: Callable) -> tuple[str, ...]:
+def _modes(f: Callable, kind: str | None) -> tuple[str, ...]:
     """Return by what the rules of a callable differentiate; of a class, those of its methods."""
     found = _modes_of_key(key_of(f)[0])
-    if found:
+    if found or kind in ("constant", "out_of_scope"):
         return found
     cls = f if isinstance(f, type) else type(f)
     if cls.__module__.partition(".")[0] not in ("numpy", "scipy", "statistics"):
@@ -127,7 +127,7 @@ def _modes(f: Callable) -> tuple[str, ...]:
         name
         for name in dir(cls)
         if callable(getattr(cls, name, None))
-        and any(m != "non_differentiable" for m in _modes_of_key(getattr(cls, name), cls))
+        and not {*_modes_of_key(getattr(cls, name), cls)} <= {"non_differentiable", "refused"}
     ]
     return ("methods: " + " ".join(names),) if names else ()
 
@@ -135,11 +135,12 @@ def _modes(f: Callable) -> tuple[str, ...]:
 def _modes_of_key(key: Callable, cls: type | None = None) -> tuple[str, ...]:
     tables = {"reverse": rrule, "forward": frule}
     rules = {mode: _rules(table.entry(key), cls) for mode, table in tables.items()}
-    kinds = {rule.kind for found in rules.values() for rule in found} - {"opt_out"}
-    if len(kinds) < 2 and kinds <= {"non_differentiable", "decompose", "refused"}:
-        words = {"decompose": "by another body"}
-        return tuple(words.get(kind, kind) for kind in kinds)
-    return tuple(mode for mode, found in rules.items() if any(r.kind in _OWN for r in found))
+    modes = tuple(mode for mode, found in rules.items() if any(r.kind in _OWN for r in found))
+    if modes:
+        return modes
+    kinds = {rule.kind for found in rules.values() for rule in found}
+    words = {"decompose": "by another body", **{k: k for k in ("refused", "non_differentiable")}}
+    return next(((word,) for kind, word in words.items() if kind in kinds), ())
 
 
 def _reason(key: Callable) -> str:

@@ -1,4 +1,3 @@
-"""Random numbers: draws as functions of their parameters, and selections; loaded with numpy.random.
-"""
+"""Random numbers: draws as functions of their parameters, and selections."""
 
 from chainrules.random import draws as draws, selections as selections

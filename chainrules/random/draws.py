@@ -26,8 +26,8 @@ from numpy.random import Generator, RandomState
 from chainrules.reductions.axes import array_of
 from chainrules.refused import refuse
 from chainrules_core import (
-    NotImplementedTangent,
     NoTangent,
+    NotImplementedTangent,
     frule,
     not_implemented,
     rrule,
@@ -295,9 +295,7 @@ DISCRETE = (
 
 def methods(names: str) -> list[Callable]:
     """Return the methods of these names, of generators of both kinds."""
-    return [
-        getattr(kind, name) for kind in KINDS for name in names.split() if hasattr(kind, name)
-    ]
+    return [getattr(kind, name) for kind in KINDS for name in names.split() if hasattr(kind, name)]
 
 
 refuse(

@@ -95,7 +95,7 @@ for _f, _summands in ((np.sum, every), (np.nansum, present)):
 def mean_bar(y_bar: Any, shape: tuple[int, ...], axis: Any, where: Any = True) -> Any:
     """The cotangent of what was averaged over ``where``."""
     share = kept(y_bar, shape, axis) / divisor(count(shape, axis, where), y_bar)
-    return np.broadcast_to(chosen(share, where), shape)
+    return spread_to(chosen(share, where), shape)
 
 
 def mean_rules(f: Callable, elements: Callable) -> Rules:

@@ -11,6 +11,15 @@ from collections.abc import Callable
 from chainrules_core import decompose, frule, rrule
 
 
+def trace_body(*functions: Callable) -> None:
+    """Have the body of functions traced also where no argument is.
+
+    For helpers of libraries that make an array, into which a traced value is written later.
+    """
+    for f in functions:
+        decompose(f)(f)
+
+
 def both(*functions: Callable) -> tuple[Callable, ...]:
     """Each function, and the one inside it if there is one."""
     inner = [getattr(f, "__wrapped__", None) for f in functions]

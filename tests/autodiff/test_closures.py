@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from autodiff import DifferentiationError, gradient, hessian, pushforward
+from autodiff import DifferentiationError, MutationError, gradient, hessian, pushforward
 from chainrules_core import (
     AbstractZero,
     Closure,
@@ -117,6 +117,29 @@ def of_a_double_integral(x):
     return integral(lambda t: integral(lambda u: math.exp(x[0] * t * u) * x[1], 0.0, t), 0.0, x[2])
 
 
+def of_a_function_that_counts(x):
+    calls = 0
+    seen = []
+
+    def f(t):
+        nonlocal calls
+        calls += 1
+        seen.append(t)
+        return x[0] * t
+
+    y = integral(f, 0.0, x[1])
+    assert calls >= 12
+    assert len(seen) == calls
+    return y
+
+
+def of_a_function_that_calls_itself(x):
+    def power(t, n=3):
+        return x[0] if n == 0 else math.sin(t) * power(t, n - 1)
+
+    return integral(power, 0.0, x[1])
+
+
 def of_a_plain_function(x):
     return integral(math.exp, x[0], x[2]) * integral(lambda t: t * t, 0.0, x[1])
 
@@ -124,6 +147,7 @@ def of_a_plain_function(x):
 PROGRAMS = [
     of_a_lambda, of_a_nested_function, of_a_partial, of_a_default, of_a_bound_method,
     of_a_callable_object, of_an_array_and_a_constant, of_a_double_integral, of_a_plain_function,
+    of_a_function_that_counts, of_a_function_that_calls_itself,
 ]  # fmt: skip
 
 
@@ -178,3 +202,18 @@ def test_a_captured_value_in_an_option_is_an_error():
 
     with pytest.raises(DifferentiationError, match="by"):
         gradient(lambda a: scaled(a, by=lambda t: a * t), 3.0)
+
+
+def test_assignments_outside_would_lose_a_derivative():
+    def f(x):
+        total = 0.0
+
+        def inner(t):
+            nonlocal total
+            total = total + x * t
+            return x * t
+
+        return integral(inner, 0.0, 1.0) + total
+
+    with pytest.raises(MutationError, match="assigns to 'total'"):
+        gradient(f, 2.0)

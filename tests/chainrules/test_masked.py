@@ -77,3 +77,13 @@ def test_masked_constants_may_be_computed_with():
 
 def test_numpys_own_functions_keep_their_rules():
     assert all(rule.kind != "refused" for rule in rrule.methods(np.sum) + rrule.methods(np.add))
+
+
+@pytest.mark.parametrize(
+    "question", [np.ma.isMA, np.ma.isMaskedArray, np.ma.isarray, np.ma.is_mask, np.ma.is_masked]
+)
+def test_whether_an_array_is_masked_may_be_asked(question):
+    def f(x):
+        return np.sum(x * 2.0) if not question(x) else 0.0
+
+    np.testing.assert_array_equal(autodiff.gradient(f, X), np.full(4, 2.0))

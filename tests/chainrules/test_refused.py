@@ -53,8 +53,10 @@ def test_the_error_carries_its_data():
 
 
 RECORD = [("a", float), ("b", float)]
+with_matrices = pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 
 
+@with_matrices
 @pytest.mark.parametrize(
     "f",
     [
@@ -64,7 +66,7 @@ RECORD = [("a", float), ("b", float)]
         lambda x: np.frombuffer(x).sum(),
         lambda x: float(bytearray(x)[0]),
         lambda x: np.recarray((4,), dtype=[("a", float)], buf=x).a.sum(),
-        lambda x: np.sum([y for y in np.nested_iters(x.reshape(2, 2), [[0], [1]])]),
+        lambda x: np.sum(list(np.nested_iters(x.reshape(2, 2), [[0], [1]]))),
         lambda x: np.sum(np.matrix(x)),
         lambda x: np.sum(np.asmatrix(x)),
         lambda x: np.sum(np.bmat([[x, x]])),
@@ -112,6 +114,7 @@ def test_plain_records_and_texts_are_constants():
 MATRIX = M.view(np.matrix)
 
 
+@with_matrices
 @pytest.mark.parametrize(
     "f",
     [

@@ -182,6 +182,24 @@ def judge(source: str, seed: int, modes: tuple[str, ...] | None = None) -> list[
         return [case.outcome(mode) for mode in modes]
 
 
+_raised: list[str] = []  # messages of all errors of the engine, also of those that were caught
+
+
+def _note_errors() -> None:
+    """Have the engine's errors noted when they are made."""
+    kind = autodiff.DifferentiationError
+    as_before = kind.__init__
+
+    def noting(self: Any, message: str, *args: Any) -> None:
+        _raised.append(message)
+        as_before(self, message, *args)
+
+    kind.__init__ = noting
+
+
+_note_errors()
+
+
 class Case:
     """A program with what its derivatives should be."""
 
@@ -205,6 +223,7 @@ class Case:
 
     def outcome(self, mode: str) -> Outcome:
         """Differentiate in one mode, and compare."""
+        _raised.clear()
         try:
             with limited(SECONDS):
                 problem = getattr(self, mode)()
@@ -216,6 +235,8 @@ class Case:
             return Outcome("discarded", mode, str(error))
         except Exception as error:
             return Outcome("crash", mode, f"{type(error).__name__}: {error}\n{last_frames(error)}")
+        if problem and _raised:
+            problem = f"the program caught an error of ours: {_raised[0]}\n{problem}"
         return Outcome("wrong", mode, problem) if problem else Outcome("right", mode)
 
     def reverse(self) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import ndimage, signal
 
-from chainrules.scipy.ndimage.kernels import PADDING, along, inexact, kernel, widths_of
+from chainrules.scipy.ndimage.kernels import PADDING, along, kernel, typed, widths_of
 from chainrules.transforms.margins import extended, folded
 from chainrules_core import linear_rule, primitive
 
@@ -48,7 +48,7 @@ linear_rule(correlated, x_adjoint, w_adjoint)
 
 def correlation(x: Any, w: Any, mode: int, cval: Any, origins: Any) -> Any:
     """Correlate with any constant beyond the ends; the mode is SciPy's code."""
-    x, padding, origins = inexact(x), PADDING[mode], tuple([int(o) for o in origins])
+    padding, origins = PADDING[mode], tuple([int(o) for o in origins])
     if padding != "constant" or np.all(cval == 0):
         return correlated(x, w, padding, origins)
     return correlated(x - cval, w, padding, origins) + cval * np.sum(w)
@@ -56,14 +56,15 @@ def correlation(x: Any, w: Any, mode: int, cval: Any, origins: Any) -> Any:
 
 @kernel("correlate")
 def correlate_body(input, weights, output, mode, cval, origins):
-    output[...] = correlation(input, weights, mode, cval, origins)
+    output[...] = correlation(typed(input, output), weights, mode, cval, origins)
 
 
 @kernel("correlate1d")
 def correlate1d_body(input, weights, axis, output, mode, cval, origin):
     ndim = np.ndim(input)
     weights = np.reshape(weights, along(-1, axis, ndim, 1))
-    output[...] = correlation(input, weights, mode, cval, along(origin, axis, ndim, 0))
+    origins = along(origin, axis, ndim, 0)
+    output[...] = correlation(typed(input, output), weights, mode, cval, origins)
 
 
 @kernel("uniform_filter1d")

@@ -9,10 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from scipy.ndimage import _nd_image
+from scipy.ndimage import _fourier, _nd_image, _ni_support
 
+from chainrules.scipy.delegated import trace_body
 from chainrules_core import decompose
+
+# They make the arrays into which the kernels write.
+trace_body(
+    _ni_support._get_output, _fourier._get_output_fourier, _fourier._get_output_fourier_complex
+)
 
 # SciPy's modes in the order of their codes, as np.pad calls them.
 PADDING = ("edge", "wrap", "symmetric", "reflect", "constant", "wrap", "constant")
@@ -35,6 +40,6 @@ def along(value: Any, axis: int, ndim: int, rest: Any) -> list:
     return [value if i == axis else rest for i in range(ndim)]
 
 
-def inexact(x: Any) -> Any:
-    """Numbers that are not integers."""
-    return x if np.dtype(x.dtype).kind in "fc" else x.astype(float)
+def typed(x: Any, output: Any) -> Any:
+    """`x` in the precision in which the result is wanted."""
+    return x if x.dtype == output.dtype else x.astype(output.dtype)

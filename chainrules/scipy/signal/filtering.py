@@ -48,6 +48,11 @@ def last(x: Any, axis: int) -> Any:
     return np.moveaxis(x, axis, -1)
 
 
+def concrete(bar: Any, shape: tuple[int, ...], dtype: Any, axis: int) -> Any:
+    """A cotangent with its axis at the end; zeros for none."""
+    return np.zeros(shape, dtype) if isinstance(bar, AbstractZero) else last(bar, axis)
+
+
 def lagged_products(E: Any, x: Any, count: int) -> Any:
     """Return Σ_n conj(x_n) E_{n+k} for the first k, summed over all other axes."""
     n = np.shape(x)[-1]
@@ -77,7 +82,7 @@ def lfilter_rrule(b, a, x, zi=None, *, axis=-1):
     y = signal.lfilter(b, a, x, axis, zi)
     taps = np.size(b), np.size(a)
     order = max(taps) - 1
-    shape, b_shape, a_shape = np.shape(x), np.shape(b), np.shape(a)
+    b_shape, a_shape = np.shape(b), np.shape(a)
 
     def lfilter_pullback(bars):
         a_line, b_line = line(a), line(b)
@@ -87,8 +92,8 @@ def lfilter_rrule(b, a, x, zi=None, *, axis=-1):
         zf_bar = ZeroTangent() if zi is None else unthunk(bars[1])
         dtype = ys.dtype
         states = (*np.shape(xs)[:-1], order)
-        y_bar = np.zeros(np.shape(ys), dtype) if isinstance(y_bar, AbstractZero) else last(y_bar, axis)
-        zf_bar = np.zeros(states, dtype) if isinstance(zf_bar, AbstractZero) else last(zf_bar, axis)
+        y_bar = concrete(y_bar, np.shape(ys), dtype, axis)
+        zf_bar = concrete(zf_bar, states, dtype, axis)
         E = backwards(a_line, y_bar, zf_bar)
 
         def b_bar():

@@ -7,8 +7,8 @@ then only complete overlap counts. With P that padding, y = P(a) * v, and
 
 Pᵀ adds what was read from an element to it. The mode "same" starts at the middle of the second
 plane (of even length: before it in a convolution, after it in a correlation); in the mode "valid"
-nothing is continued. There SciPy exchanges the planes if the second is the larger one; a correlation
-is then reversed, but not conjugated.
+nothing is continued. There SciPy exchanges the planes if the second is the larger one; a
+correlation is then reversed, but not conjugated.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ class Planes:
         self.starts = [(n - middle) // 2 if mode == "same" else 0 for n in self.extent]
 
     def padded(self, a: Any) -> Any:
+        """`a`, continued."""
         options = {"constant_values": self.fill} if self.padding == "constant" else {}
         return np.pad(a, self.widths, self.padding, **options)
 
@@ -55,10 +56,12 @@ class Planes:
         )
 
     def a_bar(self, y_bar: Any) -> Any:
+        """The cotangent of the first plane."""
         bar = signal.convolve(self.whole(y_bar), reversed_conj(self.v))
         return folded(bar, self.widths, self.padding)
 
     def v_bar(self, y_bar: Any) -> Any:
+        """The cotangent of the second plane."""
         bar = signal.correlate(self.padded(self.a), self.whole(y_bar), "valid")
         return reversed_conj(bar)
 

@@ -155,6 +155,17 @@ def test_builtins(f, args, kwargs):
     check_rule(f, *args, fkwargs=kwargs)
 
 
+@pytest.mark.skipif(not hasattr(math, "sumprod"), reason="Python 3.12 brought math.sumprod")
+def test_sumprod():
+    check_rule(math.sumprod, [1.0, 2.0, -0.5], [0.3, 1.2, 2.0])
+    check_rule(math.sumprod, (1.0, 2.0), np.array([0.3, 1.2]))
+
+
+@pytest.mark.skipif(not hasattr(math, "fma"), reason="Python 3.13 brought math.fma")
+def test_fma():
+    check_rule(math.fma, 1.3, -0.4, 2.0)
+
+
 def test_strings_have_no_rule():
     assert rrule(float, "1.5") is None
     assert rrule(complex, "1.5") is None

@@ -24,7 +24,7 @@ def case(*args, **kwargs):
         case(PLACES, weights=W, minlength=6),
         case(np.array(PLACES)[::-1], W[::-1]),
         case(PLACES, W.astype(np.float32)),
-        case(np.zeros(0, int), np.zeros(0)),
+        case(PLACES, list(W)),
     ],
 )
 def test_bincount(args, kwargs):
@@ -32,7 +32,7 @@ def test_bincount(args, kwargs):
 
 
 def test_a_count_is_constant():
-    assert rrule(np.bincount, np.array(PLACES))[1](np.ones(4)) == (NoTangent(), NoTangent())
+    assert rrule(np.bincount, np.array(PLACES))[1](np.ones(4)) == (NoTangent(),) * 2
 
 
 # fmt: off

@@ -24,7 +24,6 @@ SQUARE = np.array([[2.0, 0.3], [0.4, 1.5]])
         np.array([1.0, 0.1, 1.2]),
         np.array([2.0, 3.0]),
         np.array([1.0, -3.5, 0.0]),
-        np.array([0.0, 2.0, 3.0]),
         np.array([2.0]),
         REAL_ROOTS.astype(np.float32),
         [1.0, -6.1, 11.2],

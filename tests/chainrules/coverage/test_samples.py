@@ -15,6 +15,9 @@ import numpy as np
 import pytest
 
 import autodiff
+from chainrules.coverage import coverage
+from chainrules.coverage.known import NUMPY, PYTHON
+from chainrules.coverage.rows import ERROR
 
 STENCIL = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}  # central differences of sixth order
 STEP = 1e-3
@@ -79,6 +82,8 @@ def bound(body, f):
 
 
 CASES = list(cases())
+# Of single and half precision, whose differences say nothing.
+CASTS = "float32 single float16 half complex64 csingle"
 
 
 def total(y, start=1.0):
@@ -149,6 +154,11 @@ def check(f, args, compute):
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
 
 
+# np.row_stack is deprecated, and still public.
+deprecated = pytest.mark.filterwarnings("ignore:`row_stack` alias:DeprecationWarning")
+
+
+@deprecated
 @pytest.mark.parametrize("f, args", CASES)
 def test_reverse(f, args):
     places = tuple(i for i, a in enumerate(args) if varies(a))
@@ -160,6 +170,7 @@ def test_reverse(f, args):
     check(f, args, compute)
 
 
+@deprecated
 @pytest.mark.parametrize("f, args", CASES)
 def test_forward(f, args):
     places = tuple(i for i, a in enumerate(args) if varies(a))
@@ -170,3 +181,22 @@ def test_forward(f, args):
         return value, push(*[dots[i] for i in places])
 
     check(f, args, compute)
+
+
+@pytest.mark.parametrize("name", CASTS.split())
+def test_casts(name):
+    cast = getattr(np, name)
+    assert autodiff.gradient(lambda x: np.real(cast(x)) * 3, 0.7) == 3
+    assert autodiff.pushforward(lambda x: np.real(cast(x)) * 3, 0.7)[1](2.0) == 6
+
+
+def test_every_differentiable_function_has_a_sample():
+    sampled = {case.id.rpartition("-")[0] for case in CASES}
+    sampled |= {f"numpy.{name}" for name in CASTS.split()}
+    asked = [
+        f"{row.module}.{row.name}"
+        for row in coverage((*PYTHON, *NUMPY))
+        if row.kind in ("differentiable", "higher-order") and row.state != ERROR
+    ]
+    assert len(asked) > 500
+    assert [name for name in asked if name not in sampled] == []

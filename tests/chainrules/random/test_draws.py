@@ -90,7 +90,9 @@ def test_uniform(make, a, b):
 @pytest.mark.parametrize("left, mode, right", [(0.3, 0.9, 1.7), (M - 1, M, M + S)])
 def test_triangular(make, left, mode, right):
     check(lambda a, b, c: make().triangular(a, b, c, (9, 3)), left, mode, right)
-    check(lambda a, b, c: make().triangular(left=a, right=c, mode=b, size=(4, 3)), left, mode, right)
+    check(
+        lambda a, b, c: make().triangular(left=a, right=c, mode=b, size=(4, 3)), left, mode, right
+    )
 
 
 @pytest.mark.parametrize("make", GENERATORS)

@@ -110,7 +110,8 @@ SAMPLES = {
         ("__mul__ __rmul__", lambda f, x, y: x * y + 2.0 * x, V, W),
         ("__truediv__ __rtruediv__", lambda f, x, y: x / y + 2.0 / x, V, W),
         ("__mod__ __rmod__", lambda f, x, y: x % y + 5.3 % x, 1.9 * P, P[::-1]),
-        ("__divmod__ __rdivmod__", lambda f, x, y: (divmod(x, y), divmod(5.3, x)), 1.9 * P, P[::-1]),
+        ("__divmod__ __rdivmod__", lambda f, x, y: (divmod(x, y), divmod(5.3, x)),
+         1.9 * P, P[::-1]),
         ("__pow__ __rpow__", lambda f, x, y: x**y + 2.0**x, P, V),
         ("__iadd__", in_place(add), V, W),
         ("__isub__", in_place(subtract), V, W),
@@ -150,6 +151,4 @@ SAMPLES = {
         ("vonmises", lambda f, m: f(m, 2.0, 4), 0.3),
     ],
 }  # fmt: skip
-SAMPLES["numpy.random"] = [
-    row for row in SAMPLES["numpy.random.Generator"] if row[0] != "permuted"
-]
+SAMPLES["numpy.random"] = [row for row in SAMPLES["numpy.random.Generator"] if row[0] != "permuted"]

@@ -53,9 +53,9 @@ def convenience(f, c, d, x):
 
 SAMPLES = {
     "numpy.linalg": [
-        ("inv det slogdet pinv norm matrix_norm cond qr svdvals trace diagonal matrix_transpose", M),
+        ("inv det slogdet pinv norm matrix_norm cond qr svdvals trace diagonal", M),
         ("norm vector_norm", V),
-        ("pinv svdvals matrix_transpose", A),
+        ("pinv svdvals matrix_transpose diagonal", A),
         ("solve", M, V[:3]),
         ("lstsq", lambda f, a, b: f(a, b, rcond=None)[0], Q.T, V),
         ("matmul", M, M.T),

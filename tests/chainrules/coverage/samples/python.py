@@ -114,8 +114,9 @@ SAMPLES = {
         ("eval exec", executed, 0.7),
     ],
     "math": [
-        ("acos asin atan acosh asinh atanh cos cosh sin sinh tan tanh cbrt degrees radians erf erfc",
+        ("acos asin atan acosh asinh atanh cos cosh sin sinh tan tanh",
          lambda f, x: f(x + 1) if f.__name__ == "acosh" else f(x), 0.7),
+        ("cbrt degrees radians erf erfc", 1.7),
         ("exp exp2 expm1 fabs frexp gamma lgamma log log10 log1p log2 modf sqrt", 1.7),
         ("log", 1.7, 2.5),
         ("atan2 copysign fmod hypot pow remainder", 1.7, 0.4),
@@ -125,7 +126,8 @@ SAMPLES = {
         ("fsum prod", L),
         ("fsum prod", lambda f, x: f(a * a for a in x), L),
         ("fsum prod", lambda f, x: f(a * a for a in x), V),
-        ("dist", L, K),
+        ("dist sumprod", L, K),
+        ("fma", 1.7, 0.4, -0.9),
         ("dist", V, W),
     ],
     "cmath": [
@@ -169,6 +171,7 @@ SAMPLES = {
         ("cmp_to_key", lambda f, x: sorted(x, key=f(lambda a, b: -1 if a > b else 1)), L),
     ],
     "itertools": [
+        ("batched", lambda f, x: [a * b for a, b in f(x, 2)], L),
         ("chain", lambda f, x, y: [a * a for a in f(x, y)], L, K),
         ("combinations permutations combinations_with_replacement",
          lambda f, x: [a * b for a, b in f(x, 2)], L),
@@ -201,10 +204,13 @@ SAMPLES = {
         ("linear_regression", lambda f, x, y: f(x, y, proportional=True), L, K),
         ("NormalDist", lambda f, m, s, x: (f(m, s).pdf(x), f(m, s).cdf(x), f(m, s).zscore(x)),
          0.3, 1.2, 0.8),
-        ("NormalDist", lambda f, m, s, p: (f(m, s).inv_cdf(p), f(m, s).quantiles(3)), 0.3, 1.2, 0.8),
+        ("NormalDist", lambda f, m, s, p: (f(m, s).inv_cdf(p), f(m, s).quantiles(3)),
+         0.3, 1.2, 0.8),
         ("NormalDist", lambda f, m, s: (f(m, s).mean, f(m, s).stdev, f(m, s).variance), 0.3, 1.2),
         ("NormalDist", lambda f, m, s: f(m, s).overlap(f(0.5, 1.0)), 0.3, 1.2),
         ("NormalDist", lambda f, m, s: (f(m, s) * 2 + f(0.1, s)).stdev, 0.3, 1.2),
+        ("kde", lambda f, x, h, at: f(x, h)(at), L, 0.7, 1.1),
+        ("kde_random", lambda f, x, h: f(x, h, seed=3)(), L, 0.7),
         ("NormalDist", lambda f, x: f.from_samples(x).stdev, L),
     ],
 }  # fmt: skip

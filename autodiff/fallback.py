@@ -1,0 +1,307 @@
+"""The numeric fallback: C functions without a rule, differentiated by differences on request.
+
+A derivative along a direction is found twice: by differences of the values at ±h, ±h/2, …, put
+together by Richardson's extrapolation, which also tells its error (Ridders 1982); and, where the
+function takes complex numbers, by a complex step, Im f(x + ih)/h, which has none to speak of. The
+complex step is used if the differences agree with it: a function that takes complex numbers need not
+be analytic. Where the differences do not settle there is an error, not a number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from autodiff import call as calls
+from autodiff.arguments import innermost, of_level
+from autodiff.call import NO_RULE, outputs
+from autodiff.errors import ArgumentError, DifferentiationError
+from autodiff.forward import with_tangent
+from autodiff.holes import Template
+from autodiff.structures import is_perturbable, leaves_of, map_leaves, tangent_of
+from autodiff.tracer import is_tracer
+from chainrules_core import AbstractZero, NoTangent, Tangent, unbroadcast, unthunk
+from chainrules_core.rule import Rule
+from chainrules_core.rules import name_of
+from chainrules_core.signatures import Signature
+
+_STEPS = 0.1 * 0.5 ** np.arange(9)
+_COMPLEX_STEP = 1e-20
+_TOLERANCE = 1e-5
+
+_asked: ContextVar[bool] = ContextVar("autodiff_numeric_fallback", default=False)
+_nothing = contextlib.nullcontext()
+
+
+def fallback_to(kind: str | None) -> Any:
+    """Return the context for a ``fallback=`` argument."""
+    return _nothing if kind is None else numeric_fallback(kind)
+
+
+@contextlib.contextmanager
+def numeric_fallback(kind: str = "numeric") -> Iterator[None]:
+    """Differentiate C functions without a rule by differences, for the length of a ``with`` block.
+
+    The same as ``fallback="numeric"`` of ``gradient`` and its kin, for whatever has no such
+    argument.
+
+    Parameters
+    ----------
+    kind : {"numeric"}
+        How.
+
+    Raises
+    ------
+    ArgumentError
+        If `kind` is not known.
+    DifferentiationError
+        Inside the block, where differences do not settle, for complex arguments, and for second
+        derivatives of such a function.
+
+    Notes
+    -----
+    A pullback needs about 20 calls of the function for each number in its traced arguments (for a
+    ufunc: for each argument); forward mode about 20 in all. ``explain`` shows such calls as numeric.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from autodiff import gradient
+    >>> cube = np.frompyfunc(lambda x: x ** 3, 1, 1)
+    >>> with numeric_fallback():
+    ...     round(gradient(lambda x: float(cube(x)), 2.0), 6)
+    12.0
+    """
+    if kind != "numeric":
+        raise ArgumentError(f'fallback= is "numeric" or None, not {kind!r}.')
+    token = _asked.set(True)
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def numerically(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call a function that has no rule, to be differentiated numerically.
+
+    Returns
+    -------
+    Any
+        The result, traced; `NO_RULE` where this has not been asked for or nothing is traced.
+    """
+    if not _asked.get():
+        return NO_RULE
+    numeric = Numeric(f, args, kwargs)
+    return numeric.on_level() if numeric.sources else NO_RULE
+
+
+class Numeric(Template):
+    """A call that is differentiated numerically."""
+
+    __slots__ = ("is_elementwise", "name", "takes_complex")
+
+    def __init__(self, f: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
+        super().__init__(f, args, kwargs)
+        self.name = name_of(f)
+        self.takes_complex = True
+        self.is_elementwise = isinstance(f, np.ufunc) and f.signature is None and not kwargs
+
+    def on_level(self) -> Any:
+        """Make the call on the innermost level of its traced values."""
+        tape: Any = innermost(tuple(self.sources), {})
+        tape.check_open()
+        values = [of_level(x, tape) for x in self.sources]
+        wanted = [i for i, x in enumerate(self.sources) if x._tape is tape]
+        self._check(values)
+        y = self.plain(values)
+        if not any(is_perturbable(leaf) for leaf in leaves_of(y)):
+            return y
+        if tape.forward:
+            dots = {i: self.sources[i]._index for i in wanted}
+            return with_tangent(y, self._push(values, dots, y), tape)
+        self.hold(tape.held)
+
+        def numeric_pullback(y_bar: Any) -> list:
+            flat = _flat_cotangent(y, y_bar)
+            return [self._pull(values, i, y, flat) for i in wanted]
+
+        parents = tuple([self.sources[i]._index for i in wanted])
+        positions = tuple(range(len(wanted)))
+        return outputs(y, tape, NumericRule(self.name), parents, positions, numeric_pullback)
+
+    def _check(self, values: list) -> None:
+        """Raise for what differences cannot do."""
+        if any(is_tracer(v) for v in values):
+            raise DifferentiationError(
+                f"{self.name} has no rule; it is differentiated numerically, and that cannot be done "
+                "twice. Give it a rule for second derivatives: @chainrules_core.rrule.register("
+                f"{self.name}, ...)."
+            )
+        if any(np.iscomplexobj(v) for v in values):
+            raise DifferentiationError(
+                f"{self.name} has no rule, and the numeric fallback is for real arguments. Give it a "
+                f"rule with @chainrules_core.rrule.register({self.name}, ...)."
+            )
+
+    def _push(self, values: list, dots: dict[int, Any], y: Any) -> Any:
+        """Return the tangent of the output: one derivative along the direction of all tangents."""
+        size = max(_size(values[i]) / max(_largest(dot), 1e-300) for i, dot in dots.items())
+        if any(is_tracer(dot) for dot in dots.values()):
+            raise DifferentiationError(
+                f"{self.name} has no rule; its pushforward is found numerically and cannot be "
+                "differentiated with respect to the tangent."
+            )
+        if not any(np.any(dot) for dot in dots.values()):
+            found: Any = np.zeros(_flat(y).size)
+        else:
+            steps = {i: np.asarray(dot, np.float64) * size for i, dot in dots.items()}
+            found = self._along(values, steps, y) / size
+        return _like(y, found)
+
+    def _pull(self, values: list, i: int, y: Any, y_bar: Any) -> Any:
+        """Return the cotangent of one argument, from one derivative for each of its numbers."""
+        x = values[i]
+        if self.is_elementwise and is_perturbable(y):
+            sizes = np.maximum(np.abs(np.asarray(x, np.float64)), 0.01)
+            slope = self._along(values, {i: sizes}, y).reshape(np.shape(y)) / sizes
+            return unbroadcast(np.conj(slope) * np.reshape(y_bar, np.shape(y)), np.shape(x))
+        bars = []
+        for place in np.ndindex(np.shape(x)):
+            step = np.zeros(np.shape(x))
+            step[place] = size = _size(np.asarray(x)[place])
+            column = self._along(values, {i: step}, y) / size
+            bars.append(np.real(np.sum(np.conj(column) * y_bar)))
+        return np.reshape(np.stack(bars), np.shape(x)) if bars else np.zeros(np.shape(x))
+
+    def _along(self, values: list, steps: dict[int, Any], y: Any) -> np.ndarray:
+        """Return the derivative of the flat output along a direction that is one step long."""
+        size = _flat(y).size
+
+        def at(t: Any) -> np.ndarray:
+            moved = list(values)
+            for i, step in steps.items():
+                x = np.asarray(values[i], np.float64) + t * step
+                moved[i] = x if isinstance(values[i], np.ndarray) else x[()].item()
+            try:
+                with np.errstate(all="ignore"):
+                    found = _flat(self.plain(moved))
+            except Exception:  # outside its domain
+                return np.full(size, np.nan)
+            return found if found.size == size else np.full(size, np.nan)
+
+        slope, error = differences(at, size)
+        scale = np.max(np.abs(slope), initial=0.0, where=np.isfinite(slope))
+        if self.takes_complex and not np.iscomplexobj(_flat(y)):
+            exact = np.imag(at(1j * _COMPLEX_STEP)) / _COMPLEX_STEP
+            if np.any(exact) and np.all(np.abs(exact - slope) <= 1e-4 * scale + 10 * error):
+                return exact
+            self.takes_complex = False
+        noise = 1e-11 * np.max(np.abs(_flat(y)), initial=0.0)
+        if not np.all(error <= _TOLERANCE * max(scale, noise)):
+            raise DifferentiationError(
+                f"{self.name} has no rule, and its differences do not settle: it is not smooth "
+                "where it was called, too noisy, or at the end of its domain. Give it a rule with "
+                f"@chainrules_core.rrule.register({self.name}, ...)."
+            )
+        return slope
+
+
+def differences(at: Callable[[float], np.ndarray], size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the derivative of ``at(t)`` at 0, and an estimate of its error, for each element.
+
+    Examples
+    --------
+    >>> slope, error = differences(lambda t: np.array([np.sin(t), t]), 2)
+    >>> bool(np.all(np.abs(slope - 1) < 1e-10) and np.all(error < 1e-9))
+    True
+    """
+    best = np.zeros(size)
+    error = np.full(size, np.inf)
+    before: list[np.ndarray] = []
+    with np.errstate(all="ignore"):
+        for h in _STEPS:
+            row = [(at(h) - at(-h)) / (2 * h)]
+            for order, old in enumerate(before, 1):
+                factor = 4.0**order
+                row.append((factor * row[-1] - old) / (factor - 1))
+                new = np.maximum(np.abs(row[-1] - row[-2]), np.abs(row[-1] - old))
+                is_better = new < error
+                best, error = np.where(is_better, row[-1], best), np.where(is_better, new, error)
+            before = row
+    return best, error
+
+
+class NumericRule(Rule):
+    """In the place of a rule on the tape's node for a call that is differentiated numerically."""
+
+    kind = "numeric"
+
+    def __init__(self, name: str) -> None:
+        self.f = numerically
+        self.name = name
+        self.types = ()
+        self.defined_at = "autodiff/fallback.py"
+        self._signature = Signature((), 0, varargs=True)
+
+
+def _size(x: Any) -> float:
+    """Return how far a value may be moved."""
+    return max(_largest(x), 0.01)
+
+
+def _largest(x: Any) -> float:
+    return float(np.max(np.abs(x), initial=0.0))
+
+
+def _flat(y: Any) -> np.ndarray:
+    """Return the inexact numbers in an output, one after the other."""
+    parts = [np.ravel(leaf) for leaf in leaves_of(y) if is_perturbable(leaf)]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _flat_cotangent(y: Any, y_bar: Any) -> Any:
+    """Return a cotangent in the order of `_flat`; it may be traced."""
+    found: list[Any] = []
+
+    def collect(part: Any, bar: Any) -> None:
+        bar = unthunk(bar)
+        if is_perturbable(part):
+            is_zero = isinstance(bar, AbstractZero)
+            found.append(np.zeros(np.size(part)) if is_zero else np.reshape(bar, (-1,)))
+            return
+        for i, inner in enumerate(leaves_of(part)) if not isinstance(bar, Tangent) else ():
+            collect(inner, bar if isinstance(bar, AbstractZero) else bar[i])
+        if isinstance(bar, Tangent):
+            for inner, inner_bar in zip(_parts(part), Tangent.values(bar), strict=True):
+                collect(inner, inner_bar)
+
+    collect(y, y_bar)
+    return found[0] if len(found) == 1 else np.concatenate(found)
+
+
+def _parts(x: Any) -> list:
+    from autodiff.structures import parts_of
+
+    return [part for _, part in parts_of(x) or ()]
+
+
+def _like(y: Any, flat: np.ndarray) -> Any:
+    """Return the tangent of an output from a flat one."""
+    place = [0]
+
+    def one(leaf: Any) -> Any:
+        if not is_perturbable(leaf):
+            return NoTangent()
+        start = place[0]
+        place[0] += np.size(leaf)
+        part = flat[start : place[0]].reshape(np.shape(leaf))
+        return part if isinstance(leaf, np.ndarray) else part[()]
+
+    return one(y) if is_perturbable(y) else tangent_of(y, one)
+
+
+calls.numerically = numerically
