@@ -12,7 +12,7 @@ PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test lint format types doctest layers fuzz core-wheel bench bench-rules clean
+.PHONY: help venv demo test lint format types doctest layers fuzz core-wheel bench coverage bench-rules clean
 
 help: ## show this list
 	@echo 'usage: make TARGET [ARGS=...] [PYTHON=...]'
@@ -57,6 +57,9 @@ fuzz: $(VENV)/.installed-test ## differentiate random programs: ARGS='--seed 0 -
 
 core-wheel: $(VENV)/.installed-test ## build chainrules-core and test it where there is no SciPy
 	$(PY) tools/check_core_wheel.py
+
+coverage: $(VENV)/.installed-demo ## write docs/coverage.md: which public functions have rules
+	$(PY) -m chainrules coverage --markdown docs/coverage.md $(ARGS)
 
 bench: $(VENV)/.installed-bench ## run the benchmarks
 	$(PY) -m benchmarks $(ARGS)

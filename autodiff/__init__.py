@@ -6,6 +6,7 @@ from autodiff import (
     floats as floats,
     methods as methods,
     operators as operators,
+    plans as plans,
     protocols as protocols,
 )
 from autodiff.captured import captured_gradient as captured_gradient
@@ -33,6 +34,7 @@ from autodiff.errors import (
     SeedError as SeedError,
 )
 from autodiff.explain import Explanation as Explanation, explain as explain
+from autodiff.fallback import numeric_fallback as numeric_fallback
 from autodiff.hooks import cotangent_hook as cotangent_hook
 from autodiff.ignore import ignore_derivatives as ignore_derivatives
 from autodiff.matrices import (

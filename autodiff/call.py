@@ -62,12 +62,24 @@ body_of: Callable[[Callable], Callable] = _as_it_is
 """Returns a function with the calls in its body seen; set by autodiff.intercept, which needs us."""
 
 
+planned: Callable
+"""Does a call that has been decided on before; set by autodiff.plans, which needs us."""
+
+
 def _without_closures(args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
     raise NotImplementedError
 
 
 with_closures: Callable = _without_closures
 """Makes functions that have captured traced values structs; set by autodiff.closures."""
+
+
+def _no_fallback(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    return NO_RULE
+
+
+numerically: Callable = _no_fallback
+"""Calls a function without rule, to be differentiated by differences; set by autodiff.fallback."""
 
 
 def call(f: Callable, args: tuple, kwargs: dict[str, Any] | None = None) -> Any:
@@ -79,6 +91,9 @@ def call(f: Callable, args: tuple, kwargs: dict[str, Any] | None = None) -> Any:
 
 def by_rule(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call `f` by a rule and record it; `NO_RULE` where there is none or nothing is traced."""
+    result = planned(f, args, kwargs)
+    if result is not NO_RULE:
+        return result
     key, own = key_of(f)
     entry = rrule.entry(key)
     forward = frule.entry(key) if entry is None else entry
@@ -344,5 +359,9 @@ def require_rule(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call by a rule, or say that there is none."""
     result = by_rule(f, args, kwargs)
     if result is NO_RULE:
+        result = numerically(f, args, kwargs)
+    if result is NO_RULE:
+        if innermost(args, kwargs) is None:
+            return untraced_call(f, args, kwargs)
         raise missing_rule(f, args, kwargs, rrule.methods(f))
     return result

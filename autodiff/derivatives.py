@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.errors import ArgumentError, SeedError
+from autodiff.fallback import fallback_to
 from autodiff.forward import Pushed
 from autodiff.reverse import Linearised, argnums_of, check_scalar, is_single
 from autodiff.tracer import untraced
@@ -15,7 +16,11 @@ from chainrules_core.rules import name_of
 
 
 def pullback(
-    f: Callable, *args: Any, argnums: int | tuple[int, ...] | None = None, **kwargs: Any
+    f: Callable,
+    *args: Any,
+    argnums: int | tuple[int, ...] | None = None,
+    fallback: str | None = None,
+    **kwargs: Any,
 ) -> tuple[Any, Callable]:
     """Evaluate a function and return its pullback at that point.
 
@@ -27,6 +32,9 @@ def pullback(
         Its arguments: numbers, arrays, or nests of them.
     argnums : int or tuple of int, optional
         Which arguments to differentiate with respect to; all by default.
+    fallback : {"numeric"}, optional
+        What to do with a C function that has no rule: "numeric" differentiates it by differences
+        (:func:`numeric_fallback`). By default it is an error.
     **kwargs : Any
         Passed on as constants.
 
@@ -49,7 +57,8 @@ def pullback(
     >>> back(np.array([1.0, 10.0]))
     array([ 2., 40.])
     """
-    traced = Linearised(f, args, kwargs, argnums_of(argnums))
+    with fallback_to(fallback):
+        traced = Linearised(f, args, kwargs, argnums_of(argnums))
     traced.keep_from_changes()
     single = is_single(argnums, args)
 
@@ -70,6 +79,7 @@ def value_and_gradient(
     *args: Any,
     argnums: int | tuple[int, ...] | None = None,
     has_aux: bool = False,
+    fallback: str | None = None,
     **kwargs: Any,
 ) -> tuple[Any, Any]:
     """Evaluate a function and its gradient.
@@ -85,6 +95,9 @@ def value_and_gradient(
         Which arguments to differentiate with respect to; all by default.
     has_aux : bool
         Whether `f` returns a pair, of which the second part is passed through.
+    fallback : {"numeric"}, optional
+        What to do with a C function that has no rule: "numeric" differentiates it by differences
+        (:func:`numeric_fallback`). By default it is an error.
     **kwargs : Any
         Passed on as constants.
 
@@ -107,7 +120,8 @@ def value_and_gradient(
     >>> value_and_gradient(lambda x: x * x, 3.0)
     (9.0, 6.0)
     """
-    traced = Linearised(f, args, kwargs, argnums_of(argnums), has_aux)
+    with fallback_to(fallback):
+        traced = Linearised(f, args, kwargs, argnums_of(argnums), has_aux)
     check_scalar(f, traced.value)
     bars = traced.gradients()
     single = is_single(argnums, args)
@@ -119,6 +133,7 @@ def gradient(
     f: Callable,
     *args: Any,
     argnums: int | tuple[int, ...] | None = None,
+    fallback: str | None = None,
     **kwargs: Any,
 ) -> Any:
     """Return the gradient of a function.
@@ -132,6 +147,9 @@ def gradient(
         objects) of them. An int is promoted to float.
     argnums : int or tuple of int, optional
         Which arguments to differentiate with respect to; all by default.
+    fallback : {"numeric"}, optional
+        What to do with a C function that has no rule: "numeric" differentiates it by differences
+        (:func:`numeric_fallback`). By default it is an error.
     **kwargs : Any
         Passed on as constants.
 
@@ -157,11 +175,15 @@ def gradient(
     >>> gradient(lambda a, b: a * b, 2.0, 3.0)
     (3.0, 2.0)
     """
-    return value_and_gradient(f, *args, argnums=argnums, **kwargs)[1]
+    return value_and_gradient(f, *args, argnums=argnums, fallback=fallback, **kwargs)[1]
 
 
 def pushforward(
-    f: Callable, *args: Any, argnums: int | tuple[int, ...] | None = None, **kwargs: Any
+    f: Callable,
+    *args: Any,
+    argnums: int | tuple[int, ...] | None = None,
+    fallback: str | None = None,
+    **kwargs: Any,
 ) -> tuple[Any, Callable]:
     """Evaluate a function and return its pushforward at that point.
 
@@ -173,6 +195,9 @@ def pushforward(
         Its arguments: numbers, arrays, or nests of them.
     argnums : int or tuple of int, optional
         Which arguments to perturb; all by default.
+    fallback : {"numeric"}, optional
+        What to do with a C function that has no rule: "numeric" differentiates it by differences
+        (:func:`numeric_fallback`). By default it is an error.
     **kwargs : Any
         Passed on as constants.
 
@@ -200,12 +225,15 @@ def pushforward(
     pushed = Pushed(f, args, kwargs, argnums_of(argnums))
 
     def push(*dots: Any) -> Any:
-        return pushed.push(dots)[1]
+        with fallback_to(fallback):
+            return pushed.push(dots)[1]
 
-    return pushed.value(), push
+    with fallback_to(fallback):
+        value = pushed.value()
+    return value, push
 
 
-def derivative(f: Callable, x: Any, **kwargs: Any) -> Any:
+def derivative(f: Callable, x: Any, *, fallback: str | None = None, **kwargs: Any) -> Any:
     """Return the derivative of a function of one real number.
 
     Parameters
@@ -214,6 +242,9 @@ def derivative(f: Callable, x: Any, **kwargs: Any) -> Any:
         A function of a number; it may return a number, an array, or a nest of them.
     x : float
         Where.
+    fallback : {"numeric"}, optional
+        What to do with a C function that has no rule: "numeric" differentiates it by differences
+        (:func:`numeric_fallback`). By default it is an error.
     **kwargs : Any
         Passed on as constants.
 
@@ -240,4 +271,5 @@ def derivative(f: Callable, x: Any, **kwargs: Any) -> Any:
             f"derivative is for a function of one real number, not {type(plain).__name__}. Use "
             "gradient(f, x), or pullback(f, x)."
         )
-    return Pushed(f, (x,), kwargs, None).push((1.0,))[1]
+    with fallback_to(fallback):
+        return Pushed(f, (x,), kwargs, None).push((1.0,))[1]

@@ -3,13 +3,14 @@
 A derivative along a direction is found twice: by differences of the values at ±h, ±h/2, …, put
 together by Richardson's extrapolation, which also tells its error (Ridders 1982); and, where the
 function takes complex numbers, by a complex step, Im f(x + ih)/h, which has none to speak of. The
-complex step is used if the differences agree with it: a function that takes complex numbers need not
-be analytic. Where the differences do not settle there is an error, not a number.
+complex step is used if the differences agree with it: a function that takes complex numbers need
+not be analytic. Where the differences do not settle there is an error, not a number.
 """
 
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
@@ -19,12 +20,13 @@ import numpy as np
 from autodiff import call as calls
 from autodiff.arguments import innermost, of_level
 from autodiff.call import NO_RULE, outputs
-from autodiff.errors import ArgumentError, DifferentiationError
+from autodiff.callbacks import as_nest
+from autodiff.errors import ArgumentError, DifferentiationError, MutationError
 from autodiff.forward import with_tangent
-from autodiff.holes import Template
-from autodiff.structures import is_perturbable, leaves_of, map_leaves, tangent_of
+from autodiff.holes import Template, WrittenError
+from autodiff.structures import is_perturbable, leaves_of, tangent_of
 from autodiff.tracer import is_tracer
-from chainrules_core import AbstractZero, NoTangent, Tangent, unbroadcast, unthunk
+from chainrules_core import NoTangent, unbroadcast
 from chainrules_core.rule import Rule
 from chainrules_core.rules import name_of
 from chainrules_core.signatures import Signature
@@ -32,6 +34,8 @@ from chainrules_core.signatures import Signature
 _STEPS = 0.1 * 0.5 ** np.arange(9)
 _COMPLEX_STEP = 1e-20
 _TOLERANCE = 1e-5
+
+_KNOWN = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic)
 
 _asked: ContextVar[bool] = ContextVar("autodiff_numeric_fallback", default=False)
 _nothing = contextlib.nullcontext()
@@ -65,7 +69,8 @@ def numeric_fallback(kind: str = "numeric") -> Iterator[None]:
     Notes
     -----
     A pullback needs about 20 calls of the function for each number in its traced arguments (for a
-    ufunc: for each argument); forward mode about 20 in all. ``explain`` shows such calls as numeric.
+    ufunc: for each argument); forward mode about 20 in all. ``explain`` shows such calls as
+    numeric.
 
     Examples
     --------
@@ -117,7 +122,14 @@ class Numeric(Template):
         values = [of_level(x, tape) for x in self.sources]
         wanted = [i for i, x in enumerate(self.sources) if x._tape is tape]
         self._check(values)
-        y = self.plain(values)
+        try:
+            y = self.plain(values)
+        except WrittenError:
+            raise MutationError(
+                f"{self.name} has no rule and writes into an array that it is given, which is not "
+                "followed. Write the computation with functions that have a rule."
+            ) from None
+        self._check_output(y)
         if not any(is_perturbable(leaf) for leaf in leaves_of(y)):
             return y
         if tape.forward:
@@ -137,19 +149,31 @@ class Numeric(Template):
         """Raise for what differences cannot do."""
         if any(is_tracer(v) for v in values):
             raise DifferentiationError(
-                f"{self.name} has no rule; it is differentiated numerically, and that cannot be done "
-                "twice. Give it a rule for second derivatives: @chainrules_core.rrule.register("
-                f"{self.name}, ...)."
+                f"{self.name} has no rule; it is differentiated numerically, and that cannot be "
+                "done twice. For second derivatives give it a rule: "
+                f"@chainrules_core.rrule.register({self.name}, ...)."
             )
         if any(np.iscomplexobj(v) for v in values):
             raise DifferentiationError(
-                f"{self.name} has no rule, and the numeric fallback is for real arguments. Give it a "
-                f"rule with @chainrules_core.rrule.register({self.name}, ...)."
+                f"{self.name} has no rule, and the numeric fallback is for real arguments. Give "
+                f"a rule with @chainrules_core.rrule.register({self.name}, ...)."
             )
+
+    def _check_output(self, y: Any) -> None:
+        """Raise if the output has a part of which it is not known whether it depends on values."""
+        for leaf in leaves_of(y):
+            kind = leaf.dtype.kind if isinstance(leaf, np.ndarray) else "-"
+            if kind == "O" or not isinstance(leaf, _KNOWN):
+                what = "an array of objects" if kind == "O" else f"a {type(leaf).__name__}"
+                raise DifferentiationError(
+                    f"{self.name} has no rule, and it returned {what}, which the numeric fallback "
+                    "cannot differentiate. Give it a rule with @chainrules_core.rrule.register("
+                    f"{self.name}, ...)."
+                )
 
     def _push(self, values: list, dots: dict[int, Any], y: Any) -> Any:
         """Return the tangent of the output: one derivative along the direction of all tangents."""
-        size = max(_size(values[i]) / max(_largest(dot), 1e-300) for i, dot in dots.items())
+        size = min(_size(values[i]) / max(_largest(dot), 1e-300) for i, dot in dots.items())
         if any(is_tracer(dot) for dot in dots.values()):
             raise DifferentiationError(
                 f"{self.name} has no rule; its pushforward is found numerically and cannot be "
@@ -182,6 +206,7 @@ class Numeric(Template):
         size = _flat(y).size
 
         def at(t: Any) -> np.ndarray:
+            """Return the output a step of t away; NaN where that cannot be computed."""
             moved = list(values)
             for i, step in steps.items():
                 x = np.asarray(values[i], np.float64) + t * step
@@ -196,7 +221,9 @@ class Numeric(Template):
         slope, error = differences(at, size)
         scale = np.max(np.abs(slope), initial=0.0, where=np.isfinite(slope))
         if self.takes_complex and not np.iscomplexobj(_flat(y)):
-            exact = np.imag(at(1j * _COMPLEX_STEP)) / _COMPLEX_STEP
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", np.exceptions.ComplexWarning)
+                exact = np.imag(at(1j * _COMPLEX_STEP)) / _COMPLEX_STEP
             if np.any(exact) and np.all(np.abs(exact - slope) <= 1e-4 * scale + 10 * error):
                 return exact
             self.takes_complex = False
@@ -265,28 +292,9 @@ def _flat(y: Any) -> np.ndarray:
 
 def _flat_cotangent(y: Any, y_bar: Any) -> Any:
     """Return a cotangent in the order of `_flat`; it may be traced."""
-    found: list[Any] = []
-
-    def collect(part: Any, bar: Any) -> None:
-        bar = unthunk(bar)
-        if is_perturbable(part):
-            is_zero = isinstance(bar, AbstractZero)
-            found.append(np.zeros(np.size(part)) if is_zero else np.reshape(bar, (-1,)))
-            return
-        for i, inner in enumerate(leaves_of(part)) if not isinstance(bar, Tangent) else ():
-            collect(inner, bar if isinstance(bar, AbstractZero) else bar[i])
-        if isinstance(bar, Tangent):
-            for inner, inner_bar in zip(_parts(part), Tangent.values(bar), strict=True):
-                collect(inner, inner_bar)
-
-    collect(y, y_bar)
+    nest = leaves_of(as_nest(y, y_bar))
+    found = [np.reshape(bar, (-1,)) for bar in nest if bar is not None]
     return found[0] if len(found) == 1 else np.concatenate(found)
-
-
-def _parts(x: Any) -> list:
-    from autodiff.structures import parts_of
-
-    return [part for _, part in parts_of(x) or ()]
 
 
 def _like(y: Any, flat: np.ndarray) -> Any:

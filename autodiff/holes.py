@@ -68,9 +68,11 @@ class Template:
         self.f = with_captures(f, taken_out, made)
         self.args, self.kwargs = with_captures((args, kwargs), taken_out, made)
 
-    def filled(self, values: Any) -> tuple[Callable, tuple, dict[str, Any], list[Tracer]]:
-        """Return the call with `values` in the holes, and the constant arrays made for it."""
-        constants: dict[str, Tracer] = {}
+    def filled(
+        self, values: Any, buffer: Callable[[np.ndarray], Any] | None = None
+    ) -> tuple[Callable, tuple, dict[str, Any], list[Any]]:
+        """Return the call with `values` in the holes, and the buffers made for constant arrays."""
+        constants: dict[str, Any] = {}
 
         def put_in(leaf: Any) -> Any:
             if type(leaf) is not Hole:
@@ -78,7 +80,7 @@ class Template:
             if leaf not in self._constants:
                 return values[int(leaf)]
             if leaf not in constants:
-                constants[leaf] = Tracer(self._constants[leaf], CONSTANT, -1)
+                constants[leaf] = (buffer or _buffer)(self._constants[leaf])
             return constants[leaf]
 
         made: dict[int, Any] = {}
@@ -96,16 +98,24 @@ class Template:
         return y
 
     def plain(self, values: Any) -> Any:
-        """Make the call with plain values in the holes, as it is written; arrays are copied."""
-        values = [v.copy() if type(v) is np.ndarray else v for v in values]
-        f, args, kwargs, constants = self.filled(values)
+        """Make the call with copies of plain values in the holes, as it is written."""
+        copies = [v.copy() if type(v) is np.ndarray else v for v in values]
+        f, args, kwargs, buffers = self.filled(copies, np.copy)
+        before = [b.copy() for b in buffers]
         y = f(*args, **kwargs)
+        for old, new in zip((*values, *before), (*copies, *buffers), strict=True):
+            if type(new) is np.ndarray and new.tobytes() != old.tobytes():
+                raise WrittenError
         return map_leaves(y, lambda leaf: leaf._value if is_tracer(leaf) else leaf)
 
     def hold(self, tape: Any) -> None:
         """Tell a tape which arrays must not change."""
         for x in self.held:
             tape.hold(x)
+
+
+def _buffer(x: np.ndarray) -> Tracer:
+    return Tracer(x, CONSTANT, -1)
 
 
 class WrittenError(Exception):

@@ -41,6 +41,11 @@ def is_recording() -> bool:
     return bool(_levels.tapes)
 
 
+def program_tape() -> Any:
+    """Return the tape of the program that is recorded in this thread, if one is."""
+    return next((tape for tape in _levels.tapes if tape.program), None)
+
+
 def owner_id(x: np.ndarray) -> int:
     """Return the identity of the memory of an array."""
     return id(x if x.base is None else x.base)

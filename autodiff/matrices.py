@@ -10,6 +10,7 @@ import numpy as np
 
 from autodiff.derivatives import gradient, pushforward
 from autodiff.errors import ArgumentError, OutputError
+from autodiff.fallback import fallback_to
 from autodiff.forward import Pushed
 from autodiff.reverse import Linearised, argnums_of, is_single
 from autodiff.structures import is_perturbable, leaves_of, map_leaves
@@ -25,6 +26,7 @@ def jacobian(
     *args: Any,
     argnums: int | tuple[int, ...] | None = None,
     mode: str = "auto",
+    fallback: str | None = None,
     **kwargs: Any,
 ) -> Any:
     """Return the Jacobian of a function.
@@ -40,6 +42,9 @@ def jacobian(
     mode : {"auto", "forward", "reverse"}
         Forward mode runs `f` once for each element of the arguments; reverse mode runs it once, and
         sweeps the tape once for each element of the output. "auto" takes what is less.
+    fallback : {"numeric"}, optional
+        What to do with a C function that has no rule: "numeric" differentiates it by differences
+        (:func:`numeric_fallback`). By default it is an error.
     **kwargs : Any
         Passed on as constants.
 
@@ -66,13 +71,15 @@ def jacobian(
         raise ArgumentError(f"mode is one of {', '.join(_MODES)}, not {mode!r}.")
     chosen = argnums_of(argnums)
     single = is_single(argnums, args)
-    traced = Linearised(f, args, kwargs, chosen)
+    with fallback_to(fallback):
+        traced = Linearised(f, args, kwargs, chosen)
     _check_real(f, traced.value)
     n_in = sum(np.size(x) for a in traced.arguments for x in _variables(a))
     n_out = sum(np.size(y) for y in _variables(traced.value))
     # A run of the function costs several sweeps.
     if mode == "forward" or (mode == "auto" and 3 * n_in < n_out):
-        return _by_columns(Pushed(f, args, kwargs, chosen), traced.value, single)
+        with fallback_to(fallback):
+            return _by_columns(Pushed(f, args, kwargs, chosen), traced.value, single)
     return _by_rows(traced, single)
 
 

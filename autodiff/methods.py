@@ -122,7 +122,7 @@ def _fill(self: Any, value: Any) -> None:
         assign_item(self, ..., value)
 
 
-def _sort(self: Any, axis: int = -1, **options: Any) -> None:
+def _sort(self: Any, axis: int = -1, kind: Any = None, order: Any = None, **_: Any) -> None:
     assign(self, require_rule(np.sort, (self, axis), {}))
 
 
@@ -149,7 +149,11 @@ def _resized(self: Any, shape: tuple) -> Any:
 
 
 _type = type
-_REAL_AND_IMAGINARY = {np.dtype(c): np.dtype(r) for c, r in (("D", "d"), ("F", "f"))}
+
+
+def _is_half(real: np.dtype, whole: np.dtype) -> bool:
+    """Whether complex numbers of one dtype consist of real numbers of the other."""
+    return np.zeros((), whole).real.dtype == real
 
 
 def _view(self: Any, dtype: Any = None, type: Any = None) -> Any:
@@ -161,10 +165,10 @@ def _view(self: Any, dtype: Any = None, type: Any = None) -> Any:
     if dtype is None or np.dtype(dtype) == self.dtype:
         return ruled(np.reshape, (self, np.shape(self)), {})
     new = np.dtype(dtype)
-    if _REAL_AND_IMAGINARY.get(self.dtype) == new:
+    if self.dtype.kind == "c" and _is_half(new, self.dtype):
         parts = np.stack([np.real(self), np.imag(self)], axis=-1)
         made = np.reshape(parts, (*np.shape(self)[:-1], -1))
-    elif _REAL_AND_IMAGINARY.get(new) == self.dtype and np.shape(self)[-1] % 2 == 0:
+    elif new.kind == "c" and _is_half(self.dtype, new) and np.shape(self)[-1] % 2 == 0:
         made = self[..., 0::2] + 1j * self[..., 1::2]
     else:
         raise _reinterpreted("view", new)
@@ -197,7 +201,7 @@ def _field(self: Any, dtype: Any, offset: int) -> Callable | None:
     new = np.dtype(dtype)
     if new == self.dtype and offset == 0:
         return None
-    if _REAL_AND_IMAGINARY.get(self.dtype) == new and offset in (0, new.itemsize):
+    if self.dtype.kind == "c" and _is_half(new, self.dtype) and offset in (0, new.itemsize):
         return np.imag if offset else np.real
     raise _reinterpreted("getfield", new)
 
@@ -291,6 +295,9 @@ _PROTOCOLS: dict[str, Callable] = {
 }
 
 
+_BARE_MEMORY = ("__array_interface__", "__array_struct__")
+
+
 def attribute(self: Tracer, name: str) -> Any:
     """Return an attribute of the value, traced where it depends on it."""
     value = self._value
@@ -299,8 +306,9 @@ def attribute(self: Tracer, name: str) -> Any:
         return getattr(plain, name)
     if name in _PROTOCOLS and isinstance(plain, np.ndarray):
         return operator_method(_PROTOCOLS[name], self)
-    if name.startswith("__") and self._tape is not CONSTANT:
-        # Above all __array_interface__ and its kin, by which NumPy would read the bare memory.
+    if name.startswith("__") and (self._tape is not CONSTANT or name in _BARE_MEMORY):
+        # Above all __array_interface__ and its kin, by which NumPy would read the bare memory. That
+        # of a constant may be read, but f2py would take it for its own and write into it.
         raise AttributeError(f"a traced {plain.__class__.__name__} has no attribute {name!r}")
     attribute = getattr(type(plain), name, None)
     if attribute is None or name.startswith("__"):

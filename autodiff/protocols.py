@@ -20,12 +20,17 @@ from autodiff.writing import WRITERS, at, into, into_each, where_true
 
 def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
     """Call a ufunc, or a method of one, on arguments some of which are traced."""
-    if any(type(x) in (list, tuple) for x in inputs) and method != "at":
-        inputs = tuple([as_array(x) for x in inputs])
     if method == "__call__" and not kwargs:
         result = _elementwise(f, inputs)
         if result is not NOT_HERE:
             return result
+        result = calls.planned(f, inputs, kwargs)
+        if result is not NO_RULE:
+            return result
+    if any(type(x) in (list, tuple) for x in inputs) and method != "at":
+        inputs = tuple([as_array(x) for x in inputs])
+        if method == "__call__":
+            return ufunc(f, method, inputs, kwargs)
     if method == "at":
         at(f, *inputs)
         return None

@@ -68,7 +68,9 @@ class Tracer:
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
         if self._tape is CONSTANT:
-            return np.asarray(self._value, *args, **kwargs)
+            # A copy: who asks takes the array for his own, and may write into it (f2py does).
+            kwargs["copy"] = kwargs.get("copy", True) is not False
+            return np.array(self._value, *args, **kwargs)
         raise lost_value("Converting to an array", self.__class__.__name__)
 
     def __index__(self) -> int:

@@ -144,7 +144,9 @@ def where_true(f: np.ufunc, inputs: tuple, where: Any, outs: tuple | None, optio
     chosen = [x if np.ndim(x) == 0 else np.broadcast_to(x, shape)[where] for x in inputs]
     if all(np.ndim(x) == 0 for x in chosen):
         chosen[0] = np.broadcast_to(chosen[0], (int(np.count_nonzero(where)),))
-    results = require_rule(f, tuple(chosen), options)
+    # Only ``out=`` may be what the function being differentiated can write into.
+    traced = innermost(tuple(chosen), options) is not None
+    results = require_rule(f, tuple(chosen), options) if traced else f(*chosen, **options)
     parts = results if isinstance(results, tuple) else (results,)
     written = []
     for out, part in zip(outs or (None,) * len(parts), parts, strict=True):

@@ -21,10 +21,10 @@ REASON = (
 
 # What SciPy's functions ask about any array, to go on with plain ones.
 QUESTIONS = (
-    numpy.ma.isMA, numpy.ma.isMaskedArray, numpy.ma.isarray, numpy.ma.is_mask, numpy.ma.is_masked,
+    numpy.ma.isMaskedArray, numpy.ma.is_mask, numpy.ma.is_masked, numpy.ma.getmask,
+    numpy.ma.getmaskarray,
 )  # fmt: skip
-for question in QUESTIONS:
-    non_differentiable(question)
+non_differentiable(QUESTIONS)
 
 
 def keys() -> list:

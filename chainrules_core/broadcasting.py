@@ -87,7 +87,7 @@ def spread_to(y: Any, shape: tuple[int, ...]) -> Any:
     >>> spread_to(2.0, (3,))
     array([2., 2., 2.])
     """
-    if type(y) not in _PLAIN or math.prod(shape) > _SMALL:
+    if type(y) not in _PLAIN or math.prod(shape) > _SMALL or np.ndim(y) > len(shape):
         return np.broadcast_to(y, shape)
     spread = np.empty(shape, getattr(y, "dtype", type(y)))
     try:

@@ -1,4 +1,4 @@
 """compile: a function recorded once and run as straight-line code."""
 
-from autodiff.compile.function import Compiled as Compiled, CompileError as CompileError
-from autodiff.compile.function import compile as compile
+from autodiff.compile.errors import CompileError as CompileError
+from autodiff.compile.function import Compiled as Compiled, compile as compile

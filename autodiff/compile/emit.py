@@ -3,55 +3,163 @@
 from __future__ import annotations
 
 import keyword
+import math
 import operator
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from autodiff.compile import arrays, scalars
+from autodiff.compile.domains import SOURCES
+from autodiff.compile.errors import MISMATCH
 from autodiff.compile.forms import Inputs, Names, Outputs
-from autodiff.compile.program import Program, Ref, Step, effect, guard, part, set_flat, set_item
-from autodiff.errors import DifferentiationError
+from autodiff.compile.memory import Memory
+from autodiff.compile.packs import flat_place
+from autodiff.compile.passes import has_nan
+from autodiff.compile.program import FLOAT64, Given, Meta, Program, Ref, Step, effect, guard, meta_of
 
 
 class Emitter:
-    """Writes the source of a program."""
+    """Writes the source of a program.
 
-    def __init__(self, program: Program, inputs: Inputs, outputs: Outputs, names: Names) -> None:
+    Attributes
+    ----------
+    lines : list of str
+        The statements so far.
+    is_float : bytearray
+        Which variables hold a float of Python's.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        inputs: Inputs,
+        outputs: Outputs,
+        names: Names,
+        fresh_outputs: set[int],
+    ) -> None:
         self.program = program
+        self.metas = program.metas
         self.inputs = inputs
         self.outputs = outputs
         self.names = names
         self.lines: list[str] = []
+        self.late: list[str] = []
+        self.generators: list[str] = []
+        self.memory = Memory(program)
+        self.buffers = arrays.Buffers(self)
+        self.is_float = bytearray(len(program.metas))
+        self.variables: dict[int, str] = {}
+        self.lists: dict[int, str] = {}
+        self.at = 0
+        self.loud = False
+        self._fresh_outputs = fresh_outputs
+        self._returned: set[int] = set()
+        self._wants_float = self._read_by_scalars()
+        self._reads = self._element_reads()
 
     def source(self, parameters: list[str], name: str) -> str:
         """Return the source."""
-        for step in self.program.steps:
+        for i in self.program.inputs:
+            meta = self.metas[i]
+            if meta.type is float:
+                self.is_float[i] = 1
+            elif meta.type is np.float64 and self._wants_float[i]:
+                self.lines.append(f"v{i} = float(v{i})")
+                self.is_float[i] = 1
+        for self.at, step in enumerate(self.program.steps):
             self.step(step)
-        result = self.outputs.expression(self.names, self.leaf)
-        body = [*self.inputs.checks, *self.lines, f"return {result}"]
-        return "\n    ".join([f"def {name}({', '.join(parameters)}):", *body]) + "\n"
+            self.buffers.free(self.at)
+        places = iter(self.program.outputs)
+        result = self.outputs.expression(self.names, lambda _: self.leaf(next(places)))
+        result_lines = [*self.late, f"return {result}"]
+        if self.generators:
+            self.names.scope["restored"] = restored
+            self.lines[:0] = [f"state_{g} = {g}.bit_generator.state" for g in self.generators]
+        body = [*self.lines, *result_lines]
+        if self.buffers.count:
+            body = self.buffers.around(self.lines, self.late, result)
+        return "\n    ".join([f"def {name}({', '.join(parameters)}):", *self.inputs.checks, *body]) + "\n"
+
+    # -- what is asked beforehand ----------------------------------------------------------------
+
+    def _read_by_scalars(self) -> bytearray:
+        wants = bytearray(len(self.metas))
+        for step in self.program.steps:
+            if step.out >= 0 and scalars.is_scalar_step(step, self.metas):
+                for a in step.args:
+                    if type(a) is Ref:
+                        wants[a.i] = 1
+        return wants
+
+    def _element_reads(self) -> Counter:
+        """Count how often single elements of an array are read."""
+        found: Counter = Counter()
+        for step in self.program.steps:
+            if step.f is operator.getitem and self.is_element(step):
+                found[step.args[0].i] += 1
+        return found
+
+    def is_element(self, step: Step) -> bool:
+        """Whether a step reads one float of an array."""
+        x, index = step.args
+        return (
+            type(x) is Ref
+            and self.metas[x.i].type is np.ndarray
+            and self.metas[x.i].dtype == FLOAT64
+            and flat_place(index, self.metas[x.i].shape or ()) is not None
+        )
+
+    # -- arguments -------------------------------------------------------------------------------
+
+    def meta(self, x: Any) -> Meta:
+        """Describe an argument."""
+        return self.metas[x.i] if type(x) is Ref else meta_of(x)
+
+    def variable(self, i: int) -> str:
+        """Return the variable of a value."""
+        return self.variables.get(i, f"v{i}")
 
     def leaf(self, x: Any) -> str:
+        """Return an output."""
         if type(x) is Ref:
-            return f"v{x.i}"
+            meta, shown = self.metas[x.i], self.variable(x.i)
+            if self.is_float[x.i]:
+                return self.boxed(x.i)
+            if meta.shape is not None and (x.i in self._fresh_outputs or x.i in self._returned):
+                shown += ".copy()"
+            self._returned.add(x.i)
+            return shown
         if type(x) is np.ndarray:
             return f"{self.names.of(x)}.copy()"
         return self.constant(x)
 
+    def boxed(self, i: int) -> str:
+        """Return a float as the number that it is for the user."""
+        meta, shown = self.metas[i], self.variable(i)
+        if not self.is_float[i] or meta.type is float:
+            return shown
+        if meta.shape is not None:
+            return f"{self.names.of(np.array, 'array')}({shown})"
+        return f"{self.names.of(np.float64, 'float64')}({shown})"
+
     def constant(self, x: Any) -> str:
-        if type(x) in (int, bool, str, type(None)) or (type(x) is float and x - x == 0.0):
-            return repr(x)
+        """Return a constant."""
+        if type(x) in (int, bool, str, type(None)) or (type(x) is float and math.isfinite(x)):
+            return f"({x!r})" if type(x) in (int, float) and x < 0 else repr(x)
         if type(x) is slice:
             return f"slice({x.start!r}, {x.stop!r}, {x.step!r})"
         if x is Ellipsis:
             return "..."
-        return self.names.of(x, _hint(x))
+        return self.names.of(x, hint(x))
 
     def argument(self, x: Any) -> str:
+        """Return an argument of a call of any function."""
         kind = type(x)
         if kind is Ref:
-            return f"v{x.i}"
+            return self.boxed(x.i)
         if kind is tuple:
             inner = ", ".join(map(self.argument, x))
             return f"({inner}{',' if len(x) == 1 else ''})"
@@ -65,44 +173,115 @@ class Emitter:
             return f"{self.names.of(kind, kind.__name__)}({inner})"
         return self.constant(x)
 
+    def index(self, x: Any) -> str:
+        """Return an index, as it is written between brackets."""
+        if type(x) is tuple and x:
+            return ", ".join(map(self.index, x)) + ("," if len(x) == 1 else "")
+        if type(x) is slice:
+            text = f"{_or_nothing(x.start)}:{_or_nothing(x.stop)}"
+            return text if x.step is None else f"{text}:{x.step}"
+        return self.argument(x)
+
+    # -- steps -----------------------------------------------------------------------------------
+
+    def assign(self, out: int, expression: str, is_float: bool = False) -> None:
+        """Write ``v = expression``."""
+        if self._wants_float[out] and not is_float and scalars.is_number(self.metas[out]):
+            expression, is_float = f"float({expression})", True
+        self.lines.append(f"v{out} = {expression}")
+        self.is_float[out] = is_float
+
     def step(self, step: Step) -> None:
+        """Write a step."""
         f = step.f
         if f is guard:
-            value, how, expected = step.args
-            shown = self.argument(value)
-            if how is bool:
-                self.lines.append(f"if {'not ' if expected else ''}{shown}: return MISMATCH")
-            else:
-                name = self.names.of(how, _hint(how))
-                self.lines.append(
-                    f"if {name}({shown}) != {self.constant(expected)}: return MISMATCH"
-                )
-            return
-        args = list(map(self.argument, step.args))
-        args += [f"{k}={self.argument(v)}" for k, v in (step.kwargs or {}).items()]
-        if f is effect:
-            self.lines.append(f"v{step.out} = {args[0]}({', '.join(args[1:])})")
-            return
-        if f in _INFIX and len(args) == 2:
-            self.lines.append(f"v{step.out} = {args[0]} {_INFIX[f]} {args[1]}")
-        elif f is operator.getitem:
-            self.lines.append(f"v{step.out} = {args[0]}[{args[1]}]")
-        elif f is operator.neg:
-            self.lines.append(f"v{step.out} = -{args[0]}")
+            self.guard(*step.args)
+        elif f is effect:
+            self.effect(step)
+        elif scalars.is_scalar_step(step, self.metas):
+            self.assign(*scalars.expression(self, step))
+        elif f is operator.getitem and self.is_element(step):
+            self.element(step)
+        elif not arrays.emitted(self, step):
+            args = list(map(self.argument, step.args))
+            args += [f"{k}={self.argument(v)}" for k, v in (step.kwargs or {}).items()]
+            plain = getattr(f, "_implementation", f)
+            self.assign(step.out, f"{self.names.of(plain, hint(f))}({', '.join(args)})")
+
+    def element(self, step: Step) -> None:
+        """Write the read of one element; of many, an array becomes a list first."""
+        x, index = step.args
+        meta = self.metas[x.i]
+        place = flat_place(index, meta.shape or ())
+        if self._reads[x.i] < max(3, meta.size / 8):
+            self.lines.append(f"v{step.out} = {self.variable(x.i)}.item({place})")
         else:
-            name = self.names.of(getattr(f, "_implementation", f), _hint(f))
-            self.lines.append(f"v{step.out} = {name}({', '.join(args)})")
+            name = self.lists.get(x.i)
+            if name is None:
+                name = self.lists[x.i] = f"list{x.i}"
+                flat = "" if len(meta.shape or ()) == 1 else ".ravel()"
+                self.lines.append(f"{name} = {self.variable(x.i)}{flat}.tolist()")
+            self.lines.append(f"v{step.out} = {name}[{place}]")
+        self.is_float[step.out] = 1
+
+    def guard(self, value: Ref, how: Callable, expected: Any) -> None:
+        """Write a guard."""
+        shown = self.variable(value.i)
+        if how is bool:
+            condition = f"not {shown}" if expected else shown
+        elif how in SOURCES:
+            condition = f"not {SOURCES[how].format(shown)}"
+        elif how is has_nan:
+            meta = self.metas[value.i]
+            if scalars.is_number(meta):
+                condition = f"{shown} != {shown}"
+            elif meta.shape is None:
+                condition = f"{self.names.of(has_nan, 'has_nan')}({shown})"
+            else:
+                vdot = self.names.of(np.vdot, "vdot")
+                dot = f"{shown}.dot({shown})" if len(meta.shape) == 1 else f"{vdot}({shown}, {shown})"
+                self.lines.append(f"nan = {dot}")
+                condition = "nan != nan"
+        else:
+            name = self.names.of(how, hint(how))
+            condition = f"{name}({self.boxed(value.i)}) != {self.constant(expected)}"
+        leave = "return MISMATCH"
+        if self.generators:  # what they drew is drawn again
+            before = ", ".join(f"({g}, state_{g})" for g in self.generators)
+            leave = f"return restored({before})"
+        self.lines.append(f"if {condition}: {leave}")
+
+    def effect(self, step: Step) -> None:
+        """Write what is done for its own sake."""
+        name, *args = step.args
+        shown = [a.name if type(a) is Given else self.argument(a) for a in args]
+        shown += [f"{k}={self.argument(v)}" for k, v in (step.kwargs or {}).items()]
+        if name == "print":  # after every guard: it is not to be done twice
+            self.late.append(f"print({', '.join(shown)})")
+        else:
+            generator = shown.pop(0)
+            if generator not in self.generators:
+                self.generators.append(generator)
+            self.lines.append(f"v{step.out} = {generator}.{name}({', '.join(shown)})")
 
 
-_INFIX = {
-    operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/",
-    operator.pow: "**", operator.lt: "<", operator.le: "<=", operator.eq: "==",
-    operator.ne: "!=", operator.gt: ">", operator.ge: ">=", operator.matmul: "@",
-}  # fmt: skip
+def restored(*generators: tuple[Any, dict]) -> Any:
+    """Put generators back into the state in which the program found them."""
+    for generator, state in generators:
+        generator.bit_generator.state = state
+    return MISMATCH
 
 
-def _hint(x: Any) -> str:
+def _or_nothing(x: Any) -> str:
+    return "" if x is None else repr(x)
+
+
+def hint(x: Any) -> str:
+    """Return a name for a constant."""
     name = getattr(x, "__name__", "")
-    if name.isidentifier() and not keyword.iskeyword(name) and not name.startswith("v"):
-        return name
+    taken = name in ("vdot", "float", "len", "type", "getattr", "nan") and x not in (float, len)
+    if name.isidentifier() and not keyword.iskeyword(name) and not taken:
+        return name if not name[0] == "v" or not name[1:].isdigit() else f"{name}_"
     return "c"
+
+

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile.program import Ref
-from autodiff.compile.recording import CannotCompile, Recording
+from autodiff.compile.errors import CannotCompile
+from autodiff.compile.recording import Recording
 from autodiff.structures import parts_of, rebuilt
 from autodiff.tape import CONSTANT
 from autodiff.tracer import is_tracer

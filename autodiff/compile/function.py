@@ -13,25 +13,23 @@ import numpy as np
 
 from autodiff.arguments import innermost
 from autodiff.compile.dependencies import Dependency, dependencies
-from autodiff.compile.emit import Emitter
+from autodiff.compile.emit import Emitter, restored
+from autodiff.compile.errors import MISMATCH, CannotCompile, CompileError
+from autodiff.compile import impure as impure
 from autodiff.compile.forms import Inputs, Names, Outputs
+from autodiff.compile.memory import OUTSIDE, Memory, without_copies
+from autodiff.compile.passes import has_nan, optimised
 from autodiff.compile.program import Program, Ref, Step, guard
-from autodiff.compile.recording import CannotCompile, Recording
-from autodiff.errors import DifferentiationError
+from autodiff.compile.recording import Recording
+from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
 from autodiff.levels import recording as at_level
 from chainrules_core.define.partial import ARITHMETIC
 from chainrules_core.rules import name_of
 
-DEBUG = False
-MISMATCH: Any = object()
-"""What a variant returns for arguments that it is not for."""
-
 _serials = itertools.count(1)
-
-
-class CompileError(DifferentiationError):
-    """A function cannot be compiled: it would not do each time what it did once."""
+_BACKENDS = ("auto", "python", "numba")
+_MOST_FAILURES = 3
 
 
 class Variant:
@@ -43,27 +41,54 @@ class Variant:
         Takes the arguments; returns the result, or `MISMATCH`.
     source : str
         Its source.
+    program : Program
+        What the source was written from.
     """
 
-    __slots__ = ("calls", "program", "run", "source")
+    __slots__ = ("calls", "filename", "program", "run", "source")
 
-    def __init__(self, run: Callable, source: str, program: Program | None) -> None:
+    def __init__(self, run: Callable, source: str, program: Program, filename: str) -> None:
         self.run = run
         self.source = source
         self.program = program
+        self.filename = filename
         self.calls = 0
+
+    def forget(self) -> None:
+        """Let go of the source that tracebacks show."""
+        linecache.cache.pop(self.filename, None)
 
 
 class Compiled:
-    """A function that is recorded once for each form of its arguments, and compiled."""
+    """A function that is recorded once for each form of its arguments, and compiled.
+
+    Attributes
+    ----------
+    source : str
+        The source of the variants, the latest used first.
+    variants : int
+        How many there are.
+    eager_because : str or None
+        Why the last recording came to nothing and the function ran as it is.
+    """
 
     def __init__(self, f: Callable, maxsize: int = 16, backend: str = "auto") -> None:
+        if not callable(f):
+            raise ArgumentError(f"compile takes a function, not {type(f).__name__}: compile(f).")
+        if backend not in _BACKENDS:
+            raise ArgumentError(f"backend is one of {', '.join(_BACKENDS)}, not {backend!r}.")
+        if not isinstance(maxsize, int) or maxsize < 1:
+            raise ArgumentError(f"maxsize is how many variants are kept, at least 1, not {maxsize!r}.")
         functools.update_wrapper(self, f, updated=())
         self._f = f
         self._maxsize = maxsize
         self._backend = backend
         self._variants: dict[Any, list[Variant]] = {}
+        self._failures: dict[Any, int] = {}
         self.eager_because: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<compiled {name_of(self._f)}, {self.variants} variants>"
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         return self if owner is None else types.MethodType(self, owner)
@@ -74,77 +99,201 @@ class Compiled:
         variants = self._variants.get(form)
         if variants is not None:
             given = (*args, *kwargs.values()) if kwargs else args
-            for variant in variants:
-                try:
-                    y = variant.run(*given)
-                except ARITHMETIC:  # Python's floats raise where NumPy's do not
-                    return self._f(*args, **kwargs)
+            try:
+                y = variants[0].run(*given)
                 if y is not MISMATCH:
                     return y
+                for i in range(1, len(variants)):
+                    variant = variants[i]
+                    y = variant.run(*given)
+                    if y is not MISMATCH:
+                        # A new list: another thread may be walking over the old one.
+                        self._variants[form] = [variant, *variants[:i], *variants[i + 1 :]]
+                        return y
+            except ARITHMETIC:  # Python's floats raise where NumPy's give Inf or NaN
+                return self._f(*args, **kwargs)
         return self._record(form, args, kwargs)
 
     def _record(self, form: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Record a call that no variant is for."""
         if innermost(args, kwargs) is not None:
-            return intercept(self._f)(*args, **kwargs)
+            return intercept(self._f)(*args, **kwargs)  # a part of another derivative
+        if self._failures.get(form, 0) >= _MOST_FAILURES:
+            return self._f(*args, **kwargs)
+        states = [(g, g.bit_generator.state) for g in args if isinstance(g, np.random.Generator)]
         try:
-            variant, value = recorded(self._f, args, kwargs)
+            variant, value = recorded(self._f, args, kwargs, self._backend)
         except CompileError:
             raise
         except Exception as error:
-            if DEBUG: raise
+            restored(*states)
             value = self._f(*args, **kwargs)  # an error of the user's own is raised here again
+            self._failures[form] = self._failures.get(form, 0) + 1
             self.eager_because = f"{type(error).__name__}: {error}"
             return value
-        variants = self._variants.setdefault(form, [])
-        self._variants[form] = [variant, *variants][: self._maxsize]
+        self._failures.pop(form, None)
+        variants = [variant, *self._variants.get(form, ())]
+        for old in variants[self._maxsize :]:
+            old.forget()
+        self._variants[form] = variants[: self._maxsize]
         return value
 
     @property
+    def variants(self) -> int:
+        """How many programs are kept."""
+        return sum(map(len, self._variants.values()))
+
+    @property
     def source(self) -> str:
-        """The source of the variants."""
+        """The source of the programs, the latest used first."""
         return "\n\n".join(v.source for vs in self._variants.values() for v in vs)
 
+    def clear(self) -> None:
+        """Forget all programs."""
+        for variant in itertools.chain(*self._variants.values()):
+            variant.forget()
+        self._variants = {}
+        self._failures = {}
 
-def recorded(f: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple[Variant, Any]:
+
+def recorded(
+    f: Callable, args: tuple, kwargs: dict[str, Any], backend: str
+) -> tuple[Variant, Any]:
     """Record a call; return the program as a variant, and the result."""
-    tape = Recording()
-    names = Names()
-    names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray, tuple=tuple, len=len, type=type)
-    inputs = Inputs(tape, names)
-    parameters = [f"a{i}" for i in range(len(args) + len(kwargs))]
     outside, writes = dependencies(f)
     if writes:
         raise CompileError(
             f"{name_of(f)} writes {writes}, which a compiled function would do only while it is "
-            "recorded. Return the value instead."
+            "recorded. Return the value instead, or do not compile the function."
         )
-    traced = [inputs.traced(a, n) for a, n in zip((*args, *kwargs.values()), parameters)]
+    found = _one_recording(f, args, kwargs, strict=False)
+    if found[0].assumes_no_nan and any(map(_is_nan, _leaves(found[2]))):
+        found = _one_recording(f, args, kwargs, strict=True)
+    tape, inputs, outputs, parameters = found
+    names = inputs.names
+    name = f.__name__ if getattr(f, "__name__", "").isidentifier() else "f"
+    program = _program(tape, inputs, outputs)
+    plain = Memory(program)
+    was_fresh = [type(x) is Ref and OUTSIDE not in plain.owners[x.i] for x in program.outputs]
+    program = without_copies(optimised(program))
+    memory = Memory(program)
+    copied = {
+        x.i
+        for x, was in zip(program.outputs, was_fresh, strict=True)
+        if was and type(x) is Ref and OUTSIDE in memory.owners[x.i]
+    }
+    inputs.checks[:0] = _outside_checks(outside, names)
+    source = Emitter(program, inputs, outputs, names, copied).source(parameters, name)
+    filename = f"<compiled {name} {next(_serials)}>"
+    names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
+    exec(_compiled(source, filename, "exec"), names.scope)
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    run = names.scope[name]
+    return Variant(run, source, program, filename), outputs.value
+
+
+def _one_recording(
+    f: Callable, args: tuple, kwargs: dict[str, Any], strict: bool
+) -> tuple[Recording, Inputs, Outputs, list[str]]:
+    tape = Recording(strict)
+    inputs = Inputs(tape, Names())
+    parameters = [f"a{i}" for i in range(len(args) + len(kwargs))]
+    given = zip((*args, *kwargs.values()), parameters, strict=True)
+    traced = [inputs.traced(a, name) for a, name in given]
+    tape.generators = inputs.generators
     named = dict(zip(kwargs, traced[len(args) :], strict=True))
-    with at_level(tape):
-        y = intercept(f)(*traced[: len(args)], **named)
-    outputs = Outputs(tape, y)
-    tape.close()
+    try:
+        with at_level(tape):
+            y = intercept(f)(*traced[: len(args)], **named)
+        outputs = Outputs(tape, y)
+    finally:
+        tape.close()
     if tape.spoilt:
         raise CannotCompile(tape.spoilt)
-    program = Program(tape.steps, tape.metas, inputs.numbers, outputs.leaves)
-    emitter = Emitter(program, inputs, outputs, names)
-    source = emitter.source(parameters, _name(f))
-    filename = f"<compiled {_name(f)} {next(_serials)}>"
-    code = compile_source(source, filename, "exec")
-    exec(code, names.scope)
-    return Variant(names.scope[_name(f)], source, program), outputs.value
+    for late in tape.late:
+        late()
+    return tape, inputs, outputs, parameters
 
 
-compile_source = compile  # the builtin; the name is ours below
+def _program(tape: Recording, inputs: Inputs, outputs: Outputs) -> Program:
+    steps = tape.steps
+    if tape.assumes_no_nan:
+        for x in outputs.leaves:
+            if type(x) is Ref and _is_inexact(tape.metas[x.i]):
+                steps.append(Step(guard, (x, has_nan, False), None, -1))
+    return Program(steps, tape.metas, inputs.numbers, outputs.leaves)
 
 
-def _name(f: Callable) -> str:
-    name = getattr(f, "__name__", "f")
-    return name if name.isidentifier() else "f"
+def _is_inexact(meta: Any) -> bool:
+    return meta.type in (float, complex) or (meta.dtype is not None and meta.dtype.kind in "fc")
+
+
+def _leaves(outputs: Outputs) -> list:
+    from autodiff.structures import leaves_of
+
+    return leaves_of(outputs.value)
+
+
+def _is_nan(x: Any) -> bool:
+    if isinstance(x, (float, complex)):
+        return x != x
+    return isinstance(x, np.ndarray) and x.dtype.kind in "fc" and bool(np.isnan(x).any())
+
+
+def _outside_checks(outside: list[Dependency], names: Names) -> list[str]:
+    """Return the statements that look whether variables outside still hold what they held."""
+    checks = []
+    for d in outside:
+        value = names.of(d.value, "outer")
+        container = names.of(d.container, "cell" if d.name is None else "globals_")
+        shown = f"{container}.cell_contents" if d.name is None else f"{container}.get({d.name!r})"
+        checks.append(f"if {shown} is not {value}: return MISMATCH")
+    return checks
+
+
+_compiled = compile  # the builtin: the name is ours below
 
 
 def compile(f: Callable | None = None, *, maxsize: int = 16, backend: str = "auto") -> Any:
-    """Return a function that does what `f` does, recorded and compiled."""
+    """Return a function that does what `f` does, recorded once and compiled.
+
+    The first call runs `f` and writes down every call of NumPy's, every operator, and what
+    derivatives taken inside do, as one straight line of source. Later calls run this source. What
+    Python read of a value while recording (a branch, an index), the types, dtypes, shapes and
+    nesting of the arguments, ints and strings among them, and the global and closure variables that
+    `f` reads are guarded: where they differ, `f` is recorded again and both are kept.
+
+    Parameters
+    ----------
+    f : callable
+        A pure function: its result depends on its arguments, and it does nothing else. It may take
+        derivatives (``compile(lambda x: gradient(loss, x))``). Without it, a decorator is returned.
+    maxsize : int
+        How many programs are kept for one number of arguments, the least recently used are dropped.
+    backend : {"auto", "python", "numba"}
+        Whether long programs of floats are compiled by numba, where it is installed.
+
+    Returns
+    -------
+    Compiled
+        The function. ``.source`` shows the programs; ``.eager_because`` says why one could not be
+        made, if so: then `f` runs as it is.
+
+    Raises
+    ------
+    CompileError
+        If `f` draws random numbers without a generator among its arguments, reads the time or a
+        file, or writes a variable outside.
+
+    Examples
+    --------
+    >>> from autodiff import gradient
+    >>> slope = compile(lambda x: gradient(lambda z: z * z, x))
+    >>> slope(3.0), slope(4.0)
+    (6.0, 8.0)
+    >>> slope.variants
+    1
+    """
     if f is None:
         return functools.partial(compile, maxsize=maxsize, backend=backend)
     return Compiled(f, maxsize, backend)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compile.program import FLOAT64, Meta, Ref, Step, add_item, set_item
+from autodiff.compile.program import FLOAT64, Meta, Ref, Step, add_item, set_item, sub_item
 from chainrules.indexing.getting import may_repeat, scatter
 
 _LARGEST_BASE = 4096
@@ -50,11 +50,16 @@ class Packs:
     def plain_call(self, f: Callable, args: tuple, kwargs: dict, meta: Meta) -> Ref:
         """Write a step."""
         s = self.simplifier
-        i = s.number(meta)
-        step = Step(f, tuple([s.needed(a) for a in args]), kwargs or None, i)
-        s.steps.append(step)
-        s.origin[i] = step
-        return Ref(i)
+        args = tuple([s.needed(a) for a in args])
+        key = (f, *[s._key(a) for a in args])
+        known = s.made.get(key)
+        if known is None:
+            i = s.number(meta)
+            step = Step(f, args, kwargs or None, i)
+            s.steps.append(step)
+            s.origin[i] = step
+            known = s.made[key] = Ref(i)
+        return known
 
     def materialised(self, ref: Ref) -> Ref:
         """Return an array that is one."""
@@ -147,6 +152,9 @@ class Packs:
                 continue
             y_bar, index = origin.args[:2]
             if _is_plain_index(index) and not may_repeat(index) and s.meta(x).dtype == meta.dtype:
+                negated = s.origin.get(y_bar.i) if type(y_bar) is Ref else None
+                if negated is not None and negated.f is np.negative:
+                    return self.plain_call(sub_item, (other, index, negated.args[0]), {}, meta)
                 return self.plain_call(add_item, (other, index, y_bar), {}, meta)
         return None
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.compile.domains import domain_of
 from autodiff.compile.ops import COMPARISONS, UFUNC_OF
 from autodiff.compile.packs import Packs
 from autodiff.compile.program import (
@@ -68,6 +69,8 @@ class Simplifier:
         self.origin: dict[int, Step] = {}  # number → the step that makes it
         self.splats: dict[int, Splat] = {}
         self.packs = Packs(self)
+        self.guarded: set[tuple] = set()
+        self._constant_splats: dict[int, Any] = {}
         self.kept: list[Any] = []  # objects whose identities are keys
 
     def run(self) -> Program:
@@ -113,6 +116,7 @@ class Simplifier:
             return
         if f is effect:
             args = tuple([self.needed(a) for a in args])
+            kwargs = {k: self.needed(v) for k, v in kwargs.items()}
             self.steps.append(Step(effect, args, kwargs or None, step.out))
             return
         result = self.call(f, args, kwargs, self.metas[step.out], step.out)
@@ -196,7 +200,15 @@ class Simplifier:
                 if summed is not None and summed.f is np.sum and not summed.kwargs:
                     of = summed.args[0]
                 value, how = of, has_nan
-        self.steps.append(Step(guard, (self.needed(value), how, expected), None, -1))
+        while type(value) is Ref and how is has_nan:
+            origin = self.origin.get(value.i)
+            if origin is None or origin.f is not np.copy:
+                break
+            value = origin.args[0]
+        value = self.needed(value)
+        if type(value) is Ref and (value.i, how) not in self.guarded:
+            self.guarded.add((value.i, how))
+            self.steps.append(Step(guard, (value, how, expected), None, -1))
 
     # -- what is known of functions --------------------------------------------------------------
 
@@ -204,9 +216,15 @@ class Simplifier:
         """Return an array of equal elements as such."""
         if type(x) is Ref:
             return self.splats.get(x.i)
-        if type(x) is np.ndarray and x.size > 1 and not any(x.strides) and x.dtype.kind == "f":
-            return Splat(x[(0,) * x.ndim].item(), x, x.shape)
-        return None
+        if type(x) is not np.ndarray or x.size < 2 or x.dtype.kind != "f":
+            return None
+        known = self._constant_splats.get(id(x), self)
+        if known is self:
+            first = x[(0,) * x.ndim]
+            known = Splat(first.item(), x, x.shape) if bool((x == first).all()) else None
+            self._constant_splats[id(x)] = known
+            self.kept.append(x)
+        return known
 
     def _simplified(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
         """Return a value that is there already, or None."""
@@ -239,6 +257,10 @@ class Simplifier:
             origin = self.origin.get(x.i)
             if origin is not None and origin.f is np.negative:
                 return origin.args[0]
+            if origin is not None and origin.f is np.multiply and self._fits(x, meta):
+                c, other = origin.args
+                if type(c) in (int, float) and type(other) is Ref and self._is_real(x):
+                    return self.call(np.multiply, (-float(c), other), {}, meta)
         return None
 
     def _broadcast(self, x: Any, meta: Meta) -> Any:
@@ -380,7 +402,10 @@ def without_unused(program: Program) -> Program:
     kept = []
     for step in reversed(program.steps):
         if step.out >= 0 and not used[step.out] and step.f is not effect:
-            continue
+            domain = domain_of(step, program.metas)
+            if domain is None:
+                continue
+            step = Step(guard, domain, None, -1)  # it would raise, though nobody reads the result
         for i in refs_of(step):
             used[i] = 1
         kept.append(step)

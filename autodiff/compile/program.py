@@ -121,8 +121,17 @@ def guard(value: Any, how: Callable, expected: Any) -> None:
     """A step that stops the program unless ``how(value) == expected``."""
 
 
-def effect(f: Callable, *args: Any) -> None:
-    """A step that does something: ``f(*args)``."""
+def effect(name: str, *args: Any) -> None:
+    """A step that does something: prints, or calls the method `name` of a generator."""
+
+
+class Given:
+    """An object among the arguments, by its name in the source."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
 
 def part(whole: Any, key: Any) -> Any:
@@ -148,6 +157,13 @@ def add_item(before: Any, index: Any, value: Any) -> Any:
     """Return `before` with `value` added at ``[index]``, a place that holds no element twice."""
     after = before.copy(order="K")
     after[index] += value
+    return after
+
+
+def sub_item(before: Any, index: Any, value: Any) -> Any:
+    """Return `before` with `value` subtracted at ``[index]``."""
+    after = before.copy(order="K")
+    after[index] -= value
     return after
 
 

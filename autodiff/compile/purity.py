@@ -64,9 +64,11 @@ FIXED_FORM: frozenset[Any] = frozenset(
 """Functions whose results have types, dtypes and shapes that follow from those of the arguments."""
 
 _CLOCKS = frozenset({"time", "datetime", "secrets", "uuid", "os", "subprocess", "socket", "random"})
-_STATES: tuple[type, ...] = (np.random.RandomState, np.random.BitGenerator, random.Random)
+_STATES: tuple[type, ...] = (np.random.RandomState, random.Random, random.SystemRandom)
 _OTHERS = frozenset({builtins.input, builtins.open, np.random.seed, np.random.default_rng})
-_FILES = (io.IOBase,)
+_FILES: tuple[type, ...] = (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.FileIO)
+IMPURE_OWNERS: frozenset[type] = frozenset({np.random.Generator, *_STATES, *_FILES})
+"""The types of objects whose methods are impure."""
 
 
 def impurity(g: Any) -> str:

@@ -17,7 +17,9 @@ import numpy as np
 
 from autodiff.arguments import PLAIN
 from autodiff.call import by_rule, call as call_again
+from autodiff.compile.errors import CannotCompile
 from autodiff.compile.program import (
+    Given,
     Meta,
     Ref,
     Step,
@@ -30,11 +32,11 @@ from autodiff.compile.program import (
     set_item,
 )
 from autodiff.compile.purity import FIXED_FORM, ON_FORM, SHAPE_ONLY
-from autodiff.errors import DifferentiationError
-from autodiff.structures import leaves_of, parts_of, rebuilt
+from autodiff.structures import leaves_of, map_leaves, parts_of, rebuilt
 from autodiff.tape import CONSTANT, Tape
 from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
 from autodiff.views import note_shared
+from chainrules.indexing.getting import scatter
 from chainrules_core.define.scalar import has_nan
 
 _NUMBERS = (float, complex, np.number, np.bool_)
@@ -42,11 +44,8 @@ _PLAIN_NUMBERS = frozenset({float, int, np.ndarray, np.float64, np.float32, np.i
 _READS = frozenset({bool, int, operator.index, round})
 
 
+_EQUALITY = (operator.eq, operator.ne)
 _MOST_STEPS = 1_000_000
-
-
-class CannotCompile(Exception):
-    """Something that a program cannot do; the function runs without being compiled."""
 
 
 class Recording(Tape):
@@ -66,7 +65,10 @@ class Recording(Tape):
         Why the program cannot be used, if so.
     """
 
-    __slots__ = ("assumes_no_nan", "effects", "metas", "reads", "spoilt", "steps", "strict")
+    __slots__ = (
+        "assumes_no_nan", "generators", "late", "metas", "own_generators", "reads", "spoilt",
+        "steps", "strict",
+    )  # fmt: skip
 
     records = False
     program = True
@@ -78,8 +80,10 @@ class Recording(Tape):
         self.reads: dict[tuple, Any] = {}
         self.strict = strict
         self.assumes_no_nan = False
-        self.effects = 0
         self.spoilt = ""
+        self.generators: dict[int, str] = {}  # those among the arguments, by identity
+        self.own_generators: list[Any] = []  # those made while recording, from a seed
+        self.late: list[Callable] = []  # what is to be done when the recording has worked out
 
     def check_open(self) -> None:
         """Raise if the recording has ended, or has become too long to be of use."""
@@ -128,9 +132,9 @@ class Recording(Tape):
         self.check_open()
         if f in ON_FORM:
             return f(*[_bare(a) for a in args], **{k: _bare(v) for k, v in kwargs.items()})
-        if f is operator.eq and not self.strict and self._asks_for_nan(args):
+        if f in _EQUALITY and not self.strict and self._asks_for_nan(args):
             self.assumes_no_nan = True
-            return True
+            return f is operator.eq
         lowered = [self.lowered(a) for a in args]
         named = {name: self.lowered(a) for name, a in kwargs.items()}
         given = [plain for plain, _ in lowered]
@@ -154,7 +158,7 @@ class Recording(Tape):
         i = len(self.metas)
         self.metas.append(meta_of(y))
         self.steps.append(Step(f, args, kwargs or None, i))
-        if f not in FIXED_FORM and not isinstance(f, np.ufunc) and _is_open(f, args, y):
+        if f not in _FORM_IS_KNOWN and not isinstance(f, np.ufunc) and _is_open(f, args, y):
             self.steps.append(Step(guard, (Ref(i), described, described(y)), None, -1))
         return self.traced(y, i)
 
@@ -305,17 +309,29 @@ class Recording(Tape):
 
     # -- what a program does besides -------------------------------------------------------------
 
-    def do(self, f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Call a function that does something; its calls keep their order."""
+    def draw(self, generator: Any, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Draw from a generator among the arguments: the program does so at the same place."""
         lowered = [self.lowered(a) for a in args]
-        named = {name: self.lowered(a) for name, a in kwargs.items()}
-        y = f(*[p for p, _ in lowered], **{name: p for name, (p, _) in named.items()})
-        self.effects += 1
+        named = {key: self.lowered(a) for key, a in kwargs.items()}
+        y = getattr(generator, name)(
+            *[p for p, _ in lowered], **{key: p for key, (p, _) in named.items()}
+        )
         i = len(self.metas)
         self.metas.append(meta_of(y))
-        refs = {name: ref for name, (_, ref) in named.items()}
-        self.steps.append(Step(effect, (f, *[r for _, r in lowered]), refs or None, i))
-        return self.traced(y, i) if y is not None else None
+        place = Given(self.generators[id(generator)])
+        refs = {key: ref for key, (_, ref) in named.items()}
+        self.steps.append(
+            Step(effect, (name, place, *[r for _, r in lowered]), refs or None, i)
+        )
+        self.steps.append(Step(guard, (Ref(i), described, described(y)), None, -1))
+        return self.traced(y, i)
+
+    def print(self, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Print when the recording, or a run of the program, has worked out."""
+        lowered = [self.lowered(map_leaves(a, untraced)) for a in args]
+        plain = [p for p, _ in lowered]
+        self.late.append(lambda: print(*plain, **kwargs))
+        self.steps.append(Step(effect, ("print", *[r for _, r in lowered]), kwargs or None, -1))
 
 
 def _conjugate(x: Any) -> Any:
@@ -385,4 +401,4 @@ def _is_open(f: Callable, args: tuple, y: Any) -> bool:
     return True
 
 
-__all__ = ["CannotCompile", "DifferentiationError", "Recording"]
+_FORM_IS_KNOWN = FIXED_FORM | {scatter, set_item, set_flat, _conjugate}

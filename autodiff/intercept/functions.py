@@ -11,6 +11,7 @@ from __future__ import annotations
 import builtins
 import functools
 import itertools
+import operator
 import sysconfig
 import types
 import weakref
@@ -104,6 +105,9 @@ def _function(g: types.FunctionType) -> Callable:
         return g
     if g in MAKERS:
         return _remember(g, making(g, _asking))
+    watched = watch(g)
+    if watched is not None:
+        return _remember(g, watched)
     if has_rule(g):
         asking = _asking(g)
         return _remember(g, listing(asking) if g.__module__ == "statistics" else asking)
@@ -200,19 +204,37 @@ def _note_made(code: types.CodeType) -> None:
             _note_made(constant)
 
 
+def _unwatched(g: Any) -> Callable | None:
+    return None
+
+
+watch: Callable[[Any], Callable | None] = _unwatched
+"""Returns what is called in place of an impure function; set by autodiff.compile."""
+watched_types: frozenset[type] = frozenset()
+"""The types of objects whose methods are impure."""
+
+
 def _method(g: types.MethodType) -> Callable:
+    if type(g.__self__) in watched_types:
+        return watch(g) or g
     function = intercept(g.__func__)
     return g if function is g.__func__ else types.MethodType(function, g.__self__)
 
 
 def _builtin(g: Any) -> Callable:
+    owner = g.__self__
+    if type(owner) in watched_types:
+        return watch(g) or g
+    if owner is None or type(owner) is types.ModuleType:
+        watched = watch(g)
+        if watched is not None:
+            return _remember(g, watched)
     special = _SPECIAL.get(g)
     wrapper = WRAPPERS.get(g)
     if wrapper is not None:
         return _remember(g, wrapper(special or _asking(g)))
     if special is not None:
         return special
-    owner = g.__self__
     if owner is None or type(owner) is types.ModuleType:
         if g in MAKERS:
             return _remember(g, making(g, _asking))
@@ -332,6 +354,10 @@ def _other(g: Any, kind: type) -> Callable:
         return types.MethodType(intercept(call), g)
     if is_tracer(g) or not callable(g):
         return g
+    if kind.__name__ == "cython_function_or_method":
+        watched = watch(g)
+        if watched is not None:
+            return _remember(g, watched)
     # Objects whose class is made in C: the functions of scipy.fft are of this kind.
     return _remember(g, _asking(g)) if has_rule(g) else _refusing(g)
 
@@ -344,6 +370,9 @@ def _refusing(g: Callable) -> Callable:
         try:
             return g(*args, **kwargs)
         except Exception as error:
+            result = call_module.numerically(g, args, kwargs)
+            if result is not NO_RULE:
+                return result
             # What a function that it calls has raised is not its own.
             inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
             if inside or innermost(args, kwargs) is None:
@@ -407,7 +436,7 @@ _SPECIAL: dict[Any, Callable] = {
     **{
         g: _first_argument(g)
         for g in (
-            map, filter, functools.reduce, itertools.starmap, itertools.takewhile,
+            map, filter, functools.reduce, operator.call, itertools.starmap, itertools.takewhile,
             itertools.dropwhile, itertools.filterfalse,
         )
     },
@@ -421,6 +450,7 @@ _BY_KIND: dict[type, Callable[[Any], Callable]] = {
     types.MethodType: _method,
     types.BuiltinFunctionType: _builtin,
     types.MethodDescriptorType: _descriptor,
+    types.WrapperDescriptorType: _descriptor,
     type: _class,
     functools.partial: _partial,
     functools._lru_cache_wrapper: _cached,

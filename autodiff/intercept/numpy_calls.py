@@ -78,7 +78,8 @@ def looking_into_lists(g: Callable, key: Callable) -> Callable:
         if pyfunc is not None:
             return _looping(key, pyfunc)
 
-    is_function = g is key and not isinstance(key, np.ufunc)
+    is_ufunc = isinstance(key, np.ufunc)
+    is_function = g is key and not is_ufunc
 
     def looking(*args: Any, **kwargs: Any) -> Any:
         traced = listed = False
@@ -94,7 +95,26 @@ def looking_into_lists(g: Callable, key: Callable) -> Callable:
             return protocols.function(key, args, kwargs)
         return g(*args, **kwargs)
 
-    return looking
+    if not is_ufunc or g is not key:
+        return looking
+
+    def of_ufunc(*args: Any, **kwargs: Any) -> Any:
+        """NumPy would look for the engine as long as this takes."""
+        traced = False
+        for a in args:
+            kind = type(a)
+            if kind is Tracer or kind is FloatTracer:
+                traced = True
+            elif kind not in _NUMBERS:
+                return looking(*args, **kwargs)
+        if traced and not kwargs and len(args) == key.nin:
+            return protocols.ufunc(key, "__call__", args, kwargs)
+        return looking(*args, **kwargs)
+
+    return of_ufunc
+
+
+_NUMBERS = frozenset({float, int, bool, complex, np.float64, np.ndarray})
 
 
 def _with_lists(g: Callable, key: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:

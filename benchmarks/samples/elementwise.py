@@ -93,7 +93,7 @@ SAMPLES = [
     sample(np.fmin, A, B),
     sample(np.heaviside, A, 0.5),
     sample(np.clip, A, -1.0, 1.0),
-    sample(np.clip, A, B, B, note="by arrays"),
+    sample(np.clip, A, B - 1, B + 1, note="by arrays"),
     sample(np.nan_to_num, with_nans()),
     sample(np.where, flags(), A, B),
     sample(np.where, flags(), A, 0.0, note="with a number"),

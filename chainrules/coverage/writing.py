@@ -15,6 +15,19 @@ _COLOURS = {
 }  # fmt: skip
 
 
+_INTRODUCTION = """\
+Every public callable of these modules, and how it is differentiated; `make coverage` writes this
+page from the live registry.
+
+* *ruled*: it has a rule, in the modes that the last column names (where there is no rule for forward
+  mode, the engine turns the reverse rule round), or another body is differentiated in its place;
+* *traced*: without a rule of its own, the engine differentiates what it calls; a test shows it;
+* *non-differentiable*: integers, truth values, texts, steps; *declared* if a rule says so;
+* *error by design*: a traced value in it is an error that says why;
+* *out of scope*: exceptions, abstract types, configuration;
+* *missing*: still to come."""
+
+
 def by_module(rows: Iterable[Row]) -> dict[str, list[Row]]:
     """Return the rows of each module."""
     found: dict[str, list[Row]] = {}
@@ -38,7 +51,8 @@ def as_markdown(rows: Iterable[Row], title: str = "Coverage") -> str:
     """Return the rows as a Markdown page: a summary, then one table for each module."""
     modules = by_module(rows)
     head = ["module", *STATES]
-    lines = [f"# {title}", "", _line(head), _line(["---"] + ["--:"] * len(STATES))]
+    lines = [f"# {title}", "", _INTRODUCTION, ""]
+    lines += [_line(head), _line(["---"] + ["--:"] * len(STATES))]
     for module, found in modules.items():
         number = Counter(row.state for row in found)
         lines.append(_line([f"`{module}`", *[str(number[state] or "") for state in STATES]]))

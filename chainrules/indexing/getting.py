@@ -146,6 +146,9 @@ def add_in_layers(x_bar: Any, y_bar: Any, indices: Any, head: tuple, is_fresh: b
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     times = np.diff(first, append=len(ordered))
     most = int(times.max())
+    if len(first) == 1:
+        x_bar[(*head, ordered[0])] += np.sum(y_bar, axis=len(head))
+        return True
     if most * len(first) > 4 * len(ordered):
         return False
     for layer in range(most):

@@ -137,7 +137,9 @@ def extremum_rules(f: Callable, elements: Callable) -> Rules:
         y = f(a, axis=axis, **options)
 
         def extremum_pullback(y_bar):
-            ties = Ties(a, y, axis, elements(a, where), initial)
+            # A NaN is equal to nothing, so it has to be left out only where the result is one.
+            some = elements(a, where) if np.any(np.not_equal(y, y)) else where
+            ties = Ties(a, y, axis, some, initial)
             own = ties.pull_initial(y_bar) if is_given(initial) else NoTangent()
             return ties.pull(y_bar), own
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from chainrules.indexing.getting import scatter
+from chainrules.indexing.taking import places_along_axis
 from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules_core import (
     AbstractZero,
@@ -20,6 +21,7 @@ from chainrules_core import (
     ZeroTangent,
     frule,
     linear_rule,
+    non_differentiable,
     rrule,
     unthunk,
 )
@@ -62,7 +64,7 @@ def put_back(y: Any, order: Any, axis: int | None) -> Any:
     if a.ndim == 1:
         a[order] = y
     elif a.size:
-        np.put_along_axis(a, order, y, axis)
+        a.reshape(-1)[places_along_axis(order, a.shape, axis)] = y
     return a
 
 
@@ -120,14 +122,43 @@ def sort_complex_frule(dots, a):
     return y, fit(sorted_order(a, -1)[1](dots[0]), y)
 
 
-def partitioning(a: Any, y: Any, axis: int | None) -> Reordering:
-    """The order in which ``np.partition`` left the elements.
+@primitive
+def partitioned_order(a: np.ndarray, y: np.ndarray, kth: Any, axis: int, kind: str) -> np.ndarray:
+    """The order in which ``np.partition`` left the elements of `a` in `y`.
 
-    What ``np.argpartition`` returns is another right one, so the order is found by sorting both.
+    What ``np.argpartition`` returns is another right one. So numbers that differ from those of `a`
+    in their last bits are partitioned in turn, which takes the same way; the last bits tell where
+    each has been. Where that fails, by ties and neighbours too near, both are sorted.
     """
-    before, after = sorted_order(a, axis)[1], sorted_order(y, axis)[1]
-    before.order = np.reshape(after.pull(before.order), np.shape(y))
-    return before
+    marked = with_places(a, axis)
+    if marked is not None:
+        places = 1 << (a.shape[axis] - 1).bit_length()
+        order = np.partition(marked, kth, axis, kind).view(np.int64) & (places - 1)
+        flat = order if a.ndim == 1 else places_along_axis(order, a.shape, axis)
+        if np.array_equal(np.take(a, flat), y):
+            return order
+    before, after = np.argsort(a, axis=axis), np.argsort(y, axis=axis)
+    return put_back(before, after, axis)
+
+
+non_differentiable(partitioned_order)
+
+
+def with_places(a: np.ndarray, axis: int) -> np.ndarray | None:
+    """`a` with the place of each element along ``axis`` in the last bits; None where none fit."""
+    n = a.shape[axis]
+    if a.dtype != np.float64 or not 1 < n < 1 << 24:
+        return None
+    places = np.reshape(np.arange(n), (-1,) + (1,) * (a.ndim - axis % a.ndim - 1))
+    bits = a.view(np.int64) if a.flags.c_contiguous else np.ascontiguousarray(a).view(np.int64)
+    bits = bits & -(1 << (n - 1).bit_length())
+    return np.bitwise_or(bits, places, out=bits).view(np.float64)
+
+
+def partitioning(a: Any, y: Any, kth: Any, axis: int | None, kind: str) -> Reordering:
+    """The order in which ``np.partition`` left the elements."""
+    flat, along = (np.reshape(a, (-1,)), 0) if axis is None else (a, axis)
+    return Reordering(a, partitioned_order(flat, y, kth, along, kind), axis)
 
 
 @rrule.register(np.partition, ARRAY_LIKE)
@@ -136,7 +167,7 @@ def partition_rrule(a, kth, *, axis=-1, kind="introselect"):
     y = np.partition(a, kth, axis=axis, kind=kind)
 
     def partition_pullback(y_bar):
-        return partitioning(a, y, axis).pull(y_bar), NoTangent()
+        return partitioning(a, y, kth, axis, kind).pull(y_bar), NoTangent()
 
     return y, partition_pullback
 
@@ -145,7 +176,7 @@ def partition_rrule(a, kth, *, axis=-1, kind="introselect"):
 @frule_on_arrays
 def partition_frule(dots, a, kth, *, axis=-1, kind="introselect"):
     y = np.partition(a, kth, axis=axis, kind=kind)
-    return y, partitioning(a, y, axis)(dots[0])
+    return y, partitioning(a, y, kth, axis, kind)(dots[0])
 
 
 # ------------------------------------------------------------------------------------------ unique

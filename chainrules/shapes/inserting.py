@@ -71,12 +71,15 @@ def delete_back(y_bar: Any, arr: Any, obj: Any, axis: int | None = None) -> Any:
     along = (0 if flat else arr.ndim - 1) if axis is None else axis % arr.ndim
     if isinstance(obj, (int, np.integer)):
         return np.reshape(np.insert(y_bar, obj % shape[along], 0, along), arr.shape)
-    kept = np.delete(np.arange(shape[along]), obj)
-    if len(shape) == 1:  # kept as they come, so that nothing has to be sorted to see it
-        mask = np.zeros(shape, bool)
-        mask[kept] = True
-        return np.reshape(scatter(y_bar, mask, shape, arr.dtype), arr.shape)
-    return np.reshape(scatter_along(y_bar, kept, along, shape, arr.dtype), arr.shape)
+    if not isinstance(obj, slice):
+        obj = np.asarray(obj)
+        obj = obj if obj.dtype == bool else obj.astype(np.intp)
+    kept = np.ones(shape[along], bool)
+    kept[obj] = False
+    if len(shape) == 1:
+        return np.reshape(scatter(y_bar, kept, shape, arr.dtype), arr.shape)
+    places = np.flatnonzero(kept)
+    return np.reshape(scatter_along(y_bar, places, along, shape, arr.dtype), arr.shape)
 
 
 linear_rule(np.delete, delete_back, types=(ARRAY,))

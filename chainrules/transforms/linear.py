@@ -16,9 +16,9 @@ from chainrules.linalg.lists import take_lists
 from chainrules.shapes.joining import slab
 from chainrules_core import Array, frule, rrule
 from chainrules_core.define import LinearRule
-from chainrules_core.signatures import Signature
+from chainrules_core.signatures import Signature, signature_of
 
-WRITING = frozenset({"overwrite_x", "overwrite_data"})
+WRITING = frozenset({"overwrite_x"})
 
 
 def harmless(options: dict[str, Any]) -> dict[str, Any]:
@@ -31,9 +31,11 @@ class LinearMapRule(LinearRule):
 
     @property
     def signature(self) -> Signature:
-        """What the adjoint takes, and the options that are dropped."""
+        """What the adjoint takes and the options that are dropped, of those that `f` has."""
         taken = super().signature
-        taken.options |= WRITING
+        known = signature_of(self.f)
+        if known is not None:
+            taken.options = (taken.options | WRITING) & frozenset(known.parameters)
         return taken
 
     def record(self, args: tuple, options: dict[str, Any], *rest: Any) -> tuple[Any, Callable]:

@@ -75,6 +75,15 @@ def test_masked_constants_may_be_computed_with():
     np.testing.assert_array_equal(autodiff.gradient(f, X), [9.0, 0.0, 3.0, 4.0])
 
 
+def test_questions_about_a_plain_array_are_constants():
+    def loss(x):
+        ma = np.ma
+        assert not any([ma.isMaskedArray(x), ma.isMA(x), ma.isarray(x), ma.is_masked(x)])
+        return np.sum(x) * (ma.getmask(x) is ma.nomask) + np.sum(ma.getmaskarray(x) * x)
+
+    np.testing.assert_array_equal(autodiff.gradient(loss, X), np.ones(4))
+
+
 def test_numpys_own_functions_keep_their_rules():
     assert all(rule.kind != "refused" for rule in rrule.methods(np.sum) + rrule.methods(np.add))
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
-from chainrules_core.broadcasting import unbroadcast
+from chainrules_core.broadcasting import spread_to, unbroadcast
 from chainrules_core.errors import ProjectionError
 from chainrules_core.tangents import NoTangent, ZeroTangent, not_implemented, thunk
 
@@ -60,3 +60,39 @@ def test_what_was_not_broadcast(larger, shape):
 def test_twice_is_once(shape):
     once = unbroadcast(np.ones((4, 3)), shape)
     assert unbroadcast(once, shape) is once
+
+
+@pytest.mark.parametrize(
+    "y, shape",
+    [
+        (2.0, (3,)),
+        (2.0, ()),
+        (1j, (2, 2)),
+        (np.float32(2), (2, 3)),
+        (np.array([1.0, 2.0, 3.0]), (2, 3)),
+        (np.array([[1.0], [2.0]]), (2, 3)),
+        (np.array(3.0), (0, 4)),
+        (2.0, (30, 30)),
+        (3, (2,)),
+        (True, (2,)),
+    ],
+)
+def test_spread_to_is_broadcast_to(y, shape):
+    found, expected = spread_to(y, shape), np.broadcast_to(y, shape)
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == expected.dtype
+
+
+def message(f, *args):
+    try:
+        return f(*args)
+    except ValueError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize(
+    "y, shape", [(np.ones(2), (3,)), (np.ones((2, 2)), (2,)), (np.ones((1, 3)), (3,))]
+)
+def test_spread_to_refuses_in_the_words_of_numpy(y, shape):
+    assert isinstance(message(spread_to, y, shape), str)
+    assert message(spread_to, y, shape) == message(np.broadcast_to, y, shape)

@@ -326,9 +326,7 @@ PROGRAMS = [(f, P) for f in [
     constant_fraction, array_of_floats, numpy_scalar_types, astype_float, real_and_imaginary,
     complex_array, numpy_of_scalars, hash_of_constant, membership, sorting, range_from_value,
     power_modes, index_of_maximum, sign_and_where, fsum_of_generator, statistics_exact_mean,
-    statistics_deviation, to_list,
+    statistics_deviation, to_list, percent_of_float,
 ]]  # fmt: skip
-NOT_YET = [
-    (percent_of_float, P, "LostValueError"),
-]
+NOT_YET = []
 NOT_TWICE = set()

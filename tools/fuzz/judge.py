@@ -9,12 +9,13 @@ taken of the same program in double precision.
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import random
 import struct
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -182,22 +183,21 @@ def judge(source: str, seed: int, modes: tuple[str, ...] | None = None) -> list[
         return [case.outcome(mode) for mode in modes]
 
 
-_raised: list[str] = []  # messages of all errors of the engine, also of those that were caught
-
-
-def _note_errors() -> None:
-    """Have the engine's errors noted when they are made."""
-    kind = autodiff.DifferentiationError
+@contextlib.contextmanager
+def noted_errors() -> Iterator[list[str]]:
+    """Give a list of the messages of all errors of the engine, also of those that are caught."""
+    kind, raised = autodiff.DifferentiationError, []
     as_before = kind.__init__
 
     def noting(self: Any, message: str, *args: Any) -> None:
-        _raised.append(message)
+        raised.append(message)
         as_before(self, message, *args)
 
     kind.__init__ = noting
-
-
-_note_errors()
+    try:
+        yield raised
+    finally:
+        kind.__init__ = as_before
 
 
 class Case:
@@ -223,9 +223,8 @@ class Case:
 
     def outcome(self, mode: str) -> Outcome:
         """Differentiate in one mode, and compare."""
-        _raised.clear()
         try:
-            with limited(SECONDS):
+            with limited(SECONDS), noted_errors() as raised:
                 problem = getattr(self, mode)()
         except ChainRulesError as error:
             return Outcome("error", mode, f"{type(error).__name__}: {error}")
@@ -235,8 +234,8 @@ class Case:
             return Outcome("discarded", mode, str(error))
         except Exception as error:
             return Outcome("crash", mode, f"{type(error).__name__}: {error}\n{last_frames(error)}")
-        if problem and _raised:
-            problem = f"the program caught an error of ours: {_raised[0]}\n{problem}"
+        if problem and raised:
+            problem = f"the program caught an error of ours: {raised[0]}\n{problem}"
         return Outcome("wrong", mode, problem) if problem else Outcome("right", mode)
 
     def reverse(self) -> str:

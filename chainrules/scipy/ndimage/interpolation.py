@@ -1,14 +1,14 @@
 """Splines evaluated between grid points: ``map_coordinates``, ``affine_transform``, ``zoom``, ....
 
 At a coordinate t along an axis a spline of order p reads p+1 coefficients, from the place
-⌊t⌋ - p//2 on for odd p (⌊t + ½⌋ for even), with the values of the centred B-spline β_p as weights.
-By the Cox-de Boor recursion on the grid, with the centre at 0,
+⌊t⌋ - p//2 on for odd p (⌊t + ½⌋ for even). With f the distance to the knot before, their weights
+are
 
-    β_p(u) = ((½(p+1) + u) β_{p-1}(u + ½) + (½(p+1) - u) β_{p-1}(u - ½)) / p.
+    w_j = ((f + p - j) w'_{j-1} + (1 - f + j) w'_j) / p,  w' being those of order p-1,
 
-Along several axes the weights multiply. A coordinate beyond the ends is first brought inside by the
-mode; places that are read beyond them are brought inside in the same way, where "constant" and
-"wrap" mirror at the ends.
+which is the Cox-de Boor recursion on a grid of knots. Along several axes the weights multiply. A
+coordinate beyond the ends is first brought inside by the mode; places that are read beyond them are
+brought inside in the same way, where "constant" and "wrap" mirror at the ends.
 """
 
 from __future__ import annotations
@@ -26,12 +26,10 @@ OUTSIDE = -1.0
 
 def inside(t: Any, n: int, mode: int) -> Any:
     """Bring coordinates inside an axis of length `n`; `OUTSIDE` where there is a constant."""
-    if mode == GRID_CONSTANT:
-        return t
+    if mode in (NEAREST, GRID_CONSTANT):
+        return t  # what is read there is dealt with
     if mode == CONSTANT:
         return np.where((t < 0) | (t > n - 1), OUTSIDE, t)
-    if mode == NEAREST:
-        return np.clip(t, 0, n - 1)
     if mode == WRAP:
         if n <= 1:
             return 0 * t
@@ -62,25 +60,18 @@ def places(start: np.ndarray, n: int, mode: int) -> tuple[np.ndarray, np.ndarray
     if mode == GRID_CONSTANT:
         there = (start >= 0) & (start < n)
         return np.clip(start, 0, n - 1), there
+    if mode == NEAREST:
+        return np.clip(start, 0, n - 1), there
     return inside(start, n, mode).astype(int), there
 
 
-def weights(u: Any, order: int) -> list[Any]:
-    """Return the weights of the coefficients that are read; `u` is t minus the first place."""
-    # β_order at u - k, for k = 0 ... order, from β_0 upwards.
-    values = [np.ones(np.shape(u))]
+def weights(f: Any, order: int) -> list[Any]:
+    """Return the weights of the coefficients that are read, `f` behind the knot before it."""
+    found = [np.ones(np.shape(f))]
     for p in range(1, order + 1):
-        half = (p + 1) / 2
-        # Of the lower order the centre lies half a place to the right.
-        shifted = u - (order - p) / 2
-        wider = []
-        for k in range(p + 1):
-            v = shifted - k
-            left = values[k - 1] if k > 0 else 0
-            right = values[k] if k < p else 0
-            wider.append(((half + v) * right + (half - v) * left) / p)
-        values = wider
-    return values
+        before, after = [0, *found], [*found, 0]
+        found = [((f + p - j) * before[j] + (1 - f + j) * after[j]) / p for j in range(p + 1)]
+    return found
 
 
 def evaluated(c: Any, coordinates: list, order: int, mode: int, cval: Any, npad: int) -> Any:
@@ -91,12 +82,14 @@ def evaluated(c: Any, coordinates: list, order: int, mode: int, cval: Any, npad:
     outside: Any = False
     read = []
     for n, t in zip(np.shape(c), coordinates, strict=True):
-        t = inside(t + npad, n, mode) if mode != GRID_CONSTANT else t + npad
+        t = inside(t + npad, n, mode)
         if mode == CONSTANT:
             outside = outside | (t == OUTSIDE)
             t = np.where(t == OUTSIDE, 0.0, t)
-        first = np.floor(t if order % 2 else t + 0.5).astype(int) - order // 2
-        taps = weights(t - first, order)
+        half = 0.0 if order % 2 else 0.5
+        knot = np.floor(t + half)
+        first = knot.astype(int) - order // 2
+        taps = weights(t - knot + half, order)
         read.append([(*places(first + k, n, mode), taps[k]) for k in range(order + 1)])
     total: Any = 0.0
     for taps in itertools.product(*read):

@@ -8,5 +8,9 @@ from chainrules.scipy import namespaces as namespaces
 from chainrules.scipy.signal import (
     convolution as convolution,
     filtering as filtering,
+    peaks as peaks,
     planes as planes,
+    resampling as resampling,
+    splines as splines,
+    systems as systems,
 )

@@ -67,7 +67,5 @@ def airye_frule(dots: tuple, z: Any) -> Any:
     y = special.airye(z)
     slopes, rate = parts(y, z)
     turn = np.real(rate * z_dot)
-    y_dots = [
-        slope * z_dot + (y[i] * turn if i >= 2 else 0.0) for i, slope in enumerate(slopes)
-    ]
+    y_dots = [slope * z_dot + (y[i] * turn if i >= 2 else 0.0) for i, slope in enumerate(slopes)]
     return y, Tangent[tuple](*[fit(y_dot, part) for y_dot, part in zip(y_dots, y, strict=True)])

@@ -1,4 +1,4 @@
-"""Rules of functions that are elementwise in one argument, the others being integers and options."""
+"""Rules of functions that are elementwise in one argument; the others are integers and options."""
 
 from __future__ import annotations
 

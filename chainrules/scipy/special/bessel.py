@@ -6,8 +6,8 @@ are entire in the order; the derivative by it has no closed form and comes from 
 (`parameters`). jvp and its kin are sums of these functions and are traced.
 
 ``jve``, ``yve`` and ``ive`` are scaled by e^-|Re φ(z)|, φ = iz or z, which is not holomorphic: with
-the sign σ of Re φ the scale adds ẏ = y Re(g ż), g = -σ φ', and its adjoint is z̄ = conj(g) Re(conj(y)
-ȳ). The scales of kve, hankel1e and hankel2e, e^z and e^∓iz, are holomorphic.
+the sign σ of Re φ the scale adds ẏ = y Re(g ż), g = -σ φ', whose adjoint is
+z̄ = conj(g) Re(conj(y) ȳ). The scales of kve, hankel1e and hankel2e, e^z and e^∓iz, are holomorphic.
 """
 
 from __future__ import annotations
@@ -148,8 +148,16 @@ def near_zero(x: Any, sign: float, difference: Any) -> Any:
 
 scalar_rule(special.itj0y0, (lambda y, x: special.j0(x),), (lambda y, x: special.y0(x),))
 scalar_rule(special.iti0k0, (lambda y, x: special.i0(x),), (lambda y, x: special.k0(x),))
-scalar_rule(special.it2j0y0, (lambda y, x: near_zero(x, -1.0, 1 - special.j0(x)),), (lambda y, x: -special.y0(x) / x,))
-scalar_rule(special.it2i0k0, (lambda y, x: near_zero(x, 1.0, special.i0(x) - 1),), (lambda y, x: -special.k0(x) / x,))
+scalar_rule(
+    special.it2j0y0,
+    (lambda y, x: near_zero(x, -1.0, 1 - special.j0(x)),),
+    (lambda y, x: -special.y0(x) / x,),
+)
+scalar_rule(
+    special.it2i0k0,
+    (lambda y, x: near_zero(x, 1.0, special.i0(x) - 1),),
+    (lambda y, x: -special.k0(x) / x,),
+)
 
 
 # ∫₀¹ x^λ J_v(2ax) dx, with J_v' = (J_{v-1} - J_{v+1})/2 under the integral.

@@ -304,8 +304,8 @@ scalar_rule(
 # T(h, a) = 1/2π ∫₀^a e^(-h²(1+x²)/2) / (1+x²) dx
 scalar_rule(
     special.owens_t,
-    lambda y, h, a: -np.exp(-h * h / 2)
-    * special.erf(a * h / math.sqrt(2))
-    / math.sqrt(8 * math.pi),
+    lambda y, h, a: (
+        -np.exp(-h * h / 2) * special.erf(a * h / math.sqrt(2)) / math.sqrt(8 * math.pi)
+    ),
     lambda y, h, a: np.exp(-h * h * (1 + a * a) / 2) / (2 * math.pi * (1 + a * a)),
 )

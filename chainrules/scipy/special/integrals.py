@@ -3,7 +3,8 @@
 The derivative of an integral is its integrand. Where that has the form sin z/z or log z/(1-z), the
 limits at 0 and 1 are filled in.
 
-Modified Fresnel integrals F± = ∫_x^∞ e^±it² dt, K± = e^∓i(x²+π/4) F±/√π: K±' = ∓2ix K± - e^∓iπ/4/√π.
+Modified Fresnel integrals F± = ∫_x^∞ e^±it² dt, K± = e^∓i(x²+π/4) F±/√π:
+K±' = ∓2ix K± - e^∓iπ/4/√π.
 
 Voigt: V = Re w(z)/(σ√2π), z = (x+iγ)/(σ√2), with w' = 2i/√π - 2zw (DLMF 7.10.2); for large |z|,
 where this cancels, the asymptotic series of w (DLMF 7.12.1) term by term.
@@ -35,12 +36,8 @@ def per(f: Any, z: Any, bend: float = 0.0) -> Any:
 
 scalar_rule(special.exp1, lambda y, z: -np.exp(-z) / z)
 scalar_rule(special.expi, lambda y, z: np.exp(z) / z)
-scalar_rule(
-    special.sici, (lambda y, z: per(np.sin, z),), (lambda y, z: np.cos(z) / z,)
-)
-scalar_rule(
-    special.shichi, (lambda y, z: per(np.sinh, z),), (lambda y, z: np.cosh(z) / z,)
-)
+scalar_rule(special.sici, (lambda y, z: per(np.sin, z),), (lambda y, z: np.cos(z) / z,))
+scalar_rule(special.shichi, (lambda y, z: per(np.sinh, z),), (lambda y, z: np.cosh(z) / z,))
 scalar_rule(special.spence, lambda y, z: -per(np.log1p, z - 1, -0.5))
 
 

@@ -209,7 +209,9 @@ def degrees_of_lqn(y: tuple, dims: int) -> tuple[Any, Any]:
 def orders_of_lqmn(y: tuple, dims: int) -> tuple[Any, Any]:
     m, n = np.shape(y[0])[:2]
     ones = (1,) * dims
-    return np.reshape(np.arange(m * 1.0), (-1, 1, *ones)), np.reshape(np.arange(n * 1.0), (-1, *ones))
+    return np.reshape(np.arange(m * 1.0), (-1, 1, *ones)), np.reshape(
+        np.arange(n * 1.0), (-1, *ones)
+    )
 
 
 second_kind_rules(special.lqn, degrees_of_lqn)

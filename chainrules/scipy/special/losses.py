@@ -58,9 +58,7 @@ scalar_rule(
 )
 
 lambertw = special._ufuncs._lambertw  # the ufunc itself; scipy.special.lambertw calls it
-scalar_rule(
-    lambertw, lambda w, z, k, tol: np.exp(-w) / (1 + w), NoTangent(), NoTangent()
-)
+scalar_rule(lambertw, lambda w, z, k, tol: np.exp(-w) / (1 + w), NoTangent(), NoTangent())
 
 
 argument_rule(special.lambertw, "z", lambda w, z, k=0, tol=1e-8: np.exp(-w) / (1 + w))

@@ -8,8 +8,8 @@ Each comes with its derivative, whose own derivative is the differential equatio
     spheroidal  (1-x²) w'' = 2x w' - (λ - c²x² - μ²/(1-x²)) w                   (DLMF 30.2.1)
     oblate      the same with -c²; the radial ones at ix                        (DLMF 30.6)
 
-SciPy's Mathieu functions ce, se take degrees, and give the derivative by radians. By order, q, c, and
-the characteristic value that some take as an argument: from interpolation (`parameters`).
+SciPy's Mathieu functions ce, se take degrees, and give the derivative by radians. By order, q, c
+and the characteristic value that some take as an argument: from interpolation (`parameters`).
 """
 
 from __future__ import annotations

@@ -99,9 +99,7 @@ def parameter_slope(f: Callable, args: tuple, position: int, radius: Any, y: Any
     y = f(*args) if y is None else y
 
     def attempt(r: Any) -> tuple[Any, Any, Any]:
-        differences = [
-            f(*before, p + r * t, *after) - f(*before, p - r * t, *after) for t in NODES
-        ]
+        differences = [f(*before, p + r * t, *after) - f(*before, p - r * t, *after) for t in NODES]
         slope, error = slope_at(differences, r)
         small = np.maximum(RELATIVE * np.abs(slope), ROUNDING * np.abs(y) / r)
         return slope, error, (error <= small) | ~np.isfinite(y)
@@ -168,5 +166,5 @@ def of_power(x: Any, most: float = 1.0) -> Any:
 
 
 def to_poles(p: Any, most: float = 1.0) -> Any:
-    """For a parameter with poles at 0, -1, -2, …"""
+    """For a parameter with poles at 0, -1, -2 and so on."""
     return np.minimum(most, np.abs(p - np.minimum(np.round(p), 0.0)) / 3)

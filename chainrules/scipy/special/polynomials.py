@@ -5,8 +5,8 @@ By the argument each is a multiple of its neighbour in degree, with shapes one l
     P_n^(a,b)' = (n+a+b+1)/2 P_(n-1)^(a+1,b+1)     C_n^(a)' = 2a C_(n-1)^(a+1)
     L_n^(a)' = -L_(n-1)^(a+1)                      H_n' = 2n H_(n-1),  He_n' = n He_(n-1)
 
-By shapes and real degrees from interpolation (`parameters`), except for Chebyshev's: with x = cos θ,
-T_n = cos nθ and U_n = sin (n+1)θ / sin θ, for x > 1 with θ = i arcosh x.
+By shapes and real degrees from interpolation (`parameters`), except for Chebyshev's: with
+x = cos θ, T_n = cos nθ and U_n = sin (n+1)θ / sin θ, for x > 1 with θ = i arcosh x.
 
 (1-x²) P_v^m' = (v+m) P_(v-1)^m - v x P_v^m for the Legendre functions of the cut (DLMF 14.10.5).
 """

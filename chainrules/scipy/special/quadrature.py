@@ -40,8 +40,10 @@ def jacobi_nodes(n: int, a: Any, b: Any, mu: bool) -> tuple:
     later = (b - a) * s / ((2 * k + s) * (2 * k + s + 2))
     start = np.reshape(2 / (s + 2.0) * np.sqrt((1 + a) * (1 + b) / (s + 3.0)), (1,))
     k = np.arange(2.0, n)
-    rest = 2 / (2 * k + s) * np.sqrt(
-        k * (k + a) * (k + b) * (k + s) / ((2 * k + s + 1) * (2 * k + s - 1))
+    rest = (
+        2
+        / (2 * k + s)
+        * np.sqrt(k * (k + a) * (k + b) * (k + s) / ((2 * k + s + 1) * (2 * k + s - 1)))
     )
     beside = np.concatenate([start, rest]) if n > 1 else rest
     return gauss(np.concatenate([first, later]), beside, mu0, mu)
@@ -90,9 +92,9 @@ class PolynomialObjectError(ChainRulesError, TypeError):
 
     def __str__(self) -> str:
         return (
-            f"scipy.special.{self.name} makes an object that holds plain numbers: its derivative by "
-            f"a shape would be lost. Evaluate the polynomial with scipy.special.eval_{self.name}, "
-            "which is differentiated by its shapes as well."
+            f"scipy.special.{self.name} makes an object that holds plain numbers: its derivative "
+            "by a shape would be lost. Evaluate the polynomial with "
+            f"scipy.special.eval_{self.name}, which is differentiated by its shapes as well."
         )
 
 

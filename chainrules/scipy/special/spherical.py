@@ -25,7 +25,10 @@ def spherical_rules(f: Callable, sign: int, total: int) -> None:
     def slope(y: Any, z: Any, n: Any, derivative: bool = False) -> Any:
         if not derivative:
             return inner(n, z, True)
-        below, above = inner(np.maximum(np.subtract(n, 1), 0), z, True), inner(np.add(n, 1), z, True)
+        below, above = (
+            inner(np.maximum(np.subtract(n, 1), 0), z, True),
+            inner(np.add(n, 1), z, True),
+        )
         n = np.multiply(n, 1.0)
         return total * (n * below + sign * (n + 1) * above) / (2 * n + 1)
 

@@ -36,7 +36,7 @@ def test_a_count_is_constant():
 
 
 # fmt: off
-@pytest.mark.parametrize("f, xs", [
+TRACED = [
     (lambda w: np.bincount(PLACES, w, 5), (W,)),
     (lambda w: np.bincount([0, 1], weights=[w[0], 2.0]), (W,)),
     (lambda w: np.histogram(X, 3, weights=w)[0], (W,)),
@@ -58,8 +58,11 @@ def test_a_count_is_constant():
     (lambda x: np.histogramdd(x, bins=(2, 2))[1], (np.stack([X, Y], 1),)),
     (lambda b: np.histogramdd(np.stack([X, Y], 1), bins=[b, 2]), (EDGES,)),
     (lambda b: np.histogramdd([X, Y], bins=[b, 2]), (EDGES,)),
-])  # fmt: skip
+]
 # fmt: on
+
+
+@pytest.mark.parametrize("f, xs", TRACED)
 def test_engine(f, xs, check_modes):
     check_modes(f, *xs)
 

@@ -47,7 +47,7 @@ def test_rule(args, kwargs):
 
 
 # fmt: off
-@pytest.mark.parametrize("f, xs", [
+TRACED = [
     (np.interp, (X, XP, FP)),
     (lambda x: np.interp(x, XP, FP), (X,)),
     (lambda fp: np.interp(XP, XP, fp), (FP,)),
@@ -56,7 +56,10 @@ def test_rule(args, kwargs):
     (lambda x, xp, fp, p: np.interp(x, xp, fp, period=p), (X * 2, NODES, FP, 3.3)),
     (lambda x, fp: np.interp([x[0], 1.0], list(XP), [fp[i] for i in range(5)]), (X, FP)),
     (lambda x, fp: np.interp(x, XP, fp), (X, FC)),
-])  # fmt: skip
+]
 # fmt: on
+
+
+@pytest.mark.parametrize("f, xs", TRACED)
 def test_engine(f, xs, check_modes):
     check_modes(f, *xs)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import autodiff
+from chainrules.elementwise.selection import where_true
 from chainrules_core import rrule
 from chainrules_core.testing import COMPLEX, NONZERO, REAL, check_rule, const
 
@@ -159,3 +160,49 @@ def test_where_alone_gives_indices():
 def test_piecewise_with_a_wrong_number_of_functions():
     with pytest.raises(ValueError, match="1 condition"):
         autodiff.gradient(lambda x: np.sum(np.piecewise(x, [x > 0], [1, 2, 3])), X)
+
+
+@pytest.mark.parametrize(
+    "mask, t, expected",
+    [
+        ([True, False], [2.0, 3.0], [2, 0]),
+        ([True, False], [2.0, np.inf], [2, 0]),
+        ([True, False], [np.nan, np.nan], [np.nan, 0]),
+        ([[True], [False]], [2.0, -np.inf], [[2, -np.inf], [0, 0]]),
+        ([True, False], [1j, np.inf * 1j], [1j, 0]),
+        ([False], np.float32([2]), [0]),
+        (True, [2.0], [2]),
+    ],
+)
+def test_where_true(mask, t, expected):
+    with np.errstate(all="ignore"):
+        found = where_true(np.array(mask), np.array(t))
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == np.array(t).dtype
+
+
+EXTREMA = [
+    # f, a, b, the cotangents of a and b for ȳ = 10, 100, 1000
+    (np.maximum, [1.0, 2.0, 3.0], [0.0, 5.0, 1.0], [10, 0, 1000], [0, 100, 0]),
+    (np.minimum, [1.0, 2.0, 3.0], [0.0, 5.0, 1.0], [0, 100, 0], [10, 0, 1000]),
+    (np.maximum, [1.0, 2.0, 3.0], [1.0, 5.0, 1.0], [5, 0, 1000], [5, 100, 0]),
+    (np.maximum, [np.nan, 2.0, 3.0], [0.0, 5.0, 1.0], [0, 0, 1000], [0, 100, 0]),
+    (np.fmax, [np.nan, 2.0, 3.0], [0.0, 5.0, 1.0], [0, 0, 1000], [10, 100, 0]),
+    (np.fmin, [1.0, 2.0, 3.0], [np.nan, np.nan, 1.0], [10, 100, 0], [0, 0, 1000]),
+    (np.maximum, [1.0, 2.0, np.inf], [0.0, 5.0, np.inf], [10, 0, 500], [0, 100, 500]),
+]
+
+
+@pytest.mark.parametrize("f, a, b, a_bar, b_bar", EXTREMA)
+def test_both_cotangents_of_extrema(f, a, b, a_bar, b_bar):
+    found = rrule(f, np.array(a), np.array(b))[1](np.array([10.0, 100.0, 1000.0]))
+    np.testing.assert_array_equal(found[1], a_bar)
+    np.testing.assert_array_equal(found[2], b_bar)
+
+
+def test_both_cotangents_of_a_quotient_where_the_divisor_is_zero():
+    a, b = np.array([1.0, 2.0, 3.0]), np.array([2.0, 0.0, 0.0])
+    with np.errstate(all="ignore"):
+        _, a_bar, b_bar = rrule(np.divide, a, b)[1](np.array([4.0, 1.0, 0.0]))
+    np.testing.assert_array_equal(a_bar, [2, np.inf, 0])
+    np.testing.assert_array_equal(b_bar, [-1, -np.inf, 0])

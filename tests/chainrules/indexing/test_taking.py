@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from chainrules.indexing.getting import scatter_along_into
 from chainrules.indexing.taking import scatter_along
 from chainrules_core import rrule, unthunk
 from chainrules_core.testing.check import check_rule
@@ -118,3 +119,37 @@ def test_take_into_a_buffer(options, order):
 )
 def test_engine(f, check_engine):
     check_engine(f, X)
+
+
+WIDE = REAL.draw((5, 70), rng=11)
+SEVERAL = [
+    [0, 1, 2, 3],  # no repeats
+    [0, 2, 2, 4],  # layers
+    [4, 4, -1, 0, -5, 2],
+    [3] * 12,  # one by one or flat
+    [],
+]
+
+
+@pytest.mark.parametrize("indices", SEVERAL, ids=str)
+@pytest.mark.parametrize("width", [1, 3, 70, 300])
+@pytest.mark.parametrize("dtype", [float, np.float32, complex])
+def test_slices_of_any_width_add_up(indices, width, dtype):
+    rng = np.random.default_rng(0)
+    indices = np.array(indices, int)
+    y_bar = rng.integers(-9, 9, (len(indices), width)).astype(dtype)
+    expected = np.zeros((5, width), dtype)
+    np.add.at(expected, indices, y_bar)
+    found = scatter_along(y_bar, indices, 0, (5, width), dtype)
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == expected.dtype
+    buffer = np.ones((5, width), dtype)
+    assert scatter_along_into(buffer, y_bar, indices, 0) is buffer
+    np.testing.assert_array_equal(buffer, expected + 1)
+    turned = scatter_along(y_bar.T.copy(), indices, 1, (width, 5), dtype)
+    np.testing.assert_array_equal(turned, expected.T)
+
+
+@pytest.mark.parametrize("indices", SEVERAL, ids=str)
+def test_wide_slices(indices):
+    check_rule(np.take, WIDE, np.array(indices, int), 0)

@@ -110,3 +110,60 @@ def test_singular_matrices_beside_regular_ones():
     _, pullback = rrule(np.linalg.slogdet, a)
     y_bar = {0: NoTangent(), 1: np.array([1.0, 0.0])}
     np.testing.assert_array_equal(pullback(y_bar)[1], [np.diag([0.5, 0.25]), np.zeros((2, 2))])
+
+
+# From 48 rows on one factorisation serves the primal and the pullback.
+LARGE = {
+    float: regular(60),
+    np.float32: regular(50).astype(np.float32),
+    complex: regular(50, complex),
+    "transposed": regular(50).T,
+    "permuted": regular(51)[::-1],
+}
+
+
+def log_and_sign(x):
+    sign, log = np.linalg.slogdet(x)
+    return np.real(sign) - 2 * np.imag(sign) + log
+
+
+def turned(x):
+    return np.real(np.linalg.det(x) * (1 - 0.5j))
+
+
+@pytest.mark.parametrize("f", [turned, log_and_sign])
+@pytest.mark.parametrize("kind", LARGE, ids=str)
+def test_large_matrices(kind, f):
+    a = LARGE[kind]
+    value, gradient = autodiff.value_and_gradient(f, a)
+    assert gradient.dtype == a.dtype
+    wide = a.astype(np.result_type(a, float))  # for the differences
+    a_dot = regular(len(a), wide.dtype, seed=9)
+    h = 1e-5 * np.linalg.norm(a) / np.linalg.norm(a_dot)
+    expected = (f(wide + h * a_dot) - f(wide - h * a_dot)) / (2 * h)
+    found = np.sum(np.real(np.conj(gradient) * a_dot))
+    size = np.linalg.norm(gradient) * np.linalg.norm(a_dot)
+    tolerance = 1e-3 if a.dtype == np.float32 else 1e-6
+    np.testing.assert_allclose(value, f(wide), rtol=tolerance)
+    assert abs(found - expected) <= tolerance * size
+
+
+@pytest.mark.parametrize("rank", [49, 50])
+def test_large_cofactors(rank):
+    a = of_rank(50, rank)
+    found = autodiff.gradient(np.linalg.det, a)
+    for i, j in ((0, 0), (3, 4), (49, 7)):
+        minor = np.delete(np.delete(a, i, 0), j, 1)
+        cofactor = (-1) ** (i + j) * np.linalg.det(minor)
+        np.testing.assert_allclose(found[i, j], cofactor, rtol=1e-7, atol=1e-9 * np.max(found))
+
+
+def test_second_derivatives_of_a_large_determinant():
+    a, w = regular(50), regular(50, seed=2)
+
+    def along(x):
+        return np.sum(autodiff.gradient(lambda z: np.linalg.slogdet(z)[1], x) * w)
+
+    h = 1e-5
+    expected = (along(a + h * w) - along(a - h * w)) / (2 * h)
+    np.testing.assert_allclose(np.sum(autodiff.gradient(along, a) * w), expected, rtol=1e-5)

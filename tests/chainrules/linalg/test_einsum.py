@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from chainrules_core import NoTangent, rrule
+from chainrules_core import NoTangent, rrule, unthunk
 from chainrules_core.testing.check import check_rule
 from chainrules_core.testing.domains import COMPLEX, REAL
 
@@ -143,3 +143,15 @@ def test_letters_run_out():
     """As many indices as NumPy has letters for."""
     x = np.ones((1,) * 26)
     check_rule(np.einsum, x, list(range(26)), x, list(range(26, 52)), [0, 51])
+
+
+@pytest.mark.parametrize("subscripts", ["ij,jk->ik", "ij,kj->ik", "ij,jk->i"])
+def test_a_large_sum_is_taken_by_matrix_products(subscripts):
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((110, 100)), rng.standard_normal((100, 100))
+    y, pullback = rrule(np.einsum, subscripts, a, b)
+    y_bar = rng.standard_normal(y.shape)
+    a_bar, b_bar = [unthunk(bar) for bar in pullback(y_bar)[2:]]
+    a_dot, b_dot = rng.standard_normal(a.shape), rng.standard_normal(b.shape)
+    y_dot = np.einsum(subscripts, a_dot, b) + np.einsum(subscripts, a, b_dot)
+    np.testing.assert_allclose(np.vdot(y_bar, y_dot), np.vdot(a_bar, a_dot) + np.vdot(b_bar, b_dot))

@@ -124,3 +124,24 @@ def test_nuclear_norm_where_singular_values_coincide(check_engine):
     """It has first and second derivatives there, unlike the singular vectors."""
     check_engine(lambda x: norm(x, "nuc"), np.array([[0.0, 2.0], [-2.0, 0.0]]))
     check_engine(lambda x: norm(x, "nuc"), 2 * np.eye(3)[:, :2])
+
+
+@pytest.mark.parametrize(
+    "x, order, expected",
+    [
+        ([3.0, -4.0, 1.0], np.inf, [0, -1, 0]),
+        ([4.0, -4.0, 1.0], np.inf, [0.5, -0.5, 0]),
+        ([4.0, -4.0, 1.0], -np.inf, [0, 0, 1]),
+        ([0.0, 0.0], np.inf, [0, 0]),
+        ([3 + 4j, 1.0], np.inf, [0.6 + 0.8j, 0]),
+        ([[1.0, -5.0], [2.0, 3.0]], 1, [[0, -1], [0, 1]]),
+        ([[1.0, -5.0], [2.0, 3.0]], -1, [[1, 0], [1, 0]]),
+        ([[1.0, -5.0], [2.0, 4.0]], np.inf, [[0.5, -0.5], [0.5, 0.5]]),
+        ([[1.0, -5.0], [2.0, 3.0]], -np.inf, [[0, 0], [1, 1]]),
+    ],
+)
+def test_extremes(x, order, expected):
+    x = np.array(x)
+    found = autodiff.gradient(lambda x: np.linalg.norm(x, order), x)
+    np.testing.assert_allclose(found, expected)
+    assert found.dtype == x.dtype

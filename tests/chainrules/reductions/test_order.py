@@ -175,3 +175,68 @@ def test_sets(f, n):
         up, down = [np.sum(weights * f(V + d) ** 2) for d in (step, -step)]
         expected.append((up - down) / (2 * h))
     assert found == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+def numbers(n, kind):
+    rng = np.random.default_rng(n)
+    x = rng.standard_normal(n)
+    return {
+        "normal": x,
+        "ties": np.round(3 * x),
+        "all the same": np.ones(n),
+        "near": 1 + 1e-15 * np.round(x * 4),
+        "infinite": np.where(x > 1, np.inf, x),
+        "nan": np.where(x > 1, np.nan, x),
+        "zeros": np.where(x > 0, 0.0, -0.0),
+        "float32": x.astype(np.float32),
+        "strided": rng.standard_normal(2 * n)[::-2],
+    }[kind]
+
+
+@pytest.mark.parametrize("n, kth", [(2, 0), (9, 4), (300, [7, 200]), (5000, 60)])
+@pytest.mark.parametrize(
+    "kind",
+    ["normal", "ties", "all the same", "near", "infinite", "nan", "zeros", "float32", "strided"],
+)
+def test_partition_sends_each_cotangent_to_an_element_of_its_value(n, kth, kind):
+    x = numbers(n, kind)
+    y_bar = np.arange(1.0, n + 1).astype(x.dtype)
+    y, pullback = rrule(np.partition, x, kth)
+    np.testing.assert_array_equal(y, np.partition(x, kth))
+    x_bar = pullback(y_bar)[1]
+    assert sorted(x_bar) == sorted(y_bar)
+    np.testing.assert_array_equal(y[x_bar.astype(int) - 1], x)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, None])
+def test_partition_along_an_axis_of_many_elements(axis):
+    x = np.random.default_rng(0).standard_normal((70, 90))
+    y_bar = np.random.default_rng(1).standard_normal(np.partition(x, 30, axis).shape)
+    x_bar = rrule(np.partition, x, 30, axis=axis)[1](y_bar)[1]
+    y_dot = frule((NoTangent(), x_bar, NoTangent()), np.partition, x, 30, axis=axis)[1]
+    np.testing.assert_array_equal(y_dot, y_bar)  # a permutation is undone by its adjoint
+
+
+@pytest.mark.parametrize("x", [[3.0, 1.0, 3.0, 2.0, 1.0], [[2.0, 1.0], [1.0, 2.0]], [], [5.0]])
+def test_copies_share_equally(x):
+    x = np.array(x)
+    values = np.unique(x)
+    y_bar = 10.0 ** np.arange(len(values))
+    counts = np.array([np.count_nonzero(x == v) for v in values])
+    expected = np.zeros_like(x)
+    for value, share in zip(values, y_bar / counts if len(values) else [], strict=True):
+        expected[x == value] = share
+    np.testing.assert_array_equal(rrule(np.unique, x)[1](y_bar)[1], expected)
+
+
+def test_sort_complex_of_real_numbers():
+    y, pullback = rrule(np.sort_complex, V)
+    np.testing.assert_array_equal(y, np.sort_complex(V))
+    assert y.dtype == np.sort_complex(V).dtype
+    assert pullback(y * 1j)[1].dtype == float
+    for dtype in (np.float32, np.complex64, np.int8, int):
+        assert rrule(np.sort_complex, V.astype(dtype))[0].dtype == complex_of(dtype)
+
+
+def complex_of(dtype):
+    return np.sort_complex(np.zeros(1, dtype)).dtype

@@ -55,7 +55,6 @@ def test_sliding_window_view(args, kwargs):
         case(V, (3,), (0,)),
         case(X, (2, 2), (32, 16), writeable=False),
         case(Z, (3, 2), (16, 16)),
-        case(V.astype(np.float32), (2, 2), (4, 4)),
         case(PART, (3, 4)),
         case(np.zeros(0), (0, 2), (8, 8)),
     ],

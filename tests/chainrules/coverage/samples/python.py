@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import math
 import operator
 import sys
 
@@ -156,7 +157,7 @@ SAMPLES = {
         ("attrgetter", lambda f, x: f("a")(Pair(x, 2.0)) ** 2, 0.7),
         ("methodcaller", lambda f, x: f("sum")(x), V),
         ("methodcaller", lambda f, x: f("weighted", x)(Pair(x, 2.0)), 0.7),
-        ("call", lambda f, x: f(tens, x) if f.__name__ == "call" else x, 0.7),
+        ("call", lambda f, x: f(tens, x) * f(math.sin, x), 0.7),
     ],
     "functools": [
         ("reduce", lambda f, x: f(lambda a, b: a * b + a, x), L),

@@ -1,0 +1,18 @@
+"""What stops a compilation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autodiff.errors import DifferentiationError
+
+MISMATCH: Any = object()
+"""What a program returns for arguments that it is not for."""
+
+
+class CannotCompile(Exception):
+    """Something that a program cannot do; the function runs without being compiled."""
+
+
+class CompileError(DifferentiationError):
+    """A function cannot be compiled: it would not do each time what it did once."""

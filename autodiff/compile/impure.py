@@ -1,0 +1,63 @@
+"""Calls whose results are not the same each time, while a program is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.compile.errors import CannotCompile, CompileError
+from autodiff.compile.purity import IMPURE_OWNERS, impurity
+from autodiff.intercept import functions
+from autodiff.levels import program_tape
+from autodiff.tracer import is_tracer
+from chainrules_core.rules import name_of
+
+_CHANGING = frozenset({"shuffle", "bytes"})
+
+
+def watched(g: Any) -> Callable | None:
+    """Return what is to be called in place of an impure function; None for others."""
+    if g is print:
+        return _printing
+    why = impurity(g)
+    return _refusing(g, why) if why else None
+
+
+def _printing(*args: Any, **kwargs: Any) -> None:
+    tape = program_tape()
+    if tape is None:
+        print(*args, **kwargs)
+    else:
+        tape.print(args, kwargs)
+
+
+def _refusing(g: Any, why: str) -> Callable:
+    def called(*args: Any, **kwargs: Any) -> Any:
+        tape = program_tape()
+        if tape is None:
+            return g(*args, **kwargs)
+        if g is np.random.default_rng and args and args[0] is not None and not is_tracer(args[0]):
+            made = g(*args, **kwargs)
+            tape.own_generators.append(made)  # it gives the same numbers each time
+            return made
+        owner = getattr(g, "__self__", None)
+        if isinstance(owner, np.random.Generator):
+            if any(owner is own for own in tape.own_generators):
+                return g(*args, **kwargs)
+            if id(owner) in tape.generators:
+                if g.__name__ in _CHANGING:
+                    raise CannotCompile(f"a generator's {g.__name__} is not followed")
+                return tape.draw(owner, g.__name__, args, kwargs)
+        raise CompileError(
+            f"{name_of(g)} {why}: a compiled function would give the same result each time. Give "
+            "it what it needs as an argument (a numpy.random.Generator is followed), or do not "
+            "compile it."
+        )
+
+    return called
+
+
+functions.watch = watched
+functions.watched_types = IMPURE_OWNERS

@@ -1,0 +1,60 @@
+"""``upfirdn``: zeros put between the samples, a filter, and every so many outputs kept.
+
+Before it the signal is continued by the mode: as NumPy pads, with the sign changing at each end
+("antisymmetric"), on the straight line through the two samples at the end ("smooth"), or on the one
+through the first and the last sample ("line"). What resamples by it is traced.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import signal
+from scipy.signal import _upfirdn
+
+from chainrules.scipy.delegated import both
+from chainrules_core import decompose
+
+PADDING = {"symmetric": "symmetric", "reflect": "reflect", "edge": "edge", "wrap": "wrap"}
+
+
+def continued(x: Any, width: int, mode: str, cval: Any) -> Any:
+    """Continue the last axis on both sides."""
+    widths = [(0, 0)] * (np.ndim(x) - 1) + [(width, width)]
+    n = np.shape(x)[-1]
+    if mode == "constant":
+        return np.pad(x - cval, widths) + cval
+    if mode in PADDING:
+        return np.pad(x, widths, PADDING[mode])
+    if mode == "antireflect":
+        return np.pad(x, widths, "reflect", reflect_type="odd")
+    if mode == "antisymmetric":
+        signs = np.where((np.arange(-width, n + width) // n) % 2, -1.0, 1.0)
+        return signs.astype(np.finfo(x.dtype).dtype) * np.pad(x, widths, "symmetric")
+    first, last = x[..., :1], x[..., -1:]
+    if mode == "line":
+        before = after = (last - first) / max(n - 1, 1)
+    else:
+        before, after = x[..., 1:2] - first, last - x[..., -2:-1]
+    steps = np.arange(1, width + 1, dtype=np.finfo(x.dtype).dtype)
+    return np.concatenate([first - steps[::-1] * before, x, last + steps * after], axis=-1)
+
+
+def upfirdn_body(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
+    h, x, up, down, mode = np.asarray(h), np.asarray(x), int(up), int(down), mode.lower()
+    dtype = np.result_type(h.dtype, x.dtype, np.float32)
+    h, x = h.astype(dtype), np.moveaxis(x.astype(dtype), axis, -1)
+    taps, n = np.shape(h)[0], np.shape(x)[-1]
+    count = _upfirdn._output_len(taps, n, up, down)
+    width = (taps - 1) // up + 1
+    x = continued(x, width, mode, cval)
+    gaps = np.zeros((*np.shape(x), up - 1), dtype)
+    spread = np.concatenate([x[..., None], gaps], axis=-1)
+    spread = np.reshape(spread, (*np.shape(x)[:-1], np.shape(x)[-1] * up))
+    y = signal.lfilter(h, np.ones(1, dtype), spread)[..., width * up :: down]
+    return np.moveaxis(y[..., :count], -1, axis)
+
+
+for _f in both(signal.upfirdn):
+    decompose(_f)(upfirdn_body)

@@ -1,0 +1,90 @@
+"""B-splines of signals: the basis functions, and what runs in C beneath the spline filters.
+
+The centred B-splines of third and second order have the slopes (for x > 0; they are even)
+
+    β₃' = -2x + 3x²/2 up to 1, -(2-x)²/2 up to 2;    β₂' = -2x up to ½, x - 3/2 up to 3/2.
+
+The recursive filters of symmetric boundary conditions start with weighted sums over the signal. The
+weights decay, so that those of a short signal tell them: they are SciPy's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import ndimage, signal
+from scipy.signal import _spline_filters
+
+from chainrules.scipy.delegated import both
+from chainrules_core import decompose, linear_rule, primitive, scalar_rule
+
+
+def cubic_slope(y: Any, x: Any) -> Any:
+    r = np.abs(x)
+    outer = np.where(r < 2, -0.5 * np.sign(x) * (2 - r) ** 2, 0.0)
+    return np.where(r < 1, -2 * x + 1.5 * x * r, outer)
+
+
+def quadratic_slope(y: Any, x: Any) -> Any:
+    r = np.abs(x)
+    return np.where(r < 0.5, -2 * x, np.where(r < 1.5, np.sign(x) * (r - 1.5), 0.0))
+
+
+scalar_rule(_spline_filters._cubic, cubic_slope)
+scalar_rule(_spline_filters._quadratic, quadratic_slope)
+
+
+# ------------------------------------------------------------------- where the recursions start
+
+
+@primitive
+def started(lines: Any, start: Callable, from_end: bool, parameters: tuple) -> Any:
+    """Return the weighted sums of SciPy's function `start` over lines of samples."""
+    # The C code reads memory in order, whatever the strides.
+    return start(np.ascontiguousarray(lines), *parameters)
+
+
+def started_adjoint(y_bar, lines, start, from_end, parameters):
+    n = lines.shape[-1]
+    # The weights of a short line tell, if the sum converges on it.
+    for length in (64, 256, 1024, n):
+        try:
+            weights = start(np.eye(min(length, n)), *parameters).astype(y_bar.dtype)
+            break
+        except ValueError:
+            continue
+    bar = np.matmul(y_bar, np.transpose(weights))
+    rest = np.zeros((*np.shape(bar)[:-1], n - np.shape(bar)[-1]), bar.dtype)
+    return np.concatenate([rest, bar] if from_end else [bar, rest], axis=-1)
+
+
+linear_rule(started, started_adjoint)
+
+
+def register_start(name: str, from_end: bool) -> None:
+    """Declare the body of a function in C that computes such sums."""
+    start = getattr(_spline_filters, name, None)
+    if start is not None:
+
+        @decompose(start)
+        def start_body(lines: Any, *parameters: Any) -> Any:
+            return started(lines, start, from_end, parameters)
+
+
+register_start("symiirorder1_ic", from_end=False)
+register_start("symiirorder2_ic_fwd", from_end=False)
+register_start("symiirorder2_ic_bwd", from_end=True)
+
+
+# ---------------------------------------------------------------------------- separable filters
+
+
+def sepfir2d_body(input, hrow, hcol):
+    x = ndimage.convolve1d(np.asarray(input), hrow, axis=1, mode="reflect")
+    return ndimage.convolve1d(x, hcol, axis=0, mode="reflect")
+
+
+for _f in both(signal.sepfir2d):
+    decompose(_f)(sepfir2d_body)

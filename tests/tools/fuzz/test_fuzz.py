@@ -1,0 +1,195 @@
+"""The fuzzer finds what is wrong, and finds nothing wrong in a short run."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tools.fuzz.__main__ import run
+from tools.fuzz.judge import judge
+from tools.fuzz.report import Report
+from tools.fuzz.shrink import smallest
+from tools.fuzz.writer import PHRASES, kinds_of, write
+
+ROOT = Path(__file__).parents[3]
+
+
+def judged(body: str, argument: str = "np.array([0.7, -1.3])") -> list[tuple[str, str]]:
+    """The kind of outcome in each mode of a program with this body."""
+    source = f"import math\nimport numpy as np\n\n\ndef program(x):\n    {body}\n\n\nARGUMENTS = ({argument},)\n"
+    return [(o.mode, o.kind) for o in judge(source, 0, ("reverse", "forward", "second"))]
+
+
+def test_a_short_run_finds_nothing():
+    report = run(range(200))
+    failed = [(seed, o.mode, o.detail) for seed, o, _ in report.failures]
+    assert failed == []
+    assert report.counts["plain", "discarded"] < 10
+    assert report.counts["reverse", "right"] > 170
+
+
+# -- programs ------------------------------------------------------------------------------------
+
+
+def test_the_same_seed_writes_the_same_program():
+    assert [write(seed).source for seed in range(5)] == [write(seed).source for seed in range(5)]
+    assert len({write(seed).source for seed in range(50)}) == 50
+
+
+def test_programs_are_broad():
+    used = Counter(phrase for seed in range(500) for phrase in write(seed).used)
+    for section, phrases in PHRASES.items():
+        share = np.mean([phrase in used for phrase in phrases])
+        assert share > 0.5, section
+    blocks = {name for name in used if name.isidentifier()}
+    assert blocks >= {"branch", "counting", "local_function", "user_class", "generator", "recursion"}
+
+
+def test_every_phrase_is_python_once_its_holes_are_filled():
+    class Filled(dict):
+        def __missing__(self, hole):
+            return {"perm": "(0,)", "shape": "(1,)", "view": "1:", "index": "0"}.get(hole, "x")
+
+    for phrases in PHRASES.values():
+        assert len(set(phrases)) >= len(phrases) - 5  # a few stand twice, to be taken more often
+        for phrase in phrases:
+            ast.parse(phrase.format_map(Filled()))
+
+
+@pytest.mark.parametrize(
+    "value, kinds",
+    [
+        (0.5, {"real", "float"}),
+        (np.float32(0.5), {"real", "float"}),
+        (3, {"integer"}),
+        (True, {"integer"}),
+        (1j, {"complex"}),
+        (np.zeros(3), {"real", "array", "vector"}),
+        (np.zeros((2, 3)), {"real", "array", "matrix"}),
+        (np.zeros((2, 2)), {"real", "array", "matrix", "square"}),
+        (np.zeros(()), {"real"}),
+        (np.zeros(2, complex), {"complex", "array", "vector"}),
+        (np.zeros(2, int), {"integer", "array"}),
+        (np.zeros(0), set()),
+        ([1.0], {"list"}),
+        ((), set()),
+        ({"p": 1.0}, {"dict"}),
+        ("text", set()),
+        (None, set()),
+    ],
+)
+def test_kinds(value, kinds):
+    assert set(kinds_of(value)) == kinds
+
+
+# -- the judge -----------------------------------------------------------------------------------
+
+ALL_RIGHT = [("reverse", "right"), ("forward", "right"), ("second", "right")]
+
+
+@pytest.mark.parametrize(
+    "body, argument",
+    [
+        ("return np.sum(np.sin(x) * x)", "np.array([0.7, -1.3])"),
+        ("return math.sin(x) * x", "0.7"),
+        ("x[0] = x[1] ** 2; return np.sum(x)", "np.array([0.7, -1.3])"),
+        ("return np.sum(np.abs(x) ** 2)", "(np.array([0.7, -1.3]) + 1j * np.array([0.2, 0.4]))"),
+        ("return x['p'] * x['q'][0] ** 2", "{'p': 0.5, 'q': np.array([1.5, 2.0])}"),
+        ("return np.float32(np.sum(x ** 2))", "np.array([0.5, 1.5], dtype=np.float32)"),
+        ("return 2.0", "0.7"),
+    ],
+)
+def test_right(body, argument):
+    assert judged(body, argument) == ALL_RIGHT
+
+
+@pytest.mark.parametrize(
+    "body, argument",
+    [
+        ("return np.sum(x) / 0.0", "0.7"),
+        ("return 'text'", "0.7"),
+        ("return 1 / 0", "0.7"),
+        ("return abs(x)", "0.0"),
+        ("return max(x, 0.5)", "0.5"),
+        ("return x if x > 0.5 else 3.0", "0.5"),
+        ("return np.sum(np.floor(x))", "np.array([1.0])"),
+        ("return np.random.uniform() * x", "0.5"),
+        ("return math.sin(1e7 * x)", "0.5"),
+    ],
+)
+def test_discarded(body, argument):
+    assert judged(body, argument) == [("plain", "discarded")]
+
+
+def test_clean_error():
+    assert judged("return x.tobytes()[0] + np.sum(x)")[0] == ("reverse", "error")
+
+
+# -- what it must find ---------------------------------------------------------------------------
+
+
+def found_by(plant: str, seeds: str) -> str:
+    """What a run prints in a process of its own, in which something wrong was planted."""
+    code = (
+        "import operator\nimport numpy as np\nimport autodiff\n"
+        "from chainrules_core import rrule, frule\nfrom chainrules_core.define import scalar_rule\n"
+        f"{plant}\nfrom tools.fuzz.__main__ import main\n"
+        f"print('status', main({seeds.split()} + ['--jobs', '1', '--show', '1']))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def test_finds_a_wrong_rule_and_makes_the_program_short():
+    printed = found_by("scalar_rule(np.cos, lambda y, x: np.sin(x))", "--seed 0 --count 60")
+    assert "status True" in printed
+    assert "wrong in" in printed
+    program = printed.partition("def program")[2].partition("ARGUMENTS")[0]
+    assert "np.cos" in program
+    assert len(program.splitlines()) <= 8
+
+
+def test_finds_a_view_that_is_forgotten():
+    printed = found_by("autodiff.call.note_shared = lambda *args: None", "--seed 0 --count 60")
+    assert "status True" in printed
+
+
+def test_finds_a_rule_that_fails():
+    plant = "scalar_rule(np.exp, lambda y, x: {}['none'])"
+    printed = found_by(plant, "--seed 0 --count 60")
+    assert "crash in" in printed
+    assert "KeyError: 'none'" in printed
+
+
+# -- shrinking and counting ----------------------------------------------------------------------
+
+
+def test_smallest_program():
+    source = (
+        "import math\nimport numpy as np\n\n\ndef program(x, y):\n    a = np.sin(x) + y\n"
+        "    for i in range(3):\n        if a > 0:\n            b = [np.tanh(a * i), 1.0]\n"
+        "    return a + sum(b)\n\n\nARGUMENTS = (0.5, 0.7)\n"
+    )
+    short = smallest(source, lambda text: "np.tanh" in text and "return" in text, float("inf"))
+    assert short.replace("\n", " ").split() == (
+        "def program(x): np.tanh return 1.0 ARGUMENTS = (0.7,)".split()
+    )
+
+
+def test_report():
+    one, two = Report(), Report()
+    one.add(1, "", judge("def program(x):\n    return x\n\nARGUMENTS = (0.5,)\n", 1, ("reverse",)))
+    two.add(2, "", judge("def program(x):\n    return 'x'\n\nARGUMENTS = (0.5,)\n", 2))
+    one.merge(two)
+    assert one.programs == 2
+    assert one.counts == {("reverse", "right"): 1, ("plain", "discarded"): 1}
+    assert "2 programs" in one.table()
