@@ -12,7 +12,7 @@ import numpy as np
 
 from autodiff.arguments import innermost, is_constant
 from autodiff.intercept import intercept
-from autodiff.structures import is_perturbable, map_leaves, parts_of
+from autodiff.structures import is_perturbable, map_leaves, parts_of, tangent_of_parts
 from autodiff.tracer import is_tracer, untraced
 from chainrules_core import (
     AbstractZero,
@@ -79,7 +79,7 @@ def as_tangent(x: Any, nest: Any) -> Any:
     new = iter(
         [as_tangent(part, nest[key] if by_key else getattr(nest, key)) for key, part in parts]
     )
-    return _tangent_of_parts(x, new)
+    return tangent_of_parts(x, new)
 
 
 def _checked_leaf(x: Any, x_bar: Any) -> Any:
@@ -94,12 +94,3 @@ def _checked_leaf(x: Any, x_bar: Any) -> Any:
     if np.shape(x_bar) != np.shape(x):
         raise TypeError(f"its shape is {np.shape(x_bar)}, not {np.shape(x)}")
     return x_bar
-
-
-def _tangent_of_parts(x: Any, parts: Any) -> Any:
-    """Return the `Tangent` of a nest with the tangents of its parts, in their order."""
-    kind = type(x)
-    if isinstance(x, (tuple, list)) and not hasattr(kind, "_fields"):
-        return Tangent[kind](*parts)
-    fields = {key: value for (key, _), value in zip(parts_of(x) or (), parts, strict=True)}
-    return Tangent[kind](fields) if isinstance(x, dict) else Tangent[kind](**fields)

@@ -143,7 +143,7 @@ class Segment(Template):
         positions = tuple(range(len(wanted)))
         made = outputs(y, tape, CheckpointRule(self), parents, positions, checkpoint_pullback)
         for place, leaf in enumerate(leaves_of(made) if self.shared else ()):
-            owner = values[self.shared[place]] if place in self.shared else None
+            owner: Any = values[self.shared[place]] if place in self.shared else None
             if type(leaf) is Tracer and is_tracer(owner):
                 note_view(leaf, owner, refuse)
         return made

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.errors import ArgumentError, SeedError
-from autodiff.fallback import fallback_to
+from autodiff.fallback import fallback_to, numeric_fallback
 from autodiff.forward import Pushed
 from autodiff.reverse import Linearised, argnums_of, check_scalar, is_single
 from autodiff.tracer import untraced
@@ -120,8 +120,10 @@ def value_and_gradient(
     >>> value_and_gradient(lambda x: x * x, 3.0)
     (9.0, 6.0)
     """
-    with fallback_to(fallback):
-        traced = Linearised(f, args, kwargs, argnums_of(argnums), has_aux)
+    if fallback is not None:
+        with numeric_fallback(fallback):
+            return value_and_gradient(f, *args, argnums=argnums, has_aux=has_aux, **kwargs)
+    traced = Linearised(f, args, kwargs, argnums_of(argnums), has_aux)
     check_scalar(f, traced.value)
     bars = traced.gradients()
     single = is_single(argnums, args)

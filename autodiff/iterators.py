@@ -30,7 +30,7 @@ class Flat:
     __slots__ = ("base", "index")
 
     def __init__(self, array: Tracer) -> None:
-        self.base = array
+        self.base: Any = array
         self.index = 0
 
     @property
@@ -187,7 +187,7 @@ class NDIter:
         return self._places[self.index]
 
     def _element(self) -> Any:
-        place = self._places[self.index]
+        place: Any = self._places[self.index]
         parts = tuple(
             [
                 view[(*place, ...)] if writes else np.copy(view[(*place, ...)])
@@ -243,10 +243,11 @@ def _writes(op_flags: Any, i: int, operand: Any) -> bool:
 def _in_memory_order(views: list, shape: tuple[int, ...], order: str) -> list[tuple[int, ...]]:
     """Return the places of the elements in the order in which NumPy visits them."""
     plain = [untraced(v) for v in views]
-    walk = np.nditer(
+    begin: Any = np.nditer
+    walk = begin(
         [np.broadcast_to(v, shape) for v in plain],
         flags=["multi_index", "zerosize_ok", "refs_ok"],
-        order=order,  # type: ignore[arg-type] # one of NumPy's letters
+        order=order,
     )
     return [walk.multi_index for _ in walk]
 

@@ -24,7 +24,7 @@ from chainrules_core import frule, rrule
 
 def python_function(f: np.ufunc) -> Callable | None:
     """Return the Python function behind a ufunc of ``np.frompyfunc`` without rules, else None."""
-    if f.types != [f"{'O' * f.nin}->{'O' * f.nout}"] or rrule.entry(f) or frule.entry(f):
+    if f.ntypes != 1 or f.types != [f"{'O' * f.nin}->{'O' * f.nout}"] or rrule.entry(f) or frule.entry(f):
         return None
     held = [x for x in gc.get_referents(f) if callable(x) and not isinstance(x, type)]
     # Other machine code than that of builtin functions cannot explain itself.
@@ -89,9 +89,8 @@ def vectorized(g: np.vectorize, intercept: Callable) -> Callable:
 
         if g.signature is not None:
             plain = np.vectorize(at_elements, otypes=g.otypes, signature=g.signature)
-            return calls.body_of(np.vectorize._vectorize_call_with_signature)(
-                plain, at_elements, inputs
-            )
+            kind: Any = np.vectorize
+            return calls.body_of(kind._vectorize_call_with_signature)(plain, at_elements, inputs)
         inputs = [x if is_tracer(x) else np.asanyarray(x) for x in inputs]
         if not inputs:
             return at_elements()
@@ -116,7 +115,7 @@ def otype(g: np.vectorize, i: int, first: Any) -> np.dtype:
 def from_iterator(iterate: Callable, *args: Any, **kwargs: Any) -> Any:
     """Do ``np.fromiter``; the array is traced if one of the elements is."""
     values, dtype, count = bound_fromiter(*args, **kwargs)
-    found = []
+    found: list = []
     for value in iterate(values):
         if len(found) == count:
             break
@@ -133,7 +132,6 @@ def from_iterator(iterate: Callable, *args: Any, **kwargs: Any) -> Any:
 def bound_fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> tuple:
     """Return the arguments of ``np.fromiter`` in order."""
     return iter, dtype, count
-
 
 
 def by_method(f: np.ufunc, function: Callable, method: str, inputs: tuple, options: dict) -> Any:

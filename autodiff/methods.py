@@ -20,7 +20,7 @@ from autodiff.protocols import ruled
 from autodiff.tape import CONSTANT
 from autodiff.tracer import Tracer, bare, is_tracer, note_view, untraced
 from autodiff.views import refuse
-from autodiff.writing import put
+from autodiff.writing import put, target_of
 
 # What is the same for the value and for whatever it is traced as.
 _CONSTANT_ATTRIBUTES = frozenset(
@@ -119,7 +119,7 @@ def _searchsorted(self: Any, v: Any, side: Any = "left", sorter: Any = None) -> 
 
 def _fill(self: Any, value: Any) -> None:
     if isinstance(self, np.ndarray):  # NumPy's numbers have the method too: it does nothing
-        assign_item(self, ..., value)
+        assign_item(target_of(self), ..., value)
 
 
 def _sort(self: Any, axis: int = -1, kind: Any = None, order: Any = None, **_: Any) -> None:
@@ -167,7 +167,7 @@ def _view(self: Any, dtype: Any = None, type: Any = None) -> Any:
     new = np.dtype(dtype)
     if self.dtype.kind == "c" and _is_half(new, self.dtype):
         parts = np.stack([np.real(self), np.imag(self)], axis=-1)
-        made = np.reshape(parts, (*np.shape(self)[:-1], -1))
+        made: Any = np.reshape(parts, (*np.shape(self)[:-1], -1))
     elif new.kind == "c" and _is_half(self.dtype, new) and np.shape(self)[-1] % 2 == 0:
         made = self[..., 0::2] + 1j * self[..., 1::2]
     else:
@@ -193,7 +193,7 @@ def _getfield(self: Any, dtype: Any, offset: int = 0) -> Any:
 
 def _setfield(self: Any, val: Any, dtype: Any, offset: int = 0) -> None:
     part = _field(self, dtype, offset)
-    assign_item(self if part is None else ruled(part, (self,), {}), ..., val)
+    assign_item(target_of(self) if part is None else ruled(part, (self,), {}), ..., val)
 
 
 def _field(self: Any, dtype: Any, offset: int) -> Callable | None:

@@ -109,7 +109,7 @@ def _is_exclusive(root: Tracer, members: list[Tracer]) -> bool:
 
 def _replaced(before: np.ndarray, path: Path, index: Any, value: Any) -> np.ndarray:
     """Return a copy with the elements at the end of a path replaced."""
-    after = before.copy(order="K")
+    after = np.array(before, order="K")  # of a number too: the tangent of an array without axes
     _put(after, path, index, value)
     return after
 
@@ -121,7 +121,7 @@ def _put(array: np.ndarray, path: Path, index: Any, value: Any) -> None:
         region = step(region)
     if not region.flags.writeable:
         raise ValueError("assignment destination is read-only")
-    if _overlaps(region):
+    if region.size and _overlaps(region):
         raise MutationError(
             "an array is written into whose elements stand for one another (it was broadcast, or "
             "consists of windows). Write into a copy: x = x.copy()."

@@ -46,7 +46,7 @@ def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> An
     target = f if method == "__call__" else getattr(f, method)
     if outs is None:
         return require_rule(target, inputs, kwargs)
-    return into_each(outs, call(target, inputs, kwargs))
+    return into_each(outs, call(target, inputs, kwargs), method == "__call__")
 
 
 def _elementwise(f: np.ufunc, inputs: tuple) -> Any:

@@ -11,7 +11,7 @@ import dataclasses
 import enum
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -220,15 +220,15 @@ def tangent_of(x: Any, tangent: Callable[[Any], Any]) -> Any:
     parts = parts_of(x)
     if parts is None:
         return tangent(x)
-    return _tangent(x, parts, [tangent_of(part, tangent) for _, part in parts])
+    return tangent_of_parts(x, [tangent_of(part, tangent) for _, part in parts])
 
 
-def _tangent(x: Any, parts: list[tuple[Any, Any]], new: list[Any]) -> Any:
-    """Return the tangent of a nest with those of its parts."""
+def tangent_of_parts(x: Any, new: Iterable[Any]) -> Any:
+    """Return the `Tangent` of a nest with the tangents of its parts, in their order."""
     kind = type(x)
     if isinstance(x, (tuple, list)) and not hasattr(kind, "_fields"):
         return Tangent[kind](*new)
-    fields = {key: value for (key, _), value in zip(parts, new, strict=True)}
+    fields = {key: value for (key, _), value in zip(parts_of(x) or (), new, strict=True)}
     return Tangent[kind](fields) if isinstance(x, dict) else Tangent[kind](**fields)
 
 
@@ -252,4 +252,4 @@ def as_tangent(x: Any, x_bar: Any) -> Any:
     parts = parts_of(x)
     if parts is None:
         return NoTangent() if x_bar is None else x_bar
-    return _tangent(x, parts, [as_tangent(p, part_of_tangent(x_bar, k)) for k, p in parts])
+    return tangent_of_parts(x, [as_tangent(p, part_of_tangent(x_bar, k)) for k, p in parts])

@@ -18,7 +18,8 @@ from chainrules_core import linear_rule
 from chainrules_core.define import primitive
 
 
-def _target(x: Any) -> Tracer:
+def target_of(x: Any) -> Tracer:
+    """Return an array that takes traced values, or say that it cannot."""
     if not is_tracer(x):
         raise MutationError(
             "a traced value is written into an array that is not traced, and its derivative would "
@@ -39,10 +40,10 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     """As ``np.copyto``."""
     src = as_array(src)
     if where is True:
-        assign_item(_target(dst), ..., src)
+        assign_item(target_of(dst), ..., src)
         return
     mask = np.broadcast_to(untraced(where), np.shape(dst))
-    assign_item(_target(dst), mask, np.broadcast_to(src, np.shape(dst))[mask])
+    assign_item(target_of(dst), mask, np.broadcast_to(src, np.shape(dst))[mask])
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
@@ -56,7 +57,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     else:
         flat = np.arange(shape[0]) * sum(shape[0] ** k for k in range(len(shape)))
     values = repeated(val, np.arange(flat.size))
-    assign_item(_target(a), np.unravel_index(flat, shape), values)
+    assign_item(target_of(a), np.unravel_index(flat, shape), values)
 
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
@@ -67,19 +68,19 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     elif mode == "clip":
         places = np.clip(places, 0, np.size(a) - 1)
     index = np.unravel_index(np.where(places < 0, places + np.size(a), places), np.shape(a))
-    assign_item(_target(a), index, repeated(v, np.arange(places.size)))
+    assign_item(target_of(a), index, repeated(v, np.arange(places.size)))
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """As ``np.putmask``."""
     mask = np.asarray(untraced(mask), bool)
-    assign_item(_target(a), mask, repeated(values, np.flatnonzero(mask)))
+    assign_item(target_of(a), mask, repeated(values, np.flatnonzero(mask)))
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """As ``np.place``."""
     mask = np.reshape(np.asarray(untraced(mask), bool), np.shape(arr))
-    assign_item(_target(arr), mask, repeated(vals, np.arange(np.count_nonzero(mask))))
+    assign_item(target_of(arr), mask, repeated(vals, np.arange(np.count_nonzero(mask))))
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
@@ -88,10 +89,10 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -
         indices = np.asarray(untraced(indices))
         flat = np.where(indices < 0, indices + np.size(arr), indices)
         index = np.unravel_index(flat, np.shape(arr))
-        assign_item(_target(arr), index, np.broadcast_to(as_array(values), np.shape(flat)))
+        assign_item(target_of(arr), index, np.broadcast_to(as_array(values), np.shape(flat)))
     else:
         body: Any = np.put_along_axis
-        calls.body_of(body._implementation)(_target(arr), indices, values, axis)
+        calls.body_of(body._implementation)(target_of(arr), indices, values, axis)
 
 
 WRITERS: dict[Callable, Callable] = {
@@ -126,9 +127,7 @@ def into_each(outs: tuple, results: Any) -> Any:
     """Write the results of a ufunc into the arrays of its ``out=``, None for a new one."""
     if len(outs) == 1:
         return into(outs[0], results)
-    return tuple(
-        [r if out is None else into(out, r) for out, r in zip(outs, results, strict=True)]
-    )
+    return tuple([r if out is None else into(out, r) for out, r in zip(outs, results, strict=True)])
 
 
 def where_true(f: np.ufunc, inputs: tuple, where: Any, outs: tuple | None, options: dict) -> Any:
@@ -152,7 +151,7 @@ def where_true(f: np.ufunc, inputs: tuple, where: Any, outs: tuple | None, optio
     for out, part in zip(outs or (None,) * len(parts), parts, strict=True):
         if out is None:
             out = call(np.zeros_like, (part,), {"shape": shape})
-        assign_item(_target(out), where, part)
+        assign_item(target_of(out), where, part)
         written.append(out)
     return tuple(written) if isinstance(results, tuple) else written[0]
 
@@ -162,7 +161,7 @@ def where_true(f: np.ufunc, inputs: tuple, where: Any, outs: tuple | None, optio
 
 def at(f: np.ufunc, a: Any, index: Any, *operands: Any) -> None:
     """As ``f.at``: ``a[index] = f(a[index], b)``, where an index that repeats counts each time."""
-    target = _target(a)
+    target: Any = target_of(a)
     index = untraced(index)
     if type(index) is tuple:
         index = tuple([untraced(i) for i in index])

@@ -1,7 +1,8 @@
 """What the pullback of each rule costs, in times of its primal: ``make bench-rules``.
 
 The primal, the call recorded by the rule and then pulled back, and the frule take turns in one
-process; each is represented by its fastest turn, since other processes can only slow one down.
+process; each is represented by its fastest turn, in processor time of one thread, since other
+processes can only slow one down (``make bench-rules`` has BLAS use one thread).
 What counts is ``(recorded and pulled - primal) / primal``: what the rule computes beside the primal
 is part of the pullback's cost, whenever it computes it.
 """
@@ -50,9 +51,9 @@ def fastest(ways: dict[str, Callable[[], object]], seconds: float) -> dict[str, 
         turns = 0
         while turns < 5 or time.perf_counter() < end:
             for name, way in ways.items():
-                start = time.perf_counter()
+                start = time.thread_time()
                 way()
-                best[name] = min(best[name], time.perf_counter() - start)
+                best[name] = min(best[name], time.thread_time() - start)
             turns += 1
     finally:
         if enabled:

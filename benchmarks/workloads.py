@@ -1,4 +1,8 @@
-"""The work that is timed: plain functions, and their gradients written by hand."""
+"""The work that is timed: plain functions in terms of a NumPy-like module.
+
+`make(xp)` returns the function for NumPy itself, ``autograd.numpy``, ``jax.numpy`` or the stand-in
+for PyTorch of :mod:`benchmarks.peers`. Gradients written by hand are in :mod:`benchmarks.by_hand`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+from benchmarks import by_hand
 
 
 @dataclass
@@ -23,9 +29,15 @@ class Workload:
     args : tuple
         Its arguments.
     by_hand : callable
-        Its gradient, written by hand in NumPy and Python.
+        Its derivative, written by hand in NumPy and Python.
+    argnums : tuple of int
+        The arguments to differentiate with respect to.
     limit : float, optional
-        The ratio to HIPS autograd that is promised.
+        The ratio of eager to HIPS autograd that is promised.
+    kind : str
+        ``"gradient"``, ``"hvp"`` or ``"jacobian"``.
+    big : bool
+        Whether each operation takes more than 100 µs.
     """
 
     name: str
@@ -33,7 +45,10 @@ class Workload:
     make: Callable[[ModuleType], Callable]
     args: tuple[Any, ...]
     by_hand: Callable
+    argnums: tuple[int, ...] = (0,)
     limit: float | None = None
+    kind: str = "gradient"
+    big: bool = False
 
 
 def _mse(xp: ModuleType) -> Callable:
@@ -47,32 +62,6 @@ def _mse(xp: ModuleType) -> Callable:
     return mse
 
 
-def _mse_by_hand(y: Any, y_hat: Any) -> Any:
-    g = (2 / len(y)) * (y - y_hat)
-    return g, -g
-
-
-STEPS = 40
-
-
-def _chain(xp: ModuleType) -> Callable:
-    def chain(x: Any) -> Any:
-        for _ in range(STEPS):
-            x = (x * 1.01 + 0.3) / (1.0 + x * x)
-        return x
-
-    return chain
-
-
-def _chain_by_hand(x: float) -> float:
-    derivative = 1.0
-    for _ in range(STEPS):
-        numerator, denominator = x * 1.01 + 0.3, 1.0 + x * x
-        derivative *= 1.01 / denominator - numerator * 2.0 * x / denominator**2
-        x = numerator / denominator
-    return derivative
-
-
 def _sum3(xp: ModuleType) -> Callable:
     def sum3(array: Any) -> Any:
         x = array[0]
@@ -83,10 +72,22 @@ def _sum3(xp: ModuleType) -> Callable:
     return sum3
 
 
-def _sum3_by_hand(array: Any) -> Any:
-    g = np.zeros_like(array)
-    g[:3] = 1.0
-    return g
+def _chain(xp: ModuleType) -> Callable:
+    def chain(x: Any) -> Any:
+        for _ in range(by_hand.CHAIN_STEPS):
+            x = (x * 1.01 + 0.3) / (1.0 + x * x)
+        return x
+
+    return chain
+
+
+def _euler(xp: ModuleType) -> Callable:
+    def euler(y: Any, rate: Any) -> Any:
+        for _ in range(by_hand.EULER_STEPS):
+            y = y + 0.01 * (rate * y * (1.0 - y))
+        return y * y
+
+    return euler
 
 
 def _softmax(xp: ModuleType) -> Callable:
@@ -98,26 +99,11 @@ def _softmax(xp: ModuleType) -> Callable:
     return softmax_entropy
 
 
-def _softmax_by_hand(x: Any) -> Any:
-    e = np.exp(x - x.max())
-    p = e / e.sum()
-    log_p = np.log(p)
-    return -p * (log_p - np.sum(p * log_p))
-
-
 def _rosenbrock(xp: ModuleType) -> Callable:
     def rosenbrock(x: Any) -> Any:
         return xp.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
 
     return rosenbrock
-
-
-def _rosenbrock_by_hand(x: Any) -> Any:
-    g = np.zeros_like(x)
-    d = x[1:] - x[:-1] ** 2
-    g[:-1] = -400.0 * x[:-1] * d - 2.0 * (1.0 - x[:-1])
-    g[1:] += 200.0 * d
-    return g
 
 
 def _logistic(xp: ModuleType) -> Callable:
@@ -127,12 +113,39 @@ def _logistic(xp: ModuleType) -> Callable:
     return logistic
 
 
-def _logistic_by_hand(w: Any, features: Any, labels: Any) -> Any:
-    s = -labels / (1.0 + np.exp(labels * (features @ w)))
-    return features.T @ s / len(labels) + 0.02 * w
+def _rnn(xp: ModuleType) -> Callable:
+    def rnn(w: Any, u: Any, b: Any, inputs: Any) -> Any:
+        h = b * 0.0
+        for x in inputs:
+            h = xp.tanh(xp.dot(w, h) + xp.dot(u, x) + b)
+        return xp.sum(h * h)
+
+    return rnn
 
 
-def _chain_of_matrices(xp: ModuleType) -> Callable:
+def _mlp(xp: ModuleType) -> Callable:
+    def mlp(w1: Any, b1: Any, w2: Any, b2: Any, x: Any, y: Any) -> Any:
+        hidden = xp.tanh(xp.matmul(x, w1) + b1)
+        z = xp.matmul(hidden, w2) + b2
+        z = z - xp.max(z, axis=1, keepdims=True)
+        log_p = z - xp.log(xp.sum(xp.exp(z), axis=1, keepdims=True))
+        return -xp.sum(y * log_p) / 128
+
+    return mlp
+
+
+def _gp(xp: ModuleType) -> Callable:
+    def likelihood(theta: Any, squared: Any, y: Any) -> Any:
+        length, noise = xp.exp(theta[0]), xp.exp(theta[1])
+        k = xp.exp(-0.5 * squared / (length * length)) + noise * xp.eye(200)
+        factor = xp.linalg.cholesky(k)
+        z = xp.linalg.solve(factor, y)
+        return 0.5 * xp.sum(z * z) + xp.sum(xp.log(xp.diagonal(factor)))
+
+    return likelihood
+
+
+def _products(xp: ModuleType) -> Callable:
     def products(a: Any, x: Any) -> Any:
         for _ in range(5):
             x = xp.tanh(xp.matmul(a, x))
@@ -141,19 +154,47 @@ def _chain_of_matrices(xp: ModuleType) -> Callable:
     return products
 
 
-def _chain_of_matrices_by_hand(a: Any, x: Any) -> Any:
-    xs = [x]
-    for _ in range(5):
-        xs.append(np.tanh(a @ xs[-1]))
-    a_bar, bar = np.zeros_like(a), np.ones_like(x)
-    for k in range(5, 0, -1):
-        bar = bar * (1 - xs[k] ** 2)
-        a_bar += bar @ xs[k - 1].T
-        bar = a.T @ bar
-    return a_bar
+def _elementwise(xp: ModuleType) -> Callable:
+    def elementwise(x: Any, a: Any, b: Any) -> Any:
+        t = xp.tanh(a * x + b)
+        return xp.sum(t * t * xp.exp(-x * x))
+
+    return elementwise
+
+
+def _buffer(xp: ModuleType) -> Callable:
+    def filled(x: Any) -> Any:
+        out = xp.zeros(50)
+        previous = 0.0
+        for i in range(50):
+            previous = 0.5 * previous + x[i] * x[i]
+            if hasattr(out, "at"):  # jax.numpy: arrays are not written into
+                out = out.at[i].set(previous)
+            else:
+                out[i] = previous
+        return xp.sum(out * out)
+
+    def stacked(x: Any) -> Any:
+        out: list[Any] = []
+        previous = 0.0
+        for i in range(50):
+            previous = 0.5 * previous + x[i] * x[i]
+            out.append(previous)
+        out = xp.array(out)
+        return xp.sum(out * out)
+
+    return stacked if xp.__name__.startswith("autograd") else filled
+
+
+def _layer(xp: ModuleType) -> Callable:
+    def layer(x: Any, w: Any) -> Any:
+        return xp.tanh(xp.dot(w, x)) * x
+
+    return layer
 
 
 _rng = np.random.default_rng(0)
+_points = np.sort(_rng.random(200))[:, None]
 
 WORKLOADS = [
     Workload(
@@ -161,20 +202,22 @@ WORKLOADS = [
         "the seeds' mean squared error by a loop, n = 30",
         _mse,
         (_rng.random(30), _rng.random(30)),
-        _mse_by_hand,
+        by_hand.mse,
+        (0, 1),
         0.2,
     ),
-    Workload("scalar_chain", "200 operations on a float", _chain, (0.7,), _chain_by_hand, 0.2),
-    Workload("sum3", "three elements of 30", _sum3, (_rng.random(30),), _sum3_by_hand),
+    Workload("sum3", "three elements of 30", _sum3, (_rng.random(30),), by_hand.sum3),
     Workload(
-        "softmax", "entropy of a softmax of 10", _softmax, (_rng.random(10),), _softmax_by_hand
+        "scalar_chain", "200 operations on a float", _chain, (0.7,), by_hand.chain, limit=0.2
     ),
     Workload(
-        "rosenbrock",
-        "by slices, n = 1,000",
-        _rosenbrock,
-        (_rng.random(1000),),
-        _rosenbrock_by_hand,
+        "euler", "500 Euler steps on floats", _euler, (0.1, 1.5), by_hand.euler, (0, 1)
+    ),
+    Workload(
+        "softmax", "entropy of a softmax of 10", _softmax, (_rng.random(10),), by_hand.softmax
+    ),
+    Workload(
+        "rosenbrock", "by slices, n = 1,000", _rosenbrock, (_rng.random(1000),), by_hand.rosenbrock
     ),
     Workload(
         "logistic",
@@ -185,13 +228,77 @@ WORKLOADS = [
             _rng.standard_normal((1000, 20)),
             _rng.choice([-1.0, 1.0], 1000),
         ),
-        _logistic_by_hand,
+        by_hand.logistic,
+    ),
+    Workload(
+        "rnn",
+        "100 steps, 32 units",
+        _rnn,
+        (
+            _rng.standard_normal((32, 32)) / 6,
+            _rng.standard_normal((32, 8)) / 3,
+            _rng.standard_normal(32) / 10,
+            _rng.standard_normal((100, 8)),
+        ),
+        by_hand.rnn,
+        (0, 1, 2),
+    ),
+    Workload(
+        "mlp",
+        "128 x 784 x 128 x 10",
+        _mlp,
+        (
+            _rng.standard_normal((784, 128)) / 28,
+            np.zeros(128),
+            _rng.standard_normal((128, 10)) / 11,
+            np.zeros(10),
+            _rng.random((128, 784)),
+            np.eye(10)[_rng.integers(0, 10, 128)],
+        ),
+        by_hand.mlp,
+        (0, 1, 2, 3),
+        big=True,
+    ),
+    Workload(
+        "gp",
+        "likelihood of 200 points by cholesky",
+        _gp,
+        (np.array([-1.0, -2.0]), (_points - _points.T) ** 2, np.sin(6 * _points[:, 0])),
+        by_hand.gp,
+        big=True,
     ),
     Workload(
         "products",
         "five 300 x 300 products with tanh",
-        _chain_of_matrices,
+        _products,
         (_rng.standard_normal((300, 300)) / 20, _rng.standard_normal((300, 300))),
-        _chain_of_matrices_by_hand,
+        by_hand.products,
+        big=True,
+    ),
+    Workload(
+        "elementwise",
+        "sum(tanh(a x + b)² exp(-x²)), n = 10⁶",
+        _elementwise,
+        (_rng.standard_normal(1_000_000), 1.3, 0.2),
+        by_hand.elementwise,
+        (0, 1, 2),
+        big=True,
+    ),
+    Workload("buffer", "filled by a loop, n = 50", _buffer, (_rng.random(50),), by_hand.buffer),
+    Workload(
+        "hvp",
+        "Hessian-vector product of Rosenbrock, n = 1,000",
+        _rosenbrock,
+        (_rng.random(1000), _rng.random(1000)),
+        by_hand.hvp,
+        kind="hvp",
+    ),
+    Workload(
+        "jacobian",
+        "of tanh(W x) x, 50 x 50",
+        _layer,
+        (_rng.random(50), _rng.standard_normal((50, 50)) / 7),
+        by_hand.jacobian,
+        kind="jacobian",
     ),
 ]

@@ -176,14 +176,13 @@ def _extremum(ufunc: np.ufunc, name: str) -> Any:
     def write(e: Any, step: Step) -> bool:
         options = dict(step.kwargs or {})
         axis = options.pop("axis", None)
-        if len(step.args) != 1 or any(v not in (None, False) for v in options.values()):
+        keepdims = options.pop("keepdims", False)
+        if len(step.args) != 1 or any(v is not None for v in options.values()):
             return False
         if type(step.args[0]) is not Ref or e.metas[step.args[0].i].type is not np.ndarray:
             return False
-        e.assign(
-            step.out,
-            f"{e.names.of(ufunc.reduce, name)}({e.argument(step.args[0])}, {axis!r})",
-        )
+        shown = f"{e.names.of(ufunc.reduce, name)}({e.argument(step.args[0])}, {axis!r}"
+        e.assign(step.out, f"{shown}, keepdims=True)" if keepdims else f"{shown})")
         return True
 
     return write
@@ -203,6 +202,12 @@ def _matmul(e: Any, step: Step) -> bool:
     if meta.type is np.ndarray and meta.size >= _SMALL and e.memory.is_private(step.out):
         target = f", {e.buffers.take(step.out, meta.shape, meta.dtype)}"
     e.assign(step.out, f"{a}.dot({b}{target})")
+    return True
+
+
+def _vdot(e: Any, step: Step) -> bool:
+    a, b = map(e.argument, step.args)
+    e.assign(step.out, f"{e.names.of(np.vdot, 'vdot')}({a}, {b})")
     return True
 
 
@@ -322,6 +327,9 @@ _FORMS: dict[Any, Any] = {
     np.sum: _sum,
     np.max: _extremum(np.maximum, "max"),
     np.min: _extremum(np.minimum, "min"),
+    np.any: _extremum(np.logical_or, "any"),
+    np.all: _extremum(np.logical_and, "all"),
+    np.vdot: _vdot,
     np.matmul: _matmul,
     operator.matmul: _matmul,
     np.dot: _matmul,

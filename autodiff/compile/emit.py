@@ -18,7 +18,7 @@ from autodiff.compile.forms import Inputs, Names, Outputs
 from autodiff.compile.memory import Memory
 from autodiff.compile.packs import flat_place
 from autodiff.compile.passes import has_nan
-from autodiff.compile.program import FLOAT64, Given, Meta, Program, Ref, Step, effect, guard, meta_of
+from autodiff.compile.program import FLOAT64, Given, Meta, Program, Ref, Step, described, effect, guard, meta_of
 
 
 class Emitter:
@@ -242,6 +242,10 @@ class Emitter:
                 dot = f"{shown}.dot({shown})" if len(meta.shape) == 1 else f"{vdot}({shown}, {shown})"
                 self.lines.append(f"nan = {dot}")
                 condition = "nan != nan"
+        elif how is described and expected[0] is np.ndarray:
+            _, dtype, shape = expected
+            condition = f"{shown}.shape != {shape!r} or {shown}.dtype != {self.constant(dtype)}"
+            condition = f"type({shown}) is not ndarray or {condition}"
         else:
             name = self.names.of(how, hint(how))
             condition = f"{name}({self.boxed(value.i)}) != {self.constant(expected)}"

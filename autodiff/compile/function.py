@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.arguments import innermost
+from autodiff.compile.blocks import in_blocks
 from autodiff.compile.dependencies import Dependency, dependencies
 from autodiff.compile.emit import Emitter, restored
 from autodiff.compile.errors import MISMATCH, CannotCompile, CompileError
@@ -162,10 +163,7 @@ def recorded(
     """Record a call; return the program as a variant, and the result."""
     outside, writes = dependencies(f)
     if writes:
-        raise CompileError(
-            f"{name_of(f)} writes {writes}, which a compiled function would do only while it is "
-            "recorded. Return the value instead, or do not compile the function."
-        )
+        raise CannotCompile(f"{name_of(f)} writes {writes}")
     found = _one_recording(f, args, kwargs, strict=False)
     if found[0].assumes_no_nan and any(map(_is_nan, _leaves(found[2]))):
         found = _one_recording(f, args, kwargs, strict=True)
@@ -175,7 +173,7 @@ def recorded(
     program = _program(tape, inputs, outputs)
     plain = Memory(program)
     was_fresh = [type(x) is Ref and OUTSIDE not in plain.owners[x.i] for x in program.outputs]
-    program = without_copies(optimised(program))
+    program = in_blocks(without_copies(optimised(program)))
     memory = Memory(program)
     copied = {
         x.i

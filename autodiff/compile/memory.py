@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.compile.blocks import Chain
 from autodiff.compile.ops import FRESH, VIEWS, is_elementwise
 from autodiff.compile.packs import pack
 from autodiff.compile.program import (
@@ -72,7 +73,7 @@ class Memory:
         if f is guard or (meta.shape is None and f is not part and meta.type not in (tuple, list)):
             return _NONE
         own = frozenset({step.out})
-        if f in _NEW or is_elementwise(f):
+        if f in _NEW or is_elementwise(f) or type(f) is Chain:
             return own
         shared = [self.owners[i] for i in refs_of(step)]
         found = own.union(*shared) if f not in VIEWS or f is np.reshape else own.union(*shared)

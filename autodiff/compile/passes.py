@@ -193,6 +193,9 @@ class Simplifier:
         if type(value) is not Ref:
             return  # it depends on nothing
         origin = self.origin.get(value.i)
+        if how is bool and expected is True and origin is not None and origin.f is np.all:
+            value = self._all_finite(value, origin)
+            origin = self.origin[value.i]
         if how is bool and expected is False and origin is not None:
             of = origin.args[0] if origin.args else None
             if origin.f is np.not_equal and type(of) is Ref and _same(of, origin.args[1]):
@@ -200,15 +203,29 @@ class Simplifier:
                 if summed is not None and summed.f is np.sum and not summed.kwargs:
                     of = summed.args[0]
                 value, how = of, has_nan
-        while type(value) is Ref and how is has_nan:
-            origin = self.origin.get(value.i)
+        value = root = self.needed(value)
+        while type(root) is Ref and how is has_nan:
+            origin = self.origin.get(root.i)
             if origin is None or origin.f is not np.copy:
                 break
-            value = origin.args[0]
-        value = self.needed(value)
-        if type(value) is Ref and (value.i, how) not in self.guarded:
-            self.guarded.add((value.i, how))
+            root = origin.args[0]
+        if type(root) is Ref and (root.i, how) not in self.guarded:
+            self.guarded.add((root.i, how))
             self.steps.append(Step(guard, (value, how, expected), None, -1))
+
+    def _all_finite(self, value: Ref, origin: Step) -> Ref:
+        """Whether all of logaddexp(c, b) is finite, is asked of `b`, which is known anyway."""
+        inner = self.origin.get(origin.args[0].i) if type(origin.args[0]) is Ref else None
+        if inner is None or inner.f is not np.isfinite or origin.kwargs or len(origin.args) != 1:
+            return value
+        of = self.origin.get(inner.args[0].i) if type(inner.args[0]) is Ref else None
+        if of is None or of.f is not np.logaddexp:
+            return value
+        for c, b in (of.args, of.args[::-1]):
+            if type(c) in (int, float) and math.isfinite(c) and type(b) is Ref:
+                asked = self.call(np.isfinite, (b,), {}, self.metas[inner.out])
+                return self.call(np.all, (asked,), {}, self.metas[origin.out])
+        return value
 
     # -- what is known of functions --------------------------------------------------------------
 
@@ -242,6 +259,19 @@ class Simplifier:
             return x
         if f is np.sum and self._is_number(x) and meta.is_scalar:
             return x
+        if f in (np.any, np.all) and self.meta(x).type in (bool, np.bool_) and len(args) == 1:
+            return x
+        if f is np.sum and type(x) is Ref and len(args) == 1:
+            return self._sum(x, kwargs, meta)
+        if f is np.exp and type(x) is Ref:
+            return self._sigmoid(x, meta)
+        if f in (np.dot, np.matmul, operator.matmul) and len(args) == 2 and meta.shape:
+            for k, a in enumerate(args):
+                if type(a) is Ref and self._is_negated(a) and self.metas[a.i].size > meta.size:
+                    inside = (*args[:k], self._behind(a), *args[k + 1 :])
+                    return self._negative(f, inside, meta)
+        if f is np.swapaxes and len(self.meta(x).shape or ()) == 2:
+            return x if args[1] % 2 == args[2] % 2 else self.call(np.transpose, (x,), {}, meta)
         if f is np.broadcast_to:
             if self._fits(x, meta):
                 return x
@@ -261,6 +291,68 @@ class Simplifier:
                 c, other = origin.args
                 if type(c) in (int, float) and type(other) is Ref and self._is_real(x):
                     return self.call(np.multiply, (-float(c), other), {}, meta)
+        return None
+
+    def _sum(self, x: Ref, kwargs: dict, meta: Meta) -> Any:
+        """The sum of products is a dot product; a sign goes in front."""
+        origin = self.origin.get(x.i)
+        if origin is None or not self._is_real(x):
+            return None
+        if origin.f is np.negative:
+            inner = self.call(np.sum, origin.args, kwargs, meta)
+            return self.call(np.negative, (inner,), {}, meta)
+        if not meta.is_scalar or any(v not in (None, False) for v in kwargs.values()):
+            return None
+        factors = origin.args * 2 if origin.f is np.square else origin.args
+        if origin.f not in (np.multiply, np.square) or self.metas[x.i].dtype != FLOAT64:
+            return None
+        shape = self.metas[x.i].shape
+        if any(type(a) is not Ref or not self._fits(a, self.metas[x.i]) for a in factors):
+            return None
+        return self.call(np.dot if len(shape or ()) == 1 else np.vdot, factors, {}, meta)
+
+    def _sigmoid(self, x: Ref, meta: Meta) -> Any:
+        """exp(b - logaddexp(a, b)), the slope of logaddexp, is 1 / (1 + exp(a - b))."""
+        origin = self.origin.get(x.i)
+        if origin is None or origin.f not in (np.subtract, np.negative):
+            return None
+        if origin.f is np.negative:  # -(p + logaddexp(a, -p))
+            total = self.origin.get(origin.args[0].i) if type(origin.args[0]) is Ref else None
+            if total is None or total.f is not np.add:
+                return None
+            pairs = [(p, y, True) for p, y in (total.args, total.args[::-1])]
+        else:
+            pairs = [(*origin.args, False)]
+        for b, y, is_negative in pairs:
+            inner = self.origin.get(y.i) if type(y) is Ref else None
+            if inner is None or inner.f is not np.logaddexp or not self._fits(y, meta):
+                continue
+            for mine, other in (inner.args, inner.args[::-1]):
+                if is_negative:
+                    if not (type(mine) is Ref and self._is_negated(mine)):
+                        continue
+                    mine = self._behind(mine)
+                if not _same(mine, b) or not self._fits(b, meta):
+                    continue
+                combine = np.add if is_negative else np.subtract
+                difference = self.call(combine, (other, b), {}, meta)
+                power = self.call(np.exp, (difference,), {}, meta)
+                below = self.call(np.add, (1.0, power), {}, meta)
+                return self.call(np.reciprocal, (below,), {}, meta)
+        return None
+
+    def _quotient(self, x: Any, g: Any, meta: Meta) -> Any:
+        """``(1 / b) * g`` is ``g / b``, and ``(-q / b) * g`` is ``-(q * (g / b))``."""
+        origin = self.origin.get(x.i) if type(x) is Ref else None
+        if origin is None or not self._is_real(x) or not self._is_real(g):
+            return None
+        if origin.f is np.reciprocal:
+            return self.call(np.true_divide, (g, origin.args[0]), {}, meta)
+        if origin.f is not np.true_divide or not self._fits(g, meta):
+            return None
+        top, below = origin.args
+        if self._constant(top) == 1:
+            return self.call(np.true_divide, (g, below), {}, meta)
         return None
 
     def _broadcast(self, x: Any, meta: Meta) -> Any:
@@ -292,6 +384,11 @@ class Simplifier:
                     return other
                 if c == -1 and self._fits(other, meta):
                     return self.call(np.negative, (other,), {}, meta)
+                if type(x) is Ref and self._is_negated(x):
+                    return self._negative(np.multiply, (self._behind(x), other), meta)
+                quotient = self._quotient(x, other, meta)
+                if quotient is not None:
+                    return quotient
         elif f is np.add:
             for x, other in ((a, b), (b, a)):
                 if self._constant(x) == 0 and self._fits(other, meta):
@@ -300,14 +397,24 @@ class Simplifier:
                 return self.call(np.subtract, (a, self.origin[b.i].args[0]), {}, meta)
             if type(a) is Ref and self._is_negated(a) and self._fits(b, meta):
                 return self.call(np.subtract, (b, self.origin[a.i].args[0]), {}, meta)
+            if type(b) is Ref and self._is_negated(b) and type(a) is Ref and self._is_negated(a):
+                return self._negative(np.add, (self._behind(a), self._behind(b)), meta)
         elif f is np.subtract:
             if self._constant(b) == 0 and self._fits(a, meta):
                 return a
+            if self._constant(a) == 0 and self._fits(b, meta) and type(b) is Ref:
+                return self.call(np.negative, (b,), {}, meta)
+            if type(a) is Ref and self._is_negated(a):
+                return self._negative(np.add, (self._behind(a), b), meta)
             if type(b) is Ref and self._is_negated(b) and self._fits(a, meta):
                 return self.call(np.add, (a, self.origin[b.i].args[0]), {}, meta)
         elif f is np.true_divide:
             if self._constant(b) == 1 and self._fits(a, meta):
                 return a
+            if type(a) is Ref and self._is_negated(a):
+                return self._negative(np.true_divide, (self._behind(a), b), meta)
+            if type(b) is Ref and self._is_negated(b):
+                return self._negative(np.true_divide, (a, self._behind(b)), meta)
         elif f is np.power:
             c = self._constant(b)
             if c == 1 and self._fits(a, meta):
@@ -320,6 +427,13 @@ class Simplifier:
             if c == 0.5 and self._fits(a, meta) and self._is_real(a) and meta.shape:
                 return self.call(np.sqrt, (a,), {}, meta)
         return None
+
+    def _negative(self, f: Any, args: tuple, meta: Meta) -> Any:
+        """Return ``-f(*args)``: signs go outwards, where sums take them up."""
+        return self.call(np.negative, (self.call(f, args, {}, meta),), {}, meta)
+
+    def _behind(self, ref: Ref) -> Any:
+        return self.origin[ref.i].args[0]
 
     def _is_negated(self, ref: Ref) -> bool:
         origin = self.origin.get(ref.i)
@@ -338,6 +452,8 @@ class Simplifier:
             if f is np.multiply and meta.is_scalar:
                 return f, self._factors(args, meta)
             return f, args
+        if meta.dtype == FLOAT64 and f is not np.power:
+            args = tuple([float(x) if type(x) is int else x for x in args])
         a, b = args
         for mine, other in ((a, b), (b, a)):
             splat = self.splat(mine)

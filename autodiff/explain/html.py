@@ -7,7 +7,7 @@ from typing import Any
 
 from autodiff.explain.recording import Call
 from autodiff.explain.svg import tape_as_svg
-from autodiff.explain.text import COLOURS, costs, heading, remark, runs, signature
+from autodiff.explain.text import COLOURS, DEEPEST, costs, heading, remark, runs, signature
 
 _STYLE = """<style>
 .autodiff-explain { font: 13px/1.5 system-ui, sans-serif; }
@@ -40,12 +40,16 @@ def page(explanation: Any) -> str:
     )
 
 
-def _list(call: Call, has_memory: bool) -> str:
-    items = "".join(_item(child, n, has_memory) for child, n in runs(call.children))
-    return f"<ul>{items}</ul>" if items else ""
+def _list(call: Call, has_memory: bool, depth: int = 0) -> str:
+    if not call.children:
+        return ""
+    if depth == DEEPEST:
+        return "<ul><li>…</li></ul>"
+    items = "".join(_item(child, n, has_memory, depth) for child, n in runs(call.children))
+    return f"<ul>{items}</ul>"
 
 
-def _item(call: Call, n: int, has_memory: bool) -> str:
+def _item(call: Call, n: int, has_memory: bool, depth: int) -> str:
     parts = [
         f"<code>{escape(call.name)}</code>{f' ×{n}' if n > 1 else ''}",
         f"<span class='kind' style='background:{COLOURS[call.kind]}'>{call.kind}</span>",
@@ -57,5 +61,5 @@ def _item(call: Call, n: int, has_memory: bool) -> str:
     text = " ".join(parts)
     if not call.children:
         return f"<li>{text}</li>"
-    below = _list(call, has_memory)
+    below = _list(call, has_memory, depth + 1)
     return f"<li><details open><summary>{text}</summary>{below}</details></li>"

@@ -84,8 +84,8 @@ def _neighbours(n: int, links: list[tuple[int, int]]) -> tuple[list[list[int]], 
 def _ordered(layers: list[int], links: list[tuple[int, int]]) -> list[list[int]]:
     """Return the nodes of each layer in an order with few crossings."""
     rows: list[list[int]] = [[] for _ in range(max(layers, default=-1) + 1)]
-    for i, row in enumerate(layers):
-        rows[row].append(i)
+    for i, level in enumerate(layers):
+        rows[level].append(i)
     above, below = _neighbours(len(layers), links)
     rank = [0.0] * len(layers)
     for row in rows:

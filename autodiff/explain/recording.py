@@ -33,7 +33,8 @@ _OURS = tuple(
     os.path.dirname(os.path.abspath(sys.modules[name].__file__ or "")) + os.sep
     for name in ("autodiff", "chainrules", "chainrules_core")
 )
-_KINDS = {"scalar": "elementwise", "linear": "rule", "rrule": "rule"}
+# Of a rule; all others are shown as rules.
+_KINDS = {"scalar": "elementwise", "checkpoint": "checkpoint", "numeric": "numeric"}
 _INSIDE = frozenset({"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"})
 
 
@@ -95,15 +96,21 @@ class Call:
 
     def walk(self) -> Iterator[Call]:
         """Yield the call and all calls below it in the order in which they were made."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
+        yield from self._below(lambda call: True)
+
+    def _below(self, is_open: Callable[[Call], bool]) -> Iterator[Call]:
+        """Yield the call and all below it that are reached through open ones."""
+        waiting = [self]
+        while waiting:
+            call = waiting.pop()
+            yield call
+            if is_open(call):
+                waiting.extend(reversed(call.children))
 
     def total(self, name: str) -> Any:
-        """Return the sum of a number over the call and all calls below it."""
-        if self.kind == "traced":
-            return sum(child.total(name) for child in self.children)
-        return getattr(self, name)
+        """Return a number of the call; of a traced one the sum over the calls in its body."""
+        below = self._below(lambda call: call.kind == "traced")
+        return sum(getattr(call, name) for call in below if call.kind != "traced")
 
 
 class Recorder(Observer):
@@ -147,7 +154,7 @@ class Recorder(Observer):
         finally:
             self._open.pop()
         if result is NO_RULE:
-            parent.children.remove(made)
+            del parent.children[-1]  # it is the last: what is in its body stands in it
             return result
         made.inputs = [described(a) for a in args if not isinstance(a, str) or type(a) is str]
         made.inputs += [f"{name}={described(value)}" for name, value in kwargs.items()]
@@ -164,9 +171,8 @@ class Recorder(Observer):
         """Write down a node, with its pullback measured."""
         if isinstance(node, Leaf):
             space = node.space
-            made = Call(f"argument {place}", "argument", output=_space(space))
-            self.arguments.append(made)
-            self._take(made, place)
+            self.arguments.append(Call(f"argument {place}", "argument", output=_space(space)))
+            self._take(self.arguments[-1], place)
             return
         if isinstance(node, Part):
             self._take(self._at[node.whole], place)
@@ -178,11 +184,11 @@ class Recorder(Observer):
             made.cotangent = "unknown"
             made.parents = [p for p in (node.before, node.value) if p is not None]
         elif made is None or made.places or node.rule.kind in ("checkpoint", "numeric"):
-            made, _ = self._new(node.rule.name, _KINDS.get(node.rule.kind, node.rule.kind))
+            made, _ = self._new(node.rule.name, _KINDS.get(node.rule.kind, "rule"))
             made.output = _space(node.space)
             made.inputs = [self._at[p].output for p in dict.fromkeys(node.parents)]
         else:
-            made.kind = _KINDS.get(node.rule.kind, node.rule.kind)
+            made.kind = _KINDS.get(node.rule.kind, "rule")
         self._take(made, place)
         if isinstance(node, Node):
             made.parents = list(dict.fromkeys(node.parents))

@@ -12,6 +12,8 @@ COLOURS = {
     "constant": "#9e9e9e", "numeric": "#e65100", "checkpoint": "#6a1b9a", "write": "#00838f",
 }  # fmt: skip
 
+DEEPEST = 50  # what is called from deeper in trees that are drawn by recursion is left out
+
 
 def seconds_as_text(seconds: float) -> str:
     """Return a time with three digits and its unit.
@@ -151,9 +153,12 @@ def as_rich(explanation: Any) -> Any:
             text.append(f"  {remark(call)}", style="yellow")
         return text
 
-    def grow(branch: Any, call: Call) -> None:
+    def grow(branch: Any, call: Call, depth: int = 0) -> None:
+        if depth == DEEPEST and call.children:
+            branch.add("…")
+            return
         for child, n in runs(call.children):
-            grow(branch.add(label(child, n)), child)
+            grow(branch.add(label(child, n)), child, depth + 1)
 
     tree = Tree(Text(heading(explanation), style="bold"))
     grow(tree, explanation.root)

@@ -13,20 +13,28 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from autodiff.intercept import attributes, syntax
 
+_WITH_LENGTH = frozenset({list, tuple, dict, set, str, np.ndarray})
 
-def by_method(name: str, as_before: Callable) -> Callable:
+
+def by_method(builtin: Any, as_before: Callable) -> Callable:
     """Return a builtin of one value that asks the value's class first."""
-    method = f"__{name}__"
+    method = f"__{builtin.__name__}__"
 
     def ask(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and type(args[0]) in plain and not kwargs:
+            return builtin(args[0])
         if args and not syntax.is_plain(type(args[0])):
             defined = syntax.special(type(args[0]), method)
             if defined is not None:
                 return syntax.intercept(defined)(*args, **kwargs)
         return as_before(*args, **kwargs)
 
+    # The numbers of a container may be traced; its length is not.
+    plain = _WITH_LENGTH if builtin is len else frozenset({float, int, bool, str})
     return functools.wraps(as_before)(ask)
 
 
@@ -158,7 +166,7 @@ def instead(first: Callable, as_before: Callable) -> Callable:
 # How each builtin is wrapped, in the order of the wrapping.
 WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     **{
-        g: functools.partial(by_method, g.__name__)
+        g: functools.partial(by_method, g)
         for g in (len, abs, bool, float, int, complex, round, reversed)
     },
     **dict.fromkeys((list, tuple, set, frozenset, zip, enumerate, any, all, map, filter), through),

@@ -9,6 +9,7 @@ cannot hold a traced value, is left as it is.
 from __future__ import annotations
 
 import builtins
+import collections
 import functools
 import itertools
 import operator
@@ -20,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff import call as call_module
+from autodiff import call as call_module, floats
 from autodiff.arguments import innermost
 from autodiff.call import NO_RULE, by_rule
 from autodiff.errors import MutationError, missing_rule
@@ -40,7 +41,7 @@ from autodiff.intercept.numpy_calls import (
     vectorized,
 )
 from autodiff.levels import check_free
-from autodiff.tracer import is_tracer
+from autodiff.tracer import FloatTracer, is_tracer
 from autodiff.writing import into, into_each
 from chainrules_core import (
     Closure,
@@ -70,14 +71,33 @@ _made: dict[int, types.CodeType] = {}
 _replacements: dict[int, tuple[Callable, Callable]] = {}
 
 
+_METHOD = types.MethodType
+_BUILTIN = types.BuiltinFunctionType
+
+
 def intercept(g: Any) -> Any:
     """Return what is to be called in place of `g`."""
-    known = _replacements.get(id(g))
-    if known is not None and known[0]() is g:
-        return known[1]
     kind = type(g)
+    if kind is not _METHOD:
+        known = _replacements.get(id(g))
+        if known is not None and known[0]() is g:
+            return known[1]
+    if kind is _BUILTIN:
+        owner = type(g.__self__)
+        if owner in _CONTAINERS and _plain_methods.get((owner, g.__name__)):
+            return g
+    elif kind is _METHOD:
+        function = g.__func__
+        known = _replacements.get(id(function))
+        if known is not None and known[0]() is function and type(g.__self__) not in watched_types:
+            return g if known[1] is function else _METHOD(known[1], g.__self__)
     decide = _BY_KIND.get(kind)
     return decide(g) if decide is not None else _other(g, kind)
+
+
+# Methods of Python's containers: (class, name) → whether nothing is to be done about them.
+_plain_methods: dict[tuple[type, str], bool] = {}
+_CONTAINERS = frozenset({list, dict, set, tuple, str, collections.deque, type({}.keys())})
 
 
 def _remember(g: Any, replacement: Callable) -> Callable:
@@ -125,11 +145,33 @@ def has_rule(g: Callable) -> bool:
     return rrule.entry(g) is not None or frule.entry(g) is not None
 
 
+# Whether arguments of a type can neither be traced nor hold or capture what is.
+_HOLD_NOTHING = frozenset(
+    {
+        float, int, bool, complex, str, bytes, type(None), slice, range, np.ndarray, np.float64,
+        np.float32, np.int64, np.bool_, np.dtype,
+    }
+)  # fmt: skip
+
+
 def _asking(g: Callable) -> Callable:
     """Return a function that asks for a rule if an argument is traced."""
+    is_python = type(g) is types.FunctionType
 
     @functools.wraps(g)
     def asking(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            if len(args) == 1 and not is_python:
+                kind = type(args[0])
+                if kind in _HOLD_NOTHING:
+                    return g(args[0])
+                if kind is FloatTracer:
+                    record = floats.unary[g]
+                    if record is not None:
+                        return record(args[0])
+            elif all(map(_HOLD_NOTHING.__contains__, map(type, args))):
+                # A function of Python may still have captured a traced value.
+                return traced_body(g)(*args) if is_python else g(*args)
         out = kwargs.get("out")
         if is_tracer(out[0] if type(out) is tuple and out else out):
             del kwargs["out"]
@@ -221,8 +263,18 @@ def _method(g: types.MethodType) -> Callable:
     return g if function is g.__func__ else types.MethodType(function, g.__self__)
 
 
+def _is_plain_method(g: Any, kind: type) -> bool:
+    name = g.__name__
+    if (kind, name) not in _plain_methods:
+        plain = name != "sort" and not has_rule(key_of(g)[0]) and watch(g) is None
+        _plain_methods[kind, name] = plain
+    return _plain_methods[kind, name]
+
+
 def _builtin(g: Any) -> Callable:
     owner = g.__self__
+    if type(owner) in _CONTAINERS and _is_plain_method(g, type(owner)):
+        return g
     if type(owner) in watched_types:
         return watch(g) or g
     if owner is None or type(owner) is types.ModuleType:
@@ -232,7 +284,7 @@ def _builtin(g: Any) -> Callable:
     special = _SPECIAL.get(g)
     wrapper = WRAPPERS.get(g)
     if wrapper is not None:
-        return _remember(g, wrapper(special or _asking(g)))
+        return _remember(g, wrapper(special or (_asking(g) if has_rule(g) else g)))
     if special is not None:
         return special
     if owner is None or type(owner) is types.ModuleType:
@@ -245,7 +297,9 @@ def _builtin(g: Any) -> Callable:
         return _with_key(g)
     if type(owner) is np.ndarray:
         return _array_method(g, owner)
-    return _asking(g) if has_rule(key_of(g)[0]) else g
+    if has_rule(key_of(g)[0]):
+        return _asking(g)
+    return g if type(owner).__module__ == "builtins" else _refusing(g)
 
 
 _CHANGING = frozenset({"fill", "partition", "put", "resize", "sort", "itemset", "setfield"})
@@ -275,12 +329,14 @@ def _class(g: type) -> Callable:
         return _remember(g, wrapper(special or (_asking(g) if has_rule(g) else g)))
     if special is not None:
         return special
-    if has_rule(g):
-        return _asking(g)
-    init = g.__dict__.get("__init__") or getattr(g, "__init__", None)
-    if type(g).__call__ is not type.__call__ or type(init) is not types.FunctionType:
-        return g
-    return _constructing(g)
+    replacement = _asking(g) if has_rule(g) else _constructing(g) if _has_init(g) else g
+    # What is called in place of a class holds it: one made at each call must not be kept.
+    return replacement if "<locals>" in g.__qualname__ else _remember(g, replacement)
+
+
+def _has_init(g: type) -> bool:
+    """Whether instances are made by an ``__init__`` written in Python."""
+    return type(g).__call__ is type.__call__ and type(g.__init__) is types.FunctionType  # type: ignore[misc]
 
 
 def _constructing(g: type) -> Callable:
@@ -463,6 +519,7 @@ _BY_KIND: dict[type, Callable[[Any], Callable]] = {
 def _forget(rule: Rule) -> None:
     """After a change of the rules, decide anew."""
     _replacements.clear()
+    _plain_methods.clear()
     attributes.forget()
 
 

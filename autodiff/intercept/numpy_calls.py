@@ -16,7 +16,7 @@ from autodiff.iterators import Flat, flattened
 from autodiff.looping import each_element, from_iterator, python_function, vectorized as vectorized
 from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer, is_tracer
-from autodiff.writing import WRITERS
+from autodiff.writing import WRITERS, into
 from chainrules_core import rrule
 from chainrules_core.define import DecomposeRule
 
@@ -58,14 +58,13 @@ MAKERS: frozenset[Any] = frozenset(
 _LISTS = frozenset({list, tuple, Flat, np.poly1d})
 # Functions of NumPy that call a function, which may hold a traced value in a closure.
 _CALLING = frozenset({np.apply_along_axis, np.apply_over_axes, np.fromfunction, np.piecewise})
-
-
+# Their rules are for arrays, as those of ufuncs are; the rules of others may know lists.
 _FOR_ARRAYS = frozenset(
     {np.angle, np.clip, np.i0, np.imag, np.nan_to_num, np.real, np.real_if_close, np.sinc}
 )
 
 
-def looking_into_lists(g: Callable, key: Callable) -> Callable:
+def looking_into_lists(g: Callable, key: Any) -> Callable:
     """A function of NumPy whose arguments may be lists that hold traced values.
 
     Its protocol looks at the arguments themselves, and would not find those. The rules are those of
@@ -107,9 +106,9 @@ def looking_into_lists(g: Callable, key: Callable) -> Callable:
                 traced = True
             elif kind not in _NUMBERS:
                 return looking(*args, **kwargs)
-        if traced and not kwargs and len(args) == key.nin:
-            return protocols.ufunc(key, "__call__", args, kwargs)
-        return looking(*args, **kwargs)
+        if kwargs or len(args) != key.nin:
+            return looking(*args, **kwargs)
+        return protocols.ufunc(key, "__call__", args, kwargs) if traced else key(*args)
 
     return of_ufunc
 
@@ -121,9 +120,11 @@ def _with_lists(g: Callable, key: Callable, args: tuple, kwargs: dict[str, Any])
     """Call a function of NumPy on lists that hold traced values."""
     if key in WRITERS:
         return WRITERS[key](*args, **kwargs)
+    if is_tracer(kwargs.get("out")):
+        rest = {name: value for name, value in kwargs.items() if name != "out"}
+        return into(kwargs["out"], _with_lists(g, key, args, rest))
     if key in protocols.BY_BODY:
         return protocols.function(key, args, kwargs)
-    # The rules of ufuncs and their like are for arrays; others may have one for lists.
     for_arrays = isinstance(key, np.ufunc) or key in _FOR_ARRAYS
     result = NO_RULE if for_arrays else by_rule(key, args, kwargs)
     if result is not NO_RULE:

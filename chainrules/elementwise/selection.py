@@ -26,21 +26,28 @@ from chainrules_core import (
     thunk,
     unbroadcast,
 )
+from chainrules_core.define.linear import natural
 from chainrules_core.define.scalar import fit, has_nan
 
 UNSET: Any = object()  # an argument that the call leaves out
 
 
+def as_chosen(y: Any, a: Any) -> Any:
+    """Return an argument in the precision of the result, to which ``dtype=`` may round."""
+    wanted, own = getattr(y, "dtype", None), getattr(a, "dtype", None)
+    return a if wanted is own or wanted is None or own is None else a.astype(wanted)
+
+
 def share(y: Any, a: Any, b: Any) -> Any:
     """Return ∂y/∂a: a truth value where there are no ties."""
-    hit = y == a
-    tie = hit & (y == b)
+    hit = y == as_chosen(y, a)
+    tie = hit & (y == as_chosen(y, b))
     return hit * (1 - 0.5 * tie) if np.any(tie) else hit
 
 
 def extrema_together(y_bar: Any, y: Any, a: Any, b: Any) -> tuple | None:
     """Both cotangents where each element comes from one side: what one gets the other does not."""
-    hit, other = y == a, y == b
+    hit, other = y == as_chosen(y, a), y == as_chosen(y, b)
     if not np.all(np.not_equal(hit, other, out=other)):
         return None
     a_bar = hit * y_bar
@@ -248,7 +255,7 @@ def choose_rrule(a: Any, choices: Any, *, mode: Any = "raise") -> Any:
 @frule.register(np.choose)
 def choose_frule(dots: Any, a: Any, choices: Any, *, mode: Any = "raise") -> Any:
     y = np.choose(a, choices, mode=mode)
-    moved = [dots[1][i] + np.zeros_like(c) for i, c in enumerate(choices)]
+    moved = [natural(dots[1][i], c) + np.zeros_like(c) for i, c in enumerate(choices)]
     return y, fit(np.choose(a, moved, mode=mode), y)
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from chainrules.linalg.matrices import adjoint
 from chainrules.linalg.products import first_of_dot, second_of_dot
-from chainrules_core import Array, Tangent, ZeroTangent, frule, rrule
+from chainrules.reductions.axes import array_of
+from chainrules_core import Array, ProjectTo, Tangent, ZeroTangent, frule, rrule
 from chainrules_core.define.linear import natural
 
 # --------------------------------------------------------------------------------------- multi_dot
@@ -88,18 +89,20 @@ class Chain:
 
 @rrule.register(np.linalg.multi_dot, (list, tuple))
 def multi_dot_rrule(arrays):
-    chain = Chain(arrays)
+    chain = Chain([array_of(a) for a in arrays])
     kind = type(arrays)
+    lists = {i: ProjectTo(a) for i, a in enumerate(arrays) if isinstance(a, (list, tuple))}
 
     def multi_dot_pullback(y_bar):
-        return Tangent[kind](*chain.cotangents(y_bar, 0, chain.last))
+        bars = chain.cotangents(y_bar, 0, chain.last)
+        return Tangent[kind](*[lists[i](b) if i in lists else b for i, b in enumerate(bars)])
 
     return chain.value, multi_dot_pullback
 
 
 @frule.register(np.linalg.multi_dot, (list, tuple))
 def multi_dot_frule(dots, arrays):
-    chain = Chain(arrays)
+    chain = Chain([array_of(a) for a in arrays])
     return chain.value, chain.tangent(natural(dots[0], arrays), 0, chain.last)
 
 

@@ -58,10 +58,17 @@ def inverse_if_regular(a: np.ndarray) -> np.ndarray | None:
     return x if is_safe(a, x) else None
 
 
+def largest(a: np.ndarray) -> Any:
+    """The largest modulus in each matrix."""
+    if np.iscomplexobj(a):
+        return np.max(np.abs(a), (-2, -1), initial=0)
+    return np.maximum(np.max(a, (-2, -1), initial=0), -np.min(a, (-2, -1), initial=0))
+
+
 def is_safe(a: np.ndarray, x: np.ndarray) -> bool:
     """Whether the inverses x are good for more than half their digits."""
     with np.errstate(all="ignore"):
-        size = np.max(np.abs(a), (-2, -1), initial=0) * np.max(np.abs(x), (-2, -1), initial=0)
+        size = largest(a) * largest(x)
     return bool(np.all(size * np.sqrt(np.finfo(x.dtype).eps) < 1))
 
 

@@ -18,12 +18,19 @@ from typing import Any
 
 import numpy as np
 
+from chainrules.linalg.gaps import vanishing
 from chainrules.linalg.matrices import adjoint, diagonal, diagonal_matrix
 from chainrules.linalg.spectral import part
 from chainrules.linalg.triangular import right_lower, right_upper
 from chainrules_core import Array, Tangent, frule, not_implemented, rrule
 
 # -------------------------------------------------------------------- at least as many rows
+
+
+def has_dependent_columns(r: Any) -> bool:
+    """Whether a column is a combination of those before it, up to rounding."""
+    k = np.shape(r)[-2]
+    return bool(np.any(vanishing(np.abs(diagonal(r[..., :k])))))
 
 
 def below(x: Any) -> Any:
@@ -121,6 +128,10 @@ def complete_tangent(q: Any, q_dot: Any) -> Any:
 # ------------------------------------------------------------------------------------------- rules
 
 MODES = ("reduced", "complete", "r", "raw")
+DEPENDENT = (
+    "np.linalg.qr of a matrix whose (first) columns are linearly dependent: the columns of Q that "
+    "belong to them are arbitrary, and so has R no derivative"
+)
 RAW = "the Householder vectors of np.linalg.qr(mode='raw') have no rule: use mode='reduced'"
 
 
@@ -132,6 +143,8 @@ def qr_rrule(a, *, mode="reduced"):
         q, r = np.linalg.qr(a)
 
         def qr_r_pullback(r_bar):
+            if has_dependent_columns(r):
+                return not_implemented(DEPENDENT)
             return reduced_adjoint(a, q, r, None, r_bar)
 
         return r, qr_r_pullback
@@ -146,8 +159,10 @@ def qr_rrule(a, *, mode="reduced"):
         if np.shape(q)[-1] > k:  # complete, and more rows than columns
             q, r = q[..., :k], r[..., :k, :]
             r_bar = None if r_bar is None else r_bar[..., :k, :]
-            if q_bar is not None:
-                q_bar = q_bar[..., :k] + complete_adjoint(q, q_bar[..., k:])
+        if has_dependent_columns(r):
+            return not_implemented(DEPENDENT)
+        if q_bar is not None and np.shape(y[0])[-1] > k:
+            q_bar = q_bar[..., :k] + complete_adjoint(q, q_bar[..., k:])
         return reduced_adjoint(a, q, r, q_bar, r_bar)
 
     return y, qr_pullback
@@ -160,12 +175,16 @@ def qr_frule(dots, a, *, mode="reduced"):
         return None
     if mode == "r":
         q, r = np.linalg.qr(a)
+        if has_dependent_columns(r):
+            return r, not_implemented(DEPENDENT)
         return r, reduced_tangent(a, q, r, a_dot)[1]
     y = np.linalg.qr(a, mode)
     if mode == "raw":
         return y, Tangent[tuple](not_implemented(RAW), not_implemented(RAW))
     q, r = y
     k = min(np.shape(a)[-2:])
+    if has_dependent_columns(r[..., :k, :]):
+        return y, Tangent[type(y)](not_implemented(DEPENDENT), not_implemented(DEPENDENT))
     if np.shape(q)[-1] == k:
         return y, Tangent[type(y)](*reduced_tangent(a, q, r, a_dot))
     q, r = q[..., :k], r[..., :k, :]

@@ -257,12 +257,13 @@ COVARIANCE = (
 
 for kind in KINDS:
 
-    @rrule.register(kind.multivariate_normal, KINDS, broadcasts=True)
+    @rrule.register(kind.multivariate_normal, KINDS)
     def multivariate_normal_rrule(self: Any, mean: Any, cov: Any, **options: Any) -> Any:
         y = self.multivariate_normal(mean, cov, **options)
+        shape = np.shape(mean)
 
         def multivariate_normal_pullback(y_bar: Any) -> tuple:
-            return NoTangent(), y_bar, not_implemented(COVARIANCE)
+            return NoTangent(), unbroadcast(y_bar, shape), not_implemented(COVARIANCE)
 
         return y, multivariate_normal_pullback
 

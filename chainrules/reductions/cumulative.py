@@ -126,6 +126,8 @@ class Trapezoids:
 
     def pull_x(self, share: Any) -> Any:
         """The cotangent of the coordinates."""
+        if np.size(self.x) == 0:
+            return np.zeros_like(self.x)
         bar = self.pull_distances(share)
         if np.ndim(self.x) == 1:
             return diff_adjoint(np.reshape(bar, (-1,)), -1)

@@ -226,23 +226,23 @@ class Slopes:
 
     def pull_slopes(self, y_bar: Any) -> Any:
         """The cotangent of the slopes of the intervals."""
-        one = np.ones(1, precision(y_bar))
-        right, left = np.concatenate([one, 1 - self.w]), np.concatenate([self.w, one])
+        one, w = np.ones(1, precision(y_bar)), conj(self.w)
+        right, left = np.concatenate([one, 1 - w]), np.concatenate([w, one])
         p_bar = right * y_bar[..., :-1] + left * y_bar[..., 1:]
         if self.is_second_order:
-            start, end = (1 - self.w[:1]) * y_bar[..., :1], self.w[-1:] * y_bar[..., -1:]
+            start, end = (1 - w[:1]) * y_bar[..., :1], w[-1:] * y_bar[..., -1:]
             p_bar = p_bar + at_start(np.concatenate([start, -start], axis=-1), p_bar)
             p_bar = p_bar + at_end(np.concatenate([-end, end], axis=-1), p_bar)
         return p_bar
 
     def pull_values(self, y_bar: Any) -> Any:
         """The cotangent of the values."""
-        return diff_adjoint(self.pull_slopes(y_bar) / self.h, -1)
+        return diff_adjoint(self.pull_slopes(y_bar) / conj(self.h), -1)
 
     def pull_distances(self, y_bar: Any) -> Any:
         """The cotangent of the distances."""
-        p = conj(self.slopes())
-        h_bar = np.real(-p * self.pull_slopes(y_bar) / self.h)
+        p, h = conj(self.slopes()), conj(self.h)
+        h_bar = -p * self.pull_slopes(y_bar) / h
         if self.is_uniform:
             return np.sum(h_bar)
         c = np.diff(p, axis=-1)
@@ -251,10 +251,10 @@ class Slopes:
             w_bar = w_bar + at_start(c[..., :1] * y_bar[..., :1], w_bar)
             w_bar = w_bar + at_end(c[..., -1:] * y_bar[..., -1:], w_bar)
         rows = tuple(range(np.ndim(y_bar) - 1))
-        h_bar, w_bar = np.sum(h_bar, axis=rows), np.sum(np.real(w_bar), axis=rows)
-        total = self.h[:-1] + self.h[1:]
+        h_bar, w_bar = np.sum(h_bar, axis=rows), np.sum(w_bar, axis=rows)
+        total = h[:-1] + h[1:]
         w_bar = w_bar / (total * total)
-        return h_bar - at_start(w_bar * self.h[1:], h_bar) + at_end(w_bar * self.h[:-1], h_bar)
+        return h_bar - at_start(w_bar * h[1:], h_bar) + at_end(w_bar * h[:-1], h_bar)
 
 
 def at_start(part: Any, whole: Any) -> Any:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules.elementwise.selection import as_chosen
 from chainrules.reductions.axes import (
     Rules,
     along_last,
@@ -234,7 +235,7 @@ class RunningTies:
 
     def __init__(self, a: Any, y: Any) -> None:
         self.shape = np.shape(a)
-        self.tie = np.equal(a, y)
+        self.tie = np.equal(as_chosen(y, a), y)
         same = np.equal(y[..., 1:], y[..., :-1])
         same = np.concatenate([np.zeros_like(first(self.tie)), same], axis=-1)
         # Where in the flat array an extremum begins, if nothing but what begins it ties.

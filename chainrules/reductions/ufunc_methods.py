@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules.elementwise.selection import as_chosen
 from chainrules.indexing.getting import scatter
 from chainrules.reductions.axes import (
     UNSET,
@@ -152,7 +153,9 @@ class Segments:
             return 1, 1
         x = self.gathered(array)
         if f in EXTREMA:
-            tie = np.equal(x, self.repeated(y))
+            tie = np.equal(as_chosen(y, x), self.repeated(y))
+            if np.count_nonzero(tie) == np.size(y) and not np.any(np.not_equal(y, y)):
+                return tie, 1
             return tie, 1 / divisor(self.summed(tie), y)
         if f in WEIGHTS:
             return WEIGHTS[f](x, self.repeated(y)), 1

@@ -255,9 +255,21 @@ def bad_write(x: Any) -> Any:
     return np.add(x, x, out=(np.zeros(3, int),))
 
 
+def missing_option(x: Any) -> Any:
+    return np.add(x, x, signature="dd->d")
+
+
+def missing_transform(x: Any) -> Any:
+    return np.fft._pocketfft_umath.fft(x, 1.0, axes=[(0,), (), (0,)])  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(
     "f, x, error, parts",
     [
+        (missing_option, X, MissingRuleError, ["numpy.add with signature=", "Call it without"]),
+        (missing_option, X, MissingRuleError, ["for other calls: <scalar", "ignore_derivatives"]),
+        (missing_transform, X, MissingRuleError, ["numpy.fft._pocketfft_umath.fft with axes="]),
+        (missing_transform, X, MissingRuleError, ["rrule.register(", "ignore_derivatives"]),
         (missing_ufunc, 2.0, MissingRuleError, ["no rule for (float)", "rrule.register("]),
         (missing_attribute, X, MissingRuleError, ["ctypes", "no rule for (ndarray)"]),
         (lost_float, 2.0, LostValueError, ["float()", "traced float", "ignore_derivatives"]),

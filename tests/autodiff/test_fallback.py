@@ -13,6 +13,7 @@ import pytest
 from numpy.linalg import _umath_linalg
 from scipy.integrate import _quadpack
 from scipy.linalg import lapack
+from scipy.spatial import cKDTree
 from scipy.special import _ufuncs, cython_special
 
 import autodiff
@@ -91,9 +92,13 @@ ARRAYS: dict[str, Callable] = {
     "ufunc of real numbers": lambda x: np.sum(_ufuncs._log1pmx(x / 2.0)),
     "generalised ufunc": lambda x: _umath_linalg.det(np.outer(x, x) + np.diag(x + 4.0)),
     "by name": lambda x: np.sum(lapack.dtrtrs(np.diag(x) + 3.0, x, lower=1)[0]),
+    "method of an object": lambda x: TREE.query(np.stack([x, x + 1.0]))[0] @ np.array([1.0, 2.0]),
     "element by element": lambda x: np.sum(np.array([cube(v) for v in x])),
     "lists": lambda x: of_a_list([*x]),
 }
+
+
+TREE = cKDTree([[0.0, 0.0, 0.0], [5.0, 5.0, 5.0]])
 
 
 def of_a_list(values: list) -> Any:

@@ -7,37 +7,80 @@ import multiprocessing
 import os
 import sys
 import time
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # the processes use every core already
 
-from tools.fuzz.judge import judge  # noqa: E402 - after the number of threads is set
+from tools.fuzz.judge import Outcome, judge  # noqa: E402 - after the number of threads is set
 from tools.fuzz.report import Report  # noqa: E402
 from tools.fuzz.shrink import shrunk  # noqa: E402
 from tools.fuzz.writer import write  # noqa: E402
 
-CHUNK = 100
+CHUNK = 400
 
 
 def run(seeds: range) -> Report:
     """Write and judge the programs of some seeds."""
     report = Report()
     for seed in seeds:
-        source = write(seed).source
-        report.add(seed, source, judge(source, seed))
+        report.add(*judged(seed))
     return report
 
 
-def run_all(first: int, count: int, jobs: int) -> Report:
-    """Do it in several processes; each ends after a while, since what was traced is remembered."""
-    chunks = [range(i, min(i + CHUNK, first + count)) for i in range(first, first + count, CHUNK)]
+def judged(seed: int) -> tuple[int, str, list[Outcome]]:
+    """Write and judge the program of a seed."""
+    source = write(seed).source
+    return seed, source, judge(source, seed)
+
+
+def work(seeds: range, results: Connection) -> None:
+    """Do this in a process of its own: tell each seed before, and what came of it after."""
+    for seed in seeds:
+        results.send(seed)
+        results.send(judged(seed))
+    results.close()
+
+
+def run_all(first: int, count: int, jobs: int, progress: int = 2000) -> Report:
+    """Judge programs in several processes.
+
+    Each ends after a while, since the engine remembers what it has traced. One that dies is noted
+    as a crash, and another one goes on behind that program.
+    """
+    fork = multiprocessing.get_context("fork")
+    end = first + count
+    waiting = [range(i, min(i + CHUNK, end)) for i in range(end - CHUNK, first - CHUNK, -CHUNK)]
+    waiting = [range(max(seeds.start, first), seeds.stop) for seeds in waiting if seeds]
+    running: dict[Connection, tuple[range, int | None]] = {}
     report = Report()
-    if jobs == 1 and len(chunks) == 1:
-        return run(chunks[0])
-    with multiprocessing.get_context("fork").Pool(jobs, maxtasksperchild=5) as pool:
-        for part in pool.imap_unordered(run, chunks):
-            report.merge(part)
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            seeds = waiting.pop()
+            receive, send = fork.Pipe(duplex=False)
+            fork.Process(target=work, args=(seeds, send), daemon=True).start()
+            send.close()
+            running[receive] = (seeds, None)
+        for receive in wait(list(running)):
+            seeds, current = running[receive]
+            try:
+                message = receive.recv()
+            except EOFError:
+                del running[receive]
+                if current is not None:
+                    died = Outcome("crash", "plain", "DeadProcess: the process has died")
+                    report.add(current, write(current).source, [died])
+                    waiting.append(range(current + 1, seeds.stop))
+                continue
+            if isinstance(message, int):
+                running[receive] = (seeds, message)
+                continue
+            running[receive] = (seeds, None)
+            report.add(*message)
+            if report.programs % progress == 0:
+                print(f"{report.programs} programs", file=sys.stderr, flush=True)
+    multiprocessing.active_children()  # which have ended: this takes them off the list
     return report
 
 
@@ -54,7 +97,7 @@ def main(arguments: list[str] | None = None) -> int:
     report = run_all(options.seed, options.count, options.jobs)
     seconds = time.perf_counter() - start
     for seed, outcome, source in report.examples(options.show):
-        short = shrunk(source, seed, outcome)
+        short = source if outcome.mode == "plain" else shrunk(source, seed, outcome)
         print(f"{'=' * 30} seed {seed}: {outcome.kind} in {outcome.mode}\n{outcome.detail}\n")
         print(f"{short}\n", flush=True)
         if options.keep:

@@ -29,9 +29,14 @@ def reversed_conj(v: Any, axes: Any = None) -> Any:
     return np.conj(np.flip(v, axes)) if np.ndim(v) else np.conj(v)
 
 
-def convolved_axes(a: Shape, v: Shape, axes: Any) -> tuple[int, ...]:
-    """The axes along which there is anything to convolve."""
+def some_axes(a: Shape, v: Shape, axes: Any = None) -> tuple[int, ...]:
+    """The axes that are convolved where those of length one are broadcast."""
     return tuple([i for i in reduced_axes(len(a), axes) if a[i] != 1 and v[i] != 1])
+
+
+def all_axes(a: Shape, v: Shape, axes: None = None) -> tuple[int, ...]:
+    """All axes: those of length one are convolved as well."""
+    return tuple(range(len(a)))
 
 
 def full_shape(a: Shape, v: Shape, axes: tuple[int, ...]) -> Shape:
@@ -58,16 +63,16 @@ def back(y_bar: Any, shape: Shape, v: Any, axes: tuple[int, ...], convolver: Con
     return unbroadcast(bar, shape)
 
 
-def convolution_rules(f: Callable, default_axes: bool, convolver_of: Callable) -> None:
+def convolution_rules(f: Callable, axes_of: Callable, convolver_of: Callable) -> None:
     """Register the rules of a function that convolves, by what its pullback convolves with."""
 
     def a_bar(y_bar, in1, in2, *, mode="full", axes=None, **options):
-        axes = convolved_axes(in1.shape, np.shape(in2), axes)
+        axes = axes_of(in1.shape, np.shape(in2), axes)
         y_bar = whole(y_bar, in1.shape, np.shape(in2), mode, axes)
         return back(y_bar, in1.shape, in2, axes, convolver_of(**options))
 
     def v_bar(y_bar, in1, in2, *, mode="full", axes=None, **options):
-        axes = convolved_axes(np.shape(in1), in2.shape, axes)
+        axes = axes_of(np.shape(in1), in2.shape, axes)
         y_bar = whole(y_bar, np.shape(in1), in2.shape, mode, axes)
         return back(y_bar, in2.shape, in1, axes, convolver_of(**options))
 
@@ -83,19 +88,19 @@ def by_blocks() -> Convolver:
     return lambda x, kernel, axes: signal.fftconvolve(x, kernel, "valid", axes)
 
 
-convolution_rules(signal.convolve, False, by_method)
-convolution_rules(signal.fftconvolve, True, by_blocks)
-convolution_rules(signal.oaconvolve, True, by_blocks)
+convolution_rules(signal.convolve, all_axes, by_method)
+convolution_rules(signal.fftconvolve, some_axes, by_blocks)
+convolution_rules(signal.oaconvolve, some_axes, by_blocks)
 
 
 def correlate_a_bar(y_bar, in1, in2, *, mode="full", method="auto"):
-    axes = convolved_axes(in1.shape, np.shape(in2), None)
+    axes = all_axes(in1.shape, np.shape(in2))
     y_bar = whole(y_bar, in1.shape, np.shape(in2), mode, axes)
     return back(y_bar, in1.shape, reversed_conj(in2), axes, by_method(method))
 
 
 def correlate_v_bar(y_bar, in1, in2, *, mode="full", method="auto"):
-    axes = convolved_axes(np.shape(in1), in2.shape, None)
+    axes = all_axes(np.shape(in1), in2.shape)
     y_bar = whole(y_bar, np.shape(in1), in2.shape, mode, axes)
     return reversed_conj(back(y_bar, in2.shape, in1, axes, by_method(method)))
 

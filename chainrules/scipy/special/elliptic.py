@@ -150,12 +150,17 @@ scalar_rule(
 
 
 def rg_by_first(x: Any, y: Any, z: Any) -> Any:
-    """Return ∂R_G/∂x."""
+    """Return ∂R_G/∂x: logarithmically infinite at x = 0, 1/(4√x) for y = z = 0."""
     swap = np.abs(y) > np.abs(z)
     y, z = np.where(swap, z, y), np.where(swap, y, z)
     root = np.where(y == 0, 0.0, np.sqrt(y / (x * z)))
     first = np.where(y == 0, 0.0, y * rd(np.where(y == 0, 1.0, y), z, x))
-    return root / 4 - first / 12 - (y - z) * rd(x, y, z) / 12
+    slope = root / 4 - first / 12 - (y - z) * rd(x, y, z) / 12
+    special_case = (x == 0) | (z == 0)
+    if not np.any(special_case):
+        return slope
+    lone = 0.25 / np.sqrt(np.where(x == 0, 1.0, x))
+    return np.where(x == 0, np.inf, np.where(z == 0, lone, slope))
 
 
 scalar_rule(
@@ -167,8 +172,10 @@ scalar_rule(
 
 
 def mean_slope(mean: Any, a: Any, b: Any) -> Any:
-    """Return the derivative of the arithmetic-geometric mean by `a`."""
-    return 2 / (3 * math.pi) * np.abs(a) * mean * mean * rd(0.0, b * b, a * a)
+    """Return the derivative of the arithmetic-geometric mean by `a`: infinite at 0."""
+    slope = 2 / (3 * math.pi) * np.abs(a) * mean * mean * rd(0.0, b * b, a * a)
+    zero = mean == 0
+    return np.where(zero, np.where(a == 0, np.inf, 0.0), slope) if np.any(zero) else slope
 
 
 scalar_rule(special.agm, lambda y, a, b: mean_slope(y, a, b), lambda y, a, b: mean_slope(y, b, a))

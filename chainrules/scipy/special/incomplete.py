@@ -40,7 +40,8 @@ def smaller_slope(
 
 def gamma_density(a: Any, x: Any) -> Any:
     """Return x^(a-1) e^(-x) / Γ(a), the derivative of P(a, x)."""
-    return np.exp(special.xlogy(a - 1, x) - x - special.gammaln(a))
+    density = np.exp(special.xlogy(a - 1, x) - x - special.gammaln(a))
+    return np.where(np.isinf(x), 0.0, density) if np.any(np.isinf(x)) else density
 
 
 def gamma_by_shape(a: Any, x: Any) -> Any:

@@ -62,7 +62,15 @@ scalar_rule(lambertw, lambda w, z, k, tol: np.exp(-w) / (1 + w), NoTangent(), No
 
 
 argument_rule(special.lambertw, "z", lambda w, z, k=0, tol=1e-8: np.exp(-w) / (1 + w))
-scalar_rule(special.wrightomega, lambda y, z: y / (1 + y))
+
+
+def omega_slope(y: Any, z: Any) -> Any:
+    """Return ω/(1+ω), 1 where ω is infinite."""
+    infinite = np.isinf(y)
+    return np.where(infinite, 1.0, y / (1 + y)) if np.any(infinite) else y / (1 + y)
+
+
+scalar_rule(special.wrightomega, omega_slope)
 
 
 def tukey_slope(y: Any, lmbda: Any) -> Any:
@@ -96,7 +104,7 @@ SWITCH = 0.9
 def kolmogorov_slope(x: Any) -> Any:
     """Return K'(x)."""
     small = x < SWITCH
-    far = np.where(small, SWITCH, x)
+    far = np.where(small, SWITCH, np.minimum(x, 30.0))  # from where on K is 0
     slope: Any = 0.0
     for k in range(7, 0, -1):
         slope = slope + (-1) ** k * 8 * k * k * far * np.exp(-2 * k * k * far * far)
@@ -122,17 +130,12 @@ def smirnov_slope(n: Any, x: Any) -> Any:
     log_choose = special.gammaln(n + 1.0) - special.gammaln(j + 1.0)
     log_choose = log_choose - special.gammaln(np.where(used, n - j, 0) + 1.0)
     term = np.exp(log_choose + (j - 1) * np.log(above) + (n - j) * np.log(below))
-    # The first term is (1-x)^n without a power of x.
-    first = np.exp(n * np.log(below))
-    slope = np.where(
-        j == 0,
-        -n * first / below,
-        term * (1 + x * ((j - 1) / above - (n - j) / below)),
-    )
-    return np.sum(np.where(used, slope, 0.0), axis=-1)
+    slope = np.where(used, term * (1 + x * ((j - 1) / above - (n - j) / below)), 0.0)
+    # The first term is (1-x)^n.
+    return np.sum(np.where(j == 0, -n * np.power(1 - x, n - 1.0), slope), axis=-1)
 
 
 scalar_rule(special.kolmogorov, lambda y, x: kolmogorov_slope(x))
-scalar_rule(special.kolmogi, lambda x, y: 1 / kolmogorov_slope(x))
+scalar_rule(special.kolmogi, lambda x, y: -1 / np.abs(kolmogorov_slope(x)))
 scalar_rule(special.smirnov, NoTangent(), lambda y, n, x: smirnov_slope(n, x))
 scalar_rule(special.smirnovi, NoTangent(), lambda x, n, y: 1 / smirnov_slope(n, x))

@@ -43,7 +43,13 @@ def pair_rule(f: Callable, reach: Callable, second: Callable, position: int = 0)
 def pick(f: Callable, i: int, position: int, reach: Callable) -> Callable:
     """Return the derivative of output `i` by a parameter."""
     one = output(f, i)
-    return lambda y, *args: parameter_slope(one, args, position, reach(*args), y[i])
+
+    def partial(y: Any, *args: Any) -> Any:
+        # Either may be 0 where the other is not: what is rounding is told from both.
+        size = np.abs(y[0]) + np.abs(y[1])
+        return parameter_slope(one, args, position, reach(*args), size)
+
+    return partial
 
 
 pair_rule(special.pbdv, near, lambda y, v, x: (x * x / 4 - v - 0.5) * y[0])
@@ -99,7 +105,23 @@ for f, a in (
 
 
 def of_c(m: Any, n: Any, c: Any, *args: Any) -> Any:
-    return np.minimum(0.5, np.abs(c) / 3 + 0.0 * c)
+    return 0.5 + 0.0 * c
+
+
+def of_size(f: Callable) -> Callable:
+    """Continue a function of c to negative c, which it does not take: it is one of c²."""
+
+    def even(m: Any, n: Any, c: Any, *args: Any) -> Any:
+        return f(m, n, np.abs(c), *args)
+
+    even.__name__ = even.__qualname__ = f.__name__
+    even.__module__ = "scipy.special"
+    return even
+
+
+def of_positive_c(m: Any, n: Any, c: Any, *args: Any) -> Any:
+    """The radial functions of the second kind are singular at c = 0."""
+    return np.minimum(0.5, np.abs(c) / 3)
 
 
 def prolate(y: Any, m: Any, n: Any, c: Any, x: Any) -> Any:
@@ -123,7 +145,7 @@ def oblate_radial(y: Any, m: Any, n: Any, c: Any, x: Any) -> Any:
 
 
 for f in (special.pro_cv, special.obl_cv):
-    scalar_rule(f, NoTangent(), NoTangent(), by_parameter(f, 2, lambda m, n, c: 0.5 + 0.0 * c))
+    scalar_rule(f, NoTangent(), NoTangent(), by_parameter(of_size(f), 2, of_c))
 
 
 def to_ends(*args: Any) -> Any:
@@ -148,38 +170,26 @@ SECOND = {
 }
 # SciPy's radial functions of the second kind have few digits for small c, and the derivative that
 # they return is not the slope of the value: what is computed is differentiated.
-for name in SECOND:
+for name, second in SECOND.items():
     f = getattr(special, name)
+    radial = "rad" in name
     room = of_radius if name.startswith("obl_rad") else to_ends
-    if name.endswith("rad2"):  # see above
-        first, second = pick(f, 0, 3, room), pick(f, 1, 3, room)
+    of = f if radial else of_size(f)
+    by_c = [pick(of, i, 2, of_positive_c if radial else of_c) for i in range(2)]
+    if second is None:
+        by_x: list = [pick(f, i, 3, room) for i in range(2)]
     else:
-        first, second = (lambda y, m, n, c, x: y[1]), SECOND[name]
-    scalar_rule(
-        f,
-        (NoTangent(), NoTangent(), pick(f, 0, 2, of_c), first),
-        (NoTangent(), NoTangent(), pick(f, 1, 2, of_c), second),
-    )
+        by_x = [lambda y, m, n, c, x: y[1], second]
+    constants = NoTangent(), NoTangent()
+    scalar_rule(f, *[(*constants, by_c[i], by_x[i]) for i in range(2)])
     # With a characteristic value of one's own the differential equation does not hold.
     f = getattr(special, f"{name}_cv")
-    first = pick(f, 0, 4, room) if name.endswith("rad2") else (lambda y, m, n, c, cv, x: y[1])
-    scalar_rule(
-        f,
-        (
-            NoTangent(),
-            NoTangent(),
-            pick(f, 0, 2, of_c),
-            pick(f, 0, 3, of_value),
-            first,
-        ),
-        (
-            NoTangent(),
-            NoTangent(),
-            pick(f, 1, 2, of_c),
-            pick(f, 1, 3, of_value),
-            pick(f, 1, 4, room),
-        ),
-    )
+    by_value = [pick(f, i, 3, of_value) for i in range(2)]
+    by_c = [pick(f, i, 2, of_positive_c) for i in range(2)]
+    by_x = [pick(f, i, 4, room) for i in range(2)]
+    if second is not None:
+        by_x[0] = lambda y, m, n, c, cv, x: y[1]
+    scalar_rule(f, *[(*constants, by_c[i], by_value[i], by_x[i]) for i in range(2)])
 
 # ------------------------------------------------------------------------------- ellipsoidal
 

@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_core import not_implemented
 from chainrules_core.errors import ChainRulesError
 from chainrules_core.rule import name_of
 
@@ -96,7 +97,6 @@ def slope_at(differences: list, radius: Any) -> tuple[Any, Any]:
 def parameter_slope(f: Callable, args: tuple, position: int, radius: Any, y: Any = None) -> Any:
     """Return ∂f/∂args[position], from values of `f` within `radius` of the parameter."""
     before, p, after = args[:position], args[position], args[position + 1 :]
-    y = f(*args) if y is None else y
 
     def attempt(r: Any) -> tuple[Any, Any, Any]:
         differences = [f(*before, p + r * t, *after) - f(*before, p - r * t, *after) for t in NODES]
@@ -105,6 +105,7 @@ def parameter_slope(f: Callable, args: tuple, position: int, radius: Any, y: Any
         return slope, error, (error <= small) | ~np.isfinite(y)
 
     with np.errstate(all="ignore"):
+        y = f(*args) if y is None else y
         slope, error, good = attempt(radius)
         for _ in range(TRIES):
             if np.all(good):
@@ -135,7 +136,12 @@ def by_parameter(f: Callable, position: int, reach: Reach) -> Callable:
     """
 
     def partial(y: Any, *args: Any) -> Any:
-        return parameter_slope(f, args, position, reach(*args), y)
+        try:
+            return parameter_slope(f, args, position, reach(*args), y)
+        except ParameterDerivativeError as error:
+            if np.result_type(args[position]).kind not in "iu":
+                raise
+            return not_implemented(str(error))  # of an integer, which nobody may ask for
 
     return partial
 

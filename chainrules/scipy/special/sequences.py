@@ -7,6 +7,8 @@ engine differentiates that: characteristic values of orders m … n; D and V of 
 
 from __future__ import annotations
 
+import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -70,8 +72,18 @@ def obl_cv_seq(m: Any, n: Any, c: Any) -> Any:
 
 
 def cylinder_slopes(y: tuple, n: Any, z: Any) -> tuple:
-    """D_k'' = (z²/4 - k - 1/2) D_k of orders k = 0 … n, or 0 … -|n|."""
-    orders = np.arange(np.size(y[0])) * (1 if n >= 0 else -1)
+    """D_k'' = (z²/4 - k - 1/2) D_k of orders k = 0 … n."""
+    if n < 0:
+        raise ValueError(
+            "scipy.special.pbdn_seq is not differentiated for negative n: it does not fill in all "
+            "that it returns there. Use scipy.special.pbdv."
+        )
+    if np.imag(z) != 0:
+        raise ValueError(
+            "scipy.special.pbdn_seq is differentiated for real z alone: what it returns for others "
+            "are not the parabolic cylinder functions."
+        )
+    orders = np.arange(np.size(y[0]))
     return y[1], (z * z / 4 - orders - 0.5) * y[0]
 
 
@@ -138,8 +150,20 @@ def to_edges(h2: Any, k2: Any, n: Any, p: Any, s: Any = np.inf) -> Any:
     return np.minimum(np.minimum(h2, k2 - h2), np.abs(s * s - k2)) / 4
 
 
+def quiet(f: Callable) -> Callable:
+    """Have a function integrate without warnings, for its values away from where a user is."""
+
+    @functools.wraps(f)
+    def quiet_f(*args: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return f(*args)
+
+    return quiet_f
+
+
 # By numerical integration; to some ten digits.
-second_kind = primitive(special.ellip_harm_2)
+second_kind = primitive(quiet(special.ellip_harm_2))
 scalar_rule(
     (special.ellip_harm_2, second_kind),
     by_parameter(second_kind, 0, to_edges),
@@ -148,7 +172,7 @@ scalar_rule(
     NoTangent(),
     by_parameter(second_kind, 4, lambda h2, k2, n, p, s: (np.abs(s) - np.sqrt(k2)) / 4),
 )
-normal = primitive(special.ellip_normal)
+normal = primitive(quiet(special.ellip_normal))
 scalar_rule(
     (special.ellip_normal, normal),
     by_parameter(normal, 0, to_edges),

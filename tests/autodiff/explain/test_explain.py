@@ -15,6 +15,7 @@ import pytest
 
 import autodiff
 from autodiff import checkpoint, cotangent_hook, custom_gradient, explain, ignore_derivatives
+from autodiff.explain.report import as_rich_text
 
 X = np.array([4.0, 0.5, 1.0])
 
@@ -193,6 +194,18 @@ def test_long_trees_are_cut() -> None:
     text = explain(f, 1.0, memory=False).text(most=50)
     assert len(text.splitlines()) == 52
     assert "more calls" in text
+
+
+def test_deep_recursion() -> None:
+    def f(x: Any, n: int) -> Any:
+        return x if n == 0 else f(x * 1.01, n - 1)
+
+    result = explain(f, 1.0, 100, argnums=0, memory=False)
+    assert sum(c.is_recorded for c in result.calls()) == 100
+    assert result._repr_html_().count("<details") == 50
+    assert len(result.text(most=None).splitlines()) >= 200
+    pytest.importorskip("rich")
+    assert as_rich_text(result)
 
 
 def test_equal_calls_in_a_row_are_one_line() -> None:

@@ -1,4 +1,4 @@
-"""Every differentiable function differentiated by the engine, in both modes, on a sample call.
+"""Every differentiable function differentiated by the engine, in both modes and twice, on a sample.
 
 The modules in the folder `samples` are tables: a row is ``(names, *args)`` or
 ``(names, body, *args)`` for each of the names, separated by blanks, of the module under which the
@@ -181,6 +181,34 @@ def test_forward(f, args):
         return value, push(*[dots[i] for i in places])
 
     check(f, args, compute)
+
+
+@deprecated
+@pytest.mark.parametrize("f, args", CASES)
+def test_twice(f, args):
+    """The gradient of a slope against differences of the slope."""
+    places = tuple(i for i, a in enumerate(args) if varies(a))
+    x, v = flat(args), direction(args)
+    weights = rebuilt(args, np.sin(2.0 + np.arange(x.size)))
+    h = 1e-5 / np.abs(v).max()
+
+    def loss(*args):
+        return total(f(*args)) ** 2 / 2
+
+    def inner(g, w):
+        if isinstance(g, list):
+            return sum(a * b for a, b in zip(g, w, strict=True))
+        return np.sum(np.real(np.conj(w) * g))
+
+    def slope(*args):
+        gradients = autodiff.gradient(loss, *args, argnums=places)
+        return sum(inner(g, weights[i]) for g, i in zip(gradients, places, strict=True))
+
+    with np.errstate(all="ignore"):
+        expected = (slope(*rebuilt(args, x + h * v)) - slope(*rebuilt(args, x - h * v))) / (2 * h)
+    gradients = autodiff.gradient(slope, *args, argnums=places)
+    found = flat([np.asarray(g) for g in gradients]) @ v
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", CASTS.split())

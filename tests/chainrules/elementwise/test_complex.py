@@ -41,6 +41,11 @@ def test_angle_in_degrees():
     check_rule(np.angle, REAL.draw(3), True)
 
 
+def test_dtype():
+    check_rule(np.absolute, NONZERO.draw(3), fkwargs={"dtype": float})
+    check_rule(np.conjugate, COMPLEX.draw(3), fkwargs={"dtype": complex})
+
+
 def test_real_if_close():
     near = np.array([1 + 1e-15j, 2 - 1e-16j])
     assert rrule(np.real_if_close, near)[0].dtype == float

@@ -27,6 +27,15 @@ def test_extrema_in_other_forms(f):
     check_rule(f, COMPLEX.draw(3), COMPLEX.draw(3))
 
 
+@pytest.mark.parametrize("f", EXTREMA)
+def test_extrema_rounded_to_less_precision(f):
+    a, b = np.array([0.3, 0.7, 0.2]), np.array([0.1, 0.9, 0.2])
+    found = rrule(f, a, b, dtype=np.float32)[1](np.ones(3, np.float32))
+    largest = f(a, b) == a
+    np.testing.assert_array_equal(found[1], np.where(a == b, 0.5, largest))
+    np.testing.assert_array_equal(found[2], np.where(a == b, 0.5, ~largest))
+
+
 def test_heaviside():
     check_rule(np.heaviside, const(np.array([-1.0, 0.0, 2.0])), REAL.draw(3))
     check_rule(np.heaviside, NONZERO.draw((2, 1)), REAL.draw(3))
@@ -118,6 +127,7 @@ def test_select(args):
         (np.array([[0], [1]]), [X, 3.0], "raise"),
         (INDEX, [X32, 2 * X32], "raise"),
         (INDEX, [X + 1j, X], "raise"),
+        (INDEX, [X.tolist(), (2 * X).tolist()], "raise"),
     ],
 )
 def test_choose(index, choices, mode):

@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 
 import autodiff
-from chainrules_core import NoTangent, NotImplementedTangent, frule, rrule, unthunk
+from chainrules_core import (
+    NoTangent,
+    NotImplementedTangent,
+    NotImplementedTangentError,
+    frule,
+    rrule,
+    unthunk,
+)
 from chainrules_core.testing.check import check_rule
 from chainrules_core.testing.domains import separated_singular_values
 
@@ -76,3 +83,19 @@ def test_raw_is_declared_as_missing():
 )
 def test_engine(f, check_engine):
     check_engine(f, full_rank(4, 2))
+
+
+@pytest.mark.parametrize("mode", ["reduced", "complete", "r"])
+@pytest.mark.parametrize("shape", [(3, 3), (4, 3), (3, 4)])
+def test_dependent_columns_are_an_error(shape, mode):
+    a = full_rank(*shape)
+    a[:, 2] = a[:, 0] + 2.0 * a[:, 1]
+
+    def loss(x):
+        y = np.linalg.qr(x, mode=mode)
+        return np.sum(y if mode == "r" else y.Q)
+
+    with pytest.raises(NotImplementedTangentError, match="linearly dependent"):
+        autodiff.gradient(loss, a)
+    with pytest.raises(NotImplementedTangentError, match="linearly dependent"):
+        autodiff.pushforward(loss, a)[1](np.ones(shape))

@@ -101,6 +101,7 @@ def test_multivariate_normal(make, size):
     cov = np.eye(3) + 0.2
     check(lambda m: make().multivariate_normal(m, cov, size), M)
     check(lambda m: make().multivariate_normal(mean=m, cov=cov, size=size, check_valid="raise"), M)
+    check(lambda a: make().multivariate_normal([a, a * a, 1.0], cov, size), 0.4)
 
 
 def test_methods_of_the_covariance():

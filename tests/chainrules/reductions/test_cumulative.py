@@ -48,6 +48,9 @@ RUNNING = [
 ]
 TRAPEZOIDS = [
     case(np.trapezoid, V),
+    case(np.trapezoid, V[:0]),
+    case(np.trapezoid, V[:0], V[:0]),
+    case(np.trapezoid, V[:1]),
     case(np.trapezoid, X),
     case(np.trapezoid, X, T),
     case(np.trapezoid, y=X, x=T),

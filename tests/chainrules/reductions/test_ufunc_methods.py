@@ -96,6 +96,7 @@ def test_outer(f):
     check(f.outer, a, 1.3)
     check(f.outer, 1.3, a)
     check(f.outer, a[:0], b)
+    check(f.outer, a, b, dtype=float)
     check(f.outer, draw(f, 3, np.float32), draw(f, 2, np.float32))
     check_rule(f.outer, a, [1.2, 1.3])
 
@@ -181,3 +182,14 @@ def test_every_function_has_its_methods(f):
 )
 def test_engine(f, check_engine):
     check_engine(f, NONZERO.draw((3, 4), rng=7))
+
+
+@pytest.mark.parametrize(
+    "f, running, parts", [(np.maximum, [1, 5, 0], [0, 1, 2]), (np.minimum, [3, 0, 3], [1, 0, 2])]
+)
+def test_running_extrema_rounded_to_less_precision(f, running, parts):
+    x = np.array([0.3, 0.7, 0.2])
+    found = rrule(f.accumulate, x, dtype=np.float32)[1](np.array([1, 2, 3], np.float32))
+    np.testing.assert_array_equal(found[1], running)
+    found = rrule(f.reduceat, x, [0, 2], dtype=np.float32)[1](np.array([1, 2], np.float32))
+    np.testing.assert_array_equal(found[1], parts)

@@ -1,8 +1,6 @@
 import numpy as np
 import pytest
 
-import autodiff
-from autodiff.errors import DifferentiationError
 from chainrules_core import rrule
 from chainrules_core.testing.check import check_rule
 from chainrules_core.testing.domains import COMPLEX, REAL
@@ -105,13 +103,7 @@ def test_engine_with_options(check_engine):
 @pytest.mark.parametrize(
     "values", [lambda c: c, lambda c: (c, 1.0), lambda c: [[c, 1.0], [2.0, c]]]
 )
-def test_a_traced_value_for_the_margins_is_no_silent_zero(mode, name, values):
-    """np.pad takes them by **kwargs: its body is traced, or where the array has a rule refused."""
-
-    def loss(c):
-        return np.sum(np.pad(X, 1, mode, **{name: values(c)}) ** 2)
-
-    expected = (loss(1.5 + 1e-5) - loss(1.5 - 1e-5)) / 2e-5
-    np.testing.assert_allclose(autodiff.gradient(loss, 1.5), expected)
-    with pytest.raises(DifferentiationError, match=name):
-        autodiff.gradient(lambda x: np.sum(np.pad(x, 1, mode, **{name: values(x[0, 0])}) ** 2), X)
+def test_traced_values_for_the_margins(mode, name, values, check_engine):
+    """np.pad takes them by **kwargs, which no rule names: its body is traced."""
+    check_engine(lambda c: np.pad(X, 1, mode, **{name: values(c)}), 1.5)
+    check_engine(lambda x: np.pad(x, 1, mode, **{name: values(x[0, 0])}), X)

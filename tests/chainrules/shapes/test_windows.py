@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import autodiff
+from chainrules.shapes.windows import overlapped
 from chainrules_core.testing.check import check_rule
 from chainrules_core.testing.domains import COMPLEX, REAL
 
@@ -61,6 +62,11 @@ def test_sliding_window_view(args, kwargs):
 )
 def test_as_strided(args, kwargs):
     check_rule(strided, *args, fkwargs=kwargs)
+
+
+def test_the_adjoint_of_windows():
+    check_rule(overlapped, windows(X, (2, 2)), (3, 4), (2, 2), None)
+    check_rule(overlapped, windows(V, 3), (5,), 3, 0)
 
 
 def test_memory_between_the_elements_has_no_derivative():

@@ -128,7 +128,7 @@ def test_discarded(body, argument):
 
 
 def test_clean_error():
-    assert judged("return x.tobytes()[0] + np.sum(x)")[0] == ("reverse", "error")
+    assert judged("return np.sum(x) + len(x.tobytes())")[0] == ("reverse", "error")
 
 
 # -- what it must find ---------------------------------------------------------------------------
@@ -180,8 +180,8 @@ def test_smallest_program():
         "    return a + sum(b)\n\n\nARGUMENTS = (0.5, 0.7)\n"
     )
     short = smallest(source, lambda text: "np.tanh" in text and "return" in text, float("inf"))
-    assert short.replace("\n", " ").split() == (
-        "def program(x): np.tanh return 1.0 ARGUMENTS = (0.7,)".split()
+    assert short == (
+        "def program(y):\n    b = np.tanh(a)\n    return a\nARGUMENTS = (0.7,)"
     )
 
 

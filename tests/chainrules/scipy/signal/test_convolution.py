@@ -23,23 +23,25 @@ def case(f, *args, **kwargs):
 
 BY_METHOD = (signal.convolve, signal.correlate)
 BY_FFT = (signal.fftconvolve, signal.oaconvolve)
+ALL = (*BY_METHOD, *BY_FFT)
+AXES = (0, (1,), [-1, 0])
 SIZES = [(5, 3), (3, 5), (4, 4), (4, 2), (1, 3)]
 PLANES = [((4, 3), (2, 3)), ((2, 2), (3, 4)), ((3, 3), (1, 2))]
 
 CASES = [
-    *[case(f, real(n), real(m), mode=k) for f in (*BY_METHOD, *BY_FFT) for n, m in SIZES for k in MODES],
+    *[case(f, real(n), real(m), mode=k) for f in ALL for n, m in SIZES for k in MODES],
     *[case(f, real(4), real(3), k, m) for f in BY_METHOD for k in MODES for m in METHODS],
-    *[case(f, compl(4), real(3), mode=k) for f in (*BY_METHOD, *BY_FFT) for k in MODES],
+    *[case(f, compl(4), real(3), mode=k) for f in ALL for k in MODES],
     *[case(f, real(2), compl(3), mode=k, method="direct") for f in BY_METHOD for k in MODES],
     *[case(f, real(*a), real(*v), mode=k) for f in BY_METHOD for a, v in PLANES for k in MODES[:2]],
-    *[case(f, real(3, 4), real(2, 2), mode="valid") for f in (*BY_METHOD, *BY_FFT)],
-    *[case(f, real(2, 3, 2), real(2, 1, 2)) for f in (*BY_METHOD, *BY_FFT)],
-    *[case(f, real(4, dtype=np.float32), real(3, dtype=np.float32)) for f in (*BY_METHOD, *BY_FFT)],
-    *[case(f, real(8)[::2], real(6)[::-2]) for f in (*BY_METHOD, *BY_FFT)],
-    *[case(f, [1.0, 2.0, 3.0], real(2)) for f in (*BY_METHOD, *BY_FFT)],
-    *[case(f, real(2), [1.0, 2.0, 3.0]) for f in (*BY_METHOD, *BY_FFT)],
-    *[case(f, np.array(2.0), np.array(3.0)) for f in (*BY_METHOD, *BY_FFT)],
-    *[case(f, real(4, 3), real(4, 3), k, ax) for f in BY_FFT for k in MODES for ax in (0, (1,), [-1, 0])],
+    *[case(f, real(3, 4), real(2, 2), mode="valid") for f in ALL],
+    *[case(f, real(2, 3, 2), real(2, 1, 2)) for f in ALL],
+    *[case(f, real(4, dtype=np.float32), real(3, dtype=np.float32)) for f in ALL],
+    *[case(f, real(8)[::2], real(6)[::-2]) for f in ALL],
+    *[case(f, [1.0, 2.0, 3.0], real(2)) for f in ALL],
+    *[case(f, real(2), [1.0, 2.0, 3.0]) for f in ALL],
+    *[case(f, np.array(2.0), np.array(3.0)) for f in ALL],
+    *[case(f, real(4, 3), real(4, 3), k, ax) for f in BY_FFT for k in MODES for ax in AXES],
     *[case(f, real(4, 5), real(1, 3), k, axes=1) for f in BY_FFT for k in MODES],
     *[case(f, real(1, 5), real(3, 3), k, axes=1) for f in BY_FFT for k in MODES],
     *[case(signal.oaconvolve, real(40), real(4), k) for k in MODES],
@@ -51,7 +53,7 @@ def test_rule(f, args, kwargs):
     check_rule(f, *args, fkwargs=kwargs)
 
 
-@pytest.mark.parametrize("f", [*BY_METHOD, *BY_FFT])
+@pytest.mark.parametrize("f", ALL)
 @pytest.mark.parametrize("mode", MODES)
 def test_engine(f, mode, check_engine):
     check_engine(lambda a, v: f(a, in2=v, mode=mode), real(4), real(3))

@@ -18,7 +18,6 @@ CASES = [
     (special.wrightomega, 0.7 + 0.2j),
     (special.tklmbda, 0.7, 0.4),
     (special.tklmbda, 0.7, -0.4),
-    (special.tklmbda, 0.7, 0.0),
     (special.tklmbda, 4.7, 0.9),
     (special.kolmogorov, 0.4),
     (special.kolmogorov, 0.7),

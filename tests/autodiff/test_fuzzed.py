@@ -1,0 +1,99 @@
+"""Programs by which the fuzzer (``make fuzz``) found something wrong, made short."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autodiff
+
+X = np.array([0.7, -1.3, 0.4])
+W = np.array([1.0, 2.0, -0.5])
+SQUARE = np.array([[0.7, -1.3], [0.4, 1.1]])
+
+
+def constants_split_into_views(x: Any) -> Any:
+    buffer = np.zeros(4)
+    a, b = np.split(buffer, 2)
+    kept = buffer + 0.0
+    buffer[0] = 1.0
+    a[:] = 2.0
+    b[0] = x[0]
+    return np.sum(buffer * x[1]) + np.sum(kept)
+
+
+def shuffled_in_place(x: Any) -> Any:
+    np.random.default_rng(3).shuffle(x)
+    return np.sum(x * W)
+
+
+def accumulated_into_the_argument(x: Any) -> Any:
+    np.add.accumulate(x * 0.5, axis=0, out=x)
+    return np.sum(x * x * W)
+
+
+def reduced_into_the_argument(x: Any) -> Any:
+    np.add.reduce(np.stack([x, x * x]), axis=0, out=x)
+    return np.sum(x * x * W)
+
+
+def joined_into_the_argument(x: Any) -> Any:
+    np.concatenate([x[1:] * x[:-1], x[:1] * 1.0], out=x)
+    np.stack([x[0] * 2.0, x[1], x[2]], out=x)
+    return np.sum(x * x * W)
+
+
+def conjugate_of_reals_is_the_array_itself(x: Any) -> Any:
+    y = x.conj()
+    x[...] = x[0]
+    return np.sum(y * W)
+
+
+def fill_of_a_number_does_nothing(x: Any) -> Any:
+    for element in x:
+        element.fill(2.0)
+    return np.sum(x * x)
+
+
+def argument_scaled_in_place(x: Any) -> Any:
+    x /= 1.5
+    y = x
+    return np.sum(y * y * W)
+
+
+def number_without_axes_squared_in_place(x: Any) -> Any:
+    y = np.i0(x[0] * 1.5)
+    y **= 2
+    return y * x[1]
+
+
+PROGRAMS = [
+    constants_split_into_views, shuffled_in_place, accumulated_into_the_argument,
+    reduced_into_the_argument, joined_into_the_argument, conjugate_of_reals_is_the_array_itself,
+    fill_of_a_number_does_nothing, argument_scaled_in_place, number_without_axes_squared_in_place,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_gradient_pushforward_and_argument(f: Callable, differences: Callable) -> None:
+    expected = differences(f, X)
+    x = X.copy()
+    value, found = autodiff.value_and_gradient(f, x)
+    assert value == f(X.copy())
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+    value, push = autodiff.pushforward(f, x)
+    assert value == f(X.copy())
+    np.testing.assert_allclose(push(W), expected @ W, rtol=1e-6)
+    np.testing.assert_array_equal(x, X)
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_forward_over_forward(f: Callable, differences: Callable) -> None:
+    def slope(x: Any) -> Any:
+        return autodiff.pushforward(f, x)[1](W)
+
+    expected = differences(lambda x: autodiff.gradient(f, x) @ W, X) @ W
+    np.testing.assert_allclose(autodiff.pushforward(slope, X)[1](W), expected, rtol=1e-6, atol=1e-8)

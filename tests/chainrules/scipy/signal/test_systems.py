@@ -1,0 +1,41 @@
+import numpy as np
+import pytest
+from scipy import signal
+
+A, B = np.array([[-1.0, 0.3], [0.2, -2.0]]), np.array([[1.0], [0.5]])
+C, D = np.array([[1.0, 0.2]]), np.array([[0.1]])
+NUM, DEN = np.array([0.3, 0.5]), np.array([1.2, 0.3, 0.2])
+Z, P = np.array([-0.3]), np.array([-1.0, -2.0])
+T, W = np.linspace(0, 1, 6), np.array([0.3, 1.2, 2.5])
+U = np.sin(T)
+
+
+def case(name, f, *xs):
+    return pytest.param(f, xs, id=name)
+
+
+CASES = [
+    case("tf2ss", lambda b, a: signal.tf2ss(b, a), NUM, DEN),
+    case("zpk2ss", lambda z, p, k: signal.zpk2ss(z, p, k), Z, P, 0.4),
+    case("ss2tf", lambda a, b, c, d: signal.ss2tf(a, b, c, d), A, B, C, D),
+    case("abcd_normalize", lambda a, b: signal.abcd_normalize(a, b, C, D), A, B),
+    case("TransferFunction", lambda b, a: signal.TransferFunction(b, a).freqresp(W)[1], NUM, DEN),
+    case("bode", lambda b, a: signal.lti(b, a).bode(W)[1], NUM, DEN),
+    case("zpk to tf", lambda z, p: signal.lti(z, p, 0.3).to_tf().num, Z, P),
+    case("StateSpace", lambda a: signal.StateSpace(a, B, C, D).to_tf().den, A),
+    case("product", lambda a: (signal.StateSpace(a, B, C, D) * signal.StateSpace(a, B, C, D)).A, A),
+    case("dlti", lambda b, a: signal.dlti(b, a, dt=0.1).freqresp(W)[1], NUM, DEN),
+    case("freqresp", lambda b, a: signal.freqresp((b, a), W)[1], NUM, DEN),
+    case("dfreqresp", lambda b, a: signal.dfreqresp((b, a, 0.1), W)[1], NUM, DEN),
+    case("dbode", lambda b, a: signal.dbode((b, a, 0.1), W)[1], NUM, DEN),
+    case("dlsim", lambda a, u: signal.dlsim((a, B, C, D, 0.1), u)[1], A / 4, U),
+    case("dimpulse", lambda a: signal.dimpulse((a, B, C, D, 0.1), n=5)[1], A / 4),
+    case("dstep", lambda b, a: signal.dstep((b, a, 0.1), n=5)[1], NUM, DEN),
+    case("lsim input", lambda u: signal.lsim((A, B, C, D), u, T)[1], U),
+    case("lsim state", lambda x: signal.lsim((A, B, C, D), U, T, x)[1], B[:, 0]),
+]
+
+
+@pytest.mark.parametrize("f, xs", CASES)
+def test_traced(f, xs, check_traced):
+    check_traced(f, *xs, step=1e-4)
