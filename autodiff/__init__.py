@@ -11,6 +11,7 @@ from autodiff import (
 )
 from autodiff.captured import captured_gradient as captured_gradient
 from autodiff.checkpoint import checkpoint as checkpoint
+from autodiff.compile import CompileError as CompileError, compile as compile
 from autodiff.custom import (
     custom_gradient as custom_gradient,
     custom_jvp as custom_jvp,

@@ -154,8 +154,8 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
 def unary_record(f: Callable) -> Callable[[FloatTracer], Any] | None:
     """Return a function that applies `f` to a traced float and records it."""
     rule = _scalar_rule(f, 1)
-    if rule is None:
-        return None
+    if rule is None or f is complex or getattr(f, "__module__", None) == "cmath":
+        return None  # no rule, or results that are not floats
     partial = rule.partials[0][0]
     slope = quiet(partial) or partial
 

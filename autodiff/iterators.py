@@ -13,7 +13,7 @@ from autodiff.call import as_array, call
 from autodiff.errors import DifferentiationError
 from autodiff.mutation import assign_item
 from autodiff.tracer import Tracer, is_tracer, untraced
-from autodiff.writing import repeated
+from autodiff.writing import repeated, with_axis
 
 
 class Flat:
@@ -39,7 +39,7 @@ class Flat:
         shape = np.shape(self.base)
         if self.index < math.prod(shape):
             return tuple([int(i) for i in np.unravel_index(self.index, shape)])
-        return (shape[0], *(0,) * (len(shape) - 1))
+        return (*shape[:1], *(0,) * (len(shape) - 1))
 
     def array(self) -> Any:
         """Return the elements as a traced vector."""
@@ -71,7 +71,8 @@ class Flat:
         values = repeated(value, np.arange(np.size(places)))
         if np.ndim(places) == 0 and np.ndim(values) == 1:
             values = values[0]
-        assign_item(self.base, np.unravel_index(places, np.shape(self.base)), values)
+        array = with_axis(self.base)
+        assign_item(array, np.unravel_index(places, np.shape(array)), values)
 
     def __array_function__(self, f: Any, kinds: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         return f(*[flattened(a) for a in args], **{k: flattened(v) for k, v in kwargs.items()})

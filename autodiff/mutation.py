@@ -79,13 +79,18 @@ def frozen(index: Any) -> Any:
 def assign(target: Tracer, value: Any) -> None:
     """Make `target`, an array, hold `value`, as ``target[...] = value`` does."""
     plain, new = bare(target), bare(value)
+    check_cast(plain, new, np.shape(new) == plain.shape)
+    assign_item(target, ..., value)
+
+
+def check_cast(plain: np.ndarray, new: Any, fits: bool = True) -> None:
+    """Raise if an array cannot take a value by NumPy's rule for what works in place."""
     dtype = getattr(new, "dtype", np.dtype(type(new)))
-    if np.shape(new) != plain.shape or not np.can_cast(dtype, plain.dtype, "same_kind"):
+    if not fits or not np.can_cast(dtype, plain.dtype, "same_kind"):
         raise MutationError(
             f"an array of shape {plain.shape} and dtype {plain.dtype} cannot take a value of shape "
             f"{np.shape(new)} and dtype {dtype} in place."
         )
-    assign_item(target, ..., value)
 
 
 def _write_constant(root: Tracer, path: Path, index: Any, value: Any) -> None:

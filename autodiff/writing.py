@@ -12,8 +12,9 @@ from autodiff.arguments import innermost
 from autodiff.call import as_array, call, require_rule
 from autodiff.errors import MutationError
 from autodiff.levels import check_free
-from autodiff.mutation import assign, assign_item
-from autodiff.tracer import Tracer, is_tracer, untraced
+from autodiff.mutation import assign, assign_item, check_cast
+from autodiff.tape import CONSTANT
+from autodiff.tracer import Tracer, bare, is_tracer, untraced
 from chainrules_core import linear_rule
 from chainrules_core.define import primitive
 
@@ -26,6 +27,11 @@ def target_of(x: Any) -> Tracer:
             "be lost. Make the array inside the function being differentiated."
         )
     return x
+
+
+def with_axis(x: Any) -> Any:
+    """Return an array without axes as a view that has one, other arrays themselves."""
+    return np.reshape(x, (1,)) if np.ndim(x) == 0 else x
 
 
 def repeated(values: Any, places: Any) -> Any:
@@ -62,13 +68,15 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """As ``np.put``."""
+    a = with_axis(target_of(a))
     places = np.ravel(np.asarray(untraced(ind)))
+    places = places if places.size else places.astype(np.intp)
     if mode == "wrap":
         places = places % np.size(a)
     elif mode == "clip":
         places = np.clip(places, 0, np.size(a) - 1)
     index = np.unravel_index(np.where(places < 0, places + np.size(a), places), np.shape(a))
-    assign_item(target_of(a), index, repeated(v, np.arange(places.size)))
+    assign_item(a, index, repeated(v, np.arange(places.size)))
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
@@ -123,11 +131,28 @@ def into(out: Any, result: Any) -> Any:
     return out
 
 
-def into_each(outs: tuple, results: Any) -> Any:
-    """Write the results of a ufunc into the arrays of its ``out=``, None for a new one."""
-    if len(outs) == 1:
-        return into(outs[0], results)
-    return tuple([r if out is None else into(out, r) for out, r in zip(outs, results, strict=True)])
+def into_each(outs: tuple, results: Any, elementwise: bool) -> Any:
+    """Write the results of a ufunc into the arrays of its ``out=``, None for a new one.
+
+    Those of an elementwise function are broadcast to the arrays.
+    """
+    parts = (results,) if len(outs) == 1 else results
+    written = []
+    for out, part in zip(outs, parts, strict=True):
+        if elementwise and out is not None and np.shape(out) != np.shape(part):
+            part = np.broadcast_to(part, np.shape(out))
+        written.append(part if out is None else into(out, part))
+    return written[0] if len(outs) == 1 else tuple(written)
+
+
+def write(target: Any, index: Any, value: Any) -> None:
+    """Write what a ufunc has computed: a real array takes no complex numbers."""
+    check_cast(bare(target), bare(value))
+    if is_tracer(target) or innermost((value,), {}) is not None:
+        assign_item(target_of(target), index, value)
+    else:
+        check_free(target)
+        target[index] = untraced(value)
 
 
 def where_true(f: np.ufunc, inputs: tuple, where: Any, outs: tuple | None, options: dict) -> Any:
@@ -150,8 +175,9 @@ def where_true(f: np.ufunc, inputs: tuple, where: Any, outs: tuple | None, optio
     written = []
     for out, part in zip(outs or (None,) * len(parts), parts, strict=True):
         if out is None:
-            out = call(np.zeros_like, (part,), {"shape": shape})
-        assign_item(target_of(out), where, part)
+            out = np.zeros(shape, bare(part).dtype)
+            out = Tracer(out, CONSTANT, -1) if out.dtype.kind in "fc" else out
+        write(out, where, part)
         written.append(out)
     return tuple(written) if isinstance(results, tuple) else written[0]
 
@@ -173,12 +199,12 @@ def at(f: np.ufunc, a: Any, index: Any, *operands: Any) -> None:
     shape = np.shape(target)
     places = np.asarray(np.arange(np.size(target)).reshape(shape)[index])
     values = [np.reshape(np.broadcast_to(b, places.shape), (-1,)) for b in operands]
-    places = np.ravel(places)
+    target, places = with_axis(target), np.ravel(places)
     turns = turns_of(places)
     for turn in range(int(turns.max(initial=-1)) + 1):
         chosen = np.flatnonzero(turns == turn)
-        now = np.unravel_index(places[chosen], shape)
-        assign_item(target, now, call(f, (target[now], *[v[chosen] for v in values])))
+        now = np.unravel_index(places[chosen], shape or (1,))
+        write(target, now, call(f, (target[now], *[v[chosen] for v in values])))
 
 
 def turns_of(places: np.ndarray) -> np.ndarray:

@@ -136,7 +136,7 @@ class Binder:
             limit += 1
         self._plain_limit = limit
         self._plans: dict[tuple, _Plan | None] = {}
-        self._places: dict[tuple, tuple[int | None, ...]] = {}
+        self._places: dict[tuple[int, tuple[str, ...]], tuple[int | None, ...]] = {}
 
     def bind(self, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]] | None:
         """Return the bound positional arguments and the options, or None where they do not fit.
@@ -222,12 +222,13 @@ class Binder:
             For each positional argument its place, None for an option; then the places of the
             arguments given by name that are not options.
         """
-        form = (given, *keywords)
+        names = tuple(keywords)
+        form = (given, names)
         found = self._places.get(form)
         if found is None:
             if len(self._places) >= _MOST_FORMS:
                 self._places.clear()
-            found = self._places[form] = tuple(self._found_places(given, form[1:]))
+            found = self._places[form] = tuple(self._found_places(given, names))
         return list(found)
 
     def _found_places(self, given: int, keywords: Iterable[str]) -> list[int | None]:

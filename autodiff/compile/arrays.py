@@ -211,6 +211,22 @@ def _vdot(e: Any, step: Step) -> bool:
     return True
 
 
+def _array(e: Any, step: Step) -> bool:
+    if step.kwargs or len(step.args) != 1 or type(step.args[0]) is not list:
+        return False
+    e.assign(step.out, f"{e.names.of(np.array, 'array')}({e.argument(step.args[0])})")
+    return True
+
+
+def _einsum(e: Any, step: Step) -> bool:
+    """An outer product is quicker as a product with a column."""
+    if step.kwargs or len(step.args) != 3 or step.args[0] != "i,j->ij":
+        return False
+    a, b = map(e.argument, step.args[1:])
+    e.assign(step.out, f"{e.names.of(np.multiply, 'multiply')}({a}[:, None], {b})")
+    return True
+
+
 def _transpose(e: Any, step: Step) -> bool:
     axes = step.args[1] if len(step.args) > 1 else (step.kwargs or {}).get("axes")
     shown = e.argument(step.args[0])
@@ -330,6 +346,8 @@ _FORMS: dict[Any, Any] = {
     np.any: _extremum(np.logical_or, "any"),
     np.all: _extremum(np.logical_and, "all"),
     np.vdot: _vdot,
+    np.array: _array,
+    np.einsum: _einsum,
     np.matmul: _matmul,
     operator.matmul: _matmul,
     np.dot: _matmul,

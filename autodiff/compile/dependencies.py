@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from autodiff.intercept.functions import is_library
+from autodiff.intercept.bodies import is_library
 
 _OURS = ("autodiff", "chainrules", "chainrules_core")
 _MOST = 256

@@ -16,8 +16,9 @@ from autodiff.compile.blocks import in_blocks
 from autodiff.compile.dependencies import Dependency, dependencies
 from autodiff.compile.emit import Emitter, restored
 from autodiff.compile.errors import MISMATCH, CannotCompile, CompileError
-from autodiff.compile import impure as impure
+from autodiff.compile import impure as impure, machine
 from autodiff.compile.forms import Inputs, Names, Outputs
+from autodiff.compile.gather import gathered
 from autodiff.compile.memory import OUTSIDE, Memory, without_copies
 from autodiff.compile.passes import has_nan, optimised
 from autodiff.compile.program import Program, Ref, Step, guard
@@ -46,14 +47,13 @@ class Variant:
         What the source was written from.
     """
 
-    __slots__ = ("calls", "filename", "program", "run", "source")
+    __slots__ = ("filename", "program", "run", "source")
 
     def __init__(self, run: Callable, source: str, program: Program, filename: str) -> None:
         self.run = run
         self.source = source
         self.program = program
         self.filename = filename
-        self.calls = 0
 
     def forget(self) -> None:
         """Let go of the source that tracebacks show."""
@@ -80,6 +80,8 @@ class Compiled:
             raise ArgumentError(f"backend is one of {', '.join(_BACKENDS)}, not {backend!r}.")
         if not isinstance(maxsize, int) or maxsize < 1:
             raise ArgumentError(f"maxsize is how many variants are kept, at least 1, not {maxsize!r}.")
+        if backend == "numba" and not machine.is_installed():
+            raise ArgumentError("backend='numba' needs numba: pip install numba.")
         functools.update_wrapper(self, f, updated=())
         self._f = f
         self._maxsize = maxsize
@@ -173,7 +175,7 @@ def recorded(
     program = _program(tape, inputs, outputs)
     plain = Memory(program)
     was_fresh = [type(x) is Ref and OUTSIDE not in plain.owners[x.i] for x in program.outputs]
-    program = in_blocks(without_copies(optimised(program)))
+    program = in_blocks(without_copies(gathered(without_copies(optimised(program)))))
     memory = Memory(program)
     copied = {
         x.i
@@ -181,13 +183,50 @@ def recorded(
         if was and type(x) is Ref and OUTSIDE in memory.owners[x.i]
     }
     inputs.checks[:0] = _outside_checks(outside, names)
-    source = Emitter(program, inputs, outputs, names, copied).source(parameters, name)
-    filename = f"<compiled {name} {next(_serials)}>"
     names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
-    exec(_compiled(source, filename, "exec"), names.scope)
+    kernel = None
+    if backend != "python" and machine.is_installed():
+        kernel = machine.kernel_of(program, backend == "numba")
+
+    def by_machine() -> tuple[Callable, str, str]:
+        shown = f"{kernel.source}\n\n" + kernel.wrapper(inputs, outputs, parameters, name)
+        return (*_function(shown.partition("\n\n\n")[2], name, names.scope), shown)
+
+    if kernel is not None and backend == "numba":
+        run, filename, source = by_machine()
+        return Variant(run, source, program, filename), outputs.value
+    source = Emitter(program, inputs, outputs, names, copied).source(parameters, name)
+    run, filename = _function(source, name, names.scope)
+    variant = Variant(run, source, program, filename)
+    if kernel is not None:
+        wait = _FEW_CALLS if kernel.operations >= _MANY_OPERATIONS else _MANY_CALLS
+        variant.run = _promoted_after(wait, variant, by_machine)
+    return variant, outputs.value
+
+
+_FEW_CALLS, _MANY_CALLS, _MANY_OPERATIONS = 3, 30, 200
+
+
+def _promoted_after(calls: int, variant: Variant, by_machine: Callable) -> Callable:
+    """Return a function that makes machine code of a program when it has been called often."""
+    run, left = variant.run, [calls]
+
+    def counted(*args: Any) -> Any:
+        left[0] -= 1
+        if left[0] == 0:
+            variant.run, variant.filename, variant.source = by_machine()
+            return variant.run(*args)
+        return run(*args)
+
+    return counted
+
+
+def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, str]:
+    """Return the function that a source defines, and the name of the file that it seems to be."""
+    filename = f"<compiled {name} {next(_serials)}>"
+    exec(compile(source, filename, "exec"), scope)
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    run = names.scope[name]
-    return Variant(run, source, program, filename), outputs.value
+    return scope[name], filename
 
 
 def _one_recording(
@@ -247,51 +286,3 @@ def _outside_checks(outside: list[Dependency], names: Names) -> list[str]:
         shown = f"{container}.cell_contents" if d.name is None else f"{container}.get({d.name!r})"
         checks.append(f"if {shown} is not {value}: return MISMATCH")
     return checks
-
-
-_compiled = compile  # the builtin: the name is ours below
-
-
-def compile(f: Callable | None = None, *, maxsize: int = 16, backend: str = "auto") -> Any:
-    """Return a function that does what `f` does, recorded once and compiled.
-
-    The first call runs `f` and writes down every call of NumPy's, every operator, and what
-    derivatives taken inside do, as one straight line of source. Later calls run this source. What
-    Python read of a value while recording (a branch, an index), the types, dtypes, shapes and
-    nesting of the arguments, ints and strings among them, and the global and closure variables that
-    `f` reads are guarded: where they differ, `f` is recorded again and both are kept.
-
-    Parameters
-    ----------
-    f : callable
-        A pure function: its result depends on its arguments, and it does nothing else. It may take
-        derivatives (``compile(lambda x: gradient(loss, x))``). Without it, a decorator is returned.
-    maxsize : int
-        How many programs are kept for one number of arguments, the least recently used are dropped.
-    backend : {"auto", "python", "numba"}
-        Whether long programs of floats are compiled by numba, where it is installed.
-
-    Returns
-    -------
-    Compiled
-        The function. ``.source`` shows the programs; ``.eager_because`` says why one could not be
-        made, if so: then `f` runs as it is.
-
-    Raises
-    ------
-    CompileError
-        If `f` draws random numbers without a generator among its arguments, reads the time or a
-        file, or writes a variable outside.
-
-    Examples
-    --------
-    >>> from autodiff import gradient
-    >>> slope = compile(lambda x: gradient(lambda z: z * z, x))
-    >>> slope(3.0), slope(4.0)
-    (6.0, 8.0)
-    >>> slope.variants
-    1
-    """
-    if f is None:
-        return functools.partial(compile, maxsize=maxsize, backend=backend)
-    return Compiled(f, maxsize, backend)

@@ -61,3 +61,4 @@ def _refusing(g: Any, why: str) -> Callable:
 
 functions.watch = watched
 functions.watched_types = IMPURE_OWNERS
+functions.forget()  # what it decided before

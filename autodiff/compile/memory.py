@@ -24,6 +24,8 @@ from autodiff.compile.program import (
 )
 from chainrules.indexing.getting import scatter
 
+CHANGES = frozenset({add_item, sub_item, set_item, set_flat})
+"""Steps that change their first argument in place where nobody needs it."""
 OUTSIDE = -1
 """The owner of what the program must not write into: inputs and constants."""
 
@@ -67,6 +69,11 @@ class Memory:
                 if self.last[i] > self.until[owner]:
                     self.until[owner] = self.last[i]
 
+        for at in range(end - 1, -1, -1):
+            step = program.steps[at]
+            if step.f in CHANGES and step.out in self.escaping and self.is_free(step.args[0], at):
+                self.escaping.add(step.args[0].i)  # it is changed in place
+
     def _of(self, step: Step) -> frozenset[int]:
         meta = self.program.metas[step.out]
         f = step.f
@@ -99,7 +106,9 @@ def without_copies(program: Program) -> Program:
     stands: dict[int, Ref] = {}
     kept = []
     for at, step in enumerate(program.steps):
-        if step.f is np.copy and memory.is_free(step.args[0], at):
+        if step.f is np.positive or (
+            step.f is np.copy and memory.is_free(step.args[0], at)
+        ):
             stands[step.out] = step.args[0]
         else:
             kept.append(step)

@@ -10,7 +10,7 @@ import numpy as np
 from autodiff.compile.ops import COMPARISONS, INFIX, MATH
 from autodiff.compile.program import FLOAT64, Meta, Ref, Step
 
-_WRITTEN = {
+WRITTEN = {
     np.negative: "-{0}",
     np.absolute: "abs({0})",
     np.fabs: "abs({0})",
@@ -23,7 +23,7 @@ _WRITTEN = {
     np.isnan: "({0} != {0})",
     np.deg2rad: "({0} * 0.017453292519943295)",
 }
-_LOGIC = {
+LOGIC = {
     operator.and_: "({0} & {1})",
     operator.or_: "({0} | {1})",
     operator.xor: "({0} ^ {1})",
@@ -65,7 +65,7 @@ def is_scalar_step(step: Step, metas: list[Meta]) -> bool:
     meta = metas[step.out]
     if f in COMPARISONS or f is np.isnan:
         return is_truth(meta)
-    if f in _LOGIC:
+    if f in LOGIC:
         return is_truth(meta) and all(
             type(a) is bool or (type(a) is Ref and is_truth(metas[a.i])) for a in step.args
         )
@@ -75,7 +75,7 @@ def is_scalar_step(step: Step, metas: list[Meta]) -> bool:
         return len(step.args) == 3 and type(step.args[0]) is Ref and is_truth(metas[step.args[0].i])
     if f in (np.negative, np.absolute, np.square) and not _is_float(step.args[0], metas):
         return False
-    return f in INFIX or f in MATH or f in _WRITTEN
+    return f in INFIX or f in MATH or f in WRITTEN
 
 
 def _is_float(x: Any, metas: list[Meta]) -> bool:
@@ -88,8 +88,8 @@ def expression(emitter: Any, step: Step) -> tuple[int, str, bool]:
     args = [operand(emitter, a) for a in step.args]
     if f in INFIX:
         text = f"{args[0]} {INFIX[f]} {args[1]}"
-    elif f in _WRITTEN or f in _LOGIC:
-        text = (_WRITTEN.get(f) or _LOGIC[f]).format(*args)
+    elif f in WRITTEN or f in LOGIC:
+        text = (WRITTEN.get(f) or LOGIC[f]).format(*args)
     elif f is np.power and step.args[1] == 0.5:
         text = f"{emitter.names.of(MATH[np.sqrt], 'sqrt')}({args[0]})"
     elif f is np.power and step.args[1] == -1:

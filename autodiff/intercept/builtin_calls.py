@@ -163,6 +163,39 @@ def instead(first: Callable, as_before: Callable) -> Callable:
     return functools.wraps(as_before)(ask)
 
 
+def first_argument(g: Callable) -> Callable:
+    """A C function that calls its first argument."""
+
+    def with_first(f: Any, *args: Any, **kwargs: Any) -> Any:
+        return g(syntax.intercept(f), *args, **kwargs)
+
+    return with_first
+
+
+def second_argument(g: Callable) -> Callable:
+    """A C function that calls its second argument, if there is one."""
+
+    def with_second(first: Any, *args: Any, **kwargs: Any) -> Any:
+        if args:
+            args = (syntax.intercept(args[0]), *args[1:])
+        if "func" in kwargs:
+            kwargs["func"] = syntax.intercept(kwargs["func"])
+        return g(first, *args, **kwargs)
+
+    return with_second
+
+
+def seeing_key(g: Callable) -> Callable:
+    """A C function that calls its ``key=``."""
+
+    def with_key(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("key") is not None:
+            kwargs["key"] = syntax.intercept(kwargs["key"])
+        return g(*args, **kwargs)
+
+    return with_key
+
+
 # How each builtin is wrapped, in the order of the wrapping.
 WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     **{

@@ -13,6 +13,7 @@ from autodiff.arguments import innermost
 from autodiff.call import NO_RULE, as_array, by_rule
 from autodiff.intercept import syntax
 from autodiff.iterators import Flat, flattened
+from autodiff.levels import check_free
 from autodiff.looping import each_element, from_iterator, python_function, vectorized as vectorized
 from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer, is_tracer
@@ -41,6 +42,26 @@ def keeping_new(make: Callable) -> Callable:
         return buffer(made) if is_new and made.dtype.kind in "fc" else made
 
     return made_by
+
+
+_CHANGING = frozenset({"fill", "partition", "put", "resize", "sort", "itemset", "setfield"})
+
+
+def array_method(g: Any, owner: np.ndarray) -> Callable:
+    """A method of an array that is not traced: its arguments may be."""
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        if g.__name__ in _CHANGING:
+            check_free(owner)
+        if innermost(args, kwargs) is None:
+            made = g(*args, **kwargs)
+            is_copy = g.__name__ in ("copy", "astype", "flatten") and made is not owner
+            return buffer(made) if is_copy and made.dtype.kind in "fc" else made
+        from autodiff.methods import method_of_array  # it needs this module
+
+        return method_of_array(g.__name__, owner, args, kwargs)
+
+    return method
 
 
 MAKERS: frozenset[Any] = frozenset(

@@ -19,7 +19,7 @@ _INTRODUCTION = """\
 Every public callable of these modules, and how it is differentiated; `make coverage` writes this
 page from the live registry.
 
-* *ruled*: it has a rule, in the modes that the last column names (where there is no rule for forward
+* *ruled*: it has a rule, in the modes that the last column names (where there is none for forward
   mode, the engine turns the reverse rule round), or another body is differentiated in its place;
 * *traced*: without a rule of its own, the engine differentiates what it calls; a test shows it;
 * *non-differentiable*: integers, truth values, texts, steps; *declared* if a rule says so;

@@ -1,8 +1,9 @@
 """Variance and standard deviation.
 
 With d = x - m, y = Σ |d|² / (n - ddof) has ẏ = 2 Re Σ conj(d) ẋ / (n - ddof): what the mean m adds
-drops out, as Σ d = 0. A standard deviation is the root, x̄ = d ȳ / ((n - ddof) y); where all values
-are equal it has a kink like that of |x|, and the gradient is 0.
+drops out, as Σ d = 0; one that is given (``mean=``) has m̄ = -Σ x̄. A standard deviation is the
+root, x̄ = d ȳ / ((n - ddof) y); where all values are equal it has a kink like that of |x|, and the
+gradient is 0.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from chainrules.reductions.axes import (
     selected,
 )
 from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
-from chainrules_core import conj, frule, rrule
+from chainrules_core import NoTangent, conj, frule, rrule, thunk, unbroadcast
 from chainrules_core.define.scalar import fit
 
 
@@ -64,7 +65,7 @@ def moment_rules(f: Callable, is_root: bool, elements: Callable) -> Rules:
             return np.where(flat, 0, y_bar / (np.where(flat, 1, y) * n))
 
     def moment_rrule(
-        a, *, axis=None, dtype=None, ddof=0, keepdims=False, where=True, mean=np._NoValue,
+        a, mean=np._NoValue, *, axis=None, dtype=None, ddof=0, keepdims=False, where=True,
         correction=np._NoValue,
     ):  # fmt: skip
         options = options_of(keepdims=keepdims, where=where, mean=mean, correction=correction)
@@ -75,13 +76,16 @@ def moment_rules(f: Callable, is_root: bool, elements: Callable) -> Rules:
             kept_in = elements(a, where)
             n = freedom(count(shape, axis, kept_in), ddof, correction, y)
             scale = factor(y, y_bar, n, shape, axis)
-            m = mean if is_given(mean) else mean_of(a, axis, kept_in)
-            return chosen(scaled(a - m, scale), kept_in)
+            if not is_given(mean):
+                m = mean_of(a, axis, kept_in)
+                return chosen(scaled(a - m, scale), kept_in), NoTangent()
+            a_bar = chosen(scaled(a - mean, scale), kept_in)
+            return a_bar, thunk(lambda: unbroadcast(-a_bar, np.shape(mean)))
 
         return y, moment_pullback
 
     def moment_frule(
-        dots, a, *, axis=None, dtype=None, ddof=0, keepdims=False, where=True, mean=np._NoValue,
+        dots, a, mean=np._NoValue, *, axis=None, dtype=None, ddof=0, keepdims=False, where=True,
         correction=np._NoValue,
     ):  # fmt: skip
         options = options_of(keepdims=keepdims, where=where, mean=mean, correction=correction)
@@ -89,7 +93,8 @@ def moment_rules(f: Callable, is_root: bool, elements: Callable) -> Rules:
         shape, kept_in = np.shape(a), elements(a, where)
         n = freedom(count(shape, axis, kept_in), ddof, correction, y)
         m = mean if is_given(mean) else mean_of(a, axis, kept_in)
-        moved = np.real(conj(a - m) * dots[0]) * factor(y, np.ones_like(y), n, shape, axis)
+        a_dot = dots[0] - dots[1] if is_given(mean) else dots[0]
+        moved = np.real(conj(a - m) * a_dot) * factor(y, np.ones_like(y), n, shape, axis)
         return y, fit(np.sum(chosen(moved, kept_in), axis=axis, **options_of(keepdims=keepdims)), y)
 
     return moment_rrule, moment_frule

@@ -225,6 +225,6 @@ def test_other_kinds_are_refused(kind: Any) -> None:
     ],
 )
 def test_differences(f: Callable, expected: float) -> None:
-    slope, error = differences(lambda t: np.array([f(t)]), 1)
+    slope, error, _ = differences(lambda t: np.array([f(t)]), 1)
     assert abs(slope[0] - expected) <= 1e-11
     assert error[0] < 1e-9

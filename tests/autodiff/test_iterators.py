@@ -67,6 +67,8 @@ ITERATORS = [
     ("flat of a transpose", lambda x: [i * t for i, t in enumerate(x.T.flat)], M),
     ("flat index", lambda x: x.flat.index + len(x.flat) * x, M),
     ("flat written", flat_written, M, W),
+    ("flat of a number", lambda x: [t * 2 for t in x.flat], P[0]),
+    ("ndenumerate of a number", lambda x: [t * 2 for _, t in np.ndenumerate(x)], P[0]),
     ("flat filled", flat_filled, V),
     ("nditer", lambda x: [t * t for t in np.nditer(x)], V),
     ("nditer of two", lambda x, y: [a * b for a, b in np.nditer([x, y])], V, P),

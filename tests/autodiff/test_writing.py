@@ -42,6 +42,8 @@ WRITERS = [
     ("put clip", writing(np.put, [9, -9], mode="clip"), V, W),
     ("put a number", writing(np.put, [1, 4]), M, S),
     ("put fewer values", writing(np.put, [0, 1, 2, 3]), M, W[:2]),
+    ("put nothing", writing(np.put, [], []), V),
+    ("put into a number", writing(np.put, [0]), S, W[:1]),
     ("put a list", lambda x, v: writing(np.put, [0, 2], [v[0], 1.0])(x), V, W),
     ("place", writing(np.place, M > 0), M, W),
     ("place a list", lambda x, v: writing(np.place, mask=M > 0, vals=[v[0], v[1]])(x), M, W),
@@ -123,6 +125,8 @@ OUTS = [
     ("outer", lambda x: np.multiply.outer(x, x, out=np.zeros((4, 4))), V),
     ("a method", lambda x: x.cumsum(1, out=np.zeros((2, 3))), M),
     ("median", out(np.median, 1, shape=2), M),
+    ("broadcast to out", out(np.sin, shape=(2, 4)), V),
+    ("of a plain array, where", lambda x: x * np.add(V, P, where=V > 0, out=np.zeros(4)), V),
     ("of a plain array", lambda x: x * np.add(V, P, out=np.zeros(4)), V),
 ]
 # fmt: on
@@ -150,6 +154,7 @@ AT = [
     ("rows", writing(np.multiply.at, [0, 0, 1]), M, W),
     ("a mask", lambda x: writing(np.multiply.at, V > 0, x[0])(x), V),
     ("one place", lambda x: writing(np.multiply.at, 1, x[0])(x), V),
+    ("a number", writing(np.multiply.at, ()), S, W[0]),
     ("nowhere", lambda x: writing(np.multiply.at, [], x[0])(x), V),
     ("add a list", lambda x: writing(np.add.at, [0, 1, 1], [x[0], x[1], 1.0])(np.zeros(3)), V),
     ("add to zeros", lambda x: writing(np.add.at, [0, 1, 1, 2], x)(np.zeros(3)), V),
@@ -199,6 +204,19 @@ def test_a_complex_part_written_under_two_levels(check_modes):
         return y
 
     check_modes(parts, np.array([0.7 + 0.2j, -1.3 + 0.5j, 2.1 - 0.3j]))
+
+
+def test_a_real_array_takes_no_complex_numbers():
+    z = V + 1j
+    for write in (
+        lambda y, z: np.sqrt(z, out=y),
+        lambda y, z: np.sqrt(z, out=y, where=V > 0),
+        lambda y, z: np.multiply.at(y, [0], z[0]) or y,
+    ):
+        with pytest.raises(
+            autodiff.MutationError, match=r"dtype float64 cannot take .* complex128"
+        ):
+            autodiff.gradient(lambda z, write=write: np.abs(write(np.ones(4), z)[0]), z)
 
 
 def test_views_that_overlap_are_told_from_those_that_do_not():

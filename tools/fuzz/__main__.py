@@ -70,7 +70,9 @@ def run_all(first: int, count: int, jobs: int, progress: int = 2000) -> Report:
                 del running[receive]
                 if current is not None:
                     died = Outcome("crash", "plain", "DeadProcess: the process has died")
-                    report.add(current, write(current).source, [died])
+                    report.add(
+                        current, f"# write({current}) or its judgement ends the process", [died]
+                    )
                     waiting.append(range(current + 1, seeds.stop))
                 continue
             if isinstance(message, int):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz.holes import Holes, NoFilling, is_inexact
+from tools.fuzz.holes import Holes, is_inexact
 from tools.fuzz.writer import Writer, is_array, is_float, kinds_of
 
 Block = Callable[[Writer], bool]
@@ -34,12 +34,11 @@ def under(header: str, body: list[str]) -> str:
     return f"{header}\n{textwrap.indent(chr(10).join(body) or 'pass', '    ')}"
 
 
-def body_of(w: Writer, *setting: str, most: int = 3, end: Callable[[], str] | None = None) -> list[str]:
-    """Write the statements of a block after some that set the scene; `end` gives a last one."""
+def body_of(w: Writer, *setting: str, most: int = 3) -> list[str]:
+    """Write the statements of a block after some that set the scene."""
     with w.inside(*setting) as body:
         w.statements(w.random.randint(1, most))
-        last = None if end is None else end()
-    return body if last is None else [*body, last]
+    return body
 
 
 def test_of(w: Writer) -> str:
@@ -95,14 +94,15 @@ def matching(w: Writer) -> bool:
 def attempt(w: Writer) -> bool:
     """try, with a body that may raise half-way."""
     failing = w.random.choice(
-        (f"if {test_of(w)}:\n    raise ValueError('no')", "[][0]", "1 / 0", "np.zeros(2) + np.zeros(3)",
-         "{}['none']", "math.sqrt(-1.0)", "float('x')", "np.linalg.inv(np.zeros((2, 2)))", "pass",
+        (f"if {test_of(w)}:\n    raise ValueError('no')", "[][0]", "1 / 0",
+         "np.zeros(2) + np.zeros(3)", "{}['none']", "math.sqrt(-1.0)", "float('x')",
+         "np.linalg.inv(np.zeros((2, 2)))", "pass",
          "np.zeros(2)[5]", f"assert {test_of(w)}", "raise KeyError('k')")
     )  # fmt: skip
     body = body_of(w)
     body.insert(w.random.randint(0, len(body)), failing)
-    caught = w.random.choice(("Exception", "(ArithmeticError, LookupError, ValueError, AssertionError)",
-                              "(Exception, KeyError) as error"))  # fmt: skip
+    several = "(ArithmeticError, LookupError, ValueError, AssertionError)"
+    caught = w.random.choice(("Exception", several, "(Exception, KeyError) as error"))
     parts = [under("try:", body), under(f"except {caught}:", body_of(w))]
     if w.random.random() < 0.3:
         parts.append(under("else:", body_of(w)))
@@ -113,7 +113,7 @@ def attempt(w: Writer) -> bool:
 
 @block(1)
 def context(w: Writer) -> bool:
-    text, x = w.place(any_value)
+    text, _ = w.place(any_value)
     a = w.fresh("v")
     header, setting = w.random.choice(
         (("with np.errstate(all='ignore'):", []), ("with contextlib.suppress(ValueError):", []),
@@ -141,7 +141,9 @@ def counting(w: Writer) -> bool:
     i = w.fresh("v")
     text, x = w.place(is_array)
     n = len(x) if x.ndim else 2
-    limit = w.random.choice((f"{min(n, 4)}", "2", f"len({text})" if 0 < n <= 4 and x.ndim else "2", "1, 3"))
+    limit = w.random.choice(
+        (f"{min(n, 4)}", "2", f"len({text})" if 0 < n <= 4 and x.ndim else "2", "1, 3")
+    )
     body = body_of(w, f"{i} = {limit.split(',')[0] if ',' in limit else 0}")
     body += leaving(w)
     return w.attempt(under(f"for {i} in range({limit}):", body) + otherwise(w))
@@ -181,9 +183,11 @@ def over_elements(w: Writer) -> bool:
 @block(2)
 def while_loop(w: Writer) -> bool:
     i = w.fresh("v")
-    a, x = w.place(lambda x: is_array(x) or is_float(x))
+    a, _ = w.place(lambda x: is_array(x) or is_float(x))
     w.counters.add(i)
-    test = w.random.choice((f"{i} < 3", f"{i} < 2 and np.sum({a}) < 5.0", f"{i} < len(np.ravel({a})) < 5"))
+    test = w.random.choice(
+        (f"{i} < 3", f"{i} < 2 and np.sum({a}) < 5.0", f"{i} < len(np.ravel({a})) < 5")
+    )
     with w.inside(f"{i} = 0") as body:
         w.statements(w.random.randint(1, 3))
     return w.attempt(f"{i} = 0\n" + under(f"while {test}:", [*body, f"{i} += 1"]))
@@ -238,7 +242,8 @@ def local_function(w: Writer) -> bool:
     body = function_body(w, names, given)
     header = f"def {f}({', '.join(signature)}):"
     if style > 0.9:
-        header = f"{w.random.choice(('@keep', '@functools.lru_cache(maxsize=None)', '@wrapped'))}\n{header}"
+        decorators = ("@keep", "@functools.lru_cache(maxsize=None)", "@wrapped")
+        header = f"{w.random.choice(decorators)}\n{header}"
     passed = [f"{name}={text}" if w.random.random() < 0.2 or "*" in signature else text
               for name, text in zip(names, given, strict=True)]  # fmt: skip
     if ", /" in signature[-1]:
@@ -311,9 +316,9 @@ def counter(w: Writer) -> bool:
     body = [f"nonlocal {s}", change, f"return {s}"]
     if w.random.random() < 0.3 and is_array(x):
         body.insert(1, f"{s} = {s}.copy()")
-    return w.attempt(
-        f"{s} = {text}\n{under(f'def {f}({a}):', body)}\n{f}({holes['s']})\n{w.fresh('v')} = {f}({holes['s']})"
-    )
+    call = f"{f}({holes['s']})"
+    definition = under(f"def {f}({a}):", body)
+    return w.attempt(f"{s} = {text}\n{definition}\n{call}\n{w.fresh('v')} = {call}")
 
 
 @block(2)
@@ -325,10 +330,13 @@ def recursion(w: Writer) -> bool:
         base = w.expression(1)[0]
         step = w.applied(a, w.env[a])[0]
         factor = Holes(w, a, w.env[a]).hole_n()
-    again = w.random.choice((f"{f}({step}, {n} - 1)", f"{f}({a} * {factor}, {n} - 1) * {factor} + {a}"))
-    text = under(f"def {f}({a}, {n}):", [under(f"if {n} <= 0:", [f"return {base}"]), f"return {again}"])
-    where = w.attempt if w.random.random() < 0.5 else None
-    if where is None:
+    again = w.random.choice(
+        (f"{f}({step}, {n} - 1)", f"{f}({a} * {factor}, {n} - 1) * {factor} + {a}")
+    )
+    text = under(
+        f"def {f}({a}, {n}):", [under(f"if {n} <= 0:", [f"return {base}"]), f"return {again}"]
+    )
+    if w.random.random() < 0.5:  # outside of the program, if nothing in it is needed
         if set(re.findall(r"\b[vxa]\d+\b", text)) - {a, n}:
             return False
         return defined(w, text) and called(w, f"{f}({given[0]}, 2)")
@@ -344,7 +352,9 @@ def generator(w: Writer) -> bool:
         w.statements(w.random.randint(0, 2))
         given = w.expression(w.random.choice((0, 1, 1)))[0]
     header = f"for {u} in {a}:"
-    yielding = w.random.choice((f"yield {given}", f"yield {u}, {given}", f"yield from ({u}, {given})"))
+    yielding = w.random.choice(
+        (f"yield {given}", f"yield {u}, {given}", f"yield from ({u}, {given})")
+    )
     definition = under(f"def {f}({a}):", [under(header, [*body, yielding])])
     v, n = w.fresh("v"), Holes(w, text, x).hole_n()
     use = w.random.choice(
@@ -389,7 +399,8 @@ def user_class(w: Writer) -> bool:
     slots = "    __slots__ = ('p', 'q')\n" if w.random.random() < 0.1 else ""
     style = w.random.random()
     if style < 0.25:
-        header = f"@dataclasses.dataclass\nclass {c}:\n    p: object\n    q: object = 0.5\n    scale = {n}\n"
+        fields = f"    p: object\n    q: object = 0.5\n    scale = {n}\n"
+        header = f"@dataclasses.dataclass\nclass {c}:\n{fields}"
         if w.random.random() < 0.4:
             header += f"\n    def __post_init__(self):\n        self.q = self.q * {n1}\n"
     elif style < 0.35:
@@ -400,7 +411,8 @@ def user_class(w: Writer) -> bool:
         )
     methods = [
         under(f"def value(self, {b}):", method(3)),
-        w.random.choice(("", "@property\n")) + under("def total(self):", method_without(method(2), b)),
+        w.random.choice(("", "@property\n"))
+        + under("def total(self):", method_without(method(2), b)),
         under("def __add__(self, other):", [f"return {c}(self.p * {n} + other.p, self.q)"]),
         under("def __mul__(self, other):", [f"return {c}(self.p * other, self.q)"]),
         under("__rmul__ = __mul__\n\ndef __neg__(self):", [f"return {c}(-self.p, self.q)"]),
@@ -422,9 +434,10 @@ def user_class(w: Writer) -> bool:
     if not w.attempt(f"{o} = {c}({p}, {q})"):
         return False
     uses = [
-        f"{o}.value({q})", total, f"({o} + {o}).p", f"(2.0 * {o}).p", f"(-{o}).q", f"{o}({q})", f"{o}[0]",
-        f"list({o})", f"{o}.grow({n}).p", f"{c}.twice({o}.q)", f"{c}.made({o}.q).p", f"{o}.p", f"{o}.scale * {o}.q",
-        f"getattr({o}, 'p')", f"sum(({o} * {n} + {o}))", f"[{o}.value({q}) for _ in range(2)]", f"{o}.put({n})",
+        f"{o}.value({q})", total, f"({o} + {o}).p", f"(2.0 * {o}).p", f"(-{o}).q", f"{o}({q})",
+        f"{o}[0]", f"list({o})", f"{o}.grow({n}).p", f"{c}.twice({o}.q)", f"{c}.made({o}.q).p",
+        f"{o}.p", f"{o}.scale * {o}.q", f"getattr({o}, 'p')", f"sum(({o} * {n} + {o}))",
+        f"[{o}.value({q}) for _ in range(2)]", f"{o}.put({n})",
         f"setattr({o}, 'p', {o}.p * {n1})", f"functools.reduce(operator.add, [{o}, {o}, {o}]).p",
     ]  # fmt: skip
     for use in w.random.sample(uses, 3):
@@ -441,4 +454,3 @@ def method_without(body: list[str], name: str) -> list[str]:
     if any(re.search(rf"\b{name}\b", text) for text in body):
         return ["return self.p * self.scale"]
     return body
-

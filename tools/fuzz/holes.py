@@ -122,7 +122,9 @@ class Holes(dict):
         size = int(np.prod(shape))
         if len(shape) == 1 and size <= 4:
             return f"np.array([{', '.join(self.hole_n() for _ in range(size))}])"
-        flat = self.random.choice((f"np.linspace(-1.0, 1.5, {size})", f"np.cos(np.arange({size}.0))"))
+        flat = self.random.choice(
+            (f"np.linspace(-1.0, 1.5, {size})", f"np.cos(np.arange({size}.0))")
+        )
         return flat if len(shape) == 1 else f"{flat}.reshape({shape})"
 
     def hole_m(self) -> str:
@@ -277,15 +279,17 @@ class Holes(dict):
         if ndim == 1:
             return self.random.choice(
                 (f"np.argsort({a})", f"np.argmax({a})", f"range({a}.size - 1)", f"len({a}) - 1",
-                 f"np.arange({a}.size)[::2]", f"slice(1, None)", f"(slice(0, 2),)", "[[0, -1], [-1, 0]]",
-                 "np.array([], dtype=int)", f"np.where({a} > {self['n']})[0]", "(..., -1)", "[0], None")
+                 f"np.arange({a}.size)[::2]", "slice(1, None)", "(slice(0, 2),)",
+                 "[[0, -1], [-1, 0]]", "np.array([], dtype=int)",
+                 f"np.where({a} > {self['n']})[0]", "(..., -1)", "[0], None")
             )  # fmt: skip
         i, j = self["rows"], self.random.randrange(self.shape_of[1])
         return self.random.choice(
             (f":, {j}", f":, [{j}, 0]", f"{i}, {j}", f"{i}, :1", f":1, [{j}, -1]", f"..., {j - 1}",
-             f"0, [{j}, 0]", f"np.ix_([0, -1], [{j}])", f"[0, -1], [{j}, 0]", f"[[0], [-1]], [{j}, 0]",
-             f"np.arange(len({a})), {j}", f"({self['flags']}, {j})", f"None, {i}", f"..., [{j}, 0, {j}]",
-             f"np.diag_indices(2)", "np.triu_indices(2)")
+             f"0, [{j}, 0]", f"np.ix_([0, -1], [{j}])", f"[0, -1], [{j}, 0]",
+             f"[[0], [-1]], [{j}, 0]", f"np.arange(len({a})), {j}", f"({self['flags']}, {j})",
+             f"None, {i}", f"..., [{j}, 0, {j}]",
+             "np.diag_indices(2)", "np.triu_indices(2)")
         )  # fmt: skip
 
     # -- values to be written --------------------------------------------------------------------

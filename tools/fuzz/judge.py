@@ -102,7 +102,7 @@ def product(bars: Any, dots: Any) -> float:
     return float(sum(np.sum(np.real(np.conj(bar) * dot)) for bar, dot in pairs))
 
 
-# -- the reference -----------------------------------------------------------------------------------
+# -- the reference ---------------------------------------------------------------------------------
 
 
 class Reference(NamedTuple):
@@ -147,7 +147,7 @@ def reference(program: Callable, arguments: tuple, dots: tuple) -> Reference:
     return Reference(first, error, second, abs(second - curvatures[0]) + 1e-14 * scale / STEP**2)
 
 
-# -- the judgement -----------------------------------------------------------------------------------
+# -- the judgement ---------------------------------------------------------------------------------
 
 
 def judge(source: str, seed: int, modes: tuple[str, ...] | None = None) -> list[Outcome]:
@@ -301,7 +301,9 @@ class Case:
             if np.shape(bar) != np.shape(x):
                 return f"a gradient of shape {np.shape(bar)} for an argument of shape {np.shape(x)}"
             if isinstance(x, np.ndarray) and getattr(bar, "dtype", None) != x.dtype:
-                return f"a gradient of dtype {getattr(bar, 'dtype', type(bar))} for one of {x.dtype}"
+                return (
+                    f"a gradient of dtype {getattr(bar, 'dtype', type(bar))} for one of {x.dtype}"
+                )
         return ""
 
     def about_slope(self, found: Any, what: str) -> str:
@@ -338,5 +340,3 @@ def last_frames(error: Exception) -> str:
     lines += [f"{f.filename.rpartition('/site-packages/')[2]}:{f.lineno} in {f.name}: {f.line}"
               for f in frames[-3:] if f.filename != FILE]  # fmt: skip
     return "\n".join(lines)
-
-

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 
-class TooSlow(BaseException):  # noqa: N818 - what the alarm raises
+class TooSlow(BaseException):
     """Time is up. Not an `Exception`: programs that catch these go on for ever."""
 
 

@@ -54,7 +54,9 @@ class Report:
         by_cause: dict[tuple, list] = defaultdict(list)
         for failure in sorted(self.failures, key=lambda f: f[0]):
             by_cause[failure[1].kind, failure[1].mode, cause(failure[1])].append(failure)
-        order = sorted(by_cause.values(), key=lambda found: (found[0][1].kind != "wrong", -len(found)))
+        order = sorted(
+            by_cause.values(), key=lambda found: (found[0][1].kind != "wrong", -len(found))
+        )
         depth = max(map(len, order), default=0)
         return [found[i] for i in range(depth) for found in order if i < len(found)][:most]
 

@@ -32,13 +32,14 @@ from typing import Any
 
 import numpy as np
 
-from tools.fuzz.limits import TooSlow, limited
 from tools.fuzz.holes import Holes, NoFilling, is_inexact, is_number_like
+from tools.fuzz.limits import TooSlow, limited
 
 MODULES = {
     m.__name__ if m is not np else "np": m
     for m in (
-        cmath, collections, contextlib, dataclasses, functools, itertools, math, np, operator, types,
+        cmath, collections, contextlib, dataclasses, functools, itertools, math, np, operator,
+        types,
     )
 }  # fmt: skip
 IMPORTS = "\n".join(f"import {name}" for name in sorted(set(MODULES) - {"np"}))
@@ -261,7 +262,9 @@ class Writer:
                 text, _ = self.expression(self.random.choice((1, 1, 2, 2, 3)))
                 names = [n for n, x in self.env.items() if n[0] in "vx" and self.may_rebind(n)]
                 rebind = names and self.random.random() < 0.2
-                done = self.attempt(f"{self.random.choice(names) if rebind else self.fresh('v')} = {text}")
+                done = self.attempt(
+                    f"{self.random.choice(names) if rebind else self.fresh('v')} = {text}"
+                )
             elif roll < 0.4:
                 done = self.said("views", is_array)
             elif roll < 0.46:

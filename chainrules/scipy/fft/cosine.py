@@ -5,7 +5,7 @@ orthogonal one, and its transpose is that of the inverse type: 1 and 4 are their
 other's. Without it the transforms count some elements half as often as the others:
 
 * C₂ᵀ = C₃ D and C₃ᵀ = D⁻¹ C₂, where D doubles the first element (the last one of sine transforms);
-* C₁ᵀ = E C₁ E⁻¹, where E doubles all but the first and the last one; S₁, C₄ and S₄ are symmetric.
+* C₁ᵀ = E⁻¹ C₁ E, where E doubles the first and the last one; S₁, C₄ and S₄ are symmetric.
 
 (The formulas follow from the definitions in SciPy's documentation.) An inverse transform is the one
 of the inverse type with the other factor.
@@ -13,12 +13,14 @@ of the inverse type with the other factor.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import fft
 
+from chainrules.shapes.joining import slab
 from chainrules.transforms.fourier import steps_of
 from chainrules.transforms.linear import fitted, linear_map
 
@@ -26,12 +28,17 @@ INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
 OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
-def doubled(x: Any, axis: int, ends: tuple[int, ...], inside: bool = False) -> Any:
-    """Return `x` with the elements at `ends` of an axis doubled, or all the others."""
-    k = np.arange(np.shape(x)[axis])
-    at_ends = np.isin(k, [e % len(k) for e in ends])
-    mask = np.reshape(at_ends != inside, (-1,) + (1,) * (np.ndim(x) - 1 - axis % np.ndim(x)))
-    return np.where(mask, 2 * x, x)
+def ends_times(x: Any, axis: int, ends: tuple[int, ...], factor: float) -> Any:
+    """Return `x` with what is first (0) or last (-1) along an axis multiplied."""
+    axis %= np.ndim(x)
+    n = np.shape(x)[axis]
+    cuts = [0, *[1 for e in ends if e == 0], *[n - 1 for e in ends if e == -1], n]
+    parts = [slab(x, axis, *limits) for limits in itertools.pairwise(cuts)]
+    if 0 in ends:
+        parts[0] = parts[0] * factor
+    if -1 in ends:
+        parts[-1] = parts[-1] * factor
+    return np.concatenate(parts, axis=axis)
 
 
 def transposed(f: Callable, y_bar: Any, type: int, axis: int, norm: Any, ortho: Any) -> Any:
@@ -39,16 +46,12 @@ def transposed(f: Callable, y_bar: Any, type: int, axis: int, norm: Any, ortho: 
     kind = INVERSE[type]
     if norm == "ortho" if ortho is None else ortho:
         return f(y_bar, kind, axis=axis, norm=norm, orthogonalize=True)
-    end = 0 if f is fft.dct else -1
-    if type == 2:
-        y_bar = doubled(y_bar, axis, (end,))
-    elif type == 1 and f is fft.dct:
-        y_bar = doubled(y_bar, axis, (0, -1)) / 2
+    ends = ((0, -1) if type == 1 else (0,)) if f is fft.dct else (-1,)
+    if type == 2 or (type == 1 and f is fft.dct):
+        y_bar = ends_times(y_bar, axis, ends, 2)
     x_bar = f(y_bar, kind, axis=axis, norm=norm, orthogonalize=False)
-    if type == 3:
-        x_bar = doubled(x_bar, axis, (end,), inside=True) / 2
-    elif type == 1 and f is fft.dct:
-        x_bar = doubled(x_bar, axis, (0, -1), inside=True)
+    if type == 3 or (type == 1 and f is fft.dct):
+        x_bar = ends_times(x_bar, axis, ends, 0.5)
     return x_bar
 
 

@@ -6,6 +6,7 @@ are for these: what is above them is traced.
 
 from chainrules.scipy.ndimage import (
     correlation as correlation,
+    distances as distances,
     fourier as fourier,
     functions as functions,
     interpolation as interpolation,

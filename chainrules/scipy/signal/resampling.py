@@ -3,6 +3,9 @@
 Before it the signal is continued by the mode: as NumPy pads, with the sign changing at each end
 ("antisymmetric"), on the straight line through the two samples at the end ("smooth"), or on the one
 through the first and the last sample ("line"). What resamples by it is traced.
+
+With 0 beyond the ends, y_i = Σ_j h_{i d - j u} x_j for `up` u and `down` d: the adjoint is the same
+function, with the two exchanged and the filter reversed and conjugated.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ from scipy import signal
 from scipy.signal import _upfirdn
 
 from chainrules.scipy.delegated import both
-from chainrules_core import decompose
+from chainrules.transforms.linear import fitted
+from chainrules_core import decompose, linear_rule, primitive
 
 PADDING = {"symmetric": "symmetric", "reflect": "reflect", "edge": "edge", "wrap": "wrap"}
 
@@ -41,19 +45,43 @@ def continued(x: Any, width: int, mode: str, cval: Any) -> Any:
     return np.concatenate([first - steps[::-1] * before, x, last + steps * after], axis=-1)
 
 
+@primitive
+def filtered(h: Any, x: Any, up: int, down: int) -> Any:
+    """``upfirdn`` along the last axis, with 0 beyond the ends."""
+    return signal.upfirdn(h, x, up, down)
+
+
+def x_adjoint(y_bar, h, x, up, down):
+    taps, n = np.shape(h)[0], x.shape[-1]
+    # So many zeros that output j lies at a multiple of `up`.
+    lead = -(taps - 1) % up
+    back = np.concatenate([np.zeros(lead, h.dtype), np.conj(h[::-1])])
+    start = (taps - 1 + lead) // up
+    return fitted(filtered(back, y_bar, down, up)[..., start : start + n], n, -1)
+
+
+def h_adjoint(y_bar, h, x, up, down):
+    taps, n = h.shape[0], np.shape(x)[-1]
+    gaps = np.zeros((*np.shape(y_bar), down - 1), y_bar.dtype)
+    spread = np.concatenate([y_bar[..., None], gaps], axis=-1)
+    spread = np.reshape(spread, (*np.shape(y_bar)[:-1], np.shape(y_bar)[-1] * down))
+    spread = fitted(spread, taps + n * up, -1)
+    x = np.conj(x)
+    return np.stack([np.sum(x * spread[..., k : k + n * up : up]) for k in range(taps)])
+
+
+linear_rule(filtered, h_adjoint, x_adjoint)
+
+
 def upfirdn_body(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
     h, x, up, down, mode = np.asarray(h), np.asarray(x), int(up), int(down), mode.lower()
     dtype = np.result_type(h.dtype, x.dtype, np.float32)
     h, x = h.astype(dtype), np.moveaxis(x.astype(dtype), axis, -1)
     taps, n = np.shape(h)[0], np.shape(x)[-1]
-    count = _upfirdn._output_len(taps, n, up, down)
-    width = (taps - 1) // up + 1
-    x = continued(x, width, mode, cval)
-    gaps = np.zeros((*np.shape(x), up - 1), dtype)
-    spread = np.concatenate([x[..., None], gaps], axis=-1)
-    spread = np.reshape(spread, (*np.shape(x)[:-1], np.shape(x)[-1] * up))
-    y = signal.lfilter(h, np.ones(1, dtype), spread)[..., width * up :: down]
-    return np.moveaxis(y[..., :count], -1, axis)
+    # As far as the filter reaches, and a whole number of outputs.
+    width = -(-((taps - 1) // up + 1) // down) * down
+    y = filtered(h, continued(x, width, mode, cval), up, down)[..., width * up // down :]
+    return np.moveaxis(y[..., : _upfirdn._output_len(taps, n, up, down)], -1, axis)
 
 
 for _f in both(signal.upfirdn):

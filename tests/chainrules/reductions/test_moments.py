@@ -73,6 +73,9 @@ def test_of_one_number(f, x):
         lambda x: x.var(),
         lambda x: x.std(axis=0),
         lambda x: x.std(1, ddof=1, keepdims=True),
+        lambda x: x.var(axis=1, mean=x[:, :1] * 0.5, where=MASK),
+        lambda x: x.std(axis=0, mean=x.mean(axis=0, keepdims=True), ddof=1),
+        lambda x: np.nanvar(x, mean=x[0, 0]) * np.nanstd(x, axis=0, mean=0.5 * x[:1]),
         lambda x: (x - x.mean(axis=0)) / x.std(axis=0),
     ],
 )

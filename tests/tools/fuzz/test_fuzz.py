@@ -22,7 +22,10 @@ ROOT = Path(__file__).parents[3]
 
 def judged(body: str, argument: str = "np.array([0.7, -1.3])") -> list[tuple[str, str]]:
     """The kind of outcome in each mode of a program with this body."""
-    source = f"import math\nimport numpy as np\n\n\ndef program(x):\n    {body}\n\n\nARGUMENTS = ({argument},)\n"
+    source = (
+        "import math\nimport numpy as np\n\n\n"
+        f"def program(x):\n    {body}\n\n\nARGUMENTS = ({argument},)\n"
+    )
     return [(o.mode, o.kind) for o in judge(source, 0, ("reverse", "forward", "second"))]
 
 
@@ -48,7 +51,14 @@ def test_programs_are_broad():
         share = np.mean([phrase in used for phrase in phrases])
         assert share > 0.5, section
     blocks = {name for name in used if name.isidentifier()}
-    assert blocks >= {"branch", "counting", "local_function", "user_class", "generator", "recursion"}
+    assert blocks >= {
+        "branch",
+        "counting",
+        "local_function",
+        "user_class",
+        "generator",
+        "recursion",
+    }
 
 
 def test_every_phrase_is_python_once_its_holes_are_filled():
@@ -180,9 +190,7 @@ def test_smallest_program():
         "    return a + sum(b)\n\n\nARGUMENTS = (0.5, 0.7)\n"
     )
     short = smallest(source, lambda text: "np.tanh" in text and "return" in text, float("inf"))
-    assert short == (
-        "def program(y):\n    b = np.tanh(a)\n    return a\nARGUMENTS = (0.7,)"
-    )
+    assert short == ("def program(y):\n    b = np.tanh(a)\n    return a\nARGUMENTS = (0.7,)")
 
 
 def test_report():

@@ -133,6 +133,7 @@ SAMPLES = {
     ],
     "cmath": [
         ("acos acosh asin asinh atan atanh cos cosh exp log log10 sin sinh sqrt tan tanh", C),
+        ("acos asin atan acosh asinh cos cosh exp log log10 sin sinh sqrt tan tanh", 0.7),
         ("phase polar", C),
         ("rect", 0.7, 0.4),
     ],

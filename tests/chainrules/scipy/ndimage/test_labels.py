@@ -41,6 +41,17 @@ def test_traced(f, check_traced):
     check_traced(f, X)
 
 
+@pytest.mark.parametrize("sampling", [np.array([1.3, 0.7]), 1.3])
+def test_distances(sampling, check_traced):
+    image = np.array([[0, 1, 1, 1], [1, 1, 1, 0], [1, 1, 1, 1]])
+    edt, bf = ndimage.distance_transform_edt, ndimage.distance_transform_bf
+    check_traced(lambda s: edt(image, sampling=s), sampling)
+    check_traced(lambda s: edt(image, sampling=s, return_indices=True)[0], sampling)
+    check_traced(lambda s: bf(image, sampling=s), sampling)
+    check_traced(lambda s: bf(image, sampling=s, return_indices=True)[0], sampling)
+    check_traced(lambda s: bf(image, "taxicab", sampling=s) * np.sum(s), sampling)
+
+
 @pytest.mark.parametrize(
     "name, args",
     [

@@ -2,6 +2,9 @@ import numpy as np
 import pytest
 from scipy import signal
 
+from chainrules.scipy.signal.resampling import filtered
+from chainrules_core.testing import check_rule
+
 RNG = np.random.default_rng(7)
 X, Y = RNG.normal(size=20), RNG.normal(size=20)
 HANN = np.hanning(10)[1:-1]
@@ -80,3 +83,10 @@ def test_upfirdn(mode, check_engine):
     check_engine(filtered, RNG.normal(size=5), RNG.normal(size=4))
     x, h = RNG.normal(size=(3, 2)), RNG.normal(size=7)
     check_engine(lambda x: signal.upfirdn(h, x, 2, axis=0, mode=mode), x)
+
+
+@pytest.mark.parametrize("up, down", [(1, 1), (3, 2), (2, 3), (1, 4), (5, 1)])
+def test_upfirdn_rule(up, down):
+    check_rule(filtered, RNG.normal(size=4), RNG.normal(size=6), up, down)
+    check_rule(filtered, RNG.normal(size=3) * (1 + 2j), RNG.normal(size=(2, 5)), up, down)
+    check_rule(filtered, RNG.normal(size=1), RNG.normal(size=3).astype(np.float32), up, down)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy import special
 
+import autodiff
 from chainrules_core.testing import NONZERO, POSITIVE, REAL, check_rule
 
 UNARY = [
@@ -49,3 +50,59 @@ def test_engine(f, domain, check_engine):
 @pytest.mark.parametrize("f", OF_ORDER)
 def test_engine_of_some_order(f, check_engine):
     check_engine(lambda x: f(2, x), POSITIVE.draw(3))
+
+
+CASES = [
+    (special.kve, 1.3, 0.7),
+    (special.kve, 1.3, 0.7 + 0.2j),
+    (special.hankel1, 1.3, 0.7),
+    (special.hankel1, 2, 0.7 + 0.2j),
+    (special.hankel2, 1.3, 0.7 + 0.2j),
+    (special.hankel1e, 1.3, 0.7 + 0.2j),
+    (special.hankel2e, 1.3, 0.7),
+    (special.kn, 2, 0.7),
+    (special.yn, 2, 0.7),
+    (special.jve, 1.3, 0.7),
+    (special.jve, 1.3, 0.7 - 0.4j),
+    (special.yve, 1.3, 0.7 + 0.2j),
+    (special.ive, 1.3, 0.7),
+    (special.ive, 1.3, -0.7 + 0.2j),
+    (special.itj0y0, 0.7),
+    (special.iti0k0, 0.7),
+    (special.it2j0y0, 0.7),
+    (special.it2j0y0, 1.7),
+    (special.it2i0k0, 0.7),
+    (special.it2i0k0, 1.7),
+    (special.besselpoly, 1.2, 0.7, 0.5),
+    (special.besselpoly, 1.2, 0.7, 2.0),
+]
+DERIVATIVES = [
+    special.jvp, special.yvp, special.ivp, special.kvp, special.h1vp, special.h2vp,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0].__name__}-{case[1:]}")
+def test_rule(case, check_elementwise):
+    check_elementwise(*case)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0].__name__}-{case[1:]}")
+def test_curvature(case, check_curvature):
+    check_curvature(*case)
+
+
+@pytest.mark.parametrize("f", DERIVATIVES)
+def test_traced_derivatives(f, check_curvature):
+    check_curvature(f, 1.3, 0.7)
+    check_curvature(f, 2, 0.7, 2)
+
+
+def test_negative_arguments(check_curvature):
+    for f in (special.jv, special.iv, special.jve, special.ive):
+        check_curvature(f, 2, -1.7)
+
+
+def test_no_order_at_the_edge():
+    """J_v(0) falls from Inf to 0 where v passes 0."""
+    with pytest.raises(ArithmeticError, match=r"scipy\.special\.jv by argument 1"):
+        autodiff.gradient(lambda v: special.jv(v, 0.0), 0.0)

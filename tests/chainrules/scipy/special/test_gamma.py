@@ -99,3 +99,48 @@ def test_arguments_by_name():
 )
 def test_engine(f, check_engine):
     check_engine(f, np.array([0.6, 1.7, 2.4]))
+
+
+@pytest.mark.parametrize("s", [2.3, 0.4, -1.7, 40.0])
+def test_zetac(s, check_elementwise, check_curvature):
+    check_elementwise(special.zetac, s)
+    check_curvature(special.zetac, s)
+    check_curvature(special.zeta, s)
+
+
+def test_zeta_of_complex_numbers(check_curvature):
+    check_scalar(special.zeta, 2.3 + 0.4j)
+    check_curvature(special.zeta, 2.3 + 0.4j)
+
+
+@pytest.mark.parametrize(
+    "n, options",
+    [
+        (3.3, {}),
+        (-2.5, {}),
+        (3.3, {"extend": "complex"}),
+        (-2.5, {"extend": "complex"}),
+        (3.3 + 0.2j, {"extend": "complex"}),
+    ],
+)
+def test_factorial(n, options, check_elementwise, check_curvature):
+    check_elementwise(special.factorial, n, fkwargs=options)
+    check_curvature(special.factorial, n, **options)
+
+
+@pytest.mark.parametrize(
+    "f, args, options",
+    [
+        (special.comb, (5.3, 2.2), {}),
+        (special.comb, (5.3, 2.2), {"repetition": True}),
+        (special.comb, (2.2, 5.3), {}),
+        (special.perm, (5.3, 2.2), {}),
+        (special.diric, (0.7, 4), {}),
+        (special.diric, (2.1, 5), {}),
+        (special.softplus, (0.7,), {})
+        if hasattr(special, "softplus")
+        else (special.psi, (2.0,), {}),
+    ],
+)
+def test_traced(f, args, options, check_curvature):
+    check_curvature(f, *args, **options)

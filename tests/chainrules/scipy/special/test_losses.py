@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from chainrules_core.testing import check_rule
+from chainrules_core.testing import check_rule, const
 
 CASES = [
     (special.huber, 1.2, 0.7),
@@ -51,6 +51,7 @@ def test_other_branches_of_lambertw(check_elementwise, check_curvature):
     check_elementwise(special.lambertw, 0.7 + 0.2j, fkwargs={"k": 2, "tol": 1e-10})
     check_rule(special.lambertw, np.array([0.3, 2.0]), np.array([[0], [1]]))
     check_curvature(special.lambertw, -0.1, k=-1)
+    check_elementwise(special._ufuncs._lambertw, 0.7 + 0.2j, 1, const(1e-10))
 
 
 def test_smirnov_of_several_sizes():

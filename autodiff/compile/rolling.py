@@ -1,0 +1,455 @@
+"""Find the repeated runs of steps in a program of floats, and write it with loops.
+
+A loop of the user's comes out of the recording unrolled, forward and backward. Here the period is
+found again: stretches of steps that do the same, where each operand is the same in all turns, or
+comes from the same turn, from the turn before, or from a place that moves by a fixed stride (a value
+of an earlier loop, an element of an array). Turns at the ends that are different are left as they are.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from autodiff.compile import scalars
+from autodiff.compile.domains import SOURCES
+from autodiff.compile.ops import MATH
+from autodiff.compile.packs import flat_place, pack
+from autodiff.compile.passes import has_nan
+from autodiff.compile.program import FLOAT64, Program, Ref, Step, guard
+
+_GRAM = 6
+_FEWEST_TURNS = 4
+_MOST_CANDIDATES = 24
+
+
+class Op:
+    """A scalar step: what it does, and its operands as ``(kind, value)``.
+
+    Kinds: "v" a value by its position, "c" a constant, "x" an input number, "e" an element
+    ``(array, place)``.
+    """
+
+    __slots__ = ("f", "operands", "out", "step")
+
+    def __init__(self, f: Any, operands: list[tuple], step: Step) -> None:
+        self.f = f
+        self.operands = operands
+        self.step = step
+
+
+class Loop:
+    """Turns `first` to `last` of a stretch that begins at `start` and has `period` steps a turn."""
+
+    __slots__ = ("count", "period", "start")
+
+    def __init__(self, start: int, period: int, count: int) -> None:
+        self.start = start
+        self.period = period
+        self.count = count
+
+    def holds(self, position: int) -> bool:
+        """Whether a position is in the loop."""
+        return self.start <= position < self.start + self.period * self.count
+
+
+class NotScalar(Exception):
+    """A program does more than arithmetic of floats."""
+
+
+class Scalars:
+    """A program of floats: its operations, inputs and outputs.
+
+    Attributes
+    ----------
+    ops : list of Op
+        In order.
+    packs : list of (int, tuple, list)
+        For each array that is returned its number, shape and ``(place, operand)``.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.metas = program.metas
+        self.ops: list[Op] = []
+        self.packs: list[tuple[int, tuple, list]] = []
+        self.nan_of_packs: list[int] = []
+        self.position: dict[int, int] = {}
+        self._elements: dict[int, tuple[int, int]] = {}
+        self._inputs = set(program.inputs)
+        for step in program.steps:
+            self._read(step)
+        self._read_outputs()
+
+    def _read(self, step: Step) -> None:
+        metas = self.metas
+        if step.f is guard:
+            value, how, _ = step.args
+            if how is has_nan and any(value.i == i for i, _, _ in self.packs):
+                self.nan_of_packs.append(value.i)
+                return
+            if how is not bool and how is not has_nan and how not in SOURCES:
+                raise NotScalar
+            self.ops.append(Op(("guard", how, step.args[2]), [self.operand(value)], step))
+        elif step.f is pack:
+            shape, places, *values = step.args
+            pairs = [(p, self.operand(v)) for p, v in zip(places, values, strict=True)]
+            self.packs.append((step.out, shape, pairs))
+        elif step.f is operator.getitem:
+            x, index = step.args
+            meta = metas[x.i] if type(x) is Ref else None
+            if meta is None or x.i not in self._inputs or meta.dtype != FLOAT64:
+                raise NotScalar
+            place = flat_place(index, meta.shape or ())
+            if place is None:
+                raise NotScalar
+            self._elements[step.out] = (x.i, place)
+        elif scalars.is_scalar_step(step, metas):
+            op = Op(step.f, [self.operand(a) for a in step.args], step)
+            self.position[step.out] = len(self.ops)
+            self.ops.append(op)
+        else:
+            raise NotScalar
+
+    def _read_outputs(self) -> None:
+        for x in self.program.outputs:
+            if type(x) is Ref and not any(x.i == i for i, _, _ in self.packs):
+                self.operand(x)
+
+    def operand(self, x: Any) -> tuple:
+        """Return an argument as an operand."""
+        if type(x) is not Ref:
+            if isinstance(x, (np.float64, np.ndarray)):
+                x = float(x)
+            return ("c", x)
+        if x.i in self.position:
+            return ("v", self.position[x.i])
+        if x.i in self._elements:
+            return ("e", self._elements[x.i])
+        if x.i in self._inputs and scalars.is_number(self.metas[x.i]):
+            return ("x", x.i)
+        raise NotScalar
+
+
+def loops_of(ops: list[Op]) -> list[Loop]:
+    """Return the loops in a list of operations, in order."""
+    known: dict[tuple, int] = {}
+    signs = np.array([known.setdefault(_signature(op), len(known)) for op in ops])
+    n = len(ops)
+    where: dict[bytes, list[int]] = {}
+    grams = [signs[i : i + _GRAM].tobytes() for i in range(max(0, n - _GRAM + 1))]
+    for i, gram in enumerate(grams):
+        where.setdefault(gram, []).append(i)
+    found: list[Loop] = []
+    i = 0
+    while i < len(grams):
+        best = _longest(signs, where[grams[i]], i)
+        loop = None
+        if best is not None:
+            loop = _rolled(ops, i, *best)
+        if loop is None:
+            i += 1
+        else:
+            found.append(loop)
+            i = loop.start + loop.period * loop.count
+    return found
+
+
+def _signature(op: Op) -> tuple:
+    return (op.f, *[(k, v[0]) if k == "e" else (k, v if k == "x" else 0) for k, v in op.operands])
+
+
+def _longest(signs: np.ndarray, places: list[int], i: int) -> tuple[int, int] | None:
+    """Return the period and the number of turns of the longest repetition that begins at `i`."""
+    at = int(np.searchsorted(places, i, side="right"))
+    best, covered = None, 0
+    for j in places[at : at + _MOST_CANDIDATES]:
+        period = j - i
+        same = signs[i:-period] == signs[i + period :]
+        end = int(np.argmin(same)) if not same.all() else len(same)
+        turns = end // period + 1
+        if turns >= _FEWEST_TURNS and turns * period > covered:
+            best, covered = (period, turns), turns * period
+    return best
+
+
+def _rolled(ops: list[Op], start: int, period: int, turns: int) -> Loop | None:
+    """Return the longest run of turns whose operands move regularly."""
+    moves: list[tuple] = []
+    for t in range(1, turns):
+        before, now = start + (t - 1) * period, start + t * period
+        move = []
+        for j in range(period):
+            for (kind, a), (_, b) in zip(
+                ops[before + j].operands, ops[now + j].operands, strict=True
+            ):
+                move.append(b - a if kind == "v" else b[1] - a[1] if kind == "e" else 0)
+        moves.append(tuple(move))
+    best = (0, 0)
+    first = 0
+    for k in range(1, len(moves) + 1):
+        if k == len(moves) or moves[k] != moves[first]:
+            if k - first > best[1] - best[0]:
+                best = (first, k)
+            first = k
+    count = best[1] - best[0] + 1
+    if count < _FEWEST_TURNS:
+        return None
+    return Loop(start + best[0] * period, period, count)
+
+
+class Writer:
+    """Writes the source of a program of floats, for numba or Python."""
+
+    def __init__(self, program: Scalars) -> None:
+        self.program = program
+        self.ops = program.ops
+        self.loops = loops_of(self.ops)
+        self.loop_at: dict[int, Loop] = {loop.start: loop for loop in self.loops}
+        self._starts = [loop.start for loop in self.loops]
+        self.tables: dict[str, np.ndarray] = {}
+        self.lines: list[str] = []
+        self.stored: dict[int, int] = {}  # position → place in the store
+        self._outside: set[int] = set()  # positions in loops that are read outside of them
+        self._returns = ""
+        self._regions()
+
+    # -- what has to be stored -------------------------------------------------------------------
+
+    def loop_of(self, position: int) -> Loop | None:
+        """Return the loop that a position is in."""
+        k = int(np.searchsorted(self._starts, position, side="right")) - 1
+        if k >= 0 and self.loops[k].holds(position):
+            return self.loops[k]
+        return None
+
+    def _regions(self) -> None:
+        wanted: set[int] = set()
+        for loop in self.loops:
+            for j in range(loop.period):
+                for place, (kind, value) in enumerate(self.ops[loop.start + j].operands):
+                    if kind == "v" and self._form(loop, j, place) == "moving":
+                        step = self._step(loop, j, place)
+                        wanted.update(value + step * t for t in range(loop.count))
+        for position, op in enumerate(self.ops):
+            if self.loop_of(position) is None:
+                self._note_outside([v for kind, v in op.operands if kind == "v"], wanted)
+        for loop in self.loops:
+            for j in range(loop.period):
+                for place, (kind, value) in enumerate(self.ops[loop.start + j].operands):
+                    if kind == "v" and self._form(loop, j, place) in ("same", "before"):
+                        self._note_outside([value], wanted)
+        finals = [
+            self.program.operand(x)
+            for x in self.program.program.outputs
+            if type(x) is Ref and not any(x.i == i for i, _, _ in self.program.packs)
+        ]
+        finals += [o for _, _, pairs in self.program.packs for _, o in pairs]
+        self._note_outside([v for kind, v in finals if kind == "v"], wanted)
+        self._number(wanted)
+
+    def _note_outside(self, positions: list[int], wanted: set[int]) -> None:
+        for position in positions:
+            loop = self.loop_of(position)
+            if loop is None:
+                continue
+            if position >= loop.start + loop.period * (loop.count - 1):
+                self._outside.add(position)  # a variable still holds it
+            else:
+                wanted.add(position)
+
+    def _number(self, wanted: set[int]) -> None:
+        """Give the positions places in the store: those of one slot of a loop side by side."""
+        slots: dict[tuple, list[int]] = {}
+        for position in sorted(wanted):
+            loop = self.loop_of(position)
+            if loop is None:
+                slots.setdefault((-1, position), []).append(position)
+            else:
+                slots.setdefault((loop.start, (position - loop.start) % loop.period), [])
+        n = 0
+        for (start, j), positions in slots.items():
+            if start < 0:
+                self.stored[positions[0]] = n
+                n += 1
+                continue
+            loop = self.loop_at[start]
+            for t in range(loop.count):
+                self.stored[start + t * loop.period + j] = n + t
+            n += loop.count
+        self.store_size = n
+
+    # -- operands --------------------------------------------------------------------------------
+
+    def _step(self, loop: Loop, j: int, place: int) -> int:
+        a = self.ops[loop.start + j].operands[place][1]
+        b = self.ops[loop.start + loop.period + j].operands[place][1]
+        return b - a
+
+    def _form(self, loop: Loop, j: int, place: int) -> str:
+        """Say where an operand of a loop comes from."""
+        value = self.ops[loop.start + j].operands[place][1]
+        step = self._step(loop, j, place)
+        if step == 0:
+            return "same"
+        if step == loop.period:
+            if value >= loop.start:
+                return "here"
+            if value >= loop.start - loop.period:
+                return "before"
+        return "moving"
+
+    def _moving(self, loop: Loop, value: int, step: int) -> str:
+        """Return an element of the store that moves from turn to turn."""
+        places = [self.stored[value + step * t] for t in range(loop.count)]
+        return f"store[{self._affine(places)}]"
+
+    def _affine(self, places: list[int]) -> str:
+        stride = places[1] - places[0]
+        if all(b - a == stride for a, b in zip(places, places[1:], strict=False)):
+            if stride == 0:
+                return str(places[0])
+            return f"{places[0]} + t" if stride == 1 else f"{places[0]} + ({stride}) * t"
+        return f"{self._table(np.array(places))}[t]"
+
+    def _table(self, values: np.ndarray) -> str:
+        name = f"table{len(self.tables)}"
+        self.tables[name] = values
+        return name
+
+    def shown(self, operand: tuple) -> str:
+        """Return an operand outside of loops."""
+        kind, value = operand
+        if kind == "c":
+            return _constant(value)
+        if kind == "x":
+            return f"x{value}"
+        if kind == "e":
+            return f"x{value[0]}[{value[1]}]"
+        loop = self.loop_of(value)
+        if loop is None or value in self._outside:
+            return f"v{value}"
+        return f"store[{self.stored[value]}]"
+
+    def _shown_in(self, loop: Loop, j: int, place: int) -> str:
+        op = self.ops[loop.start + j]
+        kind, value = op.operands[place]
+        if kind == "v":
+            form = self._form(loop, j, place)
+            if form == "same":
+                return self.shown((kind, value))
+            if form == "here":
+                return f"w{value - loop.start}"
+            if form == "before":
+                return f"q{value - loop.start + loop.period}"
+            return self._moving(loop, value, self._step(loop, j, place))
+        turns = [
+            self.ops[loop.start + t * loop.period + j].operands[place][1] for t in range(loop.count)
+        ]
+        if kind == "c":
+            if all(repr(c) == repr(value) for c in turns):
+                return _constant(value)
+            return f"{self._table(np.array(turns, float))}[t]"
+        if kind == "e":
+            return f"x{value[0]}[{self._affine([p for _, p in turns])}]"
+        return f"x{value}"
+
+    # -- lines -----------------------------------------------------------------------------------
+
+    def body(self) -> list[str]:
+        """Return the statements."""
+        position = 0
+        n = len(self.ops)
+        if self.store_size:
+            self.lines.append(f"store = np.empty({self.store_size})")
+        while position < n:
+            loop = self.loop_at.get(position)
+            if loop is None:
+                op = self.ops[position]
+                self._line(op, [self.shown(o) for o in op.operands], f"v{position}", "")
+                if position in self.stored:
+                    self.lines.append(f"store[{self.stored[position]}] = v{position}")
+                position += 1
+            else:
+                self._loop(loop)
+                position += loop.period * loop.count
+        return self.lines
+
+    def _loop(self, loop: Loop) -> None:
+        carried: dict[int, int] = {}
+        for j in range(loop.period):
+            for place, (kind, value) in enumerate(self.ops[loop.start + j].operands):
+                if kind == "v" and self._form(loop, j, place) == "before":
+                    carried[value - loop.start + loop.period] = value
+        for slot, value in carried.items():
+            self.lines.append(f"q{slot} = {self.shown(('v', value))}")
+        self.lines.append(f"for t in range({loop.count}):")
+        for j in range(loop.period):
+            op = self.ops[loop.start + j]
+            operands = [self._shown_in(loop, j, place) for place in range(len(op.operands))]
+            self._line(op, operands, f"w{j}", "    ")
+            base = self.stored.get(loop.start + j)
+            if base is not None:
+                self.lines.append(f"    store[{base} + t] = w{j}")
+        for slot in carried:
+            self.lines.append(f"    q{slot} = w{slot}")
+        last = loop.start + loop.period * (loop.count - 1)
+        for position in sorted(self._outside):
+            if loop.holds(position):
+                self.lines.append(f"v{position} = w{position - last}")
+
+    def _line(self, op: Op, operands: list[str], target: str, indent: str) -> None:
+        if type(op.f) is tuple:
+            _, how, expected = op.f
+            x = operands[0]
+            if how is bool:
+                condition = f"not {x}" if expected else x
+            elif how is has_nan:
+                condition = f"{x} != {x}"
+            else:
+                condition = f"not ({SOURCES[how].format(x)})"
+            self.lines.append(f"{indent}if {condition}: return {self.failed}")
+            return
+        self.lines.append(f"{indent}{target} = {expression(op.f, operands)}")
+        bad = _UNDEFINED.get(op.f)
+        if bad is not None:
+            self.lines.append(
+                f"{indent}if {bad.format(*operands, y=target)}: return {self.undefined}"
+            )
+
+    failed = "None"
+    undefined = "None"
+
+
+# Where Python's functions raise and compiled ones return NaN or Inf.
+_UNDEFINED = {
+    np.log: "not {0} > 0.0", np.log2: "not {0} > 0.0", np.log10: "not {0} > 0.0",
+    np.log1p: "not {0} > -1.0", np.sqrt: "not {0} >= 0.0", np.power: "not abs({y}) < 1e308",
+    np.exp: "not {y} < 1e308", np.expm1: "not {y} < 1e308", np.sinh: "not abs({y}) < 1e308",
+    np.cosh: "not {y} < 1e308", np.arcsin: "{y} != {y}", np.arccos: "{y} != {y}",
+    np.arccosh: "{y} != {y}", np.arctanh: "not abs({y}) < 1e308", np.sin: "{y} != {y}",
+    np.cos: "{y} != {y}", np.tan: "{y} != {y}", np.true_divide: None,
+}  # fmt: skip
+
+
+def expression(f: Any, operands: list[str]) -> str:
+    """Return an operation as it is written with ``math``."""
+    if f in scalars.INFIX:
+        return f"{operands[0]} {scalars.INFIX[f]} {operands[1]}"
+    written = scalars.WRITTEN.get(f) or scalars.LOGIC.get(f)
+    if written is not None:
+        return written.format(*operands)
+    return f"math.{MATH[f].__name__}({', '.join(operands)})"
+
+
+def _constant(x: Any) -> str:
+    if type(x) is bool:
+        return repr(x)
+    if x != x or x in (float("inf"), float("-inf")):
+        return f"float('{x}')" if x == x else "math.nan"
+    return f"({float(x)!r})" if x < 0 else repr(float(x))
+
+
+__all__ = ["NotScalar", "Scalars", "Writer", "loops_of"]

@@ -1,0 +1,81 @@
+"""What is called in place of a function with a rule, and of one that can have none."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff import call as calls, floats
+from autodiff.arguments import innermost
+from autodiff.call import NO_RULE, by_rule
+from autodiff.errors import missing_rule
+from autodiff.tracer import FloatTracer, is_tracer
+from autodiff.writing import into, into_each
+from chainrules_core import frule, rrule
+
+
+def has_rule(g: Callable) -> bool:
+    """Whether there is a rule of either mode for a key."""
+    return rrule.entry(g) is not None or frule.entry(g) is not None
+
+
+# Whether arguments of a type can neither be traced nor hold or capture what is.
+_HOLD_NOTHING = frozenset(
+    {
+        float, int, bool, complex, str, bytes, type(None), slice, range, np.ndarray, np.float64,
+        np.float32, np.int64, np.bool_, np.dtype,
+    }
+)  # fmt: skip
+
+
+def asking_for(g: Callable) -> Callable:
+    """Return a function that asks for a rule if an argument is traced."""
+    is_python = type(g) is types.FunctionType
+
+    @functools.wraps(g)
+    def asking(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            if len(args) == 1 and not is_python:
+                kind = type(args[0])
+                if kind in _HOLD_NOTHING:
+                    return g(args[0])
+                if kind is FloatTracer:
+                    record = floats.unary[g]
+                    if record is not None:
+                        return record(args[0])
+            elif all(map(_HOLD_NOTHING.__contains__, map(type, args))):
+                # A function of Python may still have captured a traced value.
+                return calls.body_of(g)(*args) if is_python else g(*args)
+        out = kwargs.get("out")
+        if is_tracer(out[0] if type(out) is tuple and out else out):
+            del kwargs["out"]
+            result = asking(*args, **kwargs)
+            return into_each(out, result) if type(out) is tuple else into(out, result)
+        result = by_rule(g, args, kwargs)
+        return calls.body_of(g)(*args, **kwargs) if result is NO_RULE else result
+
+    return asking
+
+
+def refusing_for(g: Callable) -> Callable:
+    """Return a C function that explains itself if it cannot take a traced value."""
+
+    @functools.wraps(g, updated=())
+    def refusing(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return g(*args, **kwargs)
+        except Exception as error:
+            result = calls.numerically(g, args, kwargs)
+            if result is not NO_RULE:
+                return result
+            # What a function that it calls has raised is not its own.
+            inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+            if inside or innermost(args, kwargs) is None:
+                raise
+            raise missing_rule(g, args) from error
+
+    return refusing

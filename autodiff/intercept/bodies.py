@@ -1,0 +1,63 @@
+"""The rewritten code of functions, kept for each code object."""
+
+from __future__ import annotations
+
+import sysconfig
+import types
+from collections.abc import Callable
+from typing import Any
+
+from autodiff.intercept import rewrite, source
+
+_LIBRARY = tuple(
+    {
+        path
+        for name in ("stdlib", "platstdlib", "purelib", "platlib")
+        if (path := sysconfig.get_paths().get(name))
+    }
+)
+# id(code) → (code, rewritten code or None); the code is held so that its id stays its own.
+_rewritten: dict[int, tuple[types.CodeType, types.CodeType | None]] = {}
+# Code that the rewriting made, nested functions included: its calls are seen already.
+_made: dict[int, types.CodeType] = {}
+helpers: dict[str, Any] = {}
+"""What rewritten code calls, by its names there; filled by autodiff.intercept.functions."""
+
+
+def is_rewritten(g: types.FunctionType) -> bool:
+    """Whether the calls of a function are seen already."""
+    return id(g.__code__) in _made
+
+
+def is_library(g: types.FunctionType) -> bool:
+    """Whether a function belongs to the standard library or an installed package."""
+    filename = g.__code__.co_filename
+    return filename.startswith(_LIBRARY) or filename.startswith("<frozen")
+
+
+def rewritten(g: types.FunctionType) -> Callable:
+    """Return a function with its calls seen; itself where its source is not to be had."""
+    code = g.__code__
+    known = _rewritten.get(id(code))
+    if known is None:
+        known = _rewritten[id(code)] = (code, _rewrite(g))
+        if known[1] is not None:
+            _note_made(known[1])
+    if known[1] is None:
+        return g
+    return source.rebuilt(g, known[1], helpers)
+
+
+def _rewrite(g: types.FunctionType) -> types.CodeType | None:
+    found = source.definition_of(g)
+    if found is None:
+        return None
+    node = rewrite.rewritten(found.node, g.__code__, g.__globals__)
+    return source.compiled_like(found, g.__code__, node, tuple(helpers))
+
+
+def _note_made(code: types.CodeType) -> None:
+    _made[id(code)] = code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            _note_made(constant)

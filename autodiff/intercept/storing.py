@@ -1,0 +1,42 @@
+"""Items and attributes that are set inside a traced function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.arguments import innermost
+from autodiff.errors import MutationError
+from autodiff.intercept import attributes, syntax
+from autodiff.levels import check_free
+
+
+def store(value: Any, target: Any, index: Any) -> None:
+    """Do ``target[index] = value``; an array from outside cannot take a traced value."""
+    if type(target) is np.ndarray:
+        check_free(target)
+        if type(value) is not np.ndarray and innermost((value,), {}) is not None:
+            raise MutationError(
+                "a traced value is written into an array that was made outside the function being "
+                "differentiated, and its derivative would be lost. Make the array inside it "
+                "(np.zeros(n), x.copy()), or hand it in as an argument to be differentiated."
+            )
+    elif not syntax.is_plain(type(target)):
+        method = syntax.special(type(target), "__setitem__")
+        if method is not None:
+            syntax.intercept(method)(target, index, value)
+            return
+    target[index] = value
+
+
+def change_item(owner: Any, index: Any) -> Callable:
+    """Read an item that is to be changed; what is returned changes it."""
+    return syntax.augment_item(owner, index, store)
+
+
+def change_attribute(owner: Any, name: str) -> Callable:
+    """Read an attribute that is to be changed; what is returned changes it."""
+    before = attributes.read(owner, name)
+    return syntax.augment_attribute(owner, before, name, attributes.write)
