@@ -62,7 +62,11 @@ body_of: Callable[[Callable], Callable] = _as_it_is
 """Returns a function with the calls in its body seen; set by autodiff.intercept, which needs us."""
 
 
-planned: Callable
+def _no_plan(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    return NO_RULE
+
+
+planned: Callable = _no_plan
 """Does a call that has been decided on before; set by autodiff.plans, which needs us."""
 
 

@@ -211,7 +211,7 @@ def unary(f: Callable, a: Any) -> Any:
 
 def _over_recording(f: Callable, args: tuple, sources: tuple, wanted: int, tape: Any) -> Any:
     """Apply a function to values that a recording sees, or to plain ones beside them."""
-    kinds = []
+    kinds: list[Any] = []
     is_seen = False
     for x in args:
         if type(x) is Tracer:

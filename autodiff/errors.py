@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import builtins
-import functools
 import os
 import sys
 import types
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -135,9 +135,10 @@ def full_name(f: Any) -> str:
     return f"{min(places, key=lambda m: ('._' in m, len(m)))}.{name}" if places else name
 
 
-@functools.lru_cache
 def check_array_class(kind: type) -> None:
     """Raise for a class of arrays whose operators and methods are not those of arrays."""
+    if kind in _known_classes:
+        return
     for base in kind.__mro__:
         if base.__name__ in _OTHER_ARRAYS and base.__module__.partition(".")[0] == "numpy":
             raise ArgumentError(
@@ -146,8 +147,10 @@ def check_array_class(kind: type) -> None:
                 "another function's. Make it an array (np.asarray(m), np.ma.getdata(m)), and write "
                 "a mask as np.where(mask, 0, x) or x[~mask]."
             )
+    _known_classes.add(kind)
 
 
+_known_classes: weakref.WeakSet[type] = weakref.WeakSet()
 _OTHER_ARRAYS = {"MaskedArray": "a masked array", "matrix": "a np.matrix"}
 
 

@@ -24,15 +24,22 @@ from chainrules_core import frule, rrule
 
 def python_function(f: np.ufunc) -> Callable | None:
     """Return the Python function behind a ufunc of ``np.frompyfunc`` without rules, else None."""
-    if f.ntypes != 1 or f.types != [f"{'O' * f.nin}->{'O' * f.nout}"] or rrule.entry(f) or frule.entry(f):
+    if f.ntypes != 1 or f.types != [f"{'O' * f.nin}->{'O' * f.nout}"]:
         return None
-    held = [x for x in gc.get_referents(f) if callable(x) and not isinstance(x, type)]
+    if rrule.entry(f) or frule.entry(f):
+        return None
+    held = [x for x in gc.get_referents(f) if callable(x)]
     # Other machine code than that of builtin functions cannot explain itself.
     is_seen = held and (isinstance(held[0], _SEEN) or hasattr(type(held[0]).__call__, "__code__"))
-    return held[0] if is_seen else None
+    return functools.partial(_called, held[0]) if is_seen else None
 
 
-_SEEN = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
+def _called(function: Callable, *values: Any) -> Any:
+    """Call a function as it is called from a traced one: by a rule, else by its body."""
+    return calls.call(function, values)
+
+
+_SEEN = (type, types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
 
 
 def together(values: list, shape: tuple[int, ...], dtype: Any = None) -> Any:

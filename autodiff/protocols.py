@@ -36,10 +36,9 @@ def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> An
         return None
     pyfunc = python_function(f)
     if pyfunc is not None:
-        seen = calls.body_of(pyfunc)
         if method != "__call__":
-            return by_method(f, seen, method, inputs, kwargs)
-        return each_element(seen, f.nout, inputs)
+            return by_method(f, pyfunc, method, inputs, kwargs)
+        return each_element(pyfunc, f.nout, inputs)
     outs = kwargs.pop("out", None)
     if method == "__call__" and kwargs.get("where", True) is not True:
         return where_true(f, inputs, kwargs.pop("where"), outs, kwargs)

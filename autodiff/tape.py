@@ -141,6 +141,8 @@ class Tape:
     forward = False
     observer: Any = None  # see autodiff.observe
     program = False  # whether calls are written down, to be compiled: see autodiff.compile
+    call: Callable  # of such a tape: makes a call and writes it down ...
+    read: Callable  # ... and reads a constant out of a value
 
     def __init__(self) -> None:
         self.nodes: list = []

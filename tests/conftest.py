@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import autodiff
 from chainrules_core.testing import exercised_rules
 
 FOLDER = os.environ.get("CHAINRULES_EXERCISED")
@@ -30,6 +29,14 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
         Path(FOLDER).mkdir(parents=True, exist_ok=True)
         (Path(FOLDER) / f"{worker}.json").write_text(json.dumps(sorted(_checked)))
+
+
+def pytest_make_parametrize_id(config: pytest.Config, val: Any, argname: str) -> str | None:
+    """Name functions and other objects without their addresses: those differ among processes."""
+    name = getattr(val, "__qualname__", None) or getattr(val, "__name__", None)
+    if isinstance(name, str):
+        return name.rpartition("<locals>.")[2]
+    return argname if type(val).__repr__ is object.__repr__ else None
 
 
 STENCIL = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
@@ -69,6 +76,8 @@ def check_modes() -> Callable:
 
     The modes are reverse, forward, and reverse over reverse, each against differences.
     """
+
+    import autodiff  # the core's tests run without it
 
     def check(f: Callable, *xs: Any, twice: bool = True) -> None:
         for i, x in enumerate(xs):

@@ -10,8 +10,17 @@ import numpy as np
 from autodiff.compile import scalars
 from autodiff.compile.ops import INFIX, is_elementwise
 from autodiff.compile.packs import pack
-from autodiff.compile.program import FLOAT64, Ref, Step, add_item, part, set_flat, set_item, sub_item
-from chainrules.indexing.getting import may_repeat, scatter
+from autodiff.compile.program import (
+    FLOAT64,
+    Ref,
+    Step,
+    add_item,
+    part,
+    set_flat,
+    set_item,
+    sub_item,
+)
+from chainrules_core.scattering import may_repeat, scatter
 
 _SMALL = 128
 """Arrays with fewer elements are cheaper made anew than written into given memory."""

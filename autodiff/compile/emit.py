@@ -18,7 +18,18 @@ from autodiff.compile.forms import Inputs, Names, Outputs
 from autodiff.compile.memory import Memory
 from autodiff.compile.packs import flat_place
 from autodiff.compile.passes import has_nan
-from autodiff.compile.program import FLOAT64, Given, Meta, Program, Ref, Step, described, effect, guard, meta_of
+from autodiff.compile.program import (
+    FLOAT64,
+    Given,
+    Meta,
+    Program,
+    Ref,
+    Step,
+    described,
+    effect,
+    guard,
+    meta_of,
+)
 
 
 class Emitter:

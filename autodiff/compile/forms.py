@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compile.program import Ref
 from autodiff.compile.errors import CannotCompile
+from autodiff.compile.program import Ref
 from autodiff.compile.recording import Recording
 from autodiff.structures import parts_of, rebuilt
 from autodiff.tape import CONSTANT
@@ -195,10 +195,10 @@ class Outputs:
 
     def _plain(self, y: Any) -> Any:
         if is_tracer(y):
-            return y._value
+            return y._value.copy() if y._tape is CONSTANT else y._value
         parts = parts_of(y)
         if parts is None:
-            return y
+            return y.copy() if type(y) is np.ndarray else y
         new = [self._plain(part) for _, part in parts]
         return rebuilt(y, new) if parts or type(y) in (list, dict) else y
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from autodiff.arguments import innermost
+from autodiff.compile import impure as impure, machine
 from autodiff.compile.blocks import in_blocks
 from autodiff.compile.dependencies import Dependency, dependencies
 from autodiff.compile.emit import Emitter, restored
 from autodiff.compile.errors import MISMATCH, CannotCompile, CompileError
-from autodiff.compile import impure as impure, machine
 from autodiff.compile.forms import Inputs, Names, Outputs
 from autodiff.compile.gather import gathered
 from autodiff.compile.memory import OUTSIDE, Memory, without_copies

@@ -28,7 +28,7 @@ from autodiff.compile.program import (
     set_item,
     sub_item,
 )
-from chainrules.indexing.getting import may_repeat, scatter
+from chainrules_core.scattering import may_repeat, scatter
 
 _FEWEST = 8
 _PRODUCTS = (np.dot, np.matmul, operator.matmul)

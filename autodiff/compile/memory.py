@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile.blocks import Chain
-from autodiff.compile.ops import FRESH, VIEWS, is_elementwise
+from autodiff.compile.ops import FRESH, UFUNC_OF, VIEWS, is_elementwise
 from autodiff.compile.packs import pack
 from autodiff.compile.program import (
     Program,
@@ -22,7 +22,7 @@ from autodiff.compile.program import (
     set_item,
     sub_item,
 )
-from chainrules.indexing.getting import scatter
+from chainrules_core.scattering import scatter
 
 CHANGES = frozenset({add_item, sub_item, set_item, set_flat})
 """Steps that change their first argument in place where nobody needs it."""
@@ -76,7 +76,7 @@ class Memory:
 
     def _of(self, step: Step) -> frozenset[int]:
         meta = self.program.metas[step.out]
-        f = step.f
+        f = UFUNC_OF.get(step.f, step.f)
         if f is guard or (meta.shape is None and f is not part and meta.type not in (tuple, list)):
             return _NONE
         own = frozenset({step.out})

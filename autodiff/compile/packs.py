@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile.program import FLOAT64, Meta, Ref, Step, add_item, set_item, sub_item
-from chainrules.indexing.getting import may_repeat, scatter
+from chainrules_core.scattering import may_repeat, scatter
 
 _LARGEST_BASE = 4096
 

@@ -36,8 +36,8 @@ from autodiff.structures import leaves_of, map_leaves, parts_of, rebuilt
 from autodiff.tape import CONSTANT, Tape
 from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
 from autodiff.views import note_shared
-from chainrules.indexing.getting import scatter
 from chainrules_core.define.scalar import has_nan
+from chainrules_core.scattering import scatter
 
 _NUMBERS = (float, complex, np.number, np.bool_)
 _PLAIN_NUMBERS = frozenset({float, int, np.ndarray, np.float64, np.float32, np.int64})

@@ -54,7 +54,8 @@ def asking_for(g: Callable) -> Callable:
         if is_tracer(out[0] if type(out) is tuple and out else out):
             del kwargs["out"]
             result = asking(*args, **kwargs)
-            return into_each(out, result) if type(out) is tuple else into(out, result)
+            is_ufunc = isinstance(g, np.ufunc)
+            return into_each(out, result, is_ufunc) if type(out) is tuple else into(out, result)
         result = by_rule(g, args, kwargs)
         return calls.body_of(g)(*args, **kwargs) if result is NO_RULE else result
 

@@ -97,11 +97,11 @@ _CONTAINERS = frozenset({list, dict, set, tuple, str, collections.deque, type({}
 def _remember(g: Any, replacement: Callable) -> Callable:
     key = id(g)
 
-    def forget(_: weakref.ref, table: dict = _replacements) -> None:
+    def drop(_: weakref.ref, table: dict = _replacements) -> None:
         table.pop(key, None)  # at the end of the process the global is gone
 
     try:
-        reference: Callable = weakref.ref(g, forget)
+        reference: Callable = weakref.ref(g, drop)
     except TypeError:  # a function made in C, which stays
         reference = functools.partial(_same, g)
     _replacements[key] = (reference, replacement)
@@ -322,15 +322,15 @@ _BY_KIND: dict[type, Callable[[Any], Callable]] = {
 }
 
 
-def _forget(rule: Rule) -> None:
+def forget(rule: Rule | None = None) -> None:
     """After a change of the rules, decide anew."""
     _replacements.clear()
     _plain_methods.clear()
     attributes.forget()
 
 
-rrule.watch(_forget)
-frule.watch(_forget)
+rrule.watch(forget)
+frule.watch(forget)
 call_module.body_of = traced_body
 syntax.intercept = intercept
 syntax.is_library = bodies.is_library

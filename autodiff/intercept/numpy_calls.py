@@ -98,6 +98,7 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
         if pyfunc is not None:
             return _looping(key, pyfunc)
 
+    ufunc: Any = key
     is_ufunc = isinstance(key, np.ufunc)
     is_function = g is key and not is_ufunc
 
@@ -127,9 +128,9 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
                 traced = True
             elif kind not in _NUMBERS:
                 return looking(*args, **kwargs)
-        if kwargs or len(args) != key.nin:
+        if kwargs or len(args) != ufunc.nin:
             return looking(*args, **kwargs)
-        return protocols.ufunc(key, "__call__", args, kwargs) if traced else key(*args)
+        return protocols.ufunc(ufunc, "__call__", args, kwargs) if traced else ufunc(*args)
 
     return of_ufunc
 
@@ -185,7 +186,7 @@ def _looping(f: np.ufunc, pyfunc: Callable) -> Callable:
     def looped(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             return f(*args, **kwargs)
-        return each_element(calls.body_of(pyfunc), f.nout, tuple([as_array(a) for a in args]))
+        return each_element(pyfunc, f.nout, tuple([as_array(a) for a in args]))
 
     return looped
 

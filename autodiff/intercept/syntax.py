@@ -149,7 +149,11 @@ def _binary(apply: Callable, name: str, symbol: str = "") -> Callable:
 
     if name not in _OF_TRACERS:
         return slowly
-    scope = {"FloatTracer": FloatTracer, "plain_types": _plain_types, "slowly": slowly}
+    scope: dict[str, Any] = {
+        "FloatTracer": FloatTracer,
+        "plain_types": _plain_types,
+        "slowly": slowly,
+    }
     source = _OPERATE.format(name=name, symbol=symbol)
     exec(compile(source, f"<operator.{name} in traced code>", "exec"), scope)
     return scope[f"{name}_"]
@@ -246,11 +250,14 @@ BINARY["mod"] = modulo
 # -- items --------------------------------------------------------------------------------------
 
 
+_tracer: Any = Tracer
+
+
 def item(owner: Any, index: Any) -> Any:
     """Return ``owner[index]``."""
-    kind: Any = type(owner)
+    kind = type(owner)
     if kind is Tracer:
-        return kind.__getitem__(owner, index)
+        return _tracer.__getitem__(owner, index)
     if kind not in _plain_types:
         method = special(kind, "__getitem__")
         if method is not None:

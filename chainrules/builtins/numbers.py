@@ -59,6 +59,9 @@ def as_numpy(f: Callable, ufunc: np.ufunc, types: tuple = ()) -> None:
 
 # ------------------------------------------------------------------------------------------ math
 
+# NumPy's complex numbers pass for real ones, with a warning: there is no rule for what is lost.
+REAL = (*Real, Array)
+
 for name, ufunc in {
     "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh,
     "atan": np.arctan, "atan2": np.arctan2, "atanh": np.arctanh, "cbrt": np.cbrt,
@@ -69,7 +72,7 @@ for name, ufunc in {
     "radians": np.radians, "remainder": np.fmod, "sin": np.sin, "sinh": np.sinh,
     "sqrt": np.sqrt, "tan": np.tan, "tanh": np.tanh,
 }.items():  # fmt: skip
-    as_numpy(getattr(math, name), ufunc)
+    as_numpy(getattr(math, name), ufunc, types=(REAL,) * ufunc.nin)
 
 
 def digamma(x: Any) -> Any:
@@ -79,19 +82,20 @@ def digamma(x: Any) -> Any:
     return digamma(x)
 
 
-scalar_rule(math.gamma, lambda y, x: y * digamma(x))
-scalar_rule(math.lgamma, lambda y, x: digamma(x))
-scalar_rule(math.erf, lambda y, x: 2 / math.sqrt(math.pi) * np.exp(-x * x))
-scalar_rule(math.erfc, lambda y, x: -2 / math.sqrt(math.pi) * np.exp(-x * x))
+scalar_rule(math.gamma, lambda y, x: y * digamma(x), types=(REAL,))
+scalar_rule(math.lgamma, lambda y, x: digamma(x), types=(REAL,))
+scalar_rule(math.erf, lambda y, x: 2 / math.sqrt(math.pi) * np.exp(-x * x), types=(REAL,))
+scalar_rule(math.erfc, lambda y, x: -2 / math.sqrt(math.pi) * np.exp(-x * x), types=(REAL,))
 
 
 # With a base, y = log x / log base; its rule is another, for calls with two arguments.
-scalar_rule((math.log, cmath.log), lambda y, x: 1 / x, types=(object,))
+scalar_rule(math.log, lambda y, x: 1 / x, types=(REAL,))
+scalar_rule(cmath.log, lambda y, x: 1 / x, types=(object,))
 scalar_rule(
     math.log,
     lambda y, x, base: 1 / (x * np.log(base)),
     lambda y, x, base: -y / (base * np.log(base)),
-    types=(object, object),
+    types=(REAL, REAL),
 )
 scalar_rule(
     cmath.log,
@@ -113,7 +117,7 @@ def like(x: Any, parts: list) -> Any:
     return np.stack(parts) if isinstance(x, np.ndarray) else Tangent[type(x)](*parts)
 
 
-@rrule.register(math.hypot)
+@rrule.register(math.hypot, [REAL])
 def hypot_rrule(*coordinates: Any) -> Any:
     y = math.hypot(*coordinates)
 
@@ -124,7 +128,7 @@ def hypot_rrule(*coordinates: Any) -> Any:
     return y, hypot_pullback
 
 
-@frule.register(math.hypot)
+@frule.register(math.hypot, [REAL])
 def hypot_frule(dots: tuple, *coordinates: Any) -> Any:
     y = math.hypot(*coordinates)
     products = [c * c_dot for c, c_dot in zip(coordinates, dots, strict=True)]

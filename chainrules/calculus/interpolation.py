@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainrules.indexing.getting import scatter
 from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules_core import NoTangent, conj, frule, rrule, thunk
 from chainrules_core.define.scalar import fit
+from chainrules_core.scattering import scatter
 
 
 class Line(NamedTuple):

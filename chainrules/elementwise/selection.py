@@ -229,7 +229,7 @@ def select_rrule(condlist: Any, choicelist: Any, default: Any = UNSET) -> Any:
 @frule.register(np.select)
 def select_frule(dots: tuple, condlist: Any, choicelist: Any, default: Any = UNSET) -> Any:
     y = np.select(condlist, choicelist, 0 if default is UNSET else default)
-    moved = [dots[1][i] + np.zeros_like(c) for i, c in enumerate(choicelist)]
+    moved = [natural(dots[1][i], c) + np.zeros_like(c) for i, c in enumerate(choicelist)]
     return y, fit(np.select(condlist, moved, 0 if default is UNSET else dots[2]), y)
 
 

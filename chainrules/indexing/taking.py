@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.indexing.getting import scatter, scatter_along_into
 from chainrules.shapes.reshaping import ARRAY
 from chainrules_core import NoTangent, frule, linear_rule, rrule
 from chainrules_core.define import primitive
+from chainrules_core.scattering import scatter, scatter_along_into
 
 
 @primitive

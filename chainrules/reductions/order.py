@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.indexing.getting import scatter
 from chainrules.indexing.taking import places_along_axis
 from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules_core import (
@@ -27,6 +26,7 @@ from chainrules_core import (
 )
 from chainrules_core.define import primitive
 from chainrules_core.define.scalar import fit
+from chainrules_core.scattering import scatter
 
 
 class Reordering:

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.indexing.getting import scatter
 from chainrules.reductions.axes import from_rows, options_of, present, rows
 from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules_core import AbstractZero, ZeroTangent, frule, rrule, thunk
 from chainrules_core.define.scalar import fit
+from chainrules_core.scattering import scatter
 
 CONTINUOUS = {
     "interpolated_inverted_cdf": (0, 1),

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from chainrules.elementwise.selection import as_chosen
-from chainrules.indexing.getting import scatter
 from chainrules.reductions.axes import (
     UNSET,
     Rules,
@@ -51,6 +50,7 @@ from chainrules_core import (
     unbroadcast,
 )
 from chainrules_core.define.scalar import fit, strong_product
+from chainrules_core.scattering import scatter
 
 EXTREMA = (np.maximum, np.minimum, np.fmax, np.fmin)
 

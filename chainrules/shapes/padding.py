@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.indexing.getting import scatter, scatter_along_into
 from chainrules.indexing.taking import scatter_along
 from chainrules.shapes.joining import cut, slab
 from chainrules.shapes.reshaping import ARRAY, Shape
@@ -33,6 +32,7 @@ from chainrules_core import (
     unthunk,
 )
 from chainrules_core.define import primitive
+from chainrules_core.scattering import scatter, scatter_along_into
 
 READING = ("edge", "wrap", "reflect", "symmetric")
 STATISTICS = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}

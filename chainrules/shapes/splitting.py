@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.indexing.getting import scatter
 from chainrules.shapes.reshaping import ARRAY
 from chainrules_core import AbstractZero, NoTangent, ProjectTo, Tangent, frule, rrule, unthunk
+from chainrules_core.scattering import scatter
 
 
 def part(y_bar: Any, i: int, space: Any) -> Any:

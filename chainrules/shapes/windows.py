@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.indexing.getting import scatter
 from chainrules_core import Array, NoTangent, frule, linear_rule, rrule
 from chainrules_core.define import primitive
+from chainrules_core.scattering import scatter
 
 stride_tricks = np.lib.stride_tricks
 

@@ -56,6 +56,8 @@ LOOPS = [
     ("frompyfunc of a list", lambda x: product([x[0], 1.0], x[:2]), V),
     ("frompyfunc of a number", lambda x: product(x[0], 3.0), V),
     ("frompyfunc, several outputs", lambda x: list(halves(x)), V),
+    ("frompyfunc of math", lambda x: np.frompyfunc(math.sin, 1, 1)(x), V),
+    ("frompyfunc of a class", lambda x: np.frompyfunc(float, 1, 1)(x), V),
     ("frompyfunc made inside", lambda x, s: np.frompyfunc(lambda a: a * s, 1, 1)(x), V, S),
     ("frompyfunc of plain arrays", lambda s: np.frompyfunc(lambda a: a * s, 1, 1)(V), S),
     ("frompyfunc reduce", lambda x: times.reduce(x), V),

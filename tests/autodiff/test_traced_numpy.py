@@ -64,6 +64,8 @@ LISTS = [
     ("a tuple", lambda x: np.linalg.norm((x[0], x[1])), V),
     ("of arrays", lambda x: np.median([x, x * 2.0], axis=0), V),
     ("a list that means one array each", lambda x: np.histogramdd([x, P], bins=(2, 2))[1], V),
+    ("select", lambda x: np.select([[True, False], [False, True]], [[x[0], 1.0], [2.0, x[1]]]), V),
+    ("choose", lambda x: np.choose([0, 1], [[x[0], 1.0], [2.0, x[1]]]), V),
     ("beside options", lambda x: np.trapezoid([x[0], 1.0, x[1]], dx=x[2]), V),
 ]
 UNSEEN = [

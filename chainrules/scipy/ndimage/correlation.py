@@ -48,6 +48,8 @@ linear_rule(correlated, x_adjoint, w_adjoint)
 
 def correlation(x: Any, w: Any, mode: int, cval: Any, origins: Any) -> Any:
     """Correlate with any constant beyond the ends; the mode is SciPy's code."""
+    if np.size(x) == 0:
+        return x
     padding, origins = PADDING[mode], tuple([int(o) for o in origins])
     if padding != "constant" or np.all(cval == 0):
         return correlated(x, w, padding, origins)

@@ -24,6 +24,8 @@ def continued(x: Any, widths: list, padding: str, cval: Any) -> Any:
 
 def windows(x: Any, footprint: Any, mode: int, cval: Any, origins: Any) -> Any:
     """Return what the window sees at each place: one array for each element of the footprint."""
+    if np.size(x) == 0:
+        return np.stack([x])
     seen = continued(x, widths_of(np.shape(footprint), origins), PADDING[mode], cval)
     shape = np.shape(x)
     return np.stack(

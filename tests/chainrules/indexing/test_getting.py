@@ -3,8 +3,8 @@ import operator
 import numpy as np
 import pytest
 
-from chainrules.indexing.getting import may_repeat, scatter, scatter_into, single_axis
 from chainrules_core import rrule, unthunk
+from chainrules_core.scattering import may_repeat, scatter, scatter_into, single_axis
 from chainrules_core.testing.check import check_rule
 from chainrules_core.testing.domains import COMPLEX, REAL
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from chainrules.indexing.getting import scatter_along_into
 from chainrules.indexing.taking import scatter_along
 from chainrules_core import rrule, unthunk
+from chainrules_core.scattering import scatter_along_into
 from chainrules_core.testing.check import check_rule
 from chainrules_core.testing.domains import COMPLEX, REAL
 

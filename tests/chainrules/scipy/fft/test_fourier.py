@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 from scipy import fft
+from scipy.fft import _pocketfft
 
 from chainrules_core import NoTangent, frule, rrule
+from chainrules_core.registry import key_of
 from chainrules_core.testing import COMPLEX, REAL, check_rule, const
 
 
@@ -91,3 +93,8 @@ def test_workers_are_a_constant():
 )
 def test_engine(f, check_engine):
     check_engine(f, np.array([0.7, -1.3, 2.1, 0.4]))
+
+
+def test_functions_made_by_pybind11_are_keys_of_their_own():
+    c2c = _pocketfft.pypocketfft.c2c
+    assert key_of(c2c) == (c2c, ())

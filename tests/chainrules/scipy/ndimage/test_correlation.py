@@ -72,6 +72,7 @@ class TestModes:
         lambda x, s: ndimage.convolve(x + 1j * s, np.array([[1.0, 2j], [s, 0.5]])),
         lambda x, s: ndimage.uniform_filter(x * (1j + s), 2),
         lambda x, s: ndimage.generic_gradient_magnitude(x * s, ndimage.sobel),
+        lambda x, s: ndimage.generic_laplace(x * s, ndimage.sobel),
     ],
 )
 def test_traced(f, check_traced):
@@ -91,3 +92,11 @@ def test_single_precision_stays():
     x = real(4, 3, dtype=np.float32)
     bar = autodiff.gradient(lambda x: np.sum(ndimage.gaussian_filter(x, 0.7) ** 2), x)
     assert bar.dtype == np.float32
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
+def test_empty(shape):
+    x = np.zeros(shape)
+    for f in (ndimage.gaussian_filter, ndimage.uniform_filter, ndimage.maximum_filter):
+        bar = autodiff.gradient(lambda x, f=f: np.sum(f(x, 2)), x)
+        assert bar.shape == shape

@@ -9,6 +9,7 @@ W = np.array([0.3, 1.2, 2.5])
 B, A = np.array([0.3, 0.5, 0.2]), np.array([1.2, -0.3, 0.2])
 Z, P = np.array([0.4, -0.3]), np.array([0.2, -0.7])
 N2, D2 = np.array([1.0, 2.0, -3.0]), np.array([1.0, 0.5, -0.06])
+BANDS = np.array([0.2, 0.6]), np.array([0.3, 0.5])
 CLOSE = np.array([0.3, 0.35, 2.0])
 
 
@@ -24,6 +25,11 @@ CASES = [
     case("butter analog", lambda w: signal.butter(3, w, analog=True), 1.3),
     case("cheby1", lambda r, w: signal.cheby1(3, r, w), 0.5, 0.3),
     case("cheby2", lambda r, w: signal.cheby2(3, r, w), 30.0, 0.3),
+    case("ellip", lambda r, s, w: signal.ellip(3, r, s, w, output="sos"), 0.5, 30.0, 0.3),
+    case("ellipap", lambda r, s: signal.ellipap(3, r, s), 0.5, 30.0),
+    case("ellipord", lambda p, s: signal.ellipord(p, s, 1.0, 30.0)[1], 0.2, 0.4),
+    case("iirdesign", lambda g: signal.iirdesign(0.2, 0.4, g, 40), 1.0),
+    case("band_stop_obj", lambda w: signal.band_stop_obj(w, 0, *BANDS, 1.0, 30.0, "butter"), 0.24),
     case("bessel", lambda w: signal.bessel(3, w, output="sos"), 0.3),
     case("iirfilter", lambda w: signal.iirfilter(2, w, btype="bandstop"), np.array([0.2, 0.5])),
     case("cheb1ap", lambda r: signal.cheb1ap(3, r), 0.7),
@@ -41,6 +47,8 @@ CASES = [
     case("lp2bs", lambda b, a, w, q: signal.lp2bs(b, a, w, q), B, A, 1.3, 0.4),
     case("lp2lp_zpk", lambda z, p, k, w: signal.lp2lp_zpk(z, p, k, w), Z, P, 0.4, 1.3),
     case("lp2bp_zpk", lambda p, w, q: signal.lp2bp_zpk(Z + 0j, p + 0.2j, 1, w, q), P, 1.3, 0.4),
+    case("lp2hp_zpk", lambda z, p, k, w: signal.lp2hp_zpk(z, p, k, w), Z, P, 0.4, 1.3),
+    case("lp2bs_zpk", lambda p, w, q: signal.lp2bs_zpk(Z + 0j, p + 0.2j, 1, w, q), P, 1.3, 0.4),
     case("bilinear", lambda b, a, fs: signal.bilinear(b, a, fs), B, A, 1.4),
     case("bilinear_zpk", lambda z, p, k, fs: signal.bilinear_zpk(z, p, k, fs), Z, P, 0.4, 1.4),
     case("firwin", lambda c: signal.firwin(7, c), 0.3),
@@ -62,11 +70,15 @@ CASES = [
     case("tf2zpk", lambda b, a: signal.tf2zpk(b, a), N2, D2),
     case("zpk2tf", lambda z, p, k: signal.zpk2tf(z, p, k), Z, P, 0.4),
     case("zpk2sos", lambda z, p, k: signal.zpk2sos(z, p, k), Z, P, 0.4),
+    case("tf2sos", lambda b, a: signal.tf2sos(b, a), N2, D2),
+    case("sos2zpk", lambda b: signal.sos2zpk(np.stack([np.append(b, D2)])), N2),
     case("sos2tf", lambda w: signal.sos2tf(signal.butter(4, w, output="sos")), 0.3),
     case("normalize", lambda b, a: signal.normalize(b, a), B, A),
     case("unique_roots", lambda p: signal.unique_roots(p, 0.1, "avg")[0], CLOSE),
     case("residue", lambda b, a: signal.residue(b, a), N2[:2], D2),
     case("residuez", lambda b, a: signal.residuez(b, a), B, D2),
+    case("invresz", lambda r, p: signal.invresz(r, p, []), B[:2], Z),
+    case("firwin_2d", lambda f: signal.firwin_2d((3, 3), "hamming", fc=f, circular=True), 0.3),
     case("invres", lambda r, p: signal.invres(r, p, []), B[:2], Z),
 ]  # fmt: skip
 

@@ -1,0 +1,7 @@
+"""Rules for scipy.stats; loaded once it has been imported."""
+
+from chainrules.scipy.stats import (
+    continuous as continuous,
+    densities as densities,
+    inner as inner,
+)

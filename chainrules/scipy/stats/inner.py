@@ -1,0 +1,142 @@
+"""The ufuncs that scipy.stats computes with and that scipy.special does not show.
+
+Their names begin with an underscore; they are densities f, distribution functions F, complements
+and quantiles in other orders of arguments. The derivatives are as in
+`chainrules.scipy.special.distributions`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from chainrules.scipy.special.distributions import (
+    CHI2_NONCENTRAL,
+    F_NONCENTRAL,
+    T_NONCENTRAL,
+)
+from chainrules.scipy.special.incomplete import beta_by_a, beta_by_b, beta_density
+from chainrules.scipy.special.losses import kolmogorov_slope, smirnov_slope
+from chainrules.scipy.special.parameters import by_parameter, of_scale
+from chainrules_core import NoTangent, scalar_rule
+
+inner = special._ufuncs
+
+
+def ufuncs(*names: str) -> list:
+    """Return those of the ufuncs that this version of SciPy has."""
+    return [getattr(inner, name) for name in names if hasattr(inner, name)]
+
+
+def rules(name: str, *partials: Any, **options: Any) -> None:
+    for f in ufuncs(name):
+        scalar_rule(f, *partials, **options)
+
+
+rules("_log1mexp", lambda y, x: -1 / np.expm1(-x))
+rules("_scaled_exp1", lambda y, x: y / x + y - 1)
+
+# ------------------------------------------------------------------------------------- beta
+
+rules(
+    "_beta_pdf",
+    lambda y, x, a, b: y * ((a - 1) / x - (b - 1) / (1 - x)),
+    lambda y, x, a, b: y * (np.log(x) - special.digamma(a) + special.digamma(a + b)),
+    lambda y, x, a, b: y * (np.log1p(-x) - special.digamma(b) + special.digamma(a + b)),
+)
+rules(
+    "_beta_ppf",
+    lambda x, q, a, b: 1 / beta_density(a, b, x),
+    lambda x, q, a, b: -beta_by_a(a, b, x) / beta_density(a, b, x),
+    lambda x, q, a, b: -beta_by_b(a, b, x) / beta_density(a, b, x),
+)
+
+# -------------------------------------------------------------------------- Cauchy and cosine
+
+for name, sign in (("_cauchy_ppf", 1), ("_cauchy_isf", -1)):
+    rules(
+        name,
+        lambda x, q, m, s, sign=sign: sign * math.pi * s * (1 + ((x - m) / s) ** 2),
+        1,
+        lambda x, q, m, s: (x - m) / s,
+    )
+rules("_cosine_cdf", lambda y, x: (1 + np.cos(x)) / (2 * math.pi) * (np.abs(x) < math.pi))
+rules("_cosine_invcdf", lambda x, q: 2 * math.pi / (1 + np.cos(x)))
+
+# ------------------------------------------------------------------------------- noncentral
+
+
+def noncentral(kind: str, reaches: tuple, partials: tuple, order: tuple[int, ...]) -> None:
+    """Register the rules of density, complement and its inverse.
+
+    Parameters
+    ----------
+    kind : str
+        The distribution.
+    reaches : tuple
+        For each argument how far to look, for the derivatives of the density.
+    partials : tuple
+        Those of F, in the order of its arguments.
+    order : tuple of int
+        Where the arguments here stand among those of F.
+    """
+
+    def by(j: int, args: tuple) -> Any:
+        """Return the derivative of F by argument j, in the order here."""
+        sorted_args: list = [None] * len(args)
+        for place, a in zip(order, args, strict=True):
+            sorted_args[place] = a
+        return partials[order[j]](*sorted_args)
+
+    places = range(len(order))
+    for f in ufuncs(f"_{kind}_pdf"):
+        scalar_rule(f, *[by_parameter(f, j, reaches[j]) for j in places])
+    for f in ufuncs(f"_{kind}_sf"):
+        scalar_rule(f, *[lambda y, *args, j=j: -by(j, args) for j in places])
+    for f in ufuncs(f"_{kind}_isf"):
+
+        def by_other(y: Any, *args: Any, j: int) -> Any:
+            moved = (y, *args[1:])
+            return -(1 if j == 0 else by(j, moved)) / by(0, moved)
+
+        scalar_rule(f, *[lambda y, *args, j=j: by_other(y, *args, j=j) for j in places])
+
+
+def of_x(x: Any, *args: Any) -> Any:
+    return np.minimum(x / 4, 0.25)
+
+
+def of_shape(j: int) -> Callable:
+    return lambda *args: of_scale(args[j] * 1.0)
+
+
+noncentral("ncx2", (of_x, of_shape(1), of_shape(2)), CHI2_NONCENTRAL, (0, 1, 2))
+noncentral(
+    "ncf",
+    (of_x, of_shape(1), of_shape(2), of_shape(3)),
+    F_NONCENTRAL,
+    (3, 0, 1, 2),
+)
+noncentral(
+    "nct",
+    (lambda x, v, nc: 0.25, lambda x, v, nc: v / 4, lambda x, v, nc: 0.25),
+    T_NONCENTRAL,
+    (2, 0, 1),
+)
+
+# ------------------------------------------------------------------- Kolmogorov and Smirnov
+
+rules("_kolmogc", lambda y, x: -kolmogorov_slope(x))
+rules("_kolmogci", lambda x, p: 1 / np.abs(kolmogorov_slope(x)))
+rules("_kolmogp", by_parameter(kolmogorov_slope, 0, lambda x: np.minimum(x / 4, 0.2)))
+rules("_smirnovc", NoTangent(), lambda y, n, x: -smirnov_slope(n, x))
+rules("_smirnovci", NoTangent(), lambda x, n, p: 1 / np.abs(smirnov_slope(n, x)))
+rules(
+    "_smirnovp",
+    NoTangent(),
+    by_parameter(smirnov_slope, 1, lambda n, x: np.minimum(x, 1 - x) / 4),
+)

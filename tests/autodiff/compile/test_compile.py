@@ -1,0 +1,592 @@
+"""compile: what is guarded, what is kept, what is refused, and what the source looks like."""
+
+import collections
+import dataclasses
+import random
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import autodiff
+from autodiff import CompileError, compile, gradient
+from autodiff.errors import ArgumentError
+
+X = np.array([0.3, -0.2, 0.9])
+COUNTER = 0
+SCALE = 2.0
+
+
+def square_sum(x):
+    return np.sum(x * x)
+
+
+def close(a, b):
+    np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+
+
+# -------------------------------------------------------------------------------------- transforms
+
+TRANSFORMS = {
+    "value": lambda x: np.sum(np.tanh(x) ** 3),
+    "gradient": lambda x: gradient(lambda z: np.sum(np.tanh(z) ** 3), x),
+    "value_and_gradient": lambda x: autodiff.value_and_gradient(lambda z: np.prod(z + 2.0), x),
+    "jacobian": lambda x: autodiff.jacobian(lambda z: np.sin(z) * z[0], x),
+    "jacobian by columns": lambda x: autodiff.jacobian(lambda z: np.exp(z), x, mode="forward"),
+    "hessian": lambda x: autodiff.hessian(lambda z: np.sum(z**3) * z[0], x),
+    "hvp": lambda x: autodiff.hvp(lambda z: np.sum(z**3) * z[0], x, np.ones(3)),
+    "jvp": lambda x: autodiff.jvp(lambda z: np.cumsum(z * z), (x,), (np.ones(3),)),
+    "pullback": lambda x: autodiff.pullback(np.exp, x)[1](np.ones(3)),
+    "third derivative": lambda x: gradient(
+        lambda z: np.sum(gradient(lambda w: np.sum(gradient(lambda u: np.sum(u**4), w)), z)), x
+    ),
+    "sort": lambda x: gradient(lambda z: np.sum(np.sort(z) * np.arange(3.0)), x),
+    "max": lambda x: gradient(lambda z: np.max(z) * z[1], x),
+    "where": lambda x: gradient(lambda z: np.sum(np.where(z > 0, np.sqrt(abs(z)), 0.0)), x),
+    "solve": lambda x: gradient(lambda z: np.sum(np.linalg.solve(np.eye(3) + np.outer(z, z), z)), x),
+    "svd": lambda x: np.linalg.svd(np.outer(x, x) + np.eye(3))[1],
+    "mask": lambda x: gradient(lambda z: np.sum(z[z > 0] ** 2), x),
+    "float32": lambda x: gradient(lambda z: np.sum(z * z), x.astype(np.float32)),
+    "complex": lambda x: gradient(lambda z: np.sum(abs(z * (1 + 2j)) ** 2), x + 1j * x),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_transforms(name):
+    f = TRANSFORMS[name]
+    compiled = compile(f)
+    for x in (X, X * 1.1, X[::-1].copy(), -X, X):
+        expected, found = f(x), compiled(x)
+        assert type(found) is type(expected)
+        parts = zip(found, expected, strict=True) if type(found) is tuple else [(found, expected)]
+        for a, b in parts:
+            close(a, b)
+            assert np.asarray(a).dtype == np.asarray(b).dtype
+    assert compiled.eager_because is None
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_long_loops_of_floats(backend):
+    if backend == "numba":
+        pytest.importorskip("numba")
+
+    def euler(y, rate):
+        for _ in range(100):
+            y = y + 0.01 * (rate * y * (1.0 - y))
+        return np.log(y) if y > 0.2 else y
+
+    f = lambda y, rate: autodiff.value_and_gradient(euler, y, rate)  # noqa: E731
+    compiled = compile(f, backend=backend)
+    for args in ((0.1, 1.5), (0.2, 1.1), (0.01, 0.1), (0.1, 1.5)):
+        (a, g), (b, h) = f(*args), compiled(*args)
+        assert type(a) is type(b)
+        close(b, a)
+        close(h, g)
+    assert compiled.variants == 2
+    assert ("for t in range" in compiled.source) == (backend == "numba")
+
+
+def test_numba_takes_over_where_it_is_installed():
+    pytest.importorskip("numba")
+
+    def filled(x):
+        out = np.zeros(40)
+        previous = 0.0
+        for i in range(40):
+            previous = 0.5 * previous + x[i] * x[i]
+            out[i] = previous
+        return np.sum(out * out)
+
+    compiled = compile(lambda x: gradient(filled, x))
+    x = np.linspace(0.1, 1.0, 40)
+    expected = gradient(filled, x)
+    for _ in range(35):
+        close(compiled(x), expected)
+    assert "def kernel" in compiled.source
+    shared = compiled(x)
+    assert compiled(x) is not shared
+
+
+def test_numba_gives_way_where_python_raises():
+    pytest.importorskip("numba")
+    compiled = compile(lambda a, b: a / b, backend="numba")
+    assert compiled(1.0, 4.0) == 0.25
+    with pytest.raises(ZeroDivisionError):
+        compiled(1.0, 0.0)
+
+
+def test_backend_numba_needs_numba(monkeypatch):
+    from autodiff.compile import machine
+
+    monkeypatch.setattr(machine, "is_installed", lambda: False)
+    with pytest.raises(ArgumentError, match="pip install numba"):
+        compile(square_sum, backend="numba")
+
+
+# ------------------------------------------------------------------------------------------ guards
+
+
+def branching(x):
+    if x[0] > 0:
+        return np.sum(x)
+    return np.sum(x * x)
+
+
+GUARDED = {
+    "branch": (branching, [X, -X]),
+    "int()": (lambda x: x * int(x[0] * 10), [X, X * 2]),
+    "index": (lambda x: x[int(abs(x[1]) * 10)], [X, X * np.array([1, 0, 1])]),
+    "round": (lambda x: x * round(x[2]), [X, X * 2]),
+    "while": (lambda x: _halved(x), [X, X * 8]),
+    "dtype": (square_sum, [X, X.astype(np.float32), np.arange(3), X + 0j]),
+    "shape": (square_sum, [X, np.ones(4), np.ones((2, 2)), np.ones(0), np.array(2.0)]),
+    "type": (lambda x: x * 2, [1.0, np.float64(1.0), 1, np.float32(1), 1j, True]),
+    "int by value": (lambda n: np.arange(4.0) * n, [1, 2, 3]),
+    "string": (lambda s: len(s) * 2.0, ["a", "bb"]),
+    "none": (lambda x: 1.0 if x is None else 2.0, [None, 0.5]),
+    "structure": (lambda p: p[0] * 2, [(1.0, 2.0), [1.0, 2.0], (1.0,), (X, 1.0)]),
+    "keys": (lambda d: sum(d.values()), [{"a": 1.0}, {"a": 1.0, "b": 2.0}, {"b": 1.0}]),
+    "mask": (lambda x: x[x > 0], [X, -X]),
+    "unique": (lambda x: np.unique(np.round(x)), [X, X * 4]),
+    "contains": (lambda x: 1.0 if 0.3 in x else 0.0, [X, X + 1]),
+}
+
+
+def _halved(x):
+    while np.sum(x * x) > 0.1:
+        x = x / 2
+    return x
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_what_differs_is_recorded_again(name):
+    f, values = GUARDED[name]
+    compiled = compile(f)
+    for value in [*values, *values]:
+        expected, found = f(value), compiled(value)
+        assert type(found) is type(expected)
+        assert np.asarray(found).dtype == np.asarray(expected).dtype
+        close(found, expected)
+    assert compiled.eager_because is None
+    assert 1 <= compiled.variants <= len(values)
+
+
+def test_variables_outside_are_guarded():
+    global SCALE
+    factor = 3.0
+    compiled = compile(lambda x: x * SCALE * factor)
+    assert compiled(1.0) == 6.0
+    factor = 4.0
+    assert compiled(1.0) == 8.0
+    SCALE = 3.0
+    try:
+        assert compiled(1.0) == 12.0
+    finally:
+        SCALE = 2.0
+    assert compiled(1.0) == 8.0
+    assert compiled.variants == 3
+
+
+def test_variants_are_bounded_and_the_least_recently_used_is_dropped():
+    recorded = []
+
+    def f(n):
+        recorded.append(n)
+        return n * 2.0
+
+    compiled = compile(f, maxsize=2)
+    for n in (1, 2, 1, 3, 1, 2):
+        assert compiled(n) == n * 2.0
+    assert compiled.variants == 2
+    assert recorded == [1, 2, 3, 2]
+    compiled.clear()
+    assert compiled.variants == 0
+    assert compiled(1) == 2.0
+
+
+def test_keyword_arguments_and_defaults():
+    def f(x, scale=2.0, *, shift=0.0):
+        return x * scale + shift
+
+    compiled = compile(f)
+    assert compiled(1.0) == 2.0
+    assert compiled(1.0, scale=3.0) == compiled(x=1.0, scale=3.0) == 3.0
+    assert compiled(1.0, 3.0, shift=1.0) == 4.0
+    with pytest.raises(TypeError):
+        compiled()
+
+
+# ----------------------------------------------------------------------------------------- nesting
+
+Point = collections.namedtuple("Point", "x y")
+
+
+@dataclasses.dataclass
+class Layer:
+    w: np.ndarray
+    b: float
+    name: str = "layer"
+
+
+class Model:
+    def __init__(self, layers):
+        self.layers = layers
+
+
+NESTS = {
+    "tuple": (lambda p: (p[1], p[0] * 2.0), (X, 1.5)),
+    "list": (lambda p: [p[0] + p[1]], [1.0, 2.0]),
+    "dict": (lambda p: {"out": p["a"] * p["b"]}, {"a": X, "b": 2.0}),
+    "namedtuple": (lambda p: Point(p.y, p.x * 2), Point(1.0, 2.0)),
+    "dataclass": (lambda p: gradient(lambda q: np.sum(q.w) * q.b, p), Layer(X, 2.0)),
+    "object": (
+        lambda p: gradient(lambda q: sum(np.sum(k.w) * k.b for k in q.layers), p),
+        Model([Layer(X, 2.0), Layer(X * 2, 3.0)]),
+    ),
+    "params": (
+        lambda p: gradient(lambda q: np.sum(np.tanh(X @ q[0][0] + q[0][1])), p),
+        [(np.eye(3), X), (np.eye(3), X)],
+    ),
+}
+
+
+def plain(x):
+    if dataclasses.is_dataclass(x) or type(x) is Model:
+        return {k: plain(v) for k, v in vars(x).items()}
+    if isinstance(x, dict):
+        return {k: plain(v) for k, v in x.items()}
+    if isinstance(x, (list, tuple)):
+        return type(x), [plain(v) for v in x]
+    return x.tolist() if isinstance(x, np.ndarray) else x
+
+
+@pytest.mark.parametrize("name", NESTS)
+def test_nests_come_back_as_nests(name):
+    f, nest = NESTS[name]
+    compiled = compile(f)
+    expected = f(nest)
+    for _ in range(3):
+        found = compiled(nest)
+        assert type(found) is type(expected)
+        assert plain(found) == plain(expected)
+    assert compiled.variants == 1
+
+
+# ---------------------------------------------------------------------------------------- memory
+
+
+def writes(x):
+    x[0] = 5.0
+    x[1:] *= 2.0
+    return np.sum(x * x)
+
+
+def test_arguments_are_not_written_into():
+    compiled = compile(lambda x: gradient(writes, x))
+    for _ in range(3):
+        x = X.copy()
+        close(compiled(x), gradient(writes, x))
+        close(x, X)
+
+
+@pytest.mark.parametrize("n", [3, 1000, 200_000])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: gradient(lambda z: np.sum(np.tanh(z) * z), x),
+        lambda x: x * 1.0,
+        lambda x: x + 0.0,
+        lambda x: np.exp(x) * 2.0 - x,
+        lambda x: (np.exp(x), np.exp(x)),
+        lambda x: np.ones(3) * 1.0,
+    ],
+)
+def test_results_are_independent(f, n):
+    compiled = compile(f)
+    x = np.linspace(-1.0, 1.0, n)
+    before = x.copy()
+    leaves = lambda y: y if isinstance(y, tuple) else (y,)  # noqa: E731
+    expected = [leaf.copy() for leaf in leaves(f(x))]
+    results = [leaves(compiled(x)) for _ in range(3)]
+    for y in results:
+        for leaf, other in zip(y, expected, strict=True):
+            close(leaf, other)
+            leaf[...] = 7.0
+    close(x, before)
+    for leaf, other in zip(leaves(compiled(x)), expected, strict=True):
+        close(leaf, other)
+
+
+def test_captured_arrays_are_not_written_into():
+    c = np.ones(3)
+
+    def f(x):
+        d = c.copy()
+        d[0] = x
+        return d
+
+    compiled = compile(f)
+    for x in (2.0, 3.0):
+        close(compiled(x), [x, 1.0, 1.0])
+    close(c, np.ones(3))
+
+
+def test_large_chains_in_blocks():
+    x = np.random.default_rng(0).standard_normal(100_001)
+
+    def loss(x, a):
+        t = np.tanh(a * x)
+        return np.sum(t * t * np.exp(-x * x))
+
+    f = lambda x, a: autodiff.value_and_gradient(loss, x, a)  # noqa: E731
+    compiled = compile(f)
+    for a in (1.3, 0.7):
+        for given in (x, x[::2], x.reshape(3, -1)[:, ::-1] if x.size % 3 == 0 else x[::-1]):
+            (y, g), (z, h) = f(given, a), compiled(given, a)
+            np.testing.assert_allclose(z, y, rtol=1e-12)
+            for mine, theirs in zip(h, g, strict=True):
+                np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_threads_do_not_change_results(n):
+    from autodiff.compile.blocks import set_threads
+
+    x = np.random.default_rng(0).standard_normal(300_000)
+    f = lambda x: autodiff.value_and_gradient(lambda z: np.sum(np.sin(z) * z), x)  # noqa: E731
+    compiled = compile(f)
+    compiled(x)
+    set_threads(1)
+    y, g = compiled(x)
+    try:
+        set_threads(n)
+        again, h = compiled(x)
+    finally:
+        set_threads(None)
+    assert again == y
+    np.testing.assert_array_equal(h, g)
+
+
+def test_several_threads_may_call_at_once():
+    compiled = compile(lambda x: gradient(lambda z: np.sum(np.exp(z) * z), x))
+    xs = [np.linspace(0.0, 1.0 + k, 500) for k in range(8)]
+    expected = [gradient(lambda z: np.sum(np.exp(z) * z), x) for x in xs]
+    wrong = []
+
+    def work(k):
+        for _ in range(50):
+            if not np.allclose(compiled(xs[k]), expected[k]):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+# ----------------------------------------------------------------------- inside other derivatives
+
+
+def test_a_compiled_function_is_differentiated_like_any_other():
+    f = compile(square_sum)
+    f(X)
+    close(gradient(f, X), 2 * X)
+    close(autodiff.hvp(f, X, X), 2 * X)
+    g = compile(lambda x: gradient(f, x))
+    close(g(X), 2 * X)
+    close(g(X), 2 * X)
+
+
+def test_a_traced_value_in_a_closure_is_not_frozen():
+    def outer(w):
+        inner = compile(lambda t: t * w)
+        return inner(2.0) + inner(3.0)
+
+    assert gradient(outer, 1.5) == 5.0
+
+
+def test_methods():
+    class Square:
+        def __init__(self, k):
+            self.k = k
+
+        @compile
+        def at(self, x):
+            return self.k * x * x
+
+    assert Square(2.0).at(3.0) == 18.0
+    assert Square(3.0).at(3.0) == 27.0
+    assert Square.at.variants == 1
+
+
+# ------------------------------------------------------------------------------------------ impure
+
+IMPURE = {
+    "np.random": lambda x: x * np.random.normal(),  # noqa: NPY002
+    "random": lambda x: x * random.random(),
+    "random.gauss": lambda x: x * random.gauss(0.0, 1.0),
+    "unseeded": lambda x: x * np.random.default_rng().random(),
+    "captured generator": lambda x: x * GENERATOR.random(),
+    "clock": lambda x: x * time.time(),
+    "counter": lambda x: x * time.perf_counter(),
+    "input": lambda x: x * float(input()),
+    "file": lambda x: x * float(open("numbers.txt").read()),  # noqa: SIM115
+}
+GENERATOR = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("name", IMPURE)
+def test_what_is_not_pure_is_refused(name):
+    with pytest.raises(CompileError, match="compiled function would give the same") as caught:
+        compile(IMPURE[name])(2.0)
+    assert "test_compile.py" in str(caught.value)
+
+
+def test_a_generator_among_the_arguments_is_drawn_from():
+    def noisy(x, rng):
+        z = rng.normal(size=3)
+        return np.sum(x * z) if z[0] > 0 else -np.sum(x * z)
+
+    f = lambda x, rng: gradient(lambda y: noisy(y, rng), x)  # noqa: E731
+    compiled = compile(f)
+    a, b = np.random.default_rng(1), np.random.default_rng(1)
+    for _ in range(12):
+        close(compiled(X, a), f(X, b))
+    assert compiled.variants == 2
+    assert a.random() == b.random()
+
+
+def test_a_seeded_generator_made_inside_is_a_constant():
+    compiled = compile(lambda x: x * np.random.default_rng(3).random())
+    assert compiled(2.0) == compiled(2.0) == 2.0 * np.random.default_rng(3).random()
+
+
+def test_printing_is_done_each_time(capsys):
+    def f(x):
+        print("x is", x, sep="=")
+        return x * 2 if x > 0 else x
+
+    compiled = compile(f)
+    for x in (1.0, 2.0, -1.0):
+        compiled(x)
+    assert capsys.readouterr().out == "x is=1.0\nx is=2.0\nx is=-1.0\n"
+
+
+def counting(x):
+    global COUNTER
+    COUNTER += 1
+    return x * COUNTER
+
+
+def text(x):
+    return float(f"{x:.1f}")
+
+
+def caught(x):
+    try:
+        return 1.0 / x
+    except ZeroDivisionError:
+        return x
+
+
+@pytest.mark.parametrize(
+    "f, xs, why",
+    [
+        (counting, [1.0, 1.0], "global variable 'COUNTER'"),
+        (text, [1.23, 4.56], "text"),
+        (caught, [0.0, 2.0], "error is caught"),
+    ],
+)
+def test_what_cannot_be_followed_runs_as_it_is(f, xs, why):
+    global COUNTER
+    COUNTER = 0
+    expected = [f(x) for x in xs]
+    COUNTER = 0
+    compiled = compile(f)
+    assert [compiled(x) for x in xs] == expected
+    assert why in compiled.eager_because
+    assert compiled.variants == 0 or f is caught
+
+
+def test_errors_of_the_function_are_its_own():
+    def f(x):
+        if x > 1.0:
+            raise KeyError("too large")
+        return 1.0 / x
+
+    compiled = compile(f)
+    assert compiled(0.5) == 2.0
+    with pytest.raises(KeyError, match="too large"):
+        compiled(2.0)
+    with pytest.raises(ZeroDivisionError):
+        compiled(0.0)
+
+
+def test_nan_makes_zeros_strong_as_eagerly():
+    def f(x):
+        return np.sum(np.where(x > 0, np.sqrt(x), 0.0))
+
+    for g in (
+        lambda x: gradient(f, x),
+        lambda x: autodiff.jvp(f, (x,), (np.ones(3),)),
+    ):
+        compiled = compile(g)
+        with np.errstate(all="ignore"):
+            for x in (np.abs(X), np.array([1.0, 0.0, 4.0]), np.array([1.0, -1.0, 4.0])):
+                for found, expected in zip(compiled(x), g(x), strict=True):
+                    close(found, expected)
+
+
+@pytest.mark.parametrize("bad", [{"maxsize": 0}, {"maxsize": 1.5}, {"backend": "fortran"}])
+def test_arguments_are_checked(bad):
+    with pytest.raises(ArgumentError):
+        compile(square_sum, **bad)
+    with pytest.raises(ArgumentError, match="takes a function"):
+        compile(3)
+
+
+# ------------------------------------------------------------------------------------------ source
+
+
+def test_the_source_can_be_read():
+    compiled = compile(lambda x: gradient(square_sum, x))
+    compiled(X)
+    source = compiled.source
+    assert source.startswith("def f(a0):")
+    assert "return MISMATCH" in source
+    assert source.count("\n") < 12
+    assert "add(v0, v0)" in source
+
+
+def test_dead_code_is_gone():
+    def f(x):
+        np.sum(np.exp(x))
+        return x * 2.0
+
+    compiled = compile(f)
+    compiled(X)
+    assert "exp" not in compiled.source
+
+
+def test_common_subexpressions_are_shared():
+    compiled = compile(lambda x: np.sin(x) * np.sin(x) + np.sin(x))
+    compiled(X)
+    assert compiled.source.count("sin(") == 1
+
+
+def test_constants_are_folded():
+    c = np.arange(3.0)
+    compiled = compile(lambda x: x * (np.exp(c) + 1.0))
+    compiled(X)
+    assert "exp" not in compiled.source
+
+
+def test_metadata():
+    compiled = compile(square_sum)
+    assert compiled.__name__ == "square_sum"
+    assert "compiled" in repr(compiled)
+    assert compile(maxsize=3)(square_sum)(X) == square_sum(X)

@@ -1,0 +1,81 @@
+"""Every program of tests/programs, compiled: the same values and derivatives, on every branch.
+
+Each is compiled as it is, with its gradient, and some with their Hessian-vector products, and called
+at several points: the first is recorded, others may take another branch.
+"""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import autodiff
+
+PROGRAMS = Path(__file__).parents[2] / "programs"
+CATEGORIES = (
+    "calls", "flow", "classes", "objects", "values", "mutation", "containers", "numerics", "models",
+    "library",
+)  # fmt: skip
+# What writes into the world outside, or does not end, away from its own point.
+NOT_PURE = {"global_statement"}
+ONLY_HERE = {"newton_until_converged"}
+
+
+def load(category):
+    name = f"programs_{category}"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, PROGRAMS / f"{category}.py")
+        sys.modules[name] = module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return sys.modules[name]
+
+
+def table(every=1):
+    cases = []
+    for category in CATEGORIES:
+        for f, x in load(category).PROGRAMS[::every]:
+            if f.__name__ not in NOT_PURE:
+                cases.append(pytest.param(f, np.array(x, float), id=f"{category}-{f.__name__}"))
+    return cases
+
+
+def points(f, x):
+    return (x, x * 1.01, x) if f.__name__ in ONLY_HERE else (x, x * 1.01, -x, x + 0.3, x)
+
+
+def outcome(f, x):
+    """What a call returns, or the name of the error that it raises."""
+    try:
+        with np.errstate(all="ignore"):
+            return f(x)
+    except Exception as error:
+        return type(error).__name__
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("f, x", table())
+@pytest.mark.parametrize("mode", ["value", "gradient"])
+def test_compiled_is_eager(mode, f, x):
+    g = f if mode == "value" else lambda z: autodiff.gradient(f, z)
+    compiled = autodiff.compile(g)
+    for at in points(f, x):
+        expected, given = outcome(g, at.copy()), at.copy()
+        found = outcome(compiled, given)
+        assert type(found) is type(expected)
+        if isinstance(expected, str):
+            assert found == expected
+        else:
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(given, at)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("f, x", table(every=7))
+def test_compiled_hessian_vector_product_is_eager(f, x):
+    v = np.cos(1.0 + 2.0 * np.arange(x.size))
+    product = lambda z: autodiff.hvp(f, z, v)  # noqa: E731
+    compiled = autodiff.compile(product)
+    for at in (x, x * 1.01):
+        np.testing.assert_allclose(compiled(at), product(at), rtol=1e-8, atol=1e-11)
