@@ -135,8 +135,15 @@ def hypot_frule(dots: tuple, *coordinates: Any) -> Any:
     return y, fit(sum(products, 0.0) / nonzero(y), y)
 
 
+def is_complex(x: Any) -> bool:
+    """Whether an element is complex; its imaginary part would be left out."""
+    return any(map(np.iscomplexobj, x))
+
+
 @rrule.register(math.dist)
 def dist_rrule(p: Any, q: Any) -> Any:
+    if is_complex(p) or is_complex(q):
+        return None
     y = math.dist(p, q)
 
     def dist_pullback(y_bar: Any) -> tuple:
@@ -149,6 +156,8 @@ def dist_rrule(p: Any, q: Any) -> Any:
 
 @frule.register(math.dist)
 def dist_frule(dots: tuple, p: Any, q: Any) -> Any:
+    if is_complex(p) or is_complex(q):
+        return None
     y = math.dist(p, q)
     products = [(p[i] - q[i]) * (dots[0][i] - dots[1][i]) for i in range(len(p))]
     return y, fit(sum(products, 0.0) / nonzero(y), y)
@@ -159,6 +168,8 @@ SEQUENCE = (list, tuple, Array)
 
 @rrule.register(math.fsum, SEQUENCE)
 def fsum_rrule(seq: Any) -> Any:
+    if is_complex(seq):
+        return None
     n = len(seq)
 
     def fsum_pullback(y_bar: Any) -> Any:
@@ -169,6 +180,8 @@ def fsum_rrule(seq: Any) -> Any:
 
 @frule.register(math.fsum, SEQUENCE)
 def fsum_frule(dots: tuple, seq: Any) -> Any:
+    if is_complex(seq):
+        return None
     (seq_dot,) = dots
     y = math.fsum(seq)
     return y, fit(sum([seq_dot[i] for i in range(len(seq))], 0.0), y)

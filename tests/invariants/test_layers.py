@@ -62,6 +62,9 @@ def allowed(package: str, path: Path, source: str, found: Import) -> bool:
     if package == "autodiff" and found.top == "rich":
         # The tree of explain is drawn with rich, where it is there.
         return found.late and path.parent.name == "explain"
+    if package == "autodiff" and found.top == "numba":
+        # Programs become machine code where it is installed.
+        return found.late and path.parent.name == "compile"
     if package == "chainrules" and found.top == "rich":
         # What prints the table of coverage asks for it at need, and says so where it is absent.
         return found.late and path.relative_to(ROOT).parts[1] == "coverage"

@@ -27,6 +27,8 @@ from tools.fuzz.limits import TooSlow, limited
 FILE = "<fuzzed program>"
 STEP = 1e-3
 SECONDS = 20
+ROUNDING = 1e-13  # the value may differ by: it is counted apart
+ROUNDED = "its value has other last bits"
 KINDS = ("right", "error", "wrong", "crash", "discarded")
 MODES = ("reverse", "forward", "second")
 SECOND = 0.4  # of the programs are differentiated twice
@@ -220,9 +222,11 @@ class Case:
         self.expected = expected
         self.narrow = narrow
         self.seed = seed
+        self.rounded = False
 
     def outcome(self, mode: str) -> Outcome:
         """Differentiate in one mode, and compare."""
+        self.rounded = False
         try:
             with limited(SECONDS), noted_errors() as raised:
                 problem = getattr(self, mode)()
@@ -236,7 +240,9 @@ class Case:
             return Outcome("crash", mode, f"{type(error).__name__}: {error}\n{last_frames(error)}")
         if problem and raised:
             problem = f"the program caught an error of ours: {raised[0]}\n{problem}"
-        return Outcome("wrong", mode, problem) if problem else Outcome("right", mode)
+        if problem:
+            return Outcome("wrong", mode, problem)
+        return Outcome("right", mode, ROUNDED if self.rounded else "")
 
     def reverse(self) -> str:
         given = fresh(self.arguments)
@@ -292,9 +298,13 @@ class Case:
     # -- comparisons; each returns what is wrong, or nothing -------------------------------------
 
     def about_value(self, value: Any) -> str:
-        if bits(value) != bits(self.value):
-            return f"value {value!r}, plainly {self.value!r}"
-        return ""
+        if bits(value) == bits(self.value):
+            return ""
+        rounding = 1e-5 if self.narrow else ROUNDING
+        if abs(value - self.value) <= rounding * max(1.0, abs(value)):
+            self.rounded = True
+            return ""
+        return f"value {value!r}, plainly {self.value!r}"
 
     def about_form(self, bars: Any) -> str:
         for bar, x in zip(leaves(bars), leaves(self.arguments), strict=True):

@@ -36,7 +36,7 @@ class Report:
         self.programs += 1
         for outcome in outcomes:
             self.counts[outcome.mode, outcome.kind] += 1
-            if outcome.kind != "right":
+            if outcome.kind != "right" or outcome.detail:
                 self.causes[outcome.kind][cause(outcome)] += 1
             if outcome.failed:
                 self.failures.append((seed, outcome, source))
@@ -69,6 +69,8 @@ class Report:
             if any(row):
                 lines.append(f"{mode:10}" + "".join(f"{n:11}" for n in row))
         judged = sum(n for (_, kind), n in self.counts.items() if kind != "discarded")
+        rounded = sum(self.causes["right"].values())
+        lines += ["", f"values whose last bits differ from the plain ones: {rounded}"]
         for kind in ("error", "crash", "wrong"):
             found = self.causes[kind]
             total = sum(found.values())

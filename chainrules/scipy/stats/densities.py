@@ -73,3 +73,13 @@ def kappa4_cdf(self: Any, x: Any, h: Any, k: Any) -> Any:
     """F = (1 - h u)^(1/h), u = (1 - k x)^(1/k); with limits e^-u and e^-x where h, k are 0."""
     u = special.inv_boxcox(-x, k)
     return special.inv_boxcox(-u, h)
+
+
+@decompose(type(stats.kappa4)._get_support)
+def kappa4_support(self: Any, h: Any, k: Any) -> tuple:
+    """x from where h u = 1, to where u = 0."""
+    level = k == 0
+    safe_h, safe_k = np.where(h > 0, h, 1.0), np.where(level, 1.0, k)
+    start = np.where(level, np.log(safe_h), (1 - safe_h ** (-safe_k)) / safe_k)
+    low = np.where(h > 0, start, np.where(k < 0, 1 / safe_k, -np.inf))
+    return low, np.where(k > 0, 1 / safe_k, np.inf)
