@@ -230,7 +230,7 @@ def _over_recording(f: Callable, args: tuple, sources: tuple, wanted: int, tape:
     y = f(*args)
     if type(y) is not Tracer or not isinstance(y, (float, np.ndarray, np.generic)):
         return NOT_HERE
-    space = ProjectTo(y)
+    space: Any = ProjectTo(y)
     if getattr(y, "dtype", space.dtype).kind not in "fc":
         return NOT_HERE
     positions = [i for i in range(len(args)) if wanted >> i & 1]

@@ -207,12 +207,8 @@ WORKLOADS = [
         0.2,
     ),
     Workload("sum3", "three elements of 30", _sum3, (_rng.random(30),), by_hand.sum3),
-    Workload(
-        "scalar_chain", "200 operations on a float", _chain, (0.7,), by_hand.chain, limit=0.2
-    ),
-    Workload(
-        "euler", "500 Euler steps on floats", _euler, (0.1, 1.5), by_hand.euler, (0, 1)
-    ),
+    Workload("scalar_chain", "200 operations on a float", _chain, (0.7,), by_hand.chain, limit=0.2),
+    Workload("euler", "500 Euler steps on floats", _euler, (0.1, 1.5), by_hand.euler, (0, 1)),
     Workload(
         "softmax", "entropy of a softmax of 10", _softmax, (_rng.random(10),), by_hand.softmax
     ),

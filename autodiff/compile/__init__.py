@@ -1,9 +1,10 @@
 """compile: a function recorded once and run as straight-line code.
 
 ``recording`` writes down the calls as a ``program``; ``passes``, ``packs`` and ``gather`` make it
-shorter; ``memory`` says what may be written in place and ``blocks`` puts elementwise chains on large
-arrays together; ``emit`` (with ``scalars`` and ``arrays``) writes the source, ``machine`` (with
-``rolling``) that of machine code; ``forms`` the checks of the arguments; ``function`` holds it together.
+shorter; ``memory`` says what may be written in place and ``blocks`` puts elementwise chains on
+large arrays together; ``emit`` (with ``scalars`` and ``arrays``) writes the source, ``machine``
+(with ``rolling``) that of machine code; ``forms`` the checks of the arguments; ``function`` holds
+it together.
 """
 
 from __future__ import annotations

@@ -139,7 +139,11 @@ def _target(e: Any, step: Step, meta: Any) -> list[str]:
             continue
         mine = e.metas[a.i]
         n = e.buffers.of(a.i)
-        if mine.shape != meta.shape or mine.dtype != meta.dtype or (n is not None and not is_private):
+        if (
+            mine.shape != meta.shape
+            or mine.dtype != meta.dtype
+            or (n is not None and not is_private)
+        ):
             continue
         if n is not None:
             e.buffers.release(a.i)
@@ -289,8 +293,10 @@ def _changed(e: Any, step: Step) -> bool:
     else:
         shown = e.argument(before)
         e.lines.append(f"{name} = {shown}.copy()")
-    shown = e.argument(value) if meta.dtype != FLOAT64 or type(value) is not Ref else (
-        e.variable(value.i)
+    shown = (
+        e.argument(value)
+        if meta.dtype != FLOAT64 or type(value) is not Ref
+        else (e.variable(value.i))
     )
     where = f"{name}[{e.index(index)}]"
     if step.f is set_flat:
@@ -303,7 +309,7 @@ _ASSIGN = {add_item: "+=", sub_item: "-="}
 
 
 def _scatter(e: Any, step: Step) -> bool:
-    y_bar, index, shape, dtype = step.args
+    y_bar, index, shape, _dtype = step.args
     meta = e.metas[step.out]
     parts = index if type(index) is tuple else (index,)
     if may_repeat(index) or any(type(p) is Ref for p in parts):

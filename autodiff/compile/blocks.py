@@ -1,9 +1,9 @@
 """Chains of elementwise steps on large arrays, done block by block on all cores.
 
-An operation on an array that does not fit into the cache waits for memory; done on a block after the
-other, a chain reads and writes memory once. NumPy releases the interpreter lock while it computes, so
-the blocks are shared out among threads. Sums over all elements are taken by blocks as well, and added
-up in the order of the blocks, however many threads there are.
+An operation on an array that does not fit into the cache waits for memory; done on a block after
+the other, a chain reads and writes memory once. NumPy releases the interpreter lock while it
+computes, so the blocks are shared out among threads. Sums over all elements are taken by blocks as
+well, and added up in the order of the blocks, however many threads there are.
 """
 
 from __future__ import annotations

@@ -80,9 +80,10 @@ class Emitter:
             elif meta.type is np.float64 and self._wants_float[i]:
                 self.lines.append(f"v{i} = float(v{i})")
                 self.is_float[i] = 1
-        for self.at, step in enumerate(self.program.steps):
+        for at, step in enumerate(self.program.steps):
+            self.at = at
             self.step(step)
-            self.buffers.free(self.at)
+            self.buffers.free(at)
         places = iter(self.program.outputs)
         result = self.outputs.expression(self.names, lambda _: self.leaf(next(places)))
         result_lines = [*self.late, f"return {result}"]
@@ -92,7 +93,10 @@ class Emitter:
         body = [*self.lines, *result_lines]
         if self.buffers.count:
             body = self.buffers.around(self.lines, self.late, result)
-        return "\n    ".join([f"def {name}({', '.join(parameters)}):", *self.inputs.checks, *body]) + "\n"
+        return (
+            "\n    ".join([f"def {name}({', '.join(parameters)}):", *self.inputs.checks, *body])
+            + "\n"
+        )
 
     # -- what is asked beforehand ----------------------------------------------------------------
 
@@ -250,7 +254,9 @@ class Emitter:
                 condition = f"{self.names.of(has_nan, 'has_nan')}({shown})"
             else:
                 vdot = self.names.of(np.vdot, "vdot")
-                dot = f"{shown}.dot({shown})" if len(meta.shape) == 1 else f"{vdot}({shown}, {shown})"
+                dot = (
+                    f"{shown}.dot({shown})" if len(meta.shape) == 1 else f"{vdot}({shown}, {shown})"
+                )
                 self.lines.append(f"nan = {dot}")
                 condition = "nan != nan"
         elif how is described and expected[0] is np.ndarray:
@@ -296,7 +302,5 @@ def hint(x: Any) -> str:
     name = getattr(x, "__name__", "")
     taken = name in ("vdot", "float", "len", "type", "getattr", "nan") and x not in (float, len)
     if name.isidentifier() and not keyword.iskeyword(name) and not taken:
-        return name if not name[0] == "v" or not name[1:].isdigit() else f"{name}_"
+        return name if name[0] != "v" or not name[1:].isdigit() else f"{name}_"
     return "c"
-
-

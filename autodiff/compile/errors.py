@@ -10,7 +10,7 @@ MISMATCH: Any = object()
 """What a program returns for arguments that it is not for."""
 
 
-class CannotCompile(Exception):
+class NotRecordedError(Exception):
     """Something that a program cannot do; the function runs without being compiled."""
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compile.errors import CannotCompile
+from autodiff.compile.errors import NotRecordedError
 from autodiff.compile.program import Ref
 from autodiff.compile.recording import Recording
 from autodiff.structures import parts_of, rebuilt
@@ -70,9 +70,9 @@ class Inputs:
         """Return a nest with its numbers and arrays traced; note how to check and unpack it."""
         kind = type(x)
         if depth > _DEEPEST:
-            raise CannotCompile("an argument contains itself, or is nested too deeply")
+            raise NotRecordedError("an argument contains itself, or is nested too deeply")
         if is_tracer(x):
-            raise CannotCompile("an argument is traced")
+            raise NotRecordedError("an argument is traced")
         if kind is np.ndarray and x.dtype.kind in "fciub":
             return self._array(x, source)
         if kind in (float, complex) or (isinstance(x, np.number) and x.dtype.kind in "fciu"):
@@ -84,10 +84,7 @@ class Inputs:
             self._unless(f"{source} is not {x}")
             return x
         if kind in _BY_VALUE:
-            if source.isidentifier():
-                name = source
-            else:
-                name = self._temporary(source)
+            name = source if source.isidentifier() else self._temporary(source)
             kind_name = self.names.of(kind, kind.__name__)
             self._unless(f"type({name}) is not {kind_name} or {name} != {x!r}")
             return x
@@ -127,7 +124,7 @@ class Inputs:
         kind = type(x)
         if parts is None or (not parts and kind not in (tuple, list, dict)):
             if isinstance(x, np.ndarray):
-                raise CannotCompile(f"an argument is a {kind.__name__} of {x.dtype}")
+                raise NotRecordedError(f"an argument is a {kind.__name__} of {x.dtype}")
             self._unless(f"{source} is not {self.names.of(x, 'constant')}")
             return x
         name = self._temporary(source)
@@ -153,7 +150,7 @@ class Inputs:
 
 
 class Outputs:
-    """The nest that a program returns.
+    r"""The nest that a program returns.
 
     Attributes
     ----------
@@ -173,13 +170,13 @@ class Outputs:
     def _entered(self, y: Any, depth: int) -> Any:
         """Return the nest as ``(kind, template, subtrees)`` with leaves by their numbers."""
         if depth > _DEEPEST:
-            raise CannotCompile("the result contains itself, or is nested too deeply")
+            raise NotRecordedError("the result contains itself, or is nested too deeply")
         if is_tracer(y):
             if y._tape is self.recording:
                 return self._leaf(Ref(y._index))
             if y._tape is CONSTANT:
                 return self._leaf(y._value)
-            raise CannotCompile("the result is traced by a derivative outside the function")
+            raise NotRecordedError("the result is traced by a derivative outside the function")
         parts = parts_of(y)
         if parts is None:
             return self._leaf(y)
@@ -209,13 +206,14 @@ class Outputs:
             if type(tree) is int:
                 return leaf(self.leaves[tree])
             kind, template, trees = tree
-            inner = ", ".join(of(t) for t in trees)
+            shown = [of(t) for t in trees]
+            inner = ", ".join(shown)
             if kind is list:
                 return f"[{inner}]"
             if kind is tuple:
                 return f"({inner}{',' if len(trees) == 1 else ''})"
             if kind is dict:
-                pairs = [f"{_key(k, names)}: {of(t)}" for k, t in zip(template, trees, strict=True)]
+                pairs = [f"{_key(k, names)}: {s}" for k, s in zip(template, shown, strict=True)]
                 return "{" + ", ".join(pairs) + "}"
             if hasattr(kind, "_make"):
                 return f"{names.of(kind, kind.__name__)}({inner})"

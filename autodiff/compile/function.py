@@ -16,7 +16,7 @@ from autodiff.compile import impure as impure, machine
 from autodiff.compile.blocks import in_blocks
 from autodiff.compile.dependencies import Dependency, dependencies
 from autodiff.compile.emit import Emitter, restored
-from autodiff.compile.errors import MISMATCH, CannotCompile, CompileError
+from autodiff.compile.errors import MISMATCH, CompileError, NotRecordedError
 from autodiff.compile.forms import Inputs, Names, Outputs
 from autodiff.compile.gather import gathered
 from autodiff.compile.memory import OUTSIDE, Memory, without_copies
@@ -79,7 +79,9 @@ class Compiled:
         if backend not in _BACKENDS:
             raise ArgumentError(f"backend is one of {', '.join(_BACKENDS)}, not {backend!r}.")
         if not isinstance(maxsize, int) or maxsize < 1:
-            raise ArgumentError(f"maxsize is how many variants are kept, at least 1, not {maxsize!r}.")
+            raise ArgumentError(
+                f"maxsize is how many variants are kept, at least 1, not {maxsize!r}."
+            )
         if backend == "numba" and not machine.is_installed():
             raise ArgumentError("backend='numba' needs numba: pip install numba.")
         functools.update_wrapper(self, f, updated=())
@@ -123,7 +125,9 @@ class Compiled:
             return intercept(self._f)(*args, **kwargs)  # a part of another derivative
         if self._failures.get(form, 0) >= _MOST_FAILURES:
             return self._f(*args, **kwargs)
-        states = [(g, g.bit_generator.state) for g in args if isinstance(g, np.random.Generator)]
+        states: list[Any] = [
+            (g, g.bit_generator.state) for g in args if isinstance(g, np.random.Generator)
+        ]
         try:
             variant, value = recorded(self._f, args, kwargs, self._backend)
         except CompileError:
@@ -159,13 +163,11 @@ class Compiled:
         self._failures = {}
 
 
-def recorded(
-    f: Callable, args: tuple, kwargs: dict[str, Any], backend: str
-) -> tuple[Variant, Any]:
+def recorded(f: Callable, args: tuple, kwargs: dict[str, Any], backend: str) -> tuple[Variant, Any]:
     """Record a call; return the program as a variant, and the result."""
     outside, writes = dependencies(f)
     if writes:
-        raise CannotCompile(f"{name_of(f)} writes {writes}")
+        raise NotRecordedError(f"{name_of(f)} writes {writes}")
     found = _one_recording(f, args, kwargs, strict=False)
     if found[0].assumes_no_nan and any(map(_is_nan, _leaves(found[2]))):
         found = _one_recording(f, args, kwargs, strict=True)
@@ -184,7 +186,7 @@ def recorded(
     }
     inputs.checks[:0] = _outside_checks(outside, names)
     names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
-    kernel = None
+    kernel: Any = None
     if backend != "python" and machine.is_installed():
         kernel = machine.kernel_of(program, backend == "numba")
 
@@ -246,7 +248,7 @@ def _one_recording(
     finally:
         tape.close()
     if tape.spoilt:
-        raise CannotCompile(tape.spoilt)
+        raise NotRecordedError(tape.spoilt)
     for late in tape.late:
         late()
     return tape, inputs, outputs, parameters

@@ -1,13 +1,14 @@
 """Work on many small arrays as work on one large one.
 
-A loop of the user's that multiplies a matrix with a vector in each turn leaves a row of small steps.
-Three forms of them are put together here: products of one matrix with the rows of another, sums of
-outer products (the gradient of such a matrix), and stacks of arrays that were all computed in the same
-way (the rows of a Jacobian). Sums are then taken in another order.
+A loop of the user's that multiplies a matrix with a vector in each turn leaves a row of small
+steps. Three forms of them are put together here: products of one matrix with the rows of another,
+sums of outer products (the gradient of such a matrix), and stacks of arrays that were all computed
+in the same way (the rows of a Jacobian). Sums are then taken in another order.
 """
 
 from __future__ import annotations
 
+import itertools
 import operator
 from typing import Any
 
@@ -98,13 +99,17 @@ class _Gathering:
 
     # -- one matrix and the rows of another ------------------------------------------------------
 
-    def _row_of(self, x: Any) -> tuple[Ref, int] | None:
+    def _row_of(self, x: Any) -> Any:
         """Return the matrix that a vector is a row of, and which."""
         origin = self.origin.get(x.i) if type(x) is Ref else None
         if origin is None or origin.f is not operator.getitem:
             return None
         matrix, index = origin.args
-        if type(matrix) is Ref and type(index) is int and len(self.metas[matrix.i].shape or ()) == 2:
+        if (
+            type(matrix) is Ref
+            and type(index) is int
+            and len(self.metas[matrix.i].shape or ()) == 2
+        ):
             return matrix, index % self.metas[matrix.i].shape[0]
         return None
 
@@ -159,8 +164,11 @@ class _Gathering:
             while waiting:
                 x = waiting.pop()
                 origin = self.origin.get(x.i) if type(x) is Ref else None
-                if origin is not None and origin.f is np.add and self.uses[x.i] == 1 and (
-                    self.metas[x.i].shape == self.metas[step.out].shape
+                if (
+                    origin is not None
+                    and origin.f is np.add
+                    and self.uses[x.i] == 1
+                    and (self.metas[x.i].shape == self.metas[step.out].shape)
                 ):
                     middle.append(x.i)
                     waiting.extend(reversed(origin.args))
@@ -219,7 +227,11 @@ class _Gathering:
             pair = self._outer(x)
             if pair is not None:
                 pairs.append(pair)
-            elif len(meta.shape or ()) == 1 and type(x) is Ref and self.metas[x.i].shape == meta.shape:
+            elif (
+                len(meta.shape or ()) == 1
+                and type(x) is Ref
+                and self.metas[x.i].shape == meta.shape
+            ):
                 vectors.append(x)
             else:
                 others.append(x)
@@ -258,7 +270,7 @@ class _Gathering:
         if all(r is not None for r in rows) and len({r[0].i for r in rows}) == 1:
             places = [r[1] for r in rows]
             step = places[1] - places[0]
-            if abs(step) == 1 and all(b - a == step for a, b in zip(places, places[1:], strict=False)):
+            if abs(step) == 1 and all(b - a == step for a, b in itertools.pairwise(places)):
                 stop: int | None = places[-1] + step
                 stop = None if stop is not None and stop < 0 else stop
                 index = slice(places[0], stop, step)
@@ -272,7 +284,7 @@ class _Gathering:
     # -- stacks of arrays computed alike ---------------------------------------------------------
 
     def _stack(self, step: Step) -> None:
-        items = step.args[0] if len(step.args) == 1 and not step.kwargs else None
+        items: Any = step.args[0] if len(step.args) == 1 and not step.kwargs else None
         if type(items) not in (list, tuple) or len(items) < _FEWEST:
             self.steps.append(step)
             return
@@ -387,7 +399,9 @@ class _Gathering:
         if type(b) is tuple and type(a) is not tuple and self._ndim(b[0]) == 2:
             if len(shape) in (2, 3):
                 return self.write(np.matmul, (a, b[0]), self.array(shape))
-        elif type(a) is tuple and type(b) is not tuple and self._ndim(a[0]) == 2 and len(shape) == 2:
+        elif (
+            type(a) is tuple and type(b) is not tuple and self._ndim(a[0]) == 2 and len(shape) == 2
+        ):
             n, m = self.metas[a[0].i].shape if type(a[0]) is Ref else a[0].shape
             turned = self.write(np.transpose, (a[0],), self.array((m, n)))
             return self.write(np.matmul, (b, turned), self.array(shape))
@@ -416,7 +430,8 @@ class _Gathering:
 
     def _gather_guards(self) -> None:
         """One look for NaN at a whole in the place of one at each of its rows."""
-        kept, done = [], set()
+        kept: list[Step] = []
+        done: set[int] = set()
         last: dict[int, int] = {}
         for step in self.steps:
             if step.f is guard and step.args[1] is has_nan and step.args[0].i in self.guards:
@@ -453,5 +468,5 @@ def _is_same(a: Any, b: Any) -> bool:
     return repr(a) == repr(b)
 
 
-def _is_alike(a: Step, b: Step) -> bool:
+def _is_alike(a: Any, b: Any) -> bool:
     return a.f is b.f and len(a.args) == len(b.args) and repr(a.kwargs) == repr(b.kwargs)

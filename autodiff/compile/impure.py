@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compile.errors import CannotCompile, CompileError
+from autodiff.compile.errors import CompileError, NotRecordedError
 from autodiff.compile.purity import IMPURE_OWNERS, impurity
 from autodiff.intercept import functions
 from autodiff.levels import program_tape
@@ -48,7 +48,7 @@ def _refusing(g: Any, why: str) -> Callable:
                 return g(*args, **kwargs)
             if id(owner) in tape.generators:
                 if g.__name__ in _CHANGING:
-                    raise CannotCompile(f"a generator's {g.__name__} is not followed")
+                    raise NotRecordedError(f"a generator's {g.__name__} is not followed")
                 return tape.draw(owner, g.__name__, args, kwargs)
         raise CompileError(
             f"{name_of(g)} {why}: a compiled function would give the same result each time. Give "

@@ -11,7 +11,7 @@ import numpy as np
 
 from autodiff.compile.forms import Inputs, Outputs
 from autodiff.compile.program import Program, Ref
-from autodiff.compile.rolling import NotScalar, Scalars, Writer
+from autodiff.compile.rolling import NotScalarError, Scalars, Writer
 from autodiff.compile.scalars import is_number
 
 FEWEST = 60
@@ -52,7 +52,11 @@ class Kernel:
             body.extend(self._pack(number, metas[number].size, pairs))
         done: list[int] = []
         for x in self.program.outputs:
-            if type(x) is Ref and x.i not in done and not any(x.i == i for i, _, _ in scalars.packs):
+            if (
+                type(x) is Ref
+                and x.i not in done
+                and not any(x.i == i for i, _, _ in scalars.packs)
+            ):
                 done.append(x.i)
                 finals.append(writer.shown(scalars.operand(x)))
         self.finals = done
@@ -104,7 +108,6 @@ class Kernel:
         exec(compile(self.source, "<kernel>", "exec"), scope)
         return numba.njit(error_model="python")(scope["kernel"])
 
-
     def wrapper(self, inputs: Inputs, outputs: Outputs, parameters: list[str], name: str) -> str:
         """Return the source of what checks the arguments, calls the kernel and hands results on."""
         names, metas = inputs.names, self.program.metas
@@ -117,7 +120,9 @@ class Kernel:
         for i in self.program.inputs:
             shape = metas[i].shape
             flat.append(f"v{i}" if shape is None or len(shape) == 1 else f"v{i}.reshape(-1)")
-        flat += [f"p{i}" if len(metas[i].shape or ()) == 1 else f"p{i}.reshape(-1)" for i in self.arrays]
+        flat += [
+            f"p{i}" if len(metas[i].shape or ()) == 1 else f"p{i}.reshape(-1)" for i in self.arrays
+        ]
         lines += [
             f"done = kernel({', '.join([*flat, 'numbers'])})",
             "if done != 1:",
@@ -158,10 +163,8 @@ def kernel_of(program: Program, forced: bool) -> Kernel | None:
             return None
     try:
         kernel = Kernel(program)
-    except NotScalar:
+    except NotScalarError:
         return None
     if not forced and (kernel.operations < FEWEST or kernel.source.count("\n") > _MOST_LINES):
         return None
     return kernel
-
-

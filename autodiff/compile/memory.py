@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile.blocks import Chain
-from autodiff.compile.ops import FRESH, UFUNC_OF, VIEWS, is_elementwise
+from autodiff.compile.ops import FRESH, UFUNC_OF, is_elementwise
 from autodiff.compile.packs import pack
 from autodiff.compile.program import (
     Program,
@@ -83,7 +83,7 @@ class Memory:
         if f in _NEW or is_elementwise(f) or type(f) is Chain:
             return own
         shared = [self.owners[i] for i in refs_of(step)]
-        found = own.union(*shared) if f not in VIEWS or f is np.reshape else own.union(*shared)
+        found = own.union(*shared)  # a view, or for all that is known one
         if any(type(a) is np.ndarray for a in step.args) or f is effect:
             found |= {OUTSIDE}
         return found
@@ -106,9 +106,7 @@ def without_copies(program: Program) -> Program:
     stands: dict[int, Ref] = {}
     kept = []
     for at, step in enumerate(program.steps):
-        if step.f is np.positive or (
-            step.f is np.copy and memory.is_free(step.args[0], at)
-        ):
+        if step.f is np.positive or (step.f is np.copy and memory.is_free(step.args[0], at)):
             stands[step.out] = step.args[0]
         else:
             kept.append(step)

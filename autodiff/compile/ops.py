@@ -58,35 +58,11 @@ MATH: dict[Any, Callable] = {
 }  # fmt: skip
 """For floats. They raise where NumPy gives NaN or Inf; then the call is done again eagerly."""
 
-ELEMENTWISE = frozenset(
-    {
-        *INFIX, *MATH, np.negative, np.absolute, np.square, np.reciprocal, np.maximum,
-        np.minimum, np.sign, np.fmax, np.fmin, np.logaddexp, np.floor, np.ceil, np.trunc,
-        np.rint, np.heaviside, np.copysign, np.fabs, np.exp2, np.logaddexp2, np.isnan,
-        np.isfinite, np.isinf, np.logical_and, np.logical_or, np.logical_not,
-        np.bitwise_and, np.bitwise_or, np.remainder, np.fmod, np.deg2rad, np.rad2deg,
-    }
-)  # fmt: skip
-"""Ufuncs whose results may be computed in blocks and written into given memory."""
-
 
 def is_elementwise(f: Any) -> bool:
     """Whether a function is a ufunc of one output that works element by element."""
     return isinstance(f, np.ufunc) and f.signature is None and f.nout == 1
 
-
-VIEWS: frozenset[Any] = frozenset(
-    {
-        np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.broadcast_to, np.expand_dims,
-        np.squeeze, np.reshape, np.ravel, np.real, np.diagonal, np.linalg.diagonal, np.flip,
-        np.fliplr, np.flipud, np.rot90, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.asarray,
-        np.asanyarray, np.ascontiguousarray, np.split, np.array_split, np.hsplit, np.vsplit,
-        np.dsplit, np.imag, np.diag, np.broadcast_arrays, np.matrix_transpose,
-        np.linalg.matrix_transpose, np.ndarray.astype, operator.getitem, np.nan_to_num,
-        operator.pos,
-    }
-)  # fmt: skip
-"""Functions whose results may share memory with their arguments."""
 
 FRESH: frozenset[Any] = frozenset(
     {

@@ -1,9 +1,9 @@
 """Arrays that are filled or added to element by element, kept as their elements.
 
 A loop that writes ``out[i]``, or the gradient of one that reads ``x[i]``, makes a chain of arrays
-each of which differs from the one before in one place. Here such an array is a table of numbers, and
-becomes an array where somebody needs one. Arrays with slices written or added are handled likewise,
-as a step that changes an array in place where nobody needs the old one.
+each of which differs from the one before in one place. Here such an array is a table of numbers,
+and becomes an array where somebody needs one. Arrays with slices written or added are handled
+likewise, as a step that changes an array in place where nobody needs the old one.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ class Packs:
         if f is operator.getitem:
             return self._element(*args)
         if f is scatter:
-            return self._scattered(*args, meta, out)
+            return self._scattered(args, meta, out)
         if f is set_item:
-            return self._written(*args, meta, out)
+            return self._written(args, meta, out)
         if f is np.add and len(args) == 2:
             return self._sum(args[0], args[1], meta, out)
         if f is np.copy and args and type(args[0]) is Ref and args[0].i in self.tables:
@@ -112,9 +112,8 @@ class Packs:
         place = flat_place(index, table.shape)
         return None if place is None else table.elements.get(place, 0.0)
 
-    def _scattered(
-        self, y_bar: Any, index: Any, shape: tuple, dtype: Any, meta: Meta, out: int | None
-    ) -> Any:
+    def _scattered(self, args: tuple, meta: Meta, out: int | None) -> Any:
+        y_bar, index, shape, _ = args
         if meta.dtype != FLOAT64:
             return None
         place = flat_place(index, shape)
@@ -122,7 +121,8 @@ class Packs:
             return self._new(Pack(shape, {place: y_bar}), meta, out)
         return None
 
-    def _written(self, before: Any, index: Any, value: Any, meta: Meta, out: int | None) -> Any:
+    def _written(self, args: tuple, meta: Meta, out: int | None) -> Any:
+        before, index, value = args
         table = self._table(before)
         if table is None or meta.dtype != FLOAT64:
             return None

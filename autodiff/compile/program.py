@@ -41,7 +41,7 @@ class Meta:
 
     __slots__ = ("dtype", "shape", "type")
 
-    def __init__(self, kind: type, dtype: np.dtype | None, shape: tuple | None) -> None:
+    def __init__(self, kind: type, dtype: Any, shape: Any) -> None:
         self.type = kind
         self.dtype = dtype
         self.shape = shape
@@ -87,7 +87,7 @@ def meta_of(x: Any) -> Meta:
 
 
 class Step:
-    """One call: ``v[out] = f(*args, **kwargs)``.
+    r"""One call: ``v[out] = f(*args, **kwargs)``.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ def described(value: Any) -> tuple:
 
 
 class Program:
-    """Steps, inputs and outputs.
+    r"""Steps, inputs and outputs.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ import numpy as np
 
 from autodiff.arguments import PLAIN
 from autodiff.call import by_rule, call as call_again
-from autodiff.compile.errors import CannotCompile
+from autodiff.compile.errors import NotRecordedError
 from autodiff.compile.program import (
     Given,
     Meta,
@@ -89,7 +89,7 @@ class Recording(Tape):
         """Raise if the recording has ended, or has become too long to be of use."""
         super().check_open()
         if len(self.steps) > _MOST_STEPS:
-            raise CannotCompile(f"more than {_MOST_STEPS} steps are recorded")
+            raise NotRecordedError(f"more than {_MOST_STEPS} steps are recorded")
 
     def spoil(self, why: str) -> None:
         """Note that the program cannot be used; the recording goes on for its results."""
@@ -197,7 +197,9 @@ class Recording(Tape):
                 return a._value, Ref(a._index)
             if a._tape is CONSTANT:
                 return self.lowered(a._value)
-            raise CannotCompile("a value is traced by a derivative outside the compiled function")
+            raise NotRecordedError(
+                "a value is traced by a derivative outside the compiled function"
+            )
         if kind is np.ndarray:
             self.hold(a)
             return a, a
@@ -217,7 +219,7 @@ class Recording(Tape):
             both = [self.lowered(p) for p in a]
             return kind._make([p for p, _ in both]), kind._make([r for _, r in both])
         if any(is_tracer(leaf) for leaf in leaves_of(a)):
-            raise CannotCompile(f"a {kind.__name__} with recorded values is given to a function")
+            raise NotRecordedError(f"a {kind.__name__} with recorded values is given to a function")
         return a, a
 
     def _asks_for_nan(self, args: tuple) -> bool:
@@ -242,7 +244,7 @@ class Recording(Tape):
             self.spoil("the text of a value is used")
             return found
         if how not in _READS and type(found) not in (bool, int, float):
-            raise CannotCompile("a value is read in a way that is not followed")
+            raise NotRecordedError("a value is read in a way that is not followed")
         self.check_open()
         key = (x._index, how)
         if key not in self.reads:
@@ -275,6 +277,7 @@ class Recording(Tape):
         plain_index, index_ref = self.lowered(index)
         plain, ref = self.lowered(value)
         before = root._value
+        f: Callable
         is_known = root._tape is self
         before_ref = Ref(root._index) if is_known else before
         if not is_known:
@@ -284,7 +287,7 @@ class Recording(Tape):
         for step in path:
             region = _untangled(step(region))
         if path and not np.may_share_memory(region, after) and region.size:
-            raise CannotCompile("a write into a view is not followed")
+            raise NotRecordedError("a write into a view is not followed")
         region[plain_index] = plain
         if path:
             places: Any = np.arange(after.size).reshape(after.shape)
@@ -320,9 +323,7 @@ class Recording(Tape):
         self.metas.append(meta_of(y))
         place = Given(self.generators[id(generator)])
         refs = {key: ref for key, (_, ref) in named.items()}
-        self.steps.append(
-            Step(effect, (name, place, *[r for _, r in lowered]), refs or None, i)
-        )
+        self.steps.append(Step(effect, (name, place, *[r for _, r in lowered]), refs or None, i))
         self.steps.append(Step(guard, (Ref(i), described, described(y)), None, -1))
         return self.traced(y, i)
 
@@ -388,7 +389,7 @@ def _bare(x: Any) -> Any:
 def _untangled(x: Any) -> Any:
     if is_tracer(x):
         if x._tape is not CONSTANT:
-            raise CannotCompile("a write into a view at a recorded index is not followed")
+            raise NotRecordedError("a write into a view at a recorded index is not followed")
         return x._value
     return x
 

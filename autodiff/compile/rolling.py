@@ -2,12 +2,14 @@
 
 A loop of the user's comes out of the recording unrolled, forward and backward. Here the period is
 found again: stretches of steps that do the same, where each operand is the same in all turns, or
-comes from the same turn, from the turn before, or from a place that moves by a fixed stride (a value
-of an earlier loop, an element of an array). Turns at the ends that are different are left as they are.
+comes from the same turn, from the turn before, or from a place that moves by a fixed stride (a
+value of an earlier loop, an element of an array). Turns at the ends that are different are left as
+they are.
 """
 
 from __future__ import annotations
 
+import itertools
 import operator
 from typing import Any
 
@@ -55,7 +57,7 @@ class Loop:
         return self.start <= position < self.start + self.period * self.count
 
 
-class NotScalar(Exception):
+class NotScalarError(Exception):
     """A program does more than arithmetic of floats."""
 
 
@@ -91,7 +93,7 @@ class Scalars:
                 self.nan_of_packs.append(value.i)
                 return
             if how is not bool and how is not has_nan and how not in SOURCES:
-                raise NotScalar
+                raise NotScalarError
             self.ops.append(Op(("guard", how, step.args[2]), [self.operand(value)], step))
         elif step.f is pack:
             shape, places, *values = step.args
@@ -101,17 +103,17 @@ class Scalars:
             x, index = step.args
             meta = metas[x.i] if type(x) is Ref else None
             if meta is None or x.i not in self._inputs or meta.dtype != FLOAT64:
-                raise NotScalar
+                raise NotScalarError
             place = flat_place(index, meta.shape or ())
             if place is None:
-                raise NotScalar
+                raise NotScalarError
             self._elements[step.out] = (x.i, place)
         elif scalars.is_scalar_step(step, metas):
             op = Op(step.f, [self.operand(a) for a in step.args], step)
             self.position[step.out] = len(self.ops)
             self.ops.append(op)
         else:
-            raise NotScalar
+            raise NotScalarError
 
     def _read_outputs(self) -> None:
         for x in self.program.outputs:
@@ -130,7 +132,7 @@ class Scalars:
             return ("e", self._elements[x.i])
         if x.i in self._inputs and scalars.is_number(self.metas[x.i]):
             return ("x", x.i)
-        raise NotScalar
+        raise NotScalarError
 
 
 def loops_of(ops: list[Op]) -> list[Loop]:
@@ -308,7 +310,7 @@ class Writer:
 
     def _affine(self, places: list[int]) -> str:
         stride = places[1] - places[0]
-        if all(b - a == stride for a, b in zip(places, places[1:], strict=False)):
+        if all(b - a == stride for a, b in itertools.pairwise(places)):
             if stride == 0:
                 return str(places[0])
             return f"{places[0]} + t" if stride == 1 else f"{places[0]} + ({stride}) * t"
@@ -452,4 +454,4 @@ def _constant(x: Any) -> str:
     return f"({float(x)!r})" if x < 0 else repr(float(x))
 
 
-__all__ = ["NotScalar", "Scalars", "Writer", "loops_of"]
+__all__ = ["NotScalarError", "Scalars", "Writer", "loops_of"]

@@ -38,11 +38,12 @@ def by_method(builtin: Any, as_before: Callable) -> Callable:
     return functools.wraps(as_before)(ask)
 
 
-def through(as_before: Callable) -> Callable:
-    """Return a builtin that goes through its arguments."""
+def through(as_before: Callable, function_at: int = -1) -> Callable:
+    """Return a builtin that goes through its arguments, but for a function among them."""
 
     def consume(*args: Any, **kwargs: Any) -> Any:
-        return as_before(*[syntax.iterate(a) for a in args], **kwargs)
+        gone_through = [a if i == function_at else syntax.iterate(a) for i, a in enumerate(args)]
+        return as_before(*gone_through, **kwargs)
 
     return functools.wraps(as_before, updated=())(consume)
 
@@ -51,6 +52,7 @@ def listing(as_before: Callable) -> Callable:
     """Return a function that goes through iterators: traced values are seen in lists."""
 
     def listed(*args: Any, **kwargs: Any) -> Any:
+        args = tuple([syntax.iterate(a) for a in args])
         args = tuple([list(a) if hasattr(type(a), "__next__") else a for a in args])
         named = {k: list(v) if hasattr(type(v), "__next__") else v for k, v in kwargs.items()}
         return as_before(*args, **named)
@@ -202,14 +204,22 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
         g: functools.partial(by_method, g)
         for g in (len, abs, bool, float, int, complex, round, reversed)
     },
-    **dict.fromkeys((list, tuple, set, frozenset, zip, enumerate, any, all, map, filter), through),
+    **dict.fromkeys((list, tuple, set, frozenset, zip, enumerate, any, all), through),
     **dict.fromkeys(
         (
-            itertools.accumulate, itertools.chain, itertools.islice, itertools.starmap,
-            itertools.takewhile, itertools.dropwhile, itertools.filterfalse, itertools.groupby,
-            itertools.product, itertools.zip_longest, itertools.combinations, itertools.cycle,
-            itertools.permutations, functools.reduce, itertools.chain.from_iterable,
-            itertools.pairwise, itertools.tee, itertools.compress,
+            map, filter, functools.reduce, itertools.starmap, itertools.takewhile,
+            itertools.dropwhile, itertools.filterfalse,
+        ),
+        functools.partial(through, function_at=0),
+    ),
+    **dict.fromkeys(
+        (itertools.accumulate, itertools.groupby), functools.partial(through, function_at=1)
+    ),
+    **dict.fromkeys(
+        (
+            itertools.chain, itertools.islice, itertools.product, itertools.zip_longest,
+            itertools.combinations, itertools.cycle, itertools.permutations,
+            itertools.chain.from_iterable, itertools.pairwise, itertools.tee, itertools.compress,
         ),
         through,
     ),

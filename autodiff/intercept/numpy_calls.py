@@ -32,11 +32,17 @@ def making(g: Callable, asking_for: Callable) -> Callable:
     return keeping_new(looking_into_lists(asking_for(g) if rrule.entry(g) is not None else g, g))
 
 
+_NUMBERS = frozenset({int, float, complex, bool, np.float64, np.int64, type, type(None)})
+
+
 def keeping_new(make: Callable) -> Callable:
     """A function whose new arrays may be written into."""
 
     def made_by(*args: Any, **kwargs: Any) -> Any:
         made = make(*args, **kwargs)
+        if type(made) is np.ndarray and made.base is not None:
+            if all(type(a) in _NUMBERS for a in (*args, *kwargs.values())):
+                made = made.copy()  # as np.linspace does, of an array that nobody else has
         # What is handed on as it is (asarray) or a view is somebody else's.
         is_new = type(made) is np.ndarray and made.base is None and all(made is not a for a in args)
         return buffer(made) if is_new and made.dtype.kind in "fc" else made
@@ -71,7 +77,7 @@ MAKERS: frozenset[Any] = frozenset(
         np.hstack, np.identity, np.linspace, np.logspace, np.ones, np.ones_like, np.repeat,
         np.stack, np.tile, np.tri, np.vander, np.vstack, np.zeros, np.zeros_like, np.block,
         np.column_stack, np.diagflat, np.dstack, np.indices, np.kron, np.outer, np.roll,
-        np.tril, np.triu,
+        np.tril, np.triu, np.atleast_1d, np.atleast_2d, np.atleast_3d,
     }
 )  # fmt: skip
 

@@ -305,7 +305,7 @@ def iterate(x: Any) -> Any:
         return x
     iterator = iterator_of(x)
     step = special(type(iterator), "__next__")
-    return iterator if step is None else _stepped(iterator, step)
+    return iterator if step is None else Steps(iterator, step)
 
 
 def iterator_of(x: Any) -> Any:
@@ -320,14 +320,26 @@ def iterator_of(x: Any) -> Any:
     return iter(x)
 
 
-def _stepped(iterator: Any, step: types.FunctionType) -> Iterator:
-    seen = intercept(step)
-    while True:
-        try:
-            value = seen(iterator)
-        except StopIteration:
-            return
-        yield value
+class Steps:
+    """An iterator of a user's class, whose methods have the calls in them seen."""
+
+    __slots__ = ("is_begun", "iterator", "step")
+
+    def __init__(self, iterator: Any, step: types.FunctionType) -> None:
+        self.iterator = iterator
+        self.step = intercept(step)
+        self.is_begun = False
+
+    def __iter__(self) -> Any:
+        # Python asks an iterator for itself: the first time that has been done already.
+        if not self.is_begun:
+            self.is_begun = True
+            return self
+        again = iterator_of(self.iterator)
+        return self if again is self.iterator else iterate(again)
+
+    def __next__(self) -> Any:
+        return self.step(self.iterator)
 
 
 def _by_position(x: Any) -> Iterator:

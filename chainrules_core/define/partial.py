@@ -84,7 +84,10 @@ def _numpy_scalar(value: Any) -> Any:
     kind = type(value)
     if kind is float or kind is int:
         return np.float64(value)
-    return np.complex128(value) if kind is complex else value
+    if kind is complex:
+        return np.complex128(value)
+    # One that an engine traces passes for a float; a product makes it one of NumPy's.
+    return value * np.float64(1.0) if isinstance(value, float) else value
 
 
 def _reading(function: Callable, n: int) -> tuple[frozenset[int], int | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -97,3 +98,28 @@ def test_forward_over_forward(f: Callable, differences: Callable) -> None:
 
     expected = differences(lambda x: autodiff.gradient(f, x) @ W, X) @ W
     np.testing.assert_allclose(autodiff.pushforward(slope, X)[1](W), expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda z: math.hypot(*z),
+        lambda z: math.log(z[0]),
+        lambda z: math.atan2(z[0], 1.0),
+        lambda z: math.lgamma(z[2]),
+        lambda z: math.dist(z, [1.0, 2.0, 3.0]),
+        lambda z: math.fsum(z),
+    ],
+)
+def test_the_imaginary_part_is_not_lost_without_a_word(f: Callable) -> None:
+    z = X + 1.5 + 0.5j
+    with pytest.raises(autodiff.LostValueError):
+        autodiff.gradient(f, z)
+    with pytest.raises(autodiff.LostValueError):
+        autodiff.pushforward(f, z)[1](z)
+
+
+def test_partials_of_traced_floats_are_infinite_where_those_of_floats_are() -> None:
+    assert autodiff.gradient(math.cbrt, 0.0) == math.inf
+    assert not math.isfinite(autodiff.gradient(lambda x: autodiff.gradient(math.cbrt, x), 0.0))

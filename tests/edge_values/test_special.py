@@ -194,7 +194,7 @@ def slopes(f, args):
             yield i, frule((NoTangent(), *dots), f, *args)[1]
 
 
-@pytest.mark.parametrize("f, args, expected", ONE_OUTPUT, ids=str)
+@pytest.mark.parametrize("f, args, expected", ONE_OUTPUT)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_one_output(f, args, expected):
     _, pullback = rrule(f, *args)
@@ -203,7 +203,7 @@ def test_one_output(f, args, expected):
         check([number(slope)], [expected[i]])
 
 
-@pytest.mark.parametrize("f, args, expected", SEVERAL_OUTPUTS, ids=str)
+@pytest.mark.parametrize("f, args, expected", SEVERAL_OUTPUTS)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_several_outputs(f, args, expected):
     y, pullback = rrule(f, *args)

@@ -10,8 +10,9 @@ numbers of events are cut off to integers, and nothing depends on their fraction
 The inverses in a number of events take it for real. All inverses: implicit function theorem.
 
 Noncentral χ²: ∂F/∂x = f_v, ∂F/∂λ = -f_{v+2}, where f is ½ (x/λ)^(v/4-1/2) e^(-(x+λ)/2)
-I_{v/2-1}(√λx) (Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions 2, 29.4). The other
-partials of noncentral distributions come from interpolation (`parameters`).
+I_{v/2-1}(√λx) (Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions 2, 29.4).
+Noncentral F: F = Σ_j e^(-λ/2) (λ/2)^j/j! I_u(d/2+j, e/2), summed for ∂F/∂x and ∂F/∂λ by ₁F₁. The
+other partials of noncentral distributions come from interpolation (`parameters`).
 """
 
 from __future__ import annotations
@@ -226,20 +227,24 @@ inverse(special.stdtridf, 0, 0, *STUDENT)
 # --------------------------------------------------------------------------------- noncentral
 
 
-def noncentral_chi2_density(x: Any, v: Any, nc: Any) -> Any:
-    """Return the density; for small √λx from ₀F₁, which has no power of x/λ."""
-    w = np.sqrt(x * nc)
-    small = w < 1
+def noncentral_chi2_log_density(x: Any, v: Any, nc: Any) -> Any:
+    """Return log f; for small √λx from ₀F₁, which has no power of x/λ."""
+    small = np.sqrt(x * nc) < 1
     away = np.where(small, 1.0, x), np.where(small, 1.0, nc)
-    log_power = (v / 4 - 0.5) * (np.log(away[0]) - np.log(away[1]))
+    power = (v / 4 - 0.5) * (np.log(away[0]) - np.log(away[1]))
     gap = np.sqrt(away[0]) - np.sqrt(away[1])
-    bessel = special.ive(v / 2 - 1, np.sqrt(away[0] * away[1]))
-    far = np.exp(log_power - gap * gap / 2) * bessel / 2
+    bessel = np.log(special.ive(v / 2 - 1, np.sqrt(away[0] * away[1])))
+    far = power - gap * gap / 2 + bessel - math.log(2)
     if not np.any(small):
         return far
-    near = np.where(small, x * nc / 4, 0.0)
-    series = special.hyp0f1(v / 2, near)
-    return np.where(small, gamma_density(v / 2, x / 2) / 2 * np.exp(-nc / 2) * series, far)
+    x, nc = np.where(small, x, 1.0), np.where(small, nc, 0.0)
+    central = special.xlogy(v / 2 - 1, x / 2) - x / 2 - special.gammaln(v / 2) - math.log(2)
+    near = central - nc / 2 + np.log(special.hyp0f1(v / 2, x * nc / 4))
+    return np.where(small, near, far)
+
+
+def noncentral_chi2_density(x: Any, v: Any, nc: Any) -> Any:
+    return np.exp(noncentral_chi2_log_density(x, v, nc))
 
 
 CHI2_NONCENTRAL = (
@@ -257,11 +262,35 @@ def interpolated(f: Callable, position: int, reach: Callable) -> Callable:
     return lambda *args: parameter_slope(f, args, position, reach(*args))
 
 
+def noncentral_f_sum(a: Any, b: Any, nc: Any, u: Any, upper: Any, lower: Any) -> Any:
+    """Return e^(-λ/2) u^a (1-u)^b / B(a, b) ₁F₁(upper; lower; λu/2)."""
+    z = nc * u / 2
+    log_beta = special.xlogy(a, u) + special.xlog1py(b, -u) - special.betaln(a, b)
+    large = z > 300  # Kummer: ₁F₁(A; B; z) = e^z ₁F₁(B-A; B; -z)
+    if not np.any(large):
+        return np.exp(log_beta - nc / 2) * special.hyp1f1(upper, lower, z)
+    sign = np.where(large, -1.0, 1.0)
+    series = special.hyp1f1(np.where(large, lower - upper, upper), lower, sign * z)
+    return np.exp(log_beta - nc / 2 + np.where(large, z, 0.0)) * series
+
+
+def noncentral_f_density(d: Any, e: Any, nc: Any, x: Any) -> Any:
+    """Return f, with u = dx/(dx+e): (du/dx) / (u (1-u)) = 1/x."""
+    a, b, u = d / 2, e / 2, d * x / (d * x + e)
+    return noncentral_f_sum(a, b, nc, u, a + b, a) / x
+
+
+def noncentral_f_by_nc(d: Any, e: Any, nc: Any, x: Any) -> Any:
+    """Return ∂F/∂λ, from I_u(a+j+1, b) - I_u(a+j, b) = -u^(a+j) (1-u)^b / ((a+j) B(a+j, b))."""
+    a, b, u = d / 2, e / 2, d * x / (d * x + e)
+    return -noncentral_f_sum(a, b, nc, u, a + b, a + 1) / (2 * a)
+
+
 F_NONCENTRAL = (
     interpolated(special.ncfdtr, 0, lambda d, e, nc, x: of_scale(d * 1.0)),
     interpolated(special.ncfdtr, 1, lambda d, e, nc, x: of_scale(e * 1.0)),
-    interpolated(special.ncfdtr, 2, lambda d, e, nc, x: of_scale(nc * 1.0)),
-    interpolated(special.ncfdtr, 3, lambda d, e, nc, x: x / 4),
+    noncentral_f_by_nc,
+    noncentral_f_density,
 )
 distribution(special.ncfdtr, *F_NONCENTRAL)
 inverse(special.ncfdtri, 3, 3, *F_NONCENTRAL)

@@ -4,4 +4,5 @@ from chainrules.scipy.stats import (
     continuous as continuous,
     densities as densities,
     inner as inner,
+    limits as limits,
 )

@@ -23,7 +23,7 @@ from scipy import stats
 
 from chainrules.scipy.special.incomplete import smaller_slope
 from chainrules.scipy.special.parameters import parameter_slope
-from chainrules_core import NoTangent, ZeroTangent, frule, rrule, thunk
+from chainrules_core import NoTangent, ZeroTangent, decompose, frule, rrule, thunk
 from chainrules_core.define.scalar import fit, strong_product
 
 # Whose shapes are integers: nothing depends on their fraction.
@@ -32,7 +32,7 @@ BY_INTEGERS = ("irwinhall", "ksone", "kstwo")
 
 def near_shape(s: Any) -> Any:
     """Return how far from a shape to look: its domain is not known, but often ends at 0."""
-    return np.where(s == 0, 0.05, np.minimum(np.abs(s) / 4, 0.25))
+    return np.where(s == 0, 0.3, np.minimum(np.abs(s) / 4, 0.25))
 
 
 def near_point(dist: Any, x: Any, shapes: tuple) -> Any:
@@ -126,6 +126,13 @@ def method_rule(cls: type, name: str) -> None:
         return y, fit(total, y)
 
 
+def in_place_of(cls: type, name: str) -> Callable:
+    """Have engines differentiate the decorated body in place of a method of the class's own."""
+    if name in vars(cls):
+        return decompose(vars(cls)[name])
+    return lambda body: body  # inherited: it would be replaced for every other class
+
+
 def methods(names: str, *distributions: Any) -> None:
     """Register rules for those of the methods that the distributions' own classes define."""
     for dist in distributions:
@@ -143,3 +150,4 @@ methods("_ppf _isf", stats.invgauss)
 methods("_pdf _cdf _sf _ppf _isf", stats.landau, stats.irwinhall)
 methods("_pdf", stats.kstwo)
 methods("_pdf _logpdf _ppf", stats.kappa4)
+methods("_pdf _logpdf _cdf _sf _ppf _isf", stats.pearson3)

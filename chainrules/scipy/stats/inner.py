@@ -8,7 +8,6 @@ and quantiles in other orders of arguments. The derivatives are as in
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,13 @@ from chainrules.scipy.special.distributions import (
     CHI2_NONCENTRAL,
     F_NONCENTRAL,
     T_NONCENTRAL,
+    noncentral_chi2_density,
+    noncentral_f_density,
 )
 from chainrules.scipy.special.incomplete import beta_by_a, beta_by_b, beta_density
 from chainrules.scipy.special.losses import kolmogorov_slope, smirnov_slope
-from chainrules.scipy.special.parameters import by_parameter, of_scale
-from chainrules_core import NoTangent, scalar_rule
+from chainrules.scipy.special.parameters import by_parameter
+from chainrules_core import NoTangent, decompose, scalar_rule
 
 inner = special._ufuncs
 
@@ -78,7 +79,8 @@ def noncentral(kind: str, reaches: tuple, partials: tuple, order: tuple[int, ...
     kind : str
         The distribution.
     reaches : tuple
-        For each argument how far to look, for the derivatives of the density.
+        For each argument how far to look, for the derivatives of the density, if by
+        interpolation.
     partials : tuple
         Those of F, in the order of its arguments.
     order : tuple of int
@@ -93,7 +95,7 @@ def noncentral(kind: str, reaches: tuple, partials: tuple, order: tuple[int, ...
         return partials[order[j]](*sorted_args)
 
     places = range(len(order))
-    for f in ufuncs(f"_{kind}_pdf"):
+    for f in ufuncs(f"_{kind}_pdf") if reaches else ():
         scalar_rule(f, *[by_parameter(f, j, reaches[j]) for j in places])
     for f in ufuncs(f"_{kind}_sf"):
         scalar_rule(f, *[lambda y, *args, j=j: -by(j, args) for j in places])
@@ -106,21 +108,12 @@ def noncentral(kind: str, reaches: tuple, partials: tuple, order: tuple[int, ...
         scalar_rule(f, *[lambda y, *args, j=j: by_other(y, *args, j=j) for j in places])
 
 
-def of_x(x: Any, *args: Any) -> Any:
-    return np.minimum(x / 4, 0.25)
-
-
-def of_shape(j: int) -> Callable:
-    return lambda *args: of_scale(args[j] * 1.0)
-
-
-noncentral("ncx2", (of_x, of_shape(1), of_shape(2)), CHI2_NONCENTRAL, (0, 1, 2))
-noncentral(
-    "ncf",
-    (of_x, of_shape(1), of_shape(2), of_shape(3)),
-    F_NONCENTRAL,
-    (3, 0, 1, 2),
-)
+noncentral("ncx2", (), CHI2_NONCENTRAL, (0, 1, 2))
+noncentral("ncf", (), F_NONCENTRAL, (3, 0, 1, 2))
+for f in ufuncs("_ncx2_pdf"):
+    decompose(f)(noncentral_chi2_density)
+for f in ufuncs("_ncf_pdf"):
+    decompose(f)(lambda x, dfn, dfd, nc: noncentral_f_density(dfn, dfd, nc, x))
 noncentral(
     "nct",
     (lambda x, v, nc: 0.25, lambda x, v, nc: v / 4, lambda x, v, nc: 0.25),

@@ -44,7 +44,9 @@ TRANSFORMS = {
     "sort": lambda x: gradient(lambda z: np.sum(np.sort(z) * np.arange(3.0)), x),
     "max": lambda x: gradient(lambda z: np.max(z) * z[1], x),
     "where": lambda x: gradient(lambda z: np.sum(np.where(z > 0, np.sqrt(abs(z)), 0.0)), x),
-    "solve": lambda x: gradient(lambda z: np.sum(np.linalg.solve(np.eye(3) + np.outer(z, z), z)), x),
+    "solve": lambda x: gradient(
+        lambda z: np.sum(np.linalg.solve(np.eye(3) + np.outer(z, z), z)), x
+    ),
     "svd": lambda x: np.linalg.svd(np.outer(x, x) + np.eye(3))[1],
     "mask": lambda x: gradient(lambda z: np.sum(z[z > 0] ** 2), x),
     "float32": lambda x: gradient(lambda z: np.sum(z * z), x.astype(np.float32)),

@@ -1,0 +1,306 @@
+"""What is known of functions: identities that make a call shorter, or save it.
+
+They hold bit for bit but for the last bits of products and quotients taken in another order, and
+for the sign of zeros.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.compile.program import FLOAT64, Meta, Ref, Step, part
+
+_IDENTITIES = frozenset({np.copy, np.array, np.asarray, np.asanyarray, operator.pos, np.positive})
+_REAL = frozenset({np.real, np.conj, np.conjugate})
+
+
+class Splat:
+    """An array all elements of which are one number, as an argument.
+
+    Attributes
+    ----------
+    value : int, float or Ref
+        The number.
+    array : numpy.ndarray or Ref
+        The array itself, for whoever needs it.
+    """
+
+    __slots__ = ("array", "shape", "value")
+
+    def __init__(self, value: Any, array: Any, shape: tuple) -> None:
+        self.value = value
+        self.array = array
+        self.shape = shape
+
+
+class Algebra:
+    """The identities, for a walk over a program that knows where each value comes from."""
+
+    metas: list[Meta]
+    origin: dict[int, Step]
+    splats: dict[int, Splat]
+    packs: Any
+    meta: Callable[[Any], Meta]
+    splat: Callable[[Any], Splat | None]
+    call: Callable[..., Any]
+
+    def _simplified(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        """Return a value that is there already, or None."""
+        x = args[0] if args else None
+        if f is part and type(x) is Ref:
+            origin = self.origin.get(x.i)
+            if origin is not None and origin.f is tuple:
+                return origin.args[args[1]]
+            return None
+        if f in _IDENTITIES and self._is_number(x) and not kwargs and meta.shape is None:
+            return x
+        if f in _REAL and len(args) == 1 and self._is_real(x) and self._fits(x, meta):
+            return x
+        if f in (float, np.float64) and len(args) == 1 and self.meta(x).is_scalar:
+            return x
+        if f is np.sum and self._is_number(x) and meta.is_scalar:
+            return x
+        if f in (np.any, np.all) and self.meta(x).type in (bool, np.bool_) and len(args) == 1:
+            return x
+        if f is np.sum and type(x) is Ref and len(args) == 1:
+            return self._sum(x, kwargs, meta)
+        if f is np.exp and type(x) is Ref:
+            return self._sigmoid(x, meta)
+        if f in (np.dot, np.matmul, operator.matmul) and len(args) == 2 and meta.shape:
+            for k, a in enumerate(args):
+                if type(a) is Ref and self._is_negated(a) and self.metas[a.i].size > meta.size:
+                    inside = (*args[:k], self._behind(a), *args[k + 1 :])
+                    return self._negative(f, inside, meta)
+        if f is np.swapaxes and len(self.meta(x).shape or ()) == 2:
+            return x if args[1] % 2 == args[2] % 2 else self.call(np.transpose, (x,), {}, meta)
+        if f is np.broadcast_to:
+            if self._fits(x, meta):
+                return x
+            if self._is_number(x) and self.meta(x).is_scalar:
+                return self._broadcast(x, meta)
+        if f is np.reshape and not kwargs and self._fits(x, meta):
+            return x
+        if f is np.ndarray.astype and self._is_number(x) and self._fits(x, meta):
+            return x
+        if len(args) == 2 and not kwargs and isinstance(f, np.ufunc):
+            return self._binary(f, args[0], args[1], meta)
+        if len(args) == 1 and not kwargs and f is np.negative and type(x) is Ref:
+            origin = self.origin.get(x.i)
+            if origin is not None and origin.f is np.negative:
+                return origin.args[0]
+            if origin is not None and origin.f is np.multiply and self._fits(x, meta):
+                c, other = origin.args
+                if type(c) in (int, float) and type(other) is Ref and self._is_real(x):
+                    return self.call(np.multiply, (-float(c), other), {}, meta)
+        return None
+
+    def _sum(self, x: Ref, kwargs: dict, meta: Meta) -> Any:
+        """The sum of products is a dot product; a sign goes in front."""
+        origin = self.origin.get(x.i)
+        if origin is None or not self._is_real(x):
+            return None
+        if origin.f is np.negative:
+            inner = self.call(np.sum, origin.args, kwargs, meta)
+            return self.call(np.negative, (inner,), {}, meta)
+        if not meta.is_scalar or any(v not in (None, False) for v in kwargs.values()):
+            return None
+        factors = origin.args * 2 if origin.f is np.square else origin.args
+        if origin.f not in (np.multiply, np.square) or self.metas[x.i].dtype != FLOAT64:
+            return None
+        shape = self.metas[x.i].shape
+        if any(type(a) is not Ref or not self._fits(a, self.metas[x.i]) for a in factors):
+            return None
+        return self.call(np.dot if len(shape or ()) == 1 else np.vdot, factors, {}, meta)
+
+    def _sigmoid(self, x: Ref, meta: Meta) -> Any:
+        """exp(b - logaddexp(a, b)), the slope of logaddexp, is 1 / (1 + exp(a - b))."""
+        origin = self.origin.get(x.i)
+        if origin is None or origin.f not in (np.subtract, np.negative):
+            return None
+        if origin.f is np.negative:  # -(p + logaddexp(a, -p))
+            total = self.origin.get(origin.args[0].i) if type(origin.args[0]) is Ref else None
+            if total is None or total.f is not np.add:
+                return None
+            pairs = [(p, y, True) for p, y in (total.args, total.args[::-1])]
+        else:
+            pairs = [(*origin.args, False)]
+        for b, y, is_negative in pairs:
+            inner = self.origin.get(y.i) if type(y) is Ref else None
+            if inner is None or inner.f is not np.logaddexp or not self._fits(y, meta):
+                continue
+            for mine, other in (inner.args, inner.args[::-1]):
+                if is_negative:
+                    if not (type(mine) is Ref and self._is_negated(mine)):
+                        continue
+                    mine = self._behind(mine)
+                if not is_same(mine, b) or not self._fits(b, meta):
+                    continue
+                combine = np.add if is_negative else np.subtract
+                difference = self.call(combine, (other, b), {}, meta)
+                power = self.call(np.exp, (difference,), {}, meta)
+                below = self.call(np.add, (1.0, power), {}, meta)
+                return self.call(np.reciprocal, (below,), {}, meta)
+        return None
+
+    def _quotient(self, x: Any, g: Any, meta: Meta) -> Any:
+        """``(1 / b) * g`` is ``g / b``, and ``(-q / b) * g`` is ``-(q * (g / b))``."""
+        origin = self.origin.get(x.i) if type(x) is Ref else None
+        if origin is None or not self._is_real(x) or not self._is_real(g):
+            return None
+        if origin.f is np.reciprocal:
+            return self.call(np.true_divide, (g, origin.args[0]), {}, meta)
+        if origin.f is not np.true_divide or not self._fits(g, meta):
+            return None
+        top, below = origin.args
+        if self._constant(top) == 1:
+            return self.call(np.true_divide, (g, below), {}, meta)
+        return None
+
+    def _broadcast(self, x: Any, meta: Meta) -> Any:
+        if type(x) is not Ref:
+            return np.broadcast_to(x, meta.shape or ())
+        ref = self.packs.plain_call(np.broadcast_to, (x, meta.shape), {}, meta)
+        self.splats[ref.i] = Splat(x, ref, meta.shape or ())
+        return ref
+
+    def _is_number(self, x: Any) -> bool:
+        return self.meta(x).shape is None and self.meta(x).type is not tuple
+
+    def _is_real(self, x: Any) -> bool:
+        meta = self.meta(x)
+        return meta.type is float or (meta.dtype is not None and meta.dtype.kind == "f")
+
+    def _fits(self, x: Any, meta: Meta) -> bool:
+        """Whether a value has the type, dtype and shape of a result."""
+        mine = self.meta(x)
+        if mine.is_scalar and meta.is_scalar:
+            return True
+        return mine.type is meta.type and mine.dtype == meta.dtype and mine.shape == meta.shape
+
+    def _binary(self, f: Any, a: Any, b: Any, meta: Meta) -> Any:
+        if f is np.multiply:
+            for x, other in ((a, b), (b, a)):
+                c = self._constant(x)
+                if c == 1 and self._fits(other, meta):
+                    return other
+                if c == -1 and self._fits(other, meta):
+                    return self.call(np.negative, (other,), {}, meta)
+                if type(x) is Ref and self._is_negated(x):
+                    return self._negative(np.multiply, (self._behind(x), other), meta)
+                quotient = self._quotient(x, other, meta)
+                if quotient is not None:
+                    return quotient
+        elif f is np.add:
+            for x, other in ((a, b), (b, a)):
+                if self._constant(x) == 0 and self._fits(other, meta):
+                    return other
+            if type(b) is Ref and self._is_negated(b) and self._fits(a, meta):
+                return self.call(np.subtract, (a, self.origin[b.i].args[0]), {}, meta)
+            if type(a) is Ref and self._is_negated(a) and self._fits(b, meta):
+                return self.call(np.subtract, (b, self.origin[a.i].args[0]), {}, meta)
+            if type(b) is Ref and self._is_negated(b) and type(a) is Ref and self._is_negated(a):
+                return self._negative(np.add, (self._behind(a), self._behind(b)), meta)
+        elif f is np.subtract:
+            if self._constant(b) == 0 and self._fits(a, meta):
+                return a
+            if self._constant(a) == 0 and self._fits(b, meta) and type(b) is Ref:
+                return self.call(np.negative, (b,), {}, meta)
+            if type(a) is Ref and self._is_negated(a):
+                return self._negative(np.add, (self._behind(a), b), meta)
+            if type(b) is Ref and self._is_negated(b) and self._fits(a, meta):
+                return self.call(np.add, (a, self.origin[b.i].args[0]), {}, meta)
+        elif f is np.true_divide:
+            if self._constant(b) == 1 and self._fits(a, meta):
+                return a
+            if type(a) is Ref and self._is_negated(a):
+                return self._negative(np.true_divide, (self._behind(a), b), meta)
+            if type(b) is Ref and self._is_negated(b):
+                return self._negative(np.true_divide, (a, self._behind(b)), meta)
+        elif f is np.power:
+            c = self._constant(b)
+            if c == 1 and self._fits(a, meta):
+                return a
+            if c in (2, 3, 4) and type(a) is Ref and self._fits(a, meta) and self._is_real(a):
+                square = self.call(np.square, (a,), {}, meta)
+                if c == 2:
+                    return square
+                return self.call(np.multiply, (square, a if c == 3 else square), {}, meta)
+            if c == 0.5 and self._fits(a, meta) and self._is_real(a) and meta.shape:
+                return self.call(np.sqrt, (a,), {}, meta)
+        return None
+
+    def _negative(self, f: Any, args: tuple, meta: Meta) -> Any:
+        """Return ``-f(*args)``: signs go outwards, where sums take them up."""
+        return self.call(np.negative, (self.call(f, args, {}, meta),), {}, meta)
+
+    def _behind(self, ref: Ref) -> Any:
+        return self.origin[ref.i].args[0]
+
+    def _is_negated(self, ref: Ref) -> bool:
+        origin = self.origin.get(ref.i)
+        return origin is not None and origin.f is np.negative and self._is_real(ref)
+
+    def _constant(self, x: Any) -> Any:
+        """Return the number that an argument is everywhere; None if it is none."""
+        if type(x) in (int, float) or type(x) is np.float64:
+            return x
+        splat = self.splat(x)
+        return None if splat is None or type(splat.value) is Ref else splat.value
+
+    def _canonical(self, f: Any, args: tuple, meta: Meta) -> tuple[Any, tuple]:
+        """Return a call with numbers in the place of arrays of one number, and factors gathered."""
+        if not isinstance(f, np.ufunc) or meta.shape is None or len(args) != 2:
+            if f is np.multiply and meta.is_scalar:
+                return f, self._factors(args, meta)
+            return f, args
+        if meta.dtype == FLOAT64 and f is not np.power:
+            args = tuple([float(x) if type(x) is int else x for x in args])
+        a, b = args
+        for mine, other in ((a, b), (b, a)):
+            splat = self.splat(mine)
+            if splat is None and type(mine) is Ref:
+                splat = self._broadcasted(mine)
+            if splat is None or self.meta(other).shape != meta.shape:
+                continue
+            if self.meta(other).dtype != self.meta(mine).dtype:
+                continue
+            args = (splat.value, b) if mine is a else (a, splat.value)
+            break
+        return f, self._factors(args, meta) if f is np.multiply else args
+
+    def _broadcasted(self, ref: Ref) -> Splat | None:
+        """Return what was broadcast to make an array: NumPy does it anyway."""
+        origin = self.origin.get(ref.i)
+        if origin is None or origin.f is not np.broadcast_to:
+            return None
+        return Splat(origin.args[0], ref, self.metas[ref.i].shape or ())
+
+    def _factors(self, args: tuple, meta: Meta) -> tuple:
+        """``2 * (x * c)`` is ``(2 * c) * x``: exact for powers of two."""
+        a, b = args
+        if type(b) in (int, float):
+            a, b = b, a
+        if type(a) not in (int, float) or type(b) is not Ref:
+            return args
+        inner = self.origin.get(b.i)
+        if inner is None or inner.f is not np.multiply or inner.kwargs:
+            return a, b
+        for c, x in (inner.args, inner.args[::-1]):
+            is_exact = type(c) in (int, float) and (_is_power_of_two(a) or _is_power_of_two(c))
+            if is_exact and type(x) is Ref and self._fits(x, meta):
+                return float(a) * c, x
+        return a, b
+
+
+def _is_power_of_two(c: float) -> bool:
+    return c != 0 and math.isfinite(c) and math.frexp(c)[0] in (0.5, -0.5)
+
+
+def is_same(a: Any, b: Any) -> bool:
+    """Whether two arguments are one value."""
+    return type(a) is Ref and type(b) is Ref and a.i == b.i
