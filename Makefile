@@ -12,7 +12,7 @@ PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test lint format types doctest layers fuzz core-wheel bench coverage bench-rules clean
+.PHONY: help venv demo test lint format types doctest layers fuzz core-wheel bench bench-quick coverage bench-rules clean
 
 help: ## show this list
 	@echo 'usage: make TARGET [ARGS=...] [PYTHON=...]'
@@ -61,8 +61,11 @@ core-wheel: $(VENV)/.installed-test ## build chainrules-core and test it where t
 coverage: $(VENV)/.installed-demo ## write docs/coverage.md: which public functions have rules
 	$(PY) -m chainrules coverage --markdown docs/coverage.md $(ARGS)
 
-bench: $(VENV)/.installed-bench ## run the benchmarks
+bench: $(VENV)/.installed-bench ## run the benchmarks; the results are kept in benchmarks/results
 	$(PY) -m benchmarks $(ARGS)
+
+bench-quick: $(VENV)/.installed-bench ## two minutes of them, without PyTorch and JAX
+	$(PY) -m benchmarks --quick $(ARGS)
 
 bench-rules: export OPENBLAS_NUM_THREADS = 1
 bench-rules: $(VENV)/.installed-bench ## measure what each rule's pullback costs, in times of its primal

@@ -177,7 +177,8 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
 def constant_call(rule: Rule, given: Stripped, options: dict[str, Any], tape: Tape) -> Any:
     """Call a function without derivative."""
     options = {name: without(without(value, CONSTANT), tape) for name, value in options.items()}
-    invoke = call if given.nested else _invoke
+    nested = given.nested or innermost((), options) is not None
+    invoke = call if nested else _invoke
     return _constant(invoke(rule.f, given.primals, options))
 
 

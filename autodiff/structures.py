@@ -64,9 +64,12 @@ def _field_names(x: Any) -> list[str] | None:
     return [n for n in names if not _is_remembered(kind, n)]
 
 
+_WITH_COEFFICIENTS = ("numpy.polynomial.", "scipy.interpolate.", "scipy.spatial.")
+
+
 def _is_polynomial(kind: type) -> bool:
-    """Whether a class is one of NumPy's polynomials: objects that hold coefficients."""
-    return kind is np.poly1d or kind.__module__.startswith("numpy.polynomial.")
+    """Whether a class is a polynomial, spline or the like: its objects hold coefficients."""
+    return kind is np.poly1d or kind.__module__.startswith(_WITH_COEFFICIENTS)
 
 
 def _is_remembered(kind: type, name: str) -> bool:

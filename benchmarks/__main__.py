@@ -1,6 +1,6 @@
 """Time derivatives against hand-written ones and the other systems; print tables, keep results.
 
-Each workload is measured in one process, all ways taking turns: once with one thread, once with all.
+Each workload is measured in one process, all ways taking turns, with one thread and with all.
 The first call of each way, with what it traces and compiles, is timed apart.
 """
 

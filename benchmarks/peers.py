@@ -98,7 +98,7 @@ def torch_as_numpy() -> types.ModuleType:
     import torch
 
     module: Any = types.ModuleType("torch_as_numpy")
-    for name in ("exp", "log", "tanh", "dot", "matmul", "linalg", "diagonal"):
+    for name in ("exp", "log", "tanh", "dot", "matmul", "linalg", "diag"):
         setattr(module, name, getattr(torch, name))
     module.dot = torch.matmul
     module.sum = lambda x, axis=None, keepdims=False: (

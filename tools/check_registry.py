@@ -40,6 +40,9 @@ INNER = (
     "_riemann_zeta",
     "scipy.special._basic.zeta",
     "scipy.special._logsumexp.",
+    # Methods of the distributions' classes, compared with differences through the engine.
+    "scipy.stats.",
+    "chainrules.scipy.stats.",
     # They refuse: polynomials as objects.
     "scipy.special._orthogonal.",
 )

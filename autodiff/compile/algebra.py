@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile.program import FLOAT64, Meta, Ref, Step, part
+from autodiff.compile.triangular import triangular
 
 _IDENTITIES = frozenset({np.copy, np.array, np.asarray, np.asanyarray, operator.pos, np.positive})
 _REAL = frozenset({np.real, np.conj, np.conjugate})
@@ -71,6 +72,9 @@ class Algebra:
             return self._sum(x, kwargs, meta)
         if f is np.exp and type(x) is Ref:
             return self._sigmoid(x, meta)
+        if f is np.linalg.solve and len(args) == 2 and not kwargs:
+            found = triangular(args, self.origin, self.metas)
+            return None if found is None else self.call(*found, {}, meta)
         if f in (np.dot, np.matmul, operator.matmul) and len(args) == 2 and meta.shape:
             for k, a in enumerate(args):
                 if type(a) is Ref and self._is_negated(a) and self.metas[a.i].size > meta.size:

@@ -244,6 +244,8 @@ class Emitter:
         shown = self.variable(value.i)
         if how is bool:
             condition = f"not {shown}" if expected else shown
+        elif how is operator.index:
+            condition = f"{shown} != {expected}"
         elif how in SOURCES:
             condition = f"not {SOURCES[how].format(shown)}"
         elif how is has_nan:

@@ -166,8 +166,11 @@ class Simplifier(Algebra):
         value, how, expected = args
         if how is described:
             origin = self.origin.get(value.i) if type(value) is Ref else None
-            if origin is None or origin.f in FORM_IS_KNOWN:
+            if origin is None:
                 return
+            if origin.f is np.flatnonzero and len(origin.args) == 1:  # its form is their number
+                counted = self.call(COUNT, origin.args, {}, meta_of(0))
+                value, how, expected = counted, operator.index, expected[2][0]
         if type(value) is not Ref:
             return  # it depends on nothing
         origin = self.origin.get(value.i)
@@ -228,8 +231,7 @@ def has_nan(x: Any) -> bool:
     return bool(square != square)
 
 
-FORM_IS_KNOWN: set[Any] = set()
-"""Functions of ours that are recorded, whose results have a form that is known."""
+COUNT: Any = getattr(getattr(np, "_core", None), "multiarray", np).count_nonzero
 
 
 def without_unused(program: Program) -> Program:

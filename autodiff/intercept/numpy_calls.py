@@ -40,9 +40,9 @@ def keeping_new(make: Callable) -> Callable:
 
     def made_by(*args: Any, **kwargs: Any) -> Any:
         made = make(*args, **kwargs)
-        if type(made) is np.ndarray and made.base is not None:
-            if all(type(a) in _NUMBERS for a in (*args, *kwargs.values())):
-                made = made.copy()  # as np.linspace does, of an array that nobody else has
+        is_view = type(made) is np.ndarray and made.base is not None
+        if is_view and all(type(a) in _NUMBERS for a in (*args, *kwargs.values())):
+            made = made.copy()  # np.linspace gives a view of an array that nobody else has
         # What is handed on as it is (asarray) or a view is somebody else's.
         is_new = type(made) is np.ndarray and made.base is None and all(made is not a for a in args)
         return buffer(made) if is_new and made.dtype.kind in "fc" else made

@@ -25,9 +25,11 @@ INTERCEPT = helper("intercept")
 READ = helper("read")
 WRITE = helper("write")
 STORE = helper("store")
+STORE_LOCAL = helper("store_local")
 SLICE = helper("slice")
 ITEM = helper("item")
 CHANGE_ITEM = helper("change_item")
+CHANGE_ITEM_LOCAL = helper("change_item_local")
 CHANGE_ATTRIBUTE = helper("change_attribute")
 CONTAINS = helper("contains")
 ITERATE = helper("iterate")
@@ -60,11 +62,14 @@ class _Rewriter(ast.NodeTransformer):
         Global names that are bound to modules: their attributes are not properties.
     integers : Integers
         The names that hold integers, whose operators are left alone.
+    own : set of str
+        The local variables of the function that is looked at: these can be bound anew.
     """
 
-    def __init__(self, modules: set[str], integers: Integers) -> None:
+    def __init__(self, modules: set[str], integers: Integers, own: set[str]) -> None:
         self.modules = modules
         self.integers = integers
+        self.own = own
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         function = node.func
@@ -99,8 +104,16 @@ class _Rewriter(ast.NodeTransformer):
         arguments.defaults = [self.visit(d) for d in arguments.defaults]
         arguments.kw_defaults = [d and self.visit(d) for d in arguments.kw_defaults]
         node.decorator_list = [self._seen(self.visit(d)) for d in node.decorator_list]
+        outer, self.own = self.own, own_names(node)
         node.body = self.statements(node.body)
+        self.own = outer
         return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        outer, self.own = self.own, set()
+        made = self.generic_visit(node)
+        self.own = outer
+        return made
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
         return self.visit_FunctionDef(node)  # type: ignore[arg-type] # the same fields
@@ -110,8 +123,11 @@ class _Rewriter(ast.NodeTransformer):
         target = node.targets[0]
         value = self.visit(node.value)
         if len(node.targets) == 1 and isinstance(target, ast.Subscript):
-            parts = [value, self.visit(target.value), _index(self.visit(target.slice))]
-            return ast.copy_location(ast.Expr(_located(_call(STORE, parts), target)), node)
+            owner = target.value
+            is_own = isinstance(owner, ast.Name) and owner.id in self.own
+            parts = [value, self.visit(_copied(owner)), _index(self.visit(target.slice))]
+            call = _located(_call(STORE_LOCAL if is_own else STORE, parts), target)
+            return ast.copy_location(_bound(owner, call) if is_own else ast.Expr(call), node)
         if len(node.targets) == 1 and isinstance(target, ast.Attribute) and _is_public(target):
             parts = [value, self.visit(target.value), ast.Constant(target.attr)]
             return ast.copy_location(ast.Expr(_located(_call(WRITE, parts), target)), node)
@@ -128,10 +144,17 @@ class _Rewriter(ast.NodeTransformer):
         value = self.visit(node.value)
         if isinstance(target, ast.Name):
             before = ast.copy_location(ast.Name(target.id, ast.Load()), target)
+            if target.id in self.own:
+                augment = helper(f"i{_BINARY[type(node.op)]}_local")
             changed = _located(_call(augment, [before, value]), node)
             return ast.copy_location(ast.Assign([target], changed), node)
         if isinstance(target, ast.Subscript):
-            parts = [self.visit(target.value), _index(self.visit(target.slice))]
+            owner = target.value
+            parts = [self.visit(_copied(owner)), _index(self.visit(target.slice))]
+            if isinstance(owner, ast.Name) and owner.id in self.own:
+                change = _call(CHANGE_ITEM_LOCAL, parts)
+                made = _located(ast.Call(change, [_name(augment), value], []), node)
+                return ast.copy_location(_bound(owner, made), node)
             change = _call(CHANGE_ITEM, parts)
         elif _is_public(target):
             change = _call(CHANGE_ATTRIBUTE, [self.visit(target.value), ast.Constant(target.attr)])
@@ -290,6 +313,34 @@ class _Rewriter(ast.NodeTransformer):
         return isinstance(node, ast.Name) and node.id in self.modules
 
 
+def own_names(node: Any) -> set[str]:
+    """Return the local variables of a function: its parameters and the names that it binds."""
+    arguments: ast.arguments = node.args
+    found = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    elsewhere: set[str] = set()
+    waiting: list[ast.AST] = [*node.body] if isinstance(node.body, list) else []
+    while waiting:
+        child = waiting.pop()
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+            found.add(child.id)
+        elif isinstance(child, (ast.Global, ast.Nonlocal)):
+            elsewhere.update(child.names)
+        if not isinstance(child, _SCOPES):
+            waiting.extend(ast.iter_child_nodes(child))
+    return found - elsewhere
+
+
+_SCOPES = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp,
+    ast.DictComp, ast.GeneratorExp,
+)  # fmt: skip
+
+
+def _bound(owner: Any, value: ast.expr) -> ast.Assign:
+    """Return the statement that binds a name anew."""
+    return ast.Assign([ast.copy_location(ast.Name(owner.id, ast.Store()), owner)], value)
+
+
 def _is_public(node: ast.Attribute) -> bool:
     """Whether an attribute's name is its name: a private one the compiler changes."""
     return not node.attr.startswith("__")
@@ -329,7 +380,7 @@ def rewritten(node: Any, code: types.CodeType, namespace: dict[str, Any]) -> Any
         if name not in local and isinstance(namespace.get(name), types.ModuleType)
     }
     copy = _copied(node)
-    rewriter = _Rewriter(modules, Integers(copy, namespace, code.co_freevars))
+    rewriter = _Rewriter(modules, Integers(copy, namespace, code.co_freevars), own_names(copy))
     if isinstance(copy, ast.Lambda):
         copy.body = rewriter.visit(copy.body)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -31,9 +32,30 @@ def store(value: Any, target: Any, index: Any) -> None:
     target[index] = value
 
 
+def store_local(value: Any, target: Any, index: Any) -> Any:
+    """Do ``target[index] = value`` for a local variable; return what it is to hold from then on."""
+    if type(target) is np.ndarray and syntax.is_only_held_by_caller(sys.getrefcount(target)):
+        target = syntax.receiver(target, value)
+    store(value, target, index)
+    return target
+
+
 def change_item(owner: Any, index: Any) -> Callable:
     """Read an item that is to be changed; what is returned changes it."""
     return syntax.augment_item(owner, index, store)
+
+
+def change_item_local(owner: Any, index: Any) -> Callable:
+    """Do the same for a local variable; what is returned returns what it is to hold."""
+    return syntax.augment_item(owner, index, _store_held)
+
+
+def _store_held(value: Any, target: Any, index: Any) -> Any:
+    # The function that changes the item holds it too.
+    if type(target) is np.ndarray and syntax.is_only_held_by_caller(sys.getrefcount(target), 1):
+        target = syntax.receiver(target, value)
+    store(value, target, index)
+    return target
 
 
 def change_attribute(owner: Any, name: str) -> Callable:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections
 import operator
+import sys
 import types
 import weakref
 from collections.abc import Callable, Iterator
@@ -17,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.arguments import PLAIN
+from autodiff.arguments import PLAIN, innermost
 from autodiff.levels import check_free
 from autodiff.structures import map_leaves
+from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer, is_tracer, untraced
 
 
@@ -176,12 +178,46 @@ def _comparison(apply: Callable, name: str, mirrored: str) -> Callable:
     return compare
 
 
-def _in_place(apply: Callable, name: str, operate: Callable) -> Callable:
+def _probe(value: Any, target: Any, index: Any) -> int:
+    return sys.getrefcount(target)
+
+
+def _references() -> int:
+    """Return how many references a function sees to an array that a local variable alone holds."""
+    array = np.empty(1)
+    return _probe(None, array, 0)
+
+
+_REFERENCES = _references()
+
+
+def is_only_held_by_caller(references: int, others: int = 0) -> bool:
+    """Whether a count of references, taken by a function, is that of a caller's local variable.
+
+    `others` of them are the engine's own.
+    """
+    return references == _REFERENCES + others
+
+
+def receiver(target: np.ndarray, value: Any) -> Any:
+    """Return what can take a value in place of an array that a local variable alone holds.
+
+    An array that was computed from constants, ``y = c * 2``, is a plain one. Where a traced value
+    is to be written into it, and nobody else can see its memory, it becomes one that can take it.
+    """
+    if target.base is None and target.dtype.kind in "fc" and innermost((value,), {}) is not None:
+        return Tracer(target, CONSTANT, -1)
+    return target
+
+
+def _in_place(apply: Callable, name: str, operate: Callable, is_local: bool) -> Callable:
     method = f"__i{name}__"
 
     def augment(a: Any, b: Any) -> Any:
         kind = type(a)
         if kind is np.ndarray:
+            if is_local and is_only_held_by_caller(sys.getrefcount(a)):
+                a = receiver(a, b)
             check_free(a)
         if kind in _plain_types and type(b) in _plain_types:
             return apply(a, b)
@@ -220,7 +256,12 @@ BINARY: dict[str, Callable] = {
     for name, symbol in _ARITHMETIC.items()
 }
 IN_PLACE: dict[str, Callable] = {
-    name: _in_place(getattr(operator, f"i{name}"), name, BINARY[name]) for name in _ARITHMETIC
+    name: _in_place(getattr(operator, f"i{name}"), name, BINARY[name], False)
+    for name in _ARITHMETIC
+}
+# The same for local variables, which can be bound to another object.
+IN_PLACE_LOCAL: dict[str, Callable] = {
+    name: _in_place(getattr(operator, f"i{name}"), name, BINARY[name], True) for name in _ARITHMETIC
 }
 COMPARISON: dict[str, Callable] = {
     name: _comparison(getattr(operator, name), name, mirrored)
@@ -281,8 +322,8 @@ def augment_item(owner: Any, index: Any, store: Callable) -> Callable:
     check_free(owner)
     before = item(owner, index)
 
-    def change(augment: Callable, value: Any) -> None:
-        store(augment(before, value), owner, index)
+    def change(augment: Callable, value: Any) -> Any:
+        return store(augment(before, value), owner, index)
 
     return change
 

@@ -71,10 +71,20 @@ def number_without_axes_squared_in_place(x: Any) -> Any:
     return y * x[1]
 
 
+def ends_of_a_linspace(x: Any) -> Any:
+    y = np.linspace(0.0, 1.0, 4)
+    y[y > 0.5] -= x[1]
+    y[0] = x[0] * x[2]
+    z = np.atleast_1d(0.5)
+    z[0] = x[2] ** 2
+    return np.sum(y * y) * z[0]
+
+
 PROGRAMS = [
     constants_split_into_views, shuffled_in_place, accumulated_into_the_argument,
     reduced_into_the_argument, joined_into_the_argument, conjugate_of_reals_is_the_array_itself,
     fill_of_a_number_does_nothing, argument_scaled_in_place, number_without_axes_squared_in_place,
+    ends_of_a_linspace,
 ]  # fmt: skip
 
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gc
 import threading
-import time
 import tracemalloc
 import weakref
 from collections.abc import Callable, Iterator
@@ -330,19 +329,6 @@ def test_reading_every_row_uses_one_buffer() -> None:
     n = 150
     x = np.ones((n, n))
     assert peak(f, x) < 20 * x.nbytes
-
-
-def test_time_grows_with_the_number_of_reads_and_no_faster() -> None:
-    def seconds(n: int) -> float:
-        x = np.ones(n)
-        best = 1e9
-        for _ in range(3):
-            start = time.perf_counter()
-            gradient(sum_of_elements, x)
-            best = min(best, time.perf_counter() - start)
-        return best
-
-    assert seconds(16_000) < 40 * seconds(1_000)  # 16 where linear, 256 where quadratic
 
 
 def test_the_gradient_of_a_sum_of_reads(differences: Callable) -> None:

@@ -3,6 +3,7 @@
 from chainrules.scipy.stats import (
     continuous as continuous,
     densities as densities,
+    frozen as frozen,
     inner as inner,
     limits as limits,
 )

@@ -17,6 +17,8 @@ from chainrules.scipy.special.distributions import (
     CHI2_NONCENTRAL,
     F_NONCENTRAL,
     T_NONCENTRAL,
+    binomial_density,
+    inside,
     noncentral_chi2_density,
     noncentral_f_density,
 )
@@ -133,3 +135,41 @@ rules(
     NoTangent(),
     by_parameter(smirnov_slope, 1, lambda n, x: np.minimum(x, 1 - x) / 4),
 )
+
+# -------------------------------------------------------------------- numbers of events
+
+# By p alone, or by real n for the negative binomial: what is counted is an integer.
+
+
+def binomial_by_p(y: Any, k: Any, n: Any, p: Any) -> Any:
+    """Return the derivative of C(n, k) p^k (1-p)^(n-k) by p."""
+    log_choose = special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
+    hits, misses = np.maximum(k - 1, 0), np.maximum(n - k - 1, 0)
+    up = k * np.exp(log_choose + special.xlogy(hits, p) + special.xlog1py(n - k, -p))
+    down = (n - k) * np.exp(log_choose + special.xlogy(k, p) + special.xlog1py(misses, -p))
+    return up - down
+
+
+def binomial_cdf_by_p(k: Any, n: Any, p: Any) -> Any:
+    return inside(binomial_density, k, n, p)
+
+
+rules("_binom_pmf", NoTangent(), NoTangent(), binomial_by_p)
+rules("_binom_cdf", NoTangent(), NoTangent(), lambda y, k, n, p: binomial_cdf_by_p(k, n, p))
+rules("_binom_sf", NoTangent(), NoTangent(), lambda y, k, n, p: -binomial_cdf_by_p(k, n, p))
+rules(
+    "_nbinom_pmf",
+    NoTangent(),
+    lambda y, k, n, p: y * (special.digamma(n + k) - special.digamma(n * 1.0) + np.log(p)),
+    lambda y, k, n, p: y * (n / p - k / (1 - p)),
+)
+for name, sign in (("_nbinom_cdf", 1), ("_nbinom_sf", -1)):
+    rules(
+        name,
+        NoTangent(),
+        lambda y, k, n, p, sign=sign: sign * beta_by_a(n * 1.0, np.floor(k) + 1.0, p),
+        lambda y, k, n, p, sign=sign: sign * beta_density(n * 1.0, np.floor(k) + 1.0, p),
+    )
+for f in ufuncs("_normalized_gen_harmonic"):
+    by_exponent = by_parameter(f, 3, lambda j, k, n, a: 0.25)
+    scalar_rule(f, NoTangent(), NoTangent(), NoTangent(), by_exponent)

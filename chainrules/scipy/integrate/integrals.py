@@ -1,0 +1,187 @@
+"""The integral of a function over an interval, and its derivatives.
+
+For I(θ, a, b) = ∫ₐᵇ f(t; θ) w(t) dt, Leibniz's rule gives
+
+    dI = ∫ₐᵇ (∂f/∂θ dθ) w dt + f(b) w(b) db - f(a) w(a) da,
+
+where the integral is by θ continuously differentiable: a jump of f that moves with θ is not seen.
+An infinite limit does not move. With the weight cos(ωt) or sin(ωt), ∂I/∂ω is the integral of
+∓t f with the other one.
+
+The integral of the derivatives is found in the same way as the integral itself, with the same
+weight, interval and break points, to a tolerance of 1e-10 where that of the caller is not smaller.
+All parts of a derivative share the values of the integrand, which are kept. Since the derivative is
+an integral again, so is the second one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import integrate
+
+from chainrules.scipy.integrate.captured import (
+    as_closure_tangent,
+    concrete,
+    numbers,
+    parts_of_closure,
+    pulled,
+    pushed,
+    unflat,
+    values_of,
+)
+from chainrules_core import (
+    AbstractZero,
+    HasForwardMode,
+    HasReverseMode,
+    NoTangent,
+    frule,
+    primitive,
+    rrule,
+    thunk,
+)
+
+TOLERANCE = 1e-10
+OTHER = {"cos": ("sin", -1.0), "sin": ("cos", 1.0)}
+
+
+@primitive
+def integral(f, a, b, wvar, *args, known=None, weight=None, options=None):
+    """Integrate ``f(t, *args)``, a number or an array, from `a` to `b`.
+
+    Parameters
+    ----------
+    f : callable
+        What is integrated.
+    a, b : float
+        The limits.
+    wvar : float
+        The frequency of the weight, if it has one.
+    *args
+        Further arguments of `f`.
+    known : optional
+        The integral, if it is known already.
+    weight : str, optional
+        The weight, of those of ``scipy.integrate.quad``.
+    options : dict, optional
+        Options of ``scipy.integrate.quad``; also ``"wvar"`` for weights other than cos and sin.
+    """
+    if known is not None:
+        return known
+    options = dict(options or {})
+    options["epsabs"] = min(options.get("epsabs", TOLERANCE), TOLERANCE)
+    options["epsrel"] = min(options.get("epsrel", TOLERANCE), TOLERANCE)
+    if weight is not None:
+        options.update(weight=weight, wvar=options.get("wvar", wvar))
+    values, form = {}, {}
+
+    def value(t):
+        found = values.get(t)
+        if found is None:
+            y = np.asarray(f(t, *args))
+            form["shape"], form["complex"] = y.shape, np.iscomplexobj(y)
+            y = np.ravel(y)
+            found = values[t] = np.concatenate([y.real, y.imag]) if form["complex"] else y
+        return found
+
+    parts = [part(value, 0, a, b, options)]
+    n = next(iter(values.values())).size if values else 1
+    parts += [part(value, i, a, b, options) for i in range(1, n)]
+    if form.get("complex"):
+        parts = np.array(parts[: n // 2]) + 1j * np.array(parts[n // 2 :])
+    return np.reshape(np.array(parts), form.get("shape", ()))[()]
+
+
+def part(value: Callable, i: int, a: float, b: float, options: dict) -> float:
+    """Integrate one part of a vector."""
+    found = integrate.quad(lambda t: value(t)[i], a, b, full_output=1, **options)
+    y, error = found[:2]
+    if len(found) > 3 and error > 1e-6 * max(1.0, abs(y)):
+        warnings.warn(
+            f"the integral of a derivative has an error of about {error:.1g}: {found[3]}",
+            integrate.IntegrationWarning,
+            stacklevel=2,
+        )
+    return y
+
+
+def weighted(f: Callable, t: Any, wvar: Any, args: tuple, weight: str | None) -> Any:
+    """The integrand at a limit: with its weight, and 0 where the limit is infinite."""
+    if np.isinf(t):
+        return 0.0
+    y = f(t, *args)
+    return y if weight not in OTHER else y * (np.cos if weight == "cos" else np.sin)(wvar * t)
+
+
+def pair(y: Any, y_bar: Any) -> Any:
+    """The cotangent of a real number that moves an output along `y`."""
+    return np.real(np.sum(np.conj(y) * y_bar))
+
+
+def by_frequency(f: Callable, a: Any, b: Any, wvar: Any, args: tuple, **how: Any) -> Any:
+    """The derivative by the frequency of the weight."""
+    other, sign = OTHER[how["weight"]]
+
+    def turned(t, *args):
+        return sign * t * f(t, *args)
+
+    return integral(turned, a, b, wvar, *args, weight=other, options=how["options"])
+
+
+@rrule.register(integral, Callable, requires={HasReverseMode})
+def integral_rrule(config, f, a, b, wvar, *args, known=None, weight=None, options=None):
+    y = integral(f, a, b, wvar, *args, known=known, weight=weight, options=options)
+    like = (*values_of(f), *args)
+    n = len(values_of(f))
+
+    def integral_pullback(y_bar):
+        def inside(t, y_bar, *args):
+            return pulled(config, f, (t,), args, y_bar)[1]
+
+        parts = []
+        if like:
+            total = integral(inside, a, b, wvar, y_bar, *args, weight=weight, options=options)
+            parts = unflat(total, like)
+        wvar_bar = NoTangent()
+        if weight in OTHER:
+            wvar_bar = thunk(
+                lambda: pair(
+                    by_frequency(f, a, b, wvar, args, weight=weight, options=options), y_bar
+                )
+            )
+        return (
+            as_closure_tangent(f, parts[:n]),
+            pair(-weighted(f, a, wvar, args, weight), y_bar),
+            pair(weighted(f, b, wvar, args, weight), y_bar),
+            wvar_bar,
+            *parts[n:],
+        )
+
+    return y, integral_pullback
+
+
+@frule.register(integral, Callable, requires={HasForwardMode})
+def integral_frule(config, dots, f, a, b, wvar, *args, known=None, weight=None, options=None):
+    y = integral(f, a, b, wvar, *args, known=known, weight=weight, options=options)
+    f_dot, a_dot, b_dot, wvar_dot, *arg_dots = dots
+    y_dot = weighted(f, b, wvar, args, weight) * concrete(b_dot, b)
+    y_dot = y_dot - weighted(f, a, wvar, args, weight) * concrete(a_dot, a)
+    k = len(args)
+    own = (*parts_of_closure(f, f_dot), *numbers(arg_dots, args))
+
+    def inside(t, *args_and_dots):
+        args, dots = args_and_dots[:k], args_and_dots[k:]
+        n = len(dots) - k
+        return pushed(config, f, (*dots[:n], 0.0, *dots[n:]), (t, *args))
+
+    if own:
+        y_dot = y_dot + integral(
+            inside, a, b, wvar, *args, *own, weight=weight, options=options
+        )
+    if weight in OTHER and not isinstance(wvar_dot, AbstractZero):
+        moved = by_frequency(f, a, b, wvar, args, weight=weight, options=options)
+        y_dot = y_dot + moved * wvar_dot
+    return y, y_dot

@@ -1,0 +1,3 @@
+"""Rules for scipy.optimize: roots, minima, fits and programs, by the conditions that hold there."""
+
+from chainrules.scipy.optimize import roots as roots
