@@ -17,6 +17,7 @@ from typing import Any
 from autodiff import call as call_module
 from autodiff.errors import MutationError
 from autodiff.holes import Template, captured_tracers
+from autodiff.structures import CONSTRAINTS, map_leaves
 from chainrules_core import Closure
 from chainrules_core.rules import name_of
 
@@ -25,7 +26,8 @@ _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
 def with_closures(args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
     """Return the arguments of a higher-order function, with structs in place of closures."""
-    if not any(type(a) in _FUNCTIONS for a in (*args, *kwargs.values())):
+    values = (*args, *kwargs.values())
+    if not any(type(a) in _FUNCTIONS or _may_hold_functions(a) for a in values):
         return args, kwargs
     return (
         tuple([closed(a) for a in args]),
@@ -33,17 +35,28 @@ def with_closures(args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str,
     )
 
 
+def _may_hold_functions(x: Any) -> bool:
+    return type(x) in (list, tuple, dict) or type(x).__module__ == CONSTRAINTS
+
+
 def closed(f: Any) -> Any:
-    """Return a function that has captured traced values as a struct; all else as it is."""
+    """Return a function that has captured traced values as a struct; all else as it is.
+
+    Functions are looked for in containers as well.
+    """
+    if _may_hold_functions(f):
+        return map_leaves(f, closed)
     if type(f) not in _FUNCTIONS or not captured_tracers(f):
         return f
     check_assignments(f)
     template = Template(f, (), {})
+    values = tuple(template.sources)
+    template.sources = []  # what captures `make` would else capture them
 
     def make(values: tuple) -> Callable:
         return template.filled(values)[0]
 
-    return Closure(make, tuple(template.sources))
+    return Closure(make, values)
 
 
 def check_assignments(f: Any) -> None:

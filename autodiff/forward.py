@@ -270,7 +270,8 @@ class Pushed:
 def tangent_out(x: Any, tape: Forward) -> Any:
     """Return the tangent of an output: zeros of its own shape where it carries none."""
     if is_tracer(x) and x._tape is tape:
-        return x._index
+        dot = x._index
+        return dot._tape.like(dot, x) if is_tracer(dot) and dot._tape.program else dot
     return zero_tangent(x) if is_differentiable(x) else None
 
 

@@ -26,6 +26,8 @@ _OURS = "__autodiff_"  # free variables by which rewritten code finds the engine
 class Hole(str):
     """The place of a value that was taken out; a string, since those are leaves of nests."""
 
+    owner: object  # a mark of its template: functions may have captured others with their holes
+
 
 class Template:
     """A call with its traced values taken out.
@@ -40,12 +42,13 @@ class Template:
         The arrays that stay in the call: they must not change.
     """
 
-    __slots__ = ("_constants", "_filled", "args", "f", "held", "kwargs", "sources")
+    __slots__ = ("_constants", "_filled", "_owner", "args", "f", "held", "kwargs", "sources")
 
     def __init__(self, f: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
         self.sources: list[Tracer] = []
         self.held: list[np.ndarray] = []
         self._constants: dict[str, np.ndarray] = {}
+        self._owner = object()
         places: dict[int, Hole] = {}
 
         def taken_out(leaf: Any) -> Any:
@@ -58,6 +61,7 @@ class Template:
                 constant = leaf._tape is CONSTANT
                 name = f"c{len(places)}" if constant else str(len(self.sources))
                 hole = places[id(leaf)] = Hole(name)
+                hole.owner = self._owner
                 if constant:
                     self._constants[hole] = leaf._value
                 else:
@@ -75,7 +79,7 @@ class Template:
         constants: dict[str, Any] = {}
 
         def put_in(leaf: Any) -> Any:
-            if type(leaf) is not Hole:
+            if type(leaf) is not Hole or leaf.owner is not self._owner:
                 return leaf
             if leaf not in self._constants:
                 return values[int(leaf)]

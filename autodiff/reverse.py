@@ -252,7 +252,8 @@ def _gradient_of_leaf(leaf: Any, bar: Any) -> Any:
         raise bar.error()
     if bar is None or isinstance(bar, AbstractZero):
         return zero_tangent(leaf)
-    return ProjectTo(leaf)(bar)
+    bar = ProjectTo(leaf)(bar)
+    return bar._tape.like(bar, leaf) if is_tracer(bar) and bar._tape.program else bar
 
 
 def _has_nan(bar: Any) -> bool:
@@ -289,6 +290,8 @@ MISSING: Any = object()
 
 def seed_part(y: Any, bar: Any, key: Any) -> Any:
     """Return the part of a tangent that belongs to part `key` of a nest; `MISSING` if none does."""
+    if structures.is_sparse(type(y)) and not isinstance(bar, Tangent):
+        return structures.entries_at(y, bar)
     if isinstance(bar, (Tangent, dict)):
         try:
             return bar[key]

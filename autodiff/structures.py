@@ -16,13 +16,23 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.tracer import is_tracer
-from chainrules_core import AbstractZero, NoTangent, NotImplementedTangent, Tangent
+from autodiff.tracer import bare, is_tracer
+from chainrules_core import (
+    AbstractZero,
+    NoTangent,
+    NotImplementedTangent,
+    ProjectTo,
+    Tangent,
+    ZeroTangent,
+)
+from chainrules_core.sparse_arrays import entries_of, is_sparse_class, with_entries
 
 _LEAF_TYPES = (float, complex, np.ndarray, np.generic, int, str, bytes, bool, type(None), type)
 _LEAF_BASES = (float, complex, np.ndarray, np.generic, int, str, bytes, type)
 _FOREIGN = ("builtins", "numpy", "scipy", "types", "functools", "fractions")
 _INEXACT = "fc"
+CONSTRAINTS = "scipy.optimize._constraints"
+"""The module of objects that hold functions and arrays: bounds and constraints of minima."""
 
 
 def is_perturbable(x: Any) -> bool:
@@ -37,6 +47,8 @@ def parts_of(x: Any) -> list[tuple[Any, Any]] | None:
     kind = type(x)
     if kind in _LEAF_TYPES or is_tracer(x) or isinstance(x, _LEAF_BASES):
         return None
+    if is_sparse(kind):
+        return [("data", entries_of(x))]
     if isinstance(x, (tuple, list)):
         fields = getattr(kind, "_fields", None)
         return list(zip(fields if fields is not None else range(len(x)), x, strict=True))
@@ -64,7 +76,19 @@ def _field_names(x: Any) -> list[str] | None:
     return [n for n in names if not _is_remembered(kind, n)]
 
 
-_WITH_COEFFICIENTS = ("numpy.polynomial.", "scipy.interpolate.", "scipy.spatial.")
+_WITH_COEFFICIENTS = (
+    "numpy.polynomial.", "scipy.interpolate.", "scipy.spatial.", CONSTRAINTS,
+)  # fmt: skip
+
+
+def is_sparse(kind: type) -> bool:
+    """Whether a class is one of scipy.sparse's: a constant pattern, and entries to perturb."""
+    return kind.__module__.startswith("scipy.sparse.") and is_sparse_class(kind)
+
+
+def entries_at(x: Any, x_bar: Any) -> Any:
+    """Return a tangent or cotangent of a sparse array, of whatever form, at its entries."""
+    return entries_of(ProjectTo(map_leaves(x, bare))(x_bar))
 
 
 def _is_polynomial(kind: type) -> bool:
@@ -89,8 +113,10 @@ def _slots_of(cls: type) -> list[str]:
 
 def rebuilt(x: Any, parts: list[Any]) -> Any:
     """Return a nest like `x` with other parts, without calling its constructor."""
+    kind = type(x)
+    if is_sparse(kind):
+        return with_entries(x, parts[0])
     if isinstance(x, tuple):
-        kind = type(x)
         if kind is tuple:
             return kind(parts)
         return kind._make(parts) if hasattr(kind, "_make") else tuple.__new__(kind, parts)
@@ -191,7 +217,7 @@ def _assembled(x: Any, nests: dict, changed: dict, dirty: set[int], made: dict) 
     if id(x) in made:
         return made[id(x)]
     shell = None
-    if not isinstance(x, tuple):
+    if not isinstance(x, tuple) and not is_sparse(type(x)):
         shell = made[id(x)] = _shell(x)
     parts = []
     for i, (_, part) in enumerate(nests[id(x)][1]):
@@ -245,14 +271,23 @@ def part_of_tangent(x_bar: Any, key: Any) -> Any:
     """
     if isinstance(x_bar, (AbstractZero, NotImplementedTangent)):
         return x_bar
+    if is_sparse(type(x_bar)):
+        return entries_of(x_bar)
     if isinstance(x_bar, (Tangent, dict)) or type(key) is int:
         return x_bar[key]
     return getattr(x_bar, key)
 
 
-def as_tangent(x: Any, x_bar: Any) -> Any:
-    """Return a cotangent in the nesting of `x` as a `Tangent`; that of a leaf as it is."""
+def as_tangent(x: Any, x_bar: Any, seen: dict[int, Any] | None = None) -> Any:
+    """Return a cotangent in the nesting of `x` as a `Tangent`; that of a leaf as it is.
+
+    Of an object that stands in several places, `x_bar` is that of all of them together.
+    """
     parts = parts_of(x)
     if parts is None:
         return NoTangent() if x_bar is None else x_bar
-    return tangent_of_parts(x, [as_tangent(p, part_of_tangent(x_bar, k)) for k, p in parts])
+    seen = {} if seen is None else seen
+    if id(x) in seen:
+        return ZeroTangent()
+    seen[id(x)] = x
+    return tangent_of_parts(x, [as_tangent(p, part_of_tangent(x_bar, k), seen) for k, p in parts])

@@ -12,6 +12,7 @@ import sys
 
 _pending: list[tuple[str, str]] = []
 _looked_at = [0]  # how many modules there were when it was last looked: a look costs a microsecond
+_loading = [False]
 
 
 def when_imported(package: str, rules: str) -> None:
@@ -30,13 +31,16 @@ def when_imported(package: str, rules: str) -> None:
 
 def load_imported() -> bool:
     """Load the pending rules of packages that are imported by now; say whether there were any."""
-    if not _pending or len(sys.modules) == _looked_at[0]:
+    if not _pending or _loading[0] or len(sys.modules) == _looked_at[0]:
         return False
     _looked_at[0] = len(sys.modules)
     ready = [entry for entry in _pending if entry[0] in sys.modules]
-    for entry in ready:
-        # Out of the list first: the rules' own registrations come here again.
-        if entry in _pending:
+    # The rules' own registrations come here again, and must not load what imports their module.
+    _loading[0] = True
+    try:
+        for entry in ready:
             _pending.remove(entry)
             importlib.import_module(entry[1])
+    finally:
+        _loading[0] = False
     return bool(ready)

@@ -280,7 +280,7 @@ class Chain:
             shared_out(self._part, blocks, n, arguments)
         return tuple(
             [
-                float(np.add.reduce(sums[i])) if i in sums else outs[i].reshape(self.shape)
+                np.add.reduce(sums[i]) if i in sums else outs[i].reshape(self.shape)
                 for i in self._order
             ]
         )

@@ -85,7 +85,7 @@ class Emitter:
             self.step(step)
             self.buffers.free(at)
         places = iter(self.program.outputs)
-        result = self.outputs.expression(self.names, lambda _: self.leaf(next(places)))
+        result = self.outputs.expression(self.names, lambda old: self.leaf(next(places), old))
         result_lines = [*self.late, f"return {result}"]
         if self.generators:
             self.names.scope["restored"] = restored
@@ -137,19 +137,35 @@ class Emitter:
         """Return the variable of a value."""
         return self.variables.get(i, f"v{i}")
 
-    def leaf(self, x: Any) -> str:
-        """Return an output."""
+    def leaf(self, x: Any, recorded: Any) -> str:
+        """Return an output, of the type that was recorded."""
         if type(x) is Ref:
             meta, shown = self.metas[x.i], self.variable(x.i)
-            if self.is_float[x.i]:
-                return self.boxed(x.i)
+            if scalars.is_number(meta) and type(recorded) is Ref:
+                return self.number(x.i, self.metas[recorded.i])
             if meta.shape is not None and (x.i in self._fresh_outputs or x.i in self._returned):
                 shown += ".copy()"
             self._returned.add(x.i)
             return shown
         if type(x) is np.ndarray:
             return f"{self.names.of(x)}.copy()"
+        if type(recorded) is Ref and isinstance(x, (int, float, np.float64)):
+            kind = self.metas[recorded.i].type  # what was computed beforehand
+            x = kind(x) if kind in (float, np.float64) else x
         return self.constant(x)
+
+    def number(self, i: int, recorded: Meta) -> str:
+        """Return a float64 in the form that was recorded."""
+        shown, meta = self.variable(i), self.metas[i]
+        if recorded.shape is not None:
+            if meta.shape is not None and not self.is_float[i]:
+                return shown
+            return f"{self.names.of(np.array, 'array')}({shown})"
+        if recorded.type is float:
+            return shown if self.is_float[i] else f"float({shown})"
+        if meta.type is np.float64 and not self.is_float[i]:
+            return shown
+        return f"{self.names.of(np.float64, 'float64')}({shown})"
 
     def boxed(self, i: int) -> str:
         """Return a float as the number that it is for the user."""

@@ -175,10 +175,11 @@ def recorded(f: Callable, args: tuple, kwargs: dict[str, Any], backend: str) -> 
     names = inputs.names
     name = f.__name__ if getattr(f, "__name__", "").isidentifier() else "f"
     program = _program(tape, inputs, outputs)
-    plain = Memory(program)
+    has_arrays = any(type(x) is Ref and program.metas[x.i].shape for x in program.outputs)
+    plain = Memory(program if has_arrays else _without_steps(program))
     was_fresh = [type(x) is Ref and OUTSIDE not in plain.owners[x.i] for x in program.outputs]
     program = in_blocks(without_copies(gathered(without_copies(optimised(program)))))
-    memory = Memory(program)
+    memory = Memory(program if has_arrays else _without_steps(program))
     copied = {
         x.i
         for x, was in zip(program.outputs, was_fresh, strict=True)
@@ -204,6 +205,10 @@ def recorded(f: Callable, args: tuple, kwargs: dict[str, Any], backend: str) -> 
         wait = _FEW_CALLS if kernel.operations >= _MANY_OPERATIONS else _MANY_CALLS
         variant.run = _promoted_after(wait, variant, by_machine)
     return variant, outputs.value
+
+
+def _without_steps(program: Program) -> Program:
+    return Program([], program.metas, program.inputs, program.outputs)
 
 
 _FEW_CALLS, _MANY_CALLS, _MANY_OPERATIONS = 3, 30, 200

@@ -37,7 +37,8 @@ _PRODUCTS = (np.dot, np.matmul, operator.matmul)
 
 def gathered(program: Program) -> Program:
     """Return a program with what can be put together put together."""
-    if len(program.steps) < _FEWEST:
+    arrays = sum(1 for s in program.steps if s.out >= 0 and program.metas[s.out].shape)
+    if arrays < _FEWEST:
         return program
     gathering = _Gathering(program)
     gathering.run()

@@ -37,7 +37,7 @@ def _refusing(g: Any, why: str) -> Callable:
     def called(*args: Any, **kwargs: Any) -> Any:
         tape = program_tape()
         if tape is None:
-            return g(*args, **kwargs)
+            return functions.unwatched(g)(*args, **kwargs)
         if g is np.random.default_rng and args and args[0] is not None and not is_tracer(args[0]):
             made = g(*args, **kwargs)
             tape.own_generators.append(made)  # it gives the same numbers each time

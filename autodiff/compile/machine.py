@@ -135,7 +135,7 @@ class Kernel:
         leaves = iter(self.program.outputs)
         seen: set[int] = set()
 
-        def leaf(_: Any) -> str:
+        def leaf(recorded: Any) -> str:
             x = next(leaves)
             if type(x) is not Ref:
                 copied = type(x) is np.ndarray
@@ -144,7 +144,7 @@ class Kernel:
                 again = x.i in seen
                 seen.add(x.i)
                 return f"p{x.i}.copy()" if again else f"p{x.i}"
-            meta = metas[x.i]
+            meta = metas[recorded.i] if type(recorded) is Ref else metas[x.i]
             if meta.type is float:
                 return f"n{x.i}"
             if meta.shape is not None:

@@ -102,6 +102,8 @@ class Memory:
 
 def without_copies(program: Program) -> Program:
     """Return a program without copies of arrays that nobody else needs."""
+    if not any(step.f is np.copy or step.f is np.positive for step in program.steps):
+        return program
     memory = Memory(program)
     stands: dict[int, Ref] = {}
     kept = []

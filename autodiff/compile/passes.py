@@ -8,6 +8,7 @@ one start with the first of them.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -32,6 +33,7 @@ from autodiff.compile.program import (
     replaced,
 )
 
+_NUMERIC = (int, float, complex, np.generic, np.ndarray)
 _LARGEST_FOLDED = 1 << 16  # bytes of a constant that is computed beforehand
 
 
@@ -86,8 +88,10 @@ class Simplifier(Algebra):
     # -- steps -----------------------------------------------------------------------------------
 
     def _step(self, step: Step) -> None:
-        f = UFUNC_OF.get(step.f, step.f)
         args = tuple([self.argument(a) for a in step.args])
+        f = step.f
+        if f in UFUNC_OF and all(type(a) is Ref or isinstance(a, _NUMERIC) for a in args):
+            f = UFUNC_OF[f]
         kwargs = {k: self.argument(v) for k, v in (step.kwargs or {}).items()}
         if f is guard:
             self._guard(args)

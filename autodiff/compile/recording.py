@@ -261,6 +261,12 @@ class Recording(Tape):
 
         return recorded
 
+    def like(self, bar: Tracer, leaf: Any) -> Any:
+        """Return a derivative as a number of the class of what it belongs to."""
+        if leaf.__class__ is float and bar.__class__ is np.float64:
+            return self.call(float, (bar,), {})
+        return bar
+
     # -- writes ----------------------------------------------------------------------------------
 
     def set_item(self, before: Tracer, index: Any, value: Any) -> Any:

@@ -1,6 +1,8 @@
-"""Systems with a factor of Cholesky's: known to be triangular, they need no factors of their own."""
+"""Systems with a factor of Cholesky's: triangular, so they need no factors of their own."""
 
 from __future__ import annotations
+
+import sys
 
 import numpy as np
 
@@ -18,10 +20,11 @@ def solve_upper(factor: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _solved(factor: np.ndarray, b: np.ndarray, transposed: int) -> np.ndarray:
-    from scipy.linalg import lapack  # not every program needs it
-
+    linalg = sys.modules.get("scipy.linalg")  # where somebody has loaded it
+    if linalg is None:
+        return np.linalg.solve(factor if transposed else factor.T, b)
     # To LAPACK, which counts by columns, the memory of L is that of its transpose.
-    x, info = lapack.dtrtrs(factor.T, b, lower=0, trans=transposed)
+    x, info = linalg.lapack.dtrtrs(factor.T, b, lower=0, trans=transposed)
     if info > 0:
         raise np.linalg.LinAlgError("Singular matrix")
     return x

@@ -173,9 +173,20 @@ watched_types: frozenset[type] = frozenset()
 """The types of objects whose methods are impure."""
 
 
+def unwatched(g: Any) -> Callable:
+    """Return what is called in place of an impure function while no program is written down."""
+    if g in MAKERS:
+        return making(g, asking_for)
+    if has_rule(key_of(g)[0]):
+        return asking_for(g)
+    return _body(g) if type(g) is types.FunctionType else g
+
+
 def _method(g: types.MethodType) -> Callable:
     if type(g.__self__) in watched_types:
-        return watch(g) or g
+        watched = watch(g)
+        if watched is not None:
+            return watched
     function = intercept(g.__func__)
     return g if function is g.__func__ else types.MethodType(function, g.__self__)
 
@@ -193,7 +204,9 @@ def _builtin(g: Any) -> Callable:
     if type(owner) in _CONTAINERS and _is_plain_method(g, type(owner)):
         return g
     if type(owner) in watched_types:
-        return watch(g) or g
+        watched = watch(g)
+        if watched is not None:
+            return watched
     if owner is None or type(owner) is types.ModuleType:
         watched = watch(g)
         if watched is not None:

@@ -303,6 +303,12 @@ def item(owner: Any, index: Any) -> Any:
         method = special(kind, "__getitem__")
         if method is not None:
             return intercept(method)(owner, index)
+    if kind is np.ndarray and type(index) in (Tracer, tuple):
+        parts = index if type(index) is tuple else (index,)
+        if any(type(p) is Tracer for p in parts):
+            tape = innermost(parts, {})
+            if tape is not None and tape.program:
+                return tape.call(operator.getitem, (owner, index), {})
     return owner[index]
 
 

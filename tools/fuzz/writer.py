@@ -31,6 +31,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.linalg
+import scipy.special
 
 from tools.fuzz.holes import Holes, NoFilling, is_inexact, is_number_like
 from tools.fuzz.limits import TooSlow, limited
@@ -39,11 +41,11 @@ MODULES = {
     m.__name__ if m is not np else "np": m
     for m in (
         cmath, collections, contextlib, dataclasses, functools, itertools, math, np, operator,
-        types,
+        scipy, types,
     )
 }  # fmt: skip
-IMPORTS = "\n".join(f"import {name}" for name in sorted(set(MODULES) - {"np"}))
-IMPORTS += "\n\nimport numpy as np\n"
+IMPORTS = "\n".join(f"import {name}" for name in sorted(set(MODULES) - {"np", "scipy"}))
+IMPORTS += "\n\nimport numpy as np\nimport scipy.linalg\nimport scipy.special\n"
 DECORATORS = """
 def keep(f):
     return f

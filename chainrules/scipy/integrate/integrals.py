@@ -25,7 +25,6 @@ from scipy import integrate
 
 from chainrules.scipy.integrate.captured import (
     as_closure_tangent,
-    concrete,
     numbers,
     parts_of_closure,
     pulled,
@@ -113,6 +112,8 @@ def weighted(f: Callable, t: Any, wvar: Any, args: tuple, weight: str | None) ->
     if np.isinf(t):
         return 0.0
     y = f(t, *args)
+    if weight == "cauchy":  # at 0, by its body
+        return y / t
     return y if weight not in OTHER else y * (np.cos if weight == "cos" else np.sin)(wvar * t)
 
 
@@ -154,8 +155,8 @@ def integral_rrule(config, f, a, b, wvar, *args, known=None, weight=None, option
             )
         return (
             as_closure_tangent(f, parts[:n]),
-            pair(-weighted(f, a, wvar, args, weight), y_bar),
-            pair(weighted(f, b, wvar, args, weight), y_bar),
+            thunk(lambda: pair(-weighted(f, a, wvar, args, weight), y_bar)),
+            thunk(lambda: pair(weighted(f, b, wvar, args, weight), y_bar)),
             wvar_bar,
             *parts[n:],
         )
@@ -167,8 +168,10 @@ def integral_rrule(config, f, a, b, wvar, *args, known=None, weight=None, option
 def integral_frule(config, dots, f, a, b, wvar, *args, known=None, weight=None, options=None):
     y = integral(f, a, b, wvar, *args, known=known, weight=weight, options=options)
     f_dot, a_dot, b_dot, wvar_dot, *arg_dots = dots
-    y_dot = weighted(f, b, wvar, args, weight) * concrete(b_dot, b)
-    y_dot = y_dot - weighted(f, a, wvar, args, weight) * concrete(a_dot, a)
+    y_dot = np.zeros(np.shape(y))[()]
+    for sign, t, t_dot in ((1.0, b, b_dot), (-1.0, a, a_dot)):
+        if not isinstance(t_dot, AbstractZero):  # else it may be where f has no value
+            y_dot = y_dot + sign * weighted(f, t, wvar, args, weight) * t_dot
     k = len(args)
     own = (*parts_of_closure(f, f_dot), *numbers(arg_dots, args))
 

@@ -2,5 +2,9 @@
 
 from chainrules.scipy.interpolate import (
     bsplines as bsplines,
+    fitpack as fitpack,
+    fitting as fitting,
     piecewise as piecewise,
+    scattered as scattered,
+    surfaces as surfaces,
 )

@@ -6,6 +6,15 @@ calls LAPACK, or runs in C. The mathematics is that of `chainrules.linalg`, whos
 
 from chainrules.scipy.linalg import (
     banded as banded,
+    cholesky as cholesky,
+    dense as dense,
+    equations as equations,
+    functions as functions,
+    ldl as ldl,
+    lu as lu,
+    orthogonal as orthogonal,
+    singular as singular,
     solving as solving,
+    spectral as spectral,
     toeplitz as toeplitz,
 )

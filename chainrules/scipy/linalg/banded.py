@@ -103,6 +103,13 @@ def dense_places(n: int, below: int, above: int) -> tuple[Any, Any]:
     return np.where(inside, rows, 0), inside
 
 
+@primitive
+def in_use(n: int, below: int, above: int) -> Any:
+    """Which elements of a band are those of a matrix."""
+    i = np.arange(n) + np.arange(-above, below + 1)[:, None]
+    return (i >= 0) & (i < n)
+
+
 def dense(ab: Any, below: int, above: int) -> Any:
     """The dense matrix of a band."""
     n = np.shape(ab)[-1]
@@ -275,5 +282,7 @@ def cho_solve_banded_body(cb_and_lower, b, overwrite_b=False, check_finite=True)
 
 @decompose(linalg.cholesky_banded)
 def cholesky_banded_body(ab, overwrite_ab=False, lower=False, check_finite=True):
+    ab = np.asarray(ab)
     below, above = width(ab, lower)
-    return band_of(linalg.cholesky(dense(ab, below, above), lower), below, above)
+    factor = band_of(linalg.cholesky(dense(ab, below, above), lower), below, above)
+    return np.where(in_use(np.shape(ab)[-1], below, above), factor, ab)  # the corners are left

@@ -60,10 +60,10 @@ def toeplitz_body(c, r=None):
 
 @register_body(linalg.hankel)
 def hankel_body(c, r=None):
-    c = vector(c)
-    c, r = in_stacks(c, np.zeros_like(c) if r is None else vector(r))
-    m, n = np.shape(c)[-1], np.shape(r)[-1]
-    values = np.concatenate([c, r[..., 1:]], -1)
+    c = np.ravel(np.asarray(c))
+    r = np.zeros_like(c) if r is None else np.ravel(np.asarray(r))
+    m, n = np.shape(c)[0], np.shape(r)[0]
+    values = np.concatenate([c, r[1:]])
     return at(values, np.arange(m)[:, None] + np.arange(n))
 
 

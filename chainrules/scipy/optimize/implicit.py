@@ -22,7 +22,9 @@ root, J is singular. Both are errors.
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +32,7 @@ import numpy as np
 
 from chainrules_core import (
     ChainRulesError,
+    Closure,
     HasForwardMode,
     HasReverseMode,
     NoTangent,
@@ -57,19 +60,47 @@ class SingularError(ImplicitError):
     """The equations do not determine how the solution moves."""
 
 
-def solved(target: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+def solved(target: Callable, call: dict[str, Any]) -> Any:
     """Call a function on plain values: whatever it iterates is not traced."""
-    return target(*args, **kwargs)
+    return target(**{k: v if k in _NO_FUNCTIONS else _compiled(v) for k, v in call.items()})
 
 
 non_differentiable(solved)
+_NO_FUNCTIONS = ("args", "consargs", "kwargs")
 
 
-def decomposed(target: Callable, *types: Any) -> Callable[[Callable], Callable]:
+def _compiled(x: Any) -> Any:
+    """Return an option with functions that return plain arrays, as compiled code needs them.
+
+    What a function makes that was itself defined in traced code may be an engine's array.
+    """
+    if isinstance(x, dict):
+        return {k: v if k in _NO_FUNCTIONS else _compiled(v) for k, v in x.items()}
+    if type(x) in (list, tuple):
+        return type(x)([_compiled(v) for v in x])
+    f = x.function if type(x) is Closure else x
+    if not isinstance(f, (types.FunctionType, types.MethodType, functools.partial)):
+        return x
+
+    @functools.wraps(f)
+    def compiled(*args: Any, **kwargs: Any) -> Any:
+        return _plain(f(*args, **kwargs))
+
+    return compiled
+
+
+def _plain(y: Any) -> Any:
+    if type(y) in (tuple, list):
+        return type(y)([_plain(part) for part in y])
+    is_other = hasattr(y, "__array__") and not isinstance(y, (np.ndarray, np.generic))
+    return np.asarray(y) if is_other else y
+
+
+def decomposed(target: Callable, *first: Any) -> Callable[[Callable], Callable]:
     """Decorate a body for `target`.
 
     The body gets the call as a dict of the arguments by their names, those left out with their
-    defaults, and a function that computes the primal.
+    defaults, and what the function returned for plain values.
     """
     parameters = inspect.signature(target).parameters.values()
     names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -77,10 +108,10 @@ def decomposed(target: Callable, *types: Any) -> Callable[[Callable], Callable]:
 
     def add(function: Callable) -> Callable:
         def body(*args: Any, **kwargs: Any) -> Any:
-            call = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
-            return function(call, solved(target, args, kwargs))
+            call = {**dict(zip(names, args, strict=False)), **kwargs}
+            return function({**defaults, **call}, solved(target, call))
 
-        decompose(target, *types)(body)
+        decompose(target, *first)(body)
         return function
 
     return add

@@ -20,6 +20,7 @@ from chainrules.scipy.optimize.implicit import (
     with_fields,
 )
 
+
 class Equation(NamedTuple):
     """How the equation is written."""
 
@@ -103,9 +104,7 @@ def newton_body(call, result):
     if not call["full_output"]:
         return root_at(name, call["func"], args, result, diagonal=np.ndim(result) > 0)
     digits = digits_of(result[1].converged if np.ndim(result[0]) == 0 else result[1])
-    x = root_at(
-        name, call["func"], args, result[0], digits=digits, diagonal=np.ndim(result[0]) > 0
-    )
+    x = root_at(name, call["func"], args, result[0], digits=digits, diagonal=np.ndim(result[0]) > 0)
     if isinstance(result[1], optimize.RootResults):
         return x, with_fields(result[1], root=x)
     return result._replace(root=x) if hasattr(result, "_replace") else (x, *result[1:])

@@ -28,11 +28,10 @@ def smaller_slope(
         return parameter_slope(f, args, position, radius, y)
     if not np.any(low):
         return -parameter_slope(complement, args, position, radius)
-    # Each where it is the better one; elsewhere somewhere harmless, the argument's low or high end.
-    slope = parameter_slope(f, args, position, radius, y * low)
-    return np.where(
-        low, slope, -parameter_slope(complement, args, position, radius, np.where(low, 0.0, 1 - y))
-    )
+    # Each where it is the better one; what is NaN is not looked at.
+    below = parameter_slope(f, args, position, radius, np.where(low, y, np.nan))
+    above = parameter_slope(complement, args, position, radius, np.where(low, np.nan, 1 - y))
+    return np.where(low, below, -above)
 
 
 # ------------------------------------------------------------------------------------- gamma

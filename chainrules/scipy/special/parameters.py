@@ -45,7 +45,7 @@ TERMS = [
 WEIGHTS = [math.fsum(column) for column in zip(*TERMS, strict=True)]
 
 RELATIVE = 1e-9  # of the derivative: what may be neglected
-ROUNDING = 1e-13  # of |f|/r: what cannot be seen
+ROUNDING = 1e-11  # of |f|/r: what is rounding, for functions good to 13 digits
 SHRINK = 4.0
 TRIES = 4
 

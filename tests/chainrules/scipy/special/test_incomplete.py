@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy import special
 
+import autodiff
 from chainrules_core.testing import check_rule
 
 CASES = [
@@ -33,6 +34,27 @@ def test_rule(case, check_elementwise):
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0].__name__}-{case[1:]}")
 def test_engine(case, check_curvature):
     check_curvature(*case)
+
+
+def test_thousands_of_elements_in_both_tails():
+    """None of them is an error, though some are far out."""
+    rng = np.random.default_rng(1)
+    x = rng.gamma(2.0, size=3000) * np.logspace(-2, 2, 3000)
+    for a in (0.3, 1.3, 7.5):
+        found = autodiff.gradient(lambda a: np.sum(special.gammainc(a, x)), a)
+        expected = (
+            np.sum(special.gammainc(a + 1e-5, x)) - np.sum(special.gammainc(a - 1e-5, x))
+        ) / 2e-5
+        assert found == pytest.approx(expected, rel=1e-6)
+        found = autodiff.gradient(lambda a: np.sum(special.betainc(a, 2.0, x / (1 + x))), a)
+        expected = (
+            np.sum(
+                special.betainc(a + 1e-5, 2.0, x / (1 + x))
+                - special.betainc(a - 1e-5, 2.0, x / (1 + x))
+            )
+            / 2e-5
+        )
+        assert found == pytest.approx(expected, rel=1e-6)
 
 
 def test_both_tails_in_one_array():

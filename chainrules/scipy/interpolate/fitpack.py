@@ -1,0 +1,223 @@
+"""FITPACK in one variable: ``splrep``, ``splev``, ``UnivariateSpline`` and their kin.
+
+The spline of coefficients c is Σ c_i B_i (see `bsplines`). Interpolating and least squares splines
+have the coefficients that `fitting` solves for; those of a smoothing factor are refused there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import _bsplines, _dfitpack, _fitpack
+
+from chainrules.refused import RefusedError
+from chainrules.scipy.interpolate.bsplines import design, integrals, values
+from chainrules.scipy.interpolate.fitting import SMOOTHED
+from chainrules.scipy.interpolate.kernels import kernel, polished
+from chainrules_core import ignore_derivatives, non_differentiable
+
+non_differentiable(_dfitpack.fpchec)
+
+EXTRAPOLATED, ZEROS, RAISE, CONSTANT = range(4)
+
+
+def curve(t: Any, c: Any, k: int, x: Any, nu: int = 0) -> Any:
+    """The values of a spline with one coefficient for each B-spline."""
+    c = np.asarray(c)
+    return values(t, c[:, None], k, x, nu)[:, 0]
+
+
+def bounded(t: Any, k: int, x: Any) -> Any:
+    """Bring places into the base interval."""
+    return np.clip(x, t[k], t[np.shape(t)[0] - k - 1])
+
+
+@kernel("splev", _dfitpack)
+def splev_body(t, c, k, x, e=0):
+    return splder_body(t, c, k, x, 0, e)
+
+
+@kernel("splder", _dfitpack)
+def splder_body(t, c, k, x, nu=1, e=0):
+    t, x = np.asarray(t), np.asarray(x, dtype=float)
+    inner = bounded(t, k, x)
+    outside = ignore_derivatives(inner) != ignore_derivatives(x)
+    if e == RAISE and np.any(outside):
+        return 0.0 * x, 1
+    y = curve(t, c, k, inner if e == CONSTANT else x, nu)
+    return (np.where(outside, 0.0, y) if e == ZEROS else y), 0
+
+
+@kernel("splint", _dfitpack)
+def splint_body(t, c, k, a, b):
+    t, c = np.asarray(t), np.asarray(c)
+    ends = bounded(t, k, np.stack([np.asarray(a, dtype=float), np.asarray(b, dtype=float)]))
+    found = integrals(t, c[:, None], k, ends)[:, 0]
+    plain = [ignore_derivatives(v) for v in (t, c, k, a, b)]
+    return found[1] - found[0], _dfitpack.splint(*plain)[1]
+
+
+@kernel("sproot", _dfitpack)
+def sproot_body(t, c, mest=10):
+    t, c = np.asarray(t), np.asarray(c)
+    roots, m, ier = _dfitpack.sproot(ignore_derivatives(t), ignore_derivatives(c), mest)
+    if not m:
+        return roots, m, ier
+    found = polished(
+        roots[:m], lambda x: curve(t, c, 3, x), lambda x: curve(t, c, 3, x, 1), "the spline"
+    )
+    return found, m, ier
+
+
+@kernel("spalde", _dfitpack)
+def spalde_body(t, c, k1, x):
+    t, k = np.asarray(t), k1 - 1
+    x = np.reshape(np.asarray(x, dtype=float), (1,))
+    if np.any(ignore_derivatives(bounded(t, k, x)) != ignore_derivatives(x)):
+        return np.zeros(k1), 10
+    return np.concatenate([curve(t, c, k, x, nu) for nu in range(k1)]), 0
+
+
+# ------------------------------------------------------------------------------------ coefficients
+
+
+def knots_between(x: Any, k: int) -> Any:
+    """The inner knots of an interpolating spline: abscissae, or the middles between them."""
+    half = (k + 1) // 2 if k % 2 else k // 2
+    return (x if k % 2 else (x[1:] + x[:-1]) / 2)[half:-half]
+
+
+def with_ends(inner: Any, k: int, xb: Any, xe: Any) -> Any:
+    """The knots with those at the ends."""
+    return np.concatenate([np.stack([xb] * (k + 1)), inner, np.stack([xe] * (k + 1))])
+
+
+def coefficients(A: Any, y: Any, w: Any) -> tuple[Any, Any]:
+    """Return what solves A c = y, or does best, and the weighted sum of squares that is left."""
+    wide, weighted = A * w[:, None], y * (w if np.ndim(y) == 1 else w[:, None])
+    square = np.shape(A)[0] == np.shape(A)[1]
+    c = np.linalg.solve(wide, weighted) if square else np.linalg.lstsq(wide, weighted)[0]
+    return c, np.sum((weighted - np.matmul(wide, c)) ** 2)
+
+
+def padded(c: Any, n: int) -> Any:
+    """`c`, with zeros behind."""
+    return np.concatenate([c, np.zeros(n - np.shape(c)[0])])
+
+
+def chosen_knots(x: Any, k: int, xb: Any, xe: Any, ier: int, name: str) -> Any:
+    """The knots that FITPACK has taken, as functions of the abscissae."""
+    if ier == -1:
+        inner = knots_between(x, k)
+    elif ier == -2:
+        inner = x[:0]
+    else:
+        raise RefusedError(name, SMOOTHED)
+    return with_ends(inner, k, xb, xe)
+
+
+@kernel("curfit", _dfitpack)
+def curfit_body(iopt, x, y, w, t, wrk, iwrk, xb=None, xe=None, k=3, s=0.0):
+    xb = x[0] if xb is None else xb
+    xe = x[-1] if xe is None else xe
+    plain = [ignore_derivatives(v) for v in (iopt, x, y, w, t, wrk, iwrk, xb, xe, k, s)]
+    plain[4] = np.copy(plain[4])
+    n, c, _, ier = _dfitpack.curfit(*plain)
+    if ier == 10:
+        return n, c, 0.0, ier
+    if iopt == -1:
+        knots = with_ends(t[k + 1 : n - k - 1], k, xb, xe)
+    else:
+        knots = chosen_knots(x, k, xb, xe, ier, "splrep")
+    t[:n] = knots
+    found, fp = coefficients(design(knots, k, x), y, w)
+    return n, padded(found, np.shape(c)[0]), fp, ier
+
+
+@kernel("percur", _dfitpack)
+def percur_body(iopt, x, y, w, t, wrk, iwrk, k=3, s=0.0):
+    plain = [ignore_derivatives(v) for v in (iopt, x, y, w, t, wrk, iwrk, k, s)]
+    plain[4] = np.copy(plain[4])
+    n, c, _, ier = _dfitpack.percur(*plain)
+    if ier != -1 or k % 2 == 0:
+        raise RefusedError("splrep", f"with per=1 only s=0 and odd k are; {SMOOTHED}")
+    m = np.shape(x)[0] - 1
+    around = np.arange(-k, m + k + 1)
+    knots = x[around % m] + (around // m) * (x[m] - x[0])
+    t[:n] = knots
+    A = design(knots, k, x[:m])
+    folded = np.zeros((m, m))
+    for j in range(m + k):
+        folded[:, j % m] += A[:, j]
+    found, fp = coefficients(folded, y[:m], w[:m])
+    return n, padded(found[np.arange(m + k) % m], np.shape(c)[0]), fp, ier
+
+
+def refit(data: tuple, x: Any, y: Any, w: Any, xb: Any, xe: Any, knots: Any = None) -> tuple:
+    """Return FITPACK's record of a fit with knots and coefficients made of traced values."""
+    _, _, _, xb_plain, xe_plain, k, s, n, t, c, fp, fpint, nrdata, ier = data
+    if ier > 0 and ier != 1 and knots is None:
+        return data
+    w = np.ones(np.shape(x)) if w is None else w
+    xb = x[0] if xb is None else xb
+    xe = x[-1] if xe is None else xe
+    if knots is None:
+        knots = chosen_knots(x, k, xb, xe, ier, "UnivariateSpline")
+    found, fp = coefficients(design(knots, k, x), y, w)
+    knots_padded = padded(knots, np.shape(t)[0])
+    found = padded(found, np.shape(c)[0])
+    return x, y, w, xb, xe, k, s, n, knots_padded, found, fp, fpint, nrdata, ier
+
+
+@kernel("fpcurf0", _dfitpack)
+def fpcurf0_body(x, y, k, w=None, xb=None, xe=None, s=None, nest=None):
+    given = {"w": w, "xb": xb, "xe": xe, "s": s, "nest": nest}
+    options = {n: ignore_derivatives(v) for n, v in given.items() if v is not None}
+    data = _dfitpack.fpcurf0(ignore_derivatives(x), ignore_derivatives(y), k, **options)
+    return refit(data, x, y, w, xb, xe)
+
+
+@kernel("fpcurf1", _dfitpack)
+def fpcurf1_body(x, y, w, xb, xe, k, s, n, t, c, fp, fpint, nrdata, ier):
+    args = (x, y, w, xb, xe, k, s, n, t, c, fp, fpint, nrdata, ier)
+    data = _dfitpack.fpcurf1(*[ignore_derivatives(a) for a in args])
+    return refit(data, x, y, w, xb, xe)
+
+
+@kernel("fpcurfm1", _dfitpack)
+def fpcurfm1_body(x, y, k, t, w=None, xb=None, xe=None):
+    given = {"w": w, "xb": xb, "xe": xe}
+    options = {n: ignore_derivatives(v) for n, v in given.items() if v is not None}
+    plain = [ignore_derivatives(v) for v in (x, y, k, t)]
+    plain[3] = np.copy(plain[3])
+    return refit(_dfitpack.fpcurfm1(*plain, **options), x, y, w, xb, xe, t)
+
+
+@kernel("_parcur", _fitpack)
+def parcur_body(x, w, u, ub, ue, k, task, ipar, s, t, nest, wrk, iwrk, per):
+    args = (x, w, u, ub, ue, k, task, ipar, s, t, nest, wrk, iwrk, per)
+    knots, c, record = _fitpack._parcur(*[ignore_derivatives(a) for a in args])
+    points = np.reshape(x, (np.shape(w)[0], -1))
+    if not ipar:
+        steps = np.sqrt(np.sum(np.diff(points, axis=0) ** 2, axis=1))
+        length = np.cumsum(steps)
+        u = np.concatenate([np.zeros(1), length / length[-1]])
+        ub, ue = u[0], u[-1]
+    if per:
+        raise RefusedError("splprep", f"not with per=1. {SMOOTHED}")
+    if task == -1:
+        knots = with_ends(t[k + 1 : np.shape(knots)[0] - k - 1], k, ub, ue)
+    else:
+        knots = chosen_knots(u, k, ub, ue, record["ier"], "splprep")
+    found, fp = coefficients(design(knots, k, u), points, w)
+    return knots, np.ravel(np.transpose(found)), {**record, "u": u, "ub": ub, "ue": ue, "fp": fp}
+
+
+@kernel("_insert", _fitpack)
+def insert_body(per, t, c, k, x, m):
+    for _ in range(m):
+        t, c = _bsplines._insert(x, t, c[: np.shape(t)[0] - k - 1], k, bool(per))
+    return t, padded(c, np.shape(t)[0]), 0
+
+

@@ -1,0 +1,106 @@
+"""Coefficients of splines that interpolate or fit: the linear systems behind the constructors.
+
+For given knots the coefficients solve A c = y, with A the matrix of B-splines at the abscissae, or
+are its least squares solution, so they are differentiated as such solutions. Where the knots are
+made of the abscissae ("not-a-knot"), they are traced values too. Splines with a smoothing factor
+choose their knots by looking at the residuals, and stop at one that is right to 0.001: these are
+refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from scipy.interpolate import BSpline, NdBSpline, _bsplines, _fitpack_repro, _ndbspline
+from scipy.linalg import lapack
+
+from chainrules.refused import refuse
+from chainrules.scipy.interpolate.bsplines import design, off_base, values
+from chainrules.scipy.interpolate.kernels import kernel
+from chainrules_core import decompose, ignore_derivatives
+
+SMOOTHED = (
+    "a smoothing factor s > 0 chooses knots by the residuals and meets s only to 0.001. "
+    "Interpolate (s=0), give the knots (make_lsq_spline, LSQUnivariateSpline, "
+    "splrep(..., t=knots)) or the penalty (make_smoothing_spline(..., lam=...)), or wrap the data "
+    "in autodiff.ignore_derivatives(...)."
+)
+
+
+@kernel("zgbsv", lapack)
+@kernel("dgbsv", lapack)
+def gbsv_body(kl, ku, ab, b, overwrite_ab=0, overwrite_b=0):
+    found = linalg.solve_banded((kl, ku), ab[kl:], b)
+    return ab, np.arange(np.shape(ab)[1]), found, 0
+
+
+@decompose(_bsplines._lsq_solve_qr)
+def lsq_solve_qr_body(x, y, t, k, w, periodic=False):
+    if periodic:
+        raise NotImplementedError(
+            "A periodic least squares spline is not differentiated. Use make_interp_spline(..., "
+            'bc_type="periodic") or make_lsq_spline without periodicity.'
+        )
+    A, weighted = design(t, k, x) * w[:, None], y * w[:, None]
+    c = np.linalg.lstsq(A, weighted)[0]
+    residuals = np.sum((weighted - np.matmul(A, c)) ** 2, axis=1)
+    if "residuals" not in ignore_derivatives(_RESULTS):
+        return A, weighted, c
+    return A, weighted, c, np.sum(residuals), residuals
+
+
+_RESULTS = _bsplines._lsq_solve_qr.__code__.co_varnames
+
+refuse(
+    [
+        f
+        for name in ("_make_splrep_impl", "_generate_knots_impl")
+        if (f := getattr(_fitpack_repro, name, None)) is not None
+    ],
+    SMOOTHED,
+)
+if not hasattr(_fitpack_repro, "_make_splrep_impl"):
+    refuse([_fitpack_repro.F], SMOOTHED)
+
+
+@decompose(BSpline.__call__)
+def bspline_call_body(self, x, nu=0, extrapolate=None):
+    # As the method, but without its view of complex coefficients as pairs of real ones.
+    extrapolate = self.extrapolate if extrapolate is None else extrapolate
+    t, c, k = self.t, self.c, self.k
+    x = np.asarray(x, dtype=float)
+    flat = np.ravel(x)
+    if extrapolate == "periodic":
+        n = np.shape(t)[0] - k - 1
+        flat = t[k] + (flat - t[k]) % (t[n] - t[k])
+    y = values(t, np.reshape(c, (np.shape(c)[0], -1)), k, flat, nu)
+    beyond = np.isnan(ignore_derivatives(flat))
+    if extrapolate == "periodic" or not extrapolate:
+        beyond = off_base(t, k, flat)
+    if np.any(beyond):
+        y = np.where(beyond[:, None], np.nan, y)
+    y = np.reshape(y, np.shape(x) + np.shape(c)[1:])
+    axes = list(range(np.ndim(y)))
+    m = np.ndim(x)
+    order = axes[m : m + self.axis] + axes[:m] + axes[m + self.axis :]
+    return np.transpose(y, order) if self.axis else y
+
+
+if hasattr(_ndbspline, "make_ndbspl"):
+
+    @decompose(_ndbspline.make_ndbspl)
+    def make_ndbspl_body(points, values, k=3, *, solver=None, **solver_args):
+        # The sparse system is one in each dimension after the other.
+        degrees = k if np.ndim(k) else (k,) * len(points)
+        knots, c = [], values
+        for axis, (at, degree) in enumerate(zip(points, degrees, strict=True)):
+            at = np.asarray(at, dtype=float)
+            knots.append(_bsplines._not_a_knot(at, degree))
+            first = np.moveaxis(c, axis, 0)
+            solved = np.linalg.solve(
+                design(knots[-1], degree, at), np.reshape(first, (np.shape(first)[0], -1))
+            )
+            c = np.moveaxis(np.reshape(solved, np.shape(first)), 0, axis)
+        return NdBSpline(tuple(knots), c, k)

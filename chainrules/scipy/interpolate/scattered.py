@@ -1,0 +1,184 @@
+"""Interpolation through scattered points: radial basis functions, and on triangulations.
+
+The functions of the distance r are written in r², so that they are differentiated where r is 0.
+The triangulation and the choice of neighbours are constant. On a simplex with corners p_i the weights
+λ of the linear interpolant solve Σ λ_i p_i = x, Σ λ_i = 1. Clough and Tocher's interpolant is linear
+in the values, y = M f; the matrix M is what it makes of the columns of the identity.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import (
+    CloughTocher2DInterpolator,
+    LinearNDInterpolator,
+    _rbfinterp,
+    _rbfinterp_pythran,
+)
+
+from chainrules.refused import RefusedError
+from chainrules.scipy.interpolate.kernels import kernel
+from chainrules_core import decompose, ignore_derivatives
+
+MODULES = tuple(
+    m for m in (getattr(_rbfinterp, "_rbfinterp_np", None), _rbfinterp) if m is not None
+)
+
+
+def root(q: Any) -> Any:
+    """The square root, with derivative 0 where it is 0."""
+    zero = ignore_derivatives(q) == 0
+    return np.where(zero, 0.0, np.sqrt(np.where(zero, 1.0, q)))
+
+
+def plate(q: Any) -> Any:
+    zero = ignore_derivatives(q) == 0
+    return np.where(zero, 0.0, q * np.log(np.where(zero, 1.0, q)) / 2)
+
+
+OF_SQUARE = {
+    "linear": lambda q: -root(q),
+    "thin_plate_spline": plate,
+    "cubic": lambda q: q * root(q),
+    "quintic": lambda q: -q * q * root(q),
+    "multiquadric": lambda q: -np.sqrt(q + 1),
+    "inverse_multiquadric": lambda q: 1 / np.sqrt(q + 1),
+    "inverse_quadratic": lambda q: 1 / (q + 1),
+    "gaussian": lambda q: np.exp(-q),
+}
+
+
+def radial(x: Any, y: Any, name: str, epsilon: Any) -> Any:
+    """The matrix of a radial function of the distances of two sets of points."""
+    apart = (x[:, None] - y[None]) * epsilon
+    return OF_SQUARE[name](np.sum(apart * apart, axis=-1))
+
+
+def monomials(x: Any, powers: Any) -> Any:
+    """The matrix of monomials of these powers."""
+    columns = []
+    for row in powers:
+        column = np.ones(np.shape(x)[0])
+        for axis, power in enumerate(row):
+            column = column * x[:, axis] ** int(power) if power else column
+        columns.append(column)
+    return np.stack(columns, -1) if columns else np.zeros((np.shape(x)[0], 0))
+
+
+@kernel("_build_and_solve_system", *MODULES)
+def build_and_solve_system_body(y, d, smoothing, kernel, epsilon, powers, xp=None):
+    low, high = np.min(y, axis=0), np.max(y, axis=0)
+    shift, scale = (high + low) / 2, (high - low) / 2
+    scale = np.where(ignore_derivatives(scale) == 0, 1.0, scale)
+    P = monomials((y - shift) / scale, powers)
+    r = np.shape(powers)[0]
+    K = radial(y, y, kernel, epsilon) + np.diag(smoothing)
+    lhs = np.concatenate(
+        [
+            np.concatenate([K, P], axis=1),
+            np.concatenate([np.transpose(P), np.zeros((r, r))], axis=1),
+        ]
+    )
+    rhs = np.concatenate([d, np.zeros((r, np.shape(d)[1]))])
+    return shift, scale, np.linalg.solve(lhs, rhs)
+
+
+@kernel("_build_evaluation_coefficients", *MODULES, _rbfinterp_pythran)
+def build_evaluation_coefficients_body(x, y, kernel, epsilon, powers, shift, scale, xp=None):
+    P = monomials((x - shift) / scale, powers)
+    return np.concatenate([radial(x, y, kernel, epsilon), P], axis=1)
+
+
+# ---------------------------------------------------------------------------------- triangulations
+
+
+def points_of(args: tuple) -> Any:
+    """The places of a call: one array, or one for each coordinate."""
+    if len(args) == 1 and not isinstance(args[0], tuple):
+        return np.asarray(args[0], dtype=float)
+    parts = args[0] if len(args) == 1 else args
+    return np.stack(np.broadcast_arrays(*[np.asarray(p, dtype=float) for p in parts]), -1)
+
+
+class Triangulated:
+    """An interpolant on a triangulation, made of traced values or points.
+
+    Attributes
+    ----------
+    made : object
+        SciPy's interpolant of the same numbers.
+    points, values : array
+        What it was made of.
+    fill_value : float
+        What is returned outside.
+    """
+
+    def __init__(self, made: Any, points: Any, values: Any, fill_value: Any) -> None:
+        self.made, self.points, self.values = made, points, values
+        self.fill_value = fill_value
+
+    def __call__(self, *args: Any) -> Any:
+        """Interpolate at places."""
+        x = points_of(args)
+        flat = np.reshape(x, (-1, np.shape(x)[-1]))
+        f = np.reshape(self.values, (np.shape(self.values)[0], -1))
+        simplex = found_simplices(self.made, ignore_derivatives(flat))
+        y = self.interpolated(flat, f, simplex)
+        y = np.where(simplex[:, None] < 0, self.fill_value, y)
+        return np.reshape(y, np.shape(x)[:-1] + np.shape(self.values)[1:])
+
+
+class TriangulatedLinear(Triangulated):
+    """A `LinearNDInterpolator` of traced values."""
+
+    def interpolated(self, x: Any, f: Any, simplex: Any) -> Any:
+        """The values at places in the simplices of these numbers."""
+        corners = self.made.tri.simplices[simplex]
+        p = self.points[corners]
+        edges = np.swapaxes(p[:, 1:] - p[:, :1], 1, 2)
+        rest = np.linalg.solve(edges, (x - p[:, 0])[:, :, None])[:, :, 0]
+        weights = np.concatenate([1 - np.sum(rest, -1, keepdims=True), rest], -1)
+        return np.einsum("ri,rij->rj", weights, f[corners])
+
+
+class TriangulatedCubic(Triangulated):
+    """A `CloughTocher2DInterpolator` of traced values."""
+
+    def interpolated(self, x: Any, f: Any, simplex: Any) -> Any:
+        """The values at places."""
+        for what, name in ((x, "places"), (self.points, "points")):
+            if ignore_derivatives(what) is not what:
+                raise RefusedError(
+                    "CloughTocher2DInterpolator",
+                    f"not by its {name}, only by the values. Use LinearNDInterpolator or "
+                    "RBFInterpolator, or wrap them in autodiff.ignore_derivatives(...).",
+                )
+        made = self.made
+        each = CloughTocher2DInterpolator(made.tri, np.eye(np.shape(f)[0]), fill_value=0.0)
+        return np.matmul(each(x), f)
+
+
+def found_simplices(made: Any, x: np.ndarray) -> np.ndarray:
+    """The number of the simplex of each place, -1 outside."""
+    scaled = x if made.scale is None else (x - made.offset) / made.scale
+    return made.tri.find_simplex(scaled, tol=1e-12)
+
+
+def triangulated(kind: type, interpolant: type) -> None:
+    """Have an interpolant of traced values or points made."""
+
+    def body(points, values, fill_value=np.nan, *args, rescale=False, **options):
+        made = kind(
+            ignore_derivatives(points), ignore_derivatives(values), ignore_derivatives(fill_value),
+            *args, rescale=rescale, **options,
+        )  # fmt: skip
+        at = made.points if hasattr(points, "simplices") else points_of((points,))
+        return interpolant(made, at, np.asarray(values), fill_value)
+
+    decompose(kind)(body)
+
+
+triangulated(LinearNDInterpolator, TriangulatedLinear)
+triangulated(CloughTocher2DInterpolator, TriangulatedCubic)

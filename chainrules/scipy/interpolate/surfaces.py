@@ -1,0 +1,221 @@
+"""Splines in several variables: FITPACK's surfaces, `NdBSpline`, and grids.
+
+A tensor product spline is Σ c_ij B_i(x) B_j(y): on a grid the product of the matrix of the c with
+those of the B-splines on both sides, whose systems are solved one after the other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import _dfitpack, _fitpack, _ndbspline, _rgi
+
+from chainrules.refused import RefusedError, refuse
+from chainrules.scipy.interpolate.bsplines import (
+    COMPILED,
+    basis,
+    design,
+    integrals,
+    intervals,
+    off_base,
+    places_of,
+)
+from chainrules.scipy.interpolate.fitpack import (
+    bounded,
+    coefficients,
+    knots_between,
+    padded,
+    with_ends,
+)
+from chainrules.scipy.interpolate.fitting import SMOOTHED
+from chainrules.scipy.interpolate.kernels import kernel
+from chainrules_core import ignore_derivatives
+
+refuse(
+    [_dfitpack.surfit_smth, _dfitpack.spherfit_smth, _dfitpack.regrid_smth_spher],
+    SMOOTHED.replace("make_lsq_spline, LSQUnivariateSpline", "LSQBivariateSpline"),
+)
+refuse(
+    _dfitpack.spherfit_lsq,
+    "splines on the sphere are not. Fit one in the two angles: LSQBivariateSpline.",
+)
+
+
+def as_matrix(c: Any, tx: Any, ty: Any, kx: int, ky: int) -> Any:
+    """The coefficients, a row for each B-spline in x."""
+    shape = np.shape(tx)[0] - kx - 1, np.shape(ty)[0] - ky - 1
+    return np.reshape(np.asarray(c)[: shape[0] * shape[1]], shape)
+
+
+def along(t: Any, k: int, x: Any, nu: int) -> Any:
+    """The matrix of B-splines at places brought into their base interval."""
+    t = np.asarray(t)
+    return design(t, k, bounded(t, k, np.asarray(x, dtype=float)), nu)
+
+
+@kernel("parder", _dfitpack)
+def parder_body(tx, ty, c, kx, ky, nux, nuy, x, y):
+    c = as_matrix(c, tx, ty, kx, ky)
+    z = np.matmul(np.matmul(along(tx, kx, x, nux), c), np.transpose(along(ty, ky, y, nuy)))
+    return z, 0
+
+
+@kernel("bispev", _dfitpack)
+def bispev_body(tx, ty, c, kx, ky, x, y):
+    return parder_body(tx, ty, c, kx, ky, 0, 0, x, y)
+
+
+@kernel("pardeu", _dfitpack)
+def pardeu_body(tx, ty, c, kx, ky, nux, nuy, x, y):
+    c = as_matrix(c, tx, ty, kx, ky)
+    weights, places = [], []
+    for t, k, at, nu in ((tx, kx, x, nux), (ty, ky, y, nuy)):
+        t = np.asarray(t)
+        at = bounded(t, k, np.asarray(at, dtype=float))
+        left = intervals(t, k, at)
+        weights.append(basis(t, k, at, left, nu))
+        places.append(places_of(left, k))
+    near = c[places[0][:, :, None], places[1][:, None, :]]
+    return np.einsum("ri,rj,rij->r", *weights, near), 0
+
+
+@kernel("bispeu", _dfitpack)
+def bispeu_body(tx, ty, c, kx, ky, x, y):
+    return pardeu_body(tx, ty, c, kx, ky, 0, 0, x, y)
+
+
+def differenced(t: Any, c: Any, k: int, order: int) -> Any:
+    """The coefficients of a derivative along the first axis."""
+    for _ in range(order):
+        t = t[1:-1]
+        c = k * np.diff(c, axis=0) / (t[k:] - t[:-k])[:, None]
+        k -= 1
+    return c
+
+
+@kernel("pardtc", _dfitpack)
+def pardtc_body(tx, ty, c, kx, ky, nux, nuy):
+    size = np.shape(c)[0]
+    c = differenced(np.asarray(tx), as_matrix(c, tx, ty, kx, ky), kx, nux)
+    c = np.transpose(differenced(np.asarray(ty), np.transpose(c), ky, nuy))
+    return padded(np.ravel(c), size), 0
+
+
+@kernel("dblint", _dfitpack)
+def dblint_body(tx, ty, c, kx, ky, xb, xe, yb, ye):
+    c = as_matrix(c, tx, ty, kx, ky)
+    sums = []
+    for t, k, a, b in ((tx, kx, xb, xe), (ty, ky, yb, ye)):
+        t = np.asarray(t)
+        ends = bounded(t, k, np.stack([np.asarray(a, dtype=float), np.asarray(b, dtype=float)]))
+        each = integrals(t, np.eye(np.shape(t)[0] - k - 1), k, ends)
+        sums.append(each[1] - each[0])
+    return np.matmul(np.matmul(sums[0], c), sums[1])
+
+
+@kernel("regrid_smth", _dfitpack)
+def regrid_smth_body(x, y, z, xb=None, xe=None, yb=None, ye=None, kx=3, ky=3, s=None, maxit=20):
+    if s != 0:
+        raise RefusedError("RectBivariateSpline", SMOOTHED)
+    ends = [x[0], x[-1], y[0], y[-1]]
+    xb, xe, yb, ye = (
+        at if end is None else end for end, at in zip((xb, xe, yb, ye), ends, strict=True)
+    )
+    tx, ty = with_ends(knots_between(x, kx), kx, xb, xe), with_ends(knots_between(y, ky), ky, yb, ye)
+    z = np.reshape(z, (np.shape(x)[0], np.shape(y)[0]))
+    c = np.linalg.solve(design(tx, kx, x), z)
+    c = np.transpose(np.linalg.solve(design(ty, ky, y), np.transpose(c)))
+    return np.shape(tx)[0], tx, np.shape(ty)[0], ty, np.ravel(c), 0.0, -1
+
+
+def scattered(x: Any, y: Any, z: Any, w: Any, tx: Any, ty: Any, kx: int, ky: int) -> tuple:
+    """Coefficients of least squares through scattered points."""
+    A = design(tx, kx, x)[:, :, None] * design(ty, ky, y)[:, None, :]
+    return coefficients(np.reshape(A, (np.shape(x)[0], -1)), z, w)
+
+
+@kernel("surfit_lsq", _dfitpack)
+def surfit_lsq_body(
+    x, y, z, nx, tx, ny, ty, w=None, xb=None, xe=None, yb=None, ye=None, kx=3, ky=3, eps=1e-16,
+    lwrk2=None, overwrite_tx=0, overwrite_ty=0,
+):  # fmt: skip
+    ends = [np.min(x), np.max(x), np.min(y), np.max(y)]
+    xb, xe, yb, ye = (
+        at if end is None else end for end, at in zip((xb, xe, yb, ye), ends, strict=True)
+    )
+    w = np.ones(np.shape(x)) if w is None else w
+    tx = with_ends(tx[kx + 1 : nx - kx - 1], kx, xb, xe)
+    ty = with_ends(ty[ky + 1 : ny - ky - 1], ky, yb, ye)
+    c, fp = scattered(x, y, z, w, tx, ty, kx, ky)
+    return tx, ty, c, fp, 0
+
+
+@kernel("_surfit", _fitpack)
+def surfit_body(
+    x, y, z, w, xb, xe, yb, ye, kx, ky, task, s, eps, tx, ty, nxest, nyest, wrk, lwrk1, lwrk2
+):
+    if task != -1:
+        raise RefusedError(
+            "bisplrep", "it chooses its knots. Give them: bisplrep(..., task=-1, tx=..., ty=...)."
+        )
+    tx = with_ends(tx[kx + 1 : np.shape(tx)[0] - kx - 1], kx, xb, xe)
+    ty = with_ends(ty[ky + 1 : np.shape(ty)[0] - ky - 1], ky, yb, ye)
+    c, fp = scattered(x, y, z, w, tx, ty, kx, ky)
+    return tx, ty, c, {"wrk": np.zeros(0), "ier": 0, "fp": fp}
+
+
+@kernel("evaluate_ndbspline", *COMPILED, *filter(None, [getattr(_ndbspline, "_bspl", None)]))
+def evaluate_ndbspline_body(
+    xi, t, len_t, k, nu, extrapolate, c1r, num_c_tr, strides, indices_k1d, out=None
+):
+    m = np.shape(xi)[0]
+    places, weights = np.zeros((m, 1), int), np.ones((m, 1))
+    beyond = np.zeros(m, bool)
+    for axis in range(np.shape(xi)[1]):
+        knots, degree, x = t[axis][: int(len_t[axis])], int(k[axis]), xi[:, axis]
+        left = intervals(knots, degree, x)
+        near = places_of(left, degree) * int(strides[axis])
+        here = basis(knots, degree, x, left, int(nu[axis]))
+        places = np.reshape(places[:, :, None] + near[:, None, :], (m, -1))
+        weights = np.reshape(weights[:, :, None] * here[:, None, :], (m, -1))
+        beyond = beyond | np.isnan(ignore_derivatives(x))
+        if not extrapolate:
+            beyond = beyond | off_base(knots, degree, x)
+    y = np.einsum("ri,rij->rj", weights, c1r[places[:, :, None] + np.arange(num_c_tr)])
+    y = np.where(beyond[:, None], np.nan, y) if np.any(beyond) else y
+    if out is None:
+        return y
+    out[...] = y
+    return None
+
+
+@kernel("find_indices", _rgi)
+def find_indices_body(grid, xi):
+    found, parts = [], []
+    for axis, points in enumerate(grid):
+        x, plain = xi[axis], ignore_derivatives(points)
+        if np.shape(points)[0] == 1:
+            found.append(np.full(np.shape(x), -1))
+            parts.append(0 * x)
+            continue
+        place = np.searchsorted(plain, ignore_derivatives(x), "right") - 1
+        place = np.clip(place, 0, np.shape(points)[0] - 2)
+        found.append(place)
+        parts.append((x - points[place]) / (points[place + 1] - points[place]))
+    return np.stack(found), np.stack(parts)
+
+
+@kernel("evaluate_linear_2d", _rgi)
+def evaluate_linear_2d_body(values, indices, norm_distances, grid, out):
+    (i, j), (u, v) = indices, norm_distances
+    near, far = i + (i >= 0), j + (j >= 0)
+    out[...] = (
+        values[i, j] * (1 - u) * (1 - v)
+        + values[i, far] * (1 - u) * v
+        + values[near, j] * u * (1 - v)
+        + values[near, far] * u * v
+    )
+    return out
+
+

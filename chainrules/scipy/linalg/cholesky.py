@@ -1,0 +1,123 @@
+"""The Cholesky factor, and systems with it.
+
+SciPy reads one triangle, by default the upper one, and the gradient is with respect to what is read
+(see `chainrules.linalg.cholesky`, whose formulas these are). ``cho_factor`` leaves the other triangle
+of its argument in place, and so it is a part of the output like any other.
+
+With A = L Lᴴ a system X = A⁻¹ B has B̄ = A⁻¹ X̄ and Ā = -B̄ Xᴴ, hence L̄ = (Ā + Āᴴ) L in its triangle.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from chainrules.linalg.cholesky import cholesky_adjoint
+from chainrules.linalg.lists import take_lists
+from chainrules.linalg.matrices import adjoint, column, half_triangle
+from chainrules.linalg.spectral import part
+from chainrules.linalg.triangular import solve_lower
+from chainrules.scipy.linalg.structure import hermitian, strict, triangle
+from chainrules_core import Array, NoTangent, Tangent, decompose, frule, rrule, thunk
+from chainrules_core.define import primitive
+
+
+def factor_adjoint(c: Any, c_bar: Any, lower: bool) -> Any:
+    """The cotangent of what is read, from that of the factor."""
+    if lower:
+        return cholesky_adjoint(c, c_bar)
+    return adjoint(cholesky_adjoint(adjoint(c), adjoint(c_bar)))
+
+
+def factor_tangent(c: Any, a_dot: Any, lower: bool) -> Any:
+    """The tangent of the factor, from that of the matrix."""
+    factor = c if lower else adjoint(c)
+    x = solve_lower(factor, hermitian(a_dot, lower))
+    dot = np.matmul(factor, half_triangle(solve_lower(factor, adjoint(x))))
+    return dot if lower else adjoint(dot)
+
+
+@rrule.register(linalg.cholesky, Array)
+def cholesky_rrule(a, *, lower=False, overwrite_a=False, check_finite=True):
+    y = linalg.cholesky(a, lower, check_finite=check_finite)
+
+    def cholesky_pullback(y_bar):
+        return factor_adjoint(y, y_bar, lower)
+
+    return y, cholesky_pullback
+
+
+@frule.register(linalg.cholesky, Array)
+def cholesky_frule(dots, a, *, lower=False, overwrite_a=False, check_finite=True):
+    y = linalg.cholesky(a, lower, check_finite=check_finite)
+    return y, factor_tangent(y, dots[0], lower)
+
+
+@rrule.register(linalg.cho_factor, Array)
+def cho_factor_rrule(a, *, lower=False, overwrite_a=False, check_finite=True):
+    y = linalg.cho_factor(a, lower, check_finite=check_finite)
+    c = triangle(y[0], lower)
+
+    def cho_factor_pullback(y_bar):
+        c_bar = part(y_bar, 0)
+        if c_bar is None:
+            return np.zeros_like(a)
+        return factor_adjoint(c, triangle(c_bar, lower), lower) + strict(c_bar, not lower)
+
+    return y, cho_factor_pullback
+
+
+@frule.register(linalg.cho_factor, Array)
+def cho_factor_frule(dots, a, *, lower=False, overwrite_a=False, check_finite=True):
+    y = linalg.cho_factor(a, lower, check_finite=check_finite)
+    c_dot = factor_tangent(triangle(y[0], lower), dots[0], lower) + strict(dots[0], not lower)
+    return y, Tangent[type(y)](c_dot, NoTangent())
+
+
+@primitive
+def cho_solution(c: Any, b: Any, lower: bool) -> Any:
+    """Solve with a factor; `b` is a matrix."""
+    return linalg.cho_solve((c, lower), b)
+
+
+@rrule.register(cho_solution, Array, Array, broadcasts=True)
+def cho_solution_rrule(c, b, *, lower):
+    y = cho_solution(c, b, lower)
+
+    def cho_solution_pullback(y_bar):
+        b_bar = cho_solution(c, y_bar, lower)
+
+        def c_bar():
+            a_bar = -np.matmul(b_bar, adjoint(y))
+            both, factor = a_bar + adjoint(a_bar), triangle(c, lower)
+            return triangle(np.matmul(both, factor) if lower else np.matmul(factor, both), lower)
+
+        return thunk(c_bar), b_bar
+
+    return y, cho_solution_pullback
+
+
+@frule.register(cho_solution, Array, Array)
+def cho_solution_frule(dots, c, b, *, lower):
+    c_dot, b_dot = dots
+    y = cho_solution(c, b, lower)
+    factor, factor_dot = triangle(c, lower), triangle(c_dot, lower)
+    if not lower:
+        factor, factor_dot = adjoint(factor), adjoint(factor_dot)
+    moved = np.matmul(factor_dot, np.matmul(adjoint(factor), y))
+    moved = moved + np.matmul(factor, np.matmul(adjoint(factor_dot), y))
+    return y, cho_solution(c, b_dot - moved, lower)
+
+
+@decompose(linalg.cho_solve)
+def cho_solve_body(c_and_lower, b, overwrite_b=False, check_finite=True):
+    c, lower = c_and_lower
+    c, b, lower = np.asarray(c), np.asarray(b), bool(np.all(lower))
+    if np.ndim(b) == 1:
+        return cho_solution(c, column(b), lower)[..., 0]
+    return cho_solution(c, b, lower)
+
+
+take_lists((linalg.cholesky, linalg.cho_factor), arrays=1)

@@ -1,0 +1,180 @@
+"""Norms, determinants, pseudoinverses and least squares, by the formulas of `chainrules.linalg`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from chainrules.linalg.determinants import adjugate
+from chainrules.linalg.determinants import times as scaled
+from chainrules.linalg.least_squares import PseudoInverse, as_columns, pinv_adjoint
+from chainrules.linalg.lists import take_lists
+from chainrules.linalg.matrices import NUMERIC, adjoint, conj, real
+from chainrules.linalg.norms import norm_of
+from chainrules.linalg.singular import values_adjoint, values_tangent
+from chainrules.linalg.spectral import part
+from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
+from chainrules_core import Array, NoTangent, Tangent, ZeroTangent, frule, rrule
+
+# --------------------------------------------------------------------------------- norm and det
+
+
+@rrule.register(linalg.norm, NUMERIC)
+def norm_rrule(a, *, ord=None, axis=None, keepdims=False, check_finite=True):
+    y = linalg.norm(a, ord, axis, keepdims, check_finite)
+
+    def norm_pullback(y_bar):
+        return norm_of(a, ord, axis).cotangent(y, y_bar)
+
+    return y, norm_pullback
+
+
+@frule.register(linalg.norm, NUMERIC)
+def norm_frule(dots, a, *, ord=None, axis=None, keepdims=False, check_finite=True):
+    y = linalg.norm(a, ord, axis, keepdims, check_finite)
+    return y, norm_of(a, ord, axis).tangent(y, dots[0], keepdims)
+
+
+@rrule.register(linalg.det, Array)
+def det_rrule(a, *, overwrite_a=False, check_finite=True):
+    y = linalg.det(a, check_finite=check_finite)
+
+    def det_pullback(y_bar):
+        return scaled(y_bar, adjoint(adjugate(a, y)))
+
+    return y, det_pullback
+
+
+@frule.register(linalg.det, Array)
+def det_frule(dots, a, *, overwrite_a=False, check_finite=True):
+    y = linalg.det(a, check_finite=check_finite)
+    return y, np.sum(adjugate(a, y).mT * dots[0], (-2, -1))
+
+
+# --------------------------------------------------------------------------------- pseudoinverses
+
+
+def inverse(y: Any, return_rank: bool) -> Any:
+    return y[0] if return_rank else y
+
+
+def pinv_tangent(a: Any, y: Any, a_dot: Any) -> Any:
+    """-YȦY + YYᴴȦᴴ(1 - AY) + (1 - YA)ȦᴴYᴴY."""
+    yh, ah_dot = adjoint(y), adjoint(a_dot)
+    first = np.matmul(np.matmul(y, yh), ah_dot)
+    last = np.matmul(ah_dot, np.matmul(yh, y))
+    moved = first - np.matmul(np.matmul(first, a), y) - np.matmul(np.matmul(y, a_dot), y)
+    return moved + last - np.matmul(y, np.matmul(a, last))
+
+
+@rrule.register(linalg.pinv, Array)
+def pinv_rrule(a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
+    y = linalg.pinv(a, atol=atol, rtol=rtol, return_rank=return_rank, check_finite=check_finite)
+
+    def pinv_pullback(y_bar):
+        bar = part(y_bar, 0) if return_rank else y_bar
+        return np.zeros_like(a) if bar is None else pinv_adjoint(a, inverse(y, return_rank), bar)
+
+    return y, pinv_pullback
+
+
+@frule.register(linalg.pinv, Array)
+def pinv_frule(dots, a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
+    y = linalg.pinv(a, atol=atol, rtol=rtol, return_rank=return_rank, check_finite=check_finite)
+    y_dot = pinv_tangent(a, inverse(y, return_rank), dots[0])
+    return y, Tangent[type(y)](y_dot, NoTangent()) if return_rank else y_dot
+
+
+@rrule.register(linalg.pinvh, Array)
+def pinvh_rrule(a, *, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
+    y = linalg.pinvh(a, atol, rtol, lower, return_rank, check_finite)
+
+    def pinvh_pullback(y_bar):
+        bar = part(y_bar, 0) if return_rank else y_bar
+        if bar is None:
+            return np.zeros_like(a)
+        a_bar = pinv_adjoint(hermitian(a, lower), inverse(y, return_rank), bar)
+        return onto_hermitian(a_bar, lower)
+
+    return y, pinvh_pullback
+
+
+@frule.register(linalg.pinvh, Array)
+def pinvh_frule(
+    dots, a, *, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True
+):
+    y = linalg.pinvh(a, atol, rtol, lower, return_rank, check_finite)
+    a_dot = hermitian(dots[0], lower)
+    y_dot = pinv_tangent(hermitian(a, lower), inverse(y, return_rank), a_dot)
+    return y, Tangent[type(y)](y_dot, NoTangent()) if return_rank else y_dot
+
+
+# ----------------------------------------------------------------------------------- least squares
+
+
+def pseudoinverse(a: Any, rank: Any, cond: Any) -> PseudoInverse:
+    """The pseudoinverse, cut off where SciPy cuts it off."""
+    return PseudoInverse(a, rank, np.finfo(a.dtype).eps if cond is None else cond)
+
+
+@rrule.register(linalg.lstsq, Array, Array)
+def lstsq_rrule(
+    a, b, *, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None
+):
+    if np.ndim(a) != 2 or np.size(a) == 0:
+        return None
+    fit = linalg.lstsq(a, b, cond, check_finite=check_finite, lapack_driver=lapack_driver)
+    x, residuals, rank, _ = fit
+    x, shape = as_columns(x), np.shape(b)
+
+    def lstsq_pullback(y_bar):
+        x_bar, residuals_bar, s_bar = [part(y_bar, i) for i in (0, 1, 3)]
+        a_bar = b_bar = ZeroTangent()
+        rest = as_columns(b) - np.matmul(a, x)
+        if x_bar is not None:
+            y, x_bar = pseudoinverse(a, rank, cond), as_columns(x_bar)
+            b_bar = y.adjoint_times(x_bar)
+            a_bar = np.matmul(rest, adjoint(y.times(b_bar))) - np.matmul(b_bar, adjoint(x))
+            if rank < np.shape(a)[1]:
+                left = x_bar - np.matmul(adjoint(a), b_bar)
+                a_bar = a_bar + np.matmul(y.adjoint_times(x), adjoint(left))
+        if residuals_bar is not None and np.size(residuals):
+            rest_bar = 2 * real(residuals_bar) * rest
+            b_bar = b_bar + rest_bar
+            a_bar = a_bar - np.matmul(rest_bar, adjoint(x))
+        if s_bar is not None:
+            a_bar = a_bar + values_adjoint(*np.linalg.svd(a, full_matrices=False), s_bar)
+        return a_bar, b_bar if isinstance(b_bar, ZeroTangent) else np.reshape(b_bar, shape)
+
+    return fit, lstsq_pullback
+
+
+@frule.register(linalg.lstsq, Array, Array)
+def lstsq_frule(
+    dots, a, b, *, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True,
+    lapack_driver=None,
+):  # fmt: skip
+    if np.ndim(a) != 2 or np.size(a) == 0:
+        return None
+    a_dot, b_dot = dots
+    fit = linalg.lstsq(a, b, cond, check_finite=check_finite, lapack_driver=lapack_driver)
+    x, residuals, rank, s = fit
+    y, ah_dot = pseudoinverse(a, rank, cond), adjoint(a_dot)
+    columns = as_columns(x)
+    rest = as_columns(b) - np.matmul(a, columns)
+    moved = as_columns(b_dot) - np.matmul(a_dot, columns)
+    bent = np.matmul(ah_dot, y.adjoint_times(columns))
+    x_dot = bent + y.times(moved + y.adjoint_times(np.matmul(ah_dot, rest)) - np.matmul(a, bent))
+    residuals_dot = np.zeros_like(residuals)
+    if np.size(residuals):
+        residuals_dot = np.reshape(2 * np.sum(real(conj(rest) * moved), 0), np.shape(residuals))
+    s_dot = NoTangent()
+    if s is not None:
+        s_dot = values_tangent(*np.linalg.svd(a, full_matrices=False), a_dot)
+    return fit, Tangent[tuple](np.reshape(x_dot, np.shape(x)), residuals_dot, NoTangent(), s_dot)
+
+
+take_lists((linalg.norm, linalg.det, linalg.pinv, linalg.pinvh), arrays=1)
+take_lists((linalg.lstsq,), arrays=2)

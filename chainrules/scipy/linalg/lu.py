@@ -1,0 +1,222 @@
+"""LU factorisation: Pᵀ A = L U.
+
+With A₁ the leading square of Pᵀ A, and L₁, U₁ likewise, X = L₁⁻¹ Ȧ₁ U₁⁻¹ splits into its strict lower
+triangle L₁⁻¹ L̇₁ and its upper triangle U̇₁ U₁⁻¹. What is below follows as L̇₂ = Ȧ₂ U₁⁻¹ - L₂ triu(X), what
+is to the right as U̇₂ = L₁⁻¹ Ȧ₂ - tril(X) U₂. The adjoint: X̄ is the strict lower triangle of
+L₁ᴴ L̄₁ - Ū₂ U₂ᴴ with the upper triangle of Ū₁ U₁ᴴ - L₂ᴴ L̄₂, and Ā₁ = L₁⁻ᴴ X̄ U₁⁻ᴴ, Ā₂ = L̄₂ U₁⁻ᴴ below,
+L₁⁻ᴴ Ū₂ to the right. The permutation is constant.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from chainrules.linalg.matrices import adjoint, column, conj
+from chainrules.linalg.spectral import part
+from chainrules.linalg.triangular import right_lower, right_upper, solve_lower, solve_upper
+from chainrules.scipy.linalg.solving import TRANSPOSED, moved_by
+from chainrules_core import Array, NoTangent, Tangent, decompose, frule, rrule, thunk
+from chainrules_core.define import primitive
+
+
+def zeros(shape: tuple, like: Any) -> Any:
+    return np.zeros(shape, like.dtype)
+
+
+def joined(first: Any, rest: Any, axis: int) -> Any:
+    return np.concatenate([first, rest], axis) if np.shape(rest)[axis] else first
+
+
+def lu_adjoint(lower: Any, upper: Any, l_bar: Any, u_bar: Any) -> Any:
+    """The cotangent of L U; either cotangent may be None."""
+    k = np.shape(upper)[-2]
+    l1, l2, u1, u2 = lower[..., :k, :], lower[..., k:, :], upper[..., :k], upper[..., k:]
+    if l_bar is None:
+        l_bar = np.zeros_like(lower)
+    if u_bar is None:
+        u_bar = np.zeros_like(upper)
+    of_l, of_u = np.matmul(adjoint(l1), l_bar[..., :k, :]), np.matmul(u_bar[..., :k], adjoint(u1))
+    l2_bar, u2_bar = l_bar[..., k:, :], u_bar[..., k:]
+    of_l = of_l - np.matmul(u2_bar, adjoint(u2))
+    of_u = of_u - np.matmul(adjoint(l2), l2_bar)
+    x_bar = np.tril(of_l, -1) + np.triu(of_u)
+    corner = right_lower(solve_upper(adjoint(l1), x_bar), adjoint(u1))
+    if np.shape(l2_bar)[-2]:
+        return joined(corner, right_lower(l2_bar, adjoint(u1)), -2)
+    if np.shape(u2_bar)[-1]:
+        return joined(corner, solve_upper(adjoint(l1), u2_bar), -1)
+    return corner
+
+
+def lu_tangent(lower: Any, upper: Any, a_dot: Any) -> tuple[Any, Any]:
+    """The tangents of L and U from that of L U."""
+    k = np.shape(upper)[-2]
+    l1, l2, u1, u2 = lower[..., :k, :], lower[..., k:, :], upper[..., :k], upper[..., k:]
+    x = solve_lower(l1, right_upper(a_dot[..., :k, :k], u1))
+    of_l, of_u = np.tril(x, -1), np.triu(x)
+    l_dot, u_dot = np.matmul(l1, of_l), np.matmul(of_u, u1)
+    if np.shape(l2)[-2]:
+        below = right_upper(a_dot[..., k:, :], u1) - np.matmul(l2, of_u)
+        return joined(l_dot, below, -2), u_dot
+    if np.shape(u2)[-1]:
+        beside = solve_lower(l1, a_dot[..., k:]) - np.matmul(of_l, u2)
+        return l_dot, joined(u_dot, beside, -1)
+    return l_dot, u_dot
+
+
+def rows(x: Any, order: Any) -> Any:
+    """The rows of each matrix in another order."""
+    return np.take_along_axis(x, np.expand_dims(order, -1), -2)
+
+
+# ------------------------------------------------------------------------------------------- lu
+
+
+def outputs(p: Any, lower: Any, upper: Any, permute_l: bool, p_indices: bool) -> tuple:
+    """What SciPy returns, from the permutation as indices."""
+    if permute_l:
+        return rows(lower, p), upper
+    if p_indices:
+        return p, lower, upper
+    real = np.finfo(lower.dtype).dtype
+    return np.eye(np.shape(lower)[-2], dtype=real)[p], lower, upper
+
+
+@rrule.register(linalg.lu, Array)
+def lu_rrule(a, *, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
+    if np.size(a) == 0 or np.ndim(a) < 2:
+        return None
+    p, lower, upper = linalg.lu(a, p_indices=True, check_finite=check_finite)
+
+    def lu_pullback(y_bar):
+        l_bar, u_bar = part(y_bar, 0 if permute_l else 1), part(y_bar, 1 if permute_l else 2)
+        if permute_l and l_bar is not None:
+            l_bar = rows(l_bar, np.argsort(p, -1))
+        return rows(lu_adjoint(lower, upper, l_bar, u_bar), p)
+
+    return outputs(p, lower, upper, permute_l, p_indices), lu_pullback
+
+
+@frule.register(linalg.lu, Array)
+def lu_frule(dots, a, *, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
+    if np.size(a) == 0 or np.ndim(a) < 2:
+        return None
+    p, lower, upper = linalg.lu(a, p_indices=True, check_finite=check_finite)
+    l_dot, u_dot = lu_tangent(lower, upper, rows(dots[0], np.argsort(p, -1)))
+    y = outputs(p, lower, upper, permute_l, p_indices)
+    if permute_l:
+        return y, Tangent[tuple](rows(l_dot, p), u_dot)
+    return y, Tangent[tuple](NoTangent(), l_dot, u_dot)
+
+
+# --------------------------------------------------------------------------------- packed factors
+
+
+def unpacked(lu: Any) -> tuple[Any, Any]:
+    """L and U, which share one matrix."""
+    k = min(np.shape(lu)[-2:])
+    lower = np.tril(lu[..., :k], -1) + np.eye(np.shape(lu)[-2], k, dtype=lu.dtype)
+    return lower, np.triu(lu[..., :k, :])
+
+
+def packed(lower: Any, upper: Any) -> Any:
+    """The part of L below its diagonal, and U, in one matrix."""
+    m, k = np.shape(lower)[-2:]
+    n = np.shape(upper)[-1]
+    lower, upper = np.tril(lower, -1), np.triu(upper)
+    if n > k:
+        lower = joined(lower, zeros((*np.shape(lower)[:-1], n - k), lower), -1)
+    if m > k:
+        upper = joined(upper, zeros((*np.shape(upper)[:-2], m - k, n), upper), -2)
+    return lower + upper
+
+
+@primitive
+def permutation(pivots: Any, m: int) -> np.ndarray:
+    """The order of the rows after they have been exchanged one after the other."""
+    pivots = np.asarray(pivots)
+    order = np.broadcast_to(np.arange(m), (*pivots.shape[:-1], m)).copy()
+    for stack in np.ndindex(pivots.shape[:-1]):
+        of_one = order[stack]
+        for i, j in enumerate(pivots[stack]):
+            of_one[i], of_one[j] = of_one[j], of_one[i]
+    return order
+
+
+@rrule.register(linalg.lu_factor, Array)
+def lu_factor_rrule(a, *, overwrite_a=False, check_finite=True):
+    y = linalg.lu_factor(a, check_finite=check_finite)
+    lu, pivots = y
+
+    def lu_factor_pullback(y_bar):
+        lu_bar = part(y_bar, 0)
+        if lu_bar is None or np.size(lu) == 0:
+            return np.zeros_like(a)
+        k = min(np.shape(lu)[-2:])
+        bars = np.tril(lu_bar[..., :k], -1), np.triu(lu_bar[..., :k, :])
+        order = permutation(pivots, np.shape(lu)[-2])
+        return rows(lu_adjoint(*unpacked(lu), *bars), np.argsort(order, -1))
+
+    return y, lu_factor_pullback
+
+
+@frule.register(linalg.lu_factor, Array)
+def lu_factor_frule(dots, a, *, overwrite_a=False, check_finite=True):
+    y = linalg.lu_factor(a, check_finite=check_finite)
+    lu, pivots = y
+    if np.size(lu) == 0:
+        return y, Tangent[type(y)](np.zeros_like(lu), NoTangent())
+    order = permutation(pivots, np.shape(lu)[-2])
+    return y, Tangent[type(y)](packed(*lu_tangent(*unpacked(lu), rows(dots[0], order))), NoTangent())
+
+
+@primitive
+def lu_solution(lu: Any, b: Any, pivots: Any, trans: int) -> Any:
+    """Solve with packed factors; `b` is a matrix."""
+    return linalg.lu_solve((lu, pivots), b, trans)
+
+
+@rrule.register(lu_solution, Array, Array, broadcasts=True)
+def lu_solution_rrule(lu, b, *, pivots, trans):
+    y = lu_solution(lu, b, pivots, trans)
+
+    def lu_solution_pullback(y_bar):
+        if trans == 1:
+            b_bar = conj(lu_solution(lu, conj(y_bar), pivots, 0))
+        else:
+            b_bar = lu_solution(lu, y_bar, pivots, 2 - trans)
+
+        def lu_bar():
+            m_bar = moved_by(-np.matmul(b_bar, adjoint(y)), trans)
+            lower, upper = unpacked(lu)
+            order = permutation(pivots, np.shape(lu)[-2])
+            c_bar = rows(m_bar, order)
+            return packed(np.matmul(c_bar, adjoint(upper)), np.matmul(adjoint(lower), c_bar))
+
+        return thunk(lu_bar), b_bar
+
+    return y, lu_solution_pullback
+
+
+@frule.register(lu_solution, Array, Array)
+def lu_solution_frule(dots, lu, b, *, pivots, trans):
+    lu_dot, b_dot = dots
+    y = lu_solution(lu, b, pivots, trans)
+    lower, upper = unpacked(lu)
+    c_dot = np.matmul(np.tril(lu_dot, -1), upper) + np.matmul(lower, np.triu(lu_dot))
+    order = permutation(pivots, np.shape(lu)[-2])
+    m_dot = moved_by(rows(c_dot, np.argsort(order, -1)), trans)
+    return y, lu_solution(lu, b_dot - np.matmul(m_dot, y), pivots, trans)
+
+
+@decompose(linalg.lu_solve)
+def lu_solve_body(lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):
+    lu, pivots = lu_and_piv
+    lu, b = np.asarray(lu), np.asarray(b)
+    trans = TRANSPOSED[trans]
+    if np.ndim(b) == 1:
+        return lu_solution(lu, column(b), pivots, trans)[..., 0]
+    return lu_solution(lu, b, pivots, trans)

@@ -1,0 +1,91 @@
+"""Singular values and vectors, and what is made of them.
+
+The formulas are those of `chainrules.linalg.singular`; a gradient through vectors is what it is for
+the signs and phases that LAPACK has given. Bases of spaces (``orth``, ``null_space``) are traced: they
+have a derivative as far as a function depends on the space and not on the basis.
+
+The polar factors are U = W Vᴴ and P = Uᴴ A: that way nothing is divided by the gaps of singular values.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from chainrules.linalg.lists import take_lists
+from chainrules.linalg.matrices import adjoint, hermitian
+from chainrules.linalg.singular import svd_adjoint, svd_tangent, values_adjoint, values_tangent
+from chainrules.linalg.spectral import part
+from chainrules.refused import refuse
+from chainrules.scipy.delegated import both
+from chainrules_core import Array, Tangent, decompose, frule, rrule
+
+
+@rrule.register(linalg.svd, Array)
+def svd_rrule(
+    a, *, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True,
+    lapack_driver="gesdd",
+):  # fmt: skip
+    if np.size(a) == 0:
+        return None
+    options: dict[str, Any] = {"check_finite": check_finite, "lapack_driver": lapack_driver}
+    y = linalg.svd(a, full_matrices and compute_uv, **options)
+    u, s, vh = y
+
+    def svd_pullback(y_bar):
+        bars = [part(y_bar, i) for i in range(3)] if compute_uv else (None, y_bar, None)
+        u_bar, s_bar, vh_bar = bars
+        if u_bar is None and vh_bar is None:
+            k = np.shape(s)[-1]
+            return values_adjoint(u[..., :k], s, vh[..., :k, :], s_bar)
+        v_bar = None if vh_bar is None else adjoint(vh_bar)
+        return svd_adjoint(a, u, s, adjoint(vh), u_bar, s_bar, v_bar)
+
+    return y if compute_uv else s, svd_pullback
+
+
+@frule.register(linalg.svd, Array)
+def svd_frule(
+    dots, a, *, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True,
+    lapack_driver="gesdd",
+):  # fmt: skip
+    if np.size(a) == 0:
+        return None
+    options: dict[str, Any] = {"check_finite": check_finite, "lapack_driver": lapack_driver}
+    y = linalg.svd(a, full_matrices and compute_uv, **options)
+    u, s, vh = y
+    if not compute_uv:
+        return s, values_tangent(u, s, vh, dots[0])
+    u_dot, s_dot, v_dot = svd_tangent(a, u, s, adjoint(vh), dots[0])
+    return y, Tangent[type(y)](u_dot, s_dot, adjoint(v_dot))
+
+
+@rrule.register(linalg.svdvals, Array)
+def svdvals_rrule(a, *, overwrite_a=False, check_finite=True):
+    return svd_rrule(a, compute_uv=False, check_finite=check_finite)
+
+
+@frule.register(linalg.svdvals, Array)
+def svdvals_frule(dots, a, *, overwrite_a=False, check_finite=True):
+    return svd_frule(dots, a, compute_uv=False, check_finite=check_finite)
+
+
+@decompose(linalg.polar)
+def polar_body(a, side="right"):
+    a = np.asarray(a)
+    if side not in ("right", "left"):
+        raise ValueError("`side` must be either 'right' or 'left'")
+    w, _, vh = linalg.svd(a, full_matrices=False)
+    u = np.matmul(w, vh)
+    uh = adjoint(u)
+    return u, hermitian(np.matmul(uh, a) if side == "right" else np.matmul(a, uh))
+
+
+refuse(
+    both(linalg.cossin),
+    "its argument is a unitary matrix, or blocks of one, which cannot be perturbed element by "
+    "element. The cosines are the singular values of a block: call svd for it.",
+)
+take_lists((linalg.svd, linalg.svdvals), arrays=1)

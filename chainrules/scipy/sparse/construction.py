@@ -1,0 +1,237 @@
+"""Sparse arrays made from traced entries, and put together from blocks and diagonals.
+
+The places are constants. Of a dense array what is not zero is stored, so that the zeros of a dense
+argument have no derivative, as those of a sparse one have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from chainrules.scipy.sparse.entries import (
+    CLASSES,
+    as_format,
+    canonical,
+    followed,
+    gathered,
+    is_sparse,
+    natively,
+    numbered,
+    vector_of,
+)
+from chainrules.scipy.sparse.products import coo_of
+from chainrules_core import decompose
+from chainrules_core.sparse_arrays import entries_of, with_entries
+
+
+def _constructor(cls: type) -> Callable:
+    name = cls.__name__.partition("_")[0]
+
+    def construct(
+        arg1: Any,
+        shape: Any = None,
+        dtype: Any = None,
+        copy: Any = False,
+        blocksize: Any = None,
+        *,
+        maxprint: Any = None,
+    ) -> Any:
+        options: dict[str, Any] = {} if shape is None else {"shape": shape}
+        if blocksize is not None:
+            options["blocksize"] = blocksize
+        if is_sparse(arg1):
+            x = arg1 if arg1.format == name else as_format(arg1, name)
+            made = followed(cls, x, **options)
+        elif isinstance(arg1, tuple) and len(arg1) in (2, 3) and _is_entries(arg1):
+            made = _from_entries(cls, name, np.asarray(arg1[0]), arg1[1:], options)
+        else:
+            made = _from_dense(cls, name, np.asarray(arg1), options)
+        return made if dtype is None else made.astype(dtype)
+
+    return construct
+
+
+def _is_entries(given: tuple) -> bool:
+    return np.ndim(given[0]) > 0 or np.ndim(given[1]) > 0
+
+
+def _from_entries(cls: type, name: str, data: Any, places: tuple, options: dict) -> Any:
+    numbers = np.arange(1, 1 + np.size(data)).reshape(np.shape(data))
+    if name in ("csr", "csc", "lil", "dok", "bsr") and len(places) == 1:
+        coordinates = sp.coo_array if "array" in cls.__name__ else sp.coo_matrix
+        shape = {n: v for n, v in options.items() if n == "shape"}
+        coo = gathered(natively(coordinates, (numbers, *places), **shape), np.reshape(data, (-1,)))
+        rest = {n: v for n, v in options.items() if n != "shape"}
+        return followed(cls, canonical(coo), **rest)
+    made = natively(cls, (numbers, *places), **options)
+    return gathered(made, np.reshape(data, (-1,)))
+
+
+def _from_dense(cls: type, name: str, x: Any, options: dict) -> Any:
+    x = np.atleast_2d(x) if "matrix" in cls.__name__ else x
+    if np.size(x) and np.asarray(x).dtype.kind not in "fc":
+        return cls(x, **options)
+    places = np.nonzero(x)
+    numbers = np.zeros(np.shape(x), int)
+    numbers[places] = np.arange(1, 1 + len(places[0]))
+    return gathered(natively(cls, numbers, **options), x[places])
+
+
+for _cls in CLASSES:
+    decompose(_cls)(_constructor(_cls))
+
+
+# -- from blocks ----------------------------------------------------------------------------------
+
+
+def _numbered_blocks(blocks: Any, entries: list, keep: bool) -> Any:
+    """Return a nest of blocks with the numbers of their entries, which are appended to a list."""
+    if isinstance(blocks, (list, tuple)) and not _is_numbers(blocks):
+        return [_numbered_blocks(b, entries, keep) for b in blocks]
+    if blocks is None:
+        return None
+    start = 1 + sum(np.size(e) for e in entries)
+    if is_sparse(blocks):
+        x = canonical(blocks)
+        entries.append(vector_of(x))
+        return numbered(x, start)
+    x = np.asarray(blocks)
+    numbers = np.arange(start, start + np.size(x)).reshape(np.shape(x))
+    entries.append(np.reshape(x, (-1,)))
+    return numbers if keep else np.where(np.asarray(x != 0), numbers, 0)
+
+
+def _is_numbers(blocks: Any) -> bool:
+    return all(np.ndim(b) == 0 and b is not None and not is_sparse(b) for b in blocks)
+
+
+def _assembling(f: Callable, keep: bool = False) -> Callable:
+    """Return the body of a function that puts blocks together."""
+
+    def assemble(blocks: Any, args: tuple, kwargs: dict) -> Any:
+        kwargs = dict(kwargs)
+        dtype = kwargs.pop("dtype", None)
+        entries: list[Any] = []
+        if not isinstance(blocks, (list, tuple)):
+            blocks = list(blocks)
+        numbers = _numbered_blocks(blocks, entries, keep)
+        made = natively(f, numbers, *args, **kwargs)
+        common = np.result_type(*entries)
+        whole = np.concatenate([e.astype(common) for e in entries])
+        made = gathered(made, whole)
+        return made if dtype is None else made.astype(dtype)
+
+    return assemble
+
+
+def _decompose_blocks(name: str) -> None:
+    f = getattr(sp, name, None)
+    if f is None:
+        return
+    assemble = _assembling(f)
+
+    def body(blocks: Any, format: Any = None, dtype: Any = None) -> Any:
+        return assemble(blocks, (), {"format": format, "dtype": dtype})
+
+    def named(blocks: Any, *, format: Any = None, dtype: Any = None) -> Any:
+        return assemble(blocks, (), {"format": format, "dtype": dtype})
+
+    decompose(f)(named if name == "block_array" else body)
+
+
+for _name in ("hstack", "vstack", "bmat", "block_array"):
+    _decompose_blocks(_name)
+
+_block_diag = _assembling(sp.block_diag)
+
+
+@decompose(sp.block_diag)
+def block_diag(mats: Any, format: Any = None, dtype: Any = None) -> Any:
+    """Return the blocks along the diagonal."""
+    return _block_diag(mats, (), {"format": format, "dtype": dtype})
+
+
+# -- diagonals ------------------------------------------------------------------------------------
+
+
+def _one_or_more(diagonals: Any) -> Any:
+    """Return a list of diagonals as traced arrays; one that stands alone as an array."""
+    if isinstance(diagonals, (list, tuple)) and not _is_numbers(diagonals):
+        return [np.atleast_1d(np.asarray(d)) for d in diagonals]
+    return np.asarray(diagonals)
+
+
+def _along(f: Callable, diagonals: Any, args: tuple, kwargs: dict, dtype: Any) -> Any:
+    given = _one_or_more(diagonals)
+    entries: list[Any] = []
+    numbers = _numbered_blocks(given, entries, True)
+    made = natively(f, numbers, *args, **kwargs)
+    common = np.result_type(*entries)
+    made = gathered(made, np.concatenate([e.astype(common) for e in entries]))
+    return made if dtype is None else made.astype(dtype)
+
+
+@decompose(sp.diags)
+def diags(
+    diagonals: Any, offsets: Any = 0, shape: Any = None, format: Any = None, dtype: Any = None
+) -> Any:
+    """Return a sparse matrix with these diagonals."""
+    return _along(sp.diags, diagonals, (), {"offsets": offsets, "shape": shape, "format": format}, dtype)
+
+
+@decompose(sp.diags_array)
+def diags_array(
+    diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, format: Any = None, dtype: Any = None
+) -> Any:
+    """Return a sparse array with these diagonals."""
+    options = {"offsets": offsets, "shape": shape, "format": format}
+    return _along(sp.diags_array, diagonals, (), options, dtype)
+
+
+@decompose(sp.spdiags)
+def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: Any = None) -> Any:
+    """Return a sparse matrix whose diagonals are the rows of an array."""
+    entries: list[Any] = []
+    numbers = _numbered_blocks(np.asarray(data), entries, True)
+    return gathered(natively(sp.spdiags, numbers, diags, m, n, format), entries[0])
+
+
+# -- parts ----------------------------------------------------------------------------------------
+
+
+def _part(f: Callable) -> Callable:
+    def body(A: Any, k: Any = 0, format: Any = None) -> Any:  # noqa: N803 - SciPy's names
+        return followed(f, canonical(A) if is_sparse(A) else coo_of(A), k=k, format=format)
+
+    return body
+
+
+decompose(sp.tril)(_part(sp.tril))
+decompose(sp.triu)(_part(sp.triu))
+
+
+@decompose(sp.find)
+def find(A: Any) -> tuple:  # noqa: N803 - SciPy's name
+    """Return the places and the values of what is not zero, in SciPy's order."""
+    x = canonical(A) if is_sparse(A) else coo_of(A)
+    entries = entries_of(x)
+    stored = with_entries(x, np.where(entries != 0, entries_of(numbered(x)), 0))
+    rows, columns, numbers = natively(sp.find, stored)
+    return rows, columns, gathered(numbers, vector_of(x))
+
+
+def _moving(f: Callable) -> Callable:
+    def body(A: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803 - SciPy's name
+        return followed(f, canonical(A), *args, **kwargs)
+
+    return body
+
+
+for _name in ("expand_dims", "permute_dims", "swapaxes"):
+    _f = getattr(sp, _name, None)
+    if _f is not None:
+        decompose(_f)(_moving(_f))

@@ -1,0 +1,183 @@
+"""The entries of sparse arrays followed through SciPy's own operations by numbering them.
+
+What moves entries about without computing with them (a change of format, a slice, a transpose, a
+stack) is done by SciPy itself to an array of the same pattern that holds the numbers 1, 2, 3, … in
+place of the entries. Where each number ends up says which entry stands there; a 0 stands where
+none does. The result is one gather, which has rules for both modes at all orders.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+
+from chainrules.refused import RefusedError
+from chainrules_core import decompose, linear_rule, primitive
+from chainrules_core.sparse_arrays import coords_of, entries_of, with_entries
+
+FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
+ARRAYS = tuple(getattr(sp, f"{name}_array") for name in FORMATS)
+MATRICES = tuple(getattr(sp, f"{name}_matrix") for name in FORMATS)
+CLASSES = ARRAYS + MATRICES
+_FILL = "_chainrules_fill"
+MATRIX_RESULT = (
+    "its result is an np.matrix, whose operators are not those of arrays. Use sparse arrays "
+    "(csr_array for csr_matrix), or toarray()."
+)
+
+
+def natively(f: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Call a function from C: the calls in its body are not looked at."""
+    return operator.methodcaller("__call__", *args, **kwargs)(f)
+
+
+def refused(name: str, reason: str) -> NoReturn:
+    """Raise the error of what is not differentiated."""
+    raise RefusedError(name, reason)
+
+
+def is_sparse(x: Any) -> bool:
+    """Whether a value is a sparse array or matrix."""
+    return isinstance(x, CLASSES)
+
+
+def is_matrix(x: Any) -> bool:
+    """Whether a value is a sparse matrix, of the interface that has ``*`` for the product."""
+    return isinstance(x, MATRICES)
+
+
+def vector_of(x: Any) -> Any:
+    """Return the stored entries of a sparse array as a vector."""
+    return np.reshape(entries_of(x), (-1,))
+
+
+def numbered(x: Any, start: int = 1) -> Any:
+    """Return an array of the pattern of `x` that holds the numbers of its entries."""
+    entries = entries_of(x)
+    numbers = np.arange(start, start + np.size(entries)).reshape(np.shape(entries))
+    fill = vars(x).get(_FILL)
+    return with_entries(x, numbers if fill is None else np.where(fill, 0, numbers))
+
+
+def gathered(numbers: Any, entries: Any) -> Any:
+    """Return what stands in place of numbers: in an array or number, or in a sparse array."""
+    if not is_sparse(numbers):
+        return _picked(entries, np.asarray(numbers))
+    made = with_entries(numbers, _picked(entries, entries_of(numbers)))
+    if made.format == "dia":
+        # Other formats leave out what stands in DIA for nothing; entries that are zero they keep.
+        setattr(made, _FILL, entries_of(numbers) == 0)
+    return made
+
+
+def _picked(entries: Any, numbers: np.ndarray) -> Any:
+    if numbers.size == 0 or numbers.min() > 0:
+        n = np.size(entries)
+        if numbers.shape == (n,) and np.array_equal(numbers, np.arange(1, n + 1)):
+            return entries
+        return entries[numbers - 1]
+    padded = np.concatenate([np.zeros(1, entries.dtype), entries])
+    return padded[numbers]
+
+
+def followed(f: Callable, x: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return ``f(x, …)`` for a function that only moves the entries of a sparse array."""
+    made = natively(f, numbered(x), *args, **kwargs)
+    return gathered(made, vector_of(x))
+
+
+def places_of(x: Any) -> tuple[np.ndarray, ...]:
+    """Return the coordinates of the entries of an array in COO, CSR or CSC, LIL or DOK."""
+    if x.format in ("lil", "dok"):
+        return coords_of(x)
+    if x.format == "coo":
+        return x.coords
+    return natively(operator.methodcaller("tocoo"), numbered(x)).coords
+
+
+@primitive
+def weighed(entries: Any, *, weights: Any) -> Any:
+    """Return a constant sparse matrix times a vector of entries."""
+    return weights @ entries
+
+
+linear_rule(
+    weighed,
+    lambda y_bar, entries, *, weights: weighed(y_bar, weights=weights.conj().T),
+)
+
+
+def summed(entries: Any, into: np.ndarray, n: int) -> Any:
+    """Return `n` sums of entries: ``into`` says for each to which sum it goes."""
+    ones = np.ones(len(into), np.int8)
+    shape = (n, len(into))
+    return weighed(entries, weights=sp.csr_array((ones, (into, np.arange(len(into)))), shape=shape))
+
+
+def canonical(x: Any) -> Any:
+    """Return a sparse array with the same elements each of which is stored once."""
+    if x.format in ("dia", "lil", "dok") or not np.size(entries_of(x)):
+        return x
+    plain = numbered(x)
+    if plain.has_canonical_format:
+        return x
+    if x.format == "bsr":
+        return canonical(followed(operator.methodcaller("tocoo"), x))
+    places = places_of(x)
+    linear = np.ravel_multi_index(places, x.shape)
+    stored, into = np.unique(linear, return_inverse=True)
+    if len(stored) == len(linear):
+        return x
+    sums = summed(vector_of(x), np.ravel(into), len(stored))
+    made = from_places(sums, np.unravel_index(stored, x.shape), x.shape, sp.issparse(x))
+    return like_class(made, x)
+
+
+def from_places(entries: Any, places: tuple, shape: tuple, is_array: bool = True) -> Any:
+    """Return the array in COO with these entries, each element at most once."""
+    make = sp.coo_array if is_array else sp.coo_matrix
+    made = natively(make, (np.arange(1, 1 + len(places[0])), places), shape=shape)
+    made.has_canonical_format = _is_sorted(places, shape)
+    return gathered(made, entries)
+
+
+def _is_sorted(places: tuple, shape: tuple) -> bool:
+    linear = np.ravel_multi_index(places, shape) if len(places[0]) else np.zeros(0, int)
+    return bool(np.all(np.diff(linear) > 0))
+
+
+def as_format(x: Any, name: str) -> Any:
+    """Return a sparse array in a format, each element stored at most once."""
+    x = canonical(x)
+    return x if x.format == name else followed(operator.methodcaller("asformat", name), x)
+
+
+def like_class(x: Any, example: Any) -> Any:
+    """Return a sparse array in the format and of the interface of another."""
+    make = sp.coo_matrix if is_matrix(example) else sp.coo_array
+    if is_matrix(x) != is_matrix(example):
+        x = followed(make, as_format(x, "coo"))
+    return as_format(x, example.format)
+
+
+def become(x: Any, new: Any) -> Any:
+    """Change a sparse array in place."""
+    state = dict(vars(new))
+    vars(x).clear()
+    vars(x).update(state)
+    return x
+
+
+def decompose_method(names: str, body: Callable, classes: tuple = CLASSES) -> None:
+    """Have a body differentiated in place of the methods of these names."""
+    done: list[Any] = []
+    for name in names.split():
+        for cls in classes:
+            method = getattr(cls, name, None)
+            if callable(method) and method not in done:
+                done.append(method)
+                decompose(method)(body)

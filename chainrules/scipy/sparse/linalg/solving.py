@@ -1,0 +1,197 @@
+"""Systems of linear equations with a sparse matrix.
+
+With A x = b:  b̄ = A⁻ᴴ x̄,  Ā = -b̄ xᴴ at the stored entries,  ẋ = A⁻¹ (ḃ - Ȧ x).  The adjoint system
+is solved with the factors of the first one, as conj(A⁻ᵀ conj(x̄)).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spl
+
+from chainrules.scipy.sparse.entries import (
+    as_format,
+    gathered,
+    is_matrix,
+    is_sparse,
+    natively,
+    numbered,
+    refused,
+    vector_of,
+)
+from chainrules.scipy.sparse.entries import from_places
+from chainrules.scipy.sparse.linalg.operators import dense_of, is_operator
+from chainrules.scipy.sparse.products import Pattern, product
+from chainrules_core import AbstractZero, decompose, frule, ignore_derivatives, primitive, rrule
+
+
+class Solver:
+    """Solves systems with matrices of one pattern; the last factorisation is kept.
+
+    Attributes
+    ----------
+    pattern : Pattern
+        Where the entries stand.
+    """
+
+    __slots__ = ("_entries", "_known", "_lu", "_options", "pattern")
+
+    def __init__(self, pattern: Pattern, **options: Any) -> None:
+        self.pattern = pattern
+        self._options = options
+        self._entries: Any = None
+        self._lu: Any = None
+        self._known: Any = None
+
+    def know(self, entries: Any, b: Any, x: Any) -> None:
+        """Remember a solution that was found in another way."""
+        self._known = (entries, b, x)
+
+    def factors(self, entries: Any) -> Any:
+        """Return the LU factorisation of the matrix with these entries."""
+        if self._lu is None or not np.array_equal(self._entries, entries):
+            matrix = self.pattern.filled(entries).tocsc()
+            if matrix.dtype.kind not in "fc":
+                matrix = matrix.astype(float)
+            self._lu = spl.splu(matrix, **self._options)
+            self._entries = entries
+        return self._lu
+
+    def solve(self, entries: Any, b: Any, turned: bool) -> Any:
+        """Return the solution of a system, or of the transposed one."""
+        if self._known is not None and not turned:
+            known_entries, known_b, x = self._known
+            if np.array_equal(known_entries, entries) and np.array_equal(known_b, b):
+                return x
+        lu = self.factors(entries)
+        dtype = np.result_type(entries, b, np.float32)
+        trans = "T" if turned else "N"
+        b = np.asarray(b, np.result_type(b, np.float32))
+        if np.iscomplexobj(b) and not np.iscomplexobj(entries):
+            parts = [lu.solve(np.ascontiguousarray(p), trans) for p in (b.real, b.imag)]
+            return (parts[0] + 1j * parts[1]).astype(dtype)
+        own = np.result_type(entries, np.float32)
+        return lu.solve(np.asarray(b, own), trans).astype(dtype, copy=False)
+
+
+@primitive
+def solved(entries: Any, b: Any, *, solver: Solver, turned: bool = False) -> Any:
+    """Return the solution of a sparse system, or of the transposed one."""
+    return solver.solve(entries, b, turned)
+
+
+@rrule.register(solved)
+def solved_rrule(entries: Any, b: Any, *, solver: Solver, turned: bool = False) -> Any:
+    x = solved(entries, b, solver=solver, turned=turned)
+    rows, columns = solver.pattern.rows, solver.pattern.columns
+    if turned:
+        rows, columns = columns, rows
+
+    def solved_pullback(x_bar: Any) -> tuple:
+        b_bar = np.conj(solved(entries, np.conj(x_bar), solver=solver, turned=not turned))
+        outer = -b_bar[rows] * np.conj(x)[columns]
+        return np.sum(outer, axis=1) if np.ndim(outer) == 2 else outer, b_bar
+
+    return x, solved_pullback
+
+
+@frule.register(solved)
+def solved_frule(
+    dots: tuple, entries: Any, b: Any, *, solver: Solver, turned: bool = False
+) -> Any:
+    entries_dot, b_dot = dots
+    x = solved(entries, b, solver=solver, turned=turned)
+    right = b_dot
+    if not isinstance(entries_dot, AbstractZero):
+        moved = product(entries_dot, x, pattern=solver.pattern, turned=turned)
+        right = -moved if isinstance(b_dot, AbstractZero) else b_dot - moved
+    return x, solved(entries, right, solver=solver, turned=turned)
+
+
+def square_csr(x: Any) -> Any:
+    """Return a square matrix in CSR: of a sparse array, an array or a linear operator."""
+    if is_operator(x):
+        x = dense_of(x)
+    if not is_sparse(x):
+        x = np.asarray(x)
+        places = tuple([a.ravel() for a in np.indices(np.shape(x))])
+        x = from_places(np.reshape(x, (-1,)), places, np.shape(x))
+    if x.ndim != 2 or x.shape[0] != x.shape[1]:
+        raise ValueError(f"matrix must be square (has shape {x.shape})")
+    return as_format(x, "csr")
+
+
+class System:
+    """A square sparse matrix with traced entries, ready to solve systems with."""
+
+    def __init__(self, x: Any, **options: Any) -> None:
+        x = square_csr(x)
+        self.entries = vector_of(x)
+        self.solver = Solver(Pattern(x), **options)
+        self.shape = x.shape
+
+    def solve(self, b: Any, turned: bool = False) -> Any:
+        """Return the solution for a vector or a matrix of right-hand sides."""
+        b = np.asarray(b)
+        if np.shape(b)[0] != self.shape[0]:
+            raise ValueError(f"matrix - rhs dimension mismatch ({self.shape} - {np.shape(b)[0]})")
+        return solved(self.entries, b, solver=self.solver, turned=turned)
+
+
+@decompose(spl.spsolve)
+def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: Any = True) -> Any:  # noqa: N803
+    """Return the solution of A x = b; sparse where `b` is sparse and no vector."""
+    system = System(A, permc_spec=permc_spec)
+    if not is_sparse(b):
+        b = np.asarray(b)
+        x = system.solve(b)
+        return np.reshape(x, (-1,)) if np.ndim(b) == 2 and np.shape(b)[1] == 1 else x
+    x = system.solve(b.toarray() if not is_matrix(b) else as_format(b, "coo").toarray())
+    if b.ndim == 1 or b.shape[1] == 1:
+        return np.reshape(x, (-1,))
+    places = np.nonzero(x)
+    make = sp.csc_array if not is_matrix(A) else sp.csc_matrix
+    if is_sparse(A) and A.format == "csr":
+        make = sp.csr_array if not is_matrix(A) else sp.csr_matrix
+    numbers = natively(make, (np.arange(1, 1 + len(places[0])), places), shape=np.shape(x))
+    return gathered(numbers, x[places])
+
+
+@decompose(spl.spsolve_triangular)
+def spsolve_triangular(
+    A: Any,  # noqa: N803 - SciPy's name
+    b: Any,
+    lower: Any = True,
+    overwrite_A: Any = False,  # noqa: N803 - SciPy's name
+    overwrite_b: Any = False,
+    unit_diagonal: Any = False,
+) -> Any:
+    """Return the solution of a triangular system; only the triangle is read."""
+    x = square_csr(A)
+    n = x.shape[0]
+    if unit_diagonal:
+        strict = sp.tril(x, k=-1) if lower else sp.triu(x, k=1)
+        x = strict + sp.eye_array(n, format="csr")
+    else:
+        x = sp.tril(x) if lower else sp.triu(x)
+    return System(x, permc_spec="NATURAL", diag_pivot_thresh=0.0).solve(b)
+
+
+@decompose(spl.inv)
+def inv(A: Any) -> Any:  # noqa: N803 - SciPy's name
+    """Return the inverse, sparse as SciPy has it."""
+    if not is_sparse(A):
+        raise TypeError("Input must be a sparse array")
+    identity = ignore_derivatives(numbered(as_format(A, "csr"))).astype(float)
+    return spsolve(A, _identity_like(identity, A))
+
+
+def _identity_like(x: Any, example: Any) -> Any:
+    make = sp.eye if is_matrix(example) else sp.eye_array
+    return make(x.shape[0], format="csc")
+
+
+_ = refused

@@ -1,0 +1,107 @@
+"""Sums, means, traces and extrema of sparse arrays.
+
+A sum over an axis is a constant matrix of ones times the entries. An extremum counts the elements
+that are not stored as zeros; where several are extreme, they share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from chainrules.scipy.sparse.entries import (
+    MATRIX_RESULT,
+    as_format,
+    decompose_method,
+    from_places,
+    is_matrix,
+    like_class,
+    places_of,
+    refused,
+    summed,
+    vector_of,
+)
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...] | None:
+    """Return the axes of a reduction; None for all."""
+    if axis is None:
+        return None
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    axes = tuple(sorted({a + ndim if a < 0 else a for a in axes}))
+    if any(not 0 <= a < ndim for a in axes):
+        raise ValueError("axis out of range")
+    return None if len(axes) == ndim else axes
+
+
+def _sum(self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    if out is not None:
+        refused("sum(out=)", "assign the result instead.")
+    x = as_format(self, "coo")
+    axes = axes_of(axis, x.ndim)
+    entries = vector_of(x) if dtype is None else vector_of(x).astype(dtype)
+    if axes is None:
+        return np.sum(entries)
+    if is_matrix(self):
+        refused("sum over an axis of a sparse matrix", MATRIX_RESULT)
+    kept = [i for i in range(x.ndim) if i not in axes]
+    shape = tuple([x.shape[i] for i in kept])
+    into = np.ravel_multi_index(tuple([places_of(x)[i] for i in kept]), shape)
+    return np.reshape(summed(entries, into, int(np.prod(shape))), shape)
+
+
+def _mean(self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    axes = axes_of(axis, self.ndim)
+    counted = self.shape if axes is None else [self.shape[i] for i in axes]
+    return _sum(self, axis, dtype, out) / int(np.prod(counted))
+
+
+def _trace(self: Any, offset: Any = 0) -> Any:
+    return np.sum(self.diagonal(k=offset))
+
+
+decompose_method("sum", _sum)
+decompose_method("mean", _mean)
+decompose_method("trace", _trace)
+
+
+def _extremum(f: Callable, nan_aware: Callable) -> Callable:
+    def body(self: Any, axis: Any = None, out: Any = None, *, explicit: Any = False) -> Any:
+        if out is not None:
+            refused("max(out=) and min(out=)", "assign the result instead.")
+        x = as_format(self, "coo")
+        axes = axes_of(axis, x.ndim)
+        if explicit:
+            if axes is not None:
+                refused("max(axis, explicit=True)", "take the extremum of each row's data.")
+            return nan_aware(vector_of(x))
+        if axes is None:
+            entries = vector_of(x)
+            if np.size(entries) < int(np.prod(x.shape)):
+                entries = np.concatenate([entries, np.zeros(1, entries.dtype)])
+            return nan_aware(entries)
+        whole = nan_aware(x.toarray(), axis=axes)
+        return _stored(whole, self, axes)
+
+    return body
+
+
+def _stored(whole: Any, x: Any, axes: tuple[int, ...]) -> Any:
+    """Return the extrema along axes as SciPy does: sparse, in COO."""
+    places = np.nonzero(whole)
+    entries = whole[places]
+    if not is_matrix(x):
+        return from_places(entries, places, np.shape(whole))
+    shape = tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
+    zeros = np.zeros(len(places[0]), int)
+    full = (zeros, places[0]) if axes == (0,) else (places[0], zeros)
+    return from_places(entries, full, shape, is_array=False)
+
+
+decompose_method("max", _extremum(max, np.max))
+decompose_method("min", _extremum(min, np.min))
+decompose_method("nanmax", _extremum(max, np.nanmax))
+decompose_method("nanmin", _extremum(min, np.nanmin))
+_ = like_class

@@ -1,0 +1,80 @@
+"""Sparse arrays and matrices of scipy.sparse as structs: a constant pattern and the stored entries.
+
+The entries are what can be perturbed. In the formats CSR, CSC, COO, BSR and DIA they are the
+attribute ``data``, so that an array of the same class holds traced entries there. LIL and DOK keep
+theirs in Python's lists and dicts; a shell of the same class holds them in a vector instead, sorted
+by row and column, and none of what SciPy's own code would read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+_PLACES = "_chainrules_coords"
+_ENTRIES = "_chainrules_entries"
+
+
+def is_sparse_class(kind: type) -> bool:
+    """Whether instances of a class are sparse arrays or matrices of scipy."""
+    return hasattr(kind, "tocsr") and any(
+        base.__module__ == "scipy.sparse._base" for base in kind.__mro__
+    )
+
+
+def entries_of(x: Any) -> Any:
+    """Return the stored entries of a sparse array, in the shape in which its format keeps them."""
+    if x.format not in ("lil", "dok"):
+        return x.data
+    held = vars(x).get(_ENTRIES)
+    if held is not None:
+        return held
+    coo = x.tocoo()
+    return coo.data[np.lexsort(coo.coords[::-1])]
+
+
+def coords_of(x: Any) -> tuple[np.ndarray, ...]:
+    """Return the places of the entries of an array in LIL or DOK, sorted by row and column."""
+    held = vars(x).get(_PLACES)
+    if held is not None:
+        return held
+    coords = x.tocoo().coords
+    order = np.lexsort(coords[::-1])
+    return tuple([a[order] for a in coords])
+
+
+def with_entries(x: Any, entries: Any) -> Any:
+    """Return a sparse array of the class and pattern of `x` that stores other entries."""
+    kind = type(x)
+    new = kind.__new__(kind)
+    if x.format not in ("lil", "dok"):
+        vars(new).update(vars(x))
+        new.data = entries
+        return new
+    coords = coords_of(x)
+    if type(entries) is np.ndarray:
+        kind.__init__(new, x.shape, dtype=entries.dtype)
+        new[coords if len(coords) > 1 else coords[0]] = entries
+        return _storing_zeros(new, coords, entries)
+    keep = {n: v for n, v in vars(x).items() if n not in ("rows", "data", "_dict")}
+    vars(new).update(keep, **{_PLACES: coords, _ENTRIES: entries, "dtype": entries.dtype})
+    return new
+
+
+def _storing_zeros(x: Any, coords: tuple[np.ndarray, ...], entries: np.ndarray) -> Any:
+    """Have an array in LIL or DOK store its entries also where they are zero."""
+    if entries.all() and np.size(entries) == x.nnz:
+        return x
+    if x.format == "dok":
+        places = zip(*(a.tolist() for a in coords), strict=True) if len(coords) > 1 else coords[0]
+        x._dict = dict(zip(places, entries, strict=True))
+        return x
+    for i, row in enumerate(np.split(np.arange(len(entries)), _starts(coords[0], x.shape[0]))):
+        x.rows[i] = coords[1][row].tolist()
+        x.data[i] = entries[row].tolist()
+    return x
+
+
+def _starts(rows: np.ndarray, n: int) -> np.ndarray:
+    return np.searchsorted(rows, np.arange(1, n))
