@@ -66,7 +66,7 @@ def _field_names(x: Any) -> list[str] | None:
     if kind is types.SimpleNamespace:
         return list(vars(x))
     if (
-        (kind.__module__.partition(".")[0] in _FOREIGN and not _is_polynomial(kind))
+        (kind.__module__.partition(".")[0] in _FOREIGN and not _holds_values(kind))
         or isinstance(x, (type, enum.Enum, BaseException))
         or not kind.__flags__ & (1 << 9)  # a class made in C
     ):
@@ -76,8 +76,10 @@ def _field_names(x: Any) -> list[str] | None:
     return [n for n in names if not _is_remembered(kind, n)]
 
 
-_WITH_COEFFICIENTS = (
-    "numpy.polynomial.", "scipy.interpolate.", "scipy.spatial.", CONSTRAINTS,
+_WITH_VALUES = (
+    "scipy.sparse.linalg._interface",
+    "numpy.polynomial.", "scipy.interpolate.", "scipy.spatial.",
+    "scipy.sparse.linalg.", CONSTRAINTS,
 )  # fmt: skip
 
 
@@ -91,9 +93,9 @@ def entries_at(x: Any, x_bar: Any) -> Any:
     return entries_of(ProjectTo(map_leaves(x, bare))(x_bar))
 
 
-def _is_polynomial(kind: type) -> bool:
-    """Whether a class is a polynomial, spline or the like: its objects hold coefficients."""
-    return kind is np.poly1d or kind.__module__.startswith(_WITH_COEFFICIENTS)
+def _holds_values(kind: type) -> bool:
+    """Whether a library's class holds values: polynomials, interpolants, linear operators."""
+    return kind is np.poly1d or kind.__module__.startswith(_WITH_VALUES)
 
 
 def _is_remembered(kind: type, name: str) -> bool:

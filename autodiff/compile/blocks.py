@@ -28,19 +28,24 @@ from autodiff.compile.program import (
     part,
     refs_of,
 )
+from autodiff.compile.vectors import is_widened, loop_of
 
 LARGE = 1 << 15
 """From how many elements on arrays are taken in blocks."""
 BLOCK = 8192
+_FEW_CALLS = 4
 _NUMBER = meta_of(np.float64(0.0))
 _TUPLE = Meta(tuple, None, None)
 
 
-def in_blocks(program: Program) -> Program:
-    """Return a program with its chains of elementwise steps on large arrays put together."""
+def in_blocks(program: Program, by_machine: bool) -> Program:
+    """Return a program with its chains of elementwise steps on large arrays put together.
+
+    `by_machine` says whether numba may make a loop of a chain.
+    """
     if not any(_is_large(program, s) for s in program.steps):
         return program
-    return _Grouping(program).run()
+    return _Grouping(program, by_machine).run()
 
 
 def _is_large(program: Program, step: Step) -> bool:
@@ -68,8 +73,9 @@ def _fits(program: Program, x: Any, shape: Any) -> bool:
 
 
 class _Grouping:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, by_machine: bool) -> None:
         self.program = program
+        self.by_machine = by_machine
         self.metas = program.metas
         self.steps: list[Step] = []
         self.group: list[Step] = []
@@ -157,7 +163,7 @@ class _Grouping:
         given = list(dict.fromkeys(i for s in group for i in refs_of(s) if i not in members))
         self.metas.append(_TUPLE)
         whole = len(self.metas) - 1
-        chain = Chain(group, given, results, self.metas, self.shape)
+        chain = Chain(group, given, results, self.metas, self.shape, self.by_machine)
         self.steps.append(Step(chain, tuple([Ref(i) for i in given]), None, whole))
         for place, i in enumerate(results):
             self.steps.append(Step(part, (Ref(whole), place), None, i))
@@ -173,10 +179,18 @@ class Chain:
     """
 
     def __init__(
-        self, group: list[Step], given: list[int], results: list[int], metas: list, shape: tuple
+        self,
+        group: list[Step],
+        given: list[int],
+        results: list[int],
+        metas: list,
+        shape: tuple,
+        by_machine: bool,
     ) -> None:
         self.shape = shape
         self.size = int(np.prod(shape))
+        self._waits = _FEW_CALLS if by_machine else 0
+        self._recipe = (group, given, metas)
         self.__name__ = "chain"
         self._numbers = [metas[i].shape != shape for i in given]
         self._is_sum = [metas[i].is_scalar for i in results]
@@ -265,6 +279,10 @@ class Chain:
 
     def __call__(self, *given: Any) -> tuple:
         """Compute the results, on all cores."""
+        if self._waits:
+            self._waits -= 1
+            if not self._waits:
+                self._widen()
         flat = [
             x if is_number else x.reshape(-1)
             for x, is_number in zip(given, self._numbers, strict=True)
@@ -284,6 +302,41 @@ class Chain:
                 for i in self._order
             ]
         )
+
+    def _widen(self) -> None:
+        """Have the elementwise steps done by one loop of machine code, if that is faster."""
+        group, given, metas = self._recipe
+        steps = [s for s in group if not metas[s.out].is_scalar]
+        if not is_widened(steps):
+            return
+        arrays = [i for i in given if metas[i].shape == self.shape]
+        numbers = [i for i in given if metas[i].shape != self.shape]
+        sums = [s for s in group if metas[s.out].is_scalar]
+        made = {s.out for s in steps}
+        inner = dict.fromkeys(
+            i for s in sums for i in refs_of(s) if i in made and i not in self._outs
+        )
+        wanted = [*self._outs, *inner]
+        loop, self.source = loop_of(steps, arrays, numbers, wanted)
+        names = {i: f"x{i}" for i in arrays} | {i: f"o{i}" for i in self._outs}
+        names |= {i: f"t{n}" for n, i in enumerate(inner)}
+        heads = [f"x{i} = x{i}_[a:b]" for i in arrays] + [f"o{i} = o{i}_[a:b]" for i in self._outs]
+        heads += [f"t{n} = scratch[{n}][:b - a]" for n in range(len(inner))]
+        call = ", ".join([names.get(i, f"x{i}") for i in [*arrays, *numbers, *wanted]])
+        lines = [f"loop({call})"]
+        for s in sums:
+            args = [names[i] for i in refs_of(s)]
+            text = f"np.add.reduce({args[0]})" if s.f is np.sum else f"{args[0]}.dot({args[1]})"
+            lines.append(f"s{s.out}[i] = {text}")
+        parameters = [f"x{i}" + ("_" if i in arrays else "") for i in given]
+        parameters += [f"o{i}_" for i in self._outs] + [f"s{i}" for i in self._sums]
+        body = [f"a = i * {BLOCK}", f"b = min(a + {BLOCK}, {self.size})", *heads, *lines]
+        text = "\n        ".join(["    for i in range(first, last):", *body])
+        scope: dict[str, Any] = {"np": np, "loop": loop}
+        source = f"def run(first, last, scratch, {', '.join(parameters)}):\n{text}\n"
+        exec(compile(source, "<chain as a loop>", "exec"), scope)
+        self._scratch, self._count = [], len(inner)
+        self._run = scope["run"]
 
     def _part(self, first: int, last: int, arguments: tuple) -> None:
         try:

@@ -178,7 +178,8 @@ def recorded(f: Callable, args: tuple, kwargs: dict[str, Any], backend: str) -> 
     has_arrays = any(type(x) is Ref and program.metas[x.i].shape for x in program.outputs)
     plain = Memory(program if has_arrays else _without_steps(program))
     was_fresh = [type(x) is Ref and OUTSIDE not in plain.owners[x.i] for x in program.outputs]
-    program = in_blocks(without_copies(gathered(without_copies(optimised(program)))))
+    by_machine = backend != "python" and machine.is_installed()
+    program = in_blocks(without_copies(gathered(without_copies(optimised(program)))), by_machine)
     memory = Memory(program if has_arrays else _without_steps(program))
     copied = {
         x.i

@@ -13,6 +13,7 @@ from autodiff import call as calls, floats
 from autodiff.arguments import innermost
 from autodiff.call import NO_RULE, by_rule
 from autodiff.errors import missing_rule
+from autodiff.intercept import bodies
 from autodiff.tracer import FloatTracer, is_tracer
 from autodiff.writing import into, into_each
 from chainrules_core import frule, rrule
@@ -32,9 +33,19 @@ _HOLD_NOTHING = frozenset(
 )  # fmt: skip
 
 
+def _runs_plainly(g: Callable) -> bool:
+    """Whether a library's function runs as it is where no argument is traced."""
+    if type(g) is not types.FunctionType:
+        return True
+    if not bodies.is_library(g) or hasattr(g, "__wrapped__"):
+        return False
+    return not any(getattr(rule, "body", None) is g for rule in rrule.methods(g))
+
+
 def asking_for(g: Callable) -> Callable:
     """Return a function that asks for a rule if an argument is traced."""
     is_python = type(g) is types.FunctionType
+    plainly = _runs_plainly(g)
 
     @functools.wraps(g)
     def asking(*args: Any, **kwargs: Any) -> Any:
@@ -49,7 +60,7 @@ def asking_for(g: Callable) -> Callable:
                         return record(args[0])
             elif all(map(_HOLD_NOTHING.__contains__, map(type, args))):
                 # A function of Python may still have captured a traced value.
-                return calls.body_of(g)(*args) if is_python else g(*args)
+                return g(*args) if plainly else calls.body_of(g)(*args)
         out = kwargs.get("out")
         if is_tracer(out[0] if type(out) is tuple and out else out):
             del kwargs["out"]
@@ -57,7 +68,11 @@ def asking_for(g: Callable) -> Callable:
             is_ufunc = isinstance(g, np.ufunc)
             return into_each(out, result, is_ufunc) if type(out) is tuple else into(out, result)
         result = by_rule(g, args, kwargs)
-        return calls.body_of(g)(*args, **kwargs) if result is NO_RULE else result
+        if result is not NO_RULE:
+            return result
+        if plainly and innermost(*calls.with_closures(args, kwargs)) is None:
+            return g(*args, **kwargs)
+        return calls.body_of(g)(*args, **kwargs)
 
     return asking
 

@@ -171,3 +171,123 @@ def states_rrule(config, fun, times, y0, *args, known=None, how=None):
         return as_closure_tangent(fun, parts[:n]), times_bar - first, y0_bar, *parts[n:]
 
     return y, states_pullback
+
+
+# ------------------------------------------------------------------------------------ the adjoint
+
+
+def adjoint(y_bar: Any, times: Any, y0: Any, *like: Any, about: tuple) -> tuple:
+    """Return ȳ₀, and the cotangents of what the right-hand side depends on, as a vector."""
+    config, fun, k, how, y = about
+    args = like[len(like) - k :]
+    plain = all(isinstance(x, (int, float, complex, np.ndarray, np.generic)) for x in
+                (y_bar, times, y0, *like))  # fmt: skip
+    if not plain:
+        return adjoint_with_state(config, fun, times, y0, args, tightened(how), y_bar)
+    size = float(np.max(np.abs(y_bar), initial=0.0))
+    n = sum(np.size(x) for x in like)
+    if size == 0 or times[0] == times[-1]:
+        return np.sum(y_bar, axis=1), np.zeros(n)
+    how = tightened(how)
+    explicit = isinstance(how["method"], str) and how["method"] in EXPLICIT
+    forward = {**how, "method": "DOP853"} if explicit else how
+    path = solved(lambda t, y: fun(t, y, *args), times[0], times[-1], y0, forward,
+                  dense_output=True)  # fmt: skip
+    if explicit and len(times) > 2 * len(path.t):
+        forward["method"] = "RK45"  # in short segments fewer stages do
+    segment = together if explicit else apart
+    back = (config, fun, args, path.sol, forward)
+    bar, total = segment(back, times, y_bar / size, n)
+    return size * bar, size * total
+
+
+def together(back: tuple, times: Any, y_bar: Any, n: int) -> tuple:
+    """Solve for the adjoint and the integrals along with it."""
+    config, fun, args, path, how = back
+    d = len(y_bar)
+    kind = np.result_type(y_bar, *[np.float64], *[np.asarray(a) for a in values_of(fun)], *args)
+
+    def slope(t, z):
+        (_, bar), rest = pulled(config, fun, (t, path(t)), args, z[:d])
+        return -np.concatenate([bar, rest])
+
+    z = np.concatenate([y_bar[:, -1], np.zeros(n)]).astype(kind)
+    h = None
+    for i in range(len(times) - 1, 0, -1):
+        if times[i] != times[i - 1]:
+            step = {} if h is None else {"first_step": min(h, abs(times[i] - times[i - 1]))}
+            found = solved(slope, times[i], times[i - 1], z, how, **step)
+            z = found.y[:, -1]
+            h = np.max(np.abs(np.diff(found.t)))
+        z[:d] += y_bar[:, i - 1]
+    return z[:d], z[d:]
+
+
+def apart(back: tuple, times: Any, y_bar: Any, n: int) -> tuple:
+    """Solve for the adjoint with its Jacobian, and integrate on its steps."""
+    config, fun, args, path, how = back
+    d = len(y_bar)
+
+    def matrix(t, _):
+        y = path(t)
+        return -np.stack([pulled(config, fun, (t, y), args, e)[0][1] for e in np.eye(d)], axis=1)
+
+    def slope(t, z):
+        return -pulled(config, fun, (t, path(t)), args, z)[0][1]
+
+    z, total = y_bar[:, -1], np.zeros(n)
+    for i in range(len(times) - 1, 0, -1):
+        if times[i] != times[i - 1]:
+            found = solved(slope, times[i], times[i - 1], z, how, dense_output=True, jac=matrix)
+            z = found.y[:, -1]
+            for start, end in zip(found.t[:-1], found.t[1:], strict=True):
+                half = (start - end) / 2
+                for node, weight in zip(NODES, WEIGHTS, strict=True):
+                    t = (start + end) / 2 + half * node
+                    if n:
+                        rest = pulled(config, fun, (t, path(t)), args, found.sol(t))[1]
+                        total = total + half * weight * rest
+        z = z + y_bar[:, i - 1]
+    return z, total
+
+
+def adjoint_with_state(
+    config: Any, fun: Callable, times: Any, y0: Any, args: tuple, how: dict, y_bar: Any
+) -> tuple:
+    """Solve for the state, the adjoint and the integrals together, backward in short segments."""
+    d, m = np.shape(y_bar)
+    cuts = max(1, 16 // max(m - 1, 1))
+    inner = [times[0]]
+    for i in range(1, m):
+        inner += [times[i - 1] + (times[i] - times[i - 1]) * (j / cuts) for j in range(1, cuts)]
+        inner.append(times[i])
+    inner = np.stack(inner)
+    y = states(fun, inner, y0, *args, how=how)
+
+    def back(t, z, *args):
+        state = z[:d]
+        (_, bar), rest = pulled(config, fun, (t, state), args, z[d : 2 * d])
+        return np.concatenate([fun(t, state, *args), -bar, -rest])
+
+    like = (*values_of(fun), *args)
+    total = np.zeros(sum(np.size(x) for x in like))
+    bar = y_bar[:, -1]
+    for i in range(len(inner) - 1, 0, -1):
+        z = np.concatenate([y[:, i], bar, total])
+        z = states(back, inner[i - 1 : i + 1][::-1], z, *args, how=how)[:, -1]
+        check_state(z[:d], y[:, i - 1], how)
+        bar, total = z[d : 2 * d], z[2 * d :]
+        if (i - 1) % cuts == 0:
+            bar = bar + y_bar[:, (i - 1) // cuts]
+    return bar, total
+
+
+def check_state(found: Any, known: Any, how: dict) -> None:
+    """Raise if the state, solved backward, is not what it was."""
+    error = np.abs(ignore_derivatives(found) - ignore_derivatives(known))
+    if np.any(error > 100 * (how["atol"] + how["rtol"] * np.abs(ignore_derivatives(known)))):
+        raise UnstableError(
+            "the second derivative of an initial value problem could not be found: solved backward "
+            "in time, the problem is unstable. Take forward mode over forward mode "
+            "(autodiff.pushforward of a pushforward)."
+        )

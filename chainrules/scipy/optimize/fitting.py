@@ -75,12 +75,12 @@ def least_squares_body(call, result):
     )
     kwargs = {} if call["kwargs"] is None else call["kwargs"]
     params = call["fun"], tuple_of(call["args"]), kwargs, loss if own else None, call["f_scale"]
-    bounds = _box(call["bounds"], spec.n)
+    bounds = box(call["bounds"], spec.n)
     x, y = minimum_at(spec, params, result.x, bounds)
     return with_fields(result, x=x, cost=y, fun=residuals(params, x))
 
 
-def _box(bounds: Any, n: int) -> Any:
+def box(bounds: Any, n: int) -> Any:
     """Return bounds given as a pair of sides as pairs, or None where they are no bounds."""
     if isinstance(bounds, optimize.Bounds):
         return bounds
@@ -185,7 +185,7 @@ def curve_fit_body(call, result):
     sigma = call["sigma"]
     sigma = np.array(sigma) if isinstance(sigma, (list, tuple)) else sigma
     params = call["f"], x, call["ydata"], sigma
-    fitted, _ = minimum_at(spec, params, popt, _box(call["bounds"], spec.n))
+    fitted, _ = minimum_at(spec, params, popt, box(call["bounds"], spec.n))
     if np.all(np.isfinite(pcov)):
         fit = Fit(bool(call["absolute_sigma"]), misfit)
         pcov = known(estimated_covariance, fit, (params, fitted, sigma), pcov)

@@ -75,6 +75,8 @@ def gathered(numbers: Any, entries: Any) -> Any:
 
 
 def _picked(entries: Any, numbers: np.ndarray) -> Any:
+    if numbers.dtype.kind not in "iu":
+        numbers = numbers.astype(int)  # ``diags`` makes everything floating
     if numbers.size == 0 or numbers.min() > 0:
         n = np.size(entries)
         if numbers.shape == (n,) and np.array_equal(numbers, np.arange(1, n + 1)):

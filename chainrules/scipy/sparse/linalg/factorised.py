@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse.linalg as spl
 
 from chainrules.refused import refuse
-from chainrules.scipy.sparse.entries import refused
+from chainrules.scipy.sparse.entries import natively, refused
 from chainrules.scipy.sparse.linalg.solving import System
-from chainrules_core import decompose, ignore_derivatives
+from chainrules_core import NoTangent, decompose, frule, ignore_derivatives, rrule
 
 
 class Factorisation:
@@ -30,7 +30,7 @@ class Factorisation:
         return self.system.solve(rhs, turned=trans == "T")
 
     def _plain(self) -> Any:
-        return self.system.solver.factors(ignore_derivatives(self.system.entries))
+        return natively(self.system.solver.factors, ignore_derivatives(self.system.entries))
 
     @property
     def nnz(self) -> int:
@@ -91,6 +91,31 @@ def splu(
 def factorized(A: Any) -> Callable:  # noqa: N803 - SciPy's name
     """Return what solves systems with a sparse matrix."""
     return splu(A).solve
+
+
+def _solved(lu: Any, rhs: Any, trans: str) -> Any:
+    """Solve with the factors of a constant matrix; real factors take both parts of complex ones."""
+    if trans == "H":
+        return np.conj(lu.solve(np.conj(rhs), "T"))
+    return lu.solve(rhs, trans)
+
+
+@rrule.register(spl.SuperLU.solve)
+def superlu_solve_rrule(lu: Any, rhs: Any, trans: Any = "N") -> Any:
+    x = lu.solve(rhs, trans)
+    adjoint = {"N": "H", "H": "N"}.get(trans)
+
+    def superlu_solve_pullback(x_bar: Any) -> tuple:
+        if adjoint is not None:
+            return NoTangent(), _solved(lu, x_bar, adjoint), NoTangent()
+        return NoTangent(), np.conj(lu.solve(np.conj(x_bar), "N")), NoTangent()
+
+    return x, superlu_solve_pullback
+
+
+@frule.register(spl.SuperLU.solve)
+def superlu_solve_frule(dots: tuple, lu: Any, rhs: Any, trans: Any = "N") -> Any:
+    return lu.solve(rhs, trans), lu.solve(dots[1], trans)
 
 
 refuse(

@@ -5,12 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.linalg as linalg
 import scipy.sparse.linalg as spl
 
-from chainrules.refused import refuse
-from chainrules.scipy.sparse.entries import natively, refused
+from chainrules.scipy.sparse.entries import (
+    as_format,
+    canonical,
+    is_sparse,
+    natively,
+    places_of,
+    refused,
+    summed,
+    vector_of,
+)
 from chainrules.scipy.sparse.linalg.spectral import array_of
 from chainrules_core import decompose, ignore_derivatives
+from chainrules_core.sparse_arrays import with_entries
 
 
 @decompose(spl.onenormest)
@@ -30,4 +40,58 @@ def onenormest(
     return (estimate, *parts) if parts else estimate
 
 
-_ = (refuse, refused)
+@decompose(spl.expm)
+def expm(A: Any) -> Any:  # noqa: N803 - SciPy's name
+    """Return the exponential: computed dense, stored where SciPy's has entries."""
+    if not is_sparse(A):
+        return linalg.expm(np.asarray(A))
+    pattern = natively(spl.expm, ignore_derivatives(as_format(A, "csc")))
+    whole = linalg.expm(array_of(A).toarray())
+    coo = as_format(pattern, "coo")
+    return as_format(with_entries(coo, whole[coo.coords]), pattern.format)
+
+
+# -- norms ----------------------------------------------------------------------------------------
+
+
+def _sums(x: Any, axis: int) -> Any:
+    """Return the sums along an axis of a sparse array of two axes."""
+    x = as_format(x, "coo")
+    return summed(vector_of(x), places_of(x)[1 - axis], x.shape[1 - axis])
+
+
+def _largest(x: Any, axis: int, f: Any) -> Any:
+    return f(np.abs(array_of(x).toarray()), axis=axis)
+
+
+@decompose(spl.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
+    """Return a norm of a sparse array, or of its rows or columns."""
+    if not is_sparse(x):
+        raise TypeError("input is not sparse. use numpy.linalg.norm")
+    x = canonical(x)
+    if axis is None or (isinstance(axis, tuple) and len(axis) == 2):
+        first, second = (0, 1) if axis is None else [int(a) % 2 for a in axis]
+        if first == second:
+            raise ValueError("Duplicate axes given.")
+        if ord in (None, "f", "fro"):
+            return np.linalg.norm(vector_of(x))
+        if ord in (1, -1, np.inf, -np.inf):
+            along = first if abs(ord) == 1 else second
+            sums = _sums(abs(x), along)
+            return np.max(sums) if ord > 0 else np.min(sums)
+        if ord == 2:
+            return spl.svds(x, k=1, solver="lobpcg")[1][0]
+        natively(spl.norm, ignore_derivatives(x), ord, axis)  # SciPy's own error
+        refused(f"norm({ord!r})", "it has no rule.")
+    along = axis[0] if isinstance(axis, tuple) else axis
+    if not -2 <= along < 2:
+        raise ValueError(f"Invalid axis {axis!r} for an array with shape {x.shape!r}")
+    along %= 2
+    if ord in (np.inf, -np.inf):
+        return _largest(x, along, np.max if ord > 0 else np.min)
+    if ord == 0:
+        return natively(spl.norm, ignore_derivatives(x), ord, axis)
+    if ord == 1:
+        return _sums(abs(x), along)
+    return np.linalg.norm(array_of(x).toarray(), ord=2 if ord is None else ord, axis=along)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse.linalg as spl
 
 from chainrules.scipy.sparse.entries import is_sparse, refused
+from chainrules_core import decompose
 
 
 def is_operator(x: Any) -> bool:
@@ -47,6 +49,56 @@ def dense_of(x: Any) -> Any:
             refused(kind, "give its matrix, or a LinearOperator made from a function.")
     else:
         apply = x._matvec
-    n = x.shape[1]
+    return _applied_to_units(apply, x.shape[1])
+
+
+def _applied_to_units(apply: Any, n: int) -> Any:
     columns = [np.reshape(np.asarray(apply(e)), (-1,)) for e in np.eye(n)]
     return np.stack(columns, axis=1)
+
+
+class TracedOperator(spl.LinearOperator):
+    """A linear operator made from functions that have captured traced values."""
+
+    def __init__(self, shape: Any, dtype: Any, functions: dict[str, Any]) -> None:
+        self.functions = functions
+        self.shape = tuple(shape)
+        self.dtype = np.dtype(float if dtype is None else dtype)
+
+    def _function(self, name: str) -> Any:
+        function = self.functions.get(name)
+        if function is None:
+            raise NotImplementedError(f"{name} is not defined")
+        return function
+
+    def _matvec(self, x: Any) -> Any:
+        return self._function("matvec")(x)
+
+    def _rmatvec(self, x: Any) -> Any:
+        return self._function("rmatvec")(x)
+
+    def _matmat(self, X: Any) -> Any:  # noqa: N803 - SciPy's name
+        if self.functions.get("matmat") is not None:
+            return self.functions["matmat"](X)
+        columns = [np.reshape(np.asarray(self._matvec(c)), (-1,)) for c in np.transpose(X)]
+        return np.stack(columns, axis=1)
+
+    def _rmatmat(self, X: Any) -> Any:  # noqa: N803 - SciPy's name
+        if self.functions.get("rmatmat") is not None:
+            return self.functions["rmatmat"](X)
+        columns = [np.reshape(np.asarray(self._rmatvec(c)), (-1,)) for c in np.transpose(X)]
+        return np.stack(columns, axis=1)
+
+
+@decompose(spl.LinearOperator, object, Callable)
+def linear_operator(
+    shape: Any,
+    matvec: Any,
+    rmatvec: Any = None,
+    matmat: Any = None,
+    dtype: Any = None,
+    rmatmat: Any = None,
+) -> TracedOperator:
+    """Return an operator that holds its functions as what they have captured."""
+    functions = {"matvec": matvec, "rmatvec": rmatvec, "matmat": matmat, "rmatmat": rmatmat}
+    return TracedOperator(shape, dtype, functions)

@@ -1,0 +1,136 @@
+"""Blocks of elementwise steps as one loop of machine code, with exponentials that are widened.
+
+Where a processor has no instructions that NumPy's exp and tanh are written for, they cost more than
+all else in a chain. Here they are a polynomial of what range reduction leaves, without branches, so
+that LLVM works on several elements at once. With y = n ln 2 + r, |r| < 0.35, and p(r) = exp(r) - 1
+by its series: exp(y) = 2ⁿ + 2ⁿ p(r), and tanh(x) = e / (e + 2) for e = exp(2x) - 1, which is
+2ⁿ p(r) + (2ⁿ - 1). Errors are a few units in the last place; what is no normal number is zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.compile.ops import INFIX
+from autodiff.compile.program import Ref, Step
+
+_WRITTEN = {
+    np.negative: "-{0}",
+    np.square: "{0} * {0}",
+    np.absolute: "abs({0})",
+    np.reciprocal: "1.0 / {0}",
+    np.sqrt: "math.sqrt({0})",
+    np.exp: "exp({0})",
+    np.tanh: "tanh({0})",
+}
+_ARITHMETIC = (np.add, np.subtract, np.multiply, np.true_divide)
+
+
+def is_widened(steps: list[Step]) -> bool:
+    """Whether steps are faster in such a loop: all are known, and there is an exponential."""
+    known = all(
+        (s.f in _WRITTEN or s.f in _ARITHMETIC)
+        and all(type(a) is Ref or type(a) in (int, float) for a in s.args)
+        for s in steps
+    )
+    return known and any(s.f in (np.exp, np.tanh) for s in steps)
+
+
+def _series(degree: int) -> str:
+    """Return exp(r) - 1 by its series."""
+    text = repr(1.0 / math.factorial(degree))
+    for k in range(degree - 1, 0, -1):
+        text = f"({text}) * r + {1.0 / math.factorial(k)!r}"
+    return f"({text}) * r"
+
+
+def _functions() -> dict[str, Any]:
+    """Return exp and tanh for numba."""
+    import numba
+    from numba.core import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def power_of_two(typing: Any, x: Any) -> Any:
+        """2ⁿ for a float n + 1.5 · 2⁵², whose last bits are those of n."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            integer = context.get_value_type(types.int64)
+            bits = builder.bitcast(arguments[0], integer)
+            bits = builder.add(bits, integer(1023))
+            bits = builder.shl(bits, integer(52))
+            return builder.bitcast(bits, context.get_value_type(types.float64))
+
+        return types.float64(types.float64), generate
+
+    # The multiple of ln 2 is rounded by adding a number so large that no fraction is left.
+    reduced = """shifted = y * 1.4426950408889634 + 6755399441055744.0
+    n = shifted - 6755399441055744.0
+    r = (y - n * 0.6931471803691238) - n * 1.9082149292705877e-10
+    s = power_of_two(shifted)"""
+    source = f"""
+def exp(x):
+    y = min(max(x, -708.0), 709.0)
+    {reduced}
+    y = s + s * ({_series(13)})
+    y = 0.0 if x < -708.0 else y
+    y = math.inf if x > 709.0 else y
+    return y if x == x else x
+
+def tanh(x):
+    y = 2.0 * min(abs(x), 20.0)
+    {reduced}
+    e = s * ({_series(13)}) + (s - 1.0)
+    y = e / (e + 2.0)
+    y = y if x > 0.0 else -y
+    return y if x == x and x != 0.0 else x
+"""
+    scope: dict[str, Any] = {"math": math, "power_of_two": power_of_two}
+    exec(compile(source, "<exponentials>", "exec"), scope)
+    # Products and sums as one instruction: more exact here, where the user's own are left alone.
+    options: Any = {"error_model": "numpy", "fastmath": {"contract"}}
+    made = {name: numba.njit(scope[name], **options) for name in ("exp", "tanh")}
+    return {**made, "math": math}
+
+
+_known: dict[str, Any] = {}
+
+
+def loop_of(
+    steps: list[Step], arrays: list[int], numbers: list[int], results: list[int]
+) -> tuple[Callable, str]:
+    """Return the loop that computes `results` from arrays and numbers, and its source."""
+    import numba
+
+    names = {i: f"x{i}[i]" for i in arrays} | {i: f"x{i}" for i in numbers}
+    lines = []
+
+    def shown(x: Any) -> str:
+        if type(x) is Ref:
+            return names[x.i]
+        return repr(float(x)) if x >= 0 else f"({float(x)!r})"
+
+    for step in steps:
+        args = [shown(a) for a in step.args]
+        if step.f in _ARITHMETIC:
+            text = f"{args[0]} {INFIX[step.f]} {args[1]}"
+        else:
+            text = _WRITTEN[step.f].format(*args)
+        lines.append(f"v{step.out} = {text}")
+        names[step.out] = f"v{step.out}"
+        if step.out in results:
+            lines.append(f"y{step.out}[i] = v{step.out}")
+    given = [f"x{i}" for i in [*arrays, *numbers]] + [f"y{i}" for i in results]
+    body = "".join(f"        {line}\n" for line in lines)
+    source = f"def loop({', '.join(given)}):\n    for i in range(len(y{results[0]})):\n{body}"
+    if not _known:
+        _known.update(_functions())
+    scope = dict(_known)
+    exec(compile(source, "<loop over a block>", "exec"), scope)
+    signature = [numba.float64[::1]] * len(arrays) + [numba.float64] * len(numbers)
+    signature += [numba.float64[::1]] * len(results)
+    return numba.njit(tuple(signature), nogil=True, error_model="numpy")(scope["loop"]), source

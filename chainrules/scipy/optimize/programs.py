@@ -1,0 +1,264 @@
+"""Linear programs: the optimal vertex, and the value there.
+
+At a vertex of A_ub x ≤ b_ub, A_eq x = b_eq, l ≤ x ≤ u the active constraints, B x = d, determine x:
+
+    ẋ = B⁻¹ (ḋ - Ḃ x),
+
+whatever the cost c, as long as the vertex remains optimal: with respect to c the derivative is zero,
+and that of the value c·x is x. With respect to b_ub and b_eq it is the dual solution. Where
+equations are redundant (in a transport problem the sums over rows and columns are) d moves so that
+they stay consistent, and B is solved in the sense of least squares.
+
+Not everything is smooth. Where other points are optimal as well, the vertex is not a function of
+the data. Where more constraints are active than needed, the vertex is degenerate: it does not move
+with c, but has a kink with respect to all else. A derivative that is asked for there is an error.
+
+``milp`` is this for its continuous variables, the integers being constant.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import optimize
+
+from chainrules.scipy.optimize.active import sides_of
+from chainrules.scipy.optimize.implicit import UnconvergedError, decomposed, with_fields
+from chainrules_core import (
+    AbstractZero,
+    NoTangent,
+    ZeroTangent,
+    frule,
+    non_differentiable,
+    not_implemented,
+    rrule,
+)
+
+ON = 1e-8
+
+
+class Vertex(NamedTuple):
+    """Which constraints hold an optimum."""
+
+    rows: Any
+    """The rows of A_ub that are active."""
+    at_lower: Any
+    at_upper: Any
+    """The variables at a bound."""
+    problem: str
+    """Why it has no derivative with respect to the constraints, if not empty."""
+    is_unique: bool
+
+
+@non_differentiable
+def vertex_of(name: str, c: Any, x: Any, rows: tuple, lower: tuple, upper: tuple) -> Vertex:
+    """Find the active constraints of an optimum, and whether it is a vertex that moves smoothly."""
+    a_ub, b_ub, a_eq, _ = rows
+    n = len(x)
+    low = np.array([-np.inf if b is None else b for b in lower], dtype=float)
+    high = np.array([np.inf if b is None else b for b in upper], dtype=float)
+    active = np.flatnonzero(np.abs(a_ub @ x - b_ub) <= ON * (1 + np.abs(b_ub)))
+    always = low == high
+    at_lower = np.flatnonzero((np.abs(x - low) <= ON * (1 + np.abs(x))) | always)
+    at_upper = np.flatnonzero((np.abs(x - high) <= ON * (1 + np.abs(x))) & ~always)
+    eye = np.eye(n)
+    equal = np.concatenate([a_eq, eye[always]])
+    unequal = np.concatenate([-a_ub[active], eye[at_lower[~always[at_lower]]], -eye[at_upper]])
+    everything = np.concatenate([equal, unequal])
+    unique = _rank(everything) == n and _is_unique(c, equal, unequal)
+    problem = ""
+    if not unique:
+        problem = "other points are optimal as well, so the solution is not unique"
+    elif _rank(equal) + len(unequal) > n:
+        problem = "more constraints are active than determine the solution (it is degenerate)"
+    if problem:
+        problem = (
+            f"the derivative of {name} with respect to this argument does not exist here: {problem}"
+        )
+    return Vertex(active, at_lower, at_upper, problem, unique)
+
+
+def _rank(a: Any) -> int:
+    return int(np.linalg.matrix_rank(a)) if np.size(a) else 0
+
+
+def _is_unique(c: Any, equal: Any, unequal: Any) -> bool:
+    """Whether c·d > 0 in every feasible direction d: equal d = 0, unequal d ≥ 0.
+
+    Else the program max Σ unequal d with c·d = 0 has a direction for its solution.
+    """
+    if not len(unequal):
+        return True
+    directions = optimize.linprog(
+        -np.sum(unequal, axis=0),
+        A_ub=np.concatenate([-unequal, [c]]),
+        b_ub=np.zeros(len(unequal) + 1),
+        A_eq=equal if len(equal) else None,
+        b_eq=np.zeros(len(equal)) if len(equal) else None,
+        bounds=(-1, 1),
+    )
+    return directions.status == 0 and -directions.fun <= 1e-7
+
+
+def system(vertex: Vertex, rows: tuple, lower: Any, upper: Any) -> tuple[Any, Any]:
+    """Return B and d: the active constraints."""
+    a_ub, b_ub, a_eq, b_eq = rows
+    eye = np.eye(np.shape(a_ub)[1])
+    b = np.concatenate([a_eq, a_ub[vertex.rows], eye[vertex.at_lower], eye[vertex.at_upper]])
+    return b, np.concatenate([b_eq, b_ub[vertex.rows], lower, upper])
+
+
+def optimum(vertex: Any, c: Any, b: Any, d: Any, x: Any) -> Any:
+    """Return the vertex `x`, where c·x is least and B x = d."""
+    return x
+
+
+@rrule.register(optimum)
+def optimum_rrule(vertex, c, b, d, x):
+    """Pull back by one solve with the active constraints."""
+    y = optimum(vertex, c, b, d, x)
+
+    def optimum_pullback(y_bar):
+        c_bar = ZeroTangent() if vertex.is_unique else not_implemented(vertex.problem)
+        if vertex.problem:
+            reason = not_implemented(vertex.problem)
+            return NoTangent(), c_bar, reason, reason, ZeroTangent()
+        d_bar = np.linalg.lstsq(np.transpose(b), y_bar, rcond=None)[0]
+        return NoTangent(), c_bar, -np.outer(d_bar, y), d_bar, ZeroTangent()
+
+    return y, optimum_pullback
+
+
+@frule.register(optimum)
+def optimum_frule(dots, vertex, c, b, d, x):
+    """Push forward by one solve."""
+    y = optimum(vertex, c, b, d, x)
+    _, c_dot, b_dot, d_dot, _ = dots
+    still = not any(np.any(dot) for dot in (b_dot, d_dot) if not isinstance(dot, AbstractZero))
+    if vertex.problem and not (still and vertex.is_unique):
+        if still and not np.any(c_dot):
+            return y, ZeroTangent()
+        return y, not_implemented(vertex.problem)
+    if still:
+        return y, ZeroTangent()
+    return y, np.linalg.lstsq(b, d_dot - np.matmul(b_dot, y), rcond=None)[0]
+
+
+def matrix(a: Any, n: int) -> Any:
+    """Return a matrix of constraints; without rows where there are none."""
+    return np.zeros((0, n)) if a is None else np.reshape(np.array(a), (-1, n))
+
+
+def vector(b: Any) -> Any:
+    """Return the right side of constraints."""
+    return np.zeros(0) if b is None else np.ravel(np.array(b))
+
+
+def chosen(side: tuple, places: Any) -> Any:
+    """Return the bounds of some variables."""
+    return np.array([side[i] for i in places], dtype=np.float64)
+
+
+def moving(name: str, c: Any, x: Any, rows: tuple, lower: tuple, upper: tuple) -> Any:
+    """Return an optimum `x` as it moves with its program."""
+    vertex = vertex_of(name, c, x, rows, lower, upper)
+    b, d = system(vertex, rows, chosen(lower, vertex.at_lower), chosen(upper, vertex.at_upper))
+    return optimum(vertex, c, b, d, x)
+
+
+def check(name: str, result: Any) -> None:
+    """Raise where there is no optimum."""
+    if result.x is None or result.status != 0:
+        raise UnconvergedError(
+            f"{name} has found no optimum that could be differentiated: {result.message}"
+        )
+
+
+@decomposed(optimize.linprog)
+def linprog_body(call, result):
+    """The vertex, the value and the slack of a result."""
+    name = "scipy.optimize.linprog"
+    check(name, result)
+    c = np.ravel(np.array(call["c"]))
+    n = np.shape(c)[0]
+    a_ub, b_ub = matrix(call["A_ub"], n), vector(call["b_ub"])
+    rows = a_ub, b_ub, matrix(call["A_eq"], n), vector(call["b_eq"])
+    lower, upper = bounds_of(call["bounds"], n)
+    lower, upper = with_integers(call["integrality"], n, result.x, lower, upper)
+    x = moving(name, c, result.x, rows, lower, upper)
+    return with_fields(result, x=x, fun=np.sum(c * x), slack=b_ub - np.matmul(a_ub, x))
+
+
+def bounds_of(bounds: Any, n: int) -> tuple[tuple, tuple]:
+    """Return the bounds of ``linprog``: pairs, or one pair for all."""
+    if bounds is None:
+        return (0.0,) * n, (None,) * n
+    if np.ndim(bounds[0]) == 0:
+        return (bounds[0],) * n, (bounds[1],) * n
+    return sides_of(bounds, n)
+
+
+def with_integers(integrality: Any, n: int, x: Any, lower: tuple, upper: tuple) -> tuple:
+    """Fix the variables that are integers."""
+    kinds = np.broadcast_to(0 if integrality is None else integrality, (n,))
+    fixed = [k in (1, 3) or (k == 2 and x[i] == 0) for i, k in enumerate(kinds)]
+    whole = [float(v) for v in x]
+    return (
+        tuple([whole[i] if fixed[i] else lower[i] for i in range(n)]),
+        tuple([whole[i] if fixed[i] else upper[i] for i in range(n)]),
+    )
+
+
+@decomposed(optimize.milp)
+def milp_body(call, result):
+    """The optimum and the value of a result."""
+    name = "scipy.optimize.milp"
+    check(name, result)
+    c = np.ravel(np.array(call["c"]))
+    n = np.shape(c)[0]
+    lower, upper = (0.0,) * n, (None,) * n
+    if call["bounds"] is not None:
+        bounds = call["bounds"]
+        if not isinstance(bounds, optimize.Bounds):
+            bounds = optimize.Bounds(*bounds)
+        lower, upper = sides_of(bounds, n)
+    lower, upper = with_integers(call["integrality"], n, result.x, lower, upper)
+    x = moving(name, c, result.x, rows_of(call["constraints"], n), lower, upper)
+    return with_fields(result, x=x, fun=np.sum(c * x))
+
+
+def rows_of(constraints: Any, n: int) -> tuple:
+    """Return the constraints of ``milp`` as those of ``linprog``."""
+    parts: dict[str, list] = {"a_ub": [], "b_ub": [], "a_eq": [], "b_eq": []}
+    for one in listed(constraints):
+        a = matrix(one.A, n)
+        low = np.broadcast_to(one.lb, np.shape(a)[:1])
+        high = np.broadcast_to(one.ub, np.shape(a)[:1])
+        equal = np.equal(low, high)
+        above = np.logical_and(np.isfinite(low), ~equal)
+        below = np.logical_and(np.isfinite(high), ~equal)
+        parts["a_eq"].append(a[equal])
+        parts["b_eq"].append(low[equal])
+        parts["a_ub"] += [a[below], -a[above]]
+        parts["b_ub"] += [high[below], -low[above]]
+    if not parts["a_ub"]:
+        return matrix(None, n), vector(None), matrix(None, n), vector(None)
+    return tuple([np.concatenate(part) for part in (parts[k] for k in _ROWS)])
+
+
+_ROWS = ("a_ub", "b_ub", "a_eq", "b_eq")
+
+
+def listed(constraints: Any) -> list:
+    """Return the constraints of ``milp``, which may be a triple of a matrix and its bounds."""
+    if constraints is None:
+        return []
+    if isinstance(constraints, optimize.LinearConstraint):
+        return [constraints]
+    if not all(isinstance(one, optimize.LinearConstraint) or len(one) == 3 for one in constraints):
+        return [optimize.LinearConstraint(*constraints)]
+    return [
+        one if isinstance(one, optimize.LinearConstraint) else optimize.LinearConstraint(*one)
+        for one in constraints
+    ]
