@@ -77,7 +77,6 @@ def _field_names(x: Any) -> list[str] | None:
 
 
 _WITH_VALUES = (
-    "scipy.sparse.linalg._interface",
     "numpy.polynomial.", "scipy.interpolate.", "scipy.spatial.",
     "scipy.sparse.linalg.", CONSTRAINTS,
 )  # fmt: skip

@@ -378,7 +378,7 @@ class Cotangents:
     def _projected(self, space: Any, x_bar: Any, node: Node, position: int) -> Any:
         try:
             if isinstance(x_bar, NotImplementedTangent):
-                return x_bar
+                raise x_bar.error()  # it is wanted: no place is visited for nothing
             if getattr(node.rule, "broadcasts", False) and np.shape(x_bar) != space.shape:
                 x_bar = unbroadcast(x_bar, space.shape)
             return space(x_bar)

@@ -52,7 +52,7 @@ def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path:
         value = bare(a)
         if type(a) is not Tracer or type(value) is not np.ndarray:
             continue
-        if value is owner or value.base is owner:
+        if _owner(value) is owner:
             before, after = args[:i], args[i + 1 :]
 
             def make(parent: Any, before: tuple = before, after: tuple = after) -> Any:
@@ -67,18 +67,18 @@ def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path:
 
 
 def _owner(y: np.ndarray) -> Any:
-    """Return the array that owns the memory; strided views have something else in between."""
-    owner = y if y.base is None else y.base
-    while not isinstance(owner, np.ndarray) and getattr(owner, "base", None) is not None:
+    """Return what owns the memory; behind strided views are several things in between."""
+    owner: Any = y
+    while getattr(owner, "base", None) is not None:
         owner = owner.base
-    return owner if getattr(owner, "base", None) is None else owner.base
+    return owner
 
 
 def _note_views_of_elements(made: Tracer, owner: Any, elements: Any) -> None:
     """A result that shares the memory of an array inside a list: writes into it are refused."""
     for element in elements:
         value = bare(element)
-        if type(value) is np.ndarray and (value is owner or value.base is owner):
+        if type(value) is np.ndarray and _owner(value) is owner:
             note_view(made, element, refuse)
 
 

@@ -51,6 +51,8 @@ def measure(work: Workload, rounds: int, without: set[str]) -> dict[str, Any]:
             print(f"{work.name}: {name} cannot do it: {error!r:.200}", file=sys.stderr)
             continue
         _compare(work, name, found, expected)
+        if getattr(derivative, "eager_because", None):
+            print(f"{work.name}: not compiled: {derivative.eager_because}", file=sys.stderr)
         start = time.perf_counter()
         for k in range(_WARM_UP):
             derivative(*args)

@@ -7,6 +7,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from autodiff.intercept.bodies import is_library
 
 _OURS = ("autodiff", "chainrules", "chainrules_core")
@@ -17,12 +19,42 @@ _MISSING = object()
 class Dependency:
     """A variable outside a function, and what it held while recording."""
 
-    __slots__ = ("container", "name", "value")
+    __slots__ = ("container", "content", "label", "name", "value")
 
-    def __init__(self, container: Any, name: str | None, value: Any) -> None:
+    def __init__(self, container: Any, name: str | None, value: Any, label: str) -> None:
         self.container = container
         self.name = name
         self.value = value
+        self.label = label
+        self.content = _content(value)
+
+    def undo(self) -> bool:
+        """Put the content back if it has changed; say whether it had."""
+        if self.content is None or _content(self.value) == self.content:
+            return False
+        if type(self.value) is list:
+            self.value[:] = self.content
+        elif type(self.value) is dict:
+            self.value.clear()
+            self.value.update(self.content)
+        else:
+            before = np.frombuffer(self.content, self.value.dtype)
+            self.value[...] = before.reshape(self.value.shape)
+        return True
+
+
+_SMALL = 4096
+_SIMPLE = (int, float, complex, str, bool, type(None))
+
+
+def _content(x: Any) -> Any:
+    """Return a copy of what is in a small array, list or dict, to be compared; None for others."""
+    if type(x) is np.ndarray:
+        return x.tobytes() if x.nbytes <= _SMALL and x.dtype.kind != "O" else None
+    if type(x) in (list, dict) and len(x) <= 64:
+        values = x.values() if type(x) is dict else x
+        return x.copy() if all(type(v) in _SIMPLE for v in values) else None
+    return None
 
 
 def dependencies(f: Callable) -> tuple[list[Dependency], str]:
@@ -76,9 +108,10 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _read_by(function: types.FunctionType) -> Iterator[Dependency]:
-    for cell in function.__closure__ or ():
+    names_of_cells = function.__code__.co_freevars
+    for label, cell in zip(names_of_cells, function.__closure__ or (), strict=True):
         try:
-            yield Dependency(cell, None, cell.cell_contents)
+            yield Dependency(cell, None, cell.cell_contents, label)
         except ValueError:  # not filled yet
             continue
     scope = function.__globals__
@@ -86,7 +119,7 @@ def _read_by(function: types.FunctionType) -> Iterator[Dependency]:
     for name in sorted(names):
         value = scope.get(name, _MISSING)
         if value is not _MISSING:
-            yield Dependency(scope, name, value)
+            yield Dependency(scope, name, value, name)
 
 
 def _writes(function: types.FunctionType) -> str:

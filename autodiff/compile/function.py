@@ -168,9 +168,15 @@ def recorded(f: Callable, args: tuple, kwargs: dict[str, Any], backend: str) -> 
     outside, writes = dependencies(f)
     if writes:
         raise NotRecordedError(f"{name_of(f)} writes {writes}")
-    found = _one_recording(f, args, kwargs, strict=False)
+    try:
+        found = _one_recording(f, args, kwargs, strict=False)
+    except Exception:
+        for d in outside:
+            d.undo()
+        raise
     if found[0].assumes_no_nan and any(map(_is_nan, _leaves(found[2]))):
         found = _one_recording(f, args, kwargs, strict=True)
+    _check_unchanged(f, outside)
     tape, inputs, outputs, parameters = found
     names = inputs.names
     name = f.__name__ if getattr(f, "__name__", "").isidentifier() else "f"
@@ -178,8 +184,8 @@ def recorded(f: Callable, args: tuple, kwargs: dict[str, Any], backend: str) -> 
     has_arrays = any(type(x) is Ref and program.metas[x.i].shape for x in program.outputs)
     plain = Memory(program if has_arrays else _without_steps(program))
     was_fresh = [type(x) is Ref and OUTSIDE not in plain.owners[x.i] for x in program.outputs]
-    by_machine = backend != "python" and machine.is_installed()
-    program = in_blocks(without_copies(gathered(without_copies(optimised(program)))), by_machine)
+    may_use_numba = backend != "python" and machine.is_installed()
+    program = in_blocks(without_copies(gathered(without_copies(optimised(program)))), may_use_numba)
     memory = Memory(program if has_arrays else _without_steps(program))
     copied = {
         x.i
@@ -189,7 +195,7 @@ def recorded(f: Callable, args: tuple, kwargs: dict[str, Any], backend: str) -> 
     inputs.checks[:0] = _outside_checks(outside, names)
     names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
     kernel: Any = None
-    if backend != "python" and machine.is_installed():
+    if may_use_numba:
         kernel = machine.kernel_of(program, backend == "numba")
 
     def by_machine() -> tuple[Callable, str, str]:
@@ -206,6 +212,13 @@ def recorded(f: Callable, args: tuple, kwargs: dict[str, Any], backend: str) -> 
         wait = _FEW_CALLS if kernel.operations >= _MANY_OPERATIONS else _MANY_CALLS
         variant.run = _promoted_after(wait, variant, by_machine)
     return variant, outputs.value
+
+
+def _check_unchanged(f: Callable, outside: list[Dependency]) -> None:
+    """Raise, with everything as it was before, if a function has changed something outside."""
+    changed = [d.label for d in outside if d.undo()]
+    if changed:
+        raise NotRecordedError(f"{name_of(f)} changes {changed[0]!r}, which is not its own")
 
 
 def _without_steps(program: Program) -> Program:
@@ -293,4 +306,7 @@ def _outside_checks(outside: list[Dependency], names: Names) -> list[str]:
         container = names.of(d.container, "cell" if d.name is None else "globals_")
         shown = f"{container}.cell_contents" if d.name is None else f"{container}.get({d.name!r})"
         checks.append(f"if {shown} is not {value}: return MISMATCH")
+        if d.content is not None:
+            now = f"{value}.tobytes()" if type(d.value) is np.ndarray else value
+            checks.append(f"if {now} != {names.of(d.content, 'content')}: return MISMATCH")
     return checks

@@ -28,7 +28,7 @@ def watched(g: Any) -> Callable | None:
 def _printing(*args: Any, **kwargs: Any) -> None:
     tape = program_tape()
     if tape is None:
-        print(*args, **kwargs)
+        functions.unwatched(print)(*args, **kwargs)
     else:
         tape.print(args, kwargs)
 
@@ -45,7 +45,7 @@ def _refusing(g: Any, why: str) -> Callable:
         owner = getattr(g, "__self__", None)
         if isinstance(owner, np.random.Generator):
             if any(owner is own for own in tape.own_generators):
-                return g(*args, **kwargs)
+                return functions.unwatched(g)(*args, **kwargs)
             if id(owner) in tape.generators:
                 if g.__name__ in _CHANGING:
                     raise NotRecordedError(f"a generator's {g.__name__} is not followed")

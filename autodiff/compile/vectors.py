@@ -27,7 +27,7 @@ _WRITTEN = {
     np.exp: "exp({0})",
     np.tanh: "tanh({0})",
 }
-_ARITHMETIC = (np.add, np.subtract, np.multiply, np.true_divide)
+_ARITHMETIC: Any = (np.add, np.subtract, np.multiply, np.true_divide)
 
 
 def is_widened(steps: list[Step]) -> bool:
@@ -117,9 +117,11 @@ def loop_of(
     for step in steps:
         args = [shown(a) for a in step.args]
         if step.f in _ARITHMETIC:
-            text = f"{args[0]} {INFIX[step.f]} {args[1]}"
+            f: Any = step.f
+            text = f"{args[0]} {INFIX[f]} {args[1]}"
         else:
-            text = _WRITTEN[step.f].format(*args)
+            written: Any = _WRITTEN
+            text = written[step.f].format(*args)
         lines.append(f"v{step.out} = {text}")
         names[step.out] = f"v{step.out}"
         if step.out in results:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.intercept import attributes, syntax
+from autodiff.tracer import Tracer, wrap
 
 _WITH_LENGTH = frozenset({list, tuple, dict, set, str, np.ndarray})
 
@@ -53,11 +54,26 @@ def listing(as_before: Callable) -> Callable:
 
     def listed(*args: Any, **kwargs: Any) -> Any:
         args = tuple([syntax.iterate(a) for a in args])
-        args = tuple([list(a) if hasattr(type(a), "__next__") else a for a in args])
+        args = tuple([as_they_come(a) if hasattr(type(a), "__next__") else a for a in args])
         named = {k: list(v) if hasattr(type(v), "__next__") else v for k, v in kwargs.items()}
         return as_before(*args, **named)
 
     return functools.wraps(as_before)(listed)
+
+
+def as_they_come(items: Iterable) -> list:
+    """Return what an iterator gives; an array as it is then, though it may be written into later.
+
+    Python goes through an iterator one by one, and a generator may give the same array each time.
+    """
+    return [as_it_is(v) for v in items]
+
+
+def as_it_is(x: Any) -> Any:
+    """Return an array that later writes into `x` do not change; anything else itself."""
+    if type(x) is np.ndarray:
+        return x.copy()
+    return wrap(x._value, x._tape, x._index) if type(x) is Tracer else x
 
 
 def _are_plain(items: Iterable) -> bool:
@@ -74,7 +90,7 @@ def summing(as_before: Callable) -> Callable:
         if type(items) is not list or not _are_plain(items):
             items = syntax.iterate(items)
             if hasattr(type(items), "__next__"):
-                items = list(items)
+                items = as_they_come(items)
             if isinstance(items, (list, tuple)) and not _are_plain(items):
                 start = args[1] if len(args) > 1 else kwargs.get("start", 0)
                 return functools.reduce(syntax.BINARY["add"], items, start)
@@ -96,15 +112,25 @@ def ordering(as_before: Callable, choose: str | None = None) -> Callable:
 
     def ordered(*args: Any, **kwargs: Any) -> Any:
         args = tuple([syntax.iterate(a) for a in args]) if len(args) == 1 else args
+        key, keys = kwargs.get("key"), None
         if len(args) == 1 and hasattr(type(args[0]), "__next__"):
-            args = (list(args[0]),)
+            if choose is not None and key is not None:  # each key is computed when it is due
+                keyed = [(v, as_it_is(syntax.intercept(key)(v))) for v in args[0]]
+                keys = [k for _, k in keyed]
+                args = ([v for v, _ in keyed],)
+            else:
+                args = (list(args[0]),)
         items = args[0] if len(args) == 1 else args
-        if not isinstance(items, (list, tuple)) or _are_plain(items) or not items:
+        if not isinstance(items, (list, tuple)) or not items:
             return as_before(*args, **kwargs)
-        key = kwargs.get("key")
-        keys: Any = items if key is None else [syntax.intercept(key)(v) for v in items]
-        if _are_plain(keys):
-            return as_before(*args, **kwargs)
+        if keys is None:
+            if _are_plain(items):
+                return as_before(*args, **kwargs)
+            keys = items if key is None else [syntax.intercept(key)(v) for v in items]
+            if _are_plain(keys):
+                return as_before(*args, **kwargs)
+        elif _are_plain(keys):
+            return items[as_before(range(len(items)), key=lambda i: keys[i])]
         if choose is None:
             less = syntax.COMPARISON["lt"]
             rank = functools.cmp_to_key(lambda i, j: -bool(syntax.truth(less(keys[i], keys[j]))))

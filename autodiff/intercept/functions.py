@@ -280,6 +280,8 @@ def _other(g: Any, kind: type) -> Callable:
     call = getattr(kind, "__call__", None)  # noqa: B004 - the function itself is wanted
     if type(call) is types.FunctionType and not is_tracer(g):
         return types.MethodType(intercept(call), g)
+    if type(call).__name__ == "cython_function_or_method" and has_rule(call):
+        return functools.partial(intercept(call), g)
     if is_tracer(g) or not callable(g):
         return g
     if kind.__name__ == "cython_function_or_method":

@@ -77,7 +77,7 @@ MAKERS: frozenset[Any] = frozenset(
         np.hstack, np.identity, np.linspace, np.logspace, np.ones, np.ones_like, np.repeat,
         np.stack, np.tile, np.tri, np.vander, np.vstack, np.zeros, np.zeros_like, np.block,
         np.column_stack, np.diagflat, np.dstack, np.indices, np.kron, np.outer, np.roll,
-        np.tril, np.triu, np.atleast_1d, np.atleast_2d, np.atleast_3d,
+        np.tril, np.triu,
     }
 )  # fmt: skip
 

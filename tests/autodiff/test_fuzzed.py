@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import autodiff
+from chainrules_core import NotImplementedTangentError
 
 X = np.array([0.7, -1.3, 0.4])
 W = np.array([1.0, 2.0, -0.5])
@@ -75,16 +76,51 @@ def ends_of_a_linspace(x: Any) -> Any:
     y = np.linspace(0.0, 1.0, 4)
     y[y > 0.5] -= x[1]
     y[0] = x[0] * x[2]
-    z = np.atleast_1d(0.5)
-    z[0] = x[2] ** 2
-    return np.sum(y * y) * z[0]
+    return np.sum(y * y) * x[2]
+
+
+def rows_of_windows(x: Any) -> Any:
+    y = np.stack([x, 2.0 * x, x * x])
+    row = np.lib.stride_tricks.sliding_window_view(y, 2, axis=0)[0][0]
+    y[0] = x[::-1]
+    y[1] = x**3
+    return np.sum(row * row)
+
+
+def halves(x: Any) -> Any:
+    """The same buffer each time."""
+    y = x.copy()
+    for _ in range(3):
+        y *= 0.5
+        yield y
+
+
+def sum_of_a_generator_of_one_buffer(x: Any) -> Any:
+    return np.sum(sum(halves(x)) ** 2) + math.prod(halves(x))[0]
+
+
+def largest_of_a_generator_of_one_buffer(x: Any) -> Any:
+    return np.sum(max(halves(-x), key=np.sum) ** 2) + np.sum(min(halves(x), key=np.sum) * W)
+
+
+def resized_to_the_shape_it_has(x: Any) -> Any:
+    y = x.reshape(-1)
+    y.shape = (-1,)
+    y[0] = x[1] ** 2
+    return np.sum(x * x * W)
+
+
+def type_of_a_conjugate(x: Any) -> Any:
+    z = complex(float(x[0]), 0.5).conjugate()
+    return (x[1], x[2])[z.real * z.imag > 0.0] * z.real
 
 
 PROGRAMS = [
     constants_split_into_views, shuffled_in_place, accumulated_into_the_argument,
     reduced_into_the_argument, joined_into_the_argument, conjugate_of_reals_is_the_array_itself,
     fill_of_a_number_does_nothing, argument_scaled_in_place, number_without_axes_squared_in_place,
-    ends_of_a_linspace,
+    ends_of_a_linspace, rows_of_windows, sum_of_a_generator_of_one_buffer,
+    largest_of_a_generator_of_one_buffer, resized_to_the_shape_it_has, type_of_a_conjugate,
 ]  # fmt: skip
 
 
@@ -133,3 +169,11 @@ def test_the_imaginary_part_is_not_lost_without_a_word(f: Callable) -> None:
 def test_partials_of_traced_floats_are_infinite_where_those_of_floats_are() -> None:
     assert autodiff.gradient(math.cbrt, 0.0) == math.inf
     assert not math.isfinite(autodiff.gradient(lambda x: autodiff.gradient(math.cbrt, x), 0.0))
+
+
+def test_a_missing_derivative_is_its_own_error_further_up() -> None:
+    def loss(x: Any) -> Any:
+        return np.sum(np.linalg.qr(np.outer(x, W) * 2.0).Q[0] * W)
+
+    with pytest.raises(NotImplementedTangentError, match="linearly dependent"):
+        autodiff.gradient(loss, X)

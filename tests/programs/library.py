@@ -292,14 +292,8 @@ PROGRAMS = [(f, P) for f in [
     numpy_setdiff_constant, numpy_ufunc_methods, numpy_random_constant, scipy_normal_logpdf,
     scipy_distribution_functions, scipy_trapezoid, scipy_minkowski, scipy_gmean,
     numpy_polymul, numpy_windows, clip_method_from_below, scipy_simpson, scipy_zscore,
+    scipy_solve, scipy_cho_solve, scipy_solve_triangular, scipy_quadrature, scipy_spline,
+    scipy_cdist, scipy_euclidean,
 ]]  # fmt: skip
-NOT_YET = [
-    (scipy_solve, P, "MissingRuleError"),
-    (scipy_cho_solve, P, "LostValueError"),
-    (scipy_solve_triangular, P, "LostValueError"),
-    (scipy_quadrature, P, "LostValueError"),
-    (scipy_spline, P, "LostValueError"),
-    (scipy_cdist, P, "LostValueError"),
-    (scipy_euclidean, P, "LostValueError"),
-]
+NOT_YET = []
 NOT_TWICE = set()

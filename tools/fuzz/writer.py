@@ -107,7 +107,7 @@ def is_fit(x: Any, depth: int = 0) -> bool:
     if kind is float or kind is int or isinstance(x, (complex, np.generic)):
         return bool(abs(x) <= LARGEST)
     if kind is np.ndarray:
-        if x.dtype.kind not in "biufc" or x.size > SIZE or x.ndim > 4:
+        if x.dtype.kind not in "biufc" or x.size > SIZE or x.ndim > 4 or x.dtype == np.float16:
             return False
         return x.size == 0 or bool(np.abs(x).max() <= LARGEST)
     if kind in (list, tuple):

@@ -1,5 +1,4 @@
-"""solve_ivp and odeint, in terms of `states`: the results of SciPy, with the derivatives of the
-exact solution.
+"""solve_ivp and odeint: SciPy's results, with the derivatives of the exact solution (`states`).
 
 The times of ``t_eval`` and both ends of ``t_span`` can be differentiated; the times of the steps
 between, where no ``t_eval`` is given, are constants. An event g(t, y(t)) = 0 at tₑ moves by
@@ -57,6 +56,12 @@ def slope_of_event(event: Callable, fun: Callable, t: float, y: Any) -> tuple:
     return float(event(t, y)), float((after - before) / (2 * h))
 
 
+def dense_plainly(t: Any, found: Callable) -> Any:
+    """The states at several times, where nothing is traced."""
+    return found(np.asarray(t))
+
+
+non_differentiable(dense_plainly)
 for f in (solve_plainly, odeint_plainly, slope_of_event):
     non_differentiable(f, Callable)
 
@@ -82,7 +87,7 @@ class Solution:
             )
         order = np.argsort(at if self.found.ascending else -at)
         times = np.concatenate([np.reshape(self.t0, (1,)), flat[order]])
-        values = plain(self.found(at[order]))
+        values = dense_plainly(flat[order], self.found)
         known = np.concatenate([np.reshape(plain(self.y0), (-1, 1)), values], axis=1)
         y = states(self.fun, times, self.y0, known=known, how=self.how)
         y = y[:, 1:][:, np.argsort(order)]

@@ -181,9 +181,7 @@ def integral_frule(config, dots, f, a, b, wvar, *args, known=None, weight=None, 
         return pushed(config, f, (*dots[:n], 0.0, *dots[n:]), (t, *args))
 
     if own:
-        y_dot = y_dot + integral(
-            inside, a, b, wvar, *args, *own, weight=weight, options=options
-        )
+        y_dot = y_dot + integral(inside, a, b, wvar, *args, *own, weight=weight, options=options)
     if weight in OTHER and not isinstance(wvar_dot, AbstractZero):
         moved = by_frequency(f, a, b, wvar, args, weight=weight, options=options)
         y_dot = y_dot + moved * wvar_dot

@@ -4,7 +4,8 @@ In the interval t_l ≤ x < t_{l+1} only B_{l-k}, …, B_l are not zero. Their v
 Cox-de Boor recursion (C. de Boor, *A Practical Guide to Splines*, chapter X): each B of degree d-1,
 divided by the width of its support, goes to two of degree d,
 
-    B_{i,d} = (x - t_i) / (t_{i+d} - t_i) B_{i,d-1} + (t_{i+d+1} - x) / (t_{i+d+1} - t_{i+1}) B_{i+1,d-1},
+    B_{i,d}  = (x - t_i) / (t_{i+d} - t_i) B_{i,d-1}
+             + (t_{i+d+1} - x) / (t_{i+d+1} - t_{i+1}) B_{i+1,d-1},
     B'_{i,d} = d / (t_{i+d} - t_i) B_{i,d-1} - d / (t_{i+d+1} - t_{i+1}) B_{i+1,d-1},
 
 with no division by zero, as the supports all hold the interval. So values, derivatives and their
@@ -78,7 +79,7 @@ def design(t: Any, k: int, x: Any, nu: int = 0) -> Any:
 def integrals(t: Any, c: Any, k: int, x: Any) -> Any:
     """Integrate a spline with coefficients c[i, j] from the first knot to each place."""
     n = np.shape(t)[0] - k - 1
-    width = (t[k + 1 :] - t[: n]) / (k + 1)
+    width = (t[k + 1 :] - t[:n]) / (k + 1)
     sums = np.cumsum(c[:n] * width[:, None], axis=0)
     higher = np.concatenate([0 * sums[:1], sums, np.tile(sums[-1:], (k + 1, 1))])
     wide = np.concatenate([t[:1], t, t[-1:]])

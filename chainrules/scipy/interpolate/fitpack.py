@@ -14,7 +14,7 @@ from scipy.interpolate import _bsplines, _dfitpack, _fitpack
 from chainrules.refused import RefusedError
 from chainrules.scipy.interpolate.bsplines import design, integrals, values
 from chainrules.scipy.interpolate.fitting import SMOOTHED
-from chainrules.scipy.interpolate.kernels import kernel, polished
+from chainrules.scipy.interpolate.kernels import kernel, plainly, polished
 from chainrules_core import ignore_derivatives, non_differentiable
 
 non_differentiable(_dfitpack.fpchec)
@@ -54,14 +54,13 @@ def splint_body(t, c, k, a, b):
     t, c = np.asarray(t), np.asarray(c)
     ends = bounded(t, k, np.stack([np.asarray(a, dtype=float), np.asarray(b, dtype=float)]))
     found = integrals(t, c[:, None], k, ends)[:, 0]
-    plain = [ignore_derivatives(v) for v in (t, c, k, a, b)]
-    return found[1] - found[0], _dfitpack.splint(*plain)[1]
+    return found[1] - found[0], plainly(_dfitpack.splint, t, c, k, a, b)[1]
 
 
 @kernel("sproot", _dfitpack)
 def sproot_body(t, c, mest=10):
     t, c = np.asarray(t), np.asarray(c)
-    roots, m, ier = _dfitpack.sproot(ignore_derivatives(t), ignore_derivatives(c), mest)
+    roots, m, ier = plainly(_dfitpack.sproot, t, c, mest)
     if not m:
         return roots, m, ier
     found = polished(
@@ -121,9 +120,8 @@ def chosen_knots(x: Any, k: int, xb: Any, xe: Any, ier: int, name: str) -> Any:
 def curfit_body(iopt, x, y, w, t, wrk, iwrk, xb=None, xe=None, k=3, s=0.0):
     xb = x[0] if xb is None else xb
     xe = x[-1] if xe is None else xe
-    plain = [ignore_derivatives(v) for v in (iopt, x, y, w, t, wrk, iwrk, xb, xe, k, s)]
-    plain[4] = np.copy(plain[4])
-    n, c, _, ier = _dfitpack.curfit(*plain)
+    args = (iopt, x, y, w, t, wrk, iwrk, xb, xe, k, s)
+    n, c, _, ier = plainly(_dfitpack.curfit, *args)
     if ier == 10:
         return n, c, 0.0, ier
     if iopt == -1:
@@ -137,9 +135,7 @@ def curfit_body(iopt, x, y, w, t, wrk, iwrk, xb=None, xe=None, k=3, s=0.0):
 
 @kernel("percur", _dfitpack)
 def percur_body(iopt, x, y, w, t, wrk, iwrk, k=3, s=0.0):
-    plain = [ignore_derivatives(v) for v in (iopt, x, y, w, t, wrk, iwrk, k, s)]
-    plain[4] = np.copy(plain[4])
-    n, c, _, ier = _dfitpack.percur(*plain)
+    n, c, _, ier = plainly(_dfitpack.percur, iopt, x, y, w, t, wrk, iwrk, k, s)
     if ier != -1 or k % 2 == 0:
         raise RefusedError("splrep", f"with per=1 only s=0 and odd k are; {SMOOTHED}")
     m = np.shape(x)[0] - 1
@@ -156,7 +152,7 @@ def percur_body(iopt, x, y, w, t, wrk, iwrk, k=3, s=0.0):
 
 def refit(data: tuple, x: Any, y: Any, w: Any, xb: Any, xe: Any, knots: Any = None) -> tuple:
     """Return FITPACK's record of a fit with knots and coefficients made of traced values."""
-    _, _, _, xb_plain, xe_plain, k, s, n, t, c, fp, fpint, nrdata, ier = data
+    k, s, n, t, c, fp, fpint, nrdata, ier = data[5:]
     if ier > 0 and ier != 1 and knots is None:
         return data
     w = np.ones(np.shape(x)) if w is None else w
@@ -173,31 +169,28 @@ def refit(data: tuple, x: Any, y: Any, w: Any, xb: Any, xe: Any, knots: Any = No
 @kernel("fpcurf0", _dfitpack)
 def fpcurf0_body(x, y, k, w=None, xb=None, xe=None, s=None, nest=None):
     given = {"w": w, "xb": xb, "xe": xe, "s": s, "nest": nest}
-    options = {n: ignore_derivatives(v) for n, v in given.items() if v is not None}
-    data = _dfitpack.fpcurf0(ignore_derivatives(x), ignore_derivatives(y), k, **options)
+    options = {n: v for n, v in given.items() if v is not None}
+    data = plainly(_dfitpack.fpcurf0, x, y, k, **options)
     return refit(data, x, y, w, xb, xe)
 
 
 @kernel("fpcurf1", _dfitpack)
 def fpcurf1_body(x, y, w, xb, xe, k, s, n, t, c, fp, fpint, nrdata, ier):
     args = (x, y, w, xb, xe, k, s, n, t, c, fp, fpint, nrdata, ier)
-    data = _dfitpack.fpcurf1(*[ignore_derivatives(a) for a in args])
-    return refit(data, x, y, w, xb, xe)
+    return refit(plainly(_dfitpack.fpcurf1, *args), x, y, w, xb, xe)
 
 
 @kernel("fpcurfm1", _dfitpack)
 def fpcurfm1_body(x, y, k, t, w=None, xb=None, xe=None):
     given = {"w": w, "xb": xb, "xe": xe}
-    options = {n: ignore_derivatives(v) for n, v in given.items() if v is not None}
-    plain = [ignore_derivatives(v) for v in (x, y, k, t)]
-    plain[3] = np.copy(plain[3])
-    return refit(_dfitpack.fpcurfm1(*plain, **options), x, y, w, xb, xe, t)
+    options = {n: v for n, v in given.items() if v is not None}
+    return refit(plainly(_dfitpack.fpcurfm1, x, y, k, t, **options), x, y, w, xb, xe, t)
 
 
 @kernel("_parcur", _fitpack)
 def parcur_body(x, w, u, ub, ue, k, task, ipar, s, t, nest, wrk, iwrk, per):
     args = (x, w, u, ub, ue, k, task, ipar, s, t, nest, wrk, iwrk, per)
-    knots, c, record = _fitpack._parcur(*[ignore_derivatives(a) for a in args])
+    knots, _, record = plainly(_fitpack._parcur, *args)
     points = np.reshape(x, (np.shape(w)[0], -1))
     if not ipar:
         steps = np.sqrt(np.sum(np.diff(points, axis=0) ** 2, axis=1))
@@ -219,5 +212,3 @@ def insert_body(per, t, c, k, x, m):
     for _ in range(m):
         t, c = _bsplines._insert(x, t, c[: np.shape(t)[0] - k - 1], k, bool(per))
     return t, padded(c, np.shape(t)[0]), 0
-
-

@@ -9,11 +9,20 @@ refused.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.interpolate import BSpline, NdBSpline, _bsplines, _fitpack_repro, _ndbspline
+from scipy.interpolate import (
+    BSpline,
+    NdBSpline,
+    _bsplines,
+    _fitpack_repro,
+    _ndbspline,
+    approximate_taylor_polynomial,
+    lagrange,
+)
 from scipy.linalg import lapack
 
 from chainrules.refused import refuse
@@ -46,12 +55,29 @@ def lsq_solve_qr_body(x, y, t, k, w, periodic=False):
     A, weighted = design(t, k, x) * w[:, None], y * w[:, None]
     c = np.linalg.lstsq(A, weighted)[0]
     residuals = np.sum((weighted - np.matmul(A, c)) ** 2, axis=1)
-    if "residuals" not in ignore_derivatives(_RESULTS):
+    if "residuals" not in _RESULTS:
         return A, weighted, c
     return A, weighted, c, np.sum(residuals), residuals
 
 
 _RESULTS = _bsplines._lsq_solve_qr.__code__.co_varnames
+
+decompose(approximate_taylor_polynomial, Callable)(approximate_taylor_polynomial)
+
+
+@decompose(lagrange)
+def lagrange_body(x, w):
+    # By itself it multiplies polynomials that lose the coefficients that happen to be zero.
+    total: Any = 0.0
+    for j in range(len(x)):
+        product = np.reshape(np.asarray(w[j], dtype=float), (1,))
+        for k in range(len(x)):
+            if k != j:
+                width = x[j] - x[k]
+                product = np.convolve(product, np.stack([1.0 / width, -x[k] / width]))
+        total = total + product
+    return np.poly1d(total)
+
 
 refuse(
     [

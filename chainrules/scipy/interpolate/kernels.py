@@ -1,9 +1,9 @@
 """The functions in C and Fortran beneath scipy.interpolate, and how they are differentiated.
 
-Splines are objects of Python: their classes, `CubicSpline` to `RegularGridInterpolator`, are traced,
-so that a spline made of traced data holds traced coefficients. Only what is compiled has a body here
-that computes the same by functions that have rules; where such a function gets an array to write
-into, the body writes into it.
+Splines are objects of Python: their classes, `CubicSpline` to `RegularGridInterpolator`, are
+traced, so that a spline made of traced data holds traced coefficients. Only what is compiled has a
+body here that computes the same by functions that have rules; where such a function gets an array
+to write into, the body writes into it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core import decompose, ignore_derivatives
+from chainrules_core import decompose, ignore_derivatives, non_differentiable
 
 Body = Callable[[Callable], Callable]
 
@@ -30,6 +30,15 @@ def kernel(name: str, *modules: Any) -> Body:
         return body
 
     return add
+
+
+def plainly(f: Callable, *args: Any, **options: Any) -> Any:
+    """Call a compiled function on plain values; arrays into which it writes are copies."""
+    copies = [np.copy(a) if isinstance(a, np.ndarray) else a for a in args]
+    return f(*copies, **options)
+
+
+non_differentiable(plainly)
 
 
 def falling(p: int, order: int) -> float:

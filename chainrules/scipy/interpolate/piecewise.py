@@ -8,6 +8,7 @@ c'_j = (k-1) (c_{j+1} - c_j) / h, and evaluated by de Casteljau's recursion.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -76,7 +77,9 @@ def fix_continuity_body(c, x, order):
     h = x[1:-1] - x[:-2]
     for j in range(min(order, k - 1), -1, -1):
         # The coefficient of s**j is what the piece before comes to, from the first piece on.
-        step = sum(math.comb(p, j) * c[k - 1 - p, :-1] * h[:, None] ** (p - j) for p in range(j + 1, k))
+        step = sum(
+            math.comb(p, j) * c[k - 1 - p, :-1] * h[:, None] ** (p - j) for p in range(j + 1, k)
+        )
         if k - 1 > j:
             c[k - 1 - j, 1:] = c[k - 1 - j, :1] + np.cumsum(step, axis=0)
 
@@ -111,7 +114,10 @@ def solution(c: Any, x: Any, y: Any, roots: Any) -> Any:
         return np.where(kept, 1.0, horner(c[:, i, None], at - x[i], 1)[:, 0])
 
     smooth = polished(
-        np.where(kept, breaks[0], roots), lambda at: np.where(kept, 0.0, residual(at)), slope, "PPoly"
+        np.where(kept, breaks[0], roots),
+        lambda at: np.where(kept, 0.0, residual(at)),
+        slope,
+        "PPoly",
     )
     if not np.any(kept):
         return smooth
@@ -126,11 +132,11 @@ def evaluate_bernstein_body(c, x, xp, nu, extrapolate, out):
     b = [c[j, i] for j in range(np.shape(c)[0])]
     for _ in range(nu):
         n = len(b) - 1
-        b = [n * (above - below) / h for below, above in zip(b, b[1:], strict=False)]
+        b = [n * (above - below) / h for below, above in itertools.pairwise(b)]
     if not b:
         b = [0 * c[0, i]]
     while len(b) > 1:
-        b = [(1 - s) * below + s * above for below, above in zip(b, b[1:], strict=False)]
+        b = [(1 - s) * below + s * above for below, above in itertools.pairwise(b)]
     out[...] = blanked(b[0] + 0 * s, x, xp, extrapolate)
 
 
@@ -145,9 +151,7 @@ def evaluate_nd_body(c, xs, ks, xp, dx, extrapolate, out):
         flat = flat * (np.shape(breaks)[0] - 1) + i
         s = x - breaks[i]
         k, nu = int(ks[j]), int(dx[j])
-        along = [
-            falling(p, nu) * s ** (p - nu) if p >= nu else 0 * s for p in range(k - 1, -1, -1)
-        ]
+        along = [falling(p, nu) * s ** (p - nu) if p >= nu else 0 * s for p in range(k - 1, -1, -1)]
         weights = weights[:, :, None] * np.stack(along, -1)[:, None, :]
         weights = np.reshape(weights, (np.shape(xp)[0], -1))
         missing = missing | (np.isnan(x) if extrapolate else outside(breaks, x))

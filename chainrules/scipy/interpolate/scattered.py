@@ -1,9 +1,9 @@
 """Interpolation through scattered points: radial basis functions, and on triangulations.
 
 The functions of the distance r are written in r², so that they are differentiated where r is 0.
-The triangulation and the choice of neighbours are constant. On a simplex with corners p_i the weights
-λ of the linear interpolant solve Σ λ_i p_i = x, Σ λ_i = 1. Clough and Tocher's interpolant is linear
-in the values, y = M f; the matrix M is what it makes of the columns of the identity.
+The triangulation and the choice of neighbours are constant. On a simplex with corners p_i the
+weights λ of the linear interpolant solve Σ λ_i p_i = x, Σ λ_i = 1. Clough and Tocher's interpolant
+is linear in the values, y = M f; the matrix M is what it makes of the columns of the identity.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import numpy as np
 from scipy.interpolate import (
     CloughTocher2DInterpolator,
     LinearNDInterpolator,
+    _interpnd,
     _rbfinterp,
     _rbfinterp_pythran,
 )
 
 from chainrules.refused import RefusedError
-from chainrules.scipy.interpolate.kernels import kernel
+from chainrules.scipy.interpolate.kernels import kernel, plainly
 from chainrules_core import decompose, ignore_derivatives
 
 MODULES = tuple(
@@ -102,6 +103,16 @@ def points_of(args: tuple) -> Any:
     return np.stack(np.broadcast_arrays(*[np.asarray(p, dtype=float) for p in parts]), -1)
 
 
+@kernel("_ndim_coords_from_arrays", _interpnd)
+def coordinates_body(points, ndim=None):
+    if not isinstance(points, tuple):
+        points = np.asarray(points)
+        if np.ndim(points) == 1:
+            points = np.reshape(points, (-1, 1 if ndim is None else ndim))
+        return points
+    return points[0] if len(points) == 1 else points_of((points,))
+
+
 class Triangulated:
     """An interpolant on a triangulation, made of traced values or points.
 
@@ -156,8 +167,8 @@ class TriangulatedCubic(Triangulated):
                     "RBFInterpolator, or wrap them in autodiff.ignore_derivatives(...).",
                 )
         made = self.made
-        each = CloughTocher2DInterpolator(made.tri, np.eye(np.shape(f)[0]), fill_value=0.0)
-        return np.matmul(each(x), f)
+        each = plainly(CloughTocher2DInterpolator, made.tri, np.eye(np.shape(f)[0]), 0.0)
+        return np.matmul(plainly(each, x), f)
 
 
 def found_simplices(made: Any, x: np.ndarray) -> np.ndarray:
@@ -178,6 +189,23 @@ def triangulated(kind: type, interpolant: type) -> None:
         return interpolant(made, at, np.asarray(values), fill_value)
 
     decompose(kind)(body)
+
+
+@kernel("__init__", _interpnd.NDInterpolatorBase)
+def base_init_body(self, points, values, *args, **options):
+    _interpnd.NDInterpolatorBase.__init__(
+        self, ignore_derivatives(points), ignore_derivatives(values), *args, **options
+    )
+    points = points_of((points,))
+    self.points = points if self.scale is None else (points - self.offset) / self.scale
+
+
+@kernel("__call__", _interpnd.NDInterpolatorBase)
+def base_call_body(self, *args):
+    kind = TriangulatedLinear if isinstance(self, LinearNDInterpolator) else TriangulatedCubic
+    points = self.points if self.scale is None else self.points * self.scale + self.offset
+    values = np.reshape(self.values, (np.shape(points)[0], *self.values_shape))
+    return kind(self, points, values, self.fill_value)(*args)
 
 
 triangulated(LinearNDInterpolator, TriangulatedLinear)

@@ -122,7 +122,10 @@ def regrid_smth_body(x, y, z, xb=None, xe=None, yb=None, ye=None, kx=3, ky=3, s=
     xb, xe, yb, ye = (
         at if end is None else end for end, at in zip((xb, xe, yb, ye), ends, strict=True)
     )
-    tx, ty = with_ends(knots_between(x, kx), kx, xb, xe), with_ends(knots_between(y, ky), ky, yb, ye)
+    tx, ty = (
+        with_ends(knots_between(x, kx), kx, xb, xe),
+        with_ends(knots_between(y, ky), ky, yb, ye),
+    )
     z = np.reshape(z, (np.shape(x)[0], np.shape(y)[0]))
     c = np.linalg.solve(design(tx, kx, x), z)
     c = np.transpose(np.linalg.solve(design(ty, ky, y), np.transpose(c)))
@@ -217,5 +220,3 @@ def evaluate_linear_2d_body(values, indices, norm_distances, grid, out):
         + values[near, far] * u * v
     )
     return out
-
-

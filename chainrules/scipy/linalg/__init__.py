@@ -6,6 +6,7 @@ calls LAPACK, or runs in C. The mathematics is that of `chainrules.linalg`, whos
 
 from chainrules.scipy.linalg import (
     banded as banded,
+    bands as bands,
     cholesky as cholesky,
     dense as dense,
     equations as equations,
@@ -13,8 +14,13 @@ from chainrules.scipy.linalg import (
     ldl as ldl,
     lu as lu,
     orthogonal as orthogonal,
+    other as other,
+    schur as schur,
     singular as singular,
     solving as solving,
     spectral as spectral,
     toeplitz as toeplitz,
 )
+from chainrules_core import when_imported as _when_imported
+
+_when_imported("scipy.linalg.interpolative", "chainrules.scipy.linalg.interpolative")

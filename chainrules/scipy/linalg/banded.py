@@ -89,9 +89,7 @@ def hermitian_times(ab: Any, y: Any, lower: bool) -> Any:
 def onto_hermitian_band(x: Any, y: Any, lower: bool, n: int) -> Any:
     """The adjoint of reading half a band, of X Yᴴ."""
     below, above = (n, 0) if lower else (0, n)
-    return main_halved(
-        outer_band(x, y, below, above) + outer_band(y, x, below, above), lower
-    )
+    return main_halved(outer_band(x, y, below, above) + outer_band(y, x, below, above), lower)
 
 
 @primitive
@@ -143,9 +141,7 @@ def banded_solution(ab: Any, b: Any, widths: tuple[int, int], of_vector: bool, c
 
 
 @rrule.register(linalg.solve_banded, PAIR, Array, Array, broadcasts=True)
-def solve_banded_rrule(
-    l_and_u, ab, b, *, overwrite_ab=False, overwrite_b=False, check_finite=True
-):
+def solve_banded_rrule(l_and_u, ab, b, *, overwrite_ab=False, overwrite_b=False, check_finite=True):
     y = linalg.solve_banded(l_and_u, ab, b, check_finite=check_finite)
     below, above = l_and_u
     of_vector = np.ndim(b) == 1
@@ -237,9 +233,7 @@ def factor_solution_rrule(cb, b, *, lower):
         def cb_bar():
             # L for the lower form, and for the upper one its adjoint U
             c, n, m = (
-                (band_adjoint(cb, below, above), above, below)
-                if lower
-                else (cb, below, above)
+                (band_adjoint(cb, below, above), above, below) if lower else (cb, below, above)
             )
             to_y, to_b = band_times(c, y, n, m), band_times(c, b_bar, n, m)
             if lower:

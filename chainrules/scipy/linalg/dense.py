@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.linalg.determinants import adjugate
-from chainrules.linalg.determinants import times as scaled
+from chainrules.linalg.determinants import adjugate, times as scaled
 from chainrules.linalg.least_squares import PseudoInverse, as_columns, pinv_adjoint
 from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import NUMERIC, adjoint, conj, real
@@ -102,9 +101,7 @@ def pinvh_rrule(a, *, atol=None, rtol=None, lower=True, return_rank=False, check
 
 
 @frule.register(linalg.pinvh, Array)
-def pinvh_frule(
-    dots, a, *, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True
-):
+def pinvh_frule(dots, a, *, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
     y = linalg.pinvh(a, atol, rtol, lower, return_rank, check_finite)
     a_dot = hermitian(dots[0], lower)
     y_dot = pinv_tangent(hermitian(a, lower), inverse(y, return_rank), a_dot)
@@ -169,7 +166,9 @@ def lstsq_frule(
     x_dot = bent + y.times(moved + y.adjoint_times(np.matmul(ah_dot, rest)) - np.matmul(a, bent))
     residuals_dot = np.zeros_like(residuals)
     if np.size(residuals):
-        residuals_dot = np.reshape(2 * np.sum(real(conj(rest) * moved), 0), np.shape(residuals))
+        residuals_dot = 2 * np.sum(real(conj(rest) * moved), 0)
+        if np.ndim(residuals) == 0:
+            residuals_dot = residuals_dot[0]
     s_dot = NoTangent()
     if s is not None:
         s_dot = values_tangent(*np.linalg.svd(a, full_matrices=False), a_dot)

@@ -139,7 +139,8 @@ class OnCut:
 
 def expm_derivative(a: Any, e: Any) -> Any:
     if np.ndim(a) == 2 and np.size(a):
-        return linalg.expm_frechet(a, e, compute_expm=False, check_finite=False)
+        y_dot = linalg.expm_frechet(a, e, compute_expm=False, check_finite=False)
+        return y_dot.astype(np.result_type(a, e), copy=False)  # it is made in double precision
     return frechet(linalg.expm, a, e)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.lists import take_lists
-from chainrules.linalg.matrices import adjoint, conj
+from chainrules.linalg.matrices import adjoint
 from chainrules.linalg.spectral import part
 from chainrules.scipy.linalg.structure import structure_of
 from chainrules_core import Array, NoTangent, Tangent, frule, non_differentiable, rrule

@@ -170,7 +170,9 @@ def lu_factor_frule(dots, a, *, overwrite_a=False, check_finite=True):
     if np.size(lu) == 0:
         return y, Tangent[type(y)](np.zeros_like(lu), NoTangent())
     order = permutation(pivots, np.shape(lu)[-2])
-    return y, Tangent[type(y)](packed(*lu_tangent(*unpacked(lu), rows(dots[0], order))), NoTangent())
+    return y, Tangent[type(y)](
+        packed(*lu_tangent(*unpacked(lu), rows(dots[0], order))), NoTangent()
+    )
 
 
 @primitive

@@ -155,7 +155,9 @@ def rq_rrule(a, *, overwrite_a=False, lwork=None, mode="full", check_finite=True
 
     def rq_pullback(y_bar):
         r_bar, q_bar = (y_bar, None) if mode == "r" else (part(y_bar, 0), part(y_bar, 1))
-        wide = None if r_bar is None else mirrored(np.triu(r_bar, np.shape(r)[-1] - np.shape(r)[-2]))
+        wide = (
+            None if r_bar is None else mirrored(np.triu(r_bar, np.shape(r)[-1] - np.shape(r)[-2]))
+        )
         return back(factors_adjoint(mirrored(a), mirrored(q), mirrored(r), mirrored(q_bar), wide))
 
     return y, rq_pullback

@@ -15,7 +15,7 @@ from scipy import linalg
 from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, column, conj, row
 from chainrules.linalg.solving import matvec
-from chainrules.scipy.linalg.structure import structure_of, strict, triangle
+from chainrules.scipy.linalg.structure import strict, structure_of, triangle
 from chainrules_core import Array, frule, rrule, thunk
 
 
@@ -146,9 +146,7 @@ def solve_triangular_rrule(
     a, b, *, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True
 ):
     def solve(trans, b):
-        return linalg.solve_triangular(
-            a, b, trans, lower, unit_diagonal, check_finite=check_finite
-        )
+        return linalg.solve_triangular(a, b, trans, lower, unit_diagonal, check_finite=check_finite)
 
     y = solve(trans, b)
     how = TRANSPOSED[trans]
@@ -176,9 +174,7 @@ def solve_triangular_frule(
     a_dot, b_dot = dots
 
     def solve(b):
-        return linalg.solve_triangular(
-            a, b, trans, lower, unit_diagonal, check_finite=check_finite
-        )
+        return linalg.solve_triangular(a, b, trans, lower, unit_diagonal, check_finite=check_finite)
 
     y = solve(b)
     of_vector = np.ndim(b) == 1

@@ -20,8 +20,15 @@ from scipy import linalg
 from chainrules.linalg.cholesky import cholesky_adjoint
 from chainrules.linalg.gaps import negligible, over_gaps
 from chainrules.linalg.lists import take_lists
-from chainrules.linalg.matrices import adjoint, conj, diagonal, diagonal_matrix, half_triangle, row
-from chainrules.linalg.matrices import hermitian as hermitian_part
+from chainrules.linalg.matrices import (
+    adjoint,
+    conj,
+    diagonal,
+    diagonal_matrix,
+    half_triangle,
+    hermitian as hermitian_part,
+    row,
+)
 from chainrules.linalg.spectral import (
     column_scaled,
     general_adjoint,
@@ -34,8 +41,8 @@ from chainrules.linalg.triangular import right_upper, solve_lower, solve_upper
 from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
 from chainrules_core import (
     Array,
-    NotImplementedTangent,
     NoTangent,
+    NotImplementedTangent,
     Tangent,
     frule,
     not_implemented,

@@ -34,7 +34,7 @@ def first_row(c: Any, r: Any) -> Any:
 
 
 def differences(m: int, n: int) -> Any:
-    """i - j, for the elements of a matrix."""
+    """I - j, for the elements of a matrix."""
     return np.arange(m)[:, None] - np.arange(n)
 
 

@@ -1,14 +1,14 @@
 """Which constraints hold a minimum where it is.
 
-At a minimum x of f under constraints c_j(x) ≥ 0, equalities and bounds among them, the gradient is a
-combination of those of the constraints that are active, with positive multipliers:
+At a minimum x of f under constraints c_j(x) ≥ 0, equalities and bounds among them, the gradient is
+a combination of those of the constraints that are active, with positive multipliers:
 
     ∇f = Σ λ_j ∇c_j,   λ_j ≥ 0,   λ_j c_j(x) = 0        (Karush, Kuhn, Tucker).
 
 As long as all multipliers of active constraints are positive, the same ones stay active when
 parameters move a little: then x is the solution of a system of equations, which
-:mod:`chainrules.scipy.optimize.minima` differentiates. Where one is zero the minimum has a kink, and
-that is an error.
+:mod:`chainrules.scipy.optimize.minima` differentiates. Where one is zero the minimum has a kink,
+and that is an error.
 
 All of this is decided on plain values, with gradients by differences: they say which constraints
 are active, and give a first guess of the multipliers, which the Newton step of
@@ -60,7 +60,7 @@ class Active(NamedTuple):
     at_upper: tuple[bool, ...]
     """For each of these, at which."""
     rows: tuple[tuple[int, Any, bool], ...]
-    """For constraints: which, which of its elements, and whether these are at their upper bounds."""
+    """For constraints: which, which of its elements, whether these are at their upper bounds."""
     multipliers: Any
 
 

@@ -1,10 +1,10 @@
 """Least squares: minima of half the sum of ρ(r²), and what is fitted by them.
 
-``least_squares`` minimises the cost s² / 2 Σ ρ(r_i² / s²) with s = f_scale, ``leastsq`` half the sum
-of squares, ``curve_fit`` that of the residuals f(x, p) - y in units of sigma, or rᵀ Σ⁻¹ r for a
-covariance matrix Σ. Their minima are those of :mod:`chainrules.scipy.optimize.minima`, with the full
-Hessian of the cost: unlike JᵀJ, which drives the iteration, it gives the derivative also where the
-residuals do not vanish. With the Jacobian J of the residuals at the fit, the estimated covariance is
+``least_squares`` minimises the cost s² / 2 Σ ρ(r_i² / s²) with s = f_scale, ``leastsq`` half the
+sum of squares, ``curve_fit`` that of the residuals f(x, p) - y in units of sigma, or rᵀ Σ⁻¹ r for a
+covariance matrix Σ. Their minima are those of :mod:`chainrules.scipy.optimize.minima`, with the
+full Hessian of the cost: unlike JᵀJ, which drives the iteration, it gives the derivative also where
+the residuals do not vanish. With the Jacobian J of the residuals at the fit, the covariance is
 
     (JᵀJ)⁻¹ Σ r² / (m - n),
 

@@ -92,7 +92,8 @@ def _compiled(x: Any) -> Any:
 def _plain(y: Any) -> Any:
     if type(y) in (tuple, list):
         return type(y)([_plain(part) for part in y])
-    is_other = hasattr(y, "__array__") and not isinstance(y, (np.ndarray, np.generic))
+    # Not isinstance: an engine's array may pass for NumPy's.
+    is_other = hasattr(y, "__array__") and not issubclass(type(y), (np.ndarray, np.generic))
     return np.asarray(y) if is_other else y
 
 
@@ -187,11 +188,9 @@ def solution_rrule(config, residual, spec, params, z):
     _, _, pull, rows = at_solution(config, residual, spec, params, y)
 
     def solution_pullback(y_bar):
-        if spec.diagonal:
-            multipliers = y_bar / rows
-        else:
-            multipliers = np.linalg.solve(np.transpose(rows), y_bar)
-        return NoTangent(), NoTangent(), pull(-multipliers)[1], ZeroTangent()
+        is_diagonal = spec.diagonal
+        solved_for = y_bar / rows if is_diagonal else np.linalg.solve(np.transpose(rows), y_bar)
+        return NoTangent(), NoTangent(), pull(-solved_for)[1], ZeroTangent()
 
     return y, solution_pullback
 
@@ -285,8 +284,8 @@ def newton_step(spec: Any, rows: Any, value: Any) -> Any:
 
 def _singular(spec: Any) -> SingularError:
     return SingularError(
-        f"the Jacobian at the solution of {spec.name} is singular: the solution is not isolated, or "
-        "is a multiple root, so its derivative is not defined. Look for a redundant equation or "
+        f"the Jacobian at the solution of {spec.name} is singular: the solution is not isolated, "
+        "or is a multiple root, so its derivative is not defined. Look for a redundant equation or "
         "parameter, or wrap the call in autodiff.ignore_derivatives(...) if it is a constant."
     )
 
@@ -299,9 +298,9 @@ def check_step(spec: Any, step: Any, z: Any, value: Any) -> bool:
         residual = np.max(np.abs(value[: spec.n]))
         raise UnconvergedError(
             f"{spec.name} has not converged well enough for the derivative of its solution: a "
-            f"Newton step still changes it by {relative:.1e} (relative to 1 or to its size), and the "
-            f"residual is {residual:.1e}. Ask it for a smaller tolerance or more iterations, or "
-            "start closer; at a multiple root or a flat minimum there is no derivative."
+            f"Newton step still changes it by {relative:.1e} (relative to 1 or to its size), and "
+            f"the residual is {residual:.1e}. Ask it for a smaller tolerance or more iterations, "
+            "or start closer; at a multiple root or a flat minimum there is no derivative."
         )
     return bool(np.max(np.abs(step), initial=0.0) > 1e-13 * np.max(np.abs(z), initial=1e-3))
 

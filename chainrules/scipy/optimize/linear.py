@@ -1,13 +1,13 @@
 """Linear least squares within bounds, and isotonic regression.
 
 ``nnls`` and ``lsq_linear`` minimise ½ |A x - b|² with x in a box. The variables at a bound stay
-there as long as the gradient pushes them against it; the others are the plain least squares solution
-of what is left,
+there as long as the gradient pushes them against it; the others are the plain least squares
+solution of what is left,
 
     x_free = argmin |A_free x_free - (b - A_fixed x_fixed)|,
 
-which ``np.linalg.lstsq`` differentiates. ``isotonic_regression`` averages blocks of neighbours: which
-ones is constant, the averages are differentiated.
+which ``np.linalg.lstsq`` differentiates. ``isotonic_regression`` averages blocks of neighbours:
+which ones is constant, the averages are differentiated.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Minima: at one, the gradient of the Lagrangian is zero, and active constraints hold.
 
-With the active set of :mod:`chainrules.scipy.optimize.active`, the variables at their bounds b fixed
-and μ the multipliers of the active constraints,
+With the active set of :mod:`chainrules.scipy.optimize.active`, the variables at their bounds b
+fixed and μ the multipliers of the active constraints,
 
     ∂/∂x_free (f - Σ μ_j c_j) = 0,   x_fixed - b = 0,   c_j - bound_j = 0
 
-is a system of equations for (x, μ); its Jacobian, by derivatives of the engine's gradient, is solved
-once. What the user gives as jac=, hess= or hessp= serves the iteration alone. The value at the
-minimum is f(x), whose derivative by way of x vanishes: it is that of f at fixed x (the envelope
+is a system of equations for (x, μ); its Jacobian, by derivatives of the engine's gradient, is
+solved once. What the user gives as jac=, hess= or hessp= serves the iteration alone. The value at
+the minimum is f(x), whose derivative by way of x vanishes: it is that of f at fixed x (the envelope
 theorem), plus what moves the bounds.
 """
 

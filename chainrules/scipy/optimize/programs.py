@@ -4,14 +4,15 @@ At a vertex of A_ub x ≤ b_ub, A_eq x = b_eq, l ≤ x ≤ u the active constrai
 
     ẋ = B⁻¹ (ḋ - Ḃ x),
 
-whatever the cost c, as long as the vertex remains optimal: with respect to c the derivative is zero,
-and that of the value c·x is x. With respect to b_ub and b_eq it is the dual solution. Where
+whatever the cost c, as long as the vertex remains optimal: with respect to c the derivative is
+zero, and that of the value c·x is x. With respect to b_ub and b_eq it is the dual solution. Where
 equations are redundant (in a transport problem the sums over rows and columns are) d moves so that
 they stay consistent, and B is solved in the sense of least squares.
 
 Not everything is smooth. Where other points are optimal as well, the vertex is not a function of
-the data. Where more constraints are active than needed, the vertex is degenerate: it does not move
-with c, but has a kink with respect to all else. A derivative that is asked for there is an error.
+the data, and the value has a kink with respect to c and A. Where more constraints are active than
+needed, the vertex is degenerate: it does not move with c, but has a kink with respect to all else,
+and so has the value. A derivative that is asked for there is an error.
 
 ``milp`` is this for its continuous variables, the integers being constant.
 """
@@ -26,7 +27,6 @@ from scipy import optimize
 from chainrules.scipy.optimize.active import sides_of
 from chainrules.scipy.optimize.implicit import UnconvergedError, decomposed, with_fields
 from chainrules_core import (
-    AbstractZero,
     NoTangent,
     ZeroTangent,
     frule,
@@ -46,9 +46,12 @@ class Vertex(NamedTuple):
     at_lower: Any
     at_upper: Any
     """The variables at a bound."""
-    problem: str
-    """Why it has no derivative with respect to the constraints, if not empty."""
     is_unique: bool
+    """Whether no other point is optimal."""
+    is_simple: bool
+    """Whether none of the active constraints follows from others."""
+    reason: str
+    """Why a derivative does not exist, if so."""
 
 
 @non_differentiable
@@ -66,17 +69,16 @@ def vertex_of(name: str, c: Any, x: Any, rows: tuple, lower: tuple, upper: tuple
     equal = np.concatenate([a_eq, eye[always]])
     unequal = np.concatenate([-a_ub[active], eye[at_lower[~always[at_lower]]], -eye[at_upper]])
     everything = np.concatenate([equal, unequal])
-    unique = _rank(everything) == n and _is_unique(c, equal, unequal)
-    problem = ""
-    if not unique:
-        problem = "other points are optimal as well, so the solution is not unique"
-    elif _rank(equal) + len(unequal) > n:
-        problem = "more constraints are active than determine the solution (it is degenerate)"
-    if problem:
-        problem = (
-            f"the derivative of {name} with respect to this argument does not exist here: {problem}"
-        )
-    return Vertex(active, at_lower, at_upper, problem, unique)
+    rank = _rank(everything)
+    unique = rank == n and _is_unique(c, equal, unequal)
+    simple = rank == _rank(equal) + len(unequal)
+    what = (
+        "more constraints are active than determine the solution (it is degenerate)"
+        if unique
+        else "other points are optimal as well, so the solution is not unique"
+    )
+    reason = f"the derivative of {name} with respect to this argument does not exist here: {what}"
+    return Vertex(active, at_lower, at_upper, unique, simple, reason)
 
 
 def _rank(a: Any) -> int:
@@ -98,7 +100,7 @@ def _is_unique(c: Any, equal: Any, unequal: Any) -> bool:
         b_eq=np.zeros(len(equal)) if len(equal) else None,
         bounds=(-1, 1),
     )
-    return directions.status == 0 and -directions.fun <= 1e-7
+    return directions.status == 0 and -directions.fun <= 1e-3  # else it reaches the box
 
 
 def system(vertex: Vertex, rows: tuple, lower: Any, upper: Any) -> tuple[Any, Any]:
@@ -120,10 +122,10 @@ def optimum_rrule(vertex, c, b, d, x):
     y = optimum(vertex, c, b, d, x)
 
     def optimum_pullback(y_bar):
-        c_bar = ZeroTangent() if vertex.is_unique else not_implemented(vertex.problem)
-        if vertex.problem:
-            reason = not_implemented(vertex.problem)
-            return NoTangent(), c_bar, reason, reason, ZeroTangent()
+        missing = not_implemented(vertex.reason)
+        c_bar = ZeroTangent() if vertex.is_unique else missing
+        if not (vertex.is_unique and vertex.is_simple):
+            return NoTangent(), c_bar, missing, missing, ZeroTangent()
         d_bar = np.linalg.lstsq(np.transpose(b), y_bar, rcond=None)[0]
         return NoTangent(), c_bar, -np.outer(d_bar, y), d_bar, ZeroTangent()
 
@@ -135,14 +137,49 @@ def optimum_frule(dots, vertex, c, b, d, x):
     """Push forward by one solve."""
     y = optimum(vertex, c, b, d, x)
     _, c_dot, b_dot, d_dot, _ = dots
-    still = not any(np.any(dot) for dot in (b_dot, d_dot) if not isinstance(dot, AbstractZero))
-    if vertex.problem and not (still and vertex.is_unique):
-        if still and not np.any(c_dot):
-            return y, ZeroTangent()
-        return y, not_implemented(vertex.problem)
-    if still:
+    moves = np.any(b_dot) or np.any(d_dot)
+    if not moves and (vertex.is_unique or not np.any(c_dot)):
         return y, ZeroTangent()
+    if not (vertex.is_unique and vertex.is_simple):
+        return y, not_implemented(vertex.reason)
     return y, np.linalg.lstsq(b, d_dot - np.matmul(b_dot, y), rcond=None)[0]
+
+
+def optimal_value(vertex: Any, c: Any, b: Any, d: Any, x: Any) -> Any:
+    """Return the value at the vertex `x`; the multipliers of B x = d are the dual solution."""
+    return np.sum(c * x)
+
+
+@rrule.register(optimal_value)
+def optimal_value_rrule(vertex, c, b, d, x):
+    """The envelope theorem: x, and the dual solution."""
+
+    def optimal_value_pullback(y_bar):
+        missing = not_implemented(vertex.reason)
+        c_bar = y_bar * x if vertex.is_unique else missing
+        if not vertex.is_simple:
+            return NoTangent(), c_bar, missing, missing, ZeroTangent()
+        dual = y_bar * np.linalg.lstsq(np.transpose(b), c, rcond=None)[0]
+        b_bar = -np.outer(dual, x) if vertex.is_unique else missing
+        return NoTangent(), c_bar, b_bar, dual, ZeroTangent()
+
+    return optimal_value(vertex, c, b, d, x), optimal_value_pullback
+
+
+@frule.register(optimal_value)
+def optimal_value_frule(dots, vertex, c, b, d, x):
+    """The same forward."""
+    y = optimal_value(vertex, c, b, d, x)
+    _, c_dot, b_dot, d_dot, _ = dots
+    if (np.any(c_dot) or np.any(b_dot)) and not vertex.is_unique:
+        return y, not_implemented(vertex.reason)
+    y_dot = np.sum(c_dot * x)
+    if not (np.any(b_dot) or np.any(d_dot)):
+        return y, y_dot
+    if not vertex.is_simple:
+        return y, not_implemented(vertex.reason)
+    dual = np.linalg.lstsq(np.transpose(b), c, rcond=None)[0]
+    return y, y_dot + np.sum(dual * (d_dot - np.matmul(b_dot, x)))
 
 
 def matrix(a: Any, n: int) -> Any:
@@ -160,11 +197,12 @@ def chosen(side: tuple, places: Any) -> Any:
     return np.array([side[i] for i in places], dtype=np.float64)
 
 
-def moving(name: str, c: Any, x: Any, rows: tuple, lower: tuple, upper: tuple) -> Any:
-    """Return an optimum `x` as it moves with its program."""
+def moving(name: str, c: Any, x: Any, rows: tuple, lower: tuple, upper: tuple) -> tuple[Any, Any]:
+    """Return an optimum `x` and its value as they move with their program."""
     vertex = vertex_of(name, c, x, rows, lower, upper)
     b, d = system(vertex, rows, chosen(lower, vertex.at_lower), chosen(upper, vertex.at_upper))
-    return optimum(vertex, c, b, d, x)
+    x = optimum(vertex, c, b, d, x)
+    return x, optimal_value(vertex, c, b, d, x)
 
 
 def check(name: str, result: Any) -> None:
@@ -186,8 +224,8 @@ def linprog_body(call, result):
     rows = a_ub, b_ub, matrix(call["A_eq"], n), vector(call["b_eq"])
     lower, upper = bounds_of(call["bounds"], n)
     lower, upper = with_integers(call["integrality"], n, result.x, lower, upper)
-    x = moving(name, c, result.x, rows, lower, upper)
-    return with_fields(result, x=x, fun=np.sum(c * x), slack=b_ub - np.matmul(a_ub, x))
+    x, y = moving(name, c, result.x, rows, lower, upper)
+    return with_fields(result, x=x, fun=y, slack=b_ub - np.matmul(a_ub, x))
 
 
 def bounds_of(bounds: Any, n: int) -> tuple[tuple, tuple]:
@@ -224,8 +262,8 @@ def milp_body(call, result):
             bounds = optimize.Bounds(*bounds)
         lower, upper = sides_of(bounds, n)
     lower, upper = with_integers(call["integrality"], n, result.x, lower, upper)
-    x = moving(name, c, result.x, rows_of(call["constraints"], n), lower, upper)
-    return with_fields(result, x=x, fun=np.sum(c * x))
+    x, y = moving(name, c, result.x, rows_of(call["constraints"], n), lower, upper)
+    return with_fields(result, x=x, fun=y)
 
 
 def rows_of(constraints: Any, n: int) -> tuple:
@@ -252,13 +290,15 @@ _ROWS = ("a_ub", "b_ub", "a_eq", "b_eq")
 
 def listed(constraints: Any) -> list:
     """Return the constraints of ``milp``, which may be a triple of a matrix and its bounds."""
+    linear = optimize.LinearConstraint
     if constraints is None:
         return []
-    if isinstance(constraints, optimize.LinearConstraint):
+    if isinstance(constraints, linear):
         return [constraints]
-    if not all(isinstance(one, optimize.LinearConstraint) or len(one) == 3 for one in constraints):
-        return [optimize.LinearConstraint(*constraints)]
-    return [
-        one if isinstance(one, optimize.LinearConstraint) else optimize.LinearConstraint(*one)
-        for one in constraints
-    ]
+    if all(isinstance(one, linear) or _is_triple(one) for one in constraints):
+        return [one if isinstance(one, linear) else linear(*one) for one in constraints]
+    return [linear(*constraints)]
+
+
+def _is_triple(one: Any) -> bool:
+    return isinstance(one, (tuple, list)) and len(one) == 3 and np.ndim(one[0]) == 2

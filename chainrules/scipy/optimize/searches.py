@@ -41,7 +41,8 @@ def search(target: Callable) -> None:
             np.size(result.x),
             np.shape(result.x),
             value,
-            digits=converged_digits(result),
+            # DIRECT stops at its budget more often than not.
+            digits=3 if target is optimize.direct else converged_digits(result),
             first=options.get("jac") is True,
         )
         params = call["func"], tuple_of(call["args"] if "args" in call else options.get("args", ()))

@@ -169,6 +169,9 @@ def _along(f: Callable, diagonals: Any, args: tuple, kwargs: dict, dtype: Any) -
     given = _one_or_more(diagonals)
     entries: list[Any] = []
     numbers = _numbered_blocks(given, entries, True)
+    # SciPy warns of integers here.
+    several = isinstance(numbers, list)
+    numbers = [n.astype(float) for n in numbers] if several else numbers.astype(float)
     made = natively(f, numbers, *args, **kwargs)
     common = np.result_type(*entries)
     made = gathered(made, np.concatenate([e.astype(common) for e in entries]))
@@ -180,7 +183,9 @@ def diags(
     diagonals: Any, offsets: Any = 0, shape: Any = None, format: Any = None, dtype: Any = None
 ) -> Any:
     """Return a sparse matrix with these diagonals."""
-    return _along(sp.diags, diagonals, (), {"offsets": offsets, "shape": shape, "format": format}, dtype)
+    return _along(
+        sp.diags, diagonals, (), {"offsets": offsets, "shape": shape, "format": format}, dtype
+    )
 
 
 @decompose(sp.diags_array)
@@ -204,7 +209,7 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: Any = N
 
 
 def _part(f: Callable) -> Callable:
-    def body(A: Any, k: Any = 0, format: Any = None) -> Any:  # noqa: N803 - SciPy's names
+    def body(A: Any, k: Any = 0, format: Any = None) -> Any:
         return followed(f, canonical(A) if is_sparse(A) else coo_of(A), k=k, format=format)
 
     return body
@@ -215,7 +220,7 @@ decompose(sp.triu)(_part(sp.triu))
 
 
 @decompose(sp.find)
-def find(A: Any) -> tuple:  # noqa: N803 - SciPy's name
+def find(A: Any) -> tuple:
     """Return the places and the values of what is not zero, in SciPy's order."""
     x = canonical(A) if is_sparse(A) else coo_of(A)
     entries = entries_of(x)
@@ -225,7 +230,7 @@ def find(A: Any) -> tuple:  # noqa: N803 - SciPy's name
 
 
 def _moving(f: Callable) -> Callable:
-    def body(A: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N803 - SciPy's name
+    def body(A: Any, *args: Any, **kwargs: Any) -> Any:
         return followed(f, canonical(A), *args, **kwargs)
 
     return body

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from chainrules.scipy.sparse.entries import (
     ARRAYS,
@@ -185,8 +186,7 @@ def at_places(f: Callable, x: Any, y: Any) -> Any:
     """Return ``f`` of the entries of a sparse array and of the elements of an array there."""
     x = as_format(x, "coo")
     there = np.broadcast_to(y, x.shape)[places_of(x)]
-    made = with_entries(x, f(vector_of(x), there))
-    return made if x.ndim != 2 else made
+    return with_entries(x, f(vector_of(x), there))
 
 
 def _broadcast_times(x: Any, y: Any) -> Any:
@@ -218,8 +218,7 @@ def _intersected(f: Callable, x: Any, y: Any) -> Any:
 
 
 def _multiply(self: Any, other: Any) -> Any:
-    made = times(self, other)
-    return made
+    return times(self, other)
 
 
 decompose_method("multiply", _multiply)
@@ -243,9 +242,12 @@ def _divided(self: Any, other: Any) -> Any:
 decompose_method("__truediv__ _divide", _divided)
 
 
+LISTS = (sp.lil_array, sp.lil_matrix)
+
+
 def _changed_by(f: Callable) -> Callable:
     def body(self: Any, other: Any) -> Any:
-        return become(self, f(self, other))
+        return become(self, as_format(f(self, other), self.format))
 
     return body
 
@@ -259,6 +261,8 @@ def _over_number(self: Any, other: Any) -> Any:
 
 
 decompose_method("__imul__", _times_number)
+decompose_method("__iadd__", _changed_by(lambda x, y: x + y), LISTS)
+decompose_method("__isub__", _changed_by(lambda x, y: x - y), LISTS)
 decompose_method("__itruediv__", _over_number)
 
 

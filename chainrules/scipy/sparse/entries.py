@@ -65,6 +65,8 @@ def numbered(x: Any, start: int = 1) -> Any:
 
 def gathered(numbers: Any, entries: Any) -> Any:
     """Return what stands in place of numbers: in an array or number, or in a sparse array."""
+    if isinstance(numbers, np.matrix):
+        refused("indexing a sparse matrix by lists of rows and columns", MATRIX_RESULT)
     if not is_sparse(numbers):
         return _picked(entries, np.asarray(numbers))
     made = with_entries(numbers, _picked(entries, entries_of(numbers)))

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from chainrules.scipy.sparse.elementwise import scaled
 from chainrules.scipy.sparse.entries import (
     ARRAYS,
     MATRICES,
-    MATRIX_RESULT,
     as_format,
     decompose_method,
     from_places,
@@ -27,7 +27,6 @@ from chainrules.scipy.sparse.entries import (
     summed,
     vector_of,
 )
-from chainrules.scipy.sparse.elementwise import scaled
 from chainrules_core import decompose, linear_rule, primitive
 
 
@@ -59,7 +58,9 @@ def product(entries: Any, b: Any, *, pattern: Pattern, turned: bool = False) -> 
     return (matrix.T if turned else matrix) @ b
 
 
-def _entries_bar(y_bar: Any, entries: Any, b: Any, *, pattern: Pattern, turned: bool = False) -> Any:
+def _entries_bar(
+    y_bar: Any, entries: Any, b: Any, *, pattern: Pattern, turned: bool = False
+) -> Any:
     rows, columns = pattern.rows, pattern.columns
     if turned:
         rows, columns = columns, rows
@@ -171,7 +172,7 @@ decompose_method("__rmul__", _rtimes, MATRICES)
 
 
 @decompose(sp.kron)
-def kron(A: Any, B: Any, format: Any = None) -> Any:  # noqa: N803 - SciPy's names
+def kron(A: Any, B: Any, format: Any = None) -> Any:
     """Return the Kronecker product: every entry of `A` times every one of `B`."""
     matrices = is_matrix(A) or is_matrix(B)
     as_array = not matrices or isinstance(A, ARRAYS) or isinstance(B, ARRAYS)
@@ -198,4 +199,10 @@ def coo_of(x: Any) -> Any:
     return from_places(x[places], places, np.shape(x))
 
 
-_ = MATRIX_RESULT
+@decompose(sp.kronsum)
+def kronsum(A: Any, B: Any, format: Any = None) -> Any:
+    """Return the sum of Kronecker products with identities."""
+    make = sp.eye_array if not (is_matrix(A) and is_matrix(B)) else sp.eye
+    left = kron(make(np.shape(B)[0]), A)
+    right = kron(B, make(np.shape(A)[0]))
+    return as_format(left + right, format or "csr")

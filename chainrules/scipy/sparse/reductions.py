@@ -17,7 +17,6 @@ from chainrules.scipy.sparse.entries import (
     decompose_method,
     from_places,
     is_matrix,
-    like_class,
     places_of,
     refused,
     summed,
@@ -67,7 +66,7 @@ decompose_method("mean", _mean)
 decompose_method("trace", _trace)
 
 
-def _extremum(f: Callable, nan_aware: Callable) -> Callable:
+def _extremum(extreme: Callable) -> Callable:
     def body(self: Any, axis: Any = None, out: Any = None, *, explicit: Any = False) -> Any:
         if out is not None:
             refused("max(out=) and min(out=)", "assign the result instead.")
@@ -76,13 +75,13 @@ def _extremum(f: Callable, nan_aware: Callable) -> Callable:
         if explicit:
             if axes is not None:
                 refused("max(axis, explicit=True)", "take the extremum of each row's data.")
-            return nan_aware(vector_of(x))
+            return extreme(vector_of(x))
         if axes is None:
             entries = vector_of(x)
             if np.size(entries) < int(np.prod(x.shape)):
                 entries = np.concatenate([entries, np.zeros(1, entries.dtype)])
-            return nan_aware(entries)
-        whole = nan_aware(x.toarray(), axis=axes)
+            return extreme(entries)
+        whole = extreme(x.toarray(), axis=axes)
         return _stored(whole, self, axes)
 
     return body
@@ -100,8 +99,7 @@ def _stored(whole: Any, x: Any, axes: tuple[int, ...]) -> Any:
     return from_places(entries, full, shape, is_array=False)
 
 
-decompose_method("max", _extremum(max, np.max))
-decompose_method("min", _extremum(min, np.min))
-decompose_method("nanmax", _extremum(max, np.nanmax))
-decompose_method("nanmin", _extremum(min, np.nanmin))
-_ = like_class
+decompose_method("max", _extremum(np.max))
+decompose_method("min", _extremum(np.min))
+decompose_method("nanmax", _extremum(np.nanmax))
+decompose_method("nanmin", _extremum(np.nanmin))

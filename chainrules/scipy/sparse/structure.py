@@ -140,10 +140,7 @@ def _writing(name: str) -> Callable:
         numbers, entries = stored_values(values)
         plain = numbered(x)
         n = np.size(old)
-        if is_sparse(numbers):
-            numbers = numbered(numbers, n + 1)
-        else:
-            numbers = numbers + n
+        numbers = numbered(numbers, n + 1) if is_sparse(numbers) else numbers + n
         method(plain, numbers)
         both = np.concatenate([old, entries.astype(np.result_type(old, entries))])
         made = gathered(plain, both)

@@ -188,18 +188,29 @@ def test_variables_outside_are_guarded():
     assert compiled.variants == 3
 
 
+def test_changes_inside_small_variables_outside_are_guarded():
+    c, options = np.ones(3), {"k": [1.0]}
+    scales = [2.0]
+    compiled = compile(lambda x: x * c * scales[0] + options["k"][0])
+    close(compiled(1.0), [3.0, 3.0, 3.0])
+    c[1] = 5.0
+    close(compiled(1.0), [3.0, 11.0, 3.0])
+    scales[0] = 1.0
+    close(compiled(1.0), [2.0, 6.0, 2.0])
+
+
 def test_variants_are_bounded_and_the_least_recently_used_is_dropped():
-    recorded = []
+    recorded = [[]]  # a nest: changes of it are not noticed
 
     def f(n):
-        recorded.append(n)
+        recorded[0].append(n)
         return n * 2.0
 
     compiled = compile(f, maxsize=2)
     for n in (1, 2, 1, 3, 1, 2):
         assert compiled(n) == n * 2.0
     assert compiled.variants == 2
-    assert recorded == [1, 2, 3, 2]
+    assert recorded == [[1, 2, 3, 2]]
     compiled.clear()
     assert compiled.variants == 0
     assert compiled(1) == 2.0

@@ -81,6 +81,14 @@ def counting(x):
     return x * COUNTER
 
 
+LOG: list[float] = []
+
+
+def logging(x):
+    LOG.append(1.0)
+    return x * len(LOG)
+
+
 def text(x):
     return float(f"{x:.1f}")
 
@@ -97,6 +105,7 @@ def caught(x):
     [
         (counting, [1.0, 1.0], "global variable 'COUNTER'"),
         (text, [1.23, 4.56], "text"),
+        (logging, [1.0, 1.0, 1.0, 2.0, 2.0], "changes 'LOG'"),
         (caught, [0.0, 2.0], "error is caught"),
     ],
 )
@@ -105,6 +114,7 @@ def test_what_cannot_be_followed_runs_as_it_is(f, xs, why):
     COUNTER = 0
     expected = [f(x) for x in xs]
     COUNTER = 0
+    LOG.clear()
     compiled = compile(f)
     assert [compiled(x) for x in xs] == expected
     assert why in compiled.eager_because

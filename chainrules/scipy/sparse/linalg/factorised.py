@@ -66,7 +66,7 @@ _FACTORS = (
 
 @decompose(spl.splu)
 def splu(
-    A: Any,  # noqa: N803 - SciPy's name
+    A: Any,
     permc_spec: Any = None,
     diag_pivot_thresh: Any = None,
     relax: Any = None,
@@ -88,7 +88,7 @@ def splu(
 
 
 @decompose(spl.factorized)
-def factorized(A: Any) -> Callable:  # noqa: N803 - SciPy's name
+def factorized(A: Any) -> Callable:
     """Return what solves systems with a sparse matrix."""
     return splu(A).solve
 

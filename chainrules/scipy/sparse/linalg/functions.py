@@ -9,8 +9,10 @@ import scipy.linalg as linalg
 import scipy.sparse.linalg as spl
 
 from chainrules.scipy.sparse.entries import (
+    MATRICES,
     as_format,
     canonical,
+    decompose_method,
     is_sparse,
     natively,
     places_of,
@@ -25,7 +27,7 @@ from chainrules_core.sparse_arrays import with_entries
 
 @decompose(spl.onenormest)
 def onenormest(
-    A: Any,  # noqa: N803 - SciPy's name
+    A: Any,
     t: Any = 2,
     itmax: Any = 5,
     compute_v: Any = False,
@@ -41,7 +43,7 @@ def onenormest(
 
 
 @decompose(spl.expm)
-def expm(A: Any) -> Any:  # noqa: N803 - SciPy's name
+def expm(A: Any) -> Any:
     """Return the exponential: computed dense, stored where SciPy's has entries."""
     if not is_sparse(A):
         return linalg.expm(np.asarray(A))
@@ -49,6 +51,30 @@ def expm(A: Any) -> Any:  # noqa: N803 - SciPy's name
     whole = linalg.expm(array_of(A).toarray())
     coo = as_format(pattern, "coo")
     return as_format(with_entries(coo, whole[coo.coords]), pattern.format)
+
+
+@decompose(spl.expm_multiply, MATRICES)
+def expm_multiply(A: Any, B: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return the action of the exponential of a sparse matrix: that of the sparse array."""
+    return spl.expm_multiply(array_of(A), B, *args, **kwargs)
+
+
+@decompose(spl.matrix_power)
+def matrix_power(A: Any, power: Any) -> Any:
+    """Return a power of a square sparse array."""
+    if A.shape[0] != A.shape[1]:
+        raise TypeError("sparse matrix is not square")
+    if power < 0:
+        raise ValueError("exponent must be >= 0")
+    if power == 0:
+        return natively(spl.matrix_power, ignore_derivatives(A), 0)
+    made = A
+    for _ in range(int(power) - 1):
+        made = made @ A
+    return made if power > 1 else A.copy()
+
+
+decompose_method("__pow__", matrix_power, MATRICES)
 
 
 # -- norms ----------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ The solution is what the solver found; where it reports that it has not converge
 derivative. Its cotangents are those of the linear system, whatever the path that led there: the
 start and the preconditioner have none. Operators are written out as matrices for that.
 
-Least squares: with A of full column rank (or damped), x = (AᴴA + d²)⁻¹ (Aᴴb + d² x₀); with A of full
-row rank, x = Aᴴ (A Aᴴ)⁻¹ b.
+Least squares: with A of full column rank (or damped), x = (AᴴA + d²)⁻¹ (Aᴴb + d² x₀); with A of
+full row rank, x = Aᴴ (A Aᴴ)⁻¹ b.
 """
 
 from __future__ import annotations
@@ -18,31 +18,20 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
 from chainrules.scipy.sparse.entries import as_format, from_places, is_sparse, natively, refused
-from chainrules.scipy.sparse.linalg.operators import dense_of, is_operator
+from chainrules.scipy.sparse.linalg.operators import dense_of, is_operator, plain
 from chainrules.scipy.sparse.linalg.solving import System, square_csr
 from chainrules_core import decompose, ignore_derivatives
-
-
-def plain(x: Any) -> Any:
-    """Return a matrix or an operator without what is traced."""
-    if is_operator(x):
-        return x if not _holds_traced(x) else ignore_derivatives(dense_of(x))
-    return ignore_derivatives(x)
-
-
-def _holds_traced(x: Any) -> bool:
-    return True
 
 
 def _iterative(f: Callable) -> Callable:
     name = f.__name__
 
-    def body(A: Any, b: Any, x0: Any = None, *args: Any, **kwargs: Any) -> tuple:  # noqa: N803
+    def body(A: Any, b: Any, x0: Any = None, *args: Any, **kwargs: Any) -> tuple:
         shift = kwargs.get("shift", 0.0)
-        known = {k: ignore_derivatives(v) for k, v in kwargs.items()}
+        known = {k: plain(v) for k, v in kwargs.items()}
         right = np.asarray(b)
         if is_operator(A):
-            A = dense_of(A)  # noqa: N806 - SciPy's name
+            A = dense_of(A)
         system = System(A if f is not spl.minres else _shifted(A, shift))
         found, info = natively(
             f, ignore_derivatives(A), ignore_derivatives(right), ignore_derivatives(x0), **known
@@ -143,14 +132,14 @@ def _check_rank(name: str, found: Any, x: Any) -> None:
 
 
 def _least_squares(f: Callable) -> Callable:
-    def body(A: Any, b: Any, *args: Any, **kwargs: Any) -> tuple:  # noqa: N803 - SciPy's name
+    def body(A: Any, b: Any, *args: Any, **kwargs: Any) -> tuple:
         damp = kwargs.get("damp", args[0] if args else 0.0)
         start = kwargs.get("x0")
         if is_operator(A):
-            A = dense_of(A)  # noqa: N806 - SciPy's name
+            A = dense_of(A)
         right = np.reshape(np.asarray(b), (-1,))
-        given = [ignore_derivatives(v) for v in args]
-        named = {k: ignore_derivatives(v) for k, v in kwargs.items()}
+        given = [plain(v) for v in args]
+        named = {k: plain(v) for k, v in kwargs.items()}
         found = natively(f, ignore_derivatives(A), ignore_derivatives(right), *given, **named)
         x = least_squares(A, right, damp, start)
         _check_rank(f.__name__, found[0], ignore_derivatives(x))
@@ -175,4 +164,3 @@ _LSMR = ("normar", "norma", "conda")
 _LSQR = ("anorm", "acond", "arnorm")
 decompose(spl.lsqr)(_least_squares(spl.lsqr))
 decompose(spl.lsmr)(_least_squares(spl.lsmr))
-_ = Callable

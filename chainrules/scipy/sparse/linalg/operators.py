@@ -9,12 +9,17 @@ import numpy as np
 import scipy.sparse.linalg as spl
 
 from chainrules.scipy.sparse.entries import is_sparse, refused
-from chainrules_core import decompose
+from chainrules_core import decompose, ignore_derivatives
 
 
 def is_operator(x: Any) -> bool:
     """Whether a value is a linear operator."""
     return isinstance(x, spl.LinearOperator)
+
+
+def plain(x: Any) -> Any:
+    """Return an option of a solver without what is traced; a function as it is."""
+    return x if hasattr(x, "__code__") or hasattr(x, "__func__") else ignore_derivatives(x)
 
 
 def _matrix(x: Any) -> Any:
@@ -77,13 +82,13 @@ class TracedOperator(spl.LinearOperator):
     def _rmatvec(self, x: Any) -> Any:
         return self._function("rmatvec")(x)
 
-    def _matmat(self, X: Any) -> Any:  # noqa: N803 - SciPy's name
+    def _matmat(self, X: Any) -> Any:
         if self.functions.get("matmat") is not None:
             return self.functions["matmat"](X)
         columns = [np.reshape(np.asarray(self._matvec(c)), (-1,)) for c in np.transpose(X)]
         return np.stack(columns, axis=1)
 
-    def _rmatmat(self, X: Any) -> Any:  # noqa: N803 - SciPy's name
+    def _rmatmat(self, X: Any) -> Any:
         if self.functions.get("rmatmat") is not None:
             return self.functions["rmatmat"](X)
         columns = [np.reshape(np.asarray(self._rmatvec(c)), (-1,)) for c in np.transpose(X)]

@@ -14,18 +14,16 @@ import scipy.sparse.linalg as spl
 
 from chainrules.scipy.sparse.entries import (
     as_format,
+    from_places,
     gathered,
     is_matrix,
     is_sparse,
     natively,
-    numbered,
-    refused,
     vector_of,
 )
-from chainrules.scipy.sparse.entries import from_places
 from chainrules.scipy.sparse.linalg.operators import dense_of, is_operator
 from chainrules.scipy.sparse.products import Pattern, product
-from chainrules_core import AbstractZero, decompose, frule, ignore_derivatives, primitive, rrule
+from chainrules_core import AbstractZero, decompose, frule, primitive, rrule
 
 
 class Solver:
@@ -99,9 +97,7 @@ def solved_rrule(entries: Any, b: Any, *, solver: Solver, turned: bool = False) 
 
 
 @frule.register(solved)
-def solved_frule(
-    dots: tuple, entries: Any, b: Any, *, solver: Solver, turned: bool = False
-) -> Any:
+def solved_frule(dots: tuple, entries: Any, b: Any, *, solver: Solver, turned: bool = False) -> Any:
     entries_dot, b_dot = dots
     x = solved(entries, b, solver=solver, turned=turned)
     right = b_dot
@@ -142,7 +138,7 @@ class System:
 
 
 @decompose(spl.spsolve)
-def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: Any = True) -> Any:  # noqa: N803
+def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: Any = True) -> Any:
     """Return the solution of A x = b; sparse where `b` is sparse and no vector."""
     system = System(A, permc_spec=permc_spec)
     if not is_sparse(b):
@@ -162,10 +158,10 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: Any = True) -> 
 
 @decompose(spl.spsolve_triangular)
 def spsolve_triangular(
-    A: Any,  # noqa: N803 - SciPy's name
+    A: Any,
     b: Any,
     lower: Any = True,
-    overwrite_A: Any = False,  # noqa: N803 - SciPy's name
+    overwrite_A: Any = False,
     overwrite_b: Any = False,
     unit_diagonal: Any = False,
 ) -> Any:
@@ -181,17 +177,9 @@ def spsolve_triangular(
 
 
 @decompose(spl.inv)
-def inv(A: Any) -> Any:  # noqa: N803 - SciPy's name
+def inv(A: Any) -> Any:
     """Return the inverse, sparse as SciPy has it."""
     if not is_sparse(A):
         raise TypeError("Input must be a sparse array")
-    identity = ignore_derivatives(numbered(as_format(A, "csr"))).astype(float)
-    return spsolve(A, _identity_like(identity, A))
-
-
-def _identity_like(x: Any, example: Any) -> Any:
-    make = sp.eye if is_matrix(example) else sp.eye_array
-    return make(x.shape[0], format="csc")
-
-
-_ = refused
+    make = sp.eye if is_matrix(A) else sp.eye_array
+    return spsolve(A, make(A.shape[0], format="csc"))

@@ -18,9 +18,16 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
-from chainrules.scipy.sparse.entries import from_places, is_sparse, natively, refused, vector_of
-from chainrules.scipy.sparse.entries import as_format, places_of
-from chainrules.scipy.sparse.linalg.operators import dense_of, is_operator
+from chainrules.scipy.sparse.entries import (
+    as_format,
+    from_places,
+    is_sparse,
+    natively,
+    places_of,
+    refused,
+    vector_of,
+)
+from chainrules.scipy.sparse.linalg.operators import dense_of, is_operator, plain
 from chainrules.scipy.sparse.linalg.solving import System
 from chainrules_core import decompose, ignore_derivatives
 
@@ -48,9 +55,7 @@ def refined(a: Any, m: Any, w: Any, v: Any) -> tuple[Any, Any]:
         top = a - w * weight
         border = np.reshape(-moved, (n, 1))
         rows = from_places(c, (np.zeros(n, int), np.arange(n)), (1, n))
-        side = from_places(
-            np.reshape(border, (-1,)), (np.arange(n), np.zeros(n, int)), (n, 1)
-        )
+        side = from_places(np.reshape(border, (-1,)), (np.arange(n), np.zeros(n, int)), (n, 1))
         jacobian = sp.block_array([[top, side], [rows, None]], format="csr")
         residual = np.concatenate([a @ v - w * moved, np.reshape(c @ v - 1, (1,))])
         step = System(jacobian).solve(residual)
@@ -94,20 +99,17 @@ def check_simple(name: str, values: Any) -> None:
 
 def _eigen(f: Any, real: bool) -> Any:
     def body(
-        A: Any,  # noqa: N803 - SciPy's names
+        A: Any,
         k: Any = 6,
-        M: Any = None,  # noqa: N803
+        M: Any = None,
         *args: Any,
         **kwargs: Any,
     ) -> Any:
-        named = {n: ignore_derivatives(v) for n, v in kwargs.items()}
+        named = {n: plain(v) for n, v in kwargs.items()}
         wants_vectors = named.pop("return_eigenvectors", True)
         a = array_of(A)
         m = None if M is None else array_of(M)
-        if not is_operator(A):
-            A = ignore_derivatives(A)  # noqa: N806 - SciPy's name
-        else:
-            A = ignore_derivatives(a)  # noqa: N806 - SciPy's name
+        A = ignore_derivatives(A) if not is_operator(A) else ignore_derivatives(a)
         given = (A, k, ignore_derivatives(m), *args[:5])
         values, vectors = natively(f, *given, **named)
         if not wants_vectors:
@@ -133,12 +135,12 @@ decompose(spl.eigs)(_eigen(spl.eigs, False))
 
 
 @decompose(spl.svds)
-def svds(A: Any, k: Any = 6, *args: Any, **kwargs: Any) -> Any:  # noqa: N803 - SciPy's name
+def svds(A: Any, k: Any = 6, *args: Any, **kwargs: Any) -> Any:
     """Return the largest or smallest singular values, and their vectors."""
-    named = {n: ignore_derivatives(v) for n, v in kwargs.items()}
+    named = {n: plain(v) for n, v in kwargs.items()}
     wanted = named.pop("return_singular_vectors", True)
     a = array_of(A)
-    m, n = a.shape
+    m, _n = a.shape
     u, s, vh = natively(spl.svds, ignore_derivatives(a), k, *args, **named)
     if np.min(s) <= 1e-10 * np.max(s):
         refused("svds", "one of the singular values it found is zero.")
@@ -154,17 +156,17 @@ def svds(A: Any, k: Any = 6, *args: Any, **kwargs: Any) -> Any:  # noqa: N803 - 
 
 
 @decompose(spl.lobpcg)
-def lobpcg(A: Any, X: Any, B: Any = None, *args: Any, **kwargs: Any) -> Any:  # noqa: N803
+def lobpcg(A: Any, X: Any, B: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Return the extreme eigenvalues and their vectors."""
-    named = {n: ignore_derivatives(v) for n, v in kwargs.items()}
+    named = {n: plain(v) for n, v in kwargs.items()}
     if named.get("Y") is not None or (len(args) > 1 and args[1] is not None):
         refused("lobpcg(Y=)", "the constraints are not differentiated.")
     if callable(A) or callable(B):
         refused("lobpcg of functions", "give a matrix, or a LinearOperator.")
     a = array_of(A)
     b = None if B is None else array_of(B)
-    given = [ignore_derivatives(v) for v in args]
-    plain = (ignore_derivatives(a), ignore_derivatives(X), ignore_derivatives(b))
-    values, vectors, *histories = natively(spl.lobpcg, *plain, *given, **named)
+    given = [plain(v) for v in args]
+    constants = (ignore_derivatives(a), ignore_derivatives(X), ignore_derivatives(b))
+    values, vectors, *histories = natively(spl.lobpcg, *constants, *given, **named)
     w, v = pairs("lobpcg", a, b, values, vectors)
     return (np.real(w), v, *histories)

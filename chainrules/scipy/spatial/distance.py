@@ -1,0 +1,206 @@
+"""Distances: of two vectors, of all pairs (`cdist`, `pdist`), and in a matrix or a vector.
+
+Each metric is written once, for arrays of vectors along the last axis, and is what is
+differentiated in place of the loops in C. At distance 0 a norm has gradient 0; the largest
+coordinates share where they tie. Metrics of truth values are constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.spatial import distance
+
+from chainrules_core import decompose, ignore_derivatives
+
+
+def root(q: Any, p: Any = None) -> Any:
+    """The root (square root) of a sum of powers, with derivative 0 where it is 0."""
+    zero = ignore_derivatives(q) == 0
+    safe = np.where(zero, 1.0, q)
+    return np.where(zero, 0.0, np.sqrt(safe) if p is None else safe ** (1 / p))
+
+
+def weighted(x: Any, w: Any) -> Any:
+    """The sum of a term for each coordinate."""
+    return np.sum(x if w is None else w * x, axis=-1)
+
+
+def ratio(a: Any, b: Any) -> Any:
+    """A / b, and 0 where both are 0."""
+    zero = ignore_derivatives(b) == 0
+    return np.where(zero, 0.0, a / np.where(zero, 1.0, b))
+
+
+def sqeuclidean(u: Any, v: Any, w: Any = None) -> Any:
+    return weighted((u - v) * (u - v), w)
+
+
+def euclidean(u: Any, v: Any, w: Any = None) -> Any:
+    return root(sqeuclidean(u, v, w))
+
+
+def cityblock(u: Any, v: Any, w: Any = None) -> Any:
+    return weighted(np.abs(u - v), w)
+
+
+def chebyshev(u: Any, v: Any, w: Any = None) -> Any:
+    d = np.abs(u - v)
+    if w is not None:
+        d = np.where(ignore_derivatives(w) > 0, d, 0.0)
+    return np.max(d, axis=-1)
+
+
+def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
+    if ignore_derivatives(p) == np.inf:
+        return chebyshev(u, v, w)
+    d = np.abs(u - v)
+    zero = ignore_derivatives(d) == 0
+    powers = np.where(zero, 0.0, np.where(zero, 1.0, d) ** p)
+    return root(weighted(powers, w), p)
+
+
+def braycurtis(u: Any, v: Any, w: Any = None) -> Any:
+    return weighted(np.abs(u - v), w) / weighted(np.abs(u + v), w)
+
+
+def canberra(u: Any, v: Any, w: Any = None) -> Any:
+    return weighted(ratio(np.abs(u - v), np.abs(u) + np.abs(v)), w)
+
+
+def cosine(u: Any, v: Any, w: Any = None) -> Any:
+    return 1 - weighted(u * v, w) / np.sqrt(weighted(u * u, w) * weighted(v * v, w))
+
+
+def correlation(u: Any, v: Any, w: Any = None, centered: bool = True) -> Any:
+    if not centered:
+        return cosine(u, v, w)
+    total = np.shape(u)[-1] if w is None else np.sum(w)
+    u = u - (weighted(u, w) / total)[..., None]
+    v = v - (weighted(v, w) / total)[..., None]
+    return cosine(u, v, w)
+
+
+def seuclidean(u: Any, v: Any, V: Any) -> Any:
+    return root(np.sum((u - v) * (u - v) / V, axis=-1))
+
+
+def mahalanobis(u: Any, v: Any, VI: Any) -> Any:
+    d = u - v
+    return root(np.sum(np.matmul(d, VI) * d, axis=-1))
+
+
+def entropy(p: Any, q: Any) -> Any:
+    """P log(p / q), 0 where p is."""
+    zero = ignore_derivatives(p) == 0
+    return np.where(zero, 0.0, p * np.log(np.where(zero, 1.0, p) / np.where(zero, 1.0, q)))
+
+
+def jensenshannon(u: Any, v: Any, base: Any = None) -> Any:
+    u, v = u / np.sum(u, -1, keepdims=True), v / np.sum(v, -1, keepdims=True)
+    m = (u + v) / 2
+    s = np.sum(entropy(u, m) + entropy(v, m), axis=-1) / 2
+    return root(s if base is None else s / np.log(base))
+
+
+METRICS: dict[str, Callable] = {
+    f.__name__: f
+    for f in (
+        braycurtis, canberra, chebyshev, cityblock, correlation, cosine, euclidean,
+        jensenshannon, mahalanobis, minkowski, seuclidean, sqeuclidean,
+    )
+}  # fmt: skip
+
+
+def vectors(f: Callable) -> Callable:
+    """The same for anything that NumPy takes for two vectors."""
+
+    def body(u, v, *args, **options):
+        return f(np.asarray(u, dtype=float), np.asarray(v, dtype=float), *args, **options)
+
+    return body
+
+
+for _name, _metric in METRICS.items():
+    if _name != "jensenshannon":  # it has axes, and is traced
+        decompose(getattr(distance, _name))(vectors(_metric))
+
+
+def name_of(metric: Any) -> str | None:
+    """The name of a metric in the table, if it is there."""
+    if callable(metric):
+        known = getattr(distance, getattr(metric, "__name__", ""), None)
+        metric = metric.__name__ if known is metric else ""
+    text = metric.lower().removeprefix("test_")
+    info = distance._METRIC_ALIAS.get(text)
+    return None if info is None else info.canonical_name
+
+
+def completed(name: str, options: dict[str, Any], X: Any) -> dict[str, Any]:
+    """Add the scales that a metric takes from the data."""
+    options = {key: value for key, value in options.items() if value is not None}
+    if name == "seuclidean" and "V" not in options:
+        options["V"] = np.var(X, axis=0, ddof=1)
+    if name == "mahalanobis" and "VI" not in options:
+        options["VI"] = np.transpose(np.linalg.inv(np.cov(np.transpose(X))))
+    return options
+
+
+@decompose(distance.cdist)
+def cdist_body(XA, XB, metric="euclidean", *, out=None, **options):
+    XA, XB = np.asarray(XA, dtype=float), np.asarray(XB, dtype=float)
+    name = name_of(metric)
+    if name is None:
+        y = np.stack([np.stack([np.asarray(metric(a, b, **options)) for b in XB]) for a in XA])
+    elif name not in METRICS:
+        plain = {key: ignore_derivatives(value) for key, value in options.items()}
+        y = distance.cdist(ignore_derivatives(XA), ignore_derivatives(XB), name, **plain)
+    else:
+        stacked = np.concatenate([XA, XB]) if name in ("seuclidean", "mahalanobis") else None
+        options = completed(name, options, stacked)
+        y = METRICS[name](XA[:, None], XB[None], **options)
+    if out is None:
+        return y
+    out[...] = y
+    return out
+
+
+@decompose(distance.pdist)
+def pdist_body(X, metric="euclidean", *, out=None, **options):
+    X = np.asarray(X, dtype=float)
+    i, j = np.triu_indices(np.shape(X)[0], 1)
+    name = name_of(metric)
+    if name is None:
+        pairs = zip(i, j, strict=True)
+        y = np.stack([np.asarray(metric(X[a], X[b], **options)) for a, b in pairs])
+    elif name not in METRICS:
+        plain = {key: ignore_derivatives(value) for key, value in options.items()}
+        y = distance.pdist(ignore_derivatives(X), name, **plain)
+    else:
+        y = METRICS[name](X[i], X[j], **completed(name, options, X))
+    if out is None:
+        return y
+    out[...] = y
+    return out
+
+
+@decompose(distance.squareform)
+def squareform_body(X, force="no", checks=True):
+    X = np.asarray(X)
+    plain = distance.squareform(ignore_derivatives(X), force, checks)
+    if np.ndim(X) == 2:
+        return X[np.triu_indices(np.shape(X)[0], 1)]
+    n = np.shape(plain)[0]
+    upper = np.zeros((n, n), X.dtype)
+    upper[np.triu_indices(n, 1)] = X
+    return upper + np.transpose(upper)
+
+
+@decompose(distance.directed_hausdorff)
+def directed_hausdorff_body(u, v, rng=0, **options):
+    u, v = np.asarray(u), np.asarray(v)
+    seed = options.get("seed", rng)
+    _, i, j = distance.directed_hausdorff(ignore_derivatives(u), ignore_derivatives(v), seed)
+    return euclidean(u[i], v[j]), i, j

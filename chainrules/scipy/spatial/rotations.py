@@ -1,0 +1,52 @@
+"""Rotations and rigid transforms: SciPy's own Python in place of its C.
+
+From version 1.17 on the functions beneath `Rotation` and `RigidTransform` exist twice, compiled and
+in terms of the array API. What is differentiated is the latter. In older versions they are compiled
+classes alone, and traced values are refused.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+import numpy as np
+from scipy.spatial import transform
+
+from chainrules.refused import refuse
+from chainrules_core import decompose
+
+
+def found(name: str) -> ModuleType | None:
+    """A module of SciPy, if this version has it."""
+    try:
+        return importlib.import_module(f"scipy.spatial.transform.{name}")
+    except ImportError:
+        return None
+
+
+for _kind in ("rotation", "rigid_transform"):
+    _compiled, _python = found(f"_{_kind}_cy"), found(f"_{_kind}_xp")
+    if _compiled is None or _python is None:
+        continue
+    for _name in dir(_python):
+        _body = getattr(_python, _name)
+        _target = getattr(_compiled, _name, None)
+        if getattr(_body, "__module__", "") == _python.__name__ and callable(_target):
+            decompose(_target)(_body)
+
+if found("_rotation_xp") is None:
+    refuse(
+        [
+            getattr(transform.Rotation, name)
+            for name in (
+                "from_quat",
+                "from_matrix",
+                "from_rotvec",
+                "from_euler",
+                "from_mrp",
+                "apply",
+            )
+        ],
+        "this version of SciPy computes it in C. Use SciPy 1.17 or newer.",
+    )

@@ -1,0 +1,148 @@
+import numpy as np
+import pytest
+from scipy import linalg
+
+RNG = np.random.default_rng(4)
+
+
+def real(*shape):
+    return RNG.normal(size=shape)
+
+
+def compl(*shape):
+    return real(*shape) + 1j * real(*shape)
+
+
+def single(*arrays):
+    return [a.astype(np.float32 if a.dtype.kind == "f" else np.complex64) for a in arrays]
+
+
+def case(f, *args, **kwargs):
+    options = ",".join(map(str, kwargs.values()))
+    return pytest.param(f, args, kwargs, id=f"{f.__name__}{[np.shape(a) for a in args]}{options}")
+
+
+import autodiff
+from chainrules.refused import RefusedError
+from chainrules_core import NotImplementedTangentError
+
+A, T, W = real(3, 3) + 2 * np.eye(3), real(5, 3), real(3, 5)
+TZ, WZ = compl(4, 3), compl(3, 4)
+S, H = A + A.T, TZ[:3] + TZ[:3].conj().T
+FACTORED = (A, T, W, TZ, WZ)
+CASES = [
+    *[case(linalg.qr, a, mode=m) for a in FACTORED for m in ("full", "economic", "r")],
+    *[case(linalg.qr, a, mode="economic", pivoting=True) for a in (T, WZ)],
+    case(linalg.qr, T, pivoting=True),
+    case(linalg.qr, T, pivoting=True, mode="r"),
+    case(linalg.qr, *single(T), mode="economic"),
+    case(linalg.qr, T.tolist(), mode="economic"),
+    *[case(linalg.rq, a, mode=m) for a in FACTORED for m in ("full", "economic", "r")],
+    case(linalg.rq, W.tolist(), mode="economic"),
+    *[case(linalg.svd, a, full_matrices=False) for a in FACTORED],
+    *[case(linalg.svd, a, compute_uv=False) for a in FACTORED],
+    case(linalg.svd, T, False, lapack_driver="gesvd"),
+    case(linalg.svd, *single(T), full_matrices=False),
+    case(linalg.svd, T.tolist(), compute_uv=False),
+    *[case(linalg.svdvals, a) for a in (A, TZ)],
+    case(linalg.svdvals, T.tolist()),
+    *[case(linalg.norm, a) for a in (A, TZ, real(4), T.tolist())],
+    *[case(linalg.norm, T, ord=o) for o in ("fro", 1, -1, 2, -2, np.inf, -np.inf)],
+    case(linalg.norm, T, 3, 0, True),
+    *[case(linalg.det, a) for a in (A, TZ[:3], *single(A), A.tolist())],
+    *[case(linalg.pinv, a) for a in (*FACTORED, *single(T), T.tolist())],
+    case(linalg.pinv, T, return_rank=True, atol=0.01, rtol=0.01),
+    *[case(linalg.pinvh, a, lower=low) for a in (S, H) for low in (True, False)],
+    case(linalg.pinvh, S, return_rank=True),
+    case(linalg.pinvh, S.tolist()),
+    *[case(linalg.lstsq, a, real(a.shape[0])) for a in (A, T, W)],
+    *[case(linalg.lstsq, a, compl(a.shape[0], 2)) for a in (TZ, WZ)],
+    case(linalg.lstsq, T, real(5, 2), cond=1e-9),
+    case(linalg.lstsq, T, real(5), lapack_driver="gelsy"),
+    case(linalg.lstsq, *single(T, real(5))),
+    case(linalg.lstsq, T.tolist(), real(5)),
+    case(linalg.lstsq, T.tolist(), real(5).tolist()),
+    case(linalg.lstsq, T, real(5).tolist()),
+    *[case(linalg.matrix_balance, A * np.array([1, 100, 0.01]), separate=s) for s in (False, True)],
+    case(linalg.clarkson_woodruff_transform, T, sketch_size=3, **{"rng": 3}),
+]
+
+
+@pytest.mark.parametrize("f, args, kwargs", CASES)
+def test_rule(f, args, kwargs, check_case):
+    plain = f in (linalg.svdvals, linalg.det, linalg.pinv) and not isinstance(args[0], list)
+    check_case(f, args, kwargs, plain and args[0].dtype != np.float32)
+
+
+def projector(q):
+    return q @ q.conj().T
+
+
+@pytest.mark.parametrize(
+    "f, xs",
+    [
+        (lambda a: linalg.polar(a), (T,)),
+        (lambda a: linalg.polar(a, side="left"), (WZ,)),
+        (lambda a: projector(linalg.orth(a)), (T,)),
+        (lambda a: projector(linalg.null_space(a)), (W,)),
+        (lambda a, b: linalg.subspace_angles(a, b), (T[:, :2], real(5, 2))),
+        (lambda a, b: linalg.orthogonal_procrustes(a, b), (T, real(5, 3))),
+        (lambda a, c: linalg.qr_multiply(a, c), (T, real(2, 5))),
+        (lambda a, c: linalg.qr_multiply(a, c, "left"), (T, real(3))),
+        (lambda a, c: linalg.qr_multiply(a, c, "right", True, True)[0], (TZ, compl(2, 4))),
+        (lambda a: linalg.qr(a, mode="r")[0], (A,)),
+        (lambda a: linalg.matrix_balance(a)[0], (A,)),
+    ],
+)
+def test_engine(f, xs, check_modes):
+    check_modes(f, *xs)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: linalg.qr_insert(*linalg.qr(A), a[0], 1)[0],
+        lambda a: linalg.qr_delete(*linalg.qr(a), 1)[0],
+        lambda a: linalg.qr_update(*linalg.qr(A), a[0], a[1])[0],
+        lambda a: linalg.cossin(a, 1, 1)[1],
+        lambda a: linalg.qz(a, A)[0],
+        lambda a: linalg.ordqz(A, a)[0],
+        lambda a: linalg.blas.dgemm(1.0, a, a),
+        lambda a: linalg.lapack.dgetrf(a)[0],
+        lambda a: linalg.get_lapack_funcs(("getrf",), (A,))[0](a)[0],
+    ],
+)
+def test_refused(f):
+    with pytest.raises(RefusedError, match="Use|Call|call"):
+        autodiff.gradient(lambda a: np.sum(f(a)), A)
+
+
+def test_interpolative_is_refused():
+    from scipy.linalg import interpolative
+
+    with pytest.raises(RefusedError, match="random numbers"):
+        autodiff.gradient(lambda a: np.sum(interpolative.interp_decomp(a, 2)[1]), A)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: linalg.qr(a, mode="raw")[0][0],
+        lambda a: linalg.eigvals(a, homogeneous_eigvals=True).real,
+        lambda a: linalg.schur(a + 1j * A)[1].real,
+    ],
+)
+def test_missing(f):
+    with pytest.raises(NotImplementedTangentError):
+        autodiff.gradient(lambda a: np.sum(f(a)), A)
+
+
+@pytest.mark.parametrize("f", [linalg.qr, linalg.rq])
+def test_dependent_columns(f):
+    with pytest.raises(NotImplementedTangentError, match="dependent"):
+        autodiff.gradient(lambda a: np.sum(f(a)[0]), np.ones((3, 3)))
+
+
+@pytest.mark.parametrize("f", [linalg.bandwidth, linalg.issymmetric, linalg.ishermitian])
+def test_constant(f):
+    assert np.all(autodiff.gradient(lambda a: np.sum(a) + np.sum(f(a)), A) == 1.0)

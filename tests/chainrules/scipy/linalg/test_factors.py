@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+from scipy import linalg
+
+RNG = np.random.default_rng(4)
+
+
+def real(*shape):
+    return RNG.normal(size=shape)
+
+
+def compl(*shape):
+    return real(*shape) + 1j * real(*shape)
+
+
+def single(*arrays):
+    return [a.astype(np.float32 if a.dtype.kind == "f" else np.complex64) for a in arrays]
+
+
+def case(f, *args, **kwargs):
+    options = ",".join(map(str, kwargs.values()))
+    return pytest.param(f, args, kwargs, id=f"{f.__name__}{[np.shape(a) for a in args]}{options}")
+
+
+import autodiff
+from chainrules.scipy.linalg.cholesky import cho_solution
+from chainrules.scipy.linalg.lu import lu_solution
+from chainrules.scipy.linalg.toeplitz import toeplitz_solution
+
+EYE = np.eye(3)
+A, Z = real(3, 3) + 4 * EYE, compl(3, 3) + 4 * EYE
+P, PZ = A @ A.T + EYE, Z @ Z.conj().T + EYE
+TALL, WIDE = real(4, 3), compl(3, 4)
+LU, PIVOTS = linalg.lu_factor(TALL[:3])
+INDEFINITE = np.array([[0, 1.0, 2, 0.3], [1, 0, 0.5, 0.2], [2, 0.5, 0, 1], [0.3, 0.2, 1, 0]])
+CASES = [
+    *[case(linalg.lu, a, p_indices=True) for a in (A, TALL, WIDE, Z, np.stack([A, A + 1]))],
+    case(linalg.lu, TALL),
+    case(linalg.lu, WIDE, permute_l=True),
+    case(linalg.lu, TALL, True),
+    case(linalg.lu, *single(A)),
+    *[case(linalg.lu_factor, a) for a in (A, TALL[:3], Z, *single(A))],
+    *[case(linalg.cholesky, a, low) for a in (P, PZ, *single(P)) for low in (False, True)],
+    *[case(linalg.cho_factor, a, lower=low) for a in (P, PZ) for low in (False, True)],
+    *[case(cho_solution, P, real(3, 2), lower=low) for low in (False, True)],
+    *[case(cho_solution, PZ, compl(3, 2), lower=low) for low in (False, True)],
+    *[case(lu_solution, LU, real(3, 2), pivots=PIVOTS, trans=t) for t in (0, 1, 2)],
+    *[case(lu_solution, LU + 0.3j, compl(3, 2), pivots=PIVOTS, trans=t) for t in (0, 1, 2)],
+    case(toeplitz_solution, np.array([5.0, 1, 2]), real(3), real(3, 2)),
+    case(toeplitz_solution, np.array([5.0, 1j, 2]), compl(3), compl(3, 2)),
+    case(linalg.cholesky, P.tolist()),
+    case(linalg.cho_factor, P.tolist()),
+    *[case(linalg.ldl, a, low) for a in (A + A.T - 8 * EYE, INDEFINITE) for low in (True, False)],
+    case(linalg.ldl, Z + Z.conj().T),
+    case(linalg.ldl, Z + Z.T, lower=False, hermitian=False),
+    case(linalg.ldl, P.tolist()),
+]
+
+
+@pytest.mark.filterwarnings("ignore:scipy.linalg.ldl")  # the step takes the diagonal off the axis
+@pytest.mark.parametrize("f, args, kwargs", CASES)
+def test_rule(f, args, kwargs, check_case):
+    names = ("cho_solution", "lu_solution", "toeplitz_solution")
+    second = f in (linalg.cholesky, linalg.lu) or f.__name__ in names
+    check_case(f, args, kwargs, second and not isinstance(args[0], list))
+
+
+C, R = np.array([5.0, 1.0, -0.5]), np.array([9.0, 0.3, 0.7])
+
+
+@pytest.mark.parametrize(
+    "f, xs",
+    [
+        (lambda a, b: linalg.lu_solve(linalg.lu_factor(a), b), (A, real(3))),
+        (lambda a, b: linalg.lu_solve(linalg.lu_factor(a), b, trans=1), (A, real(3, 2))),
+        (lambda a, b: linalg.cho_solve(linalg.cho_factor(a), b), (P, real(3))),
+        (lambda a, b: linalg.cho_solve((linalg.cholesky(a, lower=True), True), b), (P, real(3, 2))),
+        (lambda c: linalg.toeplitz(c), (C,)),
+        (lambda c: linalg.toeplitz(c), (C + 1j * R,)),
+        (lambda c, r: linalg.toeplitz(c, r), (C, real(2))),
+        (lambda c: linalg.circulant(c), (C,)),
+        (lambda c: linalg.hankel(c), (C,)),
+        (lambda c, r: linalg.hankel(c, r=r), (C, R)),
+        (lambda c: linalg.convolution_matrix(c, 4, mode="same"), (C,)),
+        (lambda c: linalg.convolution_matrix(c, 4), (C,)),
+        (lambda c, r, b: linalg.solve_toeplitz((c, r), b), (C, R, real(3))),
+        (lambda c, b: linalg.solve_toeplitz(c, b), (C + 0.1j * R, compl(3, 2))),
+        (lambda c, x: linalg.matmul_toeplitz(c, x), (C, real(3))),
+        (lambda c, r, x: linalg.matmul_toeplitz((c, r), x), (C, R, real(3, 2))),
+        (lambda c, b: linalg.solve_circulant(c, b), (C, real(3))),
+        (lambda c: linalg.companion(c), (C,)),
+        (lambda c, s: linalg.leslie(c, s), (C, real(2))),
+        (lambda c: linalg.fiedler(c), (C,)),
+        (lambda c: linalg.fiedler_companion(c), (np.array([3.0, 0.5, -0.2, 0.4]),)),
+        (lambda a, b: linalg.block_diag(a, b, 2.0), (A, C)),
+        (lambda a, b: linalg.khatri_rao(a, b), (A, TALL)),
+        (lambda s: linalg.diagsvd(s, 3, 5), (C,)),
+    ],
+)
+def test_engine(f, xs, check_modes):
+    check_modes(f, *xs)
+
+
+def test_cho_solve_reads_one_triangle():
+    a_bar = autodiff.gradient(lambda a: np.sum(linalg.cho_solve(linalg.cho_factor(a), EYE)), P)
+    assert np.all(np.tril(a_bar, -1) == 0) and np.all(a_bar[np.triu_indices(3)] != 0)

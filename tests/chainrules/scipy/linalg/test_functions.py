@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+from scipy import linalg
+
+RNG = np.random.default_rng(4)
+
+
+def real(*shape):
+    return RNG.normal(size=shape)
+
+
+def compl(*shape):
+    return real(*shape) + 1j * real(*shape)
+
+
+def single(*arrays):
+    return [a.astype(np.float32 if a.dtype.kind == "f" else np.complex64) for a in arrays]
+
+
+def case(f, *args, **kwargs):
+    options = ",".join(map(str, kwargs.values()))
+    return pytest.param(f, args, kwargs, id=f"{f.__name__}{[np.shape(a) for a in args]}{options}")
+
+
+
+EYE = np.eye(3)
+A, B = 0.4 * real(3, 3), real(3, 3)
+Z, C = 0.4 * compl(3, 3), compl(3, 3)
+P, PZ = B @ B.T + EYE, C @ C.conj().T + EYE
+TURN = np.array([[1.0, -2, 0.5], [2, 1.3, 0.3], [0.2, -0.1, 3]])
+STABLE, STABLE_Z = A - 2 * EYE, Z - 2 * EYE
+CONTROL, COST = real(3, 2), np.array([[2.0, 0.1], [0.1, 3.0]])
+CASES = [
+    *[case(linalg.expm, a) for a in (A, Z, *single(A), np.stack([A, B]), A.tolist())],
+    *[case(linalg.logm, a) for a in (P, TURN, PZ, P.tolist())],
+    *[case(linalg.sqrtm, a) for a in (P, TURN, PZ, P.tolist())],
+    *[case(linalg.signm, a) for a in (TURN - 1.5 * EYE, P - 2 * EYE, Z, TURN.tolist())],
+    *[case(linalg.fractional_matrix_power, a, t) for a in (P, PZ) for t in (0.4, -1.5)],
+    case(linalg.fractional_matrix_power, TURN, 2),
+    case(linalg.solve_sylvester, STABLE, STABLE[:2, :2], real(3, 2)),
+    case(linalg.solve_sylvester, STABLE_Z, STABLE[:2, :2], compl(3, 2)),
+    case(linalg.solve_sylvester, *single(STABLE, STABLE, B)),
+    case(linalg.solve_continuous_lyapunov, STABLE, B),
+    case(linalg.solve_continuous_lyapunov, STABLE_Z, C),
+    *[case(linalg.solve_discrete_lyapunov, A, B, m) for m in ("direct", "bilinear")],
+    *[case(linalg.solve_discrete_lyapunov, Z, C, m) for m in ("direct", "bilinear")],
+]
+
+
+@pytest.mark.parametrize("f, args, kwargs", CASES)
+def test_rule(f, args, kwargs, check_case):
+    smooth = f not in (linalg.signm, linalg.logm) and not isinstance(args[0], list)
+    check_case(f, args, kwargs, smooth and np.ndim(args[0]) == 2)
+
+
+def half(q):
+    return (q + q.conj().T) / 2
+
+
+ENGINE = [
+    (lambda a: linalg.expm(a), (A,)),
+    (lambda a, e: linalg.expm_frechet(a, e), (A, B)),
+    (lambda a, e: linalg.expm_frechet(a, e, compute_expm=False), (Z, C)),
+    (lambda a: linalg.logm(a), (P,)),
+    (lambda t: linalg.fractional_matrix_power(P, t), (0.4,)),
+    *[(f, (A,)) for f in (
+        lambda a: linalg.cosm(a), lambda a: linalg.sinm(a), lambda a: linalg.tanm(a),
+        lambda a: linalg.coshm(a), lambda a: linalg.sinhm(a), lambda a: linalg.tanhm(a),
+    )],
+    (lambda a: linalg.funm(a, np.sin), (TURN,)),
+    (lambda a: linalg.funm(a, lambda z: z * np.exp(z)), (Z,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f, xs", ENGINE)
+def test_engine(f, xs, check_modes):
+    check_modes(f, *xs)
+
+
+def test_funm_of_a_closure():
+    def loss(k):
+        return np.sum(np.cos(linalg.funm(A, lambda z: np.exp(k * z))))
+
+    expected = (loss(0.7 + 1e-5) - loss(0.7 - 1e-5)) / 2e-5
+    assert autodiff.gradient(loss, 0.7) == pytest.approx(expected, rel=1e-8)
+    assert autodiff.pushforward(loss, 0.7)[1](1.0) == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("f", [linalg.sqrtm, linalg.logm])
+def test_on_the_branch_cut(f, check_modes):
+    check_modes(lambda a: f(a), -P, twice=False)
+
+
+def test_expm_cond(check_modes):
+    check_modes(lambda a: linalg.expm_cond(a), A[:2, :2], twice=False)
+
+
+@pytest.mark.parametrize("f", [linalg.solve_continuous_are, linalg.solve_discrete_are])
+@pytest.mark.parametrize("e", [None, EYE + 0.1 * A])
+@pytest.mark.parametrize("s", [None, 0.1 * CONTROL])
+def test_riccati(f, e, s, check_modes):
+    given = [x for x in (e, s) if x is not None]
+
+    def solved(a, b, q, r, *more):
+        more = list(more)
+        e_of = None if e is None else more.pop(0)
+        return f(a, b, half(q), half(r), e_of, more[0] if more else None)
+
+    check_modes(solved, A, CONTROL, P, COST, *given, twice=e is None and s is None)
+
+
+@pytest.mark.parametrize("f", [linalg.solve_continuous_are, linalg.solve_discrete_are])
+def test_complex_riccati(f, check_modes):
+    xs = Z, CONTROL + 0j, PZ, COST + 0j
+    check_modes(lambda a, b, q, r: f(a, b, half(q), half(r)), *xs, twice=False)
+
+
+@pytest.mark.parametrize("a", [EYE, np.diag([1.0, 2.0, 2.0])])
+def test_coinciding_eigenvalues(a, check_modes):
+    for f in (linalg.expm, linalg.sqrtm):
+        check_modes(lambda a, f=f: f(a), a)
+    check_modes(lambda a: linalg.funm(a, np.exp), a, twice=False)
+
+
