@@ -130,7 +130,8 @@ def full_name(f: Any) -> str:
     places = [
         module
         for module, contents in list(sys.modules.items())
-        if module.startswith(("numpy.", "scipy.")) and getattr(contents, name, None) is f
+        # Not getattr: deprecated modules of SciPy warn.
+        if module.startswith(("numpy.", "scipy.")) and vars(contents).get(name) is f
     ]
     return f"{min(places, key=lambda m: ('._' in m, len(m)))}.{name}" if places else name
 

@@ -10,6 +10,7 @@ from chainrules.elementwise import complex as complex
 from chainrules.elementwise import selection as selection
 from chainrules.elementwise import rounding as rounding
 from chainrules.builtins import numbers as numbers
+from chainrules.builtins import higher_order as higher_order
 from chainrules import refused as refused
 from chainrules.indexing import getting as getting
 from chainrules.indexing import taking as taking

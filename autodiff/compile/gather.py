@@ -29,6 +29,7 @@ from autodiff.compile.program import (
     set_item,
     sub_item,
 )
+from autodiff.compile.rows import in_rows
 from chainrules_core.scattering import may_repeat, scatter
 
 _FEWEST = 8
@@ -42,10 +43,11 @@ def gathered(program: Program) -> Program:
         return program
     gathering = _Gathering(program)
     gathering.run()
-    if not gathering.changed:
-        return program
-    steps = gathering.steps
-    return without_unused(Program(steps, program.metas, program.inputs, program.outputs))
+    if gathering.changed:
+        steps = gathering.steps
+        program = without_unused(Program(steps, program.metas, program.inputs, program.outputs))
+    in_matrices = in_rows(program)
+    return program if in_matrices is program else without_unused(in_matrices)
 
 
 class _Gathering:

@@ -27,6 +27,6 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("f", "x", "expected"), CASES)
+@pytest.mark.parametrize("f, x, expected", CASES)
 def test_gradient(f, x, expected):
     assert gradient(f, x) == pytest.approx(expected, rel=1e-6, abs=1e-8)

@@ -86,7 +86,8 @@ class Solution:
                 f"of t_span, {self.t_min} and {self.t_max}: solve over a longer interval."
             )
         order = np.argsort(at if self.found.ascending else -at)
-        times = np.concatenate([np.reshape(self.t0, (1,)), flat[order]])
+        ordered = flat if len(at) == 1 else flat[order]
+        times = np.concatenate([np.reshape(self.t0, (1,)), ordered])
         values = dense_plainly(flat[order], self.found)
         known = np.concatenate([np.reshape(plain(self.y0), (-1, 1)), values], axis=1)
         y = states(self.fun, times, self.y0, known=known, how=self.how)

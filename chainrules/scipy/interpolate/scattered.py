@@ -19,7 +19,7 @@ from scipy.interpolate import (
     _rbfinterp_pythran,
 )
 
-from chainrules.refused import RefusedError
+from chainrules.refused import refuse
 from chainrules.scipy.interpolate.kernels import kernel, plainly
 from chainrules_core import decompose, ignore_derivatives
 
@@ -159,16 +159,21 @@ class TriangulatedCubic(Triangulated):
 
     def interpolated(self, x: Any, f: Any, simplex: Any) -> Any:
         """The values at places."""
-        for what, name in ((x, "places"), (self.points, "points")):
-            if ignore_derivatives(what) is not what:
-                raise RefusedError(
-                    "CloughTocher2DInterpolator",
-                    f"not by its {name}, only by the values. Use LinearNDInterpolator or "
-                    "RBFInterpolator, or wrap them in autodiff.ignore_derivatives(...).",
-                )
-        made = self.made
-        each = plainly(CloughTocher2DInterpolator, made.tri, np.eye(np.shape(f)[0]), 0.0)
-        return np.matmul(plainly(each, x), f)
+        return np.matmul(cubic_matrix(self.made.tri, self.points, x), f)
+
+
+def cubic_matrix(triangulation: Any, points: Any, x: Any) -> Any:
+    """What the interpolant makes of the columns of the identity."""
+    identity = np.eye(np.shape(points)[0])
+    return plainly(plainly(CloughTocher2DInterpolator, triangulation, identity, 0.0), x)
+
+
+refuse(
+    cubic_matrix,
+    "CloughTocher2DInterpolator (griddata's cubic method) is differentiated by the values alone, "
+    "not by points or places. Use LinearNDInterpolator or RBFInterpolator, or wrap them in "
+    "autodiff.ignore_derivatives(...).",
+)
 
 
 def found_simplices(made: Any, x: np.ndarray) -> np.ndarray:

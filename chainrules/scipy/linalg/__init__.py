@@ -1,7 +1,8 @@
 """Rules for scipy.linalg; loaded once it has been imported.
 
-What is written in Python over other functions of this module is traced. Here are the rules of what
-calls LAPACK, or runs in C. The mathematics is that of `chainrules.linalg`, whose helpers are used.
+What is written in Python over other functions of this module is traced. Here are the rules
+of what calls LAPACK, or runs in C. The mathematics is that of `chainrules.linalg`, whose
+helpers are used.
 """
 
 from chainrules.scipy.linalg import (

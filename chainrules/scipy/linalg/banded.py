@@ -1,12 +1,14 @@
-"""Systems with band matrices, in the storage of LAPACK: diagonals are rows, ab[u + i - j, j] = a[i, j].
+"""Systems with band matrices.
 
-The formulas are those of dense systems (`solving`), of which only the elements of the band are made:
-that of B̄ Xᴴ in the k-th diagonal is b̄[j - k] conj(x[j]), a product of shifted rows. All of it is
-O(n) for a band of fixed width, as the solvers are. Of a Hermitian matrix one half of the band is
-read, and each element beside the diagonal counts in both places.
+The storage is that of LAPACK, diagonals are rows: ab[u + i - j, j] = a[i, j].
 
-For A = L Lᴴ in `cho_solve_banded`, Ā as above, L̄ = (Ā + Āᴴ) L = -(B̄ (LᴴX)ᴴ + X (LᴴB̄)ᴴ), in the band
-of L. The factor itself is that of the dense matrix.
+The formulas are those of dense systems (`solving`), of which only the elements of the band
+are made: that of B̄ Xᴴ in the k-th diagonal is b̄[j - k] conj(x[j]), a product of shifted
+rows. All of it is O(n) for a band of fixed width, as the solvers are. Of a Hermitian matrix
+one half of the band is read, and each element beside the diagonal counts in both places.
+
+For A = L Lᴴ in `cho_solve_banded`, Ā as above, L̄ = (Ā + Āᴴ) L = -(B̄ (LᴴX)ᴴ + X (LᴴB̄)ᴴ),
+in the band of L. The factor itself is that of the dense matrix.
 """
 
 from __future__ import annotations

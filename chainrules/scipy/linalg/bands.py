@@ -1,8 +1,9 @@
 """Eigenvalues and eigenvectors of band and tridiagonal matrices.
 
-They are those of the dense Hermitian matrix, of whose cotangent only the elements that are stored
-are made: from the values alone, at the cost of the band. Complex vectors have a phase of LAPACK's
-own: in reverse a gradient that depends on it is declared as missing, forward it stands still.
+They are those of the dense Hermitian matrix, of whose cotangent only the elements that are
+stored are made: from the values alone, at the cost of the band. Complex vectors have a
+phase of LAPACK's own: in reverse a gradient that depends on it is declared as missing,
+forward it stands still.
 """
 
 from __future__ import annotations

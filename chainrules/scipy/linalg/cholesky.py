@@ -1,10 +1,12 @@
 """The Cholesky factor, and systems with it.
 
-SciPy reads one triangle, by default the upper one, and the gradient is with respect to what is read
-(see `chainrules.linalg.cholesky`, whose formulas these are). ``cho_factor`` leaves the other triangle
-of its argument in place, and so it is a part of the output like any other.
+SciPy reads one triangle, by default the upper one, and the gradient is with respect to what
+is read (see `chainrules.linalg.cholesky`, whose formulas these are). ``cho_factor`` leaves
+the other triangle of its argument in place, and so it is a part of the output like any
+other.
 
-With A = L Lᴴ a system X = A⁻¹ B has B̄ = A⁻¹ X̄ and Ā = -B̄ Xᴴ, hence L̄ = (Ā + Āᴴ) L in its triangle.
+With A = L Lᴴ a system X = A⁻¹ B has B̄ = A⁻¹ X̄ and Ā = -B̄ Xᴴ, hence L̄ = (Ā + Āᴴ) L in
+its triangle.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Norms, determinants, pseudoinverses and least squares, by the formulas of `chainrules.linalg`."""
+"""Norms, determinants, pseudoinverses, least squares: the formulas of `chainrules.linalg`."""
 
 from __future__ import annotations
 

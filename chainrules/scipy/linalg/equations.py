@@ -1,18 +1,18 @@
 """Sylvester, Lyapunov and Riccati equations, by the implicit function theorem.
 
-For A X + X B = Q the adjoint solves Aᴴ Z + Z Bᴴ = X̄, and Q̄ = Z, Ā = -Z Xᴴ, B̄ = -Xᴴ Z. Lyapunov equations
-are the case B = Aᴴ; the discrete one, A X Aᴴ - X + Q = 0, has the adjoint Aᴴ Z A - Z + X̄ = 0, Q̄ = Z and
-Ā = Z A Xᴴ + Zᴴ A X.
+For A X + X B = Q the adjoint solves Aᴴ Z + Z Bᴴ = X̄, and Q̄ = Z, Ā = -Z Xᴴ, B̄ = -Xᴴ Z.
+Lyapunov equations are the case B = Aᴴ; the discrete one, A X Aᴴ - X + Q = 0, has the
+adjoint Aᴴ Z A - Z + X̄ = 0, Q̄ = Z and Ā = Z A Xᴴ + Zᴴ A X.
 
-The solution X of a Riccati equation is Hermitian. With the gain G and the closed loop C = A - B G the
-residual changes, for a fixed X, by
+The solution X of a Riccati equation is Hermitian. With the gain G and the closed loop C = A
+- B G the residual changes, for a fixed X, by
 
     Ḟ = Q̇ + Gᴴ Ṙ G - Ṡ G - (Ṡ G)ᴴ + Nᴴ X M + (Nᴴ X M)ᴴ + ...,   N = Ȧ - Ḃ G,
 
-where M = E and Ėᴴ X C is added in the continuous case, M = C and Ėᴴ X E is taken away in the
-discrete one. A Lyapunov equation with C E⁻¹ tells how X answers to that, and its adjoint the
-cotangent of F (I. Kao and G. Hennequin, *Automatic differentiation of Sylvester, Lyapunov, and
-algebraic Riccati equations*, 2020, have it for E = 1, S = 0).
+where M = E and Ėᴴ X C is added in the continuous case, M = C and Ėᴴ X E is taken away in
+the discrete one. A Lyapunov equation with C E⁻¹ tells how X answers to that, and its
+adjoint the cotangent of F (I. Kao and G. Hennequin, *Automatic differentiation of
+Sylvester, Lyapunov, and algebraic Riccati equations*, 2020, have it for E = 1, S = 0).
 """
 
 from __future__ import annotations

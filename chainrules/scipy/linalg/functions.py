@@ -1,15 +1,16 @@
 """Functions of matrices.
 
-The derivative of f at A in the direction E is the upper right block of f([[A, E], [0, A]]); its adjoint
-is the derivative of z → conj f(conj z) at Aᴴ (N. Higham, *Functions of Matrices*, 2008, chapter 3). For
-the exponential SciPy has it as ``expm_frechet``. Two functions solve equations instead:
+The derivative of f at A in the direction E is the upper right block of f([[A, E], [0, A]]);
+its adjoint is the derivative of z → conj f(conj z) at Aᴴ (N. Higham, *Functions of
+Matrices*, 2008, chapter 3). For the exponential SciPy has it as ``expm_frechet``. Two
+functions solve equations instead:
 
     square root:  X Ẋ + Ẋ X = Ȧ;        sign:  N Ṡ + Ṡ N = Ȧ - S Ȧ S, where N = A S.
 
-On the branch cut of a power or logarithm, the negative axis, and for functions of which no more is
-known than what they are called with, A is diagonalised: with A = V Λ V⁻¹ and E = V⁻¹ Ȧ V the
-derivative is V (F ∘ E) V⁻¹, F_ij = (f(λ_i) - f(λ_j))/(λ_i - λ_j), or f' where eigenvalues coincide
-(Ju. Daleckii and M. Krein, 1965).
+On the branch cut of a power or logarithm, the negative axis, and for functions of which no
+more is known than what they are called with, A is diagonalised: with A = V Λ V⁻¹ and E =
+V⁻¹ Ȧ V the derivative is V (F ∘ E) V⁻¹, F_ij = (f(λ_i) - f(λ_j))/(λ_i - λ_j), or f' where
+eigenvalues coincide (Ju. Daleckii and M. Krein, 1965).
 
 The trigonometric and hyperbolic functions are traced down to the exponential.
 """
@@ -124,11 +125,13 @@ class OnCut:
         self.f = divided(w, f(z), slope(z))
 
     def tangent(self, a_dot: Any) -> Any:
+        """The tangent of the function."""
         if is_defective(self.v):
             return not_implemented(DEFECTIVE)
         return along(self.v, self.f, self.inverse, a_dot)
 
     def cotangent(self, y_bar: Any) -> Any:
+        """The cotangent of the matrix."""
         if is_defective(self.v):
             return not_implemented(DEFECTIVE)
         return along(adjoint(self.inverse), conj(self.f), adjoint(self.v), y_bar)

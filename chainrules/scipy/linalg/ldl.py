@@ -1,8 +1,9 @@
 """LDL factorisation: A = L D Lᴴ, or L D Lᵀ, with blocks of one or two on the diagonal of D.
 
-With X = L⁻¹ Ȧ L⁻ᴴ the tangent of D is the part of X in the blocks, and that of L is L K, where K D is
-the part of X below them. LAPACK exchanges rows of L, which stay where they are; it reads one
-triangle of A, and with ``lower=False`` makes L an upper triangle, where "below" is above.
+With X = L⁻¹ Ȧ L⁻ᴴ the tangent of D is the part of X in the blocks, and that of L is L K,
+where K D is the part of X below them. LAPACK exchanges rows of L, which stay where they
+are; it reads one triangle of A, and with ``lower=False`` makes L an upper triangle, where
+"below" is above.
 """
 
 from __future__ import annotations

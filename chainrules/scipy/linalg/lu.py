@@ -1,10 +1,11 @@
 """LU factorisation: Pᵀ A = L U.
 
-With A₁ the leading square of Pᵀ A, and L₁, U₁ likewise, X = L₁⁻¹ Ȧ₁ U₁⁻¹ splits into its strict lower
-triangle L₁⁻¹ L̇₁ and its upper triangle U̇₁ U₁⁻¹. What is below follows as L̇₂ = Ȧ₂ U₁⁻¹ - L₂ triu(X), what
-is to the right as U̇₂ = L₁⁻¹ Ȧ₂ - tril(X) U₂. The adjoint: X̄ is the strict lower triangle of
-L₁ᴴ L̄₁ - Ū₂ U₂ᴴ with the upper triangle of Ū₁ U₁ᴴ - L₂ᴴ L̄₂, and Ā₁ = L₁⁻ᴴ X̄ U₁⁻ᴴ, Ā₂ = L̄₂ U₁⁻ᴴ below,
-L₁⁻ᴴ Ū₂ to the right. The permutation is constant.
+With A₁ the leading square of Pᵀ A, and L₁, U₁ likewise, X = L₁⁻¹ Ȧ₁ U₁⁻¹ splits into its
+strict lower triangle L₁⁻¹ L̇₁ and its upper triangle U̇₁ U₁⁻¹. What is below follows as L̇₂
+= Ȧ₂ U₁⁻¹ - L₂ triu(X), what is to the right as U̇₂ = L₁⁻¹ Ȧ₂ - tril(X) U₂. The adjoint: X̄
+is the strict lower triangle of L₁ᴴ L̄₁ - Ū₂ U₂ᴴ with the upper triangle of Ū₁ U₁ᴴ - L₂ᴴ
+L̄₂, and Ā₁ = L₁⁻ᴴ X̄ U₁⁻ᴴ, Ā₂ = L̄₂ U₁⁻ᴴ below, L₁⁻ᴴ Ū₂ to the right. The permutation is
+constant.
 """
 
 from __future__ import annotations

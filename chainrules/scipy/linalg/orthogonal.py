@@ -1,8 +1,9 @@
 """QR and RQ factorisations, by the formulas of `chainrules.linalg.orthogonal`.
 
-With pivoting A P = Q R, and P is constant. RQ is a QR factorisation seen in a mirror: with J the
-reversal of an order, A = R Q means J Aᴴ J = (J Qᴴ J)(J Rᴴ J), and LAPACK's reflections are mirrored in
-the same way, so that the columns which ``mode="full"`` adds follow the same formula.
+With pivoting A P = Q R, and P is constant. RQ is a QR factorisation seen in a mirror: with
+J the reversal of an order, A = R Q means J Aᴴ J = (J Qᴴ J)(J Rᴴ J), and LAPACK's
+reflections are mirrored in the same way, so that the columns which ``mode="full"`` adds
+follow the same formula.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ def clarkson_woodruff_transform_frule(dots, input_matrix, *, sketch_size, **opti
 non_differentiable(both(linalg.bandwidth, linalg.issymmetric, linalg.ishermitian))
 
 WRAPPED = (
-    "it is a bare routine of BLAS or LAPACK. Use the function of NumPy or scipy.linalg that is made "
-    "of it."
+    "it is a bare routine of BLAS or LAPACK. Use the function of NumPy or scipy.linalg that is "
+    "made of it."
 )
 
 

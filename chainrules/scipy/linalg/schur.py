@@ -1,11 +1,12 @@
 """Schur and Hessenberg forms, and balancing.
 
-Schur: A = Z T Zᴴ. With X = Zᴴ Ȧ Z and a skew K, Ż = Z K and Ṫ = X + T K - K T. That T stays triangular
-determines K below the diagonal, column by column: K T - T K is X there. A real form has blocks of two
-on its diagonal for pairs of complex eigenvalues; LAPACK makes the diagonal of a block [[a, b], [c, a]]
-constant, which determines the rotation in it: κ = -(Ṫ₁₁ - Ṫ₂₂)/(2(b + c)), by the Ṫ that K makes without
-it. A complex form has phases of LAPACK's own: in reverse a gradient that depends on them is declared
-as missing, forward they stand still.
+Schur: A = Z T Zᴴ. With X = Zᴴ Ȧ Z and a skew K, Ż = Z K and Ṫ = X + T K - K T. That T stays
+triangular determines K below the diagonal, column by column: K T - T K is X there. A real
+form has blocks of two on its diagonal for pairs of complex eigenvalues; LAPACK makes the
+diagonal of a block [[a, b], [c, a]] constant, which determines the rotation in it: κ =
+-(Ṫ₁₁ - Ṫ₂₂)/(2(b + c)), by the Ṫ that K makes without it. A complex form has phases of
+LAPACK's own: in reverse a gradient that depends on them is declared as missing, forward
+they stand still.
 
 Hessenberg: the reflections of Householder, traced; LAPACK makes the same.
 
@@ -36,8 +37,8 @@ from chainrules_core import (
 from chainrules_core.define import primitive
 
 PHASE = (
-    "the loss depends on the phases that LAPACK gave to the complex form of scipy.linalg.schur: take "
-    "absolute values, or products that have no phase"
+    "the loss depends on the phases that LAPACK gave to the complex form of scipy.linalg.schur: "
+    "take absolute values, or products that have no phase"
 )
 
 
@@ -260,7 +261,7 @@ def matrix_balance_frule(dots, A, *, permute=True, scale=True, separate=False, o
 
 @primitive
 def pairs_of(w: Any) -> tuple[Any, Any]:
-    """Which elements of a matrix join a pair of complex eigenvalues; and the basis of real vectors."""
+    """Which elements join a pair of complex eigenvalues; and the basis of real vectors."""
     n = np.shape(w)[-1]
     joined = np.zeros((*np.shape(w), n))
     basis = joined + np.eye(n, dtype=complex)
@@ -286,6 +287,6 @@ def cdf2rdf_body(w, v):
 
 refuse(
     both(linalg.qz, linalg.ordqz),
-    "the generalised Schur form has no rule. Use eig(a, b) for eigenvalues and vectors, or schur of "
-    "solve(b, a).",
+    "the generalised Schur form has no rule. Use eig(a, b) for eigenvalues and vectors, or schur "
+    "of solve(b, a).",
 )

@@ -1,10 +1,12 @@
 """Singular values and vectors, and what is made of them.
 
-The formulas are those of `chainrules.linalg.singular`; a gradient through vectors is what it is for
-the signs and phases that LAPACK has given. Bases of spaces (``orth``, ``null_space``) are traced: they
-have a derivative as far as a function depends on the space and not on the basis.
+The formulas are those of `chainrules.linalg.singular`; a gradient through vectors is what
+it is for the signs and phases that LAPACK has given. Bases of spaces (``orth``,
+``null_space``) are traced: they have a derivative as far as a function depends on the space
+and not on the basis.
 
-The polar factors are U = W Vᴴ and P = Uᴴ A: that way nothing is divided by the gaps of singular values.
+The polar factors are U = W Vᴴ and P = Uᴴ A: that way nothing is divided by the gaps of
+singular values.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Linear systems with dense matrices.
 
-From M X = B follows Ẋ = M⁻¹(Ḃ - Ṁ X), so B̄ = M⁻ᴴ X̄ and M̄ = -B̄ Xᴴ (see `chainrules.linalg.solving`).
-M is what SciPy makes of its argument: a triangle of it, with a diagonal of ones, transposed. The
-cotangent takes the same way back, so it is zero where nothing is read.
+From M X = B follows Ẋ = M⁻¹(Ḃ - Ṁ X), so B̄ = M⁻ᴴ X̄ and M̄ = -B̄ Xᴴ (see
+`chainrules.linalg.solving`). M is what SciPy makes of its argument: a triangle of it, with
+a diagonal of ones, transposed. The cotangent takes the same way back, so it is zero where
+nothing is read.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Eigenvalues and eigenvectors, by the formulas of `chainrules.linalg.spectral`.
 
-Left vectors are the right ones of Aᴴ. The general problem A V = B V Λ is that of C = B⁻¹ A. Its vectors
-have length one, but a phase of LAPACK's own: in reverse a gradient that depends on it is declared as
-missing, forward it stands still.
+Left vectors are the right ones of Aᴴ. The general problem A V = B V Λ is that of C = B⁻¹ A.
+Its vectors have length one, but a phase of LAPACK's own: in reverse a gradient that depends
+on it is declared as missing, forward it stands still.
 
-The Hermitian one with B = L Lᴴ is that of C = L⁻¹ A L⁻ᴴ, V = L⁻ᴴ U (type 1), or of C = Lᴴ A L with
-V = L⁻ᴴ U (type 2) or V = L U (type 3), as LAPACK solves it. One triangle is read of A and of B. Of a
-part of the spectrum the vectors turn into all others as well; those are computed when they are
-needed.
+The Hermitian one with B = L Lᴴ is that of C = L⁻¹ A L⁻ᴴ, V = L⁻ᴴ U (type 1), or of C = Lᴴ A
+L with V = L⁻ᴴ U (type 2) or V = L U (type 3), as LAPACK solves it. One triangle is read of
+A and of B. Of a part of the spectrum the vectors turn into all others as well; those are
+computed when they are needed.
 """
 
 from __future__ import annotations
@@ -245,9 +245,11 @@ class Hermitian:
         self.real_row = 0 if lower else -1
 
     def whole(self) -> tuple[Any, Any]:
+        """All values and vectors, as LAPACK gives them."""
         return linalg.eigh(self.a, self.b, lower=self.lower, type=self.type, check_finite=False)
 
     def all(self) -> tuple[Any, Any, slice]:
+        """All of them, and where the known ones stand."""
         return completed(self.w, self.v, self.whole)
 
     def factor(self) -> Any:

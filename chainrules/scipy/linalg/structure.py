@@ -1,8 +1,9 @@
 """The part of a matrix that a routine of LAPACK reads: a triangle, a band, a diagonal.
 
-A solver that is told a structure reads what the structure needs and makes the rest of it. So a
-structure is a pair of linear maps: `read` makes the matrix that counts from the one that is given,
-and its adjoint, `written`, brings a cotangent back to the elements that were read.
+A solver that is told a structure reads what the structure needs and makes the rest of it.
+So a structure is a pair of linear maps: `read` makes the matrix that counts from the one
+that is given, and its adjoint, `written`, brings a cotangent back to the elements that were
+read.
 """
 
 from __future__ import annotations

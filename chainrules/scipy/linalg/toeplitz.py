@@ -1,7 +1,8 @@
 """Toeplitz matrices, by their first columns and rows.
 
-A system with one has the cotangents of any system, M̄ = -B̄ Xᴴ, summed along the diagonals. The adjoint
-of a Toeplitz matrix is one again. Products with them are traced: they are made by Fourier transforms.
+A system with one has the cotangents of any system, M̄ = -B̄ Xᴴ, summed along the diagonals.
+The adjoint of a Toeplitz matrix is one again. Products with them are traced: they are made
+by Fourier transforms.
 """
 
 from __future__ import annotations

@@ -35,18 +35,18 @@ for _kind in ("rotation", "rigid_transform"):
         if getattr(_body, "__module__", "") == _python.__name__ and callable(_target):
             decompose(_target)(_body)
 
+for _module in (found("_rotation_cy"), found("_rotation_xp")):
+    if hasattr(_module, "inv"):
+
+        @decompose(_module.inv)
+        def inv_body(quat):
+            return quat * np.array([-1.0, -1.0, -1.0, 1.0])  # theirs writes into a copy
+
+
+COMPILED = ("from_quat", "from_matrix", "from_rotvec", "from_euler", "from_mrp", "apply")
+
 if found("_rotation_xp") is None:
     refuse(
-        [
-            getattr(transform.Rotation, name)
-            for name in (
-                "from_quat",
-                "from_matrix",
-                "from_rotvec",
-                "from_euler",
-                "from_mrp",
-                "apply",
-            )
-        ],
+        [getattr(transform.Rotation, name) for name in COMPILED],
         "this version of SciPy computes it in C. Use SciPy 1.17 or newer.",
     )

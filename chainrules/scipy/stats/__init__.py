@@ -6,4 +6,6 @@ from chainrules.scipy.stats import (
     frozen as frozen,
     inner as inner,
     limits as limits,
+    multivariate as multivariate,
+    refusals as refusals,
 )

@@ -75,6 +75,17 @@ def test_printing_is_done_each_time(capsys):
     assert capsys.readouterr().out == "x is=1.0\nx is=2.0\nx is=-1.0\n"
 
 
+def test_printing_shows_plain_values_where_nothing_is_compiled(capsys):
+    compile(square_sum)(X)
+
+    def f(x):
+        print([x], x)
+        return x * x
+
+    assert gradient(f, 3.0) == 6.0
+    assert capsys.readouterr().out == "[3.0] 3.0\n"
+
+
 def counting(x):
     global COUNTER
     COUNTER += 1

@@ -113,11 +113,6 @@ def double(x):
     return integrate.dblquad(lambda y, t, a: a * y * t, 0, 1, 0.0, x[1], args=(x[0],))[0]
 
 
-def double_limits(x):
-    f = integrate.dblquad(lambda y, t: x[0] * y * t, 0, x[2], lambda t: t * x[1], lambda t: 2.0)
-    return f[0]
-
-
 def several(x):
     ranges = [lambda t, a: (0, t * x[1]), (0, x[1])]
     return integrate.nquad(lambda y, t, a: a * y + t, ranges, args=(x[0],))[0]
@@ -126,13 +121,6 @@ def several(x):
 def several_full(x):
     how = {"opts": {"epsabs": 1e-10}, "full_output": True}
     return integrate.nquad(lambda y, t: x[0] * y * t, [[0, x[1]], [0, 1]], **how)[0]
-
-
-def triple(x):
-    f = integrate.tplquad(
-        lambda z, y, t: x[0] * y * z * t, 1.0, x[1], 2.0, 3.0, lambda a, b: a, lambda a, b: a + b
-    )
-    return f[0]
 
 
 PROGRAMS = [
@@ -144,8 +132,7 @@ PROGRAMS = [
     (weight_cauchy, [1.0, 0.3, 1.0]), (weight_algebraic, [1.0, 0.3, 1.0]),
     (weight_logarithm, [1.0]), (complex_values, [1.0, 0.3, 2.0]), (vector, [1.0, 0.3, 2.0]),
     (vector_arguments, [1.0, 0.3]), (vector_infinite, [1.0, 0.3, 2.0]), (vector_scalar, [1.0]),
-    (double, [1.0, 0.3]), (double_limits, [1.0, 0.3, 0.7]), (several, [1.0, 0.3]),
-    (several_full, [1.0, 0.3]), (triple, [1.0, 1.3]),
+    (double, [1.0, 0.3]), (several, [1.0, 0.3]), (several_full, [1.0, 0.3]),
 ]  # fmt: skip
 TWICE = [
     (captured, [1.3]), (arguments, [1.3, 0.4]), (limits, [1.3, 0.4]), (half_infinite, [1.3, 0.3]),
@@ -201,3 +188,11 @@ def test_limits_of_a_logarithmic_weight_raise():
 def test_a_function_of_the_wrong_kind_raises():
     with pytest.raises((DifferentiationError, TypeError)):
         gradient(lambda b: integrate.quad(3.0, 0.0, b)[0], 1.0)
+
+
+def test_triple_forward():
+    def f(a):
+        limits = (0.0, 1.0, 0.0, 1.0, lambda t, y: 0.0, lambda t, y: t)
+        return integrate.tplquad(lambda z, y, t: a * z * y, *limits)[0]
+
+    np.testing.assert_allclose(pushforward(f, 2.0)[1](1.0), f(1.0), rtol=1e-10)

@@ -11,8 +11,6 @@ def check_case():
     """Check both rules of a call, and the gradient of the gradient."""
 
     def check(f, args, kwargs, second_order=True):
-        check_rule(
-            f, *args, fkwargs=kwargs, second_order=second_order, gradient=autodiff.gradient
-        )
+        check_rule(f, *args, fkwargs=kwargs, second_order=second_order, gradient=autodiff.gradient)
 
     return check

@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 from scipy import linalg
 
+from chainrules.scipy.linalg.banded import factor_solution
+
 RNG = np.random.default_rng(4)
 
 
@@ -21,8 +23,6 @@ def case(f, *args, **kwargs):
     options = ",".join(map(str, kwargs.values()))
     return pytest.param(f, args, kwargs, id=f"{f.__name__}{[np.shape(a) for a in args]}{options}")
 
-
-from chainrules.scipy.linalg.banded import factor_solution
 
 AB = real(4, 5) + np.array([[0], [6], [0], [0]])
 LOW = real(3, 4) + np.array([[8], [0], [0]])

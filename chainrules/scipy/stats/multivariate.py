@@ -1,0 +1,141 @@
+"""Multivariate normal densities, and updates of arrays, whose traced values an object holds.
+
+SciPy keeps a covariance matrix in an object, and reads its determinant there as a plain array. The
+bodies here read what the object holds:
+
+    log f = -(r log 2π + log|Σ| + |W(x-m)|²)/2,    WᵀW the pseudo-inverse of Σ, r its rank
+
+`at(x, index).set(y)`, with which SciPy replaces some elements, is such an object too.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from scipy._lib import array_api_extra
+
+from chainrules_core import decompose, primitive
+
+LOG_2PI = math.log(2 * math.pi)
+normal = type(stats.multivariate_normal)
+frozen_normal = type(stats.multivariate_normal())
+
+
+def log_density(x: Any, mean: Any, cov: Any) -> Any:
+    deviation = with_components(x, mean) - mean
+    root = np.sum(np.square(cov.whiten(deviation)), axis=-1)
+    y = -0.5 * (cov._rank * LOG_2PI + cov._log_pdet + root)
+    if cov._allow_singular:
+        y = np.where(cov._support_mask(deviation), y, -np.inf)
+    return y[()] if np.ndim(y) == 0 else np.squeeze(y)
+
+
+def with_components(x: Any, mean: Any) -> Any:
+    """Return points with components along the last axis."""
+    if np.ndim(x) == 0:
+        return np.reshape(x, (1,))
+    if np.ndim(x) == 1 and np.size(mean) == 1:
+        return np.reshape(x, (-1, 1))
+    return x if hasattr(x, "shape") else np.array(x)
+
+
+def entropy_of(cov: Any) -> Any:
+    return 0.5 * (cov._rank * (LOG_2PI + 1) + cov._log_pdet)
+
+
+@decompose(normal.logpdf)
+def normal_logpdf(self: Any, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False):
+    _, mean, cov = self._process_parameters(mean, cov, allow_singular)
+    return log_density(x, mean, cov)
+
+
+@decompose(normal.pdf)
+def normal_pdf(self: Any, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False):
+    return np.exp(normal_logpdf(self, x, mean, cov, allow_singular))
+
+
+@decompose(normal.entropy)
+def normal_entropy(self: Any, mean: Any = None, cov: Any = 1) -> Any:
+    return entropy_of(self._process_parameters(mean, cov)[2])
+
+
+class TracedNormal(frozen_normal):
+    """A multivariate normal distribution with traced parameters."""
+
+    def logpdf(self, x: Any) -> Any:
+        """Return the logarithm of the density."""
+        return log_density(x, self.mean, self.cov_object)
+
+    def pdf(self, x: Any) -> Any:
+        """Return the density."""
+        return np.exp(self.logpdf(x))
+
+    def entropy(self) -> Any:
+        """Return the differential entropy."""
+        return entropy_of(self.cov_object)
+
+
+@decompose(normal.__call__)
+def freeze_normal(
+    self: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False, seed: Any = None
+) -> TracedNormal:
+    return TracedNormal(mean, cov, allow_singular=allow_singular, seed=seed)
+
+
+# ---------------------------------------------------------------------- elements replaced
+
+
+@primitive
+def updated(x: Any, y: Any, *, index: Any = None, change: Callable | None = None) -> Any:
+    """Return a copy of x with other elements at the index."""
+    z = np.array(x, copy=True)
+    z[index] = y if change is None else change(z[index], y)
+    return z
+
+
+@decompose(updated)
+def updated_body(x: Any, y: Any, *, index: Any = None, change: Callable | None = None) -> Any:
+    z = np.array(x, copy=True)
+    z[index] = y if change is None else change(z[index], y)
+    return z
+
+
+class TracedAt:
+    """An index into an array, some of whose elements are to be replaced."""
+
+    def __init__(self, x: Any, index: Any = None) -> None:
+        self.x, self.index = x, index
+
+    def __getitem__(self, index: Any) -> TracedAt:
+        return TracedAt(self.x, index)
+
+    def set(self, y: Any, /, **options: Any) -> Any:
+        """Return the array with other elements at the index."""
+        return updated(self.x, y, index=self.index)
+
+
+def changing(change: Callable) -> Callable:
+    def method(self: TracedAt, y: Any, /, **options: Any) -> Any:
+        return updated(self.x, y, index=self.index, change=change)
+
+    return method
+
+
+for name, operation in {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "power": operator.pow,
+    "min": np.minimum,
+    "max": np.maximum,
+}.items():
+    setattr(TracedAt, name, changing(operation))
+
+if hasattr(array_api_extra, "at"):
+    decompose(array_api_extra.at)(TracedAt)

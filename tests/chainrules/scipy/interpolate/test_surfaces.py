@@ -1,0 +1,86 @@
+"""Interpolation in several variables."""
+
+import numpy as np
+import pytest
+from scipy import interpolate
+from scipy.sparse.linalg import spsolve
+
+import autodiff
+from chainrules.refused import RefusedError
+
+GX, GY = np.linspace(0, 2, 6) + 0.03 * np.sin(np.arange(6)), np.linspace(0, 3, 7)
+Z = np.sin(GX[:, None] * 1.1 + 0.3) * np.cos(GY * 0.9) + 0.1 * GX[:, None]
+PX, PY = np.array([0.21, 0.9, 1.4, 1.77]), np.array([0.33, 1.21, 2.2, 2.7])
+PLACES = np.stack([PX, PY], 1)
+RNG = np.random.default_rng(3)
+SITES = RNG.uniform(0, 1, (12, 2))
+VALUES = np.sin(3 * SITES[:, 0]) + SITES[:, 1] ** 2
+INSIDE = (SITES[:5] + SITES[3:8] * 0.5 + 0.24) / 2
+KNOTS = np.array([0, 0, 0, 0, 1, 2, 2, 2, 2.0])
+BREAKS = np.array([0, 1, 2.0]), np.array([0, 1, 2, 3.0])
+SX, SY = np.meshgrid(GX, GY, indexing="ij")
+
+
+@pytest.mark.parametrize("method", ["linear", "nearest", "slinear", "cubic", "pchip"])
+def test_grids(method, check_traced):
+    options = {"solver": spsolve} if method in ("slinear", "cubic") else {}
+
+    def f(x, z, places):
+        grid = interpolate.RegularGridInterpolator((x, GY), z, method=method, **options)
+        return grid(places)
+
+    check_traced(f, GX, Z, PLACES, step=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda z, x: interpolate.RectBivariateSpline(GX, GY, z)(x, PY),
+        lambda z, x: interpolate.RectBivariateSpline(GX, GY, z, kx=2, ky=1)(x, PY),
+        lambda z, x: interpolate.RectBivariateSpline(GX, GY, z)(x, PY, dx=1),
+        lambda z, x: interpolate.RectBivariateSpline(GX, GY, z).ev(x, PY),
+        lambda z, x: interpolate.RectBivariateSpline(GX, GY, z).ev(x, PY, dy=1),
+        lambda z, x: interpolate.RectBivariateSpline(GX, GY, z).partial_derivative(1, 1)(x, PY),
+        lambda z, x: interpolate.RectBivariateSpline(GX, GY, z).integral(x[0], x[2], 0.3, 2.0),
+        lambda z, x: interpolate.interpn((GX, GY), z, np.stack([x, PY], 1)),
+        lambda z, x: interpolate.NdBSpline((KNOTS, KNOTS), z[:5, :5], 3)(np.stack([x, PX], 1)),
+        lambda z, x: interpolate.NdPPoly(np.reshape(z, (1, 7, 2, 3)), BREAKS)(np.stack([x, PY], 1)),
+        lambda z, x: interpolate.LSQBivariateSpline(
+            SX.ravel(), SY.ravel(), np.ravel(z), [1.0], [1.5])(x, PY),
+        lambda z, x: interpolate.bisplev(x, PY, interpolate.bisplrep(
+            SX.ravel(), SY.ravel(), np.ravel(z), task=-1,
+            tx=np.r_[[0.0] * 4, 1.0, [2.0] * 4], ty=np.r_[[0.0] * 4, 1.5, [3.0] * 4])),
+    ],
+)  # fmt: skip
+def test_splines(f, check_traced):
+    check_traced(f, Z, PX, rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["linear", "nearest", "cubic"])
+def test_griddata(method, check_traced):
+    check_traced(lambda v: interpolate.griddata(SITES, v, INSIDE, method, 0.0), VALUES, step=0.3)
+
+
+def test_triangulations(check_traced):
+    f = interpolate.LinearNDInterpolator
+    check_traced(lambda s, v, q: f(s, v, 0.0)(q), SITES, VALUES, INSIDE, step=1e-5)
+    plain = f(SITES, VALUES, 0.0, rescale=True)
+    check_traced(lambda q: plain(q), INSIDE, step=1e-5)
+    check_traced(lambda v: f(SITES, v, 0.0, rescale=True)(INSIDE), VALUES)
+    check_traced(lambda v: interpolate.NearestNDInterpolator(SITES, v)(INSIDE), VALUES)
+    check_traced(lambda s, q: interpolate.RBFInterpolator(s, VALUES)(q), SITES, INSIDE, step=1e-4)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda q: interpolate.CloughTocher2DInterpolator(SITES, VALUES)(q),
+        lambda q: interpolate.griddata(SITES, VALUES, q, method="cubic"),
+        lambda q: interpolate.SmoothBivariateSpline(GX, GX, np.sum(q) * GX).fp,
+        lambda q: interpolate.RectBivariateSpline(GX, GY, Z * np.sum(q), s=0.1)(PX, PY),
+        lambda q: interpolate.bisplrep(SX.ravel(), SY.ravel(), Z.ravel() * np.sum(q))[2],
+    ],
+)  # fmt: skip
+def test_refused(f):
+    with pytest.raises(RefusedError, match="is not differentiated"):
+        autodiff.gradient(lambda q: np.sum(f(q)), INSIDE)

@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+from scipy import spatial
+from scipy.spatial import distance
+
+import autodiff
+from chainrules.refused import RefusedError
+
+RNG = np.random.default_rng(3)
+A, B = RNG.uniform(0.2, 1, (4, 3)), RNG.uniform(0.2, 1, (5, 3))
+W = np.array([0.3, 1.0, 0.5])
+SPREAD = RNG.normal(size=(5, 3))
+METRICS = [
+    "braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "euclidean",
+    "jensenshannon", "minkowski", "sqeuclidean",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_metrics(metric, check_traced):
+    check_traced(lambda x, y: distance.cdist(x, y, metric), A, B, step=1e-5)
+    check_traced(lambda x: distance.pdist(x, metric), B, step=1e-5)
+    check_traced(lambda u, v: getattr(distance, metric)(u, v), A[0], B[0], step=1e-5)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: distance.cdist(x, B, "minkowski", p=3, w=W),
+        lambda x: distance.cdist(x, B, "euclidean", w=W),
+        lambda x: distance.cdist(x, B, distance.cosine),
+        lambda x: distance.cdist(x, B, lambda u, v: np.sum(u * v)),
+        lambda x: distance.pdist(x, lambda u, v: np.sum(u * v)),
+        lambda x: distance.cdist(x, B, "hamming"),
+        lambda x: distance.pdist(x, "hamming"),
+        lambda x: distance.cdist(x, SPREAD, "mahalanobis"),
+        lambda x: distance.pdist(x, "seuclidean"),
+        lambda x: distance.seuclidean(x[0], B[0], W),
+        lambda x: distance.mahalanobis(x[0], B[0], np.eye(3) + 0.1),
+        lambda x: distance.minkowski(x[0], B[0], 3, W),
+        lambda x: distance.minkowski(x[0], B[0], np.inf),
+        lambda x: distance.squareform(x[0]),
+        lambda x: distance.squareform(distance.squareform(distance.pdist(x))),
+        lambda x: distance.directed_hausdorff(x, B)[0],
+        lambda x: spatial.distance_matrix(x, B, p=3),
+        lambda x: spatial.procrustes(x, SPREAD[:4])[2],
+        lambda x: spatial.cKDTree(B).query(x, k=2)[0],
+        lambda x: spatial.KDTree(x).query(B)[0],
+        lambda x: spatial.ConvexHull(x[:, :2]).volume + spatial.ConvexHull(x[:, :2]).area,
+        lambda x: spatial.geometric_slerp(np.array([1.0, 0]), np.array([0, 1.0]), x[0]),
+    ],
+)
+def test_by_places(f, check_traced):
+    check_traced(f, A + 0.1 * SPREAD[:4], step=1e-5, rtol=1e-5)
+
+
+def test_hull_of_a_body(check_traced):
+    x = RNG.normal(size=(8, 3))
+    check_traced(lambda x: spatial.ConvexHull(x).volume + spatial.ConvexHull(x).area, x)
+
+
+def test_twice(check_engine):
+    check_engine(lambda x: distance.cdist(x, B), A)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "minkowski", "cityblock", "chebyshev"])
+def test_distance_zero(metric):
+    g = autodiff.gradient(lambda u: distance.cdist(u[None], W[None], metric)[0, 0], W)
+    np.testing.assert_array_equal(g, 0.0)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: spatial.Delaunay(x),
+        lambda x: spatial.Voronoi(x),
+        lambda x: spatial.HalfspaceIntersection(x, np.zeros(2)),
+        lambda x: spatial.SphericalVoronoi(x),
+        lambda x: spatial.cKDTree(B).sparse_distance_matrix(x, 1.0),
+        lambda x: spatial.cKDTree(B).count_neighbors(x, 1.0),
+        lambda x: spatial.KDTree(B).sparse_distance_matrix(x, 1.0),
+        lambda x: spatial.KDTree(B).count_neighbors(x, 1.0),
+    ],
+)
+def test_refused(f):
+    with pytest.raises(RefusedError, match="is not differentiated"):
+        autodiff.gradient(lambda x: f(x) and 0.0, A)
