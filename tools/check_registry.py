@@ -41,6 +41,10 @@ INNER = (
     "chainrules.reductions.order.put_back",
     # They need the engine, or hold at a solution only: the tests of scipy.optimize cover them.
     "chainrules.scipy.optimize.",
+    # Of functions, and of Hermitian arguments only: the tests of scipy.linalg go by the engine.
+    "scipy.linalg._matfuncs.funm",
+    "scipy.linalg._solvers.solve_continuous_are",
+    "scipy.linalg._solvers.solve_discrete_are",
     "_zeta",
     "_riemann_zeta",
     "scipy.special._basic.zeta",

@@ -202,4 +202,9 @@ def _stacked(rows: _Rows, vectors: list[Ref], write: Any, n: int) -> Ref:
             stop: int | None = numbers[-1] + stride
             index = slice(numbers[0], None if stop is not None and stop < 0 else stop, stride)
             return write(operator.getitem, (matrix, index), (len(vectors), n))
-    return write(np.array, (list(vectors),), (len(vectors), n))
+    # A row that is read later only is read here, too.
+    there = [
+        v if place is None else write(operator.getitem, place, (n,))
+        for v, place in zip(vectors, places, strict=True)
+    ]
+    return write(np.array, (there,), (len(vectors), n))

@@ -17,7 +17,7 @@ from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, column, conj, row
 from chainrules.linalg.solving import matvec
 from chainrules.scipy.linalg.structure import strict, structure_of, triangle
-from chainrules_core import Array, frule, rrule, thunk
+from chainrules_core import Array, frule, not_implemented, rrule, thunk
 
 
 def outer(b_bar: Any, y: Any, of_vector: bool) -> Any:
@@ -40,6 +40,9 @@ def by_columns(solve: Any, b: Any, of_vector: bool) -> Any:
 # ------------------------------------------------------------------------------- general matrices
 
 
+DIAGONAL = "scipy.linalg.inv(assume_a='diagonal') has no rule: invert the diagonal itself"
+
+
 @rrule.register(linalg.inv, Array)
 def inv_rrule(a, **options):
     options.pop("overwrite_a", None)
@@ -47,6 +50,8 @@ def inv_rrule(a, **options):
     structure = structure_of(options.get("assume_a"), options.get("lower", False))
 
     def inv_pullback(y_bar):
+        if options.get("assume_a") == "diagonal":
+            return not_implemented(DIAGONAL)
         yh = adjoint(y)
         return structure.written(-np.matmul(np.matmul(yh, y_bar), yh))
 
@@ -57,6 +62,8 @@ def inv_rrule(a, **options):
 def inv_frule(dots, a, **options):
     options.pop("overwrite_a", None)
     y = linalg.inv(a, **options)
+    if options.get("assume_a") == "diagonal":
+        return y, not_implemented(DIAGONAL)
     structure = structure_of(options.get("assume_a"), options.get("lower", False))
     return y, -np.matmul(np.matmul(y, structure.read(dots[0])), y)
 

@@ -43,10 +43,8 @@ for _module in (found("_rotation_cy"), found("_rotation_xp")):
             return quat * np.array([-1.0, -1.0, -1.0, 1.0])  # theirs writes into a copy
 
 
-COMPILED = ("from_quat", "from_matrix", "from_rotvec", "from_euler", "from_mrp", "apply")
-
-if found("_rotation_xp") is None:
+if found("_rotation_xp") is None:  # constructors made in C say themselves that a value is lost
     refuse(
-        [getattr(transform.Rotation, name) for name in COMPILED],
+        transform.Rotation.apply,
         "this version of SciPy computes it in C. Use SciPy 1.17 or newer.",
     )

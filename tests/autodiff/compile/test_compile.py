@@ -446,22 +446,35 @@ def test_factors_of_cholesky_are_solved_as_triangles():
     assert "solve_lower" in compiled.source
 
 
-def test_loops_over_rows_become_products():
-    def rnn(w, u, inputs):
+@pytest.mark.parametrize("form", ["plain", "bias", "gated", "residual"])
+def test_loops_over_rows_become_products(form):
+    def rnn(w, u, b, inputs):
         h = np.zeros(3)
         for x in inputs:
-            h = np.tanh(w @ h + u @ x)
+            if form == "plain":
+                h = np.tanh(w @ h + u @ x)
+            elif form == "bias":
+                h = np.tanh(w @ h + u @ x + b)
+            elif form == "gated":
+                z = np.exp(u @ x) * b
+                h = z * h + np.tanh(w @ h) * (1.0 - z)
+            else:
+                h = h + 0.1 * np.sin(b + (u @ x + w @ h))
         return np.sum(h * h)
 
     rng = np.random.default_rng(0)
-    args = [rng.standard_normal(s) for s in ((3, 3), (3, 2), (20, 2))]
-    f = lambda *a: gradient(rnn, *a)  # noqa: E731
-    compiled = compile(f)
-    for scale in (1.0, 0.5):
-        given = [scale * a for a in args]
-        for found, expected in zip(compiled(*given), f(*given), strict=True):
-            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-    assert compiled.source.count("[:, None]") <= 1  # that with the first state, a constant
+    args = [rng.standard_normal(s) / 3 for s in ((3, 3), (3, 2), (3,), (20, 2))]
+    for f in (
+        lambda *a: gradient(rnn, *a),
+        lambda *a: autodiff.hvp(lambda w: rnn(w, *a[1:]), a[0], np.ones((3, 3))),
+    ):
+        compiled = compile(f, backend="python")
+        for scale in (1.0, 0.5):
+            given = [scale * a for a in args]
+            for found, expected in zip(compiled(*given), f(*given), strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-11)
+        assert compiled.eager_because is None
+        assert compiled.source.count("[:, None]") < 8  # those with the first state, a constant
 
 
 def test_exponentials_of_machine_code():

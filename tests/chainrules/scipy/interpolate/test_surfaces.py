@@ -19,6 +19,7 @@ INSIDE = (SITES[:5] + SITES[3:8] * 0.5 + 0.24) / 2
 KNOTS = np.array([0, 0, 0, 0, 1, 2, 2, 2, 2.0])
 BREAKS = np.array([0, 1, 2.0]), np.array([0, 1, 2, 3.0])
 SX, SY = np.meshgrid(GX, GY, indexing="ij")
+FX, FY = SX.ravel(), SY.ravel()
 
 
 @pytest.mark.parametrize("method", ["linear", "nearest", "slinear", "cubic", "pchip"])
@@ -76,7 +77,7 @@ def test_triangulations(check_traced):
     [
         lambda q: interpolate.CloughTocher2DInterpolator(SITES, VALUES)(q),
         lambda q: interpolate.griddata(SITES, VALUES, q, method="cubic"),
-        lambda q: interpolate.SmoothBivariateSpline(GX, GX, np.sum(q) * GX).fp,
+        lambda q: interpolate.SmoothBivariateSpline(FX, FY, np.sum(q) * FX).fp,
         lambda q: interpolate.RectBivariateSpline(GX, GY, Z * np.sum(q), s=0.1)(PX, PY),
         lambda q: interpolate.bisplrep(SX.ravel(), SY.ravel(), Z.ravel() * np.sum(q))[2],
     ],
