@@ -46,7 +46,7 @@ def coords_of(x: Any) -> tuple[np.ndarray, ...]:
 
 def with_entries(x: Any, entries: Any) -> Any:
     """Return a sparse array of the class and pattern of `x` that stores other entries."""
-    kind = type(x)
+    kind: Any = type(x)
     new = kind.__new__(kind)
     if x.format not in ("lil", "dok"):
         vars(new).update(vars(x))

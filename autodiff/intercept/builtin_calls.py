@@ -112,7 +112,8 @@ def ordering(as_before: Callable, choose: str | None = None) -> Callable:
 
     def ordered(*args: Any, **kwargs: Any) -> Any:
         args = tuple([syntax.iterate(a) for a in args]) if len(args) == 1 else args
-        key, keys = kwargs.get("key"), None
+        key = kwargs.get("key")
+        keys: Any = None
         if len(args) == 1 and hasattr(type(args[0]), "__next__"):
             if choose is not None and key is not None:  # each key is computed when it is due
                 keyed = [(v, as_it_is(syntax.intercept(key)(v))) for v in args[0]]

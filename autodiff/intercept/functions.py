@@ -280,7 +280,7 @@ def _other(g: Any, kind: type) -> Callable:
         return _class(g)
     if kind is np.vectorize:
         return vectorized(g, intercept)
-    call = getattr(kind, "__call__", None)  # noqa: B004 - the function itself is wanted
+    call: Any = getattr(kind, "__call__", None)  # noqa: B004 - the function itself is wanted
     if type(call) is types.FunctionType and not is_tracer(g):
         return types.MethodType(intercept(call), g)
     if type(call).__name__ == "cython_function_or_method" and has_rule(call):
