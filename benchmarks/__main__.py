@@ -145,7 +145,7 @@ def _reads(x: Any) -> Any:
 
 def element_reads(console: Console) -> dict:
     """Print how time and memory grow when every element of an array is read."""
-    table = Table(title="Reading x[i] for every i: growth from n to 4n (4 is linear)")
+    table = Table(title=r"Reading x\[i] for every i: growth from n to 4n (4 is linear)")
     for column in ("n", "time", "growth", "peak memory", "growth"):
         table.add_column(column, justify="right")
     results: dict[int, tuple[float, int]] = {}
@@ -241,7 +241,8 @@ def main(arguments: list[str] | None = None) -> None:
         results["element_reads"] = element_reads(console)
         if not options.quick:
             results["fresh process"] = fresh(console, 5)
-            results["memory"] = memory(console)
+            if sys.platform == "linux":
+                results["memory"] = memory(console)
     shown = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     console.print(f"{shown}; {results['date']}; {time.perf_counter() - begun:.0f} s")
     if options.json:

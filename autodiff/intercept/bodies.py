@@ -52,7 +52,7 @@ def _rewrite(g: types.FunctionType) -> types.CodeType | None:
     found = source.definition_of(g)
     if found is None:
         return None
-    node = rewrite.rewritten(found.node, g.__code__, g.__globals__)
+    node = rewrite.rewritten(found.node, g.__code__, g.__globals__, is_library(g))
     return source.compiled_like(found, g.__code__, node, tuple(helpers))
 
 

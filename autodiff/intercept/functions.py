@@ -369,6 +369,7 @@ bodies.helpers.update(
         rewrite.CONTEXT: syntax.context,
         rewrite.TRUTH: syntax.truth,
         rewrite.TEXT: syntax.as_text,
+        rewrite.UNLESS_OURS: syntax.unless_ours,
         **{rewrite.helper(name): f for name, f in syntax.BINARY.items()},
         **{rewrite.helper(f"i{name}"): f for name, f in syntax.IN_PLACE.items()},
         **{rewrite.helper(f"i{name}_local"): f for name, f in syntax.IN_PLACE_LOCAL.items()},

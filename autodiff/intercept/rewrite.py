@@ -36,6 +36,7 @@ ITERATE = helper("iterate")
 CONTEXT = helper("context")
 TRUTH = helper("truth")
 TEXT = helper("text")
+UNLESS_OURS = helper("unless_ours")
 
 _BINARY = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
@@ -64,10 +65,15 @@ class _Rewriter(ast.NodeTransformer):
         The names that hold integers, whose operators are left alone.
     own : set of str
         The local variables of the function that is looked at: these can be bound anew.
+    is_library : bool
+        Whether the function is a library's, whose handlers are left as they are.
     """
 
-    def __init__(self, modules: set[str], integers: Integers, own: set[str]) -> None:
+    def __init__(
+        self, modules: set[str], integers: Integers, own: set[str], is_library: bool
+    ) -> None:
         self.modules = modules
+        self.is_library = is_library
         self.integers = integers
         self.own = own
 
@@ -243,6 +249,15 @@ class _Rewriter(ast.NodeTransformer):
             return node
         return _located(_call(ITERATE, [node]), node)
 
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
+        """An error of the engine's would take a path that the plain function does not take."""
+        kinds = _copied(node.type) if node.type is not None else ast.Constant(None)
+        look = ast.Expr(_call(UNLESS_OURS, [kinds]))
+        node.body = self.statements(node.body)
+        if not self.is_library:
+            node.body.insert(0, _located(look, node.body[0]))
+        return node
+
     def visit_With(self, node: ast.With) -> ast.AST:
         for entered in node.items:
             manager = self.visit(entered.context_expr)
@@ -371,7 +386,7 @@ def _located(new: Any, old: ast.AST) -> Any:
     return new
 
 
-def rewritten(node: Any, code: types.CodeType, namespace: dict[str, Any]) -> Any:
+def rewritten(node: Any, code: types.CodeType, namespace: dict[str, Any], is_library: bool) -> Any:
     """Return a rewritten copy of a definition."""
     local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
     modules = {
@@ -380,7 +395,8 @@ def rewritten(node: Any, code: types.CodeType, namespace: dict[str, Any]) -> Any
         if name not in local and isinstance(namespace.get(name), types.ModuleType)
     }
     copy = _copied(node)
-    rewriter = _Rewriter(modules, Integers(copy, namespace, code.co_freevars), own_names(copy))
+    integers = Integers(copy, namespace, code.co_freevars)
+    rewriter = _Rewriter(modules, integers, own_names(copy), is_library)
     if isinstance(copy, ast.Lambda):
         copy.body = rewriter.visit(copy.body)
     else:

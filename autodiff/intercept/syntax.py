@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 
 from autodiff.arguments import PLAIN, innermost
+from autodiff.errors import DifferentiationError
 from autodiff.levels import check_free
 from autodiff.structures import map_leaves
 from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer, is_tracer, untraced
+from chainrules_core import ChainRulesError
 
 
 def _not_set(f: Any) -> Any:
@@ -427,6 +429,19 @@ def truth(x: Any) -> Any:
     if method is None and _lookup(type(x), "__bool__") is None:
         method = special(type(x), "__len__")
     return x if method is None else intercept(method)(x)
+
+
+def unless_ours(kinds: Any) -> None:
+    """Raise an error of the engine's again that a handler has caught, unless it names its class.
+
+    The plain function meets no such error: the path of the handler is not one that it takes.
+    """
+    error = sys.exc_info()[1]
+    named = kinds if isinstance(kinds, tuple) else (kinds,)
+    if isinstance(error, DifferentiationError) and not any(
+        isinstance(kind, type) and issubclass(kind, ChainRulesError) for kind in named
+    ):
+        raise error
 
 
 class Context:

@@ -61,8 +61,10 @@ def uninserted(inserted: Any, shape: Shape, axis: int, is_one: bool) -> Any:
 @frule.register(np.insert, ARRAY, object, LIKE)
 def insert_frule(dots: tuple, arr: Any, obj: Any, values: Any, *, axis: int | None = None) -> Any:
     arr_dot, _, values_dot = dots
-    y_dot = np.insert(arr_dot, obj, natural(values_dot, values), axis)
-    return np.insert(arr, obj, values, axis), y_dot
+    y = np.insert(arr, obj, values, axis)
+    if not np.issubdtype(y.dtype, np.inexact):  # what is inserted is cut to an integer
+        return y, NoTangent()
+    return y, np.insert(arr_dot, obj, natural(values_dot, values), axis)
 
 
 def delete_back(y_bar: Any, arr: Any, obj: Any, axis: int | None = None) -> Any:

@@ -115,12 +115,17 @@ def type_of_a_conjugate(x: Any) -> Any:
     return (x[1], x[2])[z.real * z.imag > 0.0] * z.real
 
 
+def inserted_into_integers(x: Any) -> Any:
+    return np.sum(np.insert(np.arange(2), 1, x[0] * 5.0) * x * x)
+
+
 PROGRAMS = [
     constants_split_into_views, shuffled_in_place, accumulated_into_the_argument,
     reduced_into_the_argument, joined_into_the_argument, conjugate_of_reals_is_the_array_itself,
     fill_of_a_number_does_nothing, argument_scaled_in_place, number_without_axes_squared_in_place,
     ends_of_a_linspace, rows_of_windows, sum_of_a_generator_of_one_buffer,
     largest_of_a_generator_of_one_buffer, resized_to_the_shape_it_has, type_of_a_conjugate,
+    inserted_into_integers,
 ]  # fmt: skip
 
 

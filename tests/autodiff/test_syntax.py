@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from autodiff import LostValueError, gradient, pushforward
+from autodiff import DifferentiationError, LostValueError, gradient, pushforward
 
 X = np.array([0.7, 1.3, 0.4])
 
@@ -383,3 +383,34 @@ def test_a_change_of_a_counter_is_not_a_change_of_meaning():
         return total + n - 1
 
     assert gradient(f, 2.0) == 3.0 + 6.0 + 2.0
+
+
+def test_a_handler_does_not_swallow_an_error_of_the_engine():
+    places = np.zeros(2, int)
+
+    def swallowed(x):
+        try:
+            places[0] = x
+        except Exception:
+            return 7.0 * x
+        return x
+
+    with pytest.raises(DifferentiationError):
+        gradient(swallowed, 2.0)
+
+    def named(x):
+        try:
+            places[0] = x
+        except (ValueError, DifferentiationError):
+            return 7.0 * x
+        return x
+
+    assert gradient(named, 2.0) == 7.0
+
+    def own(x):
+        try:
+            raise ValueError("own")
+        except (TypeError, ValueError) as error:
+            return x * len(str(error))
+
+    assert gradient(own, 2.0) == 3.0
