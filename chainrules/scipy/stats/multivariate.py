@@ -115,13 +115,20 @@ class TracedAt:
         return TracedAt(self.x, index)
 
     def set(self, y: Any, /, **options: Any) -> Any:
-        """Return the array with other elements at the index."""
-        return updated(self.x, y, index=self.index)
+        """Replace the elements at the index, in place as SciPy does; a number is made anew."""
+        return replaced(self.x, self.index, y, None)
+
+
+def replaced(x: Any, index: Any, y: Any, change: Callable | None) -> Any:
+    if not isinstance(x, np.ndarray):
+        return updated(x, y, index=index, change=change)
+    x[index] = y if change is None else change(x[index], y)
+    return x
 
 
 def changing(change: Callable) -> Callable:
     def method(self: TracedAt, y: Any, /, **options: Any) -> Any:
-        return updated(self.x, y, index=self.index, change=change)
+        return replaced(self.x, self.index, y, change)
 
     return method
 
