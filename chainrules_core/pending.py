@@ -33,14 +33,16 @@ def load_imported() -> bool:
     """Load the pending rules of packages that are imported by now; say whether there were any."""
     if not _pending or _loading[0] or len(sys.modules) == _looked_at[0]:
         return False
-    _looked_at[0] = len(sys.modules)
-    ready = [entry for entry in _pending if entry[0] in sys.modules]
+    loaded = False
     # The rules' own registrations come here again, and must not load what imports their module.
     _loading[0] = True
     try:
-        for entry in ready:
-            _pending.remove(entry)
-            importlib.import_module(entry[1])
+        while ready := [entry for entry in _pending if entry[0] in sys.modules]:
+            for entry in ready:  # whose modules may leave others pending in turn
+                _pending.remove(entry)
+                importlib.import_module(entry[1])
+                loaded = True
     finally:
         _loading[0] = False
-    return bool(ready)
+    _looked_at[0] = len(sys.modules)
+    return loaded

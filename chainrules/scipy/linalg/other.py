@@ -45,7 +45,7 @@ WRAPPED = (
 def routines(module: Any) -> list:
     """The wrapped routines of a module, of a type that each module has for itself."""
     found = [getattr(module, name, None) for name in dir(module)]
-    return [f for f in found if type(f).__name__ == "fortran"]
+    return list({id(f): f for f in found if type(f).__name__ == "fortran"}.values())
 
 
 for _module in (blas, lapack):

@@ -53,9 +53,10 @@ for _name in (
     "expm1", "log1p", "deg2rad", "rad2deg", "floor", "ceil", "trunc", "sqrt",
 ):  # fmt: skip
     decompose_method(_name, _each(getattr(np, _name)))
-for _cls in CLASSES:
-    decompose(_cls.real.fget)(_each(np.real))
-    decompose(_cls.imag.fget)(_each(np.imag))
+for _getter in {_cls.real.fget for _cls in CLASSES}:
+    decompose(_getter)(_each(np.real))
+for _getter in {_cls.imag.fget for _cls in CLASSES}:
+    decompose(_getter)(_each(np.imag))
 
 
 def _conjugate(self: Any, copy: Any = True) -> Any:

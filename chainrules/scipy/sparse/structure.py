@@ -178,14 +178,15 @@ def _nonzero(self: Any) -> Any:
 
 decompose_method("nonzero", _nonzero)
 
+# Classes share what they inherit.
+for _transposed in {_cls.T.fget for _cls in CLASSES}:
+    decompose(_transposed)(lambda self: self.transpose())
+_constants = {_property.fget for _cls in CLASSES for _property in (_cls.nnz, _cls.size)}
 for _cls in CLASSES:
-    decompose(_cls.T.fget)(lambda self: self.transpose())
-    for _property in (_cls.nnz, _cls.size):
-        non_differentiable(_property.fget)
     for _name in (
         "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "argmax", "argmin",
         "count_nonzero", "getnnz", "_getnnz", "check_format", "__repr__", "__str__",
     ):  # fmt: skip
-        _method = getattr(_cls, _name, None)
-        if _method is not None:
-            non_differentiable(_method)
+        _constants.add(getattr(_cls, _name, None))
+for _constant in _constants - {None}:
+    non_differentiable(_constant)

@@ -32,7 +32,8 @@ for _kind in ("rotation", "rigid_transform"):
     for _name in dir(_python):
         _body = getattr(_python, _name)
         _target = getattr(_compiled, _name, None)
-        if getattr(_body, "__module__", "") == _python.__name__ and callable(_target):
+        is_own = getattr(_body, "__module__", "") == _python.__name__ and _name != "inv"
+        if (is_own or (_name == "inv" and _kind != "rotation")) and callable(_target):
             decompose(_target)(_body)
 
 for _module in (found("_rotation_cy"), found("_rotation_xp")):
