@@ -22,5 +22,7 @@ def prepare(given: dict[str, Any]) -> tuple[np.ndarray, int]:
 
 TASKS = {
     "primal": Task(prepare, compile(primal), float),
-    "gradient": Task(prepare, compile(lambda x, n: gradient(primal, x, n)), np.ndarray.tolist),
+    "gradient": Task(
+        prepare, compile(lambda x, n: gradient(primal, x, n, argnums=0)), np.ndarray.tolist
+    ),
 }

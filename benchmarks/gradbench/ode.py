@@ -36,5 +36,7 @@ def prepare(given: dict[str, Any]) -> tuple[np.ndarray, int]:
 
 TASKS = {
     "primal": Task(prepare, compile(primal), np.ndarray.tolist),
-    "gradient": Task(prepare, compile(lambda x, s: gradient(last, x, s)), np.ndarray.tolist),
+    "gradient": Task(
+        prepare, compile(lambda x, s: gradient(last, x, s, argnums=0)), np.ndarray.tolist
+    ),
 }
