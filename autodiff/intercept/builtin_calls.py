@@ -18,12 +18,16 @@ import numpy as np
 from autodiff.intercept import attributes, syntax
 from autodiff.tracer import Tracer, wrap
 
+_OF_ONE_VALUE = frozenset({len, abs})
 _WITH_LENGTH = frozenset({list, tuple, dict, set, str, np.ndarray})
 
 
 def by_method(builtin: Any, as_before: Callable) -> Callable:
     """Return a builtin of one value that asks the value's class first."""
     method = f"__{builtin.__name__}__"
+
+    def ask_one(x: Any, /) -> Any:
+        return builtin(x) if type(x) in plain else ask(x)
 
     def ask(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and type(args[0]) in plain and not kwargs:
@@ -36,7 +40,7 @@ def by_method(builtin: Any, as_before: Callable) -> Callable:
 
     # The numbers of a container may be traced; its length is not.
     plain = _WITH_LENGTH if builtin is len else frozenset({float, int, bool, str})
-    return functools.wraps(as_before)(ask)
+    return functools.wraps(as_before)(ask_one if builtin in _OF_ONE_VALUE else ask)
 
 
 def through(as_before: Callable, function_at: int = -1) -> Callable:

@@ -23,7 +23,7 @@ import numpy as np
 from autodiff import call as call_module
 from autodiff.arguments import innermost
 from autodiff.ignore import ignore_derivatives
-from autodiff.intercept import attributes, bodies, rewrite, storing, syntax
+from autodiff.intercept import attributes, bodies, rewrite, sites, storing, syntax
 from autodiff.intercept.asking import asking_for, has_rule, refusing_for
 from autodiff.intercept.builtin_calls import (
     WRAPPERS,
@@ -63,35 +63,42 @@ _OURS = ("autodiff", "chainrules_core", "multipledispatch")
 
 # id(function) → (weak reference to it, what is called in its place).
 _replacements: dict[int, tuple[Callable, Callable]] = {}
-
+# For methods of classes at module level, which stay: function → what is called in its place.
+_of_methods: dict[types.FunctionType, Callable] = {}
 
 _METHOD = types.MethodType
+_FUNCTION = types.FunctionType
 _BUILTIN = types.BuiltinFunctionType
 
 
 def intercept(g: Any) -> Any:
     """Return what is to be called in place of `g`."""
     kind = type(g)
-    if kind is not _METHOD:
+    if kind is _METHOD:
+        function = _of_methods.get(g.__func__)
+        if function is not None:
+            return _METHOD(function, g.__self__)
+    elif kind is _FUNCTION and id(g.__code__) in bodies.made:
+        return g
+    else:
         known = _replacements.get(id(g))
         if known is not None and known[0]() is g:
             return known[1]
-    if kind is _BUILTIN:
-        owner = type(g.__self__)
-        if owner in _CONTAINERS and _plain_methods.get((owner, g.__name__)):
-            return g
-    elif kind is _METHOD:
-        function = g.__func__
-        known = _replacements.get(id(function))
-        if known is not None and known[0]() is function and type(g.__self__) not in watched_types:
-            return g if known[1] is function else _METHOD(known[1], g.__self__)
     decide = _BY_KIND.get(kind)
     return decide(g) if decide is not None else _other(g, kind)
 
 
+def see(g: Any, slot: int) -> Any:
+    """Return what is to be called in place of `g`, and remember it for the next such call."""
+    replacement = intercept(g)
+    known = _replacements.get(id(g))
+    if known is not None and known[0]() is g:
+        sites.fill(slot, g, replacement)
+    return replacement
+
+
 # Methods of Python's containers: (class, name) → whether nothing is to be done about them.
 _plain_methods: dict[tuple[type, str], bool] = {}
-_CONTAINERS = frozenset({list, dict, set, tuple, str, collections.deque, type({}.keys())})
 
 
 def _remember(g: Any, replacement: Callable) -> Callable:
@@ -115,8 +122,6 @@ def _same(g: Any) -> Any:
 def _function(g: types.FunctionType) -> Callable:
     if g is core_ignore_derivatives:
         return ignore_derivatives
-    if bodies.is_rewritten(g):
-        return g
     if g in MAKERS:
         return _remember(g, making(g, asking_for))
     watched = watch(g)
@@ -142,11 +147,16 @@ def _body(g: types.FunctionType) -> Callable:
     if not bodies.is_library(g) or hasattr(g, "__wrapped__") or calls_back(g):
         return bodies.rewritten(g)
 
+    made: Callable | None = None
+
     @functools.wraps(g)
     def deciding(*args: Any, **kwargs: Any) -> Any:
+        nonlocal made
         if innermost(args, kwargs) is None:
             return g(*args, **kwargs)
-        return bodies.rewritten(g)(*args, **kwargs)
+        if made is None:
+            made = bodies.rewritten(g)
+        return made(*args, **kwargs)
 
     return deciding
 
@@ -191,7 +201,16 @@ def _method(g: types.MethodType) -> Callable:
         if watched is not None:
             return watched
     function = intercept(g.__func__)
+    if type(g.__func__) is _FUNCTION and _stays(g.__func__):
+        _of_methods[g.__func__] = function
     return g if function is g.__func__ else types.MethodType(function, g.__self__)
+
+
+def _stays(g: types.FunctionType) -> bool:
+    """Whether a function belongs to a class at module level whose methods are never impure."""
+    return "<locals>" not in g.__qualname__ and not any(
+        getattr(kind, g.__name__, None) is g for kind in watched_types
+    )
 
 
 def _is_plain_method(g: Any, kind: type) -> bool:
@@ -204,7 +223,7 @@ def _is_plain_method(g: Any, kind: type) -> bool:
 
 def _builtin(g: Any) -> Callable:
     owner = g.__self__
-    if type(owner) in _CONTAINERS and _is_plain_method(g, type(owner)):
+    if type(owner) in sites.CONTAINERS and _is_plain_method(g, type(owner)):
         return g
     if type(owner) in watched_types:
         watched = watch(g)
@@ -219,7 +238,7 @@ def _builtin(g: Any) -> Callable:
     if wrapper is not None:
         return _remember(g, wrapper(special or (asking_for(g) if has_rule(g) else g)))
     if special is not None:
-        return special
+        return _remember(g, special)
     if owner is None or type(owner) is types.ModuleType:
         if g in MAKERS:
             return _remember(g, making(g, asking_for))
@@ -241,7 +260,7 @@ def _class(g: type) -> Callable:
     if wrapper is not None:
         return _remember(g, wrapper(special or (asking_for(g) if has_rule(g) else g)))
     if special is not None:
-        return special
+        return _remember(g, special)
     replacement = asking_for(g) if has_rule(g) else constructing_for(g) if has_init(g) else g
     # What is called in place of a class holds it: one made at each call must not be kept.
     return replacement if "<locals>" in g.__qualname__ else _remember(g, replacement)
@@ -343,7 +362,9 @@ _BY_KIND: dict[type, Callable[[Any], Callable]] = {
 def forget(rule: Rule | None = None) -> None:
     """After a change of the rules, decide anew."""
     _replacements.clear()
+    _of_methods.clear()
     _plain_methods.clear()
+    sites.forget()
     attributes.forget()
 
 
@@ -355,6 +376,10 @@ syntax.is_library = bodies.is_library
 bodies.helpers.update(
     {
         rewrite.INTERCEPT: intercept,
+        rewrite.KNOWN: sites.known,
+        rewrite.REPLACED: sites.replaced,
+        rewrite.SEE: see,
+        **{rewrite.helper(f"of_{m}"): sites.container_method(m, intercept) for m in sites.METHODS},
         rewrite.READ: attributes.read,
         rewrite.WRITE: attributes.write,
         rewrite.STORE: storing.store,

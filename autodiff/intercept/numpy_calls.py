@@ -32,7 +32,7 @@ def making(g: Callable, asking_for: Callable) -> Callable:
     return keeping_new(looking_into_lists(asking_for(g) if rrule.entry(g) is not None else g, g))
 
 
-_NUMBERS = frozenset({int, float, complex, bool, np.float64, np.int64, type, type(None)})
+_SIZES = frozenset({int, float, complex, bool, np.float64, np.int64, type, type(None)})
 
 
 def keeping_new(make: Callable) -> Callable:
@@ -41,7 +41,7 @@ def keeping_new(make: Callable) -> Callable:
     def made_by(*args: Any, **kwargs: Any) -> Any:
         made = make(*args, **kwargs)
         is_view = type(made) is np.ndarray and made.base is not None
-        if is_view and all(type(a) in _NUMBERS for a in (*args, *kwargs.values())):
+        if is_view and all(type(a) in _SIZES for a in (*args, *kwargs.values())):
             made = made.copy()  # np.linspace gives a view of an array that nobody else has
         # What is handed on as it is (asarray) or a view is somebody else's.
         is_new = type(made) is np.ndarray and made.base is None and all(made is not a for a in args)
@@ -109,6 +109,12 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
     is_function = g is key and not is_ufunc
 
     def looking(*args: Any, **kwargs: Any) -> Any:
+        for a in args:
+            if type(a) not in _NUMBERS:
+                break
+        else:
+            if not kwargs:
+                return g(*args)
         traced = listed = False
         for a in (*args, *kwargs.values()) if kwargs else args:
             kind = type(a)
