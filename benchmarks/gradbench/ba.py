@@ -1,13 +1,14 @@
 """ba: reprojection errors of a bundle adjustment, and their sparse Jacobian.
 
 An observation's two errors depend on the eleven parameters of its camera, its point and its weight
-alone: 2 × 15 elements. The observations are worked on all at once, so the gradient of the sum of
-the first errors with respect to the cameras *as observed* (one row for each observation) holds the
-first rows of all these blocks.
+alone: a block of 2 × 15 elements of the Jacobian. Many observations are worked on at once, each of
+the fifteen a vector; the gradient of the sum of their first errors holds the first rows of all
+their blocks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,10 @@ from benchmarks.gradbench.protocol import Task
 
 CAMERA, POINT = 11, 3
 BLOCK = CAMERA + POINT + 1
+# So many observations at once stay in the cache.
+AT_ONCE = 4096
+
+Vector = Sequence[np.ndarray]
 
 
 class Sparse(NamedTuple):
@@ -27,7 +32,7 @@ class Sparse(NamedTuple):
     vals: np.ndarray
 
 
-def cross(a: tuple, b: tuple) -> tuple:
+def cross(a: Vector, b: Vector) -> Vector:
     return (
         a[1] * b[2] - a[2] * b[1],
         a[2] * b[0] - a[0] * b[2],
@@ -35,29 +40,38 @@ def cross(a: tuple, b: tuple) -> tuple:
     )
 
 
-def rotated(rotation: tuple, point: tuple) -> tuple:
-    """Rodrigues' formula; the rotation of angle zero has the derivative of its linear part."""
-    squared = sum(r * r for r in rotation)
+def dot(a: Vector, b: Vector) -> np.ndarray:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def rotated(r: Vector, x: Vector) -> Vector:
+    """Rodrigues' formula; where the angle is zero, its linear part."""
+    squared = dot(r, r)
     still = squared == 0.0
-    angle = np.sqrt(np.where(still, 1.0, squared))
-    cosine, sine = np.cos(angle), np.sin(angle)
-    axis = tuple(r / angle for r in rotation)
-    turned = cross(axis, point)
-    along = sum(a * p for a, p in zip(axis, point, strict=True)) * (1.0 - cosine)
-    nudged = cross(rotation, point)
+    squared = np.where(still, 1.0, squared)
+    angle = np.sqrt(squared)
+    cosine = np.where(still, 1.0, np.cos(angle))
+    sine = np.where(still, 1.0, np.sin(angle) / angle)
+    along = np.where(still, 0.0, dot(r, x) * (1.0 - cosine) / squared)
     return tuple(
-        np.where(still, p + b, p * cosine + t * sine + a * along)
-        for p, t, a, b in zip(point, turned, axis, nudged, strict=True)
+        cosine * x_i + sine * c_i + along * r_i
+        for x_i, c_i, r_i in zip(x, cross(r, x), r, strict=True)
     )
 
 
-def errors(cameras: np.ndarray, points: np.ndarray, w: np.ndarray, feats: np.ndarray) -> tuple:
-    """The errors of all observations, first and second coordinates apart; a parameter is a row."""
-    centre, (focal, u0, v0, k1, k2) = cameras[3:6], cameras[6:]
-    x, y, z = rotated(tuple(cameras[:3]), tuple(p - c for p, c in zip(points, centre, strict=True)))
+def errors(observed: Vector, feats: Vector) -> tuple[np.ndarray, np.ndarray]:
+    """The two errors of observations, given as the fifteen vectors that they depend on."""
+    rotation, centre, (focal, u0, v0, k1, k2), point, w = (
+        observed[:3],
+        observed[3:6],
+        observed[6:CAMERA],
+        observed[CAMERA:-1],
+        observed[-1],
+    )
+    x, y, z = rotated(rotation, [p - c for p, c in zip(point, centre, strict=True)])
     x, y = x / z, y / z
     radius = x * x + y * y
-    scale = focal * (1.0 + k1 * radius + k2 * radius * radius)
+    scale = focal * (1.0 + radius * (k1 + radius * k2))
     return w * (x * scale + u0 - feats[0]), w * (y * scale + v0 - feats[1])
 
 
@@ -65,60 +79,70 @@ def regularity(w: np.ndarray) -> np.ndarray:
     return 1.0 - w * w
 
 
+@compile
+def blocks(observed: Vector, feats: Vector) -> list[Vector]:
+    """The first and the second rows of the blocks of some observations."""
+
+    def total(observed: Vector, which: int) -> float:
+        return np.sum(errors(observed, feats)[which])
+
+    return [gradient(total, observed, which, argnums=0) for which in (0, 1)]
+
+
+@compile
+def of_weights(w: np.ndarray) -> np.ndarray:
+    return gradient(lambda w: np.sum(regularity(w)), w)
+
+
+def observed_by(part: slice, cameras: Any, points: Any, w: Any, obs: Any) -> list[np.ndarray]:
+    return [*cameras[:, obs[0, part]], *points[:, obs[1, part]], w[part]]
+
+
 def values(
-    cameras: np.ndarray,
-    points: np.ndarray,
-    w: np.ndarray,
-    feats: np.ndarray,
-    obs: np.ndarray,
+    cameras: np.ndarray, points: np.ndarray, w: np.ndarray, feats: np.ndarray, obs: np.ndarray
 ) -> np.ndarray:
     """The elements of the Jacobian, row by row."""
-    seen = (cameras[:, obs[0]], points[:, obs[1]], w)
-    blocks = [gradient(lambda *a, i=i: np.sum(errors(*a, feats)[i]), *seen) for i in (0, 1)]
     p = len(w)
-    found = np.empty((p, 2, BLOCK))
-    for i, (of_camera, of_point, of_weight) in enumerate(blocks):
-        found[:, i, :CAMERA] = of_camera.T
-        found[:, i, CAMERA:-1] = of_point.T
-        found[:, i, -1] = of_weight
-    return np.concatenate([np.ravel(found), gradient(lambda w: np.sum(regularity(w)), w)])
+    vals = np.empty(2 * BLOCK * p + p)
+    of_errors = np.reshape(vals[:-p], (p, 2, BLOCK))
+    for start in range(0, p, AT_ONCE):
+        part = slice(start, start + AT_ONCE)
+        found = blocks(observed_by(part, cameras, points, w, obs), feats[:, part])
+        for row, columns in enumerate(found):
+            np.stack(columns, axis=1, out=of_errors[part, row])
+    vals[-p:] = of_weights(w)
+    return vals
 
 
 def pattern(n: int, m: int, obs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where the rows begin, and the column of each element."""
     p = obs.shape[1]
-    rows = np.arange(0, 2 * BLOCK * p + p + 1, dtype=np.int32)
-    ends = np.concatenate([rows[: 2 * BLOCK * p : BLOCK], rows[2 * BLOCK * p :]])
-    weights = CAMERA * n + POINT * m + np.arange(p, dtype=np.int32)
-    cols = np.empty((p, 2, BLOCK), np.int32)
-    cols[:, :, :CAMERA] = (CAMERA * obs[0])[:, None, None] + np.arange(CAMERA)
-    cols[:, :, CAMERA:-1] = (CAMERA * n + POINT * obs[1])[:, None, None] + np.arange(POINT)
-    cols[:, :, -1] = weights[:, None]
-    return ends, np.concatenate([np.ravel(cols), weights])
-
-
-fast_values = compile(values)
+    rows = np.empty(3 * p + 1, np.int32)
+    rows[: 2 * p] = BLOCK * np.arange(2 * p)
+    rows[2 * p :] = 2 * BLOCK * p + np.arange(p + 1)
+    cols = np.empty(2 * BLOCK * p + p, np.int32)
+    of_errors = np.reshape(cols[:-p], (p, 2, BLOCK))
+    of_errors[:, :, :CAMERA] = (CAMERA * obs[0])[:, None, None] + np.arange(CAMERA, dtype=np.int32)
+    of_errors[:, :, CAMERA:-1] = (CAMERA * n + POINT * obs[1])[:, None, None] + np.arange(
+        POINT, dtype=np.int32
+    )
+    cols[-p:] = CAMERA * n + POINT * m + np.arange(p)
+    of_errors[:, :, -1] = cols[-p:, None]
+    return rows, cols
 
 
 def jacobian(
-    cameras: np.ndarray,
-    points: np.ndarray,
-    w: np.ndarray,
-    feats: np.ndarray,
-    obs: np.ndarray,
+    cameras: np.ndarray, points: np.ndarray, w: np.ndarray, feats: np.ndarray, obs: np.ndarray
 ) -> Sparse:
     rows, cols = pattern(cameras.shape[1], points.shape[1], obs)
-    return Sparse(rows, cols, fast_values(cameras, points, w, feats, obs))
+    return Sparse(rows, cols, values(cameras, points, w, feats, obs))
 
 
 def objective(
-    cameras: np.ndarray,
-    points: np.ndarray,
-    w: np.ndarray,
-    feats: np.ndarray,
-    obs: np.ndarray,
+    cameras: np.ndarray, points: np.ndarray, w: np.ndarray, feats: np.ndarray, obs: np.ndarray
 ) -> tuple:
-    return errors(cameras[:, obs[0]], points[:, obs[1]], w, feats), regularity(w)
+    observed = observed_by(slice(None), cameras, points, w, obs)
+    return errors(observed, feats), regularity(w)
 
 
 def prepare(given: dict[str, Any]) -> tuple:
