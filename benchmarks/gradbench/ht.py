@@ -8,6 +8,7 @@ first two columns of the Jacobian are the derivatives by the point's own two coo
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +18,21 @@ from benchmarks.gradbench.protocol import Task
 
 FINGERS, FINGER = 5, 4
 
+# A rotation about one axis is FIXED + cos COS + sin SIN.
+FIXED_X, COS_X, SIN_X = np.zeros((3, 4, 4))
+FIXED_X[[0, 3], [0, 3]] = COS_X[[1, 2], [1, 2]] = SIN_X[2, 1] = 1.0
+SIN_X[1, 2] = -1.0
+FIXED_Z, COS_Z, SIN_Z = np.zeros((3, 4, 4))
+FIXED_Z[[2, 3], [2, 3]] = COS_Z[[0, 1], [0, 1]] = SIN_Z[1, 0] = 1.0
+SIN_Z[0, 1] = -1.0
+# v × w is the sum over i of v[i] ACROSS[i] @ w.
+ACROSS = np.zeros((3, 3, 3))
+ACROSS[[0, 1, 2], [2, 0, 1], [1, 2, 0]] = 1.0
+ACROSS[[0, 1, 2], [1, 2, 0], [2, 0, 1]] = -1.0
+
 
 class Hand(NamedTuple):
-    """The model.
+    """The model; the bones are in the order of their depth.
 
     Attributes
     ----------
@@ -28,13 +41,17 @@ class Hand(NamedTuple):
     at_rest, inverses : array (bones, 4, 4)
         The bones' transforms relative to their parents, and the inverses of the absolute ones.
     levels : tuple
-        Bones of one depth and the places of their parents, from the roots outwards.
+        For each depth below the roots: where its bones are, and the places of their parents among
+        those of the depth above.
+    bends : array (bones, 2, parameters)
+        Which parameters are the bones' angles about x and z.
     """
 
     skin: np.ndarray
     at_rest: np.ndarray
     inverses: np.ndarray
     levels: tuple
+    bends: np.ndarray
     is_mirrored: bool
 
 
@@ -42,36 +59,21 @@ def rotation_about(axis_angle: np.ndarray) -> np.ndarray:
     angle = np.linalg.norm(axis_angle)
     if angle < 1e-4:
         return np.eye(3)
-    x, y, z = axis_angle / angle
-    across = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    across = np.tensordot(axis_angle / angle, ACROSS, axes=1)
     return np.eye(3) + np.sin(angle) * across + (1.0 - np.cos(angle)) * (across @ across)
 
 
-def bent(theta: np.ndarray, bones: int) -> np.ndarray:
-    """The bones' own rotations, z after x: a finger's first bone has both, the next two have x."""
-    fingers = np.reshape(theta, (FINGERS, FINGER))
-    x, z = np.zeros((2, bones))
-    for k in range(FINGERS):
-        first = 2 + FINGER * k
-        x[first] = fingers[k, 0]
-        z[first] = fingers[k, 1]
-        x[first + 1 : first + 3] = fingers[k, 2:]
-    cx, sx, cz, sz = np.cos(x), np.sin(x), np.cos(z), np.sin(z)
-    turned = np.zeros((bones, 4, 4))
-    turned[:, 0, 0], turned[:, 0, 1], turned[:, 0, 2] = cz, -sz * cx, sz * sx
-    turned[:, 1, 0], turned[:, 1, 1], turned[:, 1, 2] = sz, cz * cx, -cz * sx
-    turned[:, 2, 1], turned[:, 2, 2] = sx, cx
-    turned[:, 3, 3] = 1.0
-    return turned
-
-
 def vertices(theta: np.ndarray, hand: Hand) -> np.ndarray:
-    relatives = hand.at_rest @ bent(theta[6:], len(hand.at_rest))
-    absolutes = np.zeros_like(hand.at_rest)
+    angles = (hand.bends @ theta[6:])[:, :, None, None]
+    cosines, sines = np.cos(angles), np.sin(angles)
+    about_x = FIXED_X + cosines[:, 0] * COS_X + sines[:, 0] * SIN_X
+    about_z = FIXED_Z + cosines[:, 1] * COS_Z + sines[:, 1] * SIN_Z
+    relatives = hand.at_rest @ about_z @ about_x
+    roots = hand.levels[0][0].start
+    absolutes = [relatives[:roots]]
     for bones, parents in hand.levels:
-        own = relatives[bones]
-        absolutes[bones] = own if parents is None else absolutes[parents] @ own
-    transforms = absolutes @ hand.inverses
+        absolutes.append(absolutes[-1][parents] @ relatives[bones])
+    transforms = np.concatenate(absolutes) @ hand.inverses
     columns = np.reshape(np.transpose(transforms[:, :3], (0, 2, 1)), (-1, 3))
     turn = rotation_about(theta[:3]).T
     if hand.is_mirrored:
@@ -107,26 +109,43 @@ def complicated_jacobian(theta: np.ndarray, us: np.ndarray, *rest: Any) -> np.nd
     return np.reshape(both, (-1, len(theta) + 2))
 
 
-def levels_of(parents: list[int]) -> tuple:
+def by_depth(parents: list[int]) -> tuple[np.ndarray, tuple]:
+    """The bones in the order of their depth, and the levels of a `Hand`."""
     depth: list[int] = []
     for parent in parents:
         depth.append(0 if parent == -1 else depth[parent] + 1)
-    levels = []
-    for d in range(max(depth) + 1):
-        bones = np.flatnonzero(np.array(depth) == d)
-        levels.append((bones, np.array(parents)[bones] if d else None))
-    return tuple(levels)
+    order = np.argsort(depth, kind="stable")
+    place = np.argsort(order)
+    ends = np.cumsum(np.bincount(depth))
+    begins = [0, *ends]
+    levels = [
+        (slice(begin, end), place[np.array(parents)[order[begin:end]]] - begins[d])
+        for d, (begin, end) in enumerate(itertools.pairwise(ends))
+    ]
+    return order, tuple(levels)
+
+
+def bends_of(bones: int) -> np.ndarray:
+    """A finger's first bone bends about x and z, the next two about x, its tip does not."""
+    bends = np.zeros((bones, 2, FINGERS * FINGER))
+    for k in range(FINGERS):
+        bone = 2 + FINGER * k
+        for i, (b, axis) in enumerate([(bone, 0), (bone, 1), (bone + 1, 0), (bone + 2, 0)]):
+            bends[b, axis, FINGER * k + i] = 1.0
+    return bends
 
 
 def prepare(given: dict[str, Any]) -> tuple:
     data = given["data"]
     model = data["model"]
-    rest, weights = np.array(model["base_positions"]), np.array(model["weights"])
+    order, levels = by_depth(model["parents"])
+    rest, weights = np.array(model["base_positions"]), np.array(model["weights"])[:, order]
     hand = Hand(
         np.reshape(weights[:, :, None] * rest[:, None, :], (len(rest), -1)),
-        np.array(model["base_relatives"]),
-        np.array(model["inverse_base_absolutes"]),
-        levels_of(model["parents"]),
+        np.array(model["base_relatives"])[order],
+        np.array(model["inverse_base_absolutes"])[order],
+        levels,
+        bends_of(len(order))[order],
         bool(model["is_mirrored"]),
     )
     theta, points = np.array(given["theta"]), np.array(data["points"])

@@ -1,4 +1,4 @@
-"""ode: y₀' = x₀, yᵢ' = xᵢ yᵢ₋₁ by Runge and Kutta's method, and the gradient of the last element."""
+"""ode: y₀' = x₀ and yᵢ' = xᵢ yᵢ₋₁ by Runge and Kutta's method; the gradient of the last element."""
 
 from __future__ import annotations
 
