@@ -2,8 +2,7 @@
 
 A minor of m rows is the sum over its columns j of ± a[j] times the minor without the row and the
 column: m! products, none shared. Those of a few rows are worked on all at once, level by level;
-larger minors are expanded one by one, and a minor's values are forgotten until its pullback needs
-them (`checkpoint`).
+larger ones are expanded one by one.
 """
 
 from __future__ import annotations
@@ -13,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff import checkpoint, compile, gradient
+from autodiff import gradient
+from benchmarks.gradbench.parts import part
 from benchmarks.gradbench.protocol import Task
 
 AT_ONCE = 8
@@ -34,6 +34,7 @@ def remaining(n: int) -> tuple[np.ndarray, ...]:
     return tuple(levels)
 
 
+@part
 def all_at_once(A: np.ndarray) -> float:
     n = len(A)
     columns = remaining(n)
@@ -48,27 +49,15 @@ def determinant(A: np.ndarray) -> float:
     n = len(A)
     if n <= AT_ONCE:
         return all_at_once(A)
-    inner = checkpoint(all_at_once) if n == AT_ONCE + 1 else determinant
     whole = 0.0
     for j in range(n):
         minor = np.concatenate([A[1:, :j], A[1:, j + 1 :]], axis=1)
-        whole = whole + (-1.0) ** j * A[0, j] * inner(minor)
+        whole = whole + (-1.0) ** j * A[0, j] * determinant(minor)
     return whole
 
 
 def slope(A: np.ndarray) -> np.ndarray:
-    return gradient(determinant, A)
-
-
-fast = {f: compile(f) for f in (determinant, slope)}
-
-
-def primal(A: np.ndarray) -> float:
-    return (fast[determinant] if len(A) <= AT_ONCE else determinant)(A)
-
-
-def gradient_of(A: np.ndarray) -> np.ndarray:
-    return np.ravel((fast[slope] if len(A) <= AT_ONCE else slope)(A))
+    return np.ravel(gradient(determinant, A))
 
 
 def prepare(given: dict[str, Any]) -> tuple[np.ndarray]:
@@ -76,6 +65,6 @@ def prepare(given: dict[str, Any]) -> tuple[np.ndarray]:
 
 
 TASKS = {
-    "primal": Task(prepare, primal, float),
-    "gradient": Task(prepare, gradient_of, np.ndarray.tolist),
+    "primal": Task(prepare, determinant, float),
+    "gradient": Task(prepare, slope, np.ndarray.tolist),
 }

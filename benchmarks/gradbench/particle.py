@@ -10,9 +10,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from autodiff import compile
+import numpy as np
+
 from benchmarks.gradbench.descent import argmin
 from benchmarks.gradbench.modes import MODES, Slope
+from benchmarks.gradbench.parts import part
 from benchmarks.gradbench.protocol import Task
 
 TIME_STEP = 0.1
@@ -22,24 +24,40 @@ def potential(at: list[float], charges: list[list[float]]) -> float:
     return sum(1.0 / math.dist(at, charge) for charge in charges)
 
 
-def missed(w: float, force_of: Slope) -> float:
-    """Euler's method until the particle crosses the axis; the square of where it does."""
-    charges = [[10.0, 10.0 - w], [10.0, 0.0]]
-    x, y, u, v = 0.0, 8.0, 0.75, 0.0
-    while True:
-        slope = force_of(lambda at: potential(at, charges), [x, y])
-        x, y = x + TIME_STEP * u, y + TIME_STEP * v
-        if y <= 0:
-            return (x - y / v * u) ** 2
-        u, v = u - TIME_STEP * slope[0], v - TIME_STEP * slope[1]
+def mover(slope_of: Slope) -> Callable[[np.ndarray, float], np.ndarray]:
+    """Return a step of Euler's method, from place and velocity to place and velocity."""
+
+    @part
+    def moved(state: np.ndarray, w: float) -> np.ndarray:
+        charges = [[10.0, 10.0 - w], [10.0, 0.0]]
+        x, y, u, v = state
+        slope = slope_of(lambda at: potential(at, charges), [x, y])
+        return np.array(
+            [
+                x + TIME_STEP * u,
+                y + TIME_STEP * v,
+                u - TIME_STEP * slope[0],
+                v - TIME_STEP * slope[1],
+            ]
+        )
+
+    return moved
 
 
 def solver(outer: str, inner: str) -> Callable[[float], float]:
-    def aim(w: list[float]) -> float:
-        return missed(w[0], MODES[inner])
+    moved = mover(MODES[inner])
 
-    value, slope = compile(aim), compile(lambda w: MODES[outer](aim, w))
-    return lambda w: argmin(value, slope, [w])[0]
+    def missed(w: list[float]) -> float:
+        """Fly until the axis is crossed; return the square of where that is."""
+        state = np.array([0.0, 8.0, 0.75, 0.0])
+        while True:
+            _, _, u, v = state
+            state = moved(state, w[0])
+            x, y = state[:2]
+            if y <= 0:
+                return (x - y / v * u) ** 2
+
+    return lambda w: argmin(missed, lambda w: MODES[outer](missed, w), [w])[0]
 
 
 def prepare(given: dict[str, Any]) -> tuple[float]:
