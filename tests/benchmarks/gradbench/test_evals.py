@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse, stats
 from scipy.spatial.transform import Rotation
 
-from benchmarks.gradbench import ba, descent, ht
+from benchmarks.gradbench import ba, descent, ht, table, workloads
 from benchmarks.gradbench.protocol import EVALS, evaluated, tasks_of
 
 
@@ -41,6 +41,20 @@ def rng():
 def test_all_twelve_are_there():
     assert len(EVALS) == 12
     assert all(tasks_of(name) for name in EVALS)
+
+
+@pytest.mark.parametrize("module", ["hello", "llsq"])
+def test_the_table_on_a_workload(rng, module):
+    session = table.Session()
+    given = {"hello": 3.0, "llsq": workloads.llsq(rng, 5, 3)}[module]
+    found = table.times(session, module, given, 0.0)
+    session.close()
+    assert found.keys() == tasks_of(module).keys()
+    assert all(ms > 0 for runs in found.values() for ms in runs)
+
+
+def test_each_eval_has_a_workload():
+    assert sorted(name for name, _, _ in workloads.WORKLOADS) == sorted(EVALS)
 
 
 # -- vectors -------------------------------------------------------------------------------------
@@ -231,28 +245,6 @@ def test_ba_as_it_is_asked_for(rng):
 # -- ht ------------------------------------------------------------------------------------------
 
 
-def hand_model(rng, bones=22, vertices=5):
-    turned = Rotation.random(2 * bones, rng).as_matrix()
-    transforms = np.zeros((2 * bones, 4, 4))
-    transforms[:, :3, :3], transforms[:, 3, 3] = turned, 1.0
-    transforms[:, :3, 3] = rng.normal(size=(2 * bones, 3))
-    # A wrist, and from it five fingers of four bones each; the arm is another root.
-    parents = [-1, 0] + [1 if k % 4 == 0 else 1 + k for k in range(bones - 2)]
-    parents[-1] = -1
-    rest = np.ones((vertices, 4))
-    rest[:, :3] = rng.normal(size=(vertices, 3))
-    return {
-        "bone_names": [str(i) for i in range(bones)],
-        "parents": parents,
-        "base_relatives": transforms[:bones].tolist(),
-        "inverse_base_absolutes": transforms[bones:].tolist(),
-        "base_positions": rest.tolist(),
-        "weights": rng.random((vertices, bones)).tolist(),
-        "triangles": [[0, 1, 2], [2, 3, 4]],
-        "is_mirrored": False,
-    }
-
-
 def hand_errors(theta, us, data):
     """The specification's distances, bone by bone."""
     model = data["model"]
@@ -287,7 +279,7 @@ def hand_errors(theta, us, data):
     "is_complicated, is_mirrored, turn", [(False, True, 0.5), (True, False, 0.5), (False, False, 0)]
 )
 def test_ht(rng, is_complicated, is_mirrored, turn):
-    model = hand_model(rng) | {"is_mirrored": is_mirrored}
+    model = workloads.hand(rng, 5, 2) | {"is_mirrored": is_mirrored}
     theta = rng.normal(size=26)
     theta[:3] *= turn
     data = {
