@@ -19,7 +19,7 @@ _LIBRARY = tuple(
 # id(code) → (code, rewritten code or None); the code is held so that its id stays its own.
 _rewritten: dict[int, tuple[types.CodeType, types.CodeType | None]] = {}
 made: dict[int, types.CodeType] = {}
-"""id(code) → code that the rewriting made, nested functions included: its calls are seen already."""
+"""id(code) → code that the rewriting made, nested functions included: its calls are seen."""
 helpers: dict[str, Any] = {}
 """What rewritten code calls, by its names there; filled by autodiff.intercept.functions."""
 
