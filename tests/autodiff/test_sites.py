@@ -87,7 +87,7 @@ class EqualToAll:
         return 4.0 * v
 
 
-@pytest.mark.parametrize(("made", "expected"), [(Unhashable, 9.0), (EqualToAll, 12.0)])
+@pytest.mark.parametrize("made, expected", [(Unhashable, 9.0), (EqualToAll, 12.0)])
 def test_a_function_that_becomes_an_object(made, expected):
     module = module_of(CALLING)
     assert gradient(module.f, 1.0) == 6.0
