@@ -49,6 +49,13 @@ def own_method(x):
     return x
 
 
+def own_attribute(x):
+    pair = Pair(1.0, 2.0)
+    for _ in range(CALLS):
+        pair.a  # noqa: B018 - it is read
+    return x
+
+
 def list_append(x):
     items = []
     for i in range(CALLS):
@@ -140,8 +147,9 @@ def numpy_sum(x):
 
 
 FUNCTIONS = (
-    own_function, inner_function, given_function, own_method, own_class, list_append, dict_get,
-    length, is_instance, to_float, maximum_of_two, math_sqrt, math_hypot, numpy_sum, array_sum,
+    own_function, inner_function, given_function, own_method, own_class, own_attribute,
+    list_append, dict_get, length, is_instance, to_float, maximum_of_two, math_sqrt, math_hypot,
+    numpy_sum, array_sum,
 )  # fmt: skip
 
 

@@ -392,6 +392,8 @@ bodies.helpers.update(
         rewrite.KNOWN: sites.known,
         rewrite.REPLACED: sites.replaced,
         rewrite.SEE: see,
+        rewrite.QUIET: sites.quiet,
+        rewrite.TYPE: type,
         **{
             rewrite.helper(f"of_{name}"): sites.method_called(name, intercept, array_method)
             for name in sites.METHODS

@@ -56,6 +56,26 @@ def slot_for(name: str, namespace: dict[str, Any]) -> int | None:
     return len(known) - 1
 
 
+quiet: list[set[type]] = []
+"""For each attribute that rewritten code reads of a variable: the classes of which it is read as
+ever, since no code written in Python runs for it that is not the engine's."""
+_attributes: dict[str, int] = {}
+
+
+def slot_of_attribute(name: str) -> int:
+    """Return the place of an attribute in `quiet`."""
+    if name not in _attributes:
+        _attributes[name] = len(quiet)
+        quiet.append(set())
+    return _attributes[name]
+
+
+def read_as_ever(kind: type, name: str) -> None:
+    """Remember that reading an attribute of a class needs no look."""
+    if name in _attributes:
+        quiet[_attributes[name]].add(kind)
+
+
 def fill(slot: int, g: Any, replacement: Callable) -> None:
     """Remember what is called in place of what a name is bound to."""
     known[slot] = _EMPTY
@@ -67,8 +87,8 @@ def forget() -> None:
     """After a change of the rules, decide anew."""
     known[:] = [_EMPTY] * len(known)
     replaced[:] = [None] * len(replaced)
-    for quiet in _quiet.values():
-        quiet.clear()
+    for kinds in (*_quiet_methods.values(), *quiet):
+        kinds.clear()
 
 
 CONTAINERS = frozenset({list, dict, set, tuple, str, collections.deque, type({}.keys())})
@@ -85,7 +105,7 @@ METHODS = frozenset(
     }
 )  # fmt: skip
 """Names of methods of containers and arrays: their owner is looked at before the method is."""
-_quiet: dict[str, set[type]] = {name: set() for name in METHODS}
+_quiet_methods: dict[str, set[type]] = {name: set() for name in METHODS}
 
 # Attributes by name are read fastest by code that has the name in it.
 _METHOD = """
@@ -104,17 +124,17 @@ def {name}(owner):
 
 def method_called(name: str, intercept: Callable, array_method: Callable) -> Callable:
     """Return what gives a method that is about to be called, for a name in `METHODS`."""
-    quiet = _quiet[name]
+    kinds = _quiet_methods[name]
     of_array = array_method(name) if hasattr(np.ndarray, name) else None
 
     def decide(owner: Any, method: Any) -> Any:
         seen = intercept(method)
         if seen == method and type(owner) in _OWNERS:
-            quiet.add(type(owner))
+            kinds.add(type(owner))
         return seen
 
     scope: dict[str, Any] = {
-        "quiet": quiet,
+        "quiet": kinds,
         "decide": decide,
         "ndarray": np.ndarray,
         "of_array": of_array,
