@@ -339,8 +339,11 @@ def config_for(given: Stripped) -> EngineConfig:
 def operate(op: Callable, a: Any, b: Any) -> Any:
     """Apply a binary operator, at least one side traced; NotImplemented where no rule fits."""
     result = binary(op, a, b)
-    if result is not NOT_HERE:
-        return result
+    return operate_by_rule(op, a, b) if result is NOT_HERE else result
+
+
+def operate_by_rule(op: Callable, a: Any, b: Any) -> Any:
+    """Apply a binary operator for which there is no fast path."""
     a, b = _as_operand(a, b), _as_operand(b, a)
     if (is_constant(a) or is_constant(b)) and innermost((a, b), {}) is None:
         return untraced_call(op, (a, b), {})

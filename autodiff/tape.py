@@ -8,6 +8,7 @@ reverse sweep is a loop from the end to the start.
 from __future__ import annotations
 
 import copy
+import sys
 import weakref
 from collections.abc import Callable, Iterable
 from itertools import count
@@ -29,8 +30,12 @@ from chainrules_core import (
     unthunk,
 )
 from chainrules_core.define.scalar import plain_product, strong_product
+from chainrules_core.projection import ProjectToArray
 
 _serials = count(1)
+_ndarray = np.ndarray
+# What a cotangent is mostly: nothing to be forced.
+_FORCED = frozenset({_ndarray, float, np.float64})
 
 
 class Leaf:
@@ -56,9 +61,9 @@ class Node:
         self.rule = rule
         self.positions = positions
 
-    def cotangents(self, y_bar: Any, product: Callable) -> Iterable[Any]:
-        """Return a cotangent for each parent."""
-        return self.pull(y_bar)
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand what the pullback returns on to the parents."""
+        bars.add_each(self, self.pull(y_bar))
 
 
 class ProductNode(Node):
@@ -66,9 +71,9 @@ class ProductNode(Node):
 
     __slots__ = ()
 
-    def cotangents(self, y_bar: Any, product: Callable) -> Iterable[Any]:
-        """Return a cotangent for each parent."""
-        return self.pull(y_bar, product)
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand what the pullback returns on to the parents."""
+        bars.add_each(self, self.pull(y_bar, strong_product if strong else plain_product))
 
 
 class Part:
@@ -80,6 +85,13 @@ class Part:
         self.whole = whole
         self.place = place
         self.space = space
+
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand the cotangent to the whole, which is visited later."""
+        parts = bars.values[self.whole]
+        if parts is None:
+            parts = bars.values[self.whole] = {}
+        parts[self.place] = y_bar
 
 
 class Whole(Node):
@@ -98,12 +110,9 @@ class Whole(Node):
         super().__init__(parents, pull, None, rule, positions)
         self.tangent = tangent
 
-    def cotangents(self, y_bar: dict, product: Callable) -> Iterable[Any]:
-        """Return a cotangent for each parent."""
-        return self.pull(self.tangent(y_bar))
-
-
-_RULED = (Node, ProductNode, Whole, Part)
+    def hand_on(self, y_bar: dict, bars: Cotangents, strong: bool) -> None:
+        """Hand what the pullback returns on to the parents."""
+        bars.add_each(self, self.pull(self.tangent(y_bar)))
 
 
 def _reference(owner: Any) -> Callable[[], Any]:
@@ -248,47 +257,35 @@ def sweep(
         A cotangent, or None, for each leaf; not shared with anything else.
     """
     bars = Cotangents(nodes, seeds, nested)
-    values, owned, add_at, buffer_at = bars.values, bars.owned, bars.add, bars.buffer
-    product = strong_product if strong else plain_product
+    values, owned, buffer_at = bars.values, bars.owned, bars.buffer
     for i in range(len(nodes) - 1, leaves - 1, -1):
         bar = values[i]
         if bar is None:
             continue
+        values[i] = None
         node = nodes[i]
-        kind = type(node)
-        if kind is tuple:
-            values[i] = None
-            if strong and bar == 0:
-                continue
-            n = len(node)
-            if n == 3:  # the adjoint of reading one element is adding to it
-                j, rule, index = node
-                if nested:
-                    bars.add_element(j, rule, index, bar)
-                else:
-                    buffer = values[j] if owned[j] else buffer_at(j)
-                    buffer[index] += bar
-                continue
-            j = node[0]
-            before = values[j]
-            values[j] = bar * node[1] if before is None else before + bar * node[1]
-            if n == 4:
-                j = node[2]
-                before = values[j]
-                values[j] = bar * node[3] if before is None else before + bar * node[3]
-        elif kind not in _RULED:
-            values[i] = None
+        if type(node) is not tuple:
             bars.owns_current = owned[i]
-            node.hand_on(unthunk(bar), bars, strong)
-        elif kind is Part:
-            values[i] = None
-            bars.add_part(node.whole, node.place, bar)
-        else:
-            values[i] = None
-            for position, (j, x_bar) in enumerate(
-                zip(node.parents, node.cotangents(unthunk(bar), product), strict=True)
-            ):
-                add_at(j, x_bar, node, position)
+            node.hand_on(bar if type(bar) in _FORCED else unthunk(bar), bars, strong)
+            continue
+        if strong and bar == 0:
+            continue
+        n = len(node)
+        if n == 3:  # the adjoint of reading one element is adding to it
+            j, rule, index = node
+            if nested:
+                bars.add_element(j, rule, index, bar)
+            else:
+                buffer = values[j] if owned[j] else buffer_at(j)
+                buffer[index] += bar
+            continue
+        j = node[0]
+        before = values[j]
+        values[j] = bar * node[1] if before is None else before + bar * node[1]
+        if n == 4:
+            j = node[2]
+            before = values[j]
+            values[j] = bar * node[3] if before is None else before + bar * node[3]
     return bars.finished(leaves)
 
 
@@ -330,43 +327,81 @@ class Cotangents:
         before = self.values[j]
         self.values[j] = x_bar if before is None else add(before, x_bar)
 
-    def put(self, j: int, x_bar: Any, fresh: bool) -> None:
-        """Add a cotangent of the right shape; a fresh one is nobody else's."""
+    def is_number(self, j: int) -> bool:
+        """Whether the value at place `j` is a number, to which products with arrays are summed."""
         target = self.nodes[j]
-        x_bar = FLOAT(x_bar) if type(target) is tuple else target.space(x_bar)
-        before = self.values[j]
-        if before is None:
-            self.values[j] = x_bar
-            self.owned[j] = fresh and type(x_bar) is np.ndarray and not self.nested
-        elif self.owned[j] and type(x_bar) is np.ndarray:
-            before += x_bar
-        else:
-            total = self.values[j] = add(before, x_bar)
-            self.owned[j] = type(total) is np.ndarray
+        return type(target) is tuple or target.space.shape == ()
 
-    def add(self, j: int, x_bar: Any, node: Node, position: int) -> None:
-        """Add a cotangent that a rule's pullback returned for one of its parents."""
+    def put(self, j: int, x_bar: Any, fresh: bool) -> None:
+        """Add a cotangent, summed where the value was broadcast; a fresh one is nobody else's."""
         target = self.nodes[j]
-        if isinstance(x_bar, AbstractZero):
-            return
         space = FLOAT if type(target) is tuple else target.space
-        if type(x_bar) is InplaceableThunk:
-            if self._addable(j, space):
-                buffer = self.buffer(j)
-                result = x_bar.add_into(buffer)
-                if result is not buffer:
-                    raise BadInplaceError(x_bar.add_into, result)
-                return
-            x_bar = unthunk(x_bar)
-        x_bar = self._projected(space, unthunk(x_bar), node, position)
+        if type(x_bar) is not _ndarray or x_bar.shape != space.shape:
+            shape = getattr(space, "shape", None)
+            if shape is not None and np.shape(x_bar) != shape:
+                x_bar = unbroadcast(x_bar, shape)
+                fresh = True
+            x_bar = space(x_bar)
+        elif x_bar.dtype is not space.dtype:
+            x_bar = space(x_bar)
         before = self.values[j]
         if before is None:
             self.values[j] = x_bar
-        elif self.owned[j] and type(x_bar) is np.ndarray:
-            before += x_bar
+            self.owned[j] = fresh and type(x_bar) is _ndarray and not self.nested
         else:
-            total = self.values[j] = add(before, x_bar)
-            self.owned[j] = type(total) is np.ndarray
+            self._accumulate(j, before, x_bar, fresh)
+
+    def add_each(self, node: Node, x_bars: Iterable[Any]) -> None:
+        """Add the cotangents that a rule's pullback returned for the parents of a node."""
+        nodes, values = self.nodes, self.values
+        for position, (j, x_bar) in enumerate(zip(node.parents, x_bars, strict=True)):
+            target = nodes[j]
+            space = FLOAT if type(target) is tuple else target.space
+            fresh = False
+            if (
+                type(x_bar) is _ndarray
+                and type(space) is ProjectToArray
+                and x_bar.dtype is space.dtype
+                and x_bar.shape == space.shape
+            ):
+                fresh = (
+                    x_bar.base is None
+                    and _references(x_bar) == _ALONE
+                    and not self.nested
+                    and x_bar.flags.writeable
+                )
+            elif isinstance(x_bar, AbstractZero):
+                continue
+            else:
+                if type(x_bar) is InplaceableThunk:
+                    if self._addable(j, space):
+                        buffer = self.buffer(j)
+                        result = x_bar.add_into(buffer)
+                        if result is not buffer:
+                            raise BadInplaceError(x_bar.add_into, result)
+                        continue
+                    x_bar = unthunk(x_bar)
+                x_bar = self._projected(space, unthunk(x_bar), node, position)
+            before = values[j]
+            if before is None:
+                values[j] = x_bar
+                self.owned[j] = fresh
+            else:
+                self._accumulate(j, before, x_bar, fresh)
+
+    def _accumulate(self, j: int, before: Any, x_bar: Any, fresh: bool) -> None:
+        """Add a further cotangent for place `j`, in place where a buffer is owned."""
+        if type(x_bar) is _ndarray:
+            if self.owned[j]:
+                before += x_bar
+                return
+            if fresh and type(before) is _ndarray and not self.nested:
+                x_bar += before
+                self.values[j] = x_bar
+                self.owned[j] = True
+                return
+        total = self.values[j] = add(before, x_bar)
+        self.owned[j] = type(total) is _ndarray
 
     def _addable(self, j: int, space: Any) -> bool:
         """Whether place `j` may become a buffer of plain numbers."""
@@ -385,13 +420,6 @@ class Cotangents:
         except (ProjectionError, TangentTypeError) as error:
             raise wrong_cotangent(node, position, x_bar, error) from error
 
-    def add_part(self, whole: int, place: int, bar: Any) -> None:
-        """Hand the cotangent of a part to the whole."""
-        parts = self.values[whole]
-        if parts is None:
-            parts = self.values[whole] = {}
-        parts[place] = bar
-
     def finished(self, leaves: int) -> list:
         """Return the cotangents of the leaves, copied where somebody else may hold them."""
         values = self.values[:leaves]
@@ -406,3 +434,19 @@ class Cotangents:
 
 
 FLOAT = ProjectTo(0.0)
+
+
+def _references(x: Any) -> int:
+    return sys.getrefcount(x)
+
+
+def _references_alone() -> int:
+    """Count the references to an array that only a tuple holds which is looped over."""
+    counts = [0]
+    for _, (_, x_bar) in enumerate(zip((0,), (np.empty(1),), strict=True)):
+        counts.append(_references(x_bar))
+    return counts[-1]
+
+
+_ALONE = _references_alone()
+"""The count of references to a new array that a pullback has returned in a tuple."""
