@@ -98,13 +98,10 @@ class ElementwiseOfTwo:
                 bars.put(j, x_bar, x_bar is not y_bar)
 
 
-def _references(x: Any) -> int:
-    return sys.getrefcount(x)
-
-
 def _references_alone() -> int:
+    """Count the references to an array that a local variable alone holds."""
     d = np.empty(1)
-    return _references(d)
+    return sys.getrefcount(d)
 
 
 _ALONE = _references_alone()
@@ -135,7 +132,7 @@ def _pulled(partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, s
                 if (
                     d.size > _LARGE
                     and d.base is None
-                    and _references(d) == _ALONE
+                    and sys.getrefcount(d) == _ALONE
                     and y_bar.dtype is _FLOAT64
                     and d.shape == y_bar.shape
                 ):

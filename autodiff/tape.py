@@ -351,43 +351,49 @@ class Cotangents:
         else:
             self._accumulate(j, before, x_bar, fresh)
 
-    def add_each(self, node: Node, x_bars: Iterable[Any]) -> None:
+    def add_each(self, node: Any, x_bars: Iterable[Any]) -> None:
         """Add the cotangents that a rule's pullback returned for the parents of a node."""
-        nodes, values = self.nodes, self.values
         for position, (j, x_bar) in enumerate(zip(node.parents, x_bars, strict=True)):
-            target = nodes[j]
-            space = FLOAT if type(target) is tuple else target.space
-            fresh = False
-            if (
-                type(x_bar) is _ndarray
-                and type(space) is ProjectToArray
-                and x_bar.dtype is space.dtype
-                and x_bar.shape == space.shape
-            ):
-                fresh = (
-                    x_bar.base is None
-                    and _references(x_bar) == _ALONE
-                    and not self.nested
-                    and x_bar.flags.writeable
-                )
-            elif isinstance(x_bar, AbstractZero):
-                continue
-            else:
-                if type(x_bar) is InplaceableThunk:
-                    if self._addable(j, space):
-                        buffer = self.buffer(j)
-                        result = x_bar.add_into(buffer)
-                        if result is not buffer:
-                            raise BadInplaceError(x_bar.add_into, result)
-                        continue
-                    x_bar = unthunk(x_bar)
-                x_bar = self._projected(space, unthunk(x_bar), node, position)
-            before = values[j]
-            if before is None:
-                values[j] = x_bar
-                self.owned[j] = fresh
-            else:
-                self._accumulate(j, before, x_bar, fresh)
+            self.add(j, x_bar, node, position, _LISTED)
+
+    def add(self, j: int, x_bar: Any, node: Any, position: int, references: int) -> None:
+        """Add a cotangent that a rule made for one of the parents of a node.
+
+        An array to which there are only so many `references` is nobody else's.
+        """
+        target = self.nodes[j]
+        space = FLOAT if type(target) is tuple else target.space
+        fresh = False
+        if (
+            type(x_bar) is _ndarray
+            and type(space) is ProjectToArray
+            and x_bar.dtype is space.dtype
+            and x_bar.shape == space.shape
+        ):
+            fresh = (
+                sys.getrefcount(x_bar) == references
+                and x_bar.base is None
+                and not self.nested
+                and x_bar.flags.writeable
+            )
+        elif isinstance(x_bar, AbstractZero):
+            return
+        else:
+            if type(x_bar) is InplaceableThunk:
+                if self.is_addable(j):
+                    buffer = self.buffer(j)
+                    result = x_bar.add_into(buffer)
+                    if result is not buffer:
+                        raise BadInplaceError(x_bar.add_into, result)
+                    return
+                x_bar = unthunk(x_bar)
+            x_bar = self._projected(space, unthunk(x_bar), node, position)
+        before = self.values[j]
+        if before is None:
+            self.values[j] = x_bar
+            self.owned[j] = fresh
+        else:
+            self._accumulate(j, before, x_bar, fresh)
 
     def _accumulate(self, j: int, before: Any, x_bar: Any, fresh: bool) -> None:
         """Add a further cotangent for place `j`, in place where a buffer is owned."""
@@ -403,12 +409,14 @@ class Cotangents:
         total = self.values[j] = add(before, x_bar)
         self.owned[j] = type(total) is _ndarray
 
-    def _addable(self, j: int, space: Any) -> bool:
+    def is_addable(self, j: int) -> bool:
         """Whether place `j` may become a buffer of plain numbers."""
+        if self.nested:
+            return False
         bar = self.values[j]
-        return (
-            not self.nested and hasattr(space, "shape") and (bar is None or type(bar) is np.ndarray)
-        )
+        target = self.nodes[j]
+        space = FLOAT if type(target) is tuple else target.space
+        return hasattr(space, "shape") and (bar is None or type(bar) is _ndarray)
 
     def _projected(self, space: Any, x_bar: Any, node: Node, position: int) -> Any:
         try:
@@ -436,17 +444,28 @@ class Cotangents:
 FLOAT = ProjectTo(0.0)
 
 
-def _references(x: Any) -> int:
-    return sys.getrefcount(x)
+class _Probe:
+    """Counts the references that `Cotangents.add` sees to an array that nobody else holds."""
+
+    parents = (0,)
+    seen = 0
+
+    def add(self, j: int, x_bar: Any, node: Any, position: int, references: int) -> None:
+        self.seen = sys.getrefcount(x_bar)
 
 
-def _references_alone() -> int:
-    """Count the references to an array that only a tuple holds which is looped over."""
-    counts = [0]
-    for _, (_, x_bar) in enumerate(zip((0,), (np.empty(1),), strict=True)):
-        counts.append(_references(x_bar))
-    return counts[-1]
+def _pulled_listed(y_bar: Any) -> Any:
+    return [np.empty(1) for _ in range(1)]
 
 
-_ALONE = _references_alone()
-"""The count of references to a new array that a pullback has returned in a tuple."""
+def _references_seen() -> tuple[int, int]:
+    probe: Any = _Probe()
+    Cotangents.add_each(probe, probe, _pulled_listed(None))
+    listed = probe.seen
+    probe.add(0, np.empty(1), probe, 0, 0)
+    return listed, probe.seen
+
+
+_LISTED = PASSED = 0
+_LISTED, PASSED = _references_seen()
+"""… where it is in a list that is looped over, and where it was passed on at once."""
