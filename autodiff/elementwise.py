@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.tape import CONSTANT, Cotangents, Forward
-from autodiff.tracer import FloatTracer, Tracer, wrap
+from autodiff.tracer import FloatTracer, Tracer, bare, shape_of, wrap
 from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, rrule
 from chainrules_core.define import ScalarRule
 from chainrules_core.define.partial import ARITHMETIC, Partial
@@ -30,6 +30,7 @@ _NUMBERS = frozenset(
     {float, int, complex, np.float64, np.float32, np.complex128, np.complex64, np.int64}
 )
 _PLAIN = _NUMBERS | {np.ndarray}
+_TRACED = frozenset({Tracer, FloatTracer})
 _VALUES = frozenset({float, np.float64, Tracer, FloatTracer})
 _SPECIAL = (AbstractZero, NotImplementedTangent)
 # From so many elements on, a product is made in the memory of the partial derivative.
@@ -308,19 +309,18 @@ def outer_plan(f: Callable, args: tuple) -> Plan | None:
 
 def _over_outer(f: Callable, args: tuple, sources: tuple, wanted: int, tape: Any) -> Any:
     """Apply a function to values that an outer level sees, or to plain ones beside them."""
-    if not any(type(x) is Tracer or type(x) is FloatTracer for x in args):
+    if _TRACED.isdisjoint(map(type, args)):
         return NOT_HERE
     plan = outer_plan(f, args)
     if plan is None:
         return NOT_HERE
     y = f(*args)
-    if type(y) is not Tracer and type(y) is not FloatTracer:
+    if type(y) not in _TRACED or y._tape is CONSTANT:
         return NOT_HERE
-    if y._tape is CONSTANT or not isinstance(y, (float, np.ndarray, np.generic)):
+    beneath = bare(y)
+    if not is_inexact(beneath):
         return NOT_HERE
-    space: Any = ProjectTo(y)
-    if getattr(y, "dtype", space.dtype).kind not in "fc":
-        return NOT_HERE
+    space: Any = ProjectTo(beneath)
     keeps = plan.keeps[wanted]
     values = tuple([v if keep else None for v, keep in zip((y, *args), keeps, strict=True)])
     for x in args:
@@ -386,16 +386,34 @@ def with_dot(y: Any, y_dot: Any, tape: Any) -> Any:
         return NOT_HERE
     kind = type(y)
     if kind is _ndarray:
-        if y.dtype.kind not in "fc":
+        beneath = y
+    elif kind in _TRACED:
+        if y._tape is CONSTANT:
             return NOT_HERE
-        if type(y_dot) is _ndarray and y_dot.dtype is y.dtype and y_dot.shape == y.shape:
-            return Tracer(y, tape, y_dot)
-    elif kind is Tracer or kind is FloatTracer:
-        if y._tape is CONSTANT or not isinstance(y, (float, np.ndarray, np.generic)):
-            return NOT_HERE
-    elif kind is not float and (getattr(y, "dtype", None) is None or y.dtype.kind not in "fc"):
+        beneath = bare(y)
+    else:
+        beneath = y
+    if not is_inexact(beneath):
         return NOT_HERE
-    shape = np.shape(y)
-    if np.shape(y_dot) != shape:
+    if type(beneath) is _ndarray:
+        plain_dot = bare(y_dot)
+        if (
+            type(plain_dot) is _ndarray
+            and plain_dot.dtype is beneath.dtype
+            and plain_dot.shape == beneath.shape
+        ):
+            return wrap(y, tape, y_dot)
+    shape = np.shape(beneath)
+    if shape_of(y_dot) != shape:
         y_dot = np.broadcast_to(y_dot, shape)
-    return wrap(y, tape, ProjectTo(y)(y_dot))
+    return wrap(y, tape, ProjectTo(beneath)(y_dot))
+
+
+def is_inexact(y: Any) -> bool:
+    """Whether a plain value is a number or array that is recorded."""
+    kind = type(y)
+    if kind is float or kind is np.float64:
+        return True
+    if kind is _ndarray or isinstance(y, np.generic):
+        return y.dtype.kind in "fc"
+    return kind is complex

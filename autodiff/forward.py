@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import call as calls
-from autodiff.arguments import Stripped, innermost, is_constant, of_level
+from autodiff.arguments import PLAIN, Stripped, innermost, is_constant, of_level
 from autodiff.call import (
     CONFIG,
     NESTED,
@@ -143,10 +143,15 @@ def _by_rrule(
     return y, tangent_of(y, tangent)
 
 
+_ZERO, _NONE = ZeroTangent(), NoTangent()
+
+
 def dot_of(x: Any, tape: Forward) -> Any:
     """Return the tangent that an argument carries on this level."""
     if is_tracer(x):
-        return x._index if x._tape is tape else ZeroTangent()
+        return x._index if x._tape is tape else _ZERO
+    if type(x) in PLAIN:
+        return _ZERO if is_differentiable(x) else _NONE
     if parts_of(x) is None:
         return ZeroTangent() if is_differentiable(x) else NoTangent()
 

@@ -35,7 +35,8 @@ from chainrules_core.rule import HandRule, Rule
 _SIMPLE = frozenset(
     {
         float, int, bool, complex, str, type(None), np.ndarray, np.float64, np.float32, np.int64,
-        type(np._NoValue), type, np.dtype, type(Ellipsis), slice,
+        type(np._NoValue), type, type(Ellipsis), slice,
+        *map(type, map(np.dtype, "?bhilqBHILQefdgFDG")),
     }
 )  # fmt: skip
 _KEYED = (types.FunctionType, np.ufunc, type(np.sum), types.BuiltinFunctionType)
@@ -95,11 +96,10 @@ class Plan:
         parents = tuple([values[i]._index for i in self.sources])
         primals = plain if self.straight else self.bound(plain)
         options = self.given(plain) if self.options else self.fixed
-        made = None if nested else self._made(primals, options, parents)
+        made = self._made(primals, options, parents, nested)
         if made is None:
-            recorded = self.rule.record(
-                tuple(primals), options, self.wanted, NESTED if nested else CONFIG
-            )
+            config = NESTED if nested else CONFIG
+            recorded = self.rule.record(tuple(primals), options, self.wanted, config)
             if recorded is None:
                 return NO_RULE
             y, pull = recorded
@@ -128,7 +128,7 @@ class Plan:
         return result
 
     def _made(
-        self, primals: list, options: dict[str, Any], parents: tuple
+        self, primals: list, options: dict[str, Any], parents: tuple, nested: bool
     ) -> tuple[Any, Any] | None:
         """Compute the primal and make its node; None leaves it to the rule."""
         return None
@@ -183,24 +183,37 @@ class _Remade:
 class OfLinear(Plan):
     """A plan by the adjoints of a linear function."""
 
-    __slots__ = ("adjoints", "kept", "shared")
+    __slots__ = ("adjoints", "as_spaces", "seen_adjoints", "shared")
     rule: LinearRule
 
     def __init__(self, rule: LinearRule, call: _Call) -> None:
         super().__init__(rule, call)
         self.adjoints = tuple([rule.adjoints[rule.argnums.index(i)] for i in self.wanted])
+        self.seen_adjoints: tuple | None = None
         # An adjoint is given spaces for its own argument and for those that go together with it.
         together = frozenset(rule.argnums if rule.joint else ())
         spaces = [together | {i} for i in self.wanted]
-        self.kept = tuple([all(i in s for s in spaces) for i in range(len(self.places))])
-        self.shared = all(self.kept[i] for i in self.wanted)
+        everywhere = [i for i in range(len(self.places)) if all(i in s for s in spaces)]
+        self.as_spaces = tuple(everywhere)
+        self.shared = all(i in everywhere for i in self.wanted)
 
-    def _made(self, primals: list, options: dict[str, Any], parents: tuple) -> tuple[Any, Any]:
-        y = self.rule.f(*primals, **options)
-        seen = [
-            ProjectTo(a) if is_space else a for a, is_space in zip(primals, self.kept, strict=True)
-        ]
-        return y, LinearNode(self, parents, seen, options)
+    def _made(
+        self, primals: list, options: dict[str, Any], parents: tuple, nested: bool
+    ) -> tuple[Any, Any]:
+        f = self.rule.f
+        y = calls.call(f, tuple(primals), options) if nested else f(*primals, **options)
+        seen = [*primals]
+        for i in self.as_spaces:
+            seen[i] = ProjectTo(seen[i])
+        return y, LinearNode(self, parents, seen, options, nested)
+
+    def adjoints_for(self, nested: bool) -> tuple:
+        """Return the adjoints, with their calls seen where their cotangents may be traced."""
+        if not nested:
+            return self.adjoints
+        if self.seen_adjoints is None:
+            self.seen_adjoints = tuple(map(calls.body_of, self.adjoints))
+        return self.seen_adjoints
 
 
 class LinearNode:
@@ -210,10 +223,13 @@ class LinearNode:
     another one needs the value.
     """
 
-    __slots__ = ("options", "parents", "plan", "seen", "space")
+    __slots__ = ("nested", "options", "parents", "plan", "seen", "space")
 
-    def __init__(self, plan: OfLinear, parents: tuple, seen: list, options: dict) -> None:
+    def __init__(
+        self, plan: OfLinear, parents: tuple, seen: list, options: dict, nested: bool
+    ) -> None:
         self.plan = plan
+        self.nested = nested
         self.parents = parents
         self.seen = seen
         self.options = options
@@ -241,14 +257,15 @@ class LinearNode:
         y_bar = unthunk(y_bar)
         return [
             adjoint(y_bar, *self._seen_by(position), **self.options)
-            for position, adjoint in enumerate(self.plan.adjoints)
+            for position, adjoint in enumerate(self.plan.adjoints_for(self.nested))
         ]
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
         """Hand the adjoints' results on, in place where the rule knows how."""
         plan = self.plan
         add_into = plan.rule.add_into
-        for position, (j, adjoint) in enumerate(zip(self.parents, plan.adjoints, strict=True)):
+        adjoints = plan.adjoints_for(self.nested)
+        for position, (j, adjoint) in enumerate(zip(self.parents, adjoints, strict=True)):
             seen = self.seen if plan.shared else self._seen_by(position)
             if add_into is not None and bars.is_addable(j):
                 buffer = bars.buffer(j)
@@ -262,16 +279,25 @@ class LinearNode:
 class OfHand(Plan):
     """A plan by a rule written by hand."""
 
-    __slots__ = ()
+    __slots__ = ("seen_function",)
     rule: HandRule
 
+    def __init__(self, rule: HandRule, call: _Call) -> None:
+        super().__init__(rule, call)
+        self.seen_function: Callable | None = None
+
     def _made(
-        self, primals: list, options: dict[str, Any], parents: tuple
+        self, primals: list, options: dict[str, Any], parents: tuple, nested: bool
     ) -> tuple[Any, Any] | None:
         rule = self.rule
         if rule.takes_config:
             return None
-        result = rule.function(*primals, **options)
+        function = rule.function
+        if nested:
+            if self.seen_function is None:
+                self.seen_function = calls.body_of(function)
+            function = self.seen_function
+        result = function(*primals, **options)
         if result is None:
             return None
         y, pullback = checked_pair(rule, result)
@@ -323,6 +349,25 @@ class OfBody:
 
     def __init__(self, rule: DecomposeRule, call: _Call) -> None:
         self.body = rule.body
+
+
+class OfConstant:
+    """A plan for a function without derivative."""
+
+    __slots__ = ("f", "n", "names")
+
+    def __init__(self, f: Callable, n: int, names: tuple[str, ...]) -> None:
+        self.f = f
+        self.n = n
+        self.names = names
+
+    def run(self, values: tuple, plain: list, tape: Tape, nested: bool) -> Any:
+        """Make the call; outer levels note it in turn."""
+        args, options = plain, {}
+        if self.names:
+            args, options = plain[: self.n], dict(zip(self.names, plain[self.n :], strict=True))
+        y = calls.call(self.f, tuple(args), options) if nested else self.f(*args, **options)
+        return calls.as_constant(y)
 
 
 class ForwardPlan(Plan):
@@ -462,6 +507,8 @@ def _made(f: Callable, values: tuple, n: int, names: tuple[str, ...], tape: Tape
     if resolved is None:
         return None
     rule = resolved[0]
+    if rule.kind == "non_differentiable":
+        return OfConstant(rule.f, n, names)
     stand_ins = [_Place(i) for i in range(len(values))]
     bound = rule.binder.bind(tuple(stand_ins[:n]), dict(zip(names, stand_ins[n:], strict=True)))
     if bound is None:

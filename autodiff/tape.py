@@ -336,13 +336,14 @@ class Cotangents:
         """Add a cotangent, summed where the value was broadcast; a fresh one is nobody else's."""
         target = self.nodes[j]
         space = FLOAT if type(target) is tuple else target.space
-        if type(x_bar) is not _ndarray or x_bar.shape != space.shape:
+        plain = getattr(x_bar, "_value", x_bar) if self.nested else x_bar
+        if type(plain) is not _ndarray or plain.shape != space.shape:
             shape = getattr(space, "shape", None)
-            if shape is not None and np.shape(x_bar) != shape:
+            if shape is not None and getattr(x_bar, "shape", ()) != shape:
                 x_bar = unbroadcast(x_bar, shape)
                 fresh = True
             x_bar = space(x_bar)
-        elif x_bar.dtype is not space.dtype:
+        elif plain.dtype is not space.dtype:
             x_bar = space(x_bar)
         before = self.values[j]
         if before is None:
@@ -364,16 +365,17 @@ class Cotangents:
         target = self.nodes[j]
         space = FLOAT if type(target) is tuple else target.space
         fresh = False
+        plain = getattr(x_bar, "_value", x_bar) if self.nested else x_bar
         if (
-            type(x_bar) is _ndarray
+            type(plain) is _ndarray
             and type(space) is ProjectToArray
-            and x_bar.dtype is space.dtype
-            and x_bar.shape == space.shape
+            and plain.dtype is space.dtype
+            and plain.shape == space.shape
         ):
             fresh = (
-                sys.getrefcount(x_bar) == references
+                not self.nested
+                and sys.getrefcount(x_bar) == references + 1
                 and x_bar.base is None
-                and not self.nested
                 and x_bar.flags.writeable
             )
         elif isinstance(x_bar, AbstractZero):
