@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff import operators as operators  # the general methods, behind these
-from autodiff.call import operate
+from autodiff import call as calls, operators as operators  # the general methods, behind these
+from autodiff.call import NO_RULE, operate
 from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer
 from chainrules_core import rrule
@@ -192,6 +192,7 @@ def _element_rule() -> LinearRule | None:
     return rule if isinstance(rule, LinearRule) and rule.add_into is not None else None
 
 
+_NO_OPTIONS: dict[str, Any] = {}
 _element: dict[str, LinearRule | None] = {}
 _general_getitem = Tracer.__dict__["__getitem__"]
 
@@ -210,6 +211,10 @@ def getitem(self: Tracer, index: Any) -> Any:
                 nodes = tape.nodes
                 nodes.append((self._index, rule, index))
                 return FloatTracer(y, tape, len(nodes) - 1)
+    if type(index) is slice:
+        made = calls.planned(operator.getitem, (self, index), _NO_OPTIONS)
+        if made is not NO_RULE:
+            return made
     return _general_getitem(self, index)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import call as calls
-from autodiff.arguments import Stripped, innermost, is_constant, of_level
+from autodiff.arguments import PLAIN, Stripped, innermost, is_constant, of_level
 from autodiff.call import (
     CONFIG,
     NESTED,
@@ -95,7 +95,7 @@ def _again(rule: Rule, options: dict[str, Any]) -> Callable[[tuple], Any]:
 def _by_frule(
     rule: Rule, given: Stripped, bound: tuple, options: dict[str, Any], tape: Forward
 ) -> tuple[Any, Any] | None:
-    dots = tuple([_dot_of(a, tape) for a in bound])
+    dots = tuple([dot_of(a, tape) for a in bound])
     config = NESTED if innermost(dots, {}) is not None else config_for(given)
     return rule.push(dots, given.primals, options, config)
 
@@ -108,7 +108,7 @@ def _by_rrule(
     if recorded is None:
         return None
     y, pull = recorded
-    dots = [_dot_of(source, tape) for source in given.sources]
+    dots = [dot_of(source, tape) for source in given.sources]
 
     def paired(y_bar: Any) -> Any:
         bars = calls.body_of(pull)(y_bar)
@@ -143,15 +143,20 @@ def _by_rrule(
     return y, tangent_of(y, tangent)
 
 
-def _dot_of(x: Any, tape: Forward) -> Any:
+_ZERO, _NONE = ZeroTangent(), NoTangent()
+
+
+def dot_of(x: Any, tape: Forward) -> Any:
     """Return the tangent that an argument carries on this level."""
     if is_tracer(x):
-        return x._index if x._tape is tape else ZeroTangent()
+        return x._index if x._tape is tape else _ZERO
+    if type(x) in PLAIN:
+        return _ZERO if is_differentiable(x) else _NONE
     if parts_of(x) is None:
         return ZeroTangent() if is_differentiable(x) else NoTangent()
 
     def dot(leaf: Any) -> Any:
-        return _dot_of(leaf, tape)
+        return dot_of(leaf, tape)
 
     return tangent_of(x, dot)
 

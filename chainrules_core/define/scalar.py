@@ -113,10 +113,13 @@ class ScalarRule(Rule):
                 total = total + pull_product(row[j], values, bar, shape, product)
         return total
 
-    def products_together(self, y_bar: Any, values: tuple | list) -> tuple | None:
+    def products_together(
+        self, y_bar: Any, values: tuple | list, look: bool = True
+    ) -> tuple | None:
         """Return the product of ȳ with each partial by ``together``, if it can make them all.
 
-        `values` are ``(y, *args)``. None says that the products are to be made one by one.
+        `values` are ``(y, *args)``. None says that the products are to be made one by one. An
+        engine that looks for NaN itself, at the end, can do without the `look` for it here.
         """
         if self.together is None:
             return None
@@ -124,7 +127,7 @@ class ScalarRule(Rule):
             if type(value) is not _ndarray or value.dtype is not _FLOAT64:
                 return None
         bars = self.together(y_bar, *values)
-        return None if bars is None or has_nan(bars[-1]) else bars
+        return None if bars is None or (look and has_nan(bars[-1])) else bars
 
     def _pull_together(self, y_bar: Any, values: list, shapes: list) -> tuple | None:
         if self.together is None or len(shapes) != self.n:
