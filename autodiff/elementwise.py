@@ -17,7 +17,7 @@ from autodiff.tracer import FloatTracer, Tracer, wrap
 from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, rrule, unbroadcast
 from chainrules_core.define import ScalarRule
 from chainrules_core.define.partial import Partial
-from chainrules_core.define.scalar import plain_product, strong_product
+from chainrules_core.define.scalar import plain_product, pull_product, strong_product
 from chainrules_core.rule import Rule
 
 _ndarray = np.ndarray
@@ -41,7 +41,7 @@ class Elementwise:
         shapes: tuple,
         values: tuple,
         space: Any,
-        rule: Rule,
+        rule: ScalarRule,
     ) -> None:
         self.parents = parents
         self.partials = partials
@@ -52,23 +52,21 @@ class Elementwise:
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
         """Hand conj(∂y/∂x) ȳ on to each parent."""
+        if self.rule.together is not None and len(self.parents) == self.rule.n:
+            both = self.rule.products_together(y_bar, self.values, strong)
+            if both is not None:
+                for j, x_bar, shape in zip(self.parents, both, self.shapes, strict=True):
+                    bars.put(j, x_bar if shape is None else unbroadcast(x_bar, shape), True)
+                return
         product = strong_product if strong else plain_product
-        is_complex = self.space.dtype.kind == "c"
+        own_shape = self.space.shape
         for j, partial, shape in zip(self.parents, self.partials, self.shapes, strict=True):
-            d = partial(*self.values) if partial.constant is None else partial.constant
-            if isinstance(d, AbstractZero):
-                continue
-            if isinstance(d, NotImplementedTangent):
-                bars.put(j, d, False)
-                continue
-            if is_complex and type(d) is not int:
-                d = np.conj(d)
-            x_bar = product(d, y_bar)
-            fresh = x_bar is not y_bar
-            if shape is not None:
-                x_bar = unbroadcast(x_bar, shape)
-                fresh = True
-            bars.put(j, x_bar, fresh)
+            if shape is None:
+                shape = own_shape
+            x_bar = pull_product(partial, self.values, y_bar, shape, product)
+            if not isinstance(x_bar, AbstractZero):
+                fresh = x_bar is not y_bar and not isinstance(x_bar, NotImplementedTangent)
+                bars.put(j, x_bar, fresh)
 
 
 class Plan:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,7 +89,7 @@ class ScalarRule(Rule):
 
         def pull(y_bar: Any, product: Callable = strong_product) -> tuple:
             y_bar = unthunk(y_bar)
-            bars = self._pull_together(y_bar, values, shapes)
+            bars = self._pull_together(y_bar, values, shapes, product is strong_product)
             if bars is None:
                 known = self._evaluated(values)
                 bars = tuple(
@@ -113,10 +113,13 @@ class ScalarRule(Rule):
                 total = total + pull_product(row[j], values, bar, shape, product)
         return total
 
-    def products_together(self, y_bar: Any, values: tuple | list) -> tuple | None:
+    def products_together(
+        self, y_bar: Any, values: tuple | list, strong: bool = True
+    ) -> tuple | None:
         """Return the product of ȳ with each partial by ``together``, if it can make them all.
 
-        `values` are ``(y, *args)``. None says that the products are to be made one by one.
+        `values` are ``(y, *args)``; `strong` says that a zero in ȳ must stay zero. None says that
+        the products are to be made one by one.
         """
         if self.together is None:
             return None
@@ -124,12 +127,12 @@ class ScalarRule(Rule):
             if type(value) is not _ndarray or value.dtype is not _FLOAT64:
                 return None
         bars = self.together(y_bar, *values)
-        return None if bars is None or has_nan(bars[-1]) else bars
+        return None if bars is None or (strong and has_nan(bars[-1])) else bars
 
-    def _pull_together(self, y_bar: Any, values: list, shapes: list) -> tuple | None:
+    def _pull_together(self, y_bar: Any, values: list, shapes: list, strong: bool) -> tuple | None:
         if self.together is None or len(shapes) != self.n:
             return None
-        bars = self.products_together(y_bar, values)
+        bars = self.products_together(y_bar, values, strong)
         if bars is None:
             return None
         return tuple([unbroadcast(bar, shape) for bar, shape in zip(bars, shapes, strict=True)])
@@ -193,7 +196,7 @@ _ALONE = _references_alone()
 
 
 def pull_product(
-    partial: Partial, values: list, y_bar: Any, shape: tuple, product: Callable
+    partial: Partial, values: Sequence, y_bar: Any, shape: tuple, product: Callable
 ) -> Any:
     """Return conj(partial) ȳ, summed back to `shape`.
 
@@ -214,7 +217,8 @@ def pull_product(
         x_bar = product(d, y_bar, owns)
     else:
         x_bar = product(conjugate(d), y_bar)
-    return x_bar if np.shape(x_bar) == shape else unbroadcast(x_bar, shape)
+    found = x_bar.shape if type(x_bar) is _ndarray else np.shape(x_bar)
+    return x_bar if found == shape else unbroadcast(x_bar, shape)
 
 
 def conjugate(d: Any) -> Any:
