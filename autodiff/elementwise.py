@@ -79,13 +79,8 @@ class Plan:
         self.partials = rule.partials[0]
         # For each set of wanted arguments, as bits: which of (y, *args) their partials read.
         n = len(self.partials)
-        self.keeps = [
-            [
-                any(i in p.reads for j, p in enumerate(self.partials) if wanted >> j & 1)
-                for i in range(n + 1)
-            ]
-            for wanted in range(1 << n)
-        ]
+        reads = [rule.reads([j for j in range(n) if wanted >> j & 1]) for wanted in range(1 << n)]
+        self.keeps = [[i in read for i in range(n + 1)] for read in reads]
 
 
 _plans: dict[tuple, Plan | None] = {}
