@@ -335,7 +335,7 @@ class Writer:
             self.lines.append(f"{indent}if {condition}: return {self.failed}")
             return
         self.lines.append(f"{indent}{target} = {expression(op.f, operands)}")
-        bad = _UNDEFINED.get(op.f)
+        bad = UNDEFINED.get(op.f)
         if bad is not None:
             self.lines.append(
                 f"{indent}if {bad.format(*operands, y=target)}: return {self.undefined}"
@@ -346,7 +346,7 @@ class Writer:
 
 
 # Where Python's functions raise and compiled ones return NaN or Inf.
-_UNDEFINED = {
+UNDEFINED = {
     np.log: "not {0} > 0.0", np.log2: "not {0} > 0.0", np.log10: "not {0} > 0.0",
     np.log1p: "not {0} > -1.0", np.sqrt: "not {0} >= 0.0", np.power: "not abs({y}) < 1e308",
     np.exp: "not {y} < 1e308", np.expm1: "not {y} < 1e308", np.sinh: "not abs({y}) < 1e308",
