@@ -19,6 +19,7 @@ from autodiff.compile.emit import Emitter, restored
 from autodiff.compile.errors import MISMATCH, CompileError, NotRecordedError
 from autodiff.compile.forms import Inputs, Names, Outputs
 from autodiff.compile.gather import gathered
+from autodiff.compile.kernels import Kernel, with_kernels
 from autodiff.compile.memory import OUTSIDE, Memory, without_copies
 from autodiff.compile.passes import has_nan, optimised
 from autodiff.compile.program import Program, Ref, Step, guard
@@ -195,21 +196,30 @@ def recorded(f: Callable, args: tuple, kwargs: dict[str, Any], backend: str) -> 
     inputs.checks[:0] = _outside_checks(outside, names)
     names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
     kernel: Any = None
+    faster: Program | None = None
     if may_use_numba:
         kernel = machine.kernel_of(program, backend == "numba")
+        if kernel is None:
+            faster = with_kernels(program, backend == "numba")
 
     def by_machine() -> tuple[Callable, str, str]:
+        if faster is not None:
+            source = Emitter(faster, inputs, outputs, names, copied).source(parameters, name)
+            kernels = [s.f.compiled() for s in faster.steps if type(s.f) is Kernel]
+            shown = "\n\n".join([*[k.source for k in kernels], source])
+            return (*_function(source, name, names.scope), shown)
         shown = f"{kernel.source}\n\n" + kernel.wrapper(inputs, outputs, parameters, name)
         return (*_function(shown.partition("\n\n\n")[2], name, names.scope), shown)
 
-    if kernel is not None and backend == "numba":
+    if (kernel is not None or faster is not None) and backend == "numba":
         run, filename, source = by_machine()
         return Variant(run, source, program, filename), outputs.value
     source = Emitter(program, inputs, outputs, names, copied).source(parameters, name)
     run, filename = _function(source, name, names.scope)
     variant = Variant(run, source, program, filename)
-    if kernel is not None:
-        wait = _FEW_CALLS if kernel.operations >= _MANY_OPERATIONS else _MANY_CALLS
+    if kernel is not None or faster is not None:
+        n = kernel.operations if kernel is not None else len(program.steps)
+        wait = _FEW_CALLS if n >= _MANY_OPERATIONS else _MANY_CALLS
         variant.run = _promoted_after(wait, variant, by_machine)
     return variant, outputs.value
 
