@@ -79,6 +79,9 @@ def _field_names(x: Any) -> list[str] | None:
 _WITH_VALUES = (
     "numpy.polynomial.", "scipy.interpolate.", "scipy.spatial.",
     "scipy.sparse.linalg.", CONSTRAINTS,
+    "scipy.stats._multivariate", "scipy.stats._covariance", "scipy.stats._kde",
+    "scipy.stats._distribution_infrastructure", "scipy.stats._new_distributions",
+    "scipy.stats._probability_distribution", "scipy.stats._qmc", "chainrules.scipy.stats.",
 )  # fmt: skip
 
 
