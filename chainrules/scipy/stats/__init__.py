@@ -3,7 +3,8 @@
 from chainrules.scipy.stats import (
     continuous as continuous,
     densities as densities,
-    frozen as frozen,
+    expectations as expectations,
+    infrastructure as infrastructure,
     inner as inner,
     limits as limits,
     multivariate as multivariate,
