@@ -86,8 +86,8 @@ scalar_rule(
 )
 
 # Of integer order: others are cut off.
-scalar_rule(special.kn, NoTangent(), lambda y, n, x: -mean(special.kv, n, x))
-scalar_rule(special.yn, NoTangent(), lambda y, n, x: difference(special.yv, n, x))
+scalar_rule(special.kn, NoTangent(), lambda y, n, x: -mean(special.kv, np.trunc(n), x))
+scalar_rule(special.yn, NoTangent(), lambda y, n, x: difference(special.yv, np.trunc(n), x))
 
 # --------------------------------------------------------------- scaled, and not holomorphic
 
