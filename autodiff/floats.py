@@ -157,6 +157,8 @@ def unary_record(f: Callable) -> Callable[[FloatTracer], Any] | None:
     rule = _scalar_rule(f, 1)
     if rule is None or f is complex or getattr(f, "__module__", None) == "cmath":
         return None  # no rule, or results that are not floats
+    if isinstance(f, np.ufunc) and not any(kinds.startswith("d->d") for kinds in f.types):
+        return None  # of a float a complex number, as of scipy.special.wofz
     partial = rule.partials[0][0]
     slope = quiet(partial) or partial
 
