@@ -307,6 +307,18 @@ class EngineConfig(RuleConfig):
             return Pushed(_call_first, (f, *args), kwargs, None).push(tuple(dots))
         return Pushed(f, args, kwargs, None).push(tuple(dots[1:]))
 
+    def repeated_pullback(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Record the pullback of `f` once."""
+        from autodiff.repeated import repeated_pullback  # it needs this module
+
+        return repeated_pullback(f, argnums)
+
+    def repeated_pushforward(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Record the pushforward of `f` once."""
+        from autodiff.repeated import repeated_pushforward  # it needs this module
+
+        return repeated_pushforward(f, argnums)
+
 
 def _call_first(f: Callable, *args: Any, **kwargs: Any) -> Any:
     """Call a function that has fields, with respect to which it is differentiated as well."""
@@ -325,6 +337,14 @@ class NestedConfig(EngineConfig):
     def body(function: Callable) -> Callable:
         """Return the function of a rule as it is to be run on values traced outside."""
         return body_of(function)
+
+    def repeated_pullback(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Leave it to `rrule_via_ad`: outer levels must see each call."""
+        return None
+
+    def repeated_pushforward(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Leave it to `frule_via_ad`: outer levels must see each call."""
+        return None
 
 
 CONFIG = EngineConfig()
