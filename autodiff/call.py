@@ -30,6 +30,7 @@ from autodiff.tape import CONSTANT, Node, Part, ProductNode, Tape, Whole
 from autodiff.tracer import Tracer, wrap
 from autodiff.views import note_shared
 from chainrules_core import (
+    Closure,
     HasForwardMode,
     HasReverseMode,
     NoTangent,
@@ -57,6 +58,9 @@ def _no_forward(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Tape) 
 
 push_of: Callable = _no_forward
 """Calls a function on a forward level; set by autodiff.forward, which needs us."""
+
+as_written: Callable[[Any], Any] = _as_it_is
+"""Returns a function as it was written, to be called on plain values; set by autodiff.intercept."""
 
 body_of: Callable[[Callable], Callable] = _as_it_is
 """Returns a function with the calls in its body seen; set by autodiff.intercept, which needs us."""
@@ -178,8 +182,13 @@ def constant_call(rule: Rule, given: Stripped, options: dict[str, Any], tape: Ta
     """Call a function without derivative."""
     options = {name: without(without(value, CONSTANT), tape) for name, value in options.items()}
     nested = given.nested or innermost((), options) is not None
-    invoke = call if nested else _invoke
-    return _constant(invoke(rule.f, given.primals, options))
+    if nested:
+        return _constant(call(rule.f, given.primals, options))
+    primals = given.primals
+    if any(type(p) in _FUNCTIONS or type(p) is Closure for p in primals):
+        # Nothing that it calls is differentiated either.
+        primals = tuple([as_written(p) for p in primals])
+    return _constant(rule.f(*primals, **options))
 
 
 def checked_options(
@@ -205,10 +214,6 @@ def check_functions(rule: Rule, bound: tuple, options: dict[str, Any]) -> None:
     for name, value in options.items():
         if type(value) in _FUNCTIONS and with_closures((value,), {})[0][0] is not value:
             raise _traced_option(rule, name)
-
-
-def _invoke(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    return f(*args, **kwargs)
 
 
 def _traced_option(rule: Rule, name: str) -> DifferentiationError:

@@ -8,6 +8,7 @@ constant; two steps give the second derivative too. A dense output is evaluated 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -106,13 +107,17 @@ class Solution:
         return y if np.ndim(t) else y[:, 0]
 
 
+def vector_at(fun: Callable, args: tuple, n: int, t: Any, y: Any) -> Any:
+    """The right-hand side as a vector of the length `n`."""
+    return np.reshape(np.array(fun(t, y, *args)), (n,))
+
+
 def right_hand_side(fun: Callable, args: tuple, n: int) -> Callable:
-    """The right-hand side as a function of time and state, with a vector for its value."""
+    """The right-hand side as a function of time and state, with a vector for its value.
 
-    def rhs(t, y):
-        return np.reshape(np.array(fun(t, y, *args)), (n,))
-
-    return rhs
+    A partial: what only plain values reach is not looked into by an engine.
+    """
+    return functools.partial(vector_at, fun, args, n)
 
 
 def moved_events(event: Callable, rhs: Callable, start: tuple, ts: Any, ys: Any, how: dict):
