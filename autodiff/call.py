@@ -312,6 +312,10 @@ class EngineConfig(RuleConfig):
             return Pushed(_call_first, (f, *args), kwargs, None).push(tuple(dots))
         return Pushed(f, args, kwargs, None).push(tuple(dots[1:]))
 
+    def as_written(self, f: Callable) -> Callable:
+        """Return the function without what was put in to see its calls."""
+        return as_written(f)
+
     def repeated_pullback(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
         """Record the pullback of `f` once."""
         from autodiff.repeated import repeated_pullback  # it needs this module
@@ -342,6 +346,10 @@ class NestedConfig(EngineConfig):
     def body(function: Callable) -> Callable:
         """Return the function of a rule as it is to be run on values traced outside."""
         return body_of(function)
+
+    def as_written(self, f: Callable) -> Callable:
+        """Return the function: outer levels must see its calls."""
+        return f
 
     def repeated_pullback(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
         """Leave it to `rrule_via_ad`: outer levels must see each call."""

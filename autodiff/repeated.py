@@ -228,8 +228,9 @@ class Repeated:
         except CompileError:
             self.is_eager = True
             return self.run(contents, *given)
-        if compiled.eager_because is not None or compiled.variants >= MOST_VARIANTS:
-            self.is_eager = True
+        self.left -= 1
+        if self.left % 64 == 0 or compiled.eager_because is not None:
+            self.is_eager = compiled.eager_because is not None or compiled.variants >= MOST_VARIANTS
         return result
 
 

@@ -73,6 +73,13 @@ class RuleConfig:
         """Differentiate `f` forward, by a rule or by its body; as ``frule``, never None."""
         raise MissingCapabilityError(self, HasForwardMode, "frule_via_ad")
 
+    def as_written(self, f: Callable) -> Callable:
+        """Return a function that does what `f` does on plain values, as fast as it was written.
+
+        An engine that hands over functions in which it looks for traced values has another one.
+        """
+        return f
+
     def repeated_pullback(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
         """Return the pullback of a function as a function of the point, or None.
 

@@ -12,8 +12,9 @@ and for cotangents ȳᵢ of the states at the times tᵢ the adjoint λ solves, 
 Both are solved on the steps of a solution. Explicit methods are differentiated step by step
 (`runge_kutta`). For the others it is first tried whether DOP853 takes no more evaluations than they
 did; if so, its steps are differentiated, else (a stiff problem) the tangent or adjoint is found by
-collocation on the steps taken (`collocation`). The forward mode is the exact transpose of the
-reverse mode, and both are made of plain operations: so are second derivatives.
+collocation on the steps of Radau (`collocation`): along the path of a multistep method it is less
+accurate than that is. The forward mode is the exact transpose of the reverse mode, and both are
+made of plain operations: so are second derivatives.
 """
 
 from __future__ import annotations
@@ -171,15 +172,18 @@ def path_of(fun: Callable, times: Any, y0: Any, how: Any) -> Any:
     except Exception:  # whatever a right-hand side says far from the solution
         if own:
             raise
-    if path is None or path["sol"] is None:
-        found = integrate.solve_ivp(fun, ends, y0, dense_output=True, **tight)
-        if not found.success:
-            raise UnsolvedError(
-                "the steps for the derivative of an initial value problem could not be found "
-                f"({found.message}): see the tolerances and the method of the call."
-            )
-        return known_path(None, None, 0, found.sol)
-    return path
+    if path is not None and how["method"] in ("Radau", integrate.Radau):
+        return path
+    for method in ("Radau", how["method"]):
+        found = integrate.solve_ivp(
+            fun, ends, y0, dense_output=True, **{**options_of(how), "method": method}
+        )
+        if found.success:
+            return known_path(None, None, 0, found.sol)
+    raise UnsolvedError(
+        "the steps for the derivative of an initial value problem could not be found "
+        f"({found.message}): see the tolerances and the method of the call."
+    )
 
 
 def nodes_of(times: Any, path: Any) -> tuple:
@@ -211,9 +215,10 @@ def states_frule(config, dots, fun, times, y0, *, known=None, how=None):
     none = tuple([np.zeros(np.shape(v)) for v in values_of(fun)])
     s = concrete(y0_dot, y0)
     moving = not isinstance(times_dot, AbstractZero)
+    plainly = config.as_written(fun)
     if moving:
-        s = s - fun(times[0], y0) * times_dot[0]
-    path = path_of(fun, times, y0, how)
+        s = s - plainly(times[0], y0) * times_dot[0]
+    path = path_of(plainly, times, y0, how)
     fast = config.repeated_pushforward(fun, (1,))
 
     def push(t, y, s, own=own):
@@ -233,9 +238,9 @@ def states_frule(config, dots, fun, times, y0, *, known=None, how=None):
         y_dot = pushed_stiffly(jacobian, by_parameters, nodes, ys, plain(times), s)
     else:
         tableau, steps = taken(fun, y0, path, fast is None)
-        y_dot = pushed_steps(push, fun, tableau, steps, plain(times), s)
+        y_dot = pushed_steps(push, plainly, tableau, steps, plain(times), s)
     if moving:
-        y_dot = y_dot + slopes(fun, times, y) * times_dot
+        y_dot = y_dot + slopes(plainly, times, y) * times_dot
     return y, y_dot
 
 
@@ -247,9 +252,10 @@ def states_rrule(config, fun, times, y0, *, known=None, how=None):
         y0_bar, parts = adjoint(config, fun, times, y0, how, y_bar)
 
         def times_bar():
-            first = paired(fun(times[0], y0), y0_bar)
+            plainly = config.as_written(fun)
+            first = paired(plainly(times[0], y0), y0_bar)
             later = np.zeros(len(times) - 1)
-            return paired(slopes(fun, times, y), y_bar) - np.concatenate([[first], later])
+            return paired(slopes(plainly, times, y), y_bar) - np.concatenate([[first], later])
 
         return as_closure_tangent(fun, parts), thunk(times_bar), y0_bar
 
@@ -258,7 +264,8 @@ def states_rrule(config, fun, times, y0, *, known=None, how=None):
 
 def adjoint(config: Any, fun: Callable, times: Any, y0: Any, how: Any, y_bar: Any) -> tuple:
     """The cotangents of the state at the beginning, and of what the right-hand side captured."""
-    path = path_of(fun, times, y0, how)
+    plainly = config.as_written(fun)
+    path = path_of(plainly, times, y0, how)
     fast = config.repeated_pullback(fun, (1,))
     total = [np.zeros(np.shape(v)) for v in values_of(fun)]
 
@@ -270,7 +277,7 @@ def adjoint(config: Any, fun: Callable, times: Any, y0: Any, how: Any, y_bar: An
 
     if path["steps"] is not None:
         tableau, steps = taken(fun, y0, path, fast is None)
-        return pulled_steps(pull, fun, tableau, steps, plain(times), y_bar, total)
+        return pulled_steps(pull, plainly, tableau, steps, plain(times), y_bar, total)
     by_state = None if fast is None else config.repeated_pullback(alone(fun), (1,))
 
     def column(t, y, e):
