@@ -217,6 +217,7 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
         sources = (a, b) if wanted == 3 else (a,) if wanted == 1 else (b,)
         return _over_outer(f, (x, z), sources, wanted, tape)
     y = f(x, z)
+    space: Any
     if type(y) is _ndarray:
         dtype = y.dtype
         try:

@@ -303,7 +303,7 @@ class Cotangents:
         self.nested = nested
         self.values: list = [None] * len(nodes)
         self.owned = bytearray(len(nodes))
-        self.owns_current = 0
+        self.owns_current: Any = 0
         for place, bar in seeds.items():
             self.values[place] = bar
 
@@ -443,7 +443,7 @@ class Cotangents:
         return values
 
 
-FLOAT = ProjectTo(0.0)
+FLOAT: Any = ProjectTo(0.0)
 
 
 class _Probe:

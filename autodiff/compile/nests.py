@@ -335,12 +335,12 @@ class Reader:
         if x.shape == ():
             return View("c", float(x))
         whole = _whole_of(x)
-        known = self._constants.get(id(whole))
-        if known is None:
+        place = self._constants.get(id(whole))
+        if place is None:
             self.given.append(whole)
-            known = self._constants[id(whole)] = len(self.given) - 1
+            place = self._constants[id(whole)] = len(self.given) - 1
         offset, strides = _address_of(x) - _address_of(whole), [s // 8 for s in x.strides]
-        return View("x", known, offset // 8, x.shape, tuple(strides))
+        return View("x", place, offset // 8, x.shape, tuple(strides))
 
     def _from_outside(self, i: int) -> View:
         step = self.origin.get(i)
