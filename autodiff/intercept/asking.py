@@ -70,9 +70,13 @@ def asking_for(g: Callable) -> Callable:
                     record = floats.unary[g]
                     if record is not None:
                         return record(args[0])
-            elif all(map(_HOLD_NOTHING.__contains__, map(type, args))):
-                # A function of Python may still have captured a traced value.
-                return g(*args) if plainly else calls.body_of(g)(*args)
+            else:
+                for a in args:
+                    if type(a) not in _HOLD_NOTHING:
+                        break
+                else:
+                    # A function of Python may still have captured a traced value.
+                    return g(*args) if plainly else calls.body_of(g)(*args)
         out = kwargs.get("out")
         if is_tracer(out[0] if type(out) is tuple and out else out):
             del kwargs["out"]

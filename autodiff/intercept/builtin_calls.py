@@ -18,6 +18,7 @@ import numpy as np
 from autodiff.intercept import attributes, syntax
 from autodiff.tracer import Tracer, wrap
 
+_NUMBERS = frozenset({float, int, bool})
 _OF_ONE_VALUE = frozenset({len, abs})
 _WITH_LENGTH = frozenset({list, tuple, dict, set, str, np.ndarray})
 
@@ -103,18 +104,24 @@ def summing(as_before: Callable) -> Callable:
     return functools.wraps(as_before)(total)
 
 
-def ordering(as_before: Callable, choose: str | None = None) -> Callable:
+def ordering(as_before: Callable, builtin: Any = sorted, choose: str | None = None) -> Callable:
     """Return ``sorted``, ``min`` or ``max``: objects are compared by their own methods.
 
     Parameters
     ----------
     as_before : callable
         The builtin, its ``key=`` seen already.
+    builtin : callable
+        The builtin itself.
     choose : str or None
         For ``min`` and ``max`` the comparison by which a later element beats an earlier one.
     """
 
     def ordered(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 2 and not kwargs:
+            a, b = args
+            if type(a) in _NUMBERS and type(b) in _NUMBERS:
+                return builtin(a, b)
         args = tuple([syntax.iterate(a) for a in args]) if len(args) == 1 else args
         key = kwargs.get("key")
         keys: Any = None
@@ -258,8 +265,8 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     **dict.fromkeys((print, str, repr, format), texting),
     sum: summing,
     sorted: ordering,
-    min: functools.partial(ordering, choose="lt"),
-    max: functools.partial(ordering, choose="gt"),
+    min: functools.partial(ordering, builtin=min, choose="lt"),
+    max: functools.partial(ordering, builtin=max, choose="gt"),
     pow: functools.partial(combining, syntax.BINARY["pow"]),
     divmod: functools.partial(combining, syntax.division),
     iter: functools.partial(instead, syntax.iterator_of),

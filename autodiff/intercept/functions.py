@@ -9,7 +9,6 @@ cannot hold a traced value, is left as it is.
 from __future__ import annotations
 
 import builtins
-import collections
 import functools
 import itertools
 import operator
@@ -47,6 +46,7 @@ from autodiff.intercept.numpy_calls import (
     making,
     vectorized,
 )
+from autodiff.intercept.plain import as_written
 from autodiff.tracer import is_tracer
 from chainrules_core import (
     Closure,
@@ -63,23 +63,36 @@ _OURS = ("autodiff", "chainrules_core", "multipledispatch")
 
 # id(function) → (weak reference to it, what is called in its place).
 _replacements: dict[int, tuple[Callable, Callable]] = {}
-# For methods of classes at module level, which stay: function → what is called in its place.
-_of_methods: dict[types.FunctionType, Callable] = {}
+# For functions at module level and methods of classes there, which stay: function → what is called
+# in its place. Those that a notebook defines anew are few, but not without end.
+_lasting: dict[Callable, Callable] = {}
+_MOST = 20_000
 
 _METHOD = types.MethodType
 _FUNCTION = types.FunctionType
 _BUILTIN = types.BuiltinFunctionType
+_made = bodies.made
 
 
 def intercept(g: Any) -> Any:
     """Return what is to be called in place of `g`."""
     kind = type(g)
     if kind is _METHOD:
-        function = _of_methods.get(g.__func__)
-        if function is not None:
-            return _METHOD(function, g.__self__)
-    elif kind is _FUNCTION and id(g.__code__) in bodies.made:
-        return g
+        try:
+            return _METHOD(_lasting[g.__func__], g.__self__)
+        except (KeyError, TypeError):  # what is called need not be a function
+            pass
+    elif kind is _FUNCTION:
+        replacement = _lasting.get(g)
+        if replacement is not None:
+            return replacement
+        if id(g.__code__) in _made:
+            return g
+        known = _replacements.get(id(g))
+        if known is not None and known[0]() is g:
+            return known[1]
+    elif kind is _BUILTIN and type(g.__self__) is np.ndarray:
+        return _METHOD(array_method(g.__name__), g.__self__)
     else:
         known = _replacements.get(id(g))
         if known is not None and known[0]() is g:
@@ -92,7 +105,7 @@ def see(g: Any, slot: int) -> Any:
     """Return what is to be called in place of `g`, and remember it for the next such call."""
     replacement = intercept(g)
     known = _replacements.get(id(g))
-    if known is not None and known[0]() is g:
+    if (known is not None and known[0]() is g) or (type(g) is _FUNCTION and g in _lasting):
         sites.fill(slot, g, replacement)
     return replacement
 
@@ -101,7 +114,19 @@ def see(g: Any, slot: int) -> Any:
 _plain_methods: dict[tuple[type, str], bool] = {}
 
 
+def _stays(g: types.FunctionType) -> bool:
+    """Whether a function is one of a module, or of a class there whose methods are not impure."""
+    return "<locals>" not in g.__qualname__ and not any(
+        getattr(kind, g.__name__, None) is g for kind in watched_types
+    )
+
+
 def _remember(g: Any, replacement: Callable) -> Callable:
+    if type(g) is _FUNCTION and _stays(g):
+        if len(_lasting) > _MOST:
+            _lasting.clear()
+        _lasting[g] = replacement
+        return replacement
     key = id(g)
 
     def drop(_: weakref.ref, table: dict = _replacements) -> None:
@@ -201,16 +226,7 @@ def _method(g: types.MethodType) -> Callable:
         if watched is not None:
             return watched
     function = intercept(g.__func__)
-    if type(g.__func__) is _FUNCTION and _stays(g.__func__):
-        _of_methods[g.__func__] = function
     return g if function is g.__func__ else types.MethodType(function, g.__self__)
-
-
-def _stays(g: types.FunctionType) -> bool:
-    """Whether a function belongs to a class at module level whose methods are never impure."""
-    return "<locals>" not in g.__qualname__ and not any(
-        getattr(kind, g.__name__, None) is g for kind in watched_types
-    )
 
 
 def _is_plain_method(g: Any, kind: type) -> bool:
@@ -247,8 +263,6 @@ def _builtin(g: Any) -> Callable:
         return _remember(g, g if owner is builtins else refusing_for(g))
     if type(owner) is list and g.__name__ == "sort":
         return seeing_key(g)
-    if type(owner) is np.ndarray:
-        return array_method(g, owner)
     if has_rule(key_of(g)[0]):
         return asking_for(g)
     return g if type(owner).__module__ == "builtins" else refusing_for(g)
@@ -362,7 +376,7 @@ _BY_KIND: dict[type, Callable[[Any], Callable]] = {
 def forget(rule: Rule | None = None) -> None:
     """After a change of the rules, decide anew."""
     _replacements.clear()
-    _of_methods.clear()
+    _lasting.clear()
     _plain_methods.clear()
     sites.forget()
     attributes.forget()
@@ -371,6 +385,7 @@ def forget(rule: Rule | None = None) -> None:
 rrule.watch(forget)
 frule.watch(forget)
 call_module.body_of = traced_body
+call_module.as_written = as_written
 syntax.intercept = intercept
 syntax.is_library = bodies.is_library
 bodies.helpers.update(
@@ -379,7 +394,12 @@ bodies.helpers.update(
         rewrite.KNOWN: sites.known,
         rewrite.REPLACED: sites.replaced,
         rewrite.SEE: see,
-        **{rewrite.helper(f"of_{m}"): sites.container_method(m, intercept) for m in sites.METHODS},
+        rewrite.QUIET: sites.quiet,
+        rewrite.TYPE: type,
+        **{
+            rewrite.helper(f"of_{name}"): sites.method_called(name, intercept, array_method)
+            for name in sites.METHODS
+        },
         rewrite.READ: attributes.read,
         rewrite.WRITE: attributes.write,
         rewrite.STORE: storing.store,

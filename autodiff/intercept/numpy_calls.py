@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -51,21 +52,24 @@ def keeping_new(make: Callable) -> Callable:
 
 
 _CHANGING = frozenset({"fill", "partition", "put", "resize", "sort", "itemset", "setfield"})
+_COPYING = frozenset({"copy", "astype", "flatten"})
 
 
-def array_method(g: Any, owner: np.ndarray) -> Callable:
-    """A method of an array that is not traced: its arguments may be."""
+@functools.cache
+def array_method(name: str) -> Callable:
+    """A method of an array that is not traced, as a function of it: its arguments may be."""
+    is_changing, is_copying = name in _CHANGING, name in _COPYING
 
-    def method(*args: Any, **kwargs: Any) -> Any:
-        if g.__name__ in _CHANGING:
+    def method(owner: np.ndarray, *args: Any, **kwargs: Any) -> Any:
+        if is_changing:
             check_free(owner)
-        if innermost(args, kwargs) is None:
-            made = g(*args, **kwargs)
-            is_copy = g.__name__ in ("copy", "astype", "flatten") and made is not owner
-            return buffer(made) if is_copy and made.dtype.kind in "fc" else made
-        from autodiff.methods import method_of_array  # it needs this module
+        if (args or kwargs) and innermost(args, kwargs) is not None:
+            from autodiff.methods import method_of_array  # it needs this module
 
-        return method_of_array(g.__name__, owner, args, kwargs)
+            return method_of_array(name, owner, args, kwargs)
+        made = getattr(owner, name)(*args, **kwargs)
+        is_copy = is_copying and made is not owner
+        return buffer(made) if is_copy and made.dtype.kind in "fc" else made
 
     return method
 

@@ -42,6 +42,8 @@ UNLESS_OURS = helper("unless_ours")
 KNOWN = helper("known")
 REPLACED = helper("replaced")
 SEE = helper("see")
+QUIET = helper("quiet")
+TYPE = helper("type")
 
 _BINARY = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
@@ -124,7 +126,12 @@ class _Rewriter(ast.NodeTransformer):
             return new
         if node.attr.startswith("__"):
             return new  # private or special: its mangled name is the compiler's business
-        read = ast.Call(_name(READ), [owner, ast.Constant(node.attr)], [])
+        read: ast.expr = _call(READ, [owner, ast.Constant(node.attr)])
+        if isinstance(node.value, ast.Name):  # it may be evaluated twice
+            slot = ast.Constant(sites.slot_of_attribute(node.attr))
+            kinds = ast.Subscript(_name(QUIET), slot, ast.Load())
+            is_quiet = ast.Compare(_call(TYPE, [_copied(owner)]), [ast.In()], [kinds])
+            read = ast.IfExp(is_quiet, new, read)
         return _located(read, node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:

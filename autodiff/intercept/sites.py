@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.tracer import FloatTracer, Tracer
+
 _EMPTY = object()
 known: list[Any] = []
 """Slot → what the name was bound to."""
@@ -30,7 +32,7 @@ _KINDS = (
 
 
 def slot_for(name: str, namespace: dict[str, Any]) -> int | None:
-    """Return a new slot for the calls of a name, ``g`` or ``module.g``; None if it may not have one.
+    """Return a new slot for the calls of a name, ``g`` or ``module.g``; None if it may have none.
 
     Parameters
     ----------
@@ -54,6 +56,26 @@ def slot_for(name: str, namespace: dict[str, Any]) -> int | None:
     return len(known) - 1
 
 
+quiet: list[set[type]] = []
+"""For each attribute that rewritten code reads of a variable: the classes of which it is read as
+ever, since no code written in Python runs for it that is not the engine's."""
+_attributes: dict[str, int] = {}
+
+
+def slot_of_attribute(name: str) -> int:
+    """Return the place of an attribute in `quiet`."""
+    if name not in _attributes:
+        _attributes[name] = len(quiet)
+        quiet.append(set())
+    return _attributes[name]
+
+
+def read_as_ever(kind: type, name: str) -> None:
+    """Remember that reading an attribute of a class needs no look."""
+    if name in _attributes:
+        quiet[_attributes[name]].add(kind)
+
+
 def fill(slot: int, g: Any, replacement: Callable) -> None:
     """Remember what is called in place of what a name is bound to."""
     known[slot] = _EMPTY
@@ -65,21 +87,25 @@ def forget() -> None:
     """After a change of the rules, decide anew."""
     known[:] = [_EMPTY] * len(known)
     replaced[:] = [None] * len(replaced)
-    for quiet in _quiet.values():
-        quiet.clear()
+    for kinds in (*_quiet_methods.values(), *quiet):
+        kinds.clear()
 
 
 CONTAINERS = frozenset({list, dict, set, tuple, str, collections.deque, type({}.keys())})
+_OWNERS = CONTAINERS | {Tracer, FloatTracer}
 METHODS = frozenset(
     {
         "add", "append", "appendleft", "clear", "copy", "count", "discard", "endswith", "extend",
         "format", "get", "index", "insert", "items", "join", "keys", "lower", "pop", "popleft",
         "remove", "replace", "reverse", "setdefault", "split", "startswith", "strip", "update",
         "upper", "values",
+        "all", "any", "argmax", "argmin", "astype", "clip", "conj", "cumsum", "dot", "fill",
+        "flatten", "item", "max", "mean", "min", "prod", "ravel", "repeat", "reshape", "round",
+        "sort", "squeeze", "std", "sum", "swapaxes", "take", "tolist", "trace", "transpose", "var",
     }
 )  # fmt: skip
-"""Names of methods of Python's containers, whose owner is looked at before the method is."""
-_quiet: dict[str, set[type]] = {name: set() for name in METHODS}
+"""Names of methods of containers and arrays: their owner is looked at before the method is."""
+_quiet_methods: dict[str, set[type]] = {name: set() for name in METHODS}
 
 # Attributes by name are read fastest by code that has the name in it.
 _METHOD = """
@@ -87,18 +113,33 @@ def {name}(owner):
     method = owner.{name}
     return method if type(owner) in quiet else decide(owner, method)
 """
+_OF_ARRAYS_TOO = """
+def {name}(owner):
+    if type(owner) is ndarray:
+        return bind(of_array, owner)
+    method = owner.{name}
+    return method if type(owner) in quiet else decide(owner, method)
+"""
 
 
-def container_method(name: str, intercept: Callable) -> Callable:
+def method_called(name: str, intercept: Callable, array_method: Callable) -> Callable:
     """Return what gives a method that is about to be called, for a name in `METHODS`."""
-    quiet = _quiet[name]
+    kinds = _quiet_methods[name]
+    of_array = array_method(name) if hasattr(np.ndarray, name) else None
 
     def decide(owner: Any, method: Any) -> Any:
         seen = intercept(method)
-        if seen is method and type(owner) in CONTAINERS:
-            quiet.add(type(owner))
+        if seen == method and type(owner) in _OWNERS:
+            kinds.add(type(owner))
         return seen
 
-    scope: dict[str, Any] = {"quiet": quiet, "decide": decide}
-    exec(compile(_METHOD.format(name=name), f"<{name} in traced code>", "exec"), scope)
+    scope: dict[str, Any] = {
+        "quiet": kinds,
+        "decide": decide,
+        "ndarray": np.ndarray,
+        "of_array": of_array,
+        "bind": types.MethodType,
+    }
+    source = (_METHOD if of_array is None else _OF_ARRAYS_TOO).format(name=name)
+    exec(compile(source, f"<{name} in traced code>", "exec"), scope)
     return scope[name]
