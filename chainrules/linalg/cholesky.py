@@ -43,14 +43,15 @@ def cholesky_adjoint(lower: Any, lower_bar: Any) -> Any:
     n = lower.shape[-1]
     weights = halves(min(n, BLOCK), lower.dtype)
     a_bar = np.zeros(lower_bar.shape, np.result_type(lower, lower_bar))
-    for start in range(0, n, BLOCK):  # what is above the diagonal there has no effect
-        rows, columns = slice(start, start + BLOCK), slice(0, start + BLOCK)
+    for end in range(n, 0, -BLOCK):  # what is above the diagonal there has no effect
+        rows, columns = slice(max(0, end - BLOCK), end), slice(0, end)
         a_bar[..., rows, columns] = lower_bar[..., rows, columns]
     for end in range(n, 0, -BLOCK):
         start = max(0, end - BLOCK)
         before, block, after = slice(0, start), slice(start, end), slice(end, n)
-        d, r = lower[..., block, block], lower[..., block, before]
-        inverse, phi = inverse_of_lower(d), weights[: end - start, : end - start]
+        phi, r = weights[: end - start, : end - start], lower[..., block, before]
+        d = lower[..., block, block] * np.ceil(phi)
+        inverse = inverse_of_lower(d)
         d_bar = a_bar[..., block, block]
         if end < n:
             c_bar = np.matmul(a_bar[..., after, block], inverse)

@@ -1,0 +1,50 @@
+"""scipy.stats, scipy.spatial and scipy.cluster."""
+
+import numpy as np
+from scipy import spatial, stats
+from scipy.spatial import distance
+
+from benchmarks.samples import positive, reals, sample, unit
+
+X, P, U = reals(50_000), positive(50_000), unit(50_000)
+LOC = 0.1 * reals(50_000, seed=2)
+C, D = reals(200, 5), reals(250, 5, seed=1)
+
+SAMPLES = [
+    *[sample(f, X, LOC, P) for f in (stats.norm.logpdf, stats.norm.pdf, stats.norm.cdf)],
+    *[sample(f, X, LOC, P) for f in (stats.norm.logcdf, stats.norm.sf, stats.norm.logsf)],
+    sample(stats.norm.ppf, U, LOC, P),
+    sample(stats.gamma.logpdf, P, 2.0 + U),
+    sample(stats.gamma.cdf, P[:2000], 2.0),
+    sample(stats.beta.logpdf, U, 1.0 + P, 2.0 + P),
+    sample(stats.t.logpdf, X, 2.0 + P),
+    *[sample(f.logpdf, X) for f in (stats.logistic, stats.cauchy, stats.laplace, stats.gumbel_r)],
+    *[sample(f.logpdf, P) for f in (stats.expon, stats.rayleigh, stats.halfnorm)],
+    sample(stats.lognorm.logpdf, P, 0.5 + U),
+    sample(stats.weibull_min.logpdf, P, 1.0 + U),
+    sample(stats.poisson.logpmf, np.arange(50_000) % 20, P),
+    sample(stats.binom.logpmf, np.arange(50_000) % 20, 20, U),
+    sample(stats.multivariate_normal.logpdf, D, np.zeros(5), np.eye(5) + 0.1),
+    *[sample(f, X) for f in (stats.skew, stats.kurtosis, stats.zscore, stats.sem)],
+    sample(stats.moment, X, 3),
+    sample(stats.gmean, P),
+    sample(stats.hmean, P),
+    sample(stats.trim_mean, X, 0.1),
+    sample(stats.iqr, X),
+    sample(stats.median_abs_deviation, X),
+    sample(stats.entropy, P),
+    sample(stats.pearsonr, X, P),
+    sample(stats.linregress, X, P),
+    sample(stats.ttest_ind, X, P),
+    sample(stats.f_oneway, X, P),
+    sample(stats.boxcox_llf, 0.5, P),
+    sample(stats.wasserstein_distance, X, P),
+    sample(stats.energy_distance, X[:5000], P[:5000]),
+    *[sample(distance.cdist, C, D, m, note=m) for m in ("euclidean", "sqeuclidean", "cityblock")],
+    *[sample(distance.cdist, C, D, m, note=m) for m in ("chebyshev", "cosine", "correlation")],
+    sample(distance.pdist, C),
+    *[sample(f, X, P) for f in (distance.euclidean, distance.cosine, distance.correlation)],
+    sample(distance.squareform, positive(4950)),
+    sample(spatial.procrustes, C, reals(200, 5, seed=7)),
+    sample(stats.zmap, X, P),
+]
