@@ -274,7 +274,8 @@ def hvp(f: Callable, x: Any, v: Any, **kwargs: Any) -> Any:
     >>> hvp(lambda x: np.sum(x ** 3), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
     array([6., 0.])
     """
-    return pushforward(lambda z: gradient(f, z, **kwargs), x)[1](v)
+    with fallback_to(kwargs.pop("fallback", None)):
+        return Pushed(gradient, (f, x), kwargs, (1,)).push((v,))[1]
 
 
 def vhp(f: Callable, x: Any, v: Any, **kwargs: Any) -> Any:

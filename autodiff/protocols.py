@@ -85,6 +85,9 @@ def function(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     writer = WRITERS.get(f)
     if writer is not None:
         return writer(*args, **kwargs)
+    result = calls.planned(f, args, kwargs)
+    if result is not NO_RULE:
+        return result
     body = getattr(f, "_implementation", None)
     if not isinstance(body, types.FunctionType):
         return ruled(f, args, kwargs)
@@ -107,6 +110,9 @@ def _buffer(x: Any) -> Any:
 
 def ruled(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call an array function by a rule: for methods, whose functions would call them again."""
+    result = calls.planned(f, args, kwargs)
+    if result is not NO_RULE:
+        return result
     out = kwargs.get("out")
     if out is None:
         return require_rule(f, args, kwargs)

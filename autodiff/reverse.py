@@ -16,7 +16,7 @@ from autodiff.levels import recording
 from autodiff.observe import new_tape
 from autodiff.structures import is_perturbable, map_leaves
 from autodiff.tape import CONSTANT, Leaf, Tape, sweep
-from autodiff.tracer import Tracer, is_tracer, note_view, untraced, wrap
+from autodiff.tracer import FloatTracer, Tracer, is_tracer, note_view, untraced, wrap
 from autodiff.views import refuse
 from chainrules_core import (
     AbstractZero,
@@ -57,13 +57,14 @@ class Linearised:
         self._places = [self._argnums.index(i) for i in asked]
         self.arguments = [promoted(f, args, i, argnums is not None) for i in self._argnums]
         owners: dict[int, Tracer] = {}
-        traced_arguments = [_traced(a, tape, owners) for a in self.arguments]
+        traced = list(args)
+        for i, a in zip(self._argnums, self.arguments, strict=True):
+            kind = type(a)
+            simple = kind is float or (kind is np.ndarray and not owners and a.dtype.kind == "f")
+            traced[i] = _leaf(a, tape, owners) if simple else _traced(a, tape, owners)
         self._leaves = tape.leaves = len(tape.nodes)
         if not self._leaves:
             raise nothing_to_differentiate(f, args)
-        traced = list(args)
-        for i, a in zip(self._argnums, traced_arguments, strict=True):
-            traced[i] = a
         try:
             with recording(tape):
                 output = intercept(f)(*traced, **kwargs)
@@ -98,14 +99,20 @@ class Linearised:
         """Return the gradients of a scalar output: the cotangents for 1."""
         output = self._output
         if is_tracer(output) and output._tape is self._tape:
-            return self._rebuilt(self._sweep({output._index: ProjectTo(output)(1.0)}))
+            seed = 1.0 if type(output) is FloatTracer else ProjectTo(output)(1.0)
+            return self._rebuilt(self._sweep({output._index: seed}))
         return self._rebuilt([None] * self._leaves)
 
     def _rebuilt(self, found: list) -> list:
-        if len(found) == 1 and len(self.arguments) == 1 and is_perturbable(self.arguments[0]):
-            return [_gradient_of_leaf(self.arguments[0], found[0])] * len(self._places)
         remaining = iter(found)
-        gradients = [_gradient_like(a, remaining) for a in self.arguments]
+        gradients = [
+            _gradient_of_leaf(a, next(remaining))
+            if is_perturbable(a)
+            else _gradient_like(a, remaining)
+            for a in self.arguments
+        ]
+        if len(gradients) == len(self._places) == 1:
+            return gradients
         return [gradients[place] for place in self._places]
 
     def cotangents(self, y_bar: Any) -> list:
@@ -117,7 +124,7 @@ class Linearised:
         nested = self._tape.nested or any(is_tracer(s) for s in seeds.values())
         with np.errstate(all="ignore"):
             found = sweep(self._nodes, self._leaves, seeds, nested=nested)
-            if any(_has_nan(bar) for bar in found):
+            if _has_nan(found[0]) or (len(found) > 1 and any(map(_has_nan, found))):
                 found = sweep(self._nodes, self._leaves, seeds, nested=nested, strong=True)
         return found
 
@@ -186,6 +193,8 @@ def checked_argnums(f: Callable, args: tuple, argnums: tuple[int, ...] | None) -
 def promoted(f: Callable, args: tuple, i: int, chosen: bool) -> Any:
     """Return an argument in the form in which it is differentiated; an int becomes a float."""
     x = args[i]
+    if type(x) is float:
+        return x
     plain = untraced(x)
     if type(plain) is int or isinstance(plain, np.integer):
         return float(x) if type(plain) is int else np.float64(x)
@@ -217,22 +226,25 @@ def _traced(x: Any, tape: Tape, owners: dict[int, Tracer]) -> Any:
     """
 
     def trace(leaf: Any) -> Any:
-        if not is_perturbable(leaf):
-            return leaf
-        if is_constant(leaf):
-            leaf = leaf._value
-        place = tape.add(Leaf(ProjectTo(leaf)))
-        if type(leaf) is not np.ndarray:
-            return wrap(leaf, tape, place)
-        traced = wrap(leaf.copy(order="K"), tape, place)
-        owner = id(leaf if leaf.base is None else leaf.base)
-        if owner in owners:
-            note_view(traced, owners[owner], refuse)
-        else:
-            owners[owner] = traced
-        return traced
+        return _leaf(leaf, tape, owners) if is_perturbable(leaf) else leaf
 
     return map_leaves(x, trace)
+
+
+def _leaf(x: Any, tape: Tape, owners: dict[int, Tracer]) -> Any:
+    """Return a number or array traced on `tape`."""
+    if is_constant(x):
+        x = x._value
+    place = tape.add(Leaf(ProjectTo(x)))
+    if type(x) is not np.ndarray:
+        return wrap(x, tape, place)
+    traced = Tracer(x.copy(order="K"), tape, place)
+    owner = id(x if x.base is None else x.base)
+    if owner in owners:
+        note_view(traced, owners[owner], refuse)
+    else:
+        owners[owner] = traced
+    return traced
 
 
 def _gradient_like(x: Any, bars: Any) -> Any:
@@ -252,14 +264,20 @@ def _gradient_of_leaf(leaf: Any, bar: Any) -> Any:
         raise bar.error()
     if bar is None or isinstance(bar, AbstractZero):
         return zero_tangent(leaf)
+    if type(bar) is type(leaf) is float:
+        return bar
     bar = ProjectTo(leaf)(bar)
     return bar._tape.like(bar, leaf) if is_tracer(bar) and bar._tape.program else bar
 
 
 def _has_nan(bar: Any) -> bool:
-    bar = untraced(bar)
+    if type(bar) is not np.ndarray:
+        bar = untraced(bar)
     if type(bar) is float:
         return bar != bar
+    if type(bar) is np.ndarray and bar.dtype.kind == "f" and bar.flags.forc:
+        total = np.vdot(bar, bar)  # in less time than a sum, and of Inf it makes no NaN
+        return bool(total != total)
     if isinstance(bar, (np.ndarray, np.generic)) and bar.dtype.kind in "fc":
         total = bar.sum()
         return bool(total != total)
@@ -339,6 +357,8 @@ def argnums_of(argnums: int | tuple[int, ...] | None) -> tuple[int, ...] | None:
 def check_scalar(f: Callable, y: Any) -> None:
     """Raise where an output has no gradient."""
     plain = untraced(y)
+    if type(plain) is float or type(plain) is np.float64:
+        return
     name = name_of(f)
     if plain is None:
         raise OutputError(f"{name} returned None. Does it lack a return statement?")

@@ -90,7 +90,7 @@ def ProjectTo(x: Any) -> Projector:  # noqa: N802  # it reads like the construct
     kind = type(x)
     if kind is _ndarray:
         try:
-            return _known[x.dtype][x.shape]
+            return KNOWN_SPACES[x.dtype][x.shape]
         except KeyError:
             pass
     make = _registered.get(kind)
@@ -323,20 +323,22 @@ _SPACES = {
 
 
 # Projectors made before, by the dtype and the shape of the primal: they never change.
-_known: dict[np.dtype, dict[tuple[int, ...], ProjectToArray]] = {dtype: {} for dtype in _SPACES}
+KNOWN_SPACES: dict[np.dtype, dict[tuple[int, ...], ProjectToArray]] = {
+    dtype: {} for dtype in _SPACES
+}
 _MOST_KNOWN = 4096  # shapes, for one dtype
 
 
 @register(np.ndarray)
 def _for_array(x: np.ndarray) -> Projector:
     try:
-        return _known[x.dtype][x.shape]
+        return KNOWN_SPACES[x.dtype][x.shape]
     except KeyError:
         pass
     dtype = x.dtype
     space = _SPACES.get(dtype)
     if space is not None:
-        known = _known[dtype]
+        known = KNOWN_SPACES[dtype]
         if len(known) >= _MOST_KNOWN:
             known.clear()
         return known.setdefault(x.shape, ProjectToArray(x.shape, space))

@@ -140,31 +140,21 @@ def scatter_along_into(
     return x_bar
 
 
-MANY = 100_000
-"""To add so many elements SciPy is loaded, if it is installed."""
-
-
 def add_rows(x_bar: Any, y_bar: Any, indices: Any) -> bool:
-    """Add each of `y_bar` to one of `x_bar`, in one pass over both, if SciPy can do that.
+    """Add each of `y_bar` to one of `x_bar`, in one pass over both, where SciPy is loaded.
 
     It is the product of a sparse matrix, which has a 1 in each column, with the matrix `y_bar`.
     """
-    if "scipy.sparse" not in sys.modules and y_bar.size < MANY:
-        return False
+    make = getattr(sys.modules.get("scipy.sparse"), "csc_array", None)
     dtype = x_bar.dtype
-    if dtype.char not in "fdFD" or not x_bar.flags.c_contiguous or not y_bar.size:
-        return False
-    try:
-        from scipy.sparse._sparsetools import csc_matvecs
-    except ImportError:
+    if make is None or dtype.char not in "fdFD" or not x_bar.flags.c_contiguous or not y_bar.size:
         return False
     n, m = len(indices), len(x_bar)
-    if int(indices.max()) >= m:  # it would write anywhere
+    if int(indices.max()) >= m:  # the product would write beyond the end
         return False
-    rows = np.ascontiguousarray(y_bar, dtype).reshape(-1)
-    ones = np.ones(n, dtype)
-    into = x_bar.reshape(-1)
-    csc_matvecs(m, n, rows.size // n, np.arange(n + 1), indices.astype(np.int64), ones, rows, into)
+    spread = make((np.ones(n, dtype), indices, np.arange(n + 1)), shape=(m, n))
+    rows = np.ascontiguousarray(y_bar, dtype).reshape(n, -1)
+    x_bar.reshape(m, -1)[...] += spread @ rows
     return True
 
 

@@ -43,7 +43,7 @@ def cholesky_adjoint(lower: Any, lower_bar: Any) -> Any:
     n = lower.shape[-1]
     weights = halves(min(n, BLOCK), lower.dtype)
     a_bar = np.zeros(lower_bar.shape, np.result_type(lower, lower_bar))
-    for end in range(n, 0, -BLOCK):  # what is above the diagonal there has no effect
+    for end in range(n, 0, -BLOCK):  # what is above the diagonal of a block has no effect
         rows, columns = slice(max(0, end - BLOCK), end), slice(0, end)
         a_bar[..., rows, columns] = lower_bar[..., rows, columns]
     for end in range(n, 0, -BLOCK):

@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 
 # The integers that are as long as floating-point numbers.
-_INTEGERS = {np.dtype(np.float64): np.dtype(np.int64), np.dtype(np.float32): np.dtype(np.int32)}
+_INTEGERS: dict[Any, Any] = {
+    np.dtype(np.float64): np.dtype(np.int64),
+    np.dtype(np.float32): np.dtype(np.int32),
+}
 
 
 def where_true(mask: Any, t: Any) -> Any:

@@ -13,5 +13,6 @@ from chainrules.scipy.signal import (
     resampling as resampling,
     segments as segments,
     splines as splines,
+    states as states,
     systems as systems,
 )

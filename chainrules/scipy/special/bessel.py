@@ -97,8 +97,8 @@ scalar_rule(
 )
 
 # Of integer order: others are cut off.
-scalar_rule(special.kn, NoTangent(), lambda y, n, x: -below(special.kv, y, n, x, -1))
-scalar_rule(special.yn, NoTangent(), lambda y, n, x: below(special.yv, y, n, x))
+scalar_rule(special.kn, NoTangent(), lambda y, n, x: -below(special.kv, y, np.trunc(n), x, -1))
+scalar_rule(special.yn, NoTangent(), lambda y, n, x: below(special.yv, y, np.trunc(n), x))
 
 # --------------------------------------------------------------- scaled, and not holomorphic
 
