@@ -47,7 +47,7 @@ def least(p):
 
 def program(c):
     """A linear program."""
-    return optimize.linprog(c, -positive(10, 20), -positive(10, seed=1)).x
+    return optimize.linprog(-c, positive(10, 20), positive(10, seed=1)).x
 
 
 def integral(p):

@@ -10,20 +10,26 @@ X, P, U = reals(50_000), positive(50_000), unit(50_000)
 LOC = 0.1 * reals(50_000, seed=2)
 C, D = reals(200, 5), reals(250, 5, seed=1)
 
+
+def of(method, *args):
+    """Return the sample of a distribution's method, with its name."""
+    return sample(method, *args, note=method.__self__.name)
+
+
 SAMPLES = [
-    *[sample(f, X, LOC, P) for f in (stats.norm.logpdf, stats.norm.pdf, stats.norm.cdf)],
-    *[sample(f, X, LOC, P) for f in (stats.norm.logcdf, stats.norm.sf, stats.norm.logsf)],
-    sample(stats.norm.ppf, U, LOC, P),
-    sample(stats.gamma.logpdf, P, 2.0 + U),
-    sample(stats.gamma.cdf, P[:2000], 2.0),
-    sample(stats.beta.logpdf, U, 1.0 + P, 2.0 + P),
-    sample(stats.t.logpdf, X, 2.0 + P),
-    *[sample(f.logpdf, X) for f in (stats.logistic, stats.cauchy, stats.laplace, stats.gumbel_r)],
-    *[sample(f.logpdf, P) for f in (stats.expon, stats.rayleigh, stats.halfnorm)],
-    sample(stats.lognorm.logpdf, P, 0.5 + U),
-    sample(stats.weibull_min.logpdf, P, 1.0 + U),
-    sample(stats.poisson.logpmf, np.arange(50_000) % 20, P),
-    sample(stats.binom.logpmf, np.arange(50_000) % 20, 20, U),
+    *[of(f, X, LOC, P) for f in (stats.norm.logpdf, stats.norm.pdf, stats.norm.cdf)],
+    *[of(f, X, LOC, P) for f in (stats.norm.logcdf, stats.norm.sf, stats.norm.logsf)],
+    of(stats.norm.ppf, U, LOC, P),
+    of(stats.gamma.logpdf, P, 2.0 + U),
+    of(stats.gamma.cdf, P[:2000], 2.0),
+    of(stats.beta.logpdf, U, 1.0 + P, 2.0 + P),
+    of(stats.t.logpdf, X, 2.0 + P),
+    *[of(f.logpdf, X) for f in (stats.logistic, stats.cauchy, stats.laplace, stats.gumbel_r)],
+    *[of(f.logpdf, P) for f in (stats.expon, stats.rayleigh, stats.halfnorm)],
+    of(stats.lognorm.logpdf, P, 0.5 + U),
+    of(stats.weibull_min.logpdf, P, 1.0 + U),
+    of(stats.poisson.logpmf, np.arange(50_000) % 20, P),
+    of(stats.binom.logpmf, np.arange(50_000) % 20, 20, U),
     sample(stats.multivariate_normal.logpdf, D, np.zeros(5), np.eye(5) + 0.1),
     *[sample(f, X) for f in (stats.skew, stats.kurtosis, stats.zscore, stats.sem)],
     sample(stats.moment, X, 3),
