@@ -141,9 +141,13 @@ def _pulled(partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, s
                 return d * y_bar
     elif kind not in _VALUES and isinstance(d, _SPECIAL):
         return None if isinstance(d, AbstractZero) else d
+    owns = False
     if node.space.dtype.kind == "c":
-        d = np.conj(d)
-    return strong_product(d, y_bar) if strong else plain_product(d, y_bar)
+        if kind is _ndarray and d.dtype.kind == "c":
+            d, owns = np.conj(d), True
+        elif kind is not _ndarray:
+            d = np.conj(d)
+    return strong_product(d, y_bar, owns) if strong else plain_product(d, y_bar, owns)
 
 
 class Plan:
