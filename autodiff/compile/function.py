@@ -195,31 +195,34 @@ def recorded(f: Callable, args: tuple, kwargs: dict[str, Any], backend: str) -> 
     }
     inputs.checks[:0] = _outside_checks(outside, names)
     names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
-    kernel: Any = None
-    faster: Program | None = None
-    if may_use_numba:
+
+    def emitted(program: Program) -> tuple[Callable, str, str]:
+        source = Emitter(program, inputs, outputs, names, copied).source(parameters, name)
+        return (*_function(source, name, names.scope), source)
+
+    def by_machine() -> tuple[Callable, str, str] | None:
         kernel = machine.kernel_of(program, backend == "numba")
-        if kernel is None:
-            faster = with_kernels(program, backend == "numba")
+        if kernel is not None:
+            source = kernel.wrapper(inputs, outputs, parameters, name)
+            run, filename = _function(source, name, names.scope)
+            return run, filename, f"{kernel.source}\n\n{source}"
+        faster = with_kernels(program, backend == "numba")
+        if faster is None:
+            return None
+        run, filename, source = emitted(faster)
+        kernels = [s.f.compiled() for s in faster.steps if type(s.f) is Kernel]
+        return run, filename, "\n\n".join([*[k.source for k in kernels], source])
 
-    def by_machine() -> tuple[Callable, str, str]:
-        if faster is not None:
-            source = Emitter(faster, inputs, outputs, names, copied).source(parameters, name)
-            kernels = [s.f.compiled() for s in faster.steps if type(s.f) is Kernel]
-            shown = "\n\n".join([*[k.source for k in kernels], source])
-            return (*_function(source, name, names.scope), shown)
-        shown = f"{kernel.source}\n\n" + kernel.wrapper(inputs, outputs, parameters, name)
-        return (*_function(shown.partition("\n\n\n")[2], name, names.scope), shown)
-
-    if (kernel is not None or faster is not None) and backend == "numba":
-        run, filename, source = by_machine()
-        return Variant(run, source, program, filename), outputs.value
-    source = Emitter(program, inputs, outputs, names, copied).source(parameters, name)
-    run, filename = _function(source, name, names.scope)
+    if backend == "numba":
+        made = by_machine()
+        if made is not None:
+            run, filename, source = made
+            return Variant(run, source, program, filename), outputs.value
+    run, filename, source = emitted(program)
     variant = Variant(run, source, program, filename)
-    if kernel is not None or faster is not None:
-        n = kernel.operations if kernel is not None else len(program.steps)
-        wait = _FEW_CALLS if n >= _MANY_OPERATIONS else _MANY_CALLS
+    n = len(program.steps)
+    if may_use_numba and n >= machine.FEWEST:
+        wait = _FEW_CALLS if n >= _MANY_STEPS else _MANY_CALLS
         variant.run = _promoted_after(wait, variant, by_machine)
     return variant, outputs.value
 
@@ -235,7 +238,7 @@ def _without_steps(program: Program) -> Program:
     return Program([], program.metas, program.inputs, program.outputs)
 
 
-_FEW_CALLS, _MANY_CALLS, _MANY_OPERATIONS = 3, 30, 200
+_FEW_CALLS, _MANY_CALLS, _MANY_STEPS = 3, 30, 200
 
 
 def _promoted_after(calls: int, variant: Variant, by_machine: Callable) -> Callable:
@@ -245,8 +248,22 @@ def _promoted_after(calls: int, variant: Variant, by_machine: Callable) -> Calla
     def counted(*args: Any) -> Any:
         left[0] -= 1
         if left[0] == 0:
-            variant.run, variant.filename, variant.source = by_machine()
-            return variant.run(*args)
+            try:
+                made = by_machine()
+            except Exception:  # something that numba does not know; the program runs as it is
+                made = None
+            if made is None:
+                variant.run = run
+                return run(*args)
+            quick, variant.filename, variant.source = made
+
+            def either(*args: Any) -> Any:
+                # A branch may hang on the last bits, which are not the same in machine code.
+                y = quick(*args)
+                return run(*args) if y is MISMATCH else y
+
+            variant.run = either
+            return either(*args)
         return run(*args)
 
     return counted
@@ -255,6 +272,7 @@ def _promoted_after(calls: int, variant: Variant, by_machine: Callable) -> Calla
 def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, str]:
     """Return the function that a source defines, and the name of the file that it seems to be."""
     filename = f"<compiled {name} {next(_serials)}>"
+    scope = dict(scope)  # each source has buffers of its own
     exec(compile(source, filename, "exec"), scope)
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     return scope[name], filename
