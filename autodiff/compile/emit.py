@@ -16,8 +16,9 @@ from autodiff.compile.domains import SOURCES
 from autodiff.compile.errors import MISMATCH
 from autodiff.compile.forms import Inputs, Names, Outputs
 from autodiff.compile.kernels import Kernel
-from autodiff.compile.memory import Memory
-from autodiff.compile.packs import flat_place
+from autodiff.compile.memory import CHANGES, Memory
+from autodiff.compile.ops import ROUNDED
+from autodiff.compile.packs import flat_place, pack
 from autodiff.compile.passes import has_nan
 from autodiff.compile.program import (
     FLOAT64,
@@ -30,7 +31,11 @@ from autodiff.compile.program import (
     effect,
     guard,
     meta_of,
+    part,
 )
+from chainrules_core.scattering import scatter
+
+_AS_THEY_ARE = CHANGES | {operator.getitem, part, scatter, pack}
 
 
 class Emitter:
@@ -230,6 +235,8 @@ class Emitter:
             self.guard(*step.args)
         elif f is effect:
             self.effect(step)
+        elif step.out in self.program.exact and f not in ROUNDED and f not in _AS_THEY_ARE:
+            self.call(step)
         elif scalars.is_scalar_step(step, self.metas):
             self.assign(*scalars.expression(self, step))
         elif f is operator.getitem and self.is_element(step):
@@ -240,10 +247,14 @@ class Emitter:
             if f.has_guards:
                 self.lines.append(f"if v{step.out} is None: {self._leave()}")
         elif not arrays.emitted(self, step):
-            args = list(map(self.argument, step.args))
-            args += [f"{k}={self.argument(v)}" for k, v in (step.kwargs or {}).items()]
-            plain = getattr(f, "_implementation", f)
-            self.assign(step.out, f"{self.names.of(plain, hint(f))}({', '.join(args)})")
+            self.call(step)
+
+    def call(self, step: Step) -> None:
+        """Write a call as it is."""
+        args = list(map(self.argument, step.args))
+        args += [f"{k}={self.argument(v)}" for k, v in (step.kwargs or {}).items()]
+        plain = getattr(step.f, "_implementation", step.f)
+        self.assign(step.out, f"{self.names.of(plain, hint(step.f))}({', '.join(args)})")
 
     def element(self, step: Step) -> None:
         """Write the read of one element; of many, an array becomes a list first."""
