@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile import arrays, scalars
+from autodiff.compile.chunks import LONGEST, PARTED, in_chunks
 from autodiff.compile.domains import SOURCES
 from autodiff.compile.errors import MISMATCH
 from autodiff.compile.forms import Inputs, Names, Outputs
@@ -96,13 +97,16 @@ class Emitter:
         if self.generators:
             self.names.scope["restored"] = restored
             self.lines[:0] = [f"state_{g} = {g}.bit_generator.state" for g in self.generators]
-        body = [*self.lines, *result_lines]
+        before: list[str] = []
         if self.buffers.count:
-            body = self.buffers.around(self.lines, self.late, result)
-        return (
-            "\n    ".join([f"def {name}({', '.join(parameters)}):", *self.inputs.checks, *body])
-            + "\n"
-        )
+            before, result_lines = self.buffers.around(self.late, result)
+        parts: list[str] = []
+        if len(self.lines) > 2 * LONGEST:
+            there = [*parameters, *self.inputs.checks, *before]
+            parts, self.lines = in_chunks(there, self.lines, result_lines, name)
+        head = f"def {name}({', '.join(parameters)}):"
+        body = [*self.inputs.checks, *before, *self.lines, *result_lines]
+        return PARTED.join([*parts, "\n    ".join([head, *body]) + "\n"])
 
     # -- what is asked beforehand ----------------------------------------------------------------
 

@@ -14,6 +14,7 @@ import numpy as np
 from autodiff.arguments import innermost
 from autodiff.compile import impure as impure, machine
 from autodiff.compile.blocks import in_blocks
+from autodiff.compile.chunks import PARTED
 from autodiff.compile.dependencies import Dependency, dependencies
 from autodiff.compile.emit import Emitter, restored
 from autodiff.compile.errors import MISMATCH, CompileError, NotRecordedError
@@ -315,7 +316,10 @@ def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, 
     """Return the function that a source defines, and the name of the file that it seems to be."""
     filename = f"<compiled {name} {next(_serials)}>"
     scope = dict(scope)  # each source has buffers of its own
-    exec(compile(source, filename, "exec"), scope)
+    line = 0
+    for part_ in source.split(PARTED):
+        exec(compile("\n" * line + part_, filename, "exec"), scope)
+        line += part_.count("\n") + PARTED.count("\n")
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     return scope[name], filename
 

@@ -162,6 +162,19 @@ def test_loops_are_found(f, interpreted):
     assert "for t in range(" in compiled.source
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_long_programs_are_several_functions(f, monkeypatch):
+    from autodiff.compile import chunks, emit
+
+    monkeypatch.setattr(chunks, "LONGEST", 7)
+    monkeypatch.setattr(emit, "LONGEST", 7)
+    compiled = compile(lambda *a: gradient(f, *a), backend="python")
+    compare(lambda *a: gradient(f, *a), compiled, POINTS)
+    assert compiled.eager_because is None
+    assert "def f_2(" in compiled.source
+
+
 def test_machine_code():
     pytest.importorskip("numba")
     compiled = compile(lambda *a: gradient(rnn, *a))
