@@ -184,19 +184,21 @@ def recorded(f: Callable, args: tuple, kwargs: dict[str, Any], backend: str) -> 
     inputs.checks[:0] = _outside_checks(outside, inputs.names)
     inputs.names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
     writing = _Writing(f, inputs, outputs, parameters, backend)
-    variant = writing.variant(program)
+    has_branches = any(s.f is guard and s.args[1] is not has_nan for s in program.steps)
     has_effects = any(s.f is effect for s in program.steps)
-    if not has_effects and _takes_another_branch(variant, (*args, *kwargs.values())):
-        program.exact = read_by_guards(program.steps)
-        return writing.variant(program), outputs.value
+    if not has_branches or has_effects:
+        variant = writing.variant(program, last=True)
+    else:
+        variant = writing.variant(program)
+        if _takes_another_branch(variant, (*args, *kwargs.values())):
+            program.exact = read_by_guards(program.steps)
+            return writing.variant(program, last=True), outputs.value
     writing.promote(variant)
     return variant, outputs.value
 
 
 def _takes_another_branch(variant: Variant, args: tuple) -> bool:
     """Whether a branch hangs on the last bits: a program does not hold for its own arguments."""
-    if not any(s.f is guard and s.args[1] is not has_nan for s in variant.program.steps):
-        return False
     try:
         return variant.run(*args) is MISMATCH
     except Exception:  # it is made eagerly, where it is called
@@ -217,27 +219,24 @@ class _Writing:
         self.may_use_numba = backend != "python" and machine.is_installed()
         self._copied: set[int] = set()
 
-    def variant(self, program: Program) -> Variant:
-        """Return a program made shorter and written as source."""
-        has_arrays = any(type(x) is Ref and program.metas[x.i].shape for x in program.outputs)
-        plain = Memory(program if has_arrays else _without_steps(program))
-        was_fresh = [type(x) is Ref and OUTSIDE not in plain.owners[x.i] for x in program.outputs]
-        program = without_copies(optimised(program))
+    def variant(self, program: Program, last: bool = False) -> Variant:
+        """Return a program made shorter and written as source; say if it is needed no more."""
+        was_outside = _outputs_outside(program)
+        shorter = optimised(program)
+        if last:
+            program.steps.clear()  # a long one takes much memory
+        program = without_copies(shorter)
         if not program.exact:
             program = in_blocks(without_copies(gathered(program)), self.may_use_numba)
-        memory = Memory(program if has_arrays else _without_steps(program))
-        self._copied = {
-            x.i
-            for x, was in zip(program.outputs, was_fresh, strict=True)
-            if was and type(x) is Ref and OUTSIDE in memory.owners[x.i]
-        }
+        self._copied = _outputs_outside(program) - was_outside
         run, filename, source = self.emitted(program)
         return Variant(run, source, program, filename)
 
     def emitted(self, program: Program) -> tuple[Callable, str, str]:
         """Return a program as a function, the file that this seems to be in, and its source."""
         names = self.inputs.names
-        emitter = Emitter(program, self.inputs, self.outputs, names, self._copied)
+        copied = {program.outputs[k].i for k in self._copied}
+        emitter = Emitter(program, self.inputs, self.outputs, names, copied)
         source = emitter.source(self.parameters, self.name)
         return (*_function(source, self.name, names.scope), source)
 
@@ -273,8 +272,13 @@ def _check_unchanged(f: Callable, outside: list[Dependency]) -> None:
         raise NotRecordedError(f"{name_of(f)} changes {changed[0]!r}, which is not its own")
 
 
-def _without_steps(program: Program) -> Program:
-    return Program([], program.metas, program.inputs, program.outputs)
+def _outputs_outside(program: Program) -> set[int]:
+    """Return the places of the outputs that may share memory with what is outside."""
+    refs = {k: x.i for k, x in enumerate(program.outputs) if type(x) is Ref}
+    if not any(program.metas[i].shape for i in refs.values()):
+        return set()
+    owners = Memory(program).owners
+    return {k for k, i in refs.items() if OUTSIDE in owners[i]}
 
 
 _FEW_CALLS, _MANY_CALLS, _MANY_STEPS = 3, 30, 200
