@@ -61,7 +61,7 @@ class Elementwise:
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
         """Hand conj(∂y/∂x) ȳ on to the argument."""
         j = self.parent
-        x_bar = _pulled(self.partial, self, y_bar, bars, j, strong)
+        x_bar = pulled(self.partial, self, y_bar, bars, j, strong)
         if x_bar is not None:
             bars.put(j, x_bar, x_bar is not y_bar or bars.owns_current)
 
@@ -94,7 +94,7 @@ class ElementwiseOfTwo:
                 return
         by_left, by_right = rule.partials[0]
         for j, partial in ((self.left, by_left), (self.right, by_right)):
-            x_bar = _pulled(partial, self, y_bar, bars, j, strong)
+            x_bar = pulled(partial, self, y_bar, bars, j, strong)
             if x_bar is not None:
                 bars.put(j, x_bar, x_bar is not y_bar)
 
@@ -108,7 +108,7 @@ def _references_alone() -> int:
 _ALONE = _references_alone()
 
 
-def _pulled(partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool) -> Any:
+def pulled(partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool) -> Any:
     """Return conj(∂y/∂x) ȳ, or None where nothing is handed on.
 
     A large partial derivative that nobody else holds gives its memory to the product. For a number

@@ -389,7 +389,7 @@ class Cotangents:
                         raise BadInplaceError(x_bar.add_into, result)
                     return
                 x_bar = unthunk(x_bar)
-            x_bar = self._projected(space, unthunk(x_bar), node, position)
+            x_bar = projected(space, unthunk(x_bar), node, position)
         before = self.values[j]
         if before is None:
             self.values[j] = x_bar
@@ -420,16 +420,6 @@ class Cotangents:
         space = FLOAT if type(target) is tuple else target.space
         return hasattr(space, "shape") and (bar is None or type(bar) is _ndarray)
 
-    def _projected(self, space: Any, x_bar: Any, node: Node, position: int) -> Any:
-        try:
-            if isinstance(x_bar, NotImplementedTangent):
-                raise x_bar.error()  # it is wanted: no place is visited for nothing
-            if getattr(node.rule, "broadcasts", False) and np.shape(x_bar) != space.shape:
-                x_bar = unbroadcast(x_bar, space.shape)
-            return space(x_bar)
-        except (ProjectionError, TangentTypeError) as error:
-            raise wrong_cotangent(node, position, x_bar, error) from error
-
     def finished(self, leaves: int) -> list:
         """Return the cotangents of the leaves, copied where somebody else may hold them."""
         values = self.values[:leaves]
@@ -441,6 +431,18 @@ class Cotangents:
             elif self.nested:
                 values[i] = copy.copy(bar)
         return values
+
+
+def projected(space: Any, x_bar: Any, node: Any, position: int) -> Any:
+    """Return a cotangent that a rule made for one of the parents of a node, as it has to be."""
+    try:
+        if isinstance(x_bar, NotImplementedTangent):
+            raise x_bar.error()  # it is wanted: no place is visited for nothing
+        if getattr(node.rule, "broadcasts", False) and np.shape(x_bar) != space.shape:
+            x_bar = unbroadcast(x_bar, space.shape)
+        return space(x_bar)
+    except (ProjectionError, TangentTypeError) as error:
+        raise wrong_cotangent(node, position, x_bar, error) from error
 
 
 FLOAT = ProjectTo(0.0)
