@@ -21,12 +21,12 @@ from autodiff import call as calls
 from autodiff.call import CONFIG, NESTED, NO_RULE
 from autodiff.elementwise import NOT_HERE, with_dot
 from autodiff.forward import dot_of, with_tangent
-from autodiff.tape import CONSTANT, PASSED, Cotangents, Forward, Tape
+from autodiff.tape import CONSTANT, IN_TUPLE, PASSED, Cotangents, Forward, Tape
 from autodiff.tracer import FloatTracer, Tracer, note_view
 from autodiff.views import note_shared
 from chainrules_core import BadInplaceError, ProjectTo, frule, rrule, unthunk
 from chainrules_core.define import DecomposeRule, LinearRule, ScalarRule
-from chainrules_core.frame import call_pullback, checked_pair
+from chainrules_core.frame import checked_pair, sorted_bars
 from chainrules_core.projection import KNOWN_SPACES
 from chainrules_core.registry import key_of
 from chainrules_core.rule import HandRule, Rule
@@ -44,8 +44,7 @@ _IN_TUPLES = frozenset({int, type(None), slice, type(Ellipsis)})
 _TRACED = frozenset({Tracer, FloatTracer})
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
-# Beside the type beneath a traced value, in keys: on the innermost level, or on none or an outer.
-_INNERMOST, _ELSEWHERE = "innermost", "elsewhere"
+_OVER_LEVELS = "over levels"  # in keys whose values may be of several
 
 
 class Plan:
@@ -65,7 +64,7 @@ class Plan:
         Which bound arguments are traced on the innermost level.
     """
 
-    __slots__ = ("fixed", "options", "places", "rule", "sources", "straight", "wanted")
+    __slots__ = ("fixed", "options", "places", "rule", "sources", "straight", "tail", "wanted")
 
     def __init__(self, rule: Rule, call: _Call) -> None:
         self.rule = rule
@@ -74,15 +73,15 @@ class Plan:
         self.fixed = call.fixed
         self.wanted = call.wanted
         self.sources = tuple([self.places[i][0] for i in self.wanted])
-        # Whether the bound arguments are those of the call, as they stand.
-        self.straight = call.n == len(self.places) and all(
-            place == i for i, (place, _) in enumerate(self.places)
-        )
+        # Whether the bound arguments are those of the call as they stand, and defaults behind.
+        expected = [*range(call.n), *[-1] * (len(self.places) - call.n)]
+        self.straight = [place for place, _ in self.places] == expected
+        self.tail = [default for _, default in self.places[call.n :]]
 
     def bound(self, values: Any) -> Any:
         """Return the arguments in their places."""
         if self.straight:
-            return values
+            return [*values, *self.tail] if self.tail else values
         return [values[i] if i >= 0 else default for i, default in self.places]
 
     def given(self, values: Any) -> dict[str, Any]:
@@ -94,7 +93,7 @@ class Plan:
     def run(self, values: tuple, plain: list, tape: Tape, nested: bool) -> Any:
         """Make the call with values, which are `plain` without the level of the tape; record it."""
         parents = tuple([values[i]._index for i in self.sources])
-        primals = plain if self.straight else self.bound(plain)
+        primals = self.bound(plain)
         options = self.given(plain) if self.options else self.fixed
         made = self._made(primals, options, parents, nested)
         if made is None:
@@ -115,7 +114,10 @@ class Plan:
                         node.space = ProjectTo(y)
                     nodes.append(node)
                     result = Tracer(y, tape, len(nodes) - 1)
-                    if y.base is not None or _is_one_of(y, primals):
+                    shared = y.base is not None
+                    for a in primals:
+                        shared = shared or a is y
+                    if shared:
                         self._note_shared(result, values, options)
                     return result
             elif type(y) is float or type(y) is np.float64:
@@ -145,11 +147,6 @@ class Plan:
                     note_view(result, a, _Remade(_Again(self.rule.f, options), bound, i))
                     return
         note_shared(result, bound, _Again(self.rule.f, options))
-
-
-def _is_one_of(y: Any, values: list) -> bool:
-    """Whether a function has returned one of its arguments; ``in`` would compare arrays."""
-    return any(y is value for value in values)
 
 
 class _Again:
@@ -279,11 +276,14 @@ class LinearNode:
 class OfHand(Plan):
     """A plan by a rule written by hand."""
 
-    __slots__ = ("seen_function",)
+    __slots__ = ("function", "seen_function")
     rule: HandRule
 
     def __init__(self, rule: HandRule, call: _Call) -> None:
         super().__init__(rule, call)
+        self.function = rule.function
+        if not call.has_tuples:
+            self.function = getattr(rule.function, "without_lists", rule.function)
         self.seen_function: Callable | None = None
 
     def _made(
@@ -292,7 +292,7 @@ class OfHand(Plan):
         rule = self.rule
         if rule.takes_config:
             return None
-        function = rule.function
+        function = self.function
         if nested:
             if self.seen_function is None:
                 self.seen_function = calls.body_of(function)
@@ -325,15 +325,25 @@ class HandNode:
         """The positions of the parents among the bound arguments."""
         return self.plan.wanted
 
+    def _found(self, y_bar: Any) -> tuple:
+        """Return a cotangent for each bound argument."""
+        found = self.pullback(y_bar)
+        n = len(self.plan.places)
+        if type(found) is tuple and len(found) == n:
+            return found
+        return sorted_bars(self.plan.rule, self.pullback, n, found)[1:]
+
     def pull(self, y_bar: Any) -> list:
         """Return a cotangent for each parent."""
-        plan = self.plan
-        found = call_pullback(plan.rule, self.pullback, len(plan.places), y_bar)
-        return [found[i + 1] for i in plan.wanted]
+        found = self._found(unthunk(y_bar))
+        return [found[i] for i in self.plan.wanted]
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
         """Hand what the pullback returns on to the parents."""
-        bars.add_each(self, self.pull(y_bar))
+        found = self._found(y_bar)
+        parents = self.parents
+        for position, i in enumerate(self.plan.wanted):
+            bars.add(parents[position], found[i], self, position, IN_TUPLE)
 
 
 class OfScalar(Plan):
@@ -413,6 +423,8 @@ class _Place:
 class _Call:
     """How a call is bound: where each argument and option is to be had."""
 
+    has_tuples = False
+
     def __init__(self, bound: tuple, options: dict[str, Any], traced: set[int], n: int) -> None:
         self.n = n
         self.places = tuple([(a.index, None) if type(a) is _Place else (-1, a) for a in bound])
@@ -438,34 +450,71 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call `f` as planned; `NO_RULE` where there is no plan."""
     values = (*args, *kwargs.values()) if kwargs else args
     tape: Any = None
+    traced = 0  # which of the values are on the innermost level, as bits
+    bit = 1
+    kinds: list[Any] = []
+    plain: list[Any] = []
+    for a in values:
+        kind = type(a)
+        if kind is Tracer or kind is FloatTracer:
+            if a._tape is not tape:
+                if tape is not None or a._tape is CONSTANT:
+                    return _planned_over_levels(f, args, kwargs, values)
+                tape = a._tape
+            traced += bit
+            a = a._value
+            kind = type(a)
+        elif kind is tuple and not _IN_TUPLES.issuperset(map(type, a)):
+            return NO_RULE
+        bit += bit
+        kinds.append(kind)
+        plain.append(a)
+    if tape is None:
+        return NO_RULE
+    if not tape.records:
+        return _planned_over_levels(f, args, kwargs, values)
+    key = (f, traced, *kinds, *kwargs)
+    try:
+        plan = _plans[key]
+    except KeyError:
+        if not _SIMPLE.issuperset(kinds):  # nor a tuple of simple ones
+            return _planned_over_levels(f, args, kwargs, values)
+        plan = _plans[key] = _made(f, values, len(args), tuple(kwargs), tape)
+    except TypeError:  # a function that cannot be hashed
+        return NO_RULE
+    if plan is None:
+        return NO_RULE
+    if type(plan) is OfBody:
+        return calls.body_of(plan.body)(*args, **kwargs)
+    if len(values) > 1:
+        for a in values:
+            if type(a) is _ndarray:
+                tape.hold(a)
+    return plan.run(values, plain, tape, False)
+
+
+def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], values: tuple) -> Any:
+    """Do the same where values of several levels may meet, or on a forward level."""
+    tape: Any = None
     for a in values:
         kind = type(a)
         if (kind is Tracer or kind is FloatTracer) and (
             tape is None or a._tape.serial > tape.serial
         ):
             tape = a._tape
-    if tape is None:
+    if tape is None or not (tape.records or type(tape) is Forward):
         return NO_RULE
-    if tape.records:
-        plans = _plans
-    elif type(tape) is Forward:
-        plans = _forward_plans
-    else:
-        return NO_RULE
+    plans = _plans if tape.records else _forward_plans
     nested = False
-    kinds: list[Any] = [f]
+    kinds: list[Any] = [f, _OVER_LEVELS]
     plain: list[Any] = []
     for a in values:
         kind = type(a)
         if kind is Tracer or kind is FloatTracer:
             here = a._tape
-            if here is tape:
-                kinds.append(_INNERMOST)
+            kinds.append(here is tape)
+            if here is tape or here is CONSTANT:
                 a = a._value
-            else:
-                kinds.append(_ELSEWHERE)
-                if here is CONSTANT:
-                    a = a._value
             kind = type(a)
             if kind is Tracer or kind is FloatTracer:
                 nested = True
@@ -515,6 +564,7 @@ def _made(f: Callable, values: tuple, n: int, names: tuple[str, ...], tape: Tape
         return None
     traced = {i for i, v in enumerate(values) if type(v) in (Tracer, FloatTracer)}
     call = _Call(*bound, {i for i in traced if values[i]._tape is tape}, len(values))
+    call.has_tuples = any(type(values[i]) is tuple for i, _ in call.places if i >= 0)
     if any(type(v) not in _SIMPLE for v in call.fixed.values()):
         return None
     if isinstance(rule, DecomposeRule):

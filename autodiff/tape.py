@@ -408,7 +408,8 @@ class Cotangents:
                 self.values[j] = x_bar
                 self.owned[j] = True
                 return
-        total = self.values[j] = add(before, x_bar)
+        plain = type(before) in _FORCED and type(x_bar) in _FORCED
+        total = self.values[j] = before + x_bar if plain else add(before, x_bar)
         self.owned[j] = type(total) is _ndarray
 
     def is_addable(self, j: int) -> bool:
@@ -462,14 +463,17 @@ def _pulled_listed(y_bar: Any) -> Any:
     return [np.empty(1) for _ in range(1)]
 
 
-def _references_seen() -> tuple[int, int]:
+def _references_seen() -> tuple[int, int, int]:
     probe: Any = _Probe()
     Cotangents.add_each(probe, probe, _pulled_listed(None))
     listed = probe.seen
     probe.add(0, np.empty(1), probe, 0, 0)
-    return listed, probe.seen
+    passed = probe.seen
+    made = (np.empty(1),)
+    probe.add(0, made[0], probe, 0, 0)
+    return listed, passed, probe.seen
 
 
-_LISTED = PASSED = 0
-_LISTED, PASSED = _references_seen()
-"""… where it is in a list that is looped over, and where it was passed on at once."""
+_LISTED = PASSED = IN_TUPLE = 0
+_LISTED, PASSED, IN_TUPLE = _references_seen()
+"""… where it is in a list that is looped over, was passed on at once, or is in a tuple."""
