@@ -118,7 +118,7 @@ def pulled(partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, st
     if function is None:
         d = partial.constant
         if type(d) is int:
-            return y_bar if d == 1 else d * y_bar
+            return y_bar if d == 1 else -y_bar if d == -1 else d * y_bar
     else:
         try:
             d = function(*node.values)

@@ -280,21 +280,13 @@ class ProjectToArray:
         Their dtype: floating or complex.
     """
 
-    __slots__ = ("dtype", "shape")
+    __slots__ = ("dtype", "ndim", "shape", "size")
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
         self.shape = shape
         self.dtype = dtype
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return math.prod(self.shape)
+        self.ndim = len(shape)
+        self.size = math.prod(shape)
 
     def __call__(self, dx: Any) -> Any:
         """`dx` with the shape and the dtype; itself where it has them."""

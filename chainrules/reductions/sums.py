@@ -52,6 +52,9 @@ def sum_rules(f: Callable, summands: Callable) -> Rules:
     """
 
     def sum_rrule(a, initial=UNSET, *, axis=None, dtype=None, keepdims=False, where=True):
+        is_plain = type(a) is np.ndarray and initial is UNSET and where is True and dtype is None
+        if is_plain and f is np.sum and keepdims is not UNSET:
+            return array_sum(a, axis, keepdims)
         shape = np.shape(a)
         options = options_of(keepdims=keepdims, initial=initial, where=where)
         y = f(a, axis=axis, dtype=dtype, **options)
@@ -80,6 +83,16 @@ def sum_rules(f: Callable, summands: Callable) -> Rules:
         return y, y_dot
 
     return sum_rrule, sum_frule
+
+
+def array_sum(a: Any, axis: Any, keepdims: bool) -> tuple[Any, Callable]:
+    """The sum of an array and its pullback: what most calls are, in fewer steps."""
+    shape = a.shape
+
+    def sum_pullback(y_bar):
+        return spread_to(y_bar if axis is None else kept(y_bar, shape, axis), shape), NoTangent()
+
+    return np.add.reduce(a, axis, keepdims=keepdims), sum_pullback
 
 
 _f: Callable
