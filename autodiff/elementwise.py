@@ -60,10 +60,10 @@ class Elementwise:
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
         """Hand conj(∂y/∂x) ȳ on to the argument."""
-        j = self.parent
-        x_bar = pulled(self.partial, self, y_bar, bars, j, strong)
+        j, owned = self.parent, bars.owns_current
+        x_bar = pulled(self.partial, self, y_bar, bars, j, strong, owned)
         if x_bar is not None:
-            bars.put(j, x_bar, x_bar is not y_bar or bars.owns_current)
+            bars.put(j, x_bar, x_bar is not y_bar or owned)
 
 
 class ElementwiseOfTwo:
@@ -93,10 +93,13 @@ class ElementwiseOfTwo:
                 bars.put(self.right, made[1], True)
                 return
         by_left, by_right = rule.partials[0]
-        for j, partial in ((self.left, by_left), (self.right, by_right)):
-            x_bar = pulled(partial, self, y_bar, bars, j, strong)
-            if x_bar is not None:
-                bars.put(j, x_bar, x_bar is not y_bar)
+        left = pulled(by_left, self, y_bar, bars, self.left, strong, False)
+        if left is not None:
+            bars.put(self.left, left, left is not y_bar)
+        owned = bars.owns_current and left is not y_bar
+        right = pulled(by_right, self, y_bar, bars, self.right, strong, owned)
+        if right is not None:
+            bars.put(self.right, right, right is not y_bar or owned)
 
 
 def _references_alone() -> int:
@@ -108,17 +111,25 @@ def _references_alone() -> int:
 _ALONE = _references_alone()
 
 
-def pulled(partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool) -> Any:
+def pulled(
+    partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: int
+) -> Any:
     """Return conj(∂y/∂x) ȳ, or None where nothing is handed on.
 
-    A large partial derivative that nobody else holds gives its memory to the product. For a number
-    that was spread to an array the products are summed as they are made.
+    A large product takes the memory of the partial derivative that nobody else holds, or that of ȳ
+    if it is `owned`, which nobody needs any more. For a number that was spread to an array the
+    products are summed as they are made.
     """
     function = partial.function
     if function is None:
         d = partial.constant
         if type(d) is int:
-            return y_bar if d == 1 else -y_bar if d == -1 else d * y_bar
+            if d == 1:
+                return y_bar
+            if d == -1:
+                if owned and y_bar.size > _LARGE:
+                    return np.negative(y_bar, out=y_bar)
+                return -y_bar
     else:
         try:
             d = function(*node.values)
@@ -130,14 +141,11 @@ def pulled(partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, st
             if d.size > 1 and bars.is_number(j) and d.shape == y_bar.shape:
                 return np.vdot(d, y_bar)
             if d.dtype is _FLOAT64:
-                if (
-                    d.size > _LARGE
-                    and d.base is None
-                    and sys.getrefcount(d) == _ALONE
-                    and y_bar.dtype is _FLOAT64
-                    and d.shape == y_bar.shape
-                ):
-                    return np.multiply(d, y_bar, out=d)
+                if d.size > _LARGE and d.shape == y_bar.shape and y_bar.dtype is _FLOAT64:
+                    if d.base is None and sys.getrefcount(d) == _ALONE:
+                        return np.multiply(d, y_bar, out=d)
+                    if owned:
+                        return np.multiply(d, y_bar, out=y_bar)
                 return d * y_bar
     elif kind not in _VALUES and isinstance(d, _SPECIAL):
         return None if isinstance(d, AbstractZero) else d
@@ -272,19 +280,18 @@ def unary(f: Callable, a: Any) -> Any:
         return _over_outer(f, (x,), (a,), 1, tape)
     y = f(x)
     dtype = getattr(y, "dtype", None)
-    if dtype is None or dtype.kind not in "fc":
+    if dtype is None or (dtype is not _FLOAT64 and dtype.kind not in "fc"):
         return NOT_HERE
+    is_array = type(y) is _ndarray
+    try:
+        space = KNOWN_SPACES[dtype][y.shape] if is_array else ProjectTo(y)
+    except KeyError:
+        space = ProjectTo(y)
     keep_y, keep_x = plan.keeps[1]
-    node = Elementwise(
-        a._index,
-        plan.partials[0],
-        (y if keep_y else None, x if keep_x else None),
-        ProjectTo(y),
-        plan.rule,
-    )
+    values = (y if keep_y else None, x if keep_x else None)
     nodes = tape.nodes
-    nodes.append(node)
-    return wrap(y, tape, len(nodes) - 1)
+    nodes.append(Elementwise(a._index, plan.partials[0], values, space, plan.rule))
+    return Tracer(y, tape, len(nodes) - 1) if is_array else wrap(y, tape, len(nodes) - 1)
 
 
 # --------------------------------------------------------------------------- nested levels

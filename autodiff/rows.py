@@ -166,7 +166,7 @@ class _Rows:
         bars: Any = self
         partials = node.rule.partials[0] if type(node) is ElementwiseOfTwo else (node.partial,)
         for j, partial in zip(node.parents, partials, strict=True):
-            x_bars = pulled(partial, node, y_bars, bars, j, strong)
+            x_bars = pulled(partial, node, y_bars, bars, j, strong, False)
             if isinstance(x_bars, NotImplementedTangent):
                 raise x_bars.error()
             if x_bars is not None:

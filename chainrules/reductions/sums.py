@@ -118,6 +118,9 @@ def mean_rules(f: Callable, elements: Callable) -> Rules:
     """
 
     def mean_rrule(a, *, axis=None, dtype=None, keepdims=False, where=True):
+        is_plain = type(a) is np.ndarray and dtype is None and where is True
+        if is_plain and f is np.mean and axis is None and keepdims is False and a.dtype == float:
+            return mean_of_all(a)
         shape = np.shape(a)
         y = f(a, axis=axis, dtype=dtype, **options_of(keepdims=keepdims, where=where))
         where = elements(a, where)
@@ -141,6 +144,16 @@ def mean_rules(f: Callable, elements: Callable) -> Rules:
         return y, np.sum(shares, axis=axis, dtype=dtype, **options_of(keepdims=keepdims))
 
     return mean_rrule, mean_frule
+
+
+def mean_of_all(a: Any) -> tuple[Any, Callable]:
+    """The mean of an array of float64 and its pullback: what most calls are, in fewer steps."""
+    shape, n = a.shape, a.size
+
+    def mean_pullback(y_bar):
+        return spread_to(y_bar / n, shape)
+
+    return np.add.reduce(a, axis=None) / n if n else np.mean(a), mean_pullback
 
 
 for _f, _summands in ((np.mean, every), (np.nanmean, present)):
