@@ -60,7 +60,7 @@ class Elementwise:
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
         """Hand conj(∂y/∂x) ȳ on to the argument."""
-        j, owned = self.parent, bars.owns_current
+        j, owned = self.parent, bool(bars.owns_current)
         x_bar = pulled(self.partial, self, y_bar, bars, j, strong, owned)
         if x_bar is not None:
             bars.put(j, x_bar, x_bar is not y_bar or owned)
@@ -87,7 +87,7 @@ class ElementwiseOfTwo:
         """Hand conj(∂y/∂x) ȳ on to each argument."""
         rule = self.rule
         if rule.together is not None and not strong and type(y_bar) is _ndarray:
-            made = rule.products_together(y_bar, self.values, look=False)
+            made = rule.products_together(y_bar, self.values, strong=False)
             if made is not None:
                 bars.put(self.left, made[0], True)
                 bars.put(self.right, made[1], True)
@@ -96,7 +96,7 @@ class ElementwiseOfTwo:
         left = pulled(by_left, self, y_bar, bars, self.left, strong, False)
         if left is not None:
             bars.put(self.left, left, left is not y_bar)
-        owned = bars.owns_current and left is not y_bar
+        owned = bool(bars.owns_current) and left is not y_bar
         right = pulled(by_right, self, y_bar, bars, self.right, strong, owned)
         if right is not None:
             bars.put(self.right, right, right is not y_bar or owned)
@@ -112,7 +112,7 @@ _ALONE = _references_alone()
 
 
 def pulled(
-    partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: int
+    partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: bool
 ) -> Any:
     """Return conj(∂y/∂x) ȳ, or None where nothing is handed on.
 
@@ -232,6 +232,7 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
         sources = (a, b) if wanted == 3 else (a,) if wanted == 1 else (b,)
         return _over_outer(f, (x, z), sources, wanted, tape)
     y = f(x, z)
+    space: Any
     if type(y) is _ndarray:
         dtype = y.dtype
         try:
@@ -384,7 +385,9 @@ def _pushed(partial: Partial, values: tuple, x_dot: Any) -> Any:
         return NOT_HERE if isinstance(d, _SPECIAL) else d * x_dot
     with np.errstate(all="ignore"):
         d = partial(*values)
-        return NOT_HERE if isinstance(d, _SPECIAL) else strong_product(d, x_dot)
+        if type(d) not in _VALUES and isinstance(d, _SPECIAL):
+            return NOT_HERE
+        return strong_product(d, x_dot)
 
 
 def with_dot(y: Any, y_dot: Any, tape: Any) -> Any:

@@ -461,9 +461,13 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
                 if tape is not None or a._tape is CONSTANT:
                     return _planned_over_levels(f, args, kwargs, values)
                 tape = a._tape
+                if not tape.records:
+                    return _planned_over_levels(f, args, kwargs, values)
             traced += bit
             a = a._value
             kind = type(a)
+            if kind is Tracer or kind is FloatTracer:
+                return _planned_over_levels(f, args, kwargs, values)
         elif kind is tuple and not _IN_TUPLES.issuperset(map(type, a)):
             return NO_RULE
         bit += bit
@@ -471,14 +475,12 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         plain.append(a)
     if tape is None:
         return NO_RULE
-    if not tape.records:
-        return _planned_over_levels(f, args, kwargs, values)
     key = (f, traced, *kinds, *kwargs)
     try:
         plan = _plans[key]
     except KeyError:
-        if not _SIMPLE.issuperset(kinds):  # nor a tuple of simple ones
-            return _planned_over_levels(f, args, kwargs, values)
+        if not _SIMPLE.issuperset([kind for kind in kinds if kind is not tuple]):
+            return NO_RULE
         plan = _plans[key] = _made(f, values, len(args), tuple(kwargs), tape)
     except TypeError:  # a function that cannot be hashed
         return NO_RULE

@@ -271,21 +271,23 @@ def sweep(
         if strong and bar == 0:
             continue
         n = len(node)
-        if n == 3:  # the adjoint of reading one element is adding to it
+        if n == 4:
+            j, p, k, q = node
+            before = values[j]
+            values[j] = bar * p if before is None else before + bar * p
+            before = values[k]
+            values[k] = bar * q if before is None else before + bar * q
+        elif n == 2:
+            j, p = node
+            before = values[j]
+            values[j] = bar * p if before is None else before + bar * p
+        else:  # the adjoint of reading one element is adding to it
             j, rule, index = node
             if nested:
                 bars.add_element(j, rule, index, bar)
             else:
                 buffer = values[j] if owned[j] else buffer_at(j)
                 buffer[index] += bar
-            continue
-        j = node[0]
-        before = values[j]
-        values[j] = bar * node[1] if before is None else before + bar * node[1]
-        if n == 4:
-            j = node[2]
-            before = values[j]
-            values[j] = bar * node[3] if before is None else before + bar * node[3]
     return bars.finished(leaves)
 
 
@@ -335,7 +337,7 @@ class Cotangents:
     def put(self, j: int, x_bar: Any, fresh: bool) -> None:
         """Add a cotangent, summed where the value was broadcast; a fresh one is nobody else's."""
         target = self.nodes[j]
-        space = FLOAT if type(target) is tuple else target.space
+        space: Any = FLOAT if type(target) is tuple else target.space
         plain = getattr(x_bar, "_value", x_bar) if self.nested else x_bar
         if type(plain) is not _ndarray or plain.shape != space.shape:
             shape = getattr(space, "shape", None)
@@ -363,7 +365,7 @@ class Cotangents:
         An array to which there are only so many `references` is nobody else's.
         """
         target = self.nodes[j]
-        space = FLOAT if type(target) is tuple else target.space
+        space: Any = FLOAT if type(target) is tuple else target.space
         fresh = False
         plain = getattr(x_bar, "_value", x_bar) if self.nested else x_bar
         if (
@@ -418,7 +420,7 @@ class Cotangents:
             return False
         bar = self.values[j]
         target = self.nodes[j]
-        space = FLOAT if type(target) is tuple else target.space
+        space: Any = FLOAT if type(target) is tuple else target.space
         return hasattr(space, "shape") and (bar is None or type(bar) is _ndarray)
 
     def finished(self, leaves: int) -> list:

@@ -269,6 +269,23 @@ for _number in _NUMBERS:
 # ---------------------------------------------------------------------------------------- arrays
 
 
+class OfShape:
+    """What a projector with a ``shape`` has besides."""
+
+    __slots__ = ()
+    shape: tuple[int, ...]
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+
 class ProjectToArray:
     """The projector of arrays of numbers: shape, real or complex, precision.
 

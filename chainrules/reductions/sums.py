@@ -92,7 +92,7 @@ def array_sum(a: Any, axis: Any, keepdims: bool) -> tuple[Any, Callable]:
     def sum_pullback(y_bar):
         return spread_to(y_bar if axis is None else kept(y_bar, shape, axis), shape), NoTangent()
 
-    return np.add.reduce(a, axis, keepdims=keepdims), sum_pullback
+    return a.sum(axis=axis, keepdims=keepdims), sum_pullback
 
 
 _f: Callable
@@ -153,7 +153,7 @@ def mean_of_all(a: Any) -> tuple[Any, Callable]:
     def mean_pullback(y_bar):
         return spread_to(y_bar / n, shape)
 
-    return np.add.reduce(a, axis=None) / n if n else np.mean(a), mean_pullback
+    return a.sum() / n if n else np.mean(a), mean_pullback
 
 
 for _f, _summands in ((np.mean, every), (np.nanmean, present)):

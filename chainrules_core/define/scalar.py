@@ -114,12 +114,12 @@ class ScalarRule(Rule):
         return total
 
     def products_together(
-        self, y_bar: Any, values: tuple | list, look: bool = True
+        self, y_bar: Any, values: tuple | list, strong: bool = True
     ) -> tuple | None:
         """Return the product of ȳ with each partial by ``together``, if it can make them all.
 
-        `values` are ``(y, *args)``. None says that the products are to be made one by one. An
-        engine that looks for NaN itself, at the end, can do without the `look` for it here.
+        `values` are ``(y, *args)``; `strong` says that a zero in ȳ must stay zero. None says that
+        the products are to be made one by one.
         """
         if self.together is None:
             return None
@@ -127,7 +127,7 @@ class ScalarRule(Rule):
             if type(value) is not _ndarray or value.dtype is not _FLOAT64:
                 return None
         bars = self.together(y_bar, *values)
-        return None if bars is None or (look and has_nan(bars[-1])) else bars
+        return None if bars is None or (strong and has_nan(bars[-1])) else bars
 
     def _pull_together(self, y_bar: Any, values: list, shapes: list) -> tuple | None:
         if self.together is None or len(shapes) != self.n:
@@ -261,6 +261,9 @@ def _is_finite(d: Any) -> bool:
 def has_nan(x: Any) -> bool:
     """Whether there is a NaN in a number or an array."""
     if type(x) is _ndarray and x.dtype.kind in "fc":
+        if x.dtype is _FLOAT64 and x.flags.forc:
+            total = np.vdot(x, x)  # one pass; of Inf it makes no NaN
+            return bool(total != total)
         return bool(np.logical_or.reduce(np.isnan(x), axis=None))
     total = x if np.ndim(x) == 0 else np.sum(x)
     return bool(total != total)
