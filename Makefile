@@ -12,7 +12,7 @@ PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test lint format types doctest layers fuzz core-wheel bench bench-quick coverage bench-rules clean
+.PHONY: help venv demo test lint format types doctest layers fuzz core-wheel bench bench-quick gradbench coverage bench-rules clean
 
 help: ## show this list
 	@echo 'usage: make TARGET [ARGS=...] [PYTHON=...]'
@@ -66,6 +66,10 @@ bench: $(VENV)/.installed-bench ## run the benchmarks; the results are kept in b
 
 bench-quick: $(VENV)/.installed-bench ## two minutes of them, without PyTorch and JAX
 	$(PY) -m benchmarks --quick $(ARGS)
+
+gradbench: export OPENBLAS_NUM_THREADS = 1
+gradbench: $(VENV)/.installed-bench ## run the evals of GradBench on workloads of our own
+	$(PY) -m benchmarks.gradbench.table $(ARGS)
 
 bench-rules: export OPENBLAS_NUM_THREADS = 1
 bench-rules: $(VENV)/.installed-bench ## measure what each rule's pullback costs, in times of its primal

@@ -20,7 +20,7 @@ from autodiff.tracer import FloatTracer, Tracer, bare, shape_of, wrap
 from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, rrule
 from chainrules_core.define import ScalarRule
 from chainrules_core.define.partial import ARITHMETIC, Partial
-from chainrules_core.define.scalar import strong_product
+from chainrules_core.define.scalar import plain_product, strong_product
 from chainrules_core.projection import KNOWN_SPACES
 from chainrules_core.rule import Rule
 
@@ -151,7 +151,7 @@ def pulled(
         return None if isinstance(d, AbstractZero) else d
     if node.space.dtype.kind == "c":
         d = np.conj(d)
-    return strong_product(d, y_bar) if strong else d * y_bar
+    return strong_product(d, y_bar) if strong else plain_product(d, y_bar)
 
 
 class Plan:
@@ -164,15 +164,8 @@ class Plan:
         self.partials = rule.partials[0]
         # For each set of wanted arguments, as bits: which of (y, *args) their partials read.
         n = len(self.partials)
-        everything = (1 << n) - 1
-        self.keeps = [
-            [
-                (rule.together is not None and wanted == everything)
-                or any(i in p.reads for j, p in enumerate(self.partials) if wanted >> j & 1)
-                for i in range(n + 1)
-            ]
-            for wanted in range(1 << n)
-        ]
+        reads = [rule.reads([j for j in range(n) if wanted >> j & 1]) for wanted in range(1 << n)]
+        self.keeps = [[i in read for i in range(n + 1)] for read in reads]
 
 
 _plans: dict[tuple, Plan | None] = {}

@@ -16,6 +16,7 @@ import numpy as np
 
 from autodiff import call as calls, operators as operators  # the general methods, behind these
 from autodiff.call import NO_RULE, operate
+from autodiff.errors import LostValueError
 from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer
 from chainrules_core import rrule
@@ -167,6 +168,8 @@ def unary_record(f: Callable) -> Callable[[FloatTracer], Any] | None:
     rule = _scalar_rule(f, 1)
     if rule is None or f is complex or getattr(f, "__module__", None) == "cmath":
         return None  # no rule, or results that are not floats
+    if isinstance(f, np.ufunc) and not any(kinds.startswith("d->d") for kinds in f.types):
+        return None  # of a float a complex number, as of scipy.special.wofz
     partial = rule.partials[0][0]
     slope = quiet(partial) or partial
 
@@ -212,7 +215,10 @@ def getitem(self: Tracer, index: Any) -> Any:
     """Do ``x[index]``; one element of an array of float64 is recorded without a dispatch."""
     value = self._value
     if type(value) is np.ndarray and (type(index) is int or type(index) is tuple):
-        y = value[index]
+        try:
+            y = value[index]
+        except LostValueError:  # an array of indices that is traced itself
+            return _general_getitem(self, index)
         if type(y) is np.float64:
             rule = _element["rule"]
             tape = self._tape

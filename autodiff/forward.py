@@ -203,8 +203,22 @@ class Pushed:
             raise nothing_to_differentiate(f, args)
 
     def value(self) -> Any:
-        """Return the value."""
-        return self.push((None,) * len(self.arguments))[0]
+        """Return the value.
+
+        Of copies: the function may write into its arguments (``overwrite_a=True``), and is to
+        be run again with tangents.
+        """
+        memo: dict[int, np.ndarray] = {}
+
+        def copied(x: Any) -> Any:
+            if type(x) is not np.ndarray:
+                return x
+            if id(x) not in memo:
+                memo[id(x)] = x.copy(order="K")
+            return memo[id(x)]
+
+        arguments = [map_leaves(a, copied) for a in self.arguments]
+        return self._run([copied(a) for a in self.args], arguments, (None,) * len(arguments))[0]
 
     def push(self, dots: tuple) -> tuple[Any, Any]:
         """Return the value and its tangent, each in the nesting of the output."""
@@ -213,9 +227,12 @@ class Pushed:
                 f"the pushforward of {name_of(self.f)} takes {len(self.arguments)} tangent(s), one "
                 f"for each argument that is perturbed; it was given {len(dots)}."
             )
+        return self._run(list(self.args), self.arguments, dots)
+
+    def _run(self, traced: list, arguments: list, dots: tuple) -> tuple[Any, Any]:
+        """Run the function with these tangents; the list of arguments is made that of the call."""
         tape = new_forward()
-        traced = list(self.args)
-        for i, a, dot in zip(self.argnums, self.arguments, dots, strict=True):
+        for i, a, dot in zip(self.argnums, arguments, dots, strict=True):
             traced[i] = self._traced(a, dot, tape)
         try:
             y = intercept(self.f)(*traced, **self.kwargs)

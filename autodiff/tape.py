@@ -305,7 +305,7 @@ class Cotangents:
         self.nested = nested
         self.values: list = [None] * len(nodes)
         self.owned = bytearray(len(nodes))
-        self.owns_current = 0
+        self.owns_current: Any = 0
         for place, bar in seeds.items():
             self.values[place] = bar
 
@@ -448,7 +448,7 @@ def projected(space: Any, x_bar: Any, node: Any, position: int) -> Any:
         raise wrong_cotangent(node, position, x_bar, error) from error
 
 
-FLOAT = ProjectTo(0.0)
+FLOAT: Any = ProjectTo(0.0)
 
 
 class _Probe:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.compile.ops import is_elementwise
 from autodiff.compile.program import FLOAT64, Meta, Ref, Step, part
 from autodiff.compile.triangular import triangular
 
@@ -258,7 +259,7 @@ class Algebra:
 
     def _canonical(self, f: Any, args: tuple, meta: Meta) -> tuple[Any, tuple]:
         """Return a call with numbers in the place of arrays of one number, and factors gathered."""
-        if not isinstance(f, np.ufunc) or meta.shape is None or len(args) != 2:
+        if not is_elementwise(f) or meta.shape is None or len(args) != 2:
             if f is np.multiply and meta.is_scalar:
                 return f, self._factors(args, meta)
             return f, args

@@ -15,6 +15,7 @@ from autodiff.compile import arrays, scalars
 from autodiff.compile.domains import SOURCES
 from autodiff.compile.errors import MISMATCH
 from autodiff.compile.forms import Inputs, Names, Outputs
+from autodiff.compile.kernels import Kernel
 from autodiff.compile.memory import Memory
 from autodiff.compile.packs import flat_place
 from autodiff.compile.passes import has_nan
@@ -233,6 +234,11 @@ class Emitter:
             self.assign(*scalars.expression(self, step))
         elif f is operator.getitem and self.is_element(step):
             self.element(step)
+        elif type(f) is Kernel:
+            shown = ", ".join(map(self.argument, step.args))
+            self.lines.append(f"v{step.out} = {self.names.of(f, 'kernel')}({shown})")
+            if f.has_guards:
+                self.lines.append(f"if v{step.out} is None: {self._leave()}")
         elif not arrays.emitted(self, step):
             args = list(map(self.argument, step.args))
             args += [f"{k}={self.argument(v)}" for k, v in (step.kwargs or {}).items()]
@@ -284,11 +290,14 @@ class Emitter:
         else:
             name = self.names.of(how, hint(how))
             condition = f"{name}({self.boxed(value.i)}) != {self.constant(expected)}"
-        leave = "return MISMATCH"
+        self.lines.append(f"if {condition}: {self._leave()}")
+
+    def _leave(self) -> str:
+        """Return the statement that gives a run up."""
         if self.generators:  # what they drew is drawn again
             before = ", ".join(f"({g}, state_{g})" for g in self.generators)
-            leave = f"return restored({before})"
-        self.lines.append(f"if {condition}: {leave}")
+            return f"return restored({before})"
+        return "return MISMATCH"
 
     def effect(self, step: Step) -> None:
         """Write what is done for its own sake."""

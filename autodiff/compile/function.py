@@ -6,7 +6,7 @@ import functools
 import itertools
 import linecache
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from autodiff.compile.emit import Emitter, restored
 from autodiff.compile.errors import MISMATCH, CompileError, NotRecordedError
 from autodiff.compile.forms import Inputs, Names, Outputs
 from autodiff.compile.gather import gathered
+from autodiff.compile.kernels import Kernel, with_kernels
 from autodiff.compile.memory import OUTSIDE, Memory, without_copies
 from autodiff.compile.passes import has_nan, optimised
 from autodiff.compile.program import Program, Ref, Step, guard
@@ -73,7 +74,9 @@ class Compiled:
         Why the last recording came to nothing and the function ran as it is.
     """
 
-    def __init__(self, f: Callable, maxsize: int = 16, backend: str = "auto") -> None:
+    def __init__(
+        self, f: Callable, maxsize: int = 16, backend: str = "auto", also: Sequence[Callable] = ()
+    ) -> None:
         if not callable(f):
             raise ArgumentError(f"compile takes a function, not {type(f).__name__}: compile(f).")
         if backend not in _BACKENDS:
@@ -88,6 +91,7 @@ class Compiled:
         self._f = f
         self._maxsize = maxsize
         self._backend = backend
+        self._also = also  # functions whose variables outside are guarded as well
         self._variants: dict[Any, list[Variant]] = {}
         self._failures: dict[Any, int] = {}
         self.eager_because: str | None = None
@@ -129,7 +133,7 @@ class Compiled:
             (g, g.bit_generator.state) for g in args if isinstance(g, np.random.Generator)
         ]
         try:
-            variant, value = recorded(self._f, args, kwargs, self._backend)
+            variant, value = recorded(self._f, args, kwargs, self._backend, self._also)
         except CompileError:
             raise
         except Exception as error:
@@ -163,11 +167,16 @@ class Compiled:
         self._failures = {}
 
 
-def recorded(f: Callable, args: tuple, kwargs: dict[str, Any], backend: str) -> tuple[Variant, Any]:
+def recorded(
+    f: Callable, args: tuple, kwargs: dict[str, Any], backend: str, also: Sequence[Callable] = ()
+) -> tuple[Variant, Any]:
     """Record a call; return the program as a variant, and the result."""
-    outside, writes = dependencies(f)
-    if writes:
-        raise NotRecordedError(f"{name_of(f)} writes {writes}")
+    outside: list[Dependency] = []
+    for g in (f, *also):
+        read, writes = dependencies(g)
+        outside += read
+        if writes:
+            raise NotRecordedError(f"{name_of(g)} writes {writes}")
     try:
         found = _one_recording(f, args, kwargs, strict=False)
     except Exception:
@@ -195,21 +204,30 @@ def recorded(f: Callable, args: tuple, kwargs: dict[str, Any], backend: str) -> 
     inputs.checks[:0] = _outside_checks(outside, names)
     names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
     kernel: Any = None
+    faster: Program | None = None
     if may_use_numba:
         kernel = machine.kernel_of(program, backend == "numba")
+        if kernel is None:
+            faster = with_kernels(program, backend == "numba")
 
     def by_machine() -> tuple[Callable, str, str]:
+        if faster is not None:
+            source = Emitter(faster, inputs, outputs, names, copied).source(parameters, name)
+            kernels = [s.f.compiled() for s in faster.steps if type(s.f) is Kernel]
+            shown = "\n\n".join([*[k.source for k in kernels], source])
+            return (*_function(source, name, names.scope), shown)
         shown = f"{kernel.source}\n\n" + kernel.wrapper(inputs, outputs, parameters, name)
         return (*_function(shown.partition("\n\n\n")[2], name, names.scope), shown)
 
-    if kernel is not None and backend == "numba":
+    if (kernel is not None or faster is not None) and backend == "numba":
         run, filename, source = by_machine()
         return Variant(run, source, program, filename), outputs.value
     source = Emitter(program, inputs, outputs, names, copied).source(parameters, name)
     run, filename = _function(source, name, names.scope)
     variant = Variant(run, source, program, filename)
-    if kernel is not None:
-        wait = _FEW_CALLS if kernel.operations >= _MANY_OPERATIONS else _MANY_CALLS
+    if kernel is not None or faster is not None:
+        n = kernel.operations if kernel is not None else len(program.steps)
+        wait = _FEW_CALLS if n >= _MANY_OPERATIONS else _MANY_CALLS
         variant.run = _promoted_after(wait, variant, by_machine)
     return variant, outputs.value
 

@@ -43,6 +43,7 @@ def rewritten(g: types.FunctionType) -> Callable:
         known = _rewritten[id(code)] = (code, _rewrite(g))
         if known[1] is not None:
             _note_made(known[1])
+            _note_originals(known[1], code)
     if known[1] is None:
         return g
     return source.rebuilt(g, known[1], helpers)
@@ -61,3 +62,25 @@ def _note_made(code: types.CodeType) -> None:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             _note_made(constant)
+
+
+def original_of(code: types.CodeType) -> types.CodeType:
+    """Return the code that a nested function was written with; `code` if that is not known."""
+    known = _originals.get(id(code))
+    return code if known is None else known
+
+
+# id(rewritten code) → what it was written from.
+_originals: dict[int, types.CodeType] = {}
+
+
+def _note_originals(new: types.CodeType, old: types.CodeType) -> None:
+    _originals[id(new)] = old
+    nested = _nested(new), _nested(old)
+    if [c.co_name for c in nested[0]] == [c.co_name for c in nested[1]]:
+        for pair in zip(*nested, strict=True):
+            _note_originals(*pair)
+
+
+def _nested(code: types.CodeType) -> list[types.CodeType]:
+    return [c for c in code.co_consts if isinstance(c, types.CodeType)]

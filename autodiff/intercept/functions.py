@@ -46,6 +46,7 @@ from autodiff.intercept.numpy_calls import (
     making,
     vectorized,
 )
+from autodiff.intercept.plain import as_written
 from autodiff.tracer import is_tracer
 from chainrules_core import (
     Closure,
@@ -384,6 +385,7 @@ def forget(rule: Rule | None = None) -> None:
 rrule.watch(forget)
 frule.watch(forget)
 call_module.body_of = traced_body
+call_module.as_written = as_written
 syntax.intercept = intercept
 syntax.is_library = bodies.is_library
 bodies.helpers.update(

@@ -20,11 +20,11 @@ P, Q = positive(), positive(seed=1)
 SAMPLES = [
     sample(np.add, A, B),
     sample(np.add, A, 1.5, note="with a number"),
-    sample(np.add, reals(400, 500), reals(500), note="broadcast"),
+    sample(np.add, reals(1000, 500), reals(500), note="broadcast"),
     sample(np.subtract, A, B),
     sample(np.multiply, A, B),
     sample(np.multiply, A, 1.5, note="with a number"),
-    sample(np.multiply, reals(400, 500), reals(500), note="broadcast"),
+    sample(np.multiply, reals(1000, 500), reals(500), note="broadcast"),
     sample(np.multiply, complexes(), complexes(seed=3), note="complex"),
     sample(np.divide, A, P),
     sample(np.divide, A, 1.5, note="with a number"),

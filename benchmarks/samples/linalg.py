@@ -17,20 +17,21 @@ R, S = regular(300), definite(300)
 TALL, WIDE = reals(400, 200), reals(200, 400)
 V = reals(300)
 STACK = regular(300)[:100, :100] + 30 * np.eye(100) + np.zeros((10, 1, 1))
+BIG, LONG = reals(1000, 1000), reals(1000)
 X, Y = reals(), reals(seed=1)
 linalg = np.linalg
 
 SAMPLES = [
     factorisation(np.matmul, A, B),
     factorisation(np.matmul, STACK, STACK, note="stack"),
-    sample(np.matmul, A, V, note="vector"),
+    sample(np.matmul, BIG, LONG, note="vector"),
     factorisation(np.dot, A, B),
     sample(np.dot, X, Y, note="vectors"),
     sample(np.vdot, X, Y),
     sample(np.inner, X, Y),
-    sample(np.vecdot, reals(400, 500), reals(400, 500, seed=1)),
-    sample(np.matvec, A, V),
-    sample(np.vecmat, V, A),
+    sample(np.vecdot, reals(1000, 500), reals(1000, 500, seed=1)),
+    sample(np.matvec, BIG, LONG),
+    sample(np.vecmat, LONG, BIG),
     sample(np.outer, reals(400), reals(500)),
     factorisation(np.tensordot, A, B, axes=1),
     sample(np.kron, reals(20, 20), reals(20, 25)),
@@ -42,7 +43,7 @@ SAMPLES = [
     factorisation(np.einsum, "ij,jk->ik", A, B),
     sample(np.einsum, "ij->i", A, note="sum"),
     sample(np.einsum, "i,i->", X, Y, note="vectors"),
-    sample(np.einsum, "ij,j->i", A, V, note="vector"),
+    sample(np.einsum, "ij,j->i", BIG, LONG, note="vector"),
     sample(np.einsum, "i,j->ij", reals(400), reals(500), note="outer"),
     factorisation(linalg.inv, R),
     factorisation(linalg.inv, STACK, note="stack"),

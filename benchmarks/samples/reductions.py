@@ -5,8 +5,8 @@ import numpy as np
 from benchmarks.samples import N, integers, positive, reals, sample, with_nans
 
 A, P, G = reals(), positive(), with_nans()
-M = reals(400, 500)
-NEAR_ONE = positive(400, 500) / 1.1
+M = reals(1000, 500)
+NEAR_ONE = positive(1000, 500) / 1.1
 WITH_ZERO = np.where(np.arange(N) == 7, 0.0, positive())
 BIG, SMALL = reals(500), reals(400, seed=1)
 STEPS = np.arange(0, N, 100)
@@ -21,9 +21,9 @@ def both_ways(f, x=A, m=M, **options):
 
 SAMPLES = [
     *both_ways(np.sum),
-    *both_ways(np.nansum, G, with_nans(400, 500)),
+    *both_ways(np.nansum, G, with_nans(1000, 500)),
     *both_ways(np.mean),
-    *both_ways(np.nanmean, G, with_nans(400, 500)),
+    *both_ways(np.nanmean, G, with_nans(1000, 500)),
     sample(np.average, A),
     sample(np.average, A, weights=P, note="weights"),
     *both_ways(np.prod, P / 1.1, NEAR_ONE),
@@ -35,12 +35,12 @@ SAMPLES = [
     sample(np.nancumprod, P / 1.1),
     *both_ways(np.var),
     *both_ways(np.std),
-    *both_ways(np.nanvar, G, with_nans(400, 500)),
-    *both_ways(np.nanstd, G, with_nans(400, 500)),
+    *both_ways(np.nanvar, G, with_nans(1000, 500)),
+    *both_ways(np.nanstd, G, with_nans(1000, 500)),
     *both_ways(np.max),
     *both_ways(np.min),
-    *both_ways(np.nanmax, G, with_nans(400, 500)),
-    *both_ways(np.nanmin, G, with_nans(400, 500)),
+    *both_ways(np.nanmax, G, with_nans(1000, 500)),
+    *both_ways(np.nanmin, G, with_nans(1000, 500)),
     *both_ways(np.ptp),
     *both_ways(np.sort),
     sample(np.sort_complex, A),
@@ -53,10 +53,10 @@ SAMPLES = [
     *both_ways(np.quantile, q=0.3),
     sample(np.quantile, A, [0.1, 0.5, 0.9], note="three"),
     *both_ways(np.percentile, q=30.0),
-    *both_ways(np.nanquantile, G, with_nans(400, 500), q=0.3),
-    *both_ways(np.nanpercentile, G, with_nans(400, 500), q=30.0),
+    *both_ways(np.nanquantile, G, with_nans(1000, 500), q=0.3),
+    *both_ways(np.nanpercentile, G, with_nans(1000, 500), q=30.0),
     *both_ways(np.median),
-    *both_ways(np.nanmedian, G, with_nans(400, 500)),
+    *both_ways(np.nanmedian, G, with_nans(1000, 500)),
     sample(np.cov, reals(20, 10_000)),
     sample(np.corrcoef, reals(20, 10_000)),
     *both_ways(np.diff),

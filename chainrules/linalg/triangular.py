@@ -14,6 +14,16 @@ BLOCK = 64
 """Up to this size the general solver is fast enough."""
 
 
+def inverse_of_lower(a: np.ndarray) -> Any:
+    """A⁻¹, for small plain lower triangular matrices with positive diagonals."""
+    if a.ndim != 2 or a.dtype.char not in "fdFD" or not a.size:
+        return np.linalg.inv(np.tril(a))
+    from scipy.linalg import get_lapack_funcs  # where it is needed: it takes a while to load
+
+    (trtri,) = get_lapack_funcs(("trtri",), (a,))
+    return trtri(a.T, lower=0)[0].T
+
+
 def solve_lower(a: Any, b: Any) -> Any:
     """A⁻¹ B, for lower triangular matrices."""
     n = np.shape(a)[-1]

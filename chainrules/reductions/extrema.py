@@ -39,6 +39,7 @@ from chainrules_core import (
     unbroadcast,
 )
 from chainrules_core.define import primitive
+from chainrules_core.define.bits import where_true
 from chainrules_core.define.scalar import fit
 
 _FEW = 64  # one in so many elements
@@ -68,6 +69,30 @@ linear_rule(
 )
 
 
+def few_places(mask: Any) -> Any:
+    """Return where in its flat form an array is true; None if that is not in a few places only.
+
+    Eight truth values at a time are looked at as one integer.
+
+    Examples
+    --------
+    >>> few_places(np.arange(2000) == 1234)
+    array([1234])
+    """
+    flat = np.ravel(mask)
+    if type(flat) is not np.ndarray or flat.dtype != bool or not flat.flags.c_contiguous:
+        places = np.flatnonzero(flat)
+        return places if len(places) * _FEW <= np.size(mask) else None
+    whole = flat.size - flat.size % 8
+    groups = flat[:whole].view(np.uint64)
+    found = np.flatnonzero(groups != 0)
+    if len(found) * _FEW > flat.size:
+        return None
+    row, column = np.nonzero(np.reshape(flat[:whole], (-1, 8))[found])
+    places = np.concatenate([8 * found[row] + column, whole + np.flatnonzero(flat[whole:])])
+    return places if len(places) * _FEW <= flat.size else None
+
+
 class Ties:
     """Which elements of `a` (and whether ``initial``) are the extremum `y`."""
 
@@ -79,16 +104,13 @@ class Ties:
             tie = tie | (np.isnan(a) & np.isnan(y))
         self.elements = tie & where if selected(where) else tie
         self.initial = np.equal(initial, y) if is_given(initial) else False
-        self.places: Any = np.flatnonzero(self.elements)
-        total = len(self.places)
-        if total * _FEW > self.elements.size:
-            self.places = None
-        self.n = divisor(self._count(total, np.ndim(y)) + self.initial, a)
+        self.places: Any = few_places(self.elements)
+        self.n = divisor(self._count(np.ndim(y)) + self.initial, a)
 
-    def _count(self, total: int, ndim: int) -> Any:
+    def _count(self, ndim: int) -> Any:
         """How many elements tie for each result, axes kept."""
         if not ndim:
-            return total
+            return np.count_nonzero(self.elements) if self.places is None else len(self.places)
         if self.places is None:
             axes = reduced_axes(ndim, self.axis)
             return np.count_nonzero(self.elements, axis=axes, keepdims=True)
@@ -114,7 +136,7 @@ class Ties:
         """Hand each result's cotangent to the elements that tie."""
         share = self.shares(y_bar)
         if self.places is None:
-            return np.where(self.elements, share, 0)
+            return where_true(self.elements, share)
         return placed(self.at_places(share), self.places, self.shape)
 
     def pull_initial(self, y_bar: Any) -> Any:

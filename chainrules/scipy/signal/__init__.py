@@ -12,5 +12,6 @@ from chainrules.scipy.signal import (
     planes as planes,
     resampling as resampling,
     splines as splines,
+    states as states,
     systems as systems,
 )

@@ -25,7 +25,7 @@ from chainrules.scipy.special.distributions import (
 from chainrules.scipy.special.incomplete import beta_by_a, beta_by_b, beta_density
 from chainrules.scipy.special.losses import kolmogorov_slope, smirnov_slope
 from chainrules.scipy.special.parameters import by_parameter
-from chainrules_core import NoTangent, decompose, scalar_rule
+from chainrules_core import NoTangent, decompose, non_differentiable, scalar_rule
 
 inner = special._ufuncs
 
@@ -173,3 +173,10 @@ for name, sign in (("_nbinom_cdf", 1), ("_nbinom_sf", -1)):
 for f in ufuncs("_normalized_gen_harmonic"):
     by_exponent = by_parameter(f, 3, lambda j, k, n, a: 0.25)
     scalar_rule(f, NoTangent(), NoTangent(), NoTangent(), by_exponent)
+
+# Numbers of events as quantiles: piecewise constant.
+for f in ufuncs(
+    "_binom_ppf", "_binom_isf", "_nbinom_ppf", "_nbinom_isf", "_hypergeom_ppf", "_skellam_ppf",
+    "_hypergeom_pmf", "_hypergeom_cdf", "_hypergeom_sf",
+):  # fmt: skip
+    non_differentiable(f)

@@ -1,0 +1,25 @@
+"""lse: the logarithm of a sum of exponentials, from its elements, and its gradient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff import compile, gradient
+from benchmarks.gradbench.protocol import Task
+
+
+def logsumexp(x: np.ndarray) -> float:
+    largest = np.max(x)
+    return largest + np.log(np.sum(np.exp(x - largest)))
+
+
+def prepare(given: dict[str, Any]) -> tuple[np.ndarray]:
+    return (np.array(given["x"]),)
+
+
+TASKS = {
+    "primal": Task(prepare, compile(logsumexp), float),
+    "gradient": Task(prepare, compile(lambda x: gradient(logsumexp, x)), np.ndarray.tolist),
+}
