@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.elementwise import Elementwise, ElementwiseOfTwo, pulled
-from autodiff.plans import HandNode, LinearNode
+from autodiff.plan_kinds import HandNode, LinearNode
 from autodiff.reverse import Linearised, has_nan
 from autodiff.structures import is_perturbable, map_leaves
 from autodiff.tape import FLOAT, Node, ProductNode, Tape, projected
