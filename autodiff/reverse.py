@@ -12,6 +12,7 @@ from autodiff import structures
 from autodiff.arguments import is_constant, of_level
 from autodiff.errors import ArgumentError, OutputError, SeedError
 from autodiff.intercept import intercept
+from autodiff.layout import copy_of
 from autodiff.levels import recording
 from autodiff.observe import new_tape
 from autodiff.structures import is_perturbable, map_leaves
@@ -224,7 +225,7 @@ def _traced(x: Any, tape: Tape, owners: dict[int, Tracer]) -> Any:
         place = tape.add(Leaf(ProjectTo(leaf)))
         if type(leaf) is not np.ndarray:
             return wrap(leaf, tape, place)
-        traced = wrap(leaf.copy(order="K"), tape, place)
+        traced = wrap(copy_of(leaf), tape, place)
         owner = id(leaf if leaf.base is None else leaf.base)
         if owner in owners:
             note_view(traced, owners[owner], refuse)
