@@ -5,7 +5,9 @@ import pytest
 from numpy.polynomial import Polynomial, polynomial
 
 import autodiff
+from chainrules.calculus.polynomials import kept
 from chainrules_core.errors import ChainRulesError
+from chainrules_core.testing import check_rule
 
 C = np.array([0.0, 1.0, 2.0])
 D = np.array([2.0, 1.0, 0.0])
@@ -48,3 +50,7 @@ def test_it_is_an_error(f, x):
 )
 def test_others_are_right(f, x, check_modes):
     check_modes(f, x)
+
+
+def test_rule():
+    check_rule(kept, D[:2])
