@@ -1,19 +1,15 @@
-"""Print the oldest versions that pyproject.toml allows, as requirements: ``numpy==2.4.0 ...``."""
+"""Print the oldest versions that pyproject.toml allows, as requirements: ``numpy==2.4.* ...``.
+
+Of each the last bug fixes: SciPy 1.15.0 corrupts memory in rank filters of lines.
+"""
 
 import tomllib
 from pathlib import Path
 
 
-def lower_bound(requirement: str) -> str:
-    """``numpy==2.4.0`` for ``numpy>=2.4``."""
-    name, bound = requirement.split(">=")
-    parts = bound.split(".")
-    return f"{name}=={'.'.join(parts + ['0'] * (3 - len(parts)))}"
-
-
 def main() -> None:
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-    print(*map(lower_bound, project["dependencies"]))
+    print(*[requirement.replace(">=", "==") + ".*" for requirement in project["dependencies"]])
 
 
 if __name__ == "__main__":
