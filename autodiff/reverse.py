@@ -12,6 +12,7 @@ from autodiff import structures
 from autodiff.arguments import is_constant, of_level
 from autodiff.errors import ArgumentError, OutputError, SeedError
 from autodiff.intercept import intercept
+from autodiff.layout import copy_of
 from autodiff.levels import recording
 from autodiff.observe import new_tape
 from autodiff.structures import is_perturbable, map_leaves
@@ -259,7 +260,7 @@ def _leaf(x: Any, tape: Tape, owners: dict[int, Tracer], at_once: bool) -> Any:
         tape.hold(x)
         traced = Tracer(x, tape, place)
     else:
-        traced = Tracer(x.copy(order="K"), tape, place)
+        traced = Tracer(copy_of(x), tape, place)
     owner = id(x if x.base is None else x.base)
     if owner in owners:
         note_view(traced, owners[owner], refuse)
