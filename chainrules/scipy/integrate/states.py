@@ -153,7 +153,9 @@ def path_of(fun: Callable, times: Any, y0: Any, how: Any) -> Any:
     if times[0] == times[-1]:
         return known_path("RK23", [], 0, None)
     own = explicit_name(how["method"])
-    most = np.inf if own else FEW if path is None else max(FEW, path["nfev"])
+    # LSODA's steps are taken in Fortran: next to DOP853's they cost nothing.
+    times_as_many = 4 if how["method"] in ("LSODA", integrate.LSODA) else 1
+    most = np.inf if own else 5 * FEW if path is None else max(FEW, times_as_many * path["nfev"])
     left = [most]
 
     def counted(t, y):
