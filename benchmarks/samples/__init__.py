@@ -69,9 +69,9 @@ def sample(
     return Sample(f, args, options, limit, view, note, by_hand, reverse)
 
 
-def factorisation(f: Callable, *args: Any, note: str = "", **options: Any) -> Sample:
+def factorisation(f: Callable, *args: Any, **options: Any) -> Sample:
     """Return the sample of a function that costs n³."""
-    return Sample(f, args, options, FACTORISATION, False, note)
+    return sample(f, *args, limit=FACTORISATION, **options)
 
 
 def all_samples() -> Iterator[tuple[str, Sample]]:

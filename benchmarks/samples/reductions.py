@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.samples import N, integers, positive, reals, sample, with_nans
+from benchmarks.samples import N, by_hand, integers, positive, reals, sample, with_nans
 
 A, P, G = reals(), positive(), with_nans()
 M = reals(1000, 500)
@@ -12,11 +12,15 @@ BIG, SMALL = reals(500), reals(400, seed=1)
 STEPS = np.arange(0, N, 100)
 
 
-def both_ways(f, x=A, m=M, **options):
+EXTREMA = by_hand.largest, by_hand.largest_along(1), by_hand.largest_along(0)
+SPREADS = by_hand.spread, by_hand.spread_along(1), by_hand.spread_along(0)
+
+
+def both_ways(f, x=A, m=M, hands=(None, None, None), **options):
     """Yield the samples of a reduction: of all, along the last axis, along the first."""
-    yield sample(f, x, **options)
-    yield sample(f, m, axis=1, note="axis=1", **options)
-    yield sample(f, m, axis=0, note="axis=0", **options)
+    yield sample(f, x, by_hand=hands[0], **options)
+    yield sample(f, m, axis=1, note="axis=1", by_hand=hands[1], **options)
+    yield sample(f, m, axis=0, note="axis=0", by_hand=hands[2], **options)
 
 
 SAMPLES = [
@@ -37,11 +41,11 @@ SAMPLES = [
     *both_ways(np.std),
     *both_ways(np.nanvar, G, with_nans(1000, 500)),
     *both_ways(np.nanstd, G, with_nans(1000, 500)),
-    *both_ways(np.max),
-    *both_ways(np.min),
+    *both_ways(np.max, hands=EXTREMA),
+    *both_ways(np.min, hands=EXTREMA),
     *both_ways(np.nanmax, G, with_nans(1000, 500)),
     *both_ways(np.nanmin, G, with_nans(1000, 500)),
-    *both_ways(np.ptp),
+    *both_ways(np.ptp, hands=SPREADS),
     *both_ways(np.sort),
     sample(np.sort_complex, A),
     sample(np.partition, A, 1000),
@@ -84,7 +88,7 @@ SAMPLES = [
     sample(np.power.outer, positive(400), BIG),
     sample(np.maximum.outer, SMALL, BIG),
     sample(np.minimum.outer, SMALL, BIG),
-    sample(np.maximum.reduce, A),
+    sample(np.maximum.reduce, A, by_hand=by_hand.largest),
     sample(np.maximum.accumulate, A),
     sample(np.maximum.reduceat, A, STEPS),
     sample(np.minimum.accumulate, A),

@@ -4,7 +4,7 @@ import operator
 
 import numpy as np
 
-from benchmarks.samples import N, complexes, flags, integers, positive, reals, sample
+from benchmarks.samples import N, by_hand, complexes, flags, integers, positive, reals, sample
 
 A, B = reals(), reals(seed=1)
 M = reals(1000, 500)
@@ -70,12 +70,12 @@ SAMPLES = [
     sample(getitem, A, ORDER, note="permutation"),
     sample(getitem, A, integers(N), note="indices"),
     sample(getitem, reals(1000), integers(1000), note="repeats"),
-    sample(getitem, M, integers(1000, 1000), note="rows"),
+    sample(getitem, M, integers(1000, 1000), note="rows", by_hand=by_hand.rows_added),
     sample(getitem, M, (integers(1000), integers(500, seed=1)), note="pairs"),
     sample(np.take, A, ORDER),
     sample(np.take, A, integers(N), note="indices"),
     sample(np.take, reals(1000), integers(1000), note="repeats"),
-    sample(np.take, M, integers(1000, 1000), axis=0, note="axis=0"),
+    sample(np.take, M, integers(1000, 1000), axis=0, note="axis=0", by_hand=by_hand.rows_added),
     sample(np.take, M, integers(500, 500), axis=1, note="axis=1"),
     sample(np.take_along_axis, M, np.argsort(M, axis=1), axis=1),
     sample(np.compress, flags(), A),

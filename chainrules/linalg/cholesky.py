@@ -40,7 +40,7 @@ def cholesky_adjoint(lower: Any, lower_bar: Any) -> Any:
     left on the diagonal, and C what is left below, times D⁻ᴴ. The small triangles D are inverted,
     since each is divided by three times.
     """
-    lower, n = np.tril(lower), lower.shape[-1]
+    n = lower.shape[-1]
     weights = halves(min(n, BLOCK), lower.dtype)
     a_bar = np.zeros(lower_bar.shape, np.result_type(lower, lower_bar))
     for end in range(n, 0, -BLOCK):  # what is above the diagonal of a block has no effect
@@ -49,8 +49,9 @@ def cholesky_adjoint(lower: Any, lower_bar: Any) -> Any:
     for end in range(n, 0, -BLOCK):
         start = max(0, end - BLOCK)
         before, block, after = slice(0, start), slice(start, end), slice(end, n)
-        d, r = lower[..., block, block], lower[..., block, before]
-        inverse, phi = inverse_of_lower(d), weights[: end - start, : end - start]
+        phi, r = weights[: end - start, : end - start], lower[..., block, before]
+        d = lower[..., block, block] * np.ceil(phi)
+        inverse = inverse_of_lower(d)
         d_bar = a_bar[..., block, block]
         if end < n:
             c_bar = np.matmul(a_bar[..., after, block], inverse)

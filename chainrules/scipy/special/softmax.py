@@ -7,8 +7,8 @@ is a constant, for complex ones it turns by ṡ = i s Im(Ṡ/S).
 Where y is infinite, a - y is Inf - Inf; the share then belongs to the elements that are equal to y,
 equally.
 
-y = softmax(x) has ẏ = y (ẋ - Σ y ẋ), which for real numbers is its own adjoint. z = log_softmax(x) has
-ż = ẋ - Σ eᶻ ẋ and x̄ = z̄ - conj(eᶻ) Σ z̄.
+y = softmax(x) has ẏ = y (ẋ - Σ y ẋ), which for real numbers is its own adjoint.
+z = log_softmax(x) has ż = ẋ - Σ eᶻ ẋ and x̄ = z̄ - conj(eᶻ) Σ z̄.
 """
 
 from __future__ import annotations
