@@ -184,14 +184,8 @@ class Op:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Where the operands are."""
-        found: list[int] = [self.offset]
-        for a in self.args:
-            if a.kind == "v":
-                found += (a.base, a.offset)
-            elif a.kind == "x":
-                found.append(a.offset)
-        return tuple(found)
+        """Which results the operands are, of those that are results."""
+        return tuple([a.base for a in self.args if a.kind == "v"])
 
     @property
     def size(self) -> int:
