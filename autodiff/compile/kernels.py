@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.compile.nest_ops import NotSmallError, View
 from autodiff.compile.nest_source import NestWriter
-from autodiff.compile.nests import NotSmallError, Reader, View, handles, is_view
+from autodiff.compile.nests import Reader, handles, is_view
 from autodiff.compile.program import (
     FLOAT64,
     Meta,

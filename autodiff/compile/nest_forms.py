@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile.nest_layout import Block
+from autodiff.compile.nest_ops import NotSmallError, strides_of
 from autodiff.compile.nest_source import NestWriter, at
-from autodiff.compile.nests import NotSmallError, strides_of
 
 _UNROLLED = 4
 

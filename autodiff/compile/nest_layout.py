@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from autodiff.compile.nests import NotSmallError, Op, View
+from autodiff.compile.nest_ops import NotSmallError, Op, View
 from autodiff.compile.turns import Loop, loops_of
 
 _LARGEST_MEMORY = 1 << 22

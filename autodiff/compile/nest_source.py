@@ -12,7 +12,8 @@ import numpy as np
 
 from autodiff.compile.domains import SOURCES
 from autodiff.compile.nest_layout import Block, Layout
-from autodiff.compile.nests import TEXTS, Op, View, strides_of
+from autodiff.compile.nest_ops import Op, View, strides_of
+from autodiff.compile.nests import TEXTS
 from autodiff.compile.passes import has_nan
 from autodiff.compile.rolling import UNDEFINED
 
