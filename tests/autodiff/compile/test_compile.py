@@ -2,7 +2,6 @@
 
 import collections
 import dataclasses
-import math
 import threading
 
 import numpy as np
@@ -495,95 +494,3 @@ def test_exponentials_of_machine_code():
             np.testing.assert_allclose(a, b, rtol=2e-15, atol=0.0)
             known = ~np.isnan(b)
             np.testing.assert_array_equal(np.signbit(a[known]), np.signbit(b[known]))
-
-
-# ------------------------------------------------------------------------ branches on last bits
-
-
-def powers_that_are_no_products():
-    """Numbers of which the third power is more than the product of three."""
-    xs = np.linspace(1.1, 1.9, 2000).tolist()
-    return [x for x in xs if x * x * x < x**3][:20]
-
-
-@pytest.mark.parametrize(
-    "f",
-    [
-        lambda x, c: 1.0 if x**3 >= c else x,
-        lambda x, c: 1.0 if np.sum(np.array([x, x]) ** 3) >= 2 * c else x,
-        lambda x, c: gradient(lambda z: z * z if z**3 >= c else z, x),
-        lambda x, c: 1.0 if np.exp(np.log(x) * 3.0) >= math.exp(math.log(x) * 3.0) else x,
-    ],
-)
-def test_branches_are_those_of_the_eager_call(f):
-    compiled = compile(f)
-    points = powers_that_are_no_products()
-    assert len(points) > 3
-    for x in points:
-        assert compiled(x, x**3) == f(x, x**3)
-    before = compiled.variants
-    for x in points:
-        assert compiled(x, x**3) == f(x, x**3)
-    assert compiled.variants == before <= 4
-    assert compiled.eager_because is None
-
-
-def test_newton_until_it_converges_is_recorded_once():
-    def root(a):
-        x, n = a, 0
-        while abs(x**3 - a) > 1e-15 * a and n < 50:
-            x, n = x - (x**3 - a) / (3 * x**2), n + 1
-        return x
-
-    compiled = compile(lambda a: gradient(root, a))
-    for _ in range(3):
-        for a in (2.0, 2.1, 2.2, 3.0, 5.0):
-            close(compiled(a), gradient(root, a))
-    before = compiled.variants
-    for a in (2.0, 2.1, 2.2, 3.0, 5.0):
-        close(compiled(a), gradient(root, a))
-    assert compiled.variants == before
-
-
-# ----------------------------------------------------------------------- arrays of places
-
-
-@pytest.mark.parametrize(
-    "f",
-    [
-        lambda x, i: x[i],
-        lambda x, i: x[:, i],
-        lambda x, i: x[i, 1:],
-        lambda x, i: x[i, i],
-        lambda x, i: np.stack(np.unravel_index(i, x.shape)) * x[0, 0],
-        lambda x, i: np.ravel_multi_index((i, i), x.shape) * x[0, 0],
-    ],
-)
-def test_arrays_of_places_may_be_arguments(f):
-    def slope(x, i):
-        return gradient(lambda x: np.sum(f(x, i) ** 2), x)
-
-    compiled = compile(slope)
-    x = np.arange(9.0).reshape(3, 3)
-    for i in (np.array([0, 2, 2]), np.array([1, 0, 2])):
-        close(compiled(x, i), slope(x, i))
-    assert compiled.eager_because is None
-    assert compiled.variants == 1
-
-
-@pytest.mark.parametrize("axis", [None, 0, 1])
-def test_few_elements_that_are_largest(axis):
-    """Their places are looked up: one in more than 64 elements."""
-
-    def curvature(x):
-        return autodiff.jvp(
-            lambda x: gradient(lambda x: np.sum(np.max(x, axis=axis) ** 2), x),
-            (x,),
-            (np.ones_like(x),),
-        )[1]
-
-    compiled = compile(curvature)
-    rng = np.random.default_rng(3)
-    for x in rng.normal(size=(2, 100, 90)):
-        close(compiled(x), curvature(x))
-    assert compiled.eager_because is None
