@@ -6,7 +6,7 @@ import functools
 import itertools
 import linecache
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,9 @@ class Compiled:
         Why the last recording came to nothing and the function ran as it is.
     """
 
-    def __init__(self, f: Callable, maxsize: int = 16, backend: str = "auto") -> None:
+    def __init__(
+        self, f: Callable, maxsize: int = 16, backend: str = "auto", also: Sequence[Callable] = ()
+    ) -> None:
         if not callable(f):
             raise ArgumentError(f"compile takes a function, not {type(f).__name__}: compile(f).")
         if backend not in _BACKENDS:
@@ -90,6 +92,7 @@ class Compiled:
         self._f = f
         self._maxsize = maxsize
         self._backend = backend
+        self._also = also  # functions whose variables outside are guarded as well
         self._variants: dict[Any, list[Variant]] = {}
         self._failures: dict[Any, int] = {}
         self.eager_because: str | None = None
@@ -131,7 +134,7 @@ class Compiled:
             (g, g.bit_generator.state) for g in args if isinstance(g, np.random.Generator)
         ]
         try:
-            variant, value = recorded(self._f, args, kwargs, self._backend)
+            variant, value = recorded(self._f, args, kwargs, self._backend, self._also)
         except CompileError:
             raise
         except Exception as error:
@@ -165,11 +168,16 @@ class Compiled:
         self._failures = {}
 
 
-def recorded(f: Callable, args: tuple, kwargs: dict[str, Any], backend: str) -> tuple[Variant, Any]:
+def recorded(
+    f: Callable, args: tuple, kwargs: dict[str, Any], backend: str, also: Sequence[Callable] = ()
+) -> tuple[Variant, Any]:
     """Record a call; return the program as a variant, and the result."""
-    outside, writes = dependencies(f)
-    if writes:
-        raise NotRecordedError(f"{name_of(f)} writes {writes}")
+    outside: list[Dependency] = []
+    for g in (f, *also):
+        read, writes = dependencies(g)
+        outside += read
+        if writes:
+            raise NotRecordedError(f"{name_of(g)} writes {writes}")
     try:
         found = _one_recording(f, args, kwargs, strict=False)
     except Exception:
