@@ -81,7 +81,8 @@ class Buffers:
         names.scope["buffers"], names.scope["new_buffers"] = pool, make
         taken = ", ".join(f"b{n}" for n in range(self.count))
         return [
-            "held = buffers.pop() if buffers else new_buffers()",
+            "try: held = buffers.pop()",
+            "except IndexError: held = new_buffers()",  # others may be at it
             f"{taken}{',' if self.count == 1 else ''} = held",
         ], [*late, f"result = {result}", "buffers.append(held)", "return result"]
 

@@ -234,7 +234,7 @@ class Kernel:
         """Return the source of what calls the machine code."""
         forms = {"array": "{0}.ravel()", "truths": "{0}.ravel() * 1.0", "number": "float({0})"}
         flat = [forms[kind].format(x) for x, kind in zip(given, kinds, strict=True)]
-        lines = ["s = memory.pop() if memory else empty(size)"]
+        lines = ["try: s = memory.pop()", "except IndexError: s = empty(size)"]
         lines += [f"p{k} = empty({metas[k].shape!r})" for k in arrays]
         lines.append(f"numbers = empty({n})")
         outputs = [f"p{k}" if len(metas[k].shape) == 1 else f"p{k}.reshape(-1)" for k in arrays]
