@@ -44,7 +44,7 @@ from chainrules_core.define.scalar import fit
 from chainrules_core.projection import is_foreign
 
 _FEW = 64  # one in so many elements
-_SMALL = 1024  # elements: fewer steps count for more than fewer passes
+_SMALL = 4096  # elements: fewer steps count for more than fewer passes
 
 
 @primitive
@@ -161,14 +161,16 @@ def extremum_rules(f: Callable, elements: Callable) -> Rules:
     def extremum_rrule(a, initial=UNSET, *, axis=None, keepdims=False, where=True):
         options = options_of(keepdims=keepdims, initial=initial, where=where)
         y = f(a, axis=axis, **options)
+        shape = np.shape(a)
 
         def extremum_pullback(y_bar):
             is_plain = type(a) is np.ndarray and where is True and not is_given(initial)
-            if is_plain and axis is None and a.size <= _SMALL:
-                tie = np.equal(a, y)
-                n = np.count_nonzero(tie)
-                if n:  # of NaN there is none
-                    return np.where(tie, y_bar / n, 0), NoTangent()
+            if is_plain and a.size <= _SMALL:
+                tie = np.equal(a, kept(y, shape, axis))
+                n = np.count_nonzero(tie, axis=axis, keepdims=axis is not None)
+                if np.all(n):  # of NaN there is none
+                    share = kept(y_bar, shape, axis) / divisor(n, a)
+                    return np.where(tie, share, 0), NoTangent()
             # A NaN is equal to nothing, so it has to be left out only where the result is one.
             some = elements(a, where) if np.any(np.not_equal(y, y)) else where
             ties = Ties(a, y, axis, some, initial)

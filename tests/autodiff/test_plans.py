@@ -12,6 +12,7 @@ import pytest
 
 import autodiff
 from autodiff import gradient, hvp, plans
+from autodiff.call import call
 from autodiff.reverse import Linearised
 from chainrules_core import Array, NoTangent, frule, linear_rule, opt_out, rrule, scalar_rule
 
@@ -136,6 +137,20 @@ def test_plans_are_found_again() -> None:
     known = len(plans._plans)
     gradient(f, X + 1.0)
     assert len(plans._plans) == known
+
+
+def test_functions_without_rules_are_not_kept_alive() -> None:
+    def f(x: Any) -> Any:
+        def inner(y: Any) -> Any:
+            return np.sum(y * y)
+
+        made.append(weakref.ref(inner))
+        return call(inner, (x,))
+
+    made: list = []
+    gradient(f, X)
+    gc.collect()
+    assert made[0]() is None
 
 
 def test_the_hook_sees_cotangents_that_stay() -> None:
