@@ -43,9 +43,7 @@ def objective(
     turned = np.reshape(np.reshape(Q, (k * d, d)) @ x.T, (k, d, n))
     centred = turned - Q @ mu[:, :, None]
     beta = (alpha + log_det)[:, None] - 0.5 * np.sum(centred**2, axis=1)
-    likelihood = np.sum(logsumexp(beta)) - n * (
-        0.5 * d * np.log(2 * np.pi) + logsumexp(alpha)
-    )
+    likelihood = np.sum(logsumexp(beta)) - n * (0.5 * d * np.log(2 * np.pi) + logsumexp(alpha))
 
     dof = d + m + 1
     prior = k * (dof * d * np.log(gamma / np.sqrt(2)) - multigammaln(dof / 2, d))
