@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.compile.nest_ops import NotSmallError, View
 from autodiff.compile.nest_source import NestWriter
-from autodiff.compile.nests import NotSmallError, Reader, View, handles, is_view
+from autodiff.compile.nests import Reader, handles, is_view
 from autodiff.compile.program import (
     FLOAT64,
     Meta,
@@ -32,7 +33,8 @@ from autodiff.compile.vectors import exponentials
 FEWEST = 60
 """From how many steps on machine code is worth its compilation."""
 _FEWEST_IF_ASKED = 4
-_MOST_NESTS = 200
+_MOST_NESTS, _MOST_LINES = 200, 800
+_FEWEST_BY_NEST = 5
 _TUPLE = Meta(tuple, None, None)
 
 
@@ -53,7 +55,7 @@ def with_kernels(program: Program, forced: bool) -> Program | None:
     while chosen:
         groups = [n if m and n in chosen else None for n, m in zip(levels, is_mine, strict=True)]
         try:
-            new = _with_groups(program, origin, levels, groups)
+            new = _with_groups(program, origin, levels, groups, forced)
         except _GroupError as error:
             chosen.discard(error.level)
         else:
@@ -70,7 +72,11 @@ class _GroupError(Exception):
 
 
 def _with_groups(
-    program: Program, origin: dict[int, Step], levels: list[int], groups: list[int | None]
+    program: Program,
+    origin: dict[int, Step],
+    levels: list[int],
+    groups: list[int | None],
+    forced: bool,
 ) -> list[Step]:
     """Return the steps, level by level, with kernels in the place of groups."""
     steps, metas = program.steps, program.metas
@@ -87,7 +93,7 @@ def _with_groups(
             done.add(level)
             group = [steps[k] for k in order if groups[k] == level]
             try:
-                new.extend(_as_kernel(group, metas, origin, wanted))
+                new.extend(_as_kernel(group, metas, origin, wanted, forced))
             except NotSmallError as error:
                 raise _GroupError(level) from error
     return new
@@ -143,7 +149,7 @@ def _read_elsewhere(program: Program, group_of: list[int | None]) -> set[int]:
 
 
 def _as_kernel(
-    group: list[Step], metas: list[Meta], origin: dict[int, Step], wanted: set[int]
+    group: list[Step], metas: list[Meta], origin: dict[int, Step], wanted: set[int], forced: bool
 ) -> list[Step]:
     reader = Reader(metas, origin)
     for step in group:
@@ -154,6 +160,9 @@ def _as_kernel(
         if type(x) is Ref and x.i in made:
             raise NotSmallError
     kernel = Kernel(reader, outs, [metas[i] for i in outs])
+    is_rolled = len(reader.ops) >= _FEWEST_BY_NEST * kernel.nests
+    if not forced and not (is_rolled and kernel.source.count("\n") <= _MOST_LINES):
+        raise NotSmallError  # a nest takes some 50 ms to compile, and saves a microsecond
     metas.append(_TUPLE)
     whole = len(metas) - 1
     steps = [Step(kernel, tuple(reader.given), None, whole)]
@@ -168,6 +177,8 @@ class Kernel:
     ----------
     source : str
         What is compiled.
+    nests : int
+        How many nests of loops it has.
     has_guards : bool
         Whether it may return None: a guard has failed.
     """
@@ -179,6 +190,7 @@ class Kernel:
         self.has_guards = any(op.kind == "guard" for op in reader.ops)
         self._tables = writer.tables
         body = writer.source()
+        self.nests = writer.nests
         if writer.nests > _MOST_NESTS:
             raise NotSmallError
         arrays: list[int] = []
@@ -220,10 +232,8 @@ class Kernel:
         results: list[str],
     ) -> str:
         """Return the source of what calls the machine code."""
-        flat = [
-            f"{x}.ravel()" if kind == "array" else f"{x}.ravel() * 1.0" if kind == "truths" else x
-            for x, kind in zip(given, kinds, strict=True)
-        ]
+        forms = {"array": "{0}.ravel()", "truths": "{0}.ravel() * 1.0", "number": "float({0})"}
+        flat = [forms[kind].format(x) for x, kind in zip(given, kinds, strict=True)]
         lines = ["s = memory.pop() if memory else empty(size)"]
         lines += [f"p{k} = empty({metas[k].shape!r})" for k in arrays]
         lines.append(f"numbers = empty({n})")

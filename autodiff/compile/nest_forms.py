@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile.nest_layout import Block
+from autodiff.compile.nest_ops import NotSmallError, strides_of
 from autodiff.compile.nest_source import NestWriter, at
-from autodiff.compile.nests import NotSmallError, strides_of
 
 _UNROLLED = 4
 
@@ -210,39 +210,34 @@ def _scatter(w: NestWriter, block: Block, p: int) -> None:
 
 
 def _stacked(w: NestWriter, block: Block, p: int) -> None:
-    """Arrays one after the other: of such that lie so in the memory, in a loop."""
+    """Arrays one after the other: those that are alike and in the memory, in a loop."""
     op = w.ops[p]
     target = _place(w, w.target(block, p))
     views = op.args
-    in_memory = all(v.kind == "v" and w.address[v.base] >= 0 for v in views)
-    if block.loop is None and len(views) > _UNROLLED and in_memory:
-        first = views[0]
-        if all(v.shape == first.shape and v.strides == first.strides for v in views):
-            if any(v.is_bool for v in views):
-                raise NotSmallError
-            places = np.array([int(w.address[v.base]) + v.offset for v in views])
-            size = 1
-            for n in first.shape:
-                size *= n
-            stride = int(places[1] - places[0])
-            is_regular = bool((np.diff(places) == stride).all())
-            w.enter("t", len(views))
-            begin = f"{places[0]} + ({stride}) * t" if is_regular else f"{w.table(places)}[t]"
-            begin = w.temporary(begin)
-            to = w.temporary(f"{target} + {size} * t")
-            terms, variables = w.nest(first.shape, [strides_of(first.shape), first.strides])
-            w.write(f"put(s, {at(to, terms[0])}, get(s, {at(begin, terms[1])}))")
-            w.leave(len(variables) + 1)
-            return
-    offset = 0
+    sizes = [int(np.prod(v.shape)) for v in views]
+    begins = np.cumsum([0, *sizes[:-1]])
+    alike: dict[tuple, list[int]] = {}
+    if block.loop is None:
+        for a, v in enumerate(views):
+            if v.kind == "v" and w.address[v.base] >= 0:
+                alike.setdefault((v.shape, v.strides), []).append(a)
+    done: set[int] = set()
+    for (shape, strides), group in alike.items():
+        if len(group) <= _UNROLLED:
+            continue
+        done.update(group)
+        w.enter("t", len(group))
+        places = np.array([w.address[views[a].base] + views[a].offset for a in group])
+        begin = w.temporary(w.moving(places))
+        to = w.temporary(f"{target} + {w.moving(begins[group])}")
+        terms, variables = w.nest(shape, [strides_of(shape), strides])
+        w.write(f"put(s, {at(to, terms[0])}, get(s, {at(begin, terms[1])}))")
+        w.leave(len(variables) + 1)
     for a, view in enumerate(views):
-        start = w.temporary(f"{target} + {offset}") if offset else target
-        _copied(w, block, p, a, start, (view.shape, strides_of(view.shape)))
-        size = 1
-        for n in view.shape:
-            size *= n
-        offset += size
-        w.nests += 1
+        if a not in done:
+            start = w.temporary(f"{target} + {begins[a]}") if begins[a] else target
+            _copied(w, block, p, a, start, (view.shape, strides_of(view.shape)))
+            w.nests += 1
 
 
 def _packed(w: NestWriter, block: Block, p: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from autodiff.compile.nests import NotSmallError, Op, View
+from autodiff.compile.nest_ops import NotSmallError, Op, View
 from autodiff.compile.turns import Loop, loops_of
 
 _LARGEST_MEMORY = 1 << 22
@@ -25,6 +25,12 @@ class Block:
         self.n = n
         self.loop = loop
         self.count = loop.count if loop else 1
+
+    def turns(self, p: int) -> range:
+        """Return the positions of an operation in all turns."""
+        if self.loop is None:
+            return range(p, p + 1)
+        return range(p, p + self.loop.period * self.count, self.loop.period)
 
 
 class Layout:
@@ -200,30 +206,27 @@ class Layout:
     def _placed(self) -> np.ndarray:
         """Return where each result is: -1 for those that are not stored."""
         address = np.full(len(self.ops), -1, np.int64)
+        changed: list[range] = []
         for block in self.blocks():
             loop = block.loop
             for p in range(block.start, block.start + block.n):
                 if p not in self.kept or self.ops[p].kind == "guard":
                     continue
-                size = self.ops[p].size
-                if loop is None:
-                    address[p] = self._room(size) if self.home[p] == p else address[self.home[p]]
-                    continue
-                every = slice(p, loop.start + loop.period * loop.count, loop.period)
+                turns = block.turns(p)
                 if self.home[p] != p:
-                    address[every] = address[
-                        [self.home[q] for q in range(*every.indices(len(self.ops)))]
-                    ]
+                    changed.append(turns)
                     continue
-                t = np.arange(loop.count)
-                slot = (loop.start, p - loop.start)
-                if slot in self._whole:
+                size, t = self.ops[p].size, np.arange(block.count)
+                slot = (block.start, p - block.start)
+                if loop is None or not (slot in self._whole or slot in self.carried):
+                    address[turns] = self._room(size)
+                elif slot in self._whole:
                     extra = slot in self.carried
-                    address[every] = self._room(size * (loop.count + extra)) + size * (t + extra)
-                elif slot in self.carried:
-                    address[every] = self._room(2 * size) + size * ((t + 1) & 1)
+                    address[turns] = self._room(size * (loop.count + extra)) + size * (t + extra)
                 else:
-                    address[every] = self._room(size)
+                    address[turns] = self._room(2 * size) + size * ((t + 1) & 1)
+        for turns in changed:  # their homes may come later, in the turn before
+            address[turns] = address[[self.home[q] for q in turns]]
         if self.size > _LARGEST_MEMORY:
             raise NotSmallError
         return address
@@ -233,6 +236,10 @@ class Layout:
         self.size += n
         return place
 
+    def offsets(self, block: Block, p: int, a: int) -> np.ndarray:
+        """Return the place of the first element of an operand in its array, in each turn."""
+        return np.array([self.ops[q].args[a].offset for q in block.turns(p)])
+
     def places(self, block: Block, p: int, a: int) -> np.ndarray:
         """Return where an operand begins, in each turn."""
         view = self.ops[p].args[a]
@@ -241,7 +248,7 @@ class Layout:
             return self.address[[view.base]] + view.offset
         then = self.ops[p + loop.period].args[a]
         t = np.arange(loop.count)
-        offsets = view.offset + (then.offset - view.offset) * t
+        offsets = self.offsets(block, p, a)
         if self.form(block, p, a) == "before":
             slot = (loop.start, (view.base - loop.start) % loop.period)
             size = self.ops[view.base].size

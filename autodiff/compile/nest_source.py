@@ -12,7 +12,8 @@ import numpy as np
 
 from autodiff.compile.domains import SOURCES
 from autodiff.compile.nest_layout import Block, Layout
-from autodiff.compile.nests import TEXTS, Op, View, strides_of
+from autodiff.compile.nest_ops import Op, View, strides_of
+from autodiff.compile.nests import TEXTS
 from autodiff.compile.passes import has_nan
 from autodiff.compile.rolling import UNDEFINED
 
@@ -40,7 +41,7 @@ class NestWriter(Layout):
 
     # -- operands --------------------------------------------------------------------------------
 
-    def _moving(self, places: np.ndarray) -> str:
+    def moving(self, places: np.ndarray) -> str:
         """Return a place that is another one in each turn."""
         first = int(places[0])
         if len(places) == 1 or (places == first).all():
@@ -63,29 +64,20 @@ class NestWriter(Layout):
         """Return the array that an operand is in, and the place of its first element."""
         view = self.ops[p].args[a]
         if view.kind == "x":
-            if block.loop is None:
-                return f"x{view.base}", str(view.offset)
-            move = self.ops[p + block.loop.period].args[a].offset - view.offset
-            return f"x{view.base}", self._moving(view.offset + move * np.arange(block.count))
-        return "s", self._moving(self.places(block, p, a))
+            return f"x{view.base}", self.moving(self.offsets(block, p, a))
+        return "s", self.moving(self.places(block, p, a))
 
     def target(self, block: Block, p: int) -> str:
         """Return the place of the first element of a result."""
-        return self._moving(self._targets(block, p))
+        return self.moving(self._targets(block, p))
 
     def _targets(self, block: Block, p: int) -> np.ndarray:
-        loop = block.loop
-        last = p + 1 if loop is None else loop.start + loop.period * loop.count
-        return self.address[p : last : loop.period if loop else 1]
+        return self.address[block.turns(p)]
 
     def region(self, block: Block, p: int) -> str:
         """Return where the elements begin that a change writes."""
-        offset = self.ops[p].offset
-        if block.loop is not None:
-            step = self.ops[p + block.loop.period].offset - offset
-            begin = self._targets(block, p) + offset + step * np.arange(block.count)
-            return self._moving(begin)
-        return self._moving(self._targets(block, p) + offset)
+        offsets = np.array([self.ops[q].offset for q in block.turns(p)])
+        return self.moving(self._targets(block, p) + offsets)
 
     def number(self, block: Block, p: int, a: int) -> str:
         """Return an operand that is a number."""
@@ -94,8 +86,7 @@ class NestWriter(Layout):
             return f"(x{view.base} != 0.0)" if view.is_bool else f"x{view.base}"
         if view.kind == "c":
             if block.loop is not None:
-                loop = block.loop
-                turns = [self.ops[p + t * loop.period].args[a].base for t in range(loop.count)]
+                turns = [self.ops[q].args[a].base for q in block.turns(p)]
                 if any(repr(c) != repr(view.base) for c in turns):
                     return f"{self.table(np.array(turns, float))}[t]"
             return constant(view.base)

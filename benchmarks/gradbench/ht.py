@@ -156,7 +156,9 @@ def prepare(given: dict[str, Any]) -> tuple:
     return theta, np.array(us), hand, np.array(model["triangles"])[found], points
 
 
-fast = {f: compile(f) for f in (simple, complicated, simple_jacobian, complicated_jacobian)}
+# A Jacobian is thousands of steps on small arrays: machine code of them takes minutes.
+fast = {f: compile(f) for f in (simple, complicated)}
+fast |= {f: compile(f, backend="python") for f in (simple_jacobian, complicated_jacobian)}
 
 
 def objective(*args: Any) -> np.ndarray:

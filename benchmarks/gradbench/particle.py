@@ -29,7 +29,6 @@ def potential(at: list[float], charges: list[list[float]]) -> float:
 def flight(slope_of: Slope) -> Callable[[np.ndarray, float], np.ndarray]:
     """Return some steps of Euler's method: places and velocities from the one given onwards."""
 
-    @part
     def flown(state: np.ndarray, w: float) -> np.ndarray:
         charges = [[10.0, 10.0 - w], [10.0, 0.0]]
         states = np.empty((STEPS + 1, 4))
@@ -42,7 +41,7 @@ def flight(slope_of: Slope) -> Callable[[np.ndarray, float], np.ndarray]:
             states[i + 1] = x, y, u, v
         return states
 
-    return flown
+    return part(flown, backend="python")  # machine code of so many floats takes a minute
 
 
 def solver(outer: str, inner: str) -> Callable[[float], float]:

@@ -17,11 +17,12 @@ from autodiff import compile, jvp, pullback
 from chainrules_core import AbstractZero, frule, rrule, unthunk
 
 
-def part(f: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+def part(f: Callable[..., np.ndarray], backend: str = "auto") -> Callable[..., np.ndarray]:
     """Return a function of arrays and floats that does what `f` does, with compiled derivatives."""
-    value = compile(f)
-    pull = compile(lambda y_bar, *args: pullback(f, *args, argnums=every)[1](y_bar))
-    push = compile(lambda dots, *args: jvp(f, args, dots))
+    compiled = compile(backend=backend)
+    value = compiled(f)
+    pull = compiled(lambda y_bar, *args: pullback(f, *args, argnums=every)[1](y_bar))
+    push = compiled(lambda dots, *args: jvp(f, args, dots))
     every = tuple(range(len(inspect.signature(f).parameters)))
 
     def one_part(*args: Any) -> np.ndarray:

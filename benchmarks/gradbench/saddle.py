@@ -33,7 +33,8 @@ def solver(outer: str, inner: str) -> Callable[[list[float]], list[float]]:
     def slope(x: list[float], start: list[float]) -> list[float]:
         return MODES[outer](lambda x: peak(x, start), x)
 
-    fast_peak, fast_slope = compile(peak), compile(slope)
+    # Machine code of so many floats takes minutes.
+    fast_peak, fast_slope = (compile(f, backend="python") for f in (peak, slope))
 
     def solve(start: list[float]) -> list[float]:
         x = argmin(lambda x: fast_peak(x, start), lambda x: fast_slope(x, start), start)

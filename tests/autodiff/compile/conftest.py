@@ -16,6 +16,16 @@ class Math:
         return getattr(np, short.get(name, name))
 
 
+def typed(run):
+    """Return a kernel that insists on what machine code takes: flat arrays and floats."""
+
+    def called(*args):
+        assert all(type(a) is float or (a.ndim == 1 and a.flags.c_contiguous) for a in args)
+        return run(*args)
+
+    return called
+
+
 def get(array, place):
     assert 0 <= place < len(array)
     return np.float64(array[place])
@@ -40,7 +50,7 @@ def interpreted(monkeypatch):
         }  # fmt: skip
         exec(self.source, scope)
         names = {
-            "run": scope["kernel"], "memory": [], "size": self._size,
+            "run": typed(scope["kernel"]), "memory": [], "size": self._size,
             "empty": lambda shape: np.full(shape, np.nan),
             "array": np.array, "float64": np.float64,
         }  # fmt: skip
