@@ -103,7 +103,7 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     except KeyError:
         if not _SIMPLE.issuperset([kind for kind in kinds if kind is not tuple]):
             return NO_RULE
-        plan = _plans[key] = _made(f, values, len(args), tuple(kwargs), tape)
+        plan = _remembered(_plans, key, f, values, len(args), tuple(kwargs), tape)
     except TypeError:  # a function that cannot be hashed
         return NO_RULE
     if plan is None:
@@ -157,7 +157,7 @@ def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], value
     try:
         plan = plans[key]
     except KeyError:
-        plan = plans[key] = _made(f, values, len(args), tuple(kwargs), tape)
+        plan = _remembered(plans, key, f, values, len(args), tuple(kwargs), tape)
     except TypeError:  # a function that cannot be hashed
         return NO_RULE
     if plan is None:
@@ -165,6 +165,16 @@ def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], value
     if type(plan) is OfBody:
         return calls.body_of(plan.body)(*args, **kwargs)
     return plan.run(values, plain, tape, nested)
+
+
+def _remembered(
+    plans: dict, key: tuple, f: Callable, values: tuple, n: int, names: tuple, tape: Tape
+) -> Any:
+    """Find out what a call comes to, and keep it; a function without rules is not kept alive."""
+    plan = _made(f, values, n, names, tape)
+    if plan is not None or rrule.entry(f) is not None or frule.entry(f) is not None:
+        plans[key] = plan
+    return plan
 
 
 def _made(f: Callable, values: tuple, n: int, names: tuple[str, ...], tape: Tape) -> Any:

@@ -44,7 +44,7 @@ from chainrules_core.define.scalar import fit
 from chainrules_core.projection import is_foreign
 
 _FEW = 64  # one in so many elements
-_SMALL = 1024  # elements: fewer steps count for more than fewer passes
+_SMALL = 4096  # elements: fewer steps count for more than fewer passes
 
 
 @primitive
@@ -152,6 +152,19 @@ class Ties:
         return np.sum(own, axis=self.axis, **options_of(keepdims=keepdims))
 
 
+def small_bar(a: Any, y: Any, y_bar: Any, axis: Any) -> Any:
+    """What `Ties` does for an array without NaN, in fewer steps; None where one may be."""
+    if axis is None:
+        tie = np.equal(a, y)
+        n = np.count_nonzero(tie)
+        return np.where(tie, y_bar / n, 0) if n else None
+    tie = np.equal(a, kept(y, np.shape(a), axis))
+    n = np.count_nonzero(tie, axis=axis, keepdims=True)
+    if not np.all(n):
+        return None
+    return np.where(tie, kept(y_bar, np.shape(a), axis) / divisor(n, a), 0)
+
+
 def extremum_rules(f: Callable, elements: Callable) -> Rules:
     """Return the rules of a reduction by maximum or minimum.
 
@@ -164,11 +177,9 @@ def extremum_rules(f: Callable, elements: Callable) -> Rules:
 
         def extremum_pullback(y_bar):
             is_plain = type(a) is np.ndarray and where is True and not is_given(initial)
-            if is_plain and axis is None and a.size <= _SMALL:
-                tie = np.equal(a, y)
-                n = np.count_nonzero(tie)
-                if n:  # of NaN there is none
-                    return np.where(tie, y_bar / n, 0), NoTangent()
+            a_bar = small_bar(a, y, y_bar, axis) if is_plain and a.size <= _SMALL else None
+            if a_bar is not None:
+                return a_bar, NoTangent()
             # A NaN is equal to nothing, so it has to be left out only where the result is one.
             some = elements(a, where) if np.any(np.not_equal(y, y)) else where
             ties = Ties(a, y, axis, some, initial)

@@ -12,6 +12,7 @@ import pytest
 
 import autodiff
 from autodiff import gradient, hvp, plans
+from autodiff.call import call
 from autodiff.reverse import Linearised
 from chainrules_core import Array, NoTangent, frule, linear_rule, opt_out, rrule, scalar_rule
 
@@ -138,6 +139,20 @@ def test_plans_are_found_again() -> None:
     assert len(plans._plans) == known
 
 
+def test_functions_without_rules_are_not_kept_alive() -> None:
+    def f(x: Any) -> Any:
+        def inner(y: Any) -> Any:
+            return np.sum(y * y)
+
+        made.append(weakref.ref(inner))
+        return call(inner, (x,))
+
+    made: list = []
+    gradient(f, X)
+    gc.collect()
+    assert made[0]() is None
+
+
 def test_the_hook_sees_cotangents_that_stay() -> None:
     seen: list = []
 
@@ -250,6 +265,34 @@ def test_a_constant_written_after_its_use_is_refused() -> None:
     for _ in range(2):
         with pytest.raises(autodiff.MutationError):
             gradient(f, X)
+
+
+def test_a_large_argument_changed_by_another_name_is_refused() -> None:
+    x0 = np.linspace(0.0, 1.0, 50_000)
+
+    def f(x: Any) -> Any:
+        y = np.sum(x * x)
+        x0[0] = 7.0
+        return y
+
+    with pytest.raises(autodiff.MutationError, match="written into"):
+        gradient(f, x0)
+    y, back = autodiff.pullback(f, x0)  # a pullback that is called later has a copy
+    assert y == pytest.approx(np.sum(np.linspace(0.0, 1.0, 50_000) ** 2))
+    np.testing.assert_allclose(back(1.0), 2 * np.linspace(0.0, 1.0, 50_000))
+
+
+def test_a_large_argument_written_into_is_left_alone() -> None:
+    x0 = np.linspace(0.0, 1.0, 50_000)
+    before = x0.copy()
+
+    def f(x: Any) -> Any:
+        x[0] = 3.0
+        x *= 2.0
+        return np.sum(x * x)
+
+    np.testing.assert_allclose(gradient(f, x0), np.r_[0.0, 8 * before[1:]])
+    np.testing.assert_array_equal(x0, before)
 
 
 @pytest.mark.parametrize("value", [float, np.float64, np.float32, np.array])
