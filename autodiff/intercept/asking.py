@@ -98,8 +98,8 @@ def asking_for(g: Callable) -> Callable:
 
 def _takes_one(g: Callable) -> bool:
     """Whether a function made in C takes one value, without a name or a default."""
-    if type(g) is not types.BuiltinFunctionType:
-        return False
+    if type(g) is not types.BuiltinFunctionType or not inspect.ismodule(g.__self__):
+        return False  # a method is another object each time it is looked up: no time to ask
     try:
         parameters = list(inspect.signature(g).parameters.values())
     except ValueError:  # it does not tell
