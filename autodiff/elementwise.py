@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from autodiff.tape import CONSTANT, Cotangents, Forward
-from autodiff.tracer import FloatTracer, Tracer, bare, shape_of, wrap
-from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, rrule
+from autodiff.tracer import FloatTracer, Tracer, bare, shape_of, untraced, wrap
+from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, frule, rrule
 from chainrules_core.define import ScalarRule
 from chainrules_core.define.partial import ARITHMETIC, Partial
-from chainrules_core.define.scalar import plain_product, strong_product
+from chainrules_core.define.scalar import has_nan, plain_product, strong_product
 from chainrules_core.projection import KNOWN_SPACES
 from chainrules_core.rule import Rule
+from chainrules_core.rules import RuleTable
 
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
@@ -31,7 +32,7 @@ _NUMBERS = frozenset(
 )
 _PLAIN = _NUMBERS | {np.ndarray}
 _TRACED = frozenset({Tracer, FloatTracer})
-_VALUES = frozenset({float, np.float64, Tracer, FloatTracer})
+_VALUES = frozenset({np.ndarray, float, int, np.float64, Tracer, FloatTracer})
 _SPECIAL = (AbstractZero, NotImplementedTangent)
 # From so many elements on, a product is made in the memory of the partial derivative.
 _LARGE = 2048
@@ -60,10 +61,10 @@ class Elementwise:
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
         """Hand conj(∂y/∂x) ȳ on to the argument."""
-        j = self.parent
-        x_bar = _pulled(self.partial, self, y_bar, bars, j, strong)
+        j, owned = self.parent, bool(bars.owns_current)
+        x_bar = pulled(self.partial, self, y_bar, bars, j, strong, owned)
         if x_bar is not None:
-            bars.put(j, x_bar, x_bar is not y_bar or bars.owns_current)
+            bars.put(j, x_bar, x_bar is not y_bar or owned)
 
 
 class ElementwiseOfTwo:
@@ -93,10 +94,13 @@ class ElementwiseOfTwo:
                 bars.put(self.right, made[1], True)
                 return
         by_left, by_right = rule.partials[0]
-        for j, partial in ((self.left, by_left), (self.right, by_right)):
-            x_bar = _pulled(partial, self, y_bar, bars, j, strong)
-            if x_bar is not None:
-                bars.put(j, x_bar, x_bar is not y_bar)
+        left = pulled(by_left, self, y_bar, bars, self.left, strong, False)
+        if left is not None:
+            bars.put(self.left, left, left is not y_bar)
+        owned = bool(bars.owns_current) and left is not y_bar
+        right = pulled(by_right, self, y_bar, bars, self.right, strong, owned)
+        if right is not None:
+            bars.put(self.right, right, right is not y_bar or owned)
 
 
 def _references_alone() -> int:
@@ -108,17 +112,23 @@ def _references_alone() -> int:
 _ALONE = _references_alone()
 
 
-def _pulled(partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool) -> Any:
+def pulled(
+    partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: bool
+) -> Any:
     """Return conj(∂y/∂x) ȳ, or None where nothing is handed on.
 
-    A large partial derivative that nobody else holds gives its memory to the product. For a number
-    that was spread to an array the products are summed as they are made.
+    A large product takes the memory of the partial derivative that nobody else holds, or that of ȳ
+    if it is `owned`, which nobody needs any more. For a number that was spread to an array the
+    products are summed as they are made.
     """
     function = partial.function
     if function is None:
         d = partial.constant
         if type(d) is int:
-            return y_bar if d == 1 else d * y_bar
+            if d == 1:
+                return y_bar
+            if d == -1 and type(y_bar) is _ndarray:
+                return np.negative(y_bar, out=y_bar if owned and y_bar.size > _LARGE else None)
     else:
         try:
             d = function(*node.values)
@@ -130,14 +140,11 @@ def _pulled(partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, s
             if d.size > 1 and bars.is_number(j) and d.shape == y_bar.shape:
                 return np.vdot(d, y_bar)
             if d.dtype is _FLOAT64:
-                if (
-                    d.size > _LARGE
-                    and d.base is None
-                    and sys.getrefcount(d) == _ALONE
-                    and y_bar.dtype is _FLOAT64
-                    and d.shape == y_bar.shape
-                ):
-                    return np.multiply(d, y_bar, out=d)
+                if d.size > _LARGE and d.shape == y_bar.shape and y_bar.dtype is _FLOAT64:
+                    if d.base is None and sys.getrefcount(d) == _ALONE:
+                        return np.multiply(d, y_bar, out=d)
+                    if owned:
+                        return np.multiply(d, y_bar, out=y_bar)
                 return d * y_bar
     elif kind not in _VALUES and isinstance(d, _SPECIAL):
         return None if isinstance(d, AbstractZero) else d
@@ -165,25 +172,39 @@ class Plan:
 
 
 _plans: dict[tuple, Plan | None] = {}
+_forward_plans: dict[tuple, Plan | None] = {}
+
+
+def _found(table: RuleTable, f: Callable, *kinds: type) -> Plan | None:
+    """Find the plan for a function and the types of its arguments."""
+    if not _PLAIN.issuperset(kinds):
+        return None
+    entry = table.entry(f)
+    rule = None if entry is None else entry.find(kinds)
+    if isinstance(rule, ScalarRule) and not rule.several and rule.setup is None:
+        return Plan(rule)
+    return None
 
 
 def _plan(f: Callable, *kinds: type) -> Plan | None:
     """Find the plan for a function and the types of its arguments for the first time."""
-    plan = None
-    if all(kind in _PLAIN for kind in kinds):
-        entry = rrule.entry(f)
-        rule = None if entry is None else entry.find(kinds)
-        if isinstance(rule, ScalarRule) and not rule.several and rule.setup is None:
-            plan = Plan(rule)
-    _plans[(f, *kinds)] = plan
+    plan = _plans[(f, *kinds)] = _found(rrule, f, *kinds)
+    return plan
+
+
+def _forward_plan(f: Callable, *kinds: type) -> Plan | None:
+    """Do the same for forward mode, where another rule may hold."""
+    plan = _forward_plans[(f, *kinds)] = _found(frule, f, *kinds)
     return plan
 
 
 def _forget(rule: Rule) -> None:
     _plans.clear()
+    _forward_plans.clear()
 
 
 rrule.watch(_forget)
+frule.watch(_forget)
 
 
 def binary(f: Callable, a: Any, b: Any) -> Any:
@@ -270,27 +291,26 @@ def unary(f: Callable, a: Any) -> Any:
         return _over_outer(f, (x,), (a,), 1, tape)
     y = f(x)
     dtype = getattr(y, "dtype", None)
-    if dtype is None or dtype.kind not in "fc":
+    if dtype is None or (dtype is not _FLOAT64 and dtype.kind not in "fc"):
         return NOT_HERE
+    is_array = type(y) is _ndarray
+    try:
+        space = KNOWN_SPACES[dtype][y.shape] if is_array else ProjectTo(y)
+    except KeyError:
+        space = ProjectTo(y)
     keep_y, keep_x = plan.keeps[1]
-    node = Elementwise(
-        a._index,
-        plan.partials[0],
-        (y if keep_y else None, x if keep_x else None),
-        ProjectTo(y),
-        plan.rule,
-    )
+    values = (y if keep_y else None, x if keep_x else None)
     nodes = tape.nodes
-    nodes.append(node)
-    return wrap(y, tape, len(nodes) - 1)
+    nodes.append(Elementwise(a._index, plan.partials[0], values, space, plan.rule))
+    return Tracer(y, tape, len(nodes) - 1) if is_array else wrap(y, tape, len(nodes) - 1)
 
 
 # --------------------------------------------------------------------------- nested levels
 
 
-def outer_plan(f: Callable, args: tuple) -> Plan | None:
-    """Return the plan for values some of which are traced on outer levels, by what is beneath."""
-    kinds: list[Any] = [f]
+def _kinds_beneath(args: tuple) -> tuple | None:
+    """Return the types of values, some traced on outer levels; None where one is a constant."""
+    kinds: list[Any] = []
     for x in args:
         kind = type(x)
         if kind is Tracer or kind is FloatTracer:
@@ -298,18 +318,18 @@ def outer_plan(f: Callable, args: tuple) -> Plan | None:
                 return None
             kind = x.__class__
         kinds.append(kind)
-    key = tuple(kinds)
-    try:
-        return _plans[key]
-    except KeyError:
-        return _plan(*key)
+    return tuple(kinds)
 
 
 def _over_outer(f: Callable, args: tuple, sources: tuple, wanted: int, tape: Any) -> Any:
     """Apply a function to values that an outer level sees, or to plain ones beside them."""
     if _TRACED.isdisjoint(map(type, args)):
         return NOT_HERE
-    plan = outer_plan(f, args)
+    kinds = _kinds_beneath(args)
+    if kinds is None:
+        return NOT_HERE
+    key = (f, *kinds)
+    plan = _plans[key] if key in _plans else _plan(*key)
     if plan is None:
         return NOT_HERE
     y = f(*args)
@@ -338,44 +358,64 @@ def _over_outer(f: Callable, args: tuple, sources: tuple, wanted: int, tape: Any
 # --------------------------------------------------------------------------- forward levels
 
 
+def _plan_beneath(f: Callable, args: tuple) -> Plan | None:
+    kinds = _kinds_beneath(args)
+    if kinds is None:
+        return None
+    key = (f, *kinds)
+    return _forward_plans[key] if key in _forward_plans else _forward_plan(*key)
+
+
 def _unary_forward(f: Callable, a: Any, x: Any, tape: Any) -> Any:
     tape.check_open()
-    plan = outer_plan(f, (x,))
+    plan = _forward_plans.get((f, type(x))) or _plan_beneath(f, (x,))
     if plan is None:
         return NOT_HERE
     y = f(x)
-    return with_dot(y, _pushed(plan.partials[0], (y, x), a._index), tape)
+    return with_dot(y, _pushed(plan.partials, (y, x), (a._index,)), tape)
 
 
 def _binary_forward(f: Callable, a: Any, b: Any, x: Any, z: Any, wanted: int, tape: Any) -> Any:
     tape.check_open()
-    plan = outer_plan(f, (x, z))
+    plan = _forward_plans.get((f, type(x), type(z))) or _plan_beneath(f, (x, z))
     if plan is None:
         return NOT_HERE
     y = f(x, z)
     by_x, by_z = plan.partials
     values = (y, x, z)
     if wanted == 1:
-        y_dot = _pushed(by_x, values, a._index)
+        y_dot = _pushed((by_x,), values, (a._index,))
     elif wanted == 2:
-        y_dot = _pushed(by_z, values, b._index)
+        y_dot = _pushed((by_z,), values, (b._index,))
     else:
-        y_dot = _pushed(by_x, values, a._index)
-        other = _pushed(by_z, values, b._index)
-        y_dot = other if y_dot is NOT_HERE else y_dot if other is NOT_HERE else y_dot + other
+        y_dot = _pushed((by_x, by_z), values, (a._index, b._index))
     return with_dot(y, y_dot, tape)
 
 
-def _pushed(partial: Partial, values: tuple, x_dot: Any) -> Any:
-    """Return ∂y/∂x ẋ, in which a zero of ẋ wins over Inf and NaN; `NOT_HERE` if it is no value."""
-    if partial.function is None:
-        d = partial.constant
-        if type(d) is int:
-            return x_dot if d == 1 else d * x_dot
-        return NOT_HERE if isinstance(d, _SPECIAL) else d * x_dot
+def _pushed(partials: tuple[Partial, ...], values: tuple, dots: tuple) -> Any:
+    """Return Σ ∂y/∂x ẋ, where a zero of ẋ wins over Inf and NaN; `NOT_HERE` if it is no value."""
+    if partials[0].function is None and (len(partials) == 1 or partials[1].function is None):
+        return _sum_of_products([p.constant for p in partials], dots, plain_product)
     with np.errstate(all="ignore"):
-        d = partial(*values)
-        return NOT_HERE if isinstance(d, _SPECIAL) else strong_product(d, x_dot)
+        slopes = [partial(*values) for partial in partials]
+        total = _sum_of_products(slopes, dots, plain_product)
+        plain = untraced(total)  # what a recording sees is left to the products
+        if total is NOT_HERE or (type(plain) not in _TRACED and not has_nan(plain)):
+            return total
+        # Which of the products a zero wins, their sum does not tell.
+        return _sum_of_products(slopes, dots, strong_product)
+
+
+def _sum_of_products(slopes: list, dots: tuple, product: Callable) -> Any:
+    total: Any = NOT_HERE
+    for d, dot in zip(slopes, dots, strict=True):
+        if type(d) not in _VALUES and isinstance(d, _SPECIAL):
+            if not isinstance(d, AbstractZero):
+                return NOT_HERE
+            continue
+        part = product(d, dot)
+        total = part if total is NOT_HERE else total + part
+    return total
 
 
 def with_dot(y: Any, y_dot: Any, tape: Any) -> Any:

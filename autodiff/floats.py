@@ -52,24 +52,31 @@ def method(a, b):
             z = b._value
             y = x {symbol} z
             if {checked}:
+                made = new(FloatTracer)
+                made._value = y
+                made._tape = tape
                 nodes = tape.nodes
+                made._index = len(nodes)
                 try:
                     nodes.append((a._index, {by_a}, b._index, {by_b}))
                 except ARITHMETIC:
                     nodes.append((a._index, safe_a(y, x, z), b._index, safe_b(y, x, z)))
-                return FloatTracer(y, tape, len(nodes) - 1)
+                return made
     elif kind is float or kind is int or kind is float64:
         x = a._value
         z = b
         y = x {symbol} z
         if {checked}:
-            tape = a._tape
+            made = new(FloatTracer)
+            made._value = y
+            made._tape = tape = a._tape
             nodes = tape.nodes
+            made._index = len(nodes)
             try:
                 nodes.append((a._index, {by_a}))
             except ARITHMETIC:
                 nodes.append((a._index, safe_a(y, x, z)))
-            return FloatTracer(y, tape, len(nodes) - 1)
+            return made
     return operate(op, a, b)
 
 def reflected(b, a):
@@ -79,13 +86,16 @@ def reflected(b, a):
         z = b._value
         y = x {symbol} z
         if {checked}:
-            tape = b._tape
+            made = new(FloatTracer)
+            made._value = y
+            made._tape = tape = b._tape
             nodes = tape.nodes
+            made._index = len(nodes)
             try:
                 nodes.append((b._index, {by_b}))
             except ARITHMETIC:
                 nodes.append((b._index, safe_b(y, x, z)))
-            return FloatTracer(y, tape, len(nodes) - 1)
+            return made
     return operate(op, a, b)
 """
 
@@ -142,6 +152,7 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
         "FloatTracer": FloatTracer,
         "float64": np.float64,
         "operate": operate,
+        "new": object.__new__,  # with the attributes set: three quarters of the time of a call
         "op": op,
         "by_a": quiet(by_a),
         "by_b": quiet(by_b),

@@ -25,6 +25,7 @@ from autodiff.call import (
 )
 from autodiff.errors import SeedError
 from autodiff.intercept import intercept
+from autodiff.layout import copy_of
 from autodiff.observe import new_forward
 from autodiff.reverse import (
     MISSING,
@@ -214,7 +215,7 @@ class Pushed:
             if type(x) is not np.ndarray:
                 return x
             if id(x) not in memo:
-                memo[id(x)] = x.copy(order="K")
+                memo[id(x)] = copy_of(x)
             return memo[id(x)]
 
         arguments = [map_leaves(a, copied) for a in self.arguments]

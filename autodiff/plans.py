@@ -18,16 +18,22 @@ from typing import Any
 import numpy as np
 
 from autodiff import call as calls
-from autodiff.call import CONFIG, NESTED, NO_RULE
-from autodiff.elementwise import NOT_HERE, with_dot
-from autodiff.forward import dot_of, with_tangent
-from autodiff.tape import CONSTANT, PASSED, Cotangents, Forward, Tape
-from autodiff.tracer import FloatTracer, Tracer, note_view
-from autodiff.views import note_shared
-from chainrules_core import BadInplaceError, ProjectTo, frule, rrule, unthunk
+from autodiff.call import CONFIG, NO_RULE
+from autodiff.plan_kinds import (
+    Bound,
+    ForwardOfLinear,
+    ForwardPlan,
+    OfBody,
+    OfConstant,
+    OfHand,
+    OfLinear,
+    OfScalar,
+    Place,
+)
+from autodiff.tape import CONSTANT, Forward, Tape
+from autodiff.tracer import FloatTracer, Tracer
+from chainrules_core import frule, rrule
 from chainrules_core.define import DecomposeRule, LinearRule, ScalarRule
-from chainrules_core.frame import call_pullback, checked_pair
-from chainrules_core.projection import KNOWN_SPACES
 from chainrules_core.registry import key_of
 from chainrules_core.rule import HandRule, Rule
 
@@ -41,385 +47,13 @@ _SIMPLE = frozenset(
 )  # fmt: skip
 _KEYED = (types.FunctionType, np.ufunc, type(np.sum), types.BuiltinFunctionType)
 _IN_TUPLES = frozenset({int, type(None), slice, type(Ellipsis)})
-_TRACED = frozenset({Tracer, FloatTracer})
 _ndarray = np.ndarray
-_FLOAT64 = np.dtype(np.float64)
-# Beside the type beneath a traced value, in keys: on the innermost level, or on none or an outer.
-_INNERMOST, _ELSEWHERE = "innermost", "elsewhere"
-
-
-class Plan:
-    """What a call of a function with arguments of given types comes to, in reverse mode.
-
-    Attributes
-    ----------
-    rule : Rule
-        The rule.
-    places : tuple
-        For each bound argument its place in the call, or -1 and a default.
-    options : tuple of (str, int)
-        The options that the call gives, each with its place.
-    fixed : dict
-        The options that it does not give.
-    wanted : tuple of int
-        Which bound arguments are traced on the innermost level.
-    """
-
-    __slots__ = ("fixed", "options", "places", "rule", "sources", "straight", "wanted")
-
-    def __init__(self, rule: Rule, call: _Call) -> None:
-        self.rule = rule
-        self.places = call.places
-        self.options = call.options
-        self.fixed = call.fixed
-        self.wanted = call.wanted
-        self.sources = tuple([self.places[i][0] for i in self.wanted])
-        # Whether the bound arguments are those of the call, as they stand.
-        self.straight = call.n == len(self.places) and all(
-            place == i for i, (place, _) in enumerate(self.places)
-        )
-
-    def bound(self, values: Any) -> Any:
-        """Return the arguments in their places."""
-        if self.straight:
-            return values
-        return [values[i] if i >= 0 else default for i, default in self.places]
-
-    def given(self, values: Any) -> dict[str, Any]:
-        """Return the options."""
-        if not self.options:
-            return self.fixed
-        return {**self.fixed, **{name: values[i] for name, i in self.options}}
-
-    def run(self, values: tuple, plain: list, tape: Tape, nested: bool) -> Any:
-        """Make the call with values, which are `plain` without the level of the tape; record it."""
-        parents = tuple([values[i]._index for i in self.sources])
-        primals = plain if self.straight else self.bound(plain)
-        options = self.given(plain) if self.options else self.fixed
-        made = self._made(primals, options, parents, nested)
-        if made is None:
-            config = NESTED if nested else CONFIG
-            recorded = self.rule.record(tuple(primals), options, self.wanted, config)
-            if recorded is None:
-                return NO_RULE
-            y, pull = recorded
-        else:
-            y, node = made
-            nodes = tape.nodes
-            if type(y) is _ndarray:
-                dtype = y.dtype
-                if dtype is _FLOAT64 or dtype.kind in "fc":
-                    try:
-                        node.space = KNOWN_SPACES[dtype][y.shape]
-                    except KeyError:
-                        node.space = ProjectTo(y)
-                    nodes.append(node)
-                    result = Tracer(y, tape, len(nodes) - 1)
-                    if y.base is not None or _is_one_of(y, primals):
-                        self._note_shared(result, values, options)
-                    return result
-            elif type(y) is float or type(y) is np.float64:
-                node.space = ProjectTo(y)
-                nodes.append(node)
-                return FloatTracer(y, tape, len(nodes) - 1)
-            pull = node.pull
-        result = calls.outputs(y, tape, self.rule, parents, self.wanted, pull)
-        note_shared(result, tuple(self.bound(values)), _Again(self.rule.f, options))
-        return result
-
-    def _made(
-        self, primals: list, options: dict[str, Any], parents: tuple, nested: bool
-    ) -> tuple[Any, Any] | None:
-        """Compute the primal and make its node; None leaves it to the rule."""
-        return None
-
-    def _note_shared(self, result: Tracer, values: tuple, options: dict[str, Any]) -> None:
-        """Note from which argument the result has its memory."""
-        bound = tuple(self.bound(values))
-        base = result._value.base
-        for i in self.wanted:
-            a = bound[i]
-            if type(a) is Tracer and type(a._value) is _ndarray:
-                value = a._value
-                if base is value or (base is not None and base is value.base):
-                    note_view(result, a, _Remade(_Again(self.rule.f, options), bound, i))
-                    return
-        note_shared(result, bound, _Again(self.rule.f, options))
-
-
-def _is_one_of(y: Any, values: list) -> bool:
-    """Whether a function has returned one of its arguments; ``in`` would compare arrays."""
-    return any(y is value for value in values)
-
-
-class _Again:
-    """The same call with other arguments."""
-
-    __slots__ = ("f", "options")
-
-    def __init__(self, f: Callable, options: dict[str, Any]) -> None:
-        self.f = f
-        self.options = options
-
-    def __call__(self, args: tuple) -> Any:
-        return calls.call(self.f, args, self.options)
-
-
-class _Remade:
-    """How a view is made anew from the argument whose memory it shares."""
-
-    __slots__ = ("again", "args", "place")
-
-    def __init__(self, again: _Again, args: tuple, place: int) -> None:
-        self.again = again
-        self.args = (*args[:place], None, *args[place + 1 :])  # not the parent itself
-        self.place = place
-
-    def __call__(self, parent: Any) -> Any:
-        i = self.place
-        return self.again((*self.args[:i], parent, *self.args[i + 1 :]))
-
-
-class OfLinear(Plan):
-    """A plan by the adjoints of a linear function."""
-
-    __slots__ = ("adjoints", "as_spaces", "seen_adjoints", "shared")
-    rule: LinearRule
-
-    def __init__(self, rule: LinearRule, call: _Call) -> None:
-        super().__init__(rule, call)
-        self.adjoints = tuple([rule.adjoints[rule.argnums.index(i)] for i in self.wanted])
-        self.seen_adjoints: tuple | None = None
-        # An adjoint is given spaces for its own argument and for those that go together with it.
-        together = frozenset(rule.argnums if rule.joint else ())
-        spaces = [together | {i} for i in self.wanted]
-        everywhere = [i for i in range(len(self.places)) if all(i in s for s in spaces)]
-        self.as_spaces = tuple(everywhere)
-        self.shared = all(i in everywhere for i in self.wanted)
-
-    def _made(
-        self, primals: list, options: dict[str, Any], parents: tuple, nested: bool
-    ) -> tuple[Any, Any]:
-        f = self.rule.f
-        y = calls.call(f, tuple(primals), options) if nested else f(*primals, **options)
-        seen = [*primals]
-        for i in self.as_spaces:
-            seen[i] = ProjectTo(seen[i])
-        return y, LinearNode(self, parents, seen, options, nested)
-
-    def adjoints_for(self, nested: bool) -> tuple:
-        """Return the adjoints, with their calls seen where their cotangents may be traced."""
-        if not nested:
-            return self.adjoints
-        if self.seen_adjoints is None:
-            self.seen_adjoints = tuple(map(calls.body_of, self.adjoints))
-        return self.seen_adjoints
-
-
-class LinearNode:
-    """A value made by a linear function.
-
-    It keeps an argument in which the function is linear as its space, unless the adjoint of
-    another one needs the value.
-    """
-
-    __slots__ = ("nested", "options", "parents", "plan", "seen", "space")
-
-    def __init__(
-        self, plan: OfLinear, parents: tuple, seen: list, options: dict, nested: bool
-    ) -> None:
-        self.plan = plan
-        self.nested = nested
-        self.parents = parents
-        self.seen = seen
-        self.options = options
-        self.space: Any = None
-
-    @property
-    def rule(self) -> Rule:
-        """The rule."""
-        return self.plan.rule
-
-    @property
-    def positions(self) -> tuple[int, ...]:
-        """The positions of the parents among the bound arguments."""
-        return self.plan.wanted
-
-    def _seen_by(self, position: int) -> list:
-        """Return what the adjoint for an argument is given."""
-        if self.plan.shared:
-            return self.seen
-        i = self.plan.wanted[position]
-        return [*self.seen[:i], ProjectTo(self.seen[i]), *self.seen[i + 1 :]]
-
-    def pull(self, y_bar: Any) -> list:
-        """Return a cotangent for each parent."""
-        y_bar = unthunk(y_bar)
-        return [
-            adjoint(y_bar, *self._seen_by(position), **self.options)
-            for position, adjoint in enumerate(self.plan.adjoints_for(self.nested))
-        ]
-
-    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand the adjoints' results on, in place where the rule knows how."""
-        plan = self.plan
-        add_into = plan.rule.add_into
-        adjoints = plan.adjoints_for(self.nested)
-        for position, (j, adjoint) in enumerate(zip(self.parents, adjoints, strict=True)):
-            seen = self.seen if plan.shared else self._seen_by(position)
-            if add_into is not None and bars.is_addable(j):
-                buffer = bars.buffer(j)
-                result = add_into(buffer, y_bar, *seen, **self.options)
-                if result is not buffer:
-                    raise BadInplaceError(add_into, result)
-                continue
-            bars.add(j, adjoint(y_bar, *seen, **self.options), self, position, PASSED)
-
-
-class OfHand(Plan):
-    """A plan by a rule written by hand."""
-
-    __slots__ = ("seen_function",)
-    rule: HandRule
-
-    def __init__(self, rule: HandRule, call: _Call) -> None:
-        super().__init__(rule, call)
-        self.seen_function: Callable | None = None
-
-    def _made(
-        self, primals: list, options: dict[str, Any], parents: tuple, nested: bool
-    ) -> tuple[Any, Any] | None:
-        rule = self.rule
-        if rule.takes_config:
-            return None
-        function = rule.function
-        if nested:
-            if self.seen_function is None:
-                self.seen_function = calls.body_of(function)
-            function = self.seen_function
-        result = function(*primals, **options)
-        if result is None:
-            return None
-        y, pullback = checked_pair(rule, result)
-        return y, HandNode(self, parents, pullback)
-
-
-class HandNode:
-    """A value made by a rule written by hand."""
-
-    __slots__ = ("parents", "plan", "pullback", "space")
-
-    def __init__(self, plan: OfHand, parents: tuple, pullback: Callable) -> None:
-        self.plan = plan
-        self.parents = parents
-        self.pullback = pullback
-        self.space: Any = None
-
-    @property
-    def rule(self) -> Rule:
-        """The rule."""
-        return self.plan.rule
-
-    @property
-    def positions(self) -> tuple[int, ...]:
-        """The positions of the parents among the bound arguments."""
-        return self.plan.wanted
-
-    def pull(self, y_bar: Any) -> list:
-        """Return a cotangent for each parent."""
-        plan = self.plan
-        found = call_pullback(plan.rule, self.pullback, len(plan.places), y_bar)
-        return [found[i + 1] for i in plan.wanted]
-
-    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand what the pullback returns on to the parents."""
-        bars.add_each(self, self.pull(y_bar))
-
-
-class OfScalar(Plan):
-    """A plan by the partial derivatives of a function that has no faster way."""
-
-    __slots__ = ()
-
-
-class OfBody:
-    """A plan to trace a body in place of the function."""
-
-    __slots__ = ("body",)
-
-    def __init__(self, rule: DecomposeRule, call: _Call) -> None:
-        self.body = rule.body
-
-
-class OfConstant:
-    """A plan for a function without derivative."""
-
-    __slots__ = ("f", "n", "names")
-
-    def __init__(self, f: Callable, n: int, names: tuple[str, ...]) -> None:
-        self.f = f
-        self.n = n
-        self.names = names
-
-    def run(self, values: tuple, plain: list, tape: Tape, nested: bool) -> Any:
-        """Make the call; outer levels note it in turn."""
-        args, options = plain, {}
-        if self.names:
-            args, options = plain[: self.n], dict(zip(self.names, plain[self.n :], strict=True))
-        y = calls.call(self.f, tuple(args), options) if nested else self.f(*args, **options)
-        return calls.as_constant(y)
-
-
-class ForwardPlan(Plan):
-    """The same in forward mode."""
-
-    __slots__ = ()
-
-    def run(self, values: tuple, plain: list, tape: Any, nested: bool) -> Any:
-        """Make the call, and compute the tangent."""
-        tape.check_open()
-        bound = tuple(self.bound(values))
-        options = self.given(plain)
-        dots = tuple([dot_of(a, tape) for a in bound])
-        nested = nested or not _TRACED.isdisjoint(map(type, dots))
-        config = NESTED if nested else CONFIG
-        pushed = self.rule.push(dots, tuple(self.bound(plain)), options, config)
-        if pushed is None:
-            return NO_RULE
-        y, y_dot = pushed
-        made = NOT_HERE
-        if type(y) is _ndarray and type(y_dot) is _ndarray:
-            made = with_dot(y, y_dot, tape)
-        if made is NOT_HERE:
-            made = with_tangent(y, unthunk(y_dot), tape)
-        note_shared(made, bound, _Again(self.rule.f, options))
-        return made
-
-
+_OVER_LEVELS = "over levels"  # in keys whose values may be of several
 _KINDS: tuple[tuple[type, type], ...] = (
     (LinearRule, OfLinear),
     (HandRule, OfHand),
     (ScalarRule, OfScalar),
 )
-
-
-class _Place:
-    """Stands for an argument, to see where it goes."""
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-
-
-class _Call:
-    """How a call is bound: where each argument and option is to be had."""
-
-    def __init__(self, bound: tuple, options: dict[str, Any], traced: set[int], n: int) -> None:
-        self.n = n
-        self.places = tuple([(a.index, None) if type(a) is _Place else (-1, a) for a in bound])
-        self.options = tuple([(k, v.index) for k, v in options.items() if type(v) is _Place])
-        self.fixed = {k: v for k, v in options.items() if type(v) is not _Place}
-        self.wanted = tuple([i for i, (place, _) in enumerate(self.places) if place in traced])
-
 
 _plans: dict[tuple, Any] = {}
 _forward_plans: dict[tuple, Any] = {}
@@ -438,34 +72,73 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call `f` as planned; `NO_RULE` where there is no plan."""
     values = (*args, *kwargs.values()) if kwargs else args
     tape: Any = None
+    traced = 0  # which of the values are on the innermost level, as bits
+    bit = 1
+    kinds: list[Any] = []
+    plain: list[Any] = []
+    for a in values:
+        kind = type(a)
+        if kind is Tracer or kind is FloatTracer:
+            if a._tape is not tape:
+                if tape is not None or a._tape is CONSTANT:
+                    return _planned_over_levels(f, args, kwargs, values)
+                tape = a._tape
+                if not tape.records:
+                    return _planned_over_levels(f, args, kwargs, values)
+            traced += bit
+            a = a._value
+            kind = type(a)
+            if kind is Tracer or kind is FloatTracer:
+                return _planned_over_levels(f, args, kwargs, values)
+        elif kind is tuple and not _IN_TUPLES.issuperset(map(type, a)):
+            return NO_RULE
+        bit += bit
+        kinds.append(kind)
+        plain.append(a)
+    if tape is None:
+        return NO_RULE
+    key = (f, traced, *kinds, *kwargs)
+    try:
+        plan = _plans[key]
+    except KeyError:
+        if not _SIMPLE.issuperset([kind for kind in kinds if kind is not tuple]):
+            return NO_RULE
+        plan = _plans[key] = _made(f, values, len(args), tuple(kwargs), tape)
+    except TypeError:  # a function that cannot be hashed
+        return NO_RULE
+    if plan is None:
+        return NO_RULE
+    if type(plan) is OfBody:
+        return calls.body_of(plan.body)(*args, **kwargs)
+    if len(values) > 1:
+        for a in values:
+            if type(a) is _ndarray:
+                tape.hold(a)
+    return plan.run(values, plain, tape, False)
+
+
+def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], values: tuple) -> Any:
+    """Do the same where values of several levels may meet, or on a forward level."""
+    tape: Any = None
     for a in values:
         kind = type(a)
         if (kind is Tracer or kind is FloatTracer) and (
             tape is None or a._tape.serial > tape.serial
         ):
             tape = a._tape
-    if tape is None:
+    if tape is None or not (tape.records or type(tape) is Forward):
         return NO_RULE
-    if tape.records:
-        plans = _plans
-    elif type(tape) is Forward:
-        plans = _forward_plans
-    else:
-        return NO_RULE
+    plans = _plans if tape.records else _forward_plans
     nested = False
-    kinds: list[Any] = [f]
+    kinds: list[Any] = [f, _OVER_LEVELS]
     plain: list[Any] = []
     for a in values:
         kind = type(a)
         if kind is Tracer or kind is FloatTracer:
             here = a._tape
-            if here is tape:
-                kinds.append(_INNERMOST)
+            kinds.append(here is tape)
+            if here is tape or here is CONSTANT:
                 a = a._value
-            else:
-                kinds.append(_ELSEWHERE)
-                if here is CONSTANT:
-                    a = a._value
             kind = type(a)
             if kind is Tracer or kind is FloatTracer:
                 nested = True
@@ -509,12 +182,13 @@ def _made(f: Callable, values: tuple, n: int, names: tuple[str, ...], tape: Tape
     rule = resolved[0]
     if rule.kind == "non_differentiable":
         return OfConstant(rule.f, n, names)
-    stand_ins = [_Place(i) for i in range(len(values))]
+    stand_ins = [Place(i) for i in range(len(values))]
     bound = rule.binder.bind(tuple(stand_ins[:n]), dict(zip(names, stand_ins[n:], strict=True)))
     if bound is None:
         return None
     traced = {i for i, v in enumerate(values) if type(v) in (Tracer, FloatTracer)}
-    call = _Call(*bound, {i for i in traced if values[i]._tape is tape}, len(values))
+    call = Bound(*bound, {i for i in traced if values[i]._tape is tape}, len(values))
+    call.has_tuples = any(type(values[i]) is tuple for i, _ in call.places if i >= 0)
     if any(type(v) not in _SIMPLE for v in call.fixed.values()):
         return None
     if isinstance(rule, DecomposeRule):
@@ -523,9 +197,14 @@ def _made(f: Callable, values: tuple, n: int, names: tuple[str, ...], tape: Tape
         return None
     if isinstance(rule, LinearRule) and not set(call.wanted).issubset(rule.argnums):
         return None
+    if tape.forward:
+        if isinstance(rule, LinearRule) and len(call.wanted) == 1:
+            alone = not rule.joint or len(rule.argnums) == 1
+            return (ForwardOfLinear if alone else ForwardPlan)(rule, call)
+        return ForwardPlan(rule, call)
     for kind, plan in _KINDS:
         if isinstance(rule, kind):
-            return (ForwardPlan if tape.forward else plan)(rule, call)
+            return plan(rule, call)
     return None
 
 

@@ -25,6 +25,7 @@ from autodiff.forward import Pushed
 from autodiff.holes import is_empty
 from autodiff.intercept import intercept
 from autodiff.levels import program_tape
+from autodiff.structures import OPAQUE, leaves_of, parts_of, rebuilt
 from autodiff.tape import CONSTANT
 from autodiff.tracer import is_tracer
 from chainrules_core import Closure
@@ -36,13 +37,20 @@ _OURS = "__autodiff_"
 _IMMUTABLE = (int, float, complex, str, bytes, bool, type(None), np.generic)
 
 
-class Wanted:
-    """The place of a captured value with respect to which one differentiates."""
+class Wanted(str):
+    """The place of a captured value that is differentiated by; a string, as those are leaves."""
 
-    __slots__ = ("number",)
 
-    def __init__(self, number: int) -> None:
-        self.number = number
+class Place(str):
+    """The place of a value that a closure inside has captured."""
+
+    owner: object
+
+    def __new__(cls, number: int, owner: object) -> Place:
+        """Note whose value it is."""
+        place = super().__new__(cls, number)
+        place.owner = owner
+        return place
 
 
 class Skeleton:
@@ -67,6 +75,7 @@ class Skeleton:
         self.guards: list[types.FunctionType] = []
         self.is_shared = True
         self._numbers: dict[int, int] = {}
+        self._owners: list[object] = []
         self.key, self.builder = self._taken(f)
 
     def _taken(self, x: Any) -> tuple[tuple, Callable]:
@@ -87,9 +96,20 @@ class Skeleton:
                 tuple(x.values()), lambda *parts: dict(zip(names, parts, strict=True)), names
             )
         if kind is Closure:
-            return self._taken(x.function)
+            return self._closure(x)
+        if kind is Place:
+            number, owner = int(x), x.owner
+            label = self._owners.index(owner)
+            return ("place", label, number), lambda values, contents: contents[-1][owner][number]
         if kind is Wanted:
-            return ("wanted", x.number), lambda values, contents: values[x.number]
+            number = int(x)
+            return ("wanted", number), lambda values, contents: values[number]
+        held = parts_of(x)
+        if held is not None and any(type(leaf) in (Wanted, Place) for leaf in leaves_of(x)):
+            self.is_shared = False  # what its methods read is not known
+            return self._made(
+                tuple([part for _, part in held]), lambda *new: rebuilt(x, list(new)), "object"
+            )
         if is_tracer(x) and x._tape is CONSTANT:
             x = x._value
         elif isinstance(x, (type, types.BuiltinFunctionType, np.ufunc, types.ModuleType)):
@@ -109,6 +129,21 @@ class Skeleton:
             return make(*[b(values, contents) for b in builders])
 
         return (label, *[key for key, _ in taken]), build
+
+    def _closure(self, f: Closure) -> tuple[tuple, Callable]:
+        """Return the key and builder of a closure, which stays one: rules look at its values."""
+        owner = object()
+        self._owners.append(owner)
+        key, bare = self._taken(f.make(tuple([Place(i, owner) for i in range(len(f.values))])))
+        values_key, builder = self._taken(f.values)
+
+        def build(values, contents):
+            def make(held):
+                return bare(values, [*contents[:-1], {**contents[-1], owner: held}])
+
+            return Closure(make, builder(values, contents))
+
+        return ("closure", key, values_key), build
 
     def _function(self, f: types.FunctionType) -> tuple[tuple, Callable]:
         number = self._numbers.get(id(f))
@@ -251,7 +286,7 @@ def repeated(f: Callable, form: tuple, derivative: Callable) -> tuple[Repeated, 
         As for :class:`Repeated`.
     """
     values = f.values if isinstance(f, Closure) else ()
-    bare = f.make(tuple(map(Wanted, range(len(values))))) if isinstance(f, Closure) else f
+    bare = f.make(tuple([Wanted(i) for i in range(len(values))])) if isinstance(f, Closure) else f
     skeleton = Skeleton(bare)
     key = (form, len(values), skeleton.key)
     with _lock:
@@ -266,6 +301,28 @@ def repeated(f: Callable, form: tuple, derivative: Callable) -> tuple[Repeated, 
                 while len(_remembered) > REMEMBERED:
                     _remembered.popitem(last=False)
     return found, skeleton.contents, values
+
+
+class Prepared:
+    """The pullback ``pull(y_bar, *args)`` or pushforward ``push(value_dots, arg_dots, *args)``."""
+
+    def __init__(self, found: Repeated, contents: list, values: tuple, is_pullback: bool) -> None:
+        self.found = found
+        self.contents = contents
+        self.values = values
+        self.is_pullback = is_pullback
+
+    def __call__(self, *given: Any) -> tuple:
+        """Compute the cotangents, or the value and its tangent."""
+        if self.is_pullback:
+            bars = self.found(self.contents, given[0], self.values, given[1:])
+            return bars[0], bars[1:]
+        value_dots, arg_dots, *args = given
+        dots = tuple(value_dots), tuple(arg_dots)
+        return self.found(self.contents, *dots, self.values, tuple(args))
+
+
+OPAQUE.add(Prepared)
 
 
 def repeated_pullback(f: Callable, argnums: tuple[int, ...]) -> Callable | None:
@@ -286,13 +343,7 @@ def repeated_pullback(f: Callable, argnums: tuple[int, ...]) -> Callable | None:
         bars = back(y_bar)
         return bars if values else ((), *bars)
 
-    found, contents, values = repeated(f, ("pullback", argnums), derivative)
-
-    def pull(y_bar: Any, *args: Any) -> tuple[tuple, tuple]:
-        bars = found(contents, y_bar, values, args)
-        return bars[0], bars[1:]
-
-    return pull
+    return Prepared(*repeated(f, ("pullback", argnums), derivative), is_pullback=True)
 
 
 def repeated_pushforward(f: Callable, argnums: tuple[int, ...]) -> Callable | None:
@@ -313,9 +364,4 @@ def repeated_pushforward(f: Callable, argnums: tuple[int, ...]) -> Callable | No
         wanted = tuple(range(1, len(chosen) + 1))
         return Pushed(apply, (values, *chosen), {}, wanted).push(arg_dots)
 
-    found, contents, values = repeated(f, ("pushforward", argnums), derivative)
-
-    def push(value_dots: tuple, arg_dots: tuple, *args: Any) -> tuple[Any, Any]:
-        return found(contents, tuple(value_dots), tuple(arg_dots), values, args)
-
-    return push
+    return Prepared(*repeated(f, ("pushforward", argnums), derivative), is_pullback=False)

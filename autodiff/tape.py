@@ -271,21 +271,23 @@ def sweep(
         if strong and bar == 0:
             continue
         n = len(node)
-        if n == 3:  # the adjoint of reading one element is adding to it
+        if n == 4:
+            j, p, k, q = node
+            before = values[j]
+            values[j] = bar * p if before is None else before + bar * p
+            before = values[k]
+            values[k] = bar * q if before is None else before + bar * q
+        elif n == 2:
+            j, p = node
+            before = values[j]
+            values[j] = bar * p if before is None else before + bar * p
+        else:  # the adjoint of reading one element is adding to it
             j, rule, index = node
             if nested:
                 bars.add_element(j, rule, index, bar)
             else:
                 buffer = values[j] if owned[j] else buffer_at(j)
                 buffer[index] += bar
-            continue
-        j = node[0]
-        before = values[j]
-        values[j] = bar * node[1] if before is None else before + bar * node[1]
-        if n == 4:
-            j = node[2]
-            before = values[j]
-            values[j] = bar * node[3] if before is None else before + bar * node[3]
     return bars.finished(leaves)
 
 
@@ -335,7 +337,7 @@ class Cotangents:
     def put(self, j: int, x_bar: Any, fresh: bool) -> None:
         """Add a cotangent, summed where the value was broadcast; a fresh one is nobody else's."""
         target = self.nodes[j]
-        space = FLOAT if type(target) is tuple else target.space
+        space: Any = FLOAT if type(target) is tuple else target.space
         plain = getattr(x_bar, "_value", x_bar) if self.nested else x_bar
         if type(plain) is not _ndarray or plain.shape != space.shape:
             shape = getattr(space, "shape", None)
@@ -363,7 +365,7 @@ class Cotangents:
         An array to which there are only so many `references` is nobody else's.
         """
         target = self.nodes[j]
-        space = FLOAT if type(target) is tuple else target.space
+        space: Any = FLOAT if type(target) is tuple else target.space
         fresh = False
         plain = getattr(x_bar, "_value", x_bar) if self.nested else x_bar
         if (
@@ -389,7 +391,7 @@ class Cotangents:
                         raise BadInplaceError(x_bar.add_into, result)
                     return
                 x_bar = unthunk(x_bar)
-            x_bar = self._projected(space, unthunk(x_bar), node, position)
+            x_bar = projected(space, unthunk(x_bar), node, position)
         before = self.values[j]
         if before is None:
             self.values[j] = x_bar
@@ -408,7 +410,8 @@ class Cotangents:
                 self.values[j] = x_bar
                 self.owned[j] = True
                 return
-        total = self.values[j] = add(before, x_bar)
+        plain = type(before) in _FORCED and type(x_bar) in _FORCED
+        total = self.values[j] = before + x_bar if plain else add(before, x_bar)
         self.owned[j] = type(total) is _ndarray
 
     def is_addable(self, j: int) -> bool:
@@ -417,18 +420,8 @@ class Cotangents:
             return False
         bar = self.values[j]
         target = self.nodes[j]
-        space = FLOAT if type(target) is tuple else target.space
+        space: Any = FLOAT if type(target) is tuple else target.space
         return hasattr(space, "shape") and (bar is None or type(bar) is _ndarray)
-
-    def _projected(self, space: Any, x_bar: Any, node: Node, position: int) -> Any:
-        try:
-            if isinstance(x_bar, NotImplementedTangent):
-                raise x_bar.error()  # it is wanted: no place is visited for nothing
-            if getattr(node.rule, "broadcasts", False) and np.shape(x_bar) != space.shape:
-                x_bar = unbroadcast(x_bar, space.shape)
-            return space(x_bar)
-        except (ProjectionError, TangentTypeError) as error:
-            raise wrong_cotangent(node, position, x_bar, error) from error
 
     def finished(self, leaves: int) -> list:
         """Return the cotangents of the leaves, copied where somebody else may hold them."""
@@ -441,6 +434,18 @@ class Cotangents:
             elif self.nested:
                 values[i] = copy.copy(bar)
         return values
+
+
+def projected(space: Any, x_bar: Any, node: Any, position: int) -> Any:
+    """Return a cotangent that a rule made for one of the parents of a node, as it has to be."""
+    try:
+        if isinstance(x_bar, NotImplementedTangent):
+            raise x_bar.error()  # it is wanted: no place is visited for nothing
+        if getattr(node.rule, "broadcasts", False) and np.shape(x_bar) != space.shape:
+            x_bar = unbroadcast(x_bar, space.shape)
+        return space(x_bar)
+    except (ProjectionError, TangentTypeError) as error:
+        raise wrong_cotangent(node, position, x_bar, error) from error
 
 
 FLOAT: Any = ProjectTo(0.0)
@@ -460,14 +465,17 @@ def _pulled_listed(y_bar: Any) -> Any:
     return [np.empty(1) for _ in range(1)]
 
 
-def _references_seen() -> tuple[int, int]:
+def _references_seen() -> tuple[int, int, int]:
     probe: Any = _Probe()
     Cotangents.add_each(probe, probe, _pulled_listed(None))
     listed = probe.seen
     probe.add(0, np.empty(1), probe, 0, 0)
-    return listed, probe.seen
+    passed = probe.seen
+    made = (np.empty(1),)
+    probe.add(0, made[0], probe, 0, 0)
+    return listed, passed, probe.seen
 
 
-_LISTED = PASSED = 0
-_LISTED, PASSED = _references_seen()
-"""… where it is in a list that is looped over, and where it was passed on at once."""
+_LISTED = PASSED = IN_TUPLE = 0
+_LISTED, PASSED, IN_TUPLE = _references_seen()
+"""… where it is in a list that is looped over, was passed on at once, or is in a tuple."""

@@ -269,6 +269,23 @@ for _number in _NUMBERS:
 # ---------------------------------------------------------------------------------------- arrays
 
 
+class OfShape:
+    """What a projector with a ``shape`` has besides."""
+
+    __slots__ = ()
+    shape: tuple[int, ...]
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+
 class ProjectToArray:
     """The projector of arrays of numbers: shape, real or complex, precision.
 
@@ -280,21 +297,13 @@ class ProjectToArray:
         Their dtype: floating or complex.
     """
 
-    __slots__ = ("dtype", "shape")
+    __slots__ = ("dtype", "ndim", "shape", "size")
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
         self.shape = shape
         self.dtype = dtype
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return math.prod(self.shape)
+        self.ndim = len(shape)
+        self.size = math.prod(shape)
 
     def __call__(self, dx: Any) -> Any:
         """`dx` with the shape and the dtype; itself where it has them."""

@@ -201,11 +201,11 @@ class Kernel:
                 text = f"float64({text})"
             results.append(text)
         given = [f"x{k}" for k in range(len(reader.given))]
-        kinds = ["array" if _is_array(x, reader.metas) else "number" for x in reader.given]
+        kinds = [_kind(x, reader.metas) for x in reader.given]
         outputs = [f"p{k}" for k in arrays]
         parameters = ", ".join([*given, *outputs, "numbers", "s"])
         self.source = "\n    ".join([f"def kernel({parameters}):", *body, "return 1"]) + "\n"
-        self._signature = [*kinds, *["array"] * (len(arrays) + 2)]
+        self._signature = [*kinds, *["result"] * (len(arrays) + 2)]
         self._wrapper = self._around(given, kinds, arrays, metas, len(numbers), results)
         self._size = max(1, writer.size)
         self._run: Callable | None = None
@@ -221,15 +221,19 @@ class Kernel:
     ) -> str:
         """Return the source of what calls the machine code."""
         flat = [
-            f"{x}.reshape(-1)" if kind == "array" else x
+            f"{x}.ravel()" if kind == "array" else f"{x}.ravel() * 1.0" if kind == "truths" else x
             for x, kind in zip(given, kinds, strict=True)
         ]
         lines = ["s = memory.pop() if memory else empty(size)"]
         lines += [f"p{k} = empty({metas[k].shape!r})" for k in arrays]
         lines.append(f"numbers = empty({n})")
         outputs = [f"p{k}" if len(metas[k].shape) == 1 else f"p{k}.reshape(-1)" for k in arrays]
+        rest = ", ".join([*outputs, "numbers", "s"])
         lines += [
-            f"done = run({', '.join([*flat, *outputs, 'numbers', 's'])})",
+            "try:",
+            f"    done = run({', '.join([*flat, rest])})",
+            "except TypeError:  # of memory that is not aligned",
+            f"    done = run(*[require(x, None, 'A') for x in ({', '.join(flat)},)], {rest})",
             "memory.append(s)",
             "if done != 1:",
             "    if done == 0: return None",
@@ -247,11 +251,13 @@ class Kernel:
         scope: dict[str, Any] = {"math": math, "np": np, **_functions(), **self._tables}
         exec(compile(self.source, "<kernel>", "exec"), scope)
         array, number = numba.float64[::1], numba.float64
-        signature = tuple([array if kind == "array" else number for kind in self._signature])
+        given = numba.types.Array(numba.float64, 1, "C", readonly=True)
+        kinds = {"number": number, "result": array}
+        signature = tuple([kinds.get(kind, given) for kind in self._signature])
         run = numba.njit(signature, error_model="numpy")(scope["kernel"])
         names: dict[str, Any] = {
             "run": run, "memory": [], "size": self._size, "empty": np.empty,
-            "array": np.array, "float64": np.float64,
+            "array": np.array, "float64": np.float64, "require": np.require,
         }  # fmt: skip
         exec(compile(self._wrapper, "<call of a kernel>", "exec"), names)
         self._run = names["call"]
@@ -265,8 +271,12 @@ class Kernel:
         return run(*given)
 
 
-def _is_array(x: Any, metas: list[Meta]) -> bool:
-    return bool(metas[x.i].shape) if type(x) is Ref else True
+def _kind(x: Any, metas: list[Meta]) -> str:
+    """Say how the machine code takes what it is given."""
+    shape, dtype = (metas[x.i].shape, metas[x.i].dtype) if type(x) is Ref else (x.shape, x.dtype)
+    if not shape:
+        return "number"
+    return "truths" if dtype == np.bool_ else "array"
 
 
 def _copied(writer: NestWriter, view: View, name: str) -> list[str]:
@@ -288,7 +298,7 @@ def _final(writer: NestWriter, view: View) -> str:
         if not writer.is_held(view):
             return f"get(s, {int(writer.address[view.base])})"
         text = writer.variable(view.base)
-        return f"1.0 if {text} else 0.0" if writer.ops[view.base].is_bool else text
+        return f"1.0 if {text} else 0.0" if view.is_bool else text
     array = "s" if view.kind == "v" else f"x{view.base}"
     place = view.offset + (int(writer.address[view.base]) if view.kind == "v" else 0)
     return f"get({array}, {place})"

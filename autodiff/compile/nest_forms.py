@@ -174,7 +174,7 @@ def _copied(
     """Write an operand to elements of the result: a shape and the strides there."""
     shape, strides = place
     view = w.ops[p].args[a]
-    if view.kind == "v" and w.ops[view.base].is_bool:
+    if view.is_bool:
         raise NotSmallError
     if view.kind in "nc" or not view.shape:
         text, mine = w.number(block, p, a), (0,) * len(shape)
@@ -194,22 +194,19 @@ def _copied(
 
 def _change(w: NestWriter, block: Block, p: int) -> None:
     op = w.ops[p]
-    sign, offset, shape, strides = op.extra
-    target = _place(w, w.target(block, p))
+    sign, shape, strides = op.extra
     if w.home[p] == p:
-        whole = (op.shape, strides_of(op.shape))
-        _copied(w, block, p, 0, target, whole)
-    start = w.temporary(f"{target} + {offset}") if offset else target
+        target = _place(w, w.target(block, p))
+        _copied(w, block, p, 0, target, (op.shape, strides_of(op.shape)))
+    start = _place(w, w.region(block, p))
     _copied(w, block, p, 1, start, (shape, strides), sign)
 
 
 def _scatter(w: NestWriter, block: Block, p: int) -> None:
     op = w.ops[p]
-    offset, shape, strides = op.extra
-    target = _place(w, w.target(block, p))
-    _filled(w, target, op.size)
-    start = w.temporary(f"{target} + {offset}") if offset else target
-    _copied(w, block, p, 0, start, (shape, strides))
+    _filled(w, _place(w, w.target(block, p)), op.size)
+    start = _place(w, w.region(block, p))
+    _copied(w, block, p, 0, start, op.extra)
 
 
 def _stacked(w: NestWriter, block: Block, p: int) -> None:
@@ -221,7 +218,7 @@ def _stacked(w: NestWriter, block: Block, p: int) -> None:
     if block.loop is None and len(views) > _UNROLLED and in_memory:
         first = views[0]
         if all(v.shape == first.shape and v.strides == first.strides for v in views):
-            if any(w.ops[v.base].is_bool for v in views):
+            if any(v.is_bool for v in views):
                 raise NotSmallError
             places = np.array([int(w.address[v.base]) + v.offset for v in views])
             size = 1
@@ -256,7 +253,7 @@ def _packed(w: NestWriter, block: Block, p: int) -> None:
     moving = [
         (place, int(w.address[v.base]) + v.offset)
         for place, v in zip(op.extra[0], views, strict=True)
-        if v.kind == "v" and w.address[v.base] >= 0 and not w.ops[v.base].is_bool
+        if v.kind == "v" and w.address[v.base] >= 0 and not v.is_bool
     ]
     done = set()
     if len(moving) > _UNROLLED and block.loop is None:

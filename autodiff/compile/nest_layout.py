@@ -67,34 +67,40 @@ class Layout:
         for a in self.results:
             if a.kind == "v":
                 last[a.base] = len(self.ops)
+        copies: set[int] = set()
+        while True:
+            home = self._homes_with(copies, last)
+            irregular = self._irregular(home)
+            if not irregular:
+                return home
+            copies |= irregular
+
+    def _homes_with(self, copies: set[int], last: list[int]) -> list[int]:
         home = list(range(len(self.ops)))
         for p, op in enumerate(self.ops):
-            if op.kind != "change":
+            if op.kind != "change" or p in copies:
                 continue
             before, given = op.args
             if before.kind != "v" or last[before.base] > p or not before.is_whole():
                 continue
-            if self.ops[before.base].size != op.size or self.ops[before.base].is_bool:
+            if self.ops[before.base].size != op.size or before.is_bool:
                 continue
             if given.kind == "v" and home[given.base] == home[before.base]:
                 continue
             home[p] = home[before.base]
-        for loop in self.loops:  # they must do the same in all turns
-            for j in range(loop.period):
-                positions = range(
-                    loop.start + j, loop.start + loop.period * loop.count, loop.period
-                )
-                if self.ops[positions[0]].kind != "change":
-                    continue
-                away = {home[p] - p for p in positions}
-                fixed = {home[p] for p in positions}
-                if len(away) > 1 and (len(fixed) > 1 or self._holds(loop, fixed)):
-                    raise NotSmallError
         return home
 
-    @staticmethod
-    def _holds(loop: Loop, positions: set[int]) -> bool:
-        return any(loop.holds(p) for p in positions)
+    def _irregular(self, home: list[int]) -> set[int]:
+        """Return changes that are not made in the same place, or of the same turn, in all turns."""
+        for loop in self.loops:
+            end = loop.start + loop.period * loop.count
+            for j in range(loop.period):
+                positions = range(loop.start + j, end, loop.period)
+                away = {home[p] - p for p in positions}
+                fixed = {home[p] for p in positions}
+                if len(away) > 1 and (len(fixed) > 1 or any(loop.holds(p) for p in fixed)):
+                    return set(positions)
+        return set()
 
     def form(self, block: Block, p: int, a: int) -> str:
         """Say where an operand comes from: a place that stays, this turn, or the one before."""

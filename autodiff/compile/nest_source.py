@@ -71,15 +71,27 @@ class NestWriter(Layout):
 
     def target(self, block: Block, p: int) -> str:
         """Return the place of the first element of a result."""
+        return self._moving(self._targets(block, p))
+
+    def _targets(self, block: Block, p: int) -> np.ndarray:
         loop = block.loop
         last = p + 1 if loop is None else loop.start + loop.period * loop.count
-        return self._moving(self.address[p : last : loop.period if loop else 1])
+        return self.address[p : last : loop.period if loop else 1]
+
+    def region(self, block: Block, p: int) -> str:
+        """Return where the elements begin that a change writes."""
+        offset = self.ops[p].offset
+        if block.loop is not None:
+            step = self.ops[p + block.loop.period].offset - offset
+            begin = self._targets(block, p) + offset + step * np.arange(block.count)
+            return self._moving(begin)
+        return self._moving(self._targets(block, p) + offset)
 
     def number(self, block: Block, p: int, a: int) -> str:
         """Return an operand that is a number."""
         view = self.ops[p].args[a]
         if view.kind == "n":
-            return f"x{view.base}"
+            return f"(x{view.base} != 0.0)" if view.is_bool else f"x{view.base}"
         if view.kind == "c":
             if block.loop is not None:
                 loop = block.loop
@@ -91,7 +103,7 @@ class NestWriter(Layout):
             return self.variable(view.base)
         array, place = self.memory(block, p, a)
         text = f"get({array}, {place})"
-        return f"({text} != 0.0)" if view.kind == "v" and self.ops[view.base].is_bool else text
+        return f"({text} != 0.0)" if view.is_bool else text
 
     def variable(self, position: int) -> str:
         """Return the variable of a number."""
@@ -214,7 +226,7 @@ class NestWriter(Layout):
             return
         x = self.number(block, p, 0)
         if how is bool:
-            is_truth = view.kind == "v" and self.ops[view.base].is_bool
+            is_truth = view.is_bool
             x = x if is_truth else f"({x} != 0.0)"
             self.write(f"if {f'not {x}' if op.extra[0] else x}: return 0")
         elif how is has_nan:
@@ -271,7 +283,7 @@ class NestWriter(Layout):
                 elif not any(view.strides):
                     array, place = self.memory(block, p, a)
                     text = f"get({array}, {place})"
-                    if view.kind == "v" and self.ops[view.base].is_bool:
+                    if view.is_bool:
                         text += " != 0.0"
                     shown.append(self.temporary(text))
                 else:
@@ -292,7 +304,7 @@ class NestWriter(Layout):
                     continue
                 k, view = x
                 text = f"get({reads[k - 1][0]}, {at(places[k - 1], terms[k])})"
-                is_bool = view.kind == "v" and self.ops[view.base].is_bool
+                is_bool = view.is_bool
                 self._temporaries += 1
                 name = f"e{self._temporaries}"
                 self.write(f"{name} = {text}{' != 0.0' if is_bool else ''}")

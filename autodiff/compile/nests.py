@@ -85,18 +85,27 @@ class View:
         The place of the first element.
     shape, strides : tuple of int
         How many there are, and how far apart.
+    is_bool : bool
+        Whether they are truths, which are 1.0 and 0.0 in the memory.
     """
 
-    __slots__ = ("base", "kind", "offset", "shape", "strides")
+    __slots__ = ("base", "is_bool", "kind", "offset", "shape", "strides")
 
     def __init__(
-        self, kind: str, base: Any, offset: int = 0, shape: tuple = (), strides: tuple = ()
+        self,
+        kind: str,
+        base: Any,
+        offset: int = 0,
+        shape: tuple = (),
+        strides: tuple = (),
+        is_bool: bool = False,
     ) -> None:
         self.kind = kind
         self.base = base
         self.offset = offset
         self.shape = shape
         self.strides = strides
+        self.is_bool = is_bool
 
     @property
     def signature(self) -> Hashable:
@@ -114,7 +123,7 @@ class View:
         strides = [0] * missing
         for n, mine, stride in zip(shape[missing:], self.shape, self.strides, strict=True):
             strides.append(0 if mine == 1 and n != 1 else stride)
-        return View(self.kind, self.base, self.offset, shape, tuple(strides))
+        return View(self.kind, self.base, self.offset, shape, tuple(strides), self.is_bool)
 
     def is_whole(self) -> bool:
         """Whether the elements are those of an array from its first on, in order."""
@@ -145,6 +154,8 @@ class Op:
         What it reads.
     shape : tuple of int
         That of the result.
+    offset : int
+        Where in the result it writes.
     extra : tuple
         What else there is to know.
     is_bool, is_number : bool
@@ -152,11 +163,12 @@ class Op:
         of arithmetic hold.
     """
 
-    __slots__ = ("args", "extra", "f", "is_bool", "is_number", "kind", "shape")
+    __slots__ = ("args", "extra", "f", "is_bool", "is_number", "kind", "offset", "shape")
 
     def __init__(
-        self, kind: str, f: Any, args: list[View], shape: tuple, extra: tuple = ()
+        self, kind: str, f: Any, args: list[View], shape: tuple, extra: tuple = (), offset: int = 0
     ) -> None:
+        self.offset = offset
         self.kind = kind
         self.f = f
         self.args = args
@@ -173,7 +185,7 @@ class Op:
     @property
     def places(self) -> tuple[int, ...]:
         """Where the operands are."""
-        found: list[int] = []
+        found: list[int] = [self.offset]
         for a in self.args:
             if a.kind == "v":
                 found += (a.base, a.offset)
@@ -241,6 +253,9 @@ def handles(step: Step, metas: list[Meta]) -> bool:
         )
     if f in _CHANGES:
         return _is_array(args[0], metas) and _is_plain(args[1]) and _is_operand(args[2], metas)
+    if f is set_flat:
+        is_constant = type(args[1]) is np.ndarray and args[1].size > 0
+        return is_constant and _is_array(args[0], metas) and _is_operand(args[2], metas)
     if f is scatter:
         return _is_operand(args[0], metas) and _is_plain(args[1]) and not may_repeat(args[1])
     if f in (np.stack, np.array, np.concatenate):
@@ -278,6 +293,8 @@ def _is_array(x: Any, metas: list[Meta]) -> bool:
 def _is_operand(x: Any, metas: list[Meta]) -> bool:
     if type(x) is Ref:
         return _is_small(metas[x.i]) or _is_single(metas[x.i])
+    if type(x) is np.ndarray and x.dtype == np.bool_:
+        return x.size <= LARGEST
     return type(x) in (int, float, bool, np.float64) or _is_array(x, metas)
 
 
@@ -333,14 +350,16 @@ class Reader:
         if type(x) is not np.ndarray:
             return View("c", x if type(x) is bool else float(x))
         if x.shape == ():
-            return View("c", float(x))
-        whole = _whole_of(x)
-        place = self._constants.get(id(whole))
-        if place is None:
+            return View("c", bool(x) if x.dtype == np.bool_ else float(x))
+        whole = x if x.dtype == np.bool_ else _whole_of(x)
+        number = self._constants.get(id(whole))
+        if number is None:
             self.given.append(whole)
-            place = self._constants[id(whole)] = len(self.given) - 1
+            number = self._constants[id(whole)] = len(self.given) - 1
+        if x.dtype == np.bool_:
+            return View("x", number, 0, x.shape, strides_of(x.shape), True)
         offset, strides = _address_of(x) - _address_of(whole), [s // 8 for s in x.strides]
-        return View("x", place, offset // 8, x.shape, tuple(strides))
+        return View("x", number, offset // 8, x.shape, tuple(strides))
 
     def _from_outside(self, i: int) -> View:
         step = self.origin.get(i)
@@ -349,12 +368,9 @@ class Reader:
         meta = self.metas[i]
         self.given.append(Ref(i))
         if meta.shape:
-            if meta.dtype != FLOAT64:
-                raise NotSmallError
-            return View("x", len(self.given) - 1, 0, meta.shape, strides_of(meta.shape))
-        if not is_number(meta):
-            raise NotSmallError
-        return View("n", len(self.given) - 1)
+            strides = strides_of(meta.shape)
+            return View("x", len(self.given) - 1, 0, meta.shape, strides, meta.dtype != FLOAT64)
+        return View("n", len(self.given) - 1, is_bool=not is_number(meta))
 
     def viewed(self, step: Step) -> View:
         """Return the result of a step that is a view."""
@@ -378,17 +394,17 @@ class Reader:
         if not np.may_share_memory(y, memory):
             return self.taken(self._copied(x), how)
         start = _address_of(y) - _address_of(memory)
-        return View(x.kind, x.base, start // 8, y.shape, tuple([s // 8 for s in y.strides]))
+        strides = tuple([s // 8 for s in y.strides])
+        return View(x.kind, x.base, start // 8, y.shape, strides, x.is_bool)
 
     def _copied(self, x: View) -> View:
         op = Op("map", np.copy, [x], x.shape)
-        if x.kind == "v" and self.ops[x.base].is_bool:
-            raise NotSmallError
+        op.is_bool = x.is_bool
         return self._new(op)
 
     def _new(self, op: Op) -> View:
         self.ops.append(op)
-        return View("v", len(self.ops) - 1, 0, op.shape, strides_of(op.shape))
+        return View("v", len(self.ops) - 1, 0, op.shape, strides_of(op.shape), op.is_bool)
 
     # -- steps -----------------------------------------------------------------------------------
 
@@ -406,11 +422,12 @@ class Reader:
             self.views[step.out] = self.view(step.args[0])
             return
         meta = self.metas[step.out]
-        view = self._new(self._op(f, step, meta.shape or ()))
-        op = self.ops[view.base]
+        op = self._op(f, step, meta.shape or ())
         op.is_bool = is_truth(meta) or meta.dtype == np.bool_
         op.is_number = meta.shape is None
-        self.views[step.out] = view
+        if op.kind != "map" and any(a.is_bool for a in op.args):
+            raise NotSmallError
+        self.views[step.out] = self._new(op)
 
     def _op(self, f: Any, step: Step, shape: tuple) -> Op:
         args = step.args
@@ -428,23 +445,27 @@ class Reader:
             return Op("map", np.multiply, [v.broadcast(shape) for v in (column, b)], shape)
         if f in _REDUCED:
             return self._reduction(f, step, shape)
-        if f in _CHANGES:
+        if f in _CHANGES or f is set_flat:
             before, index, value = args
-            place = self.taken(View("v", -1, 0, shape, strides_of(shape)), _at(index))
+            place = _lattice(index) if f is set_flat else self._region(shape, index)
             given = self.view(value).broadcast(place.shape)
-            extra = (_CHANGES[f], place.offset, place.shape, place.strides)
-            return Op("change", None, [self.view(before), given], shape, extra)
+            extra = (_CHANGES.get(f, "="), place.shape, place.strides)
+            return Op("change", None, [self.view(before), given], shape, extra, place.offset)
         if f is scatter:
             y_bar, index = args[:2]
-            place = self.taken(View("v", -1, 0, shape, strides_of(shape)), _at(index))
+            place = self._region(shape, index)
             given = self.view(y_bar).broadcast(place.shape)
-            return Op("scatter", None, [given], shape, (place.offset, place.shape, place.strides))
+            return Op("scatter", None, [given], shape, (place.shape, place.strides), place.offset)
         if f is pack:
             return Op("pack", None, [self.view(v) for v in args[2:]], shape, (args[1],))
         items = [self.view(a) for a in args[0]]
         if any(v.shape != items[0].shape for v in items[1:]) and f is not np.concatenate:
             raise NotSmallError
         return Op("stack", None, items, shape)
+
+    def _region(self, shape: tuple, index: Any) -> View:
+        """Return the elements of an array of this shape that an index means."""
+        return self.taken(View("v", -1, 0, shape, strides_of(shape)), _at(index))
 
     def _reduction(self, f: Any, step: Step, shape: tuple) -> Op:
         options = step.kwargs or {}
@@ -459,6 +480,22 @@ class Reader:
         return Op(_REDUCED[f], None, [x], shape, (axes, count if f is np.mean else 0))
 
 
+def _lattice(places: np.ndarray) -> View:
+    """Return flat places as an offset and strides."""
+    first = places[(0,) * places.ndim]
+    strides = []
+    model = first
+    for d, n in enumerate(places.shape):
+        at: list[Any] = [0] * places.ndim
+        at[d] = min(1, n - 1)
+        strides.append(int(places[tuple(at)] - first))
+        steps = np.arange(n).reshape([n if k == d else 1 for k in range(places.ndim)])
+        model = model + strides[-1] * steps
+    if not (model == places).all():
+        raise NotSmallError
+    return View("v", -1, int(first), places.shape, tuple(strides))
+
+
 def _address_of(x: np.ndarray) -> int:
     return x.__array_interface__["data"][0]
 
@@ -468,7 +505,8 @@ def _whole_of(x: np.ndarray) -> np.ndarray:
     whole = x
     while type(whole.base) is np.ndarray:
         whole = whole.base
-    if type(whole) is np.ndarray and whole.dtype == FLOAT64 and whole.flags.c_contiguous:
+    is_plain = type(whole) is np.ndarray and whole.dtype == FLOAT64 and whole.flags.c_contiguous
+    if is_plain and whole.shape:
         return whole
     if not x.flags.c_contiguous:
         raise NotSmallError

@@ -138,6 +138,8 @@ def loop_of(
     source = f"def loop({', '.join(given)}):\n    for i in range(len(y{results[0]})):\n{body}"
     scope = dict(exponentials())
     exec(compile(source, "<loop over a block>", "exec"), scope)
-    signature = [numba.float64[::1]] * len(arrays) + [numba.float64] * len(numbers)
+    types: Any = numba.types
+    read_only = types.Array(numba.float64, 1, "C", readonly=True)
+    signature: list[Any] = [read_only] * len(arrays) + [numba.float64] * len(numbers)
     signature += [numba.float64[::1]] * len(results)
     return numba.njit(tuple(signature), nogil=True, error_model="numpy")(scope["loop"]), source

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import call as call_module
-from autodiff.arguments import innermost
+from autodiff.arguments import has_constants, innermost
 from autodiff.ignore import ignore_derivatives
 from autodiff.intercept import attributes, bodies, rewrite, sites, storing, syntax
 from autodiff.intercept.asking import asking_for, has_rule, refusing_for
@@ -177,13 +177,25 @@ def _body(g: types.FunctionType) -> Callable:
     @functools.wraps(g)
     def deciding(*args: Any, **kwargs: Any) -> Any:
         nonlocal made
-        if innermost(args, kwargs) is None:
+        if innermost(args, kwargs) is None and not _holds_constants(args):
             return g(*args, **kwargs)
         if made is None:
             made = bodies.rewritten(g)
         return made(*args, **kwargs)
 
     return deciding
+
+
+def _holds_constants(args: tuple) -> bool:
+    """Whether a method's object was made in a traced function, and of arrays of it.
+
+    Such an object of scipy.stats hands its arrays to compiled code, which does not know them.
+    """
+    return (
+        bool(args)
+        and type(args[0]).__module__.startswith("scipy.stats.")
+        and has_constants(args[:1], {})
+    )
 
 
 def traced_body(g: Callable) -> Callable:

@@ -158,7 +158,7 @@ def _with_lists(g: Callable, key: Callable, args: tuple, kwargs: dict[str, Any])
     """Call a function of NumPy on lists that hold traced values."""
     if key in WRITERS:
         return WRITERS[key](*args, **kwargs)
-    if is_tracer(kwargs.get("out")):
+    if is_tracer(kwargs.get("out")) or type(kwargs.get("out")) is np.ndarray:
         rest = {name: value for name, value in kwargs.items() if name != "out"}
         return into(kwargs["out"], _with_lists(g, key, args, rest))
     if key in protocols.BY_BODY:

@@ -14,8 +14,8 @@ from benchmarks.gradbench.protocol import Task
 
 
 def cost(centroids: np.ndarray, points: np.ndarray) -> float:
-    squares = np.sum(centroids**2, axis=1) - 2 * (points @ centroids.T)
-    return np.sum(np.min(squares, axis=1)) + np.sum(points**2)
+    squares = np.sum(centroids**2, axis=1)[:, None] - 2 * (centroids @ points.T)
+    return np.sum(np.min(squares, axis=0)) + np.sum(points**2)
 
 
 def direction(centroids: np.ndarray, points: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from benchmarks.gradbench.protocol import Task
 
 
 def slope(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return x * np.concatenate([[1.0], y[:-1]])
+    return np.concatenate([x[:1], x[1:] * y[:-1]])
 
 
 def primal(x: np.ndarray, s: int) -> np.ndarray:

@@ -41,8 +41,10 @@ from chainrules_core import (
 from chainrules_core.define import primitive
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.scalar import fit
+from chainrules_core.projection import is_foreign
 
 _FEW = 64  # one in so many elements
+_SMALL = 1024  # elements: fewer steps count for more than fewer passes
 
 
 @primitive
@@ -78,6 +80,8 @@ def few_places(mask: Any) -> Any:
     >>> few_places(np.arange(2000) == 1234)
     array([1234])
     """
+    if is_foreign(mask):
+        return None  # how many there are is not to be fixed
     flat = np.ravel(mask)
     if type(flat) is not np.ndarray or flat.dtype != bool or not flat.flags.c_contiguous:
         places = np.flatnonzero(flat)
@@ -160,6 +164,12 @@ def extremum_rules(f: Callable, elements: Callable) -> Rules:
         y = f(a, axis=axis, **options)
 
         def extremum_pullback(y_bar):
+            is_plain = type(a) is np.ndarray and where is True and not is_given(initial)
+            if is_plain and axis is None and a.size <= _SMALL:
+                tie = np.equal(a, y)
+                n = np.count_nonzero(tie)
+                if n:  # of NaN there is none
+                    return np.where(tie, y_bar / n, 0), NoTangent()
             # A NaN is equal to nothing, so it has to be left out only where the result is one.
             some = elements(a, where) if np.any(np.not_equal(y, y)) else where
             ties = Ties(a, y, axis, some, initial)

@@ -280,6 +280,9 @@ def _is_finite(d: Any) -> bool:
 def has_nan(x: Any) -> bool:
     """Whether there is a NaN in a number or an array."""
     if type(x) is _ndarray and x.dtype.kind in "fc":
+        if x.dtype is _FLOAT64 and x.flags.forc:
+            total = np.vdot(x, x)  # one pass; of Inf it makes no NaN
+            return bool(total != total)
         return bool(np.logical_or.reduce(np.isnan(x), axis=None))
     total = x if np.ndim(x) == 0 else np.sum(x)
     return bool(total != total)

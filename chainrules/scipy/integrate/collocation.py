@@ -29,11 +29,15 @@ A = np.array(
 )
 
 
-def nodes_between(times: Any, ts: Any) -> Any:
-    """The ends of all steps, `ts` of the solver and the times, as far as the last time."""
+def nodes_between(times: Any, ts: Any) -> tuple:
+    """The ends of all steps, `ts` of the solver and the times, as far as the last time.
+
+    Also which of the ends the times are.
+    """
     low, high = min(times[0], times[-1]), max(times[0], times[-1])
     nodes = np.unique(np.concatenate([times, ts[(ts > low) & (ts < high)]]))
-    return nodes if times[-1] >= times[0] else nodes[::-1]
+    nodes = nodes if times[-1] >= times[0] else nodes[::-1]
+    return nodes, [int(np.flatnonzero(nodes == t)[0]) for t in times]
 
 
 def stage_times(nodes: Any) -> Any:
@@ -49,26 +53,27 @@ def system(h: float, jacobians: list) -> Any:
 
 
 def pushed_stiffly(
-    jacobian: Callable, push: Callable, nodes: Any, ys: Any, times: Any, s: Any
+    jacobian: Callable, push: Callable, nodes: Any, ys: Any, where: list, s: Any
 ) -> Any:
-    """The tangents of the states at all times; `ys` are the states at the stages.
+    """The tangents of the states at the nodes `where`; `ys` are the states at the stages.
 
     ``jacobian(t, y)`` is that of the right-hand side, ``push(t, y)`` its tangent by parameters.
     """
     ts = stage_times(nodes)
     d = len(s)
-    at = {float(nodes[0]): s}
-    for n, h in enumerate(np.diff(nodes)):
+    at = [s]
+    for n in range(len(nodes) - 1):
+        h = nodes[n + 1] - nodes[n]
         y = [ys[:, 3 * n + j] for j in range(3)]
         g = np.stack([push(ts[n, j], y[j]) for j in range(3)])
         matrix = system(h, [jacobian(ts[n, j], y[j]) for j in range(3)])
         s = np.linalg.solve(matrix, np.reshape(s + (h * A) @ g, (3 * d,)))[2 * d :]
-        at[float(nodes[n + 1])] = s
-    return np.stack([at[float(t)] for t in times], axis=1)
+        at.append(s)
+    return np.stack([at[n] for n in where], axis=1)
 
 
 def pulled_stiffly(
-    jacobian: Callable, pull: Callable, nodes: Any, ys: Any, times: Any, y_bar: Any, total: list
+    jacobian: Callable, pull: Callable, nodes: Any, ys: Any, where: list, y_bar: Any, total: list
 ) -> tuple:
     """The cotangent of the state at the beginning, and those of what the right-hand side captured.
 
@@ -78,11 +83,11 @@ def pulled_stiffly(
     ts = stage_times(nodes)
     d = np.shape(y_bar)[0]
     jumps: dict = {}
-    for i, t in enumerate(times):
-        jumps.setdefault(float(t), []).append(i)
+    for i, n in enumerate(where):
+        jumps.setdefault(n, []).append(i)
     bar = np.zeros(d)
     for n in range(len(nodes) - 1, -1, -1):
-        for i in jumps.get(float(nodes[n]), ()):
+        for i in jumps.get(n, ()):
             bar = bar + y_bar[:, i]
         if n == 0:
             break

@@ -114,29 +114,31 @@ def recording(name: str, steps: list) -> type:
     return Recorded
 
 
-def places(steps: list, times: Any) -> list:
+def places(steps: list, times: Any, at: Any, moving: bool) -> list:
     """For each step the numbers of the times at its end, of those inside, and where these are.
 
-    The first time is that of the beginning.
+    The first time is that of the beginning. `at` are the values of the times; if these are `moving`
+    (traced by another level), an end is a place too.
     """
     if not steps:
         return []
     starts = np.array([s.t for s in steps])
     sign = 1.0 if steps[0].h > 0 else -1.0
-    of_step = np.searchsorted(sign * starts, sign * times, side="left") - 1
+    of_step = np.searchsorted(sign * starts, sign * at, side="left") - 1
     found: list = [([], [], []) for _ in steps]
-    for i in range(1, len(times)):
-        n = of_step[i]
+    for i in range(1, len(at)):
+        n = max(of_step[i], 0) if moving else of_step[i]
         if n < 0:
             continue
         ends, inside, xs = found[n]
         t, h = steps[n].t, steps[n].h
         # What rounding leaves between the ends of two steps belongs to the end.
-        if times[i] == t + h or (n + 1 < len(steps) and times[i] == steps[n + 1].t):
+        is_end = at[i] == t + h or (n + 1 < len(steps) and at[i] == steps[n + 1].t)
+        if is_end and not moving:
             ends.append(i)
         else:
             inside.append(i)
-            xs.append((float(times[i]) - t) / h)
+            xs.append((times[i] - t) / h)
     return found
 
 
@@ -158,22 +160,24 @@ def stages(f: Callable, tab: Tableau, step: Step, size: int, y: Any) -> tuple:
     return states, np.stack(slopes)
 
 
-def walked(f: Callable, tab: Tableau, steps: list, y0: Any) -> list:
-    """The steps taken again from `y0`."""
+def walked(f: Callable, tab: Tableau, steps: list, t0: Any, y0: Any) -> list:
+    """The steps taken again from `y0` at `t0`; their ends stay where they are."""
     made, y = [], y0
-    for step in steps:
+    for i, step in enumerate(steps):
+        if i == 0:
+            step = step._replace(t=t0, h=step.t + step.h - t0)
         k = stages(f, tab, step._replace(k=None), tab.n, y)[1]
         made.append(Step(step.t, step.h, y, k))
         y = y + step.h * (tab.b[: tab.n] @ k)
     return made
 
 
-def pushed_steps(push: Callable, f: Callable, tab: Tableau, steps: list, times: Any, s: Any) -> Any:
+def pushed_steps(push: Callable, f: Callable, tab: Tableau, steps: list, found: list, s: Any,
+                 n: int) -> Any:  # fmt: skip
     """The tangents of the states at all times from that at the beginning.
 
-    ``push(t, y, s)`` is the tangent of the right-hand side.
+    ``push(t, y, s)`` is the tangent of the right-hand side; `found` are the `places` of the times.
     """
-    n, found = len(times), places(steps, times)
     last = max([i for i, p in enumerate(found) if p[0] or p[1]], default=-1)
     at: list = [s] * n
     for step, (ends, inside, xs) in zip(steps[: last + 1], found, strict=False):
@@ -185,7 +189,7 @@ def pushed_steps(push: Callable, f: Callable, tab: Tableau, steps: list, times: 
             state_dot = s + ha[j, :j] @ np.stack(dots) if j else s
             dots.append(push(step.t + tab.c[j] * step.h, states[j], state_dot))
         dots = np.stack(dots)
-        for i, w in zip(inside, step.h * tab.weights(np.array(xs)) if inside else (), strict=True):
+        for i, w in zip(inside, step.h * tab.weights(np.stack(xs)) if inside else (), strict=True):
             at[i] = s + w @ dots
         s = s + (step.h * tab.b[: tab.n]) @ dots[: tab.n]
         for i in ends:
@@ -194,14 +198,13 @@ def pushed_steps(push: Callable, f: Callable, tab: Tableau, steps: list, times: 
 
 
 def pulled_steps(
-    pull: Callable, f: Callable, tab: Tableau, steps: list, times: Any, y_bar: Any, total: list
+    pull: Callable, f: Callable, tab: Tableau, steps: list, found: list, y_bar: Any, total: list
 ) -> tuple:
     """The cotangent of the state at the beginning, and those of what `f` has captured.
 
     ``pull(t, y, k_bar)`` gives the cotangents of the state and of what `f` has captured, which are
     added to `total`.
     """
-    found = places(steps, times)
     last = max([i for i, p in enumerate(found) if p[0] or p[1]], default=-1)
     taken = {i for ends, inside, _ in found for i in (*ends, *inside)}
     bar = np.zeros(np.shape(y_bar)[0])
@@ -214,7 +217,7 @@ def pulled_steps(
         k_bar = (step.h * tab.b[:size])[:, None] * bar
         if inside:
             at = y_bar[:, inside]
-            k_bar = k_bar + np.transpose(at @ (step.h * tab.weights(np.array(xs))))
+            k_bar = k_bar + np.transpose(at @ (step.h * tab.weights(np.stack(xs))))
             bar = bar + np.sum(at, axis=1)
         for j in range(size - 1, -1, -1):
             state_bar, parts = pull(step.t + tab.c[j] * step.h, states[j], k_bar[j])
@@ -222,7 +225,7 @@ def pulled_steps(
             if j:
                 k_bar = k_bar + ha[j, :size, None] * state_bar
             total = [a + b for a, b in zip(total, parts, strict=True)]
-    for i in range(len(times)):
+    for i in range(np.shape(y_bar)[1]):
         if i not in taken:
             bar = bar + y_bar[:, i]
     return bar, total

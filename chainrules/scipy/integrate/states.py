@@ -44,7 +44,9 @@ from chainrules.scipy.integrate.collocation import (
 )
 from chainrules.scipy.integrate.runge_kutta import (
     TABLEAUS,
+    Step,
     explicit_name,
+    places,
     pulled_steps,
     pushed_steps,
     recording,
@@ -149,9 +151,11 @@ def path_of(fun: Callable, times: Any, y0: Any, how: Any) -> Any:
     if path is not None and path["steps"] is not None:
         return path
     if times[0] == times[-1]:
-        return known_path("DOP853", [], 0, None)
+        return known_path("RK23", [], 0, None)
     own = explicit_name(how["method"])
-    most = np.inf if own else FEW if path is None else max(FEW, path["nfev"])
+    # LSODA's steps are taken in Fortran: next to DOP853's they cost nothing.
+    times_as_many = 4 if how["method"] in ("LSODA", integrate.LSODA) else 1
+    most = np.inf if own else 5 * FEW if path is None else max(FEW, times_as_many * path["nfev"])
     left = [most]
 
     def counted(t, y):
@@ -174,10 +178,9 @@ def path_of(fun: Callable, times: Any, y0: Any, how: Any) -> Any:
             raise
     if path is not None and how["method"] in ("Radau", integrate.Radau):
         return path
-    for method in ("Radau", how["method"]):
-        found = integrate.solve_ivp(
-            fun, ends, y0, dense_output=True, **{**options_of(how), "method": method}
-        )
+    of_radau = {**options_of(how), "method": "Radau"}
+    for options in (tight,) if is_complex(y0) else (of_radau, tight):
+        found = integrate.solve_ivp(fun, ends, y0, dense_output=True, **options)
         if found.success:
             return known_path(None, None, 0, found.sol)
     raise UnsolvedError(
@@ -186,15 +189,7 @@ def path_of(fun: Callable, times: Any, y0: Any, how: Any) -> Any:
     )
 
 
-def nodes_of(times: Any, path: Any) -> tuple:
-    """The ends of the steps of a stiff problem, the times of the stages and the states there."""
-    nodes = nodes_between(np.asarray(times), path["sol"].ts)
-    ts = np.ravel(stage_times(nodes))
-    return nodes, ts, path["sol"](ts)
-
-
 non_differentiable(path_of, Callable)
-non_differentiable(nodes_of)
 
 
 def paired(y: Any, y_bar: Any) -> Any:
@@ -234,11 +229,11 @@ def states_frule(config, dots, fun, times, y0, *, known=None, how=None):
         return push(t, y, np.zeros(len(y)))
 
     if path["steps"] is None:
-        nodes, ys = collocated(fun, times, y0, how, path)
-        y_dot = pushed_stiffly(jacobian, by_parameters, nodes, ys, plain(times), s)
+        nodes, ys, where = collocated(fun, times, y0, how, path, fast is None)
+        y_dot = pushed_stiffly(jacobian, by_parameters, nodes, ys, where, s)
     else:
-        tableau, steps = taken(fun, y0, path, fast is None)
-        y_dot = pushed_steps(push, plainly, tableau, steps, plain(times), s)
+        tableau, steps, found = taken(fun, times, y0, path, fast is None)
+        y_dot = pushed_steps(push, plainly, tableau, steps, found, s, len(times))
     if moving:
         y_dot = y_dot + slopes(plainly, times, y) * times_dot
     return y, y_dot
@@ -276,8 +271,8 @@ def adjoint(config: Any, fun: Callable, times: Any, y0: Any, how: Any, y_bar: An
         return pulled_parts(config, fun, t, y, k_bar)
 
     if path["steps"] is not None:
-        tableau, steps = taken(fun, y0, path, fast is None)
-        return pulled_steps(pull, plainly, tableau, steps, plain(times), y_bar, total)
+        tableau, steps, found = taken(fun, times, y0, path, fast is None)
+        return pulled_steps(pull, plainly, tableau, steps, found, y_bar, total)
     by_state = None if fast is None else config.repeated_pullback(alone(fun), (1,))
 
     def column(t, y, e):
@@ -287,8 +282,8 @@ def adjoint(config: Any, fun: Callable, times: Any, y0: Any, how: Any, y_bar: An
         check_holomorphic(lambda e: column(t, y, e), y)
         return np.stack([column(t, y, e) for e in np.eye(len(y))], axis=1)
 
-    nodes, ys = collocated(fun, times, y0, how, path)
-    return pulled_stiffly(jacobian, lambda *at: pull(*at)[1], nodes, ys, plain(times), y_bar, total)
+    nodes, ys, where = collocated(fun, times, y0, how, path, fast is None)
+    return pulled_stiffly(jacobian, lambda *at: pull(*at)[1], nodes, ys, where, y_bar, total)
 
 
 def alone(fun: Callable) -> Callable:
@@ -296,22 +291,43 @@ def alone(fun: Callable) -> Callable:
     return fun.function if isinstance(fun, Closure) else fun
 
 
-def taken(fun: Callable, y0: Any, path: Any, again: bool) -> tuple:
-    """The method's coefficients and its steps; taken again where outer levels are to see them."""
-    tableau = TABLEAUS[path["name"]]
-    steps = path["steps"]
-    return tableau, walked(fun, tableau, steps, y0) if again else steps
+def taken(fun: Callable, times: Any, y0: Any, path: Any, again: bool) -> tuple:
+    """The method's coefficients, its steps and where the times are in them.
+
+    The steps are taken again where outer levels are to see them.
+    """
+    tableau, steps = TABLEAUS[path["name"]], path["steps"]
+    at = np.asarray(plain(times))
+    if not again:
+        return tableau, steps, places(steps, at, at, moving=False)
+    if not steps:  # all times are one: steps of no length, as functions of the times
+        steps = [Step(t, times[i + 1] - t, None, None) for i, t in enumerate(times[:-1])]
+        walk = walked(fun, tableau, steps, times[0], y0)
+        return tableau, walk, [([i + 1], [], []) for i in range(len(steps))]
+    walk = walked(fun, tableau, steps, times[0], y0)
+    found = places(steps, times, at, moving=True)
+    inside = found[0][1]  # the beginning moves these
+    found[0] = ([], inside, [(times[i] - walk[0].t) / walk[0].h for i in inside])
+    return tableau, walk, found
 
 
-def collocated(fun: Callable, times: Any, y0: Any, how: Any, path: Any) -> tuple:
-    """The ends of the steps of a stiff problem, and the states at the stages."""
-    nodes, ts, ys = nodes_of(times, path)
-    if times is plain(times) and y0 is plain(y0) and not values_of(fun):
-        return nodes, ys
-    # As a function of what an outer level perturbs.
+def collocated(fun: Callable, times: Any, y0: Any, how: Any, path: Any, again: bool) -> tuple:
+    """The ends of the steps of a stiff problem, the states at the stages, and where the times are.
+
+    All as functions of what outer levels perturb, where they are to see them.
+    """
+    nodes, where = nodes_between(np.asarray(plain(times)), path["sol"].ts)
+    ts = np.ravel(stage_times(nodes))
+    ys = path["sol"](ts)
+    if not again:
+        return nodes, ys, where
+    moved = list(nodes)
+    for i, n in enumerate(where):
+        moved[n] = times[i]
+    nodes = np.stack(moved)
     known = np.concatenate([np.reshape(plain(y0), (-1, 1)), ys], axis=1)
-    at = np.concatenate([np.reshape(times[0], (1,)), ts])
-    return nodes, states(fun, at, y0, known=known, how=how)[:, 1:]
+    at = np.concatenate([np.reshape(times[0], (1,)), np.ravel(stage_times(nodes))])
+    return nodes, states(fun, at, y0, known=known, how=how)[:, 1:], where
 
 
 def check_holomorphic(column: Callable, y: Any) -> None:

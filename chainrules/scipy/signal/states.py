@@ -44,6 +44,10 @@ def left_by(taps: Any, past: Any, order: int) -> Any:
     return fitted(np.correlate(taps, np.conj(past), "full")[np.size(past) :], order, 0)
 
 
+# Older versions of SciPy forgot to divide here.
+DIVIDES = abs(signal.lfiltic([1.0], [2.0, 1.0], [1.0])[0]) < 0.75
+
+
 @register_body(signal.lfiltic)
 def lfiltic_body(b, a, y, x=None):
     state = checked(signal.lfiltic, b, a, y, x)
@@ -52,7 +56,7 @@ def lfiltic_body(b, a, y, x=None):
     left = -left_by(a, y, order)
     if x is not None:
         left = left + left_by(b, np.atleast_1d(x), order)
-    return np.asarray(left / a[0], state.dtype)
+    return np.asarray(left / a[0] if DIVIDES else left, state.dtype)
 
 
 @register_body(signal.lp2hp)

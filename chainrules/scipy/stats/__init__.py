@@ -5,6 +5,7 @@ from chainrules.scipy.stats import (
     continuous as continuous,
     densities as densities,
     discrepancies as discrepancies,
+    draws as draws,
     expectations as expectations,
     infrastructure as infrastructure,
     inner as inner,

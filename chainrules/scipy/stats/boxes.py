@@ -47,8 +47,6 @@ def box(a: Any, b: Any, cov: Any, *, known: Any = None) -> Any:
     if known is not None:
         return known
     n = np.shape(cov)[0]
-    if n == 0:
-        return 1.0
     if n == 1:
         scale = np.sqrt(cov[0, 0])
         return special.ndtr(b[0] / scale) - special.ndtr(a[0] / scale)
@@ -81,7 +79,7 @@ def face(a: Any, b: Any, cov: Any, i: int, c: Any) -> Any:
         return 0.0
     variance = cov[i, i]
     density = np.exp(-c * c / (2 * variance)) / (ROOT_2PI * np.sqrt(variance))
-    return density * box(*given(a, b, cov, i, c))
+    return density if np.shape(cov)[0] == 1 else density * box(*given(a, b, cov, i, c))
 
 
 def edge(a: Any, b: Any, cov: Any, i: int, j: int) -> Any:
@@ -178,16 +176,15 @@ def normal_cdf(
 def student_box(a: Any, b: Any, cov: Any, df: Any, known: Any) -> Any:
     """Return the probability of a box under a t distribution."""
     nu = plain(df)
-    if np.isinf(nu):
-        return box(a, b, cov, known=known)
     spread = 1 / np.sqrt(2 * nu)
-    tau = np.arange(-40 / nu - 8 * spread, 0.5 * np.log(1 + 100 / nu) + 8 * spread, spread / 2)
+    h = min(spread / 2, 0.1)
+    tau = np.arange(-40 / nu - 8 * spread, 0.5 * np.log(1 + 100 / nu) + 8 * spread, h)
     log_density = (
         math.log(2) + df / 2 * np.log(df / 2) - special.gammaln(df / 2)
         + df * tau - df / 2 * np.exp(2 * tau)
     )  # fmt: skip
-    counts = plain(log_density) > -45.0
-    tau, density = tau[counts], np.exp(log_density[counts]) * spread / 2
+    counts = plain(log_density) > -30.0
+    tau, density = tau[counts], np.exp(log_density[counts]) * h
     parts = [w * box(a * s, b * s, cov) for w, s in zip(density, np.exp(tau), strict=True)]
     return with_value(known, sum(parts[1:], parts[0]))
 

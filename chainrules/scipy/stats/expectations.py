@@ -22,8 +22,17 @@ from chainrules_core import non_differentiable
 rv = stats.rv_continuous
 ENTROPY, MOMENT, MOMENT_BY_QUANTILES = rv._entropy, rv._mom0_sc, rv._mom1_sc
 ALPHA = 0.05
-# Whose density, on all of the line, may be singular at 0.
-SINGULAR = ("dgamma", "dweibull", "gennorm", "laplace", "laplace_asymmetric", "skewcauchy")
+# Where a density has a kink or is singular, in the standard form.
+BREAKS: dict[str, Callable] = {
+    **dict.fromkeys(
+        ("dgamma", "dweibull", "gennorm", "laplace", "laplace_asymmetric", "skewcauchy"),
+        lambda *shapes: (0.0,),
+    ),
+    "loglaplace": lambda c: (1.0,),
+    "triang": lambda c: (c,),
+    "trapezoid": lambda c, d: (c, d),
+    "crystalball": lambda beta, m: (-beta,),
+}
 
 
 @non_differentiable
@@ -70,11 +79,17 @@ def quad_at(f: Callable, a: Any, b: Any, options: dict) -> Any:
 non_differentiable(quad_at, Callable)
 
 
+def inner_edges(dist: Any, low: Any, high: Any, args: tuple) -> Any:
+    """Return the quantiles ALPHA and 1 - ALPHA of what lies between the limits."""
+    start, end = dist.cdf(np.stack([low, high]), *args)
+    return dist._ppf(start + (end - start) * np.array([ALPHA, 1 - ALPHA]), *args)
+
+
 def sum_of(f: Callable, edges: list, known: list, **options: Any) -> Any:
     """Return the integral in pieces that are known."""
     pairs = zip(itertools.pairwise(edges), known, strict=True)
     parts = [quadrature(f, a, b, y, **options) for (a, b), y in pairs]
-    return parts[0] + parts[1] + parts[2]
+    return sum(parts[1:], parts[0])
 
 
 @in_place_of(rv, "expect")
@@ -87,9 +102,7 @@ def expect(
     on_line = lb is None and ub is None and not (np.isfinite(low) or np.isfinite(high))
     z_low = low if lb is None else (lb - loc) / scale
     z_high = high if ub is None else (ub - loc) / scale
-    mass = self._cdf(z_high, *args) - self._cdf(z_low, *args)
-    inner = plain(self._cdf(z_low, *args)) + plain(mass) * np.array([ALPHA, 1 - ALPHA])
-    inner = plain(self._ppf(inner, *args))
+    inner = inner_edges(self, *plain((z_low, z_high, tuple(args))))
 
     def values(x: Any) -> Any:
         return x if func is None else np.stack([func(x[i]) for i in range(np.shape(x)[0])])
@@ -105,7 +118,9 @@ def expect(
 
     name = f"scipy.stats.{self.name}.expect"
     width = inner[1] - inner[0] if inner[1] > inner[0] else 1.0
-    edges = [z_low, inner[0], inner[1], z_high]
+    breaks = BREAKS[self.name](*args) if self.name in BREAKS else ()
+    breaks = [z for z in breaks if plain(z_low) < plain(z) < plain(z_high)]
+    edges = [z_low, *sorted([*inner, *breaks], key=plain), z_high]
     known = [
         quad_at(
             lambda x: in_x(np.reshape(x, (1,)))[0],
@@ -117,8 +132,10 @@ def expect(
     try:
         y = sum_of(in_z, edges, known, name=name, place=(0.0, width), tested=at_z)
     except JumpError:
-        if not on_line or self.name in SINGULAR:
+        if not on_line or breaks:
             raise
         edges = [plain(loc + scale * z) for z in edges]
         y = sum_of(in_x, edges, known, name=name, place=plain((loc, width * scale)))
-    return y / mass if conditional else y
+    if not conditional:
+        return y
+    return y / (self.cdf(z_high, *args) - self.cdf(z_low, *args))

@@ -266,6 +266,6 @@ def quadrature(
 
 
 def with_value(known: Any, y: Any) -> Any:
-    """Return y with its derivatives and another value."""
-    y = np.where(_is_finite(known), y, 0.0)
+    """Return y with its derivatives and another value; without them where that is infinite."""
+    y = np.where(np.isinf(known), 0.0, y)
     return known + (y - plain(y))

@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import math
 import threading
 
 import numpy as np
@@ -352,8 +353,10 @@ def test_large_chains_in_blocks():
 
     f = lambda x, a: autodiff.value_and_gradient(loss, x, a)  # noqa: E731
     compiled = compile(f)
-    for a in (1.3, 0.7):
-        for given in (x, x[::2], x.reshape(3, -1)[:, ::-1] if x.size % 3 == 0 else x[::-1]):
+    fixed = x.copy()
+    fixed.setflags(write=False)
+    for a in (1.3, 0.7, 1.1, 0.9):
+        for given in (x, fixed, x[::2], x.reshape(3, -1)[:, ::-1] if x.size % 3 == 0 else x[::-1]):
             (y, g), (z, h) = f(given, a), compiled(given, a)
             np.testing.assert_allclose(z, y, rtol=1e-12)
             for mine, theirs in zip(h, g, strict=True):
@@ -492,3 +495,51 @@ def test_exponentials_of_machine_code():
             np.testing.assert_allclose(a, b, rtol=2e-15, atol=0.0)
             known = ~np.isnan(b)
             np.testing.assert_array_equal(np.signbit(a[known]), np.signbit(b[known]))
+
+
+# ------------------------------------------------------------------------ branches on last bits
+
+
+def powers_that_are_no_products():
+    """Numbers of which the third power is more than the product of three."""
+    xs = np.linspace(1.1, 1.9, 2000).tolist()
+    return [x for x in xs if x * x * x < x**3][:20]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, c: 1.0 if x**3 >= c else x,
+        lambda x, c: 1.0 if np.sum(np.array([x, x]) ** 3) >= 2 * c else x,
+        lambda x, c: gradient(lambda z: z * z if z**3 >= c else z, x),
+        lambda x, c: 1.0 if np.exp(np.log(x) * 3.0) >= math.exp(math.log(x) * 3.0) else x,
+    ],
+)
+def test_branches_are_those_of_the_eager_call(f):
+    compiled = compile(f)
+    points = powers_that_are_no_products()
+    assert len(points) > 3
+    for x in points:
+        assert compiled(x, x**3) == f(x, x**3)
+    before = compiled.variants
+    for x in points:
+        assert compiled(x, x**3) == f(x, x**3)
+    assert compiled.variants == before <= 4
+    assert compiled.eager_because is None
+
+
+def test_newton_until_it_converges_is_recorded_once():
+    def root(a):
+        x, n = a, 0
+        while abs(x**3 - a) > 1e-15 * a and n < 50:
+            x, n = x - (x**3 - a) / (3 * x**2), n + 1
+        return x
+
+    compiled = compile(lambda a: gradient(root, a))
+    for _ in range(3):
+        for a in (2.0, 2.1, 2.2, 3.0, 5.0):
+            close(compiled(a), gradient(root, a))
+    before = compiled.variants
+    for a in (2.0, 2.1, 2.2, 3.0, 5.0):
+        close(compiled(a), gradient(root, a))
+    assert compiled.variants == before

@@ -4,6 +4,7 @@ from scipy import linalg
 
 import autodiff
 from chainrules.refused import RefusedError
+from chainrules.scipy.linalg.singular import unitary
 from chainrules_core import NotImplementedTangentError
 
 RNG = np.random.default_rng(4)
@@ -108,6 +109,11 @@ def test_sketches(option, check_modes):
 
 
 EQUAL = [2 * np.eye(3), np.eye(4)[:, [2, 0]], np.eye(3)[:2]]
+
+
+@pytest.mark.parametrize("a", [A, T, W, TZ, WZ, np.stack([A, A.T]), *EQUAL])
+def test_unitary(a, check_case):
+    check_case(unitary, (a,), {}, np.ndim(a) == 2)
 
 
 @pytest.mark.parametrize("a", [A, T, W, TZ, *EQUAL])
