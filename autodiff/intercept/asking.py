@@ -40,10 +40,11 @@ def _runs_plainly(g: Callable) -> bool:
         return True
     if not bodies.is_library(g) or hasattr(g, "__wrapped__"):
         return False
-    # The object of a method may hold a traced value where nobody looks for one.
-    is_method = "." in g.__qualname__ and "<locals>" not in g.__qualname__
     bodies_of_rules = [getattr(rule, "body", None) for rule in rrule.methods(g)]
-    return g not in bodies_of_rules and not (is_method and any(bodies_of_rules))
+    # The object of a method may hold a traced value where nobody looks for one: the body says so.
+    return g not in bodies_of_rules and not any(
+        getattr(body, "traces_objects", False) for body in bodies_of_rules
+    )
 
 
 def asking_for(g: Callable) -> Callable:
@@ -98,8 +99,8 @@ def asking_for(g: Callable) -> Callable:
 
 def _takes_one(g: Callable) -> bool:
     """Whether a function made in C takes one value, without a name or a default."""
-    if type(g) is not types.BuiltinFunctionType:
-        return False
+    if type(g) is not types.BuiltinFunctionType or not inspect.ismodule(g.__self__):
+        return False  # a method is another object each time it is looked up: no time to ask
     try:
         parameters = list(inspect.signature(g).parameters.values())
     except ValueError:  # it does not tell

@@ -72,15 +72,22 @@ def largest(y_bar: Any, y: Any, a: Any) -> Any:
     return a_bar
 
 
+def put(a_bar: np.ndarray, hit: np.ndarray, bar: Any, axis: int) -> None:
+    """Put the cotangents of results along an axis where the results stand."""
+    places = np.flatnonzero(hit)
+    if len(places) != np.size(bar):  # there are ties
+        a_bar += hit * np.expand_dims(bar / np.count_nonzero(hit, axis=axis), axis)
+        return
+    n = a_bar.shape[1]
+    a_bar.reshape(-1)[places] += bar[places // n if axis == 1 else places % n]
+
+
 def largest_along(axis: int) -> Any:
     """Return the pullback of the largest elements along an axis."""
 
     def largest_of_each(y_bar: Any, y: Any, a: Any) -> Any:
-        hit = a == np.expand_dims(y, axis)
-        places = np.nonzero(hit)
-        share = y_bar / np.count_nonzero(hit, axis=axis)
         a_bar = np.zeros_like(a)
-        a_bar[places] = share[places[1 - axis]]
+        put(a_bar, a == np.expand_dims(y, axis), y_bar, axis)
         return a_bar
 
     return largest_of_each
@@ -99,15 +106,28 @@ def spread_along(axis: int) -> Any:
     """Return the pullback of the same along an axis."""
 
     def spread_of_each(y_bar: Any, y: Any, a: Any) -> Any:
-        top, bottom = np.max(a, axis), np.min(a, axis)
         a_bar = np.zeros_like(a)
-        for end, bar in ((top, y_bar), (bottom, -y_bar)):
-            hit = a == np.expand_dims(end, axis)
-            places = np.nonzero(hit)
-            a_bar[places] += (bar / np.count_nonzero(hit, axis=axis))[places[1 - axis]]
+        put(a_bar, a == np.max(a, axis, keepdims=True), y_bar, axis)
+        put(a_bar, a == np.min(a, axis, keepdims=True), -y_bar, axis)
         return a_bar
 
     return spread_of_each
+
+
+def largest_of_segments(y_bar: Any, y: Any, a: Any, starts: Any) -> Any:
+    """The largest elements of segments that follow each other."""
+    lengths = np.diff(starts, append=len(a))
+    hit = a == np.repeat(y, lengths)
+    np.count_nonzero(hit)
+    return hit * np.repeat(y_bar, lengths)
+
+
+def larger_of_all_pairs(y_bar: Any, y: Any, a: Any, b: Any) -> tuple:
+    """``maximum.outer`` and its kin."""
+    hit, other = y == a[:, None], y == b
+    np.count_nonzero(hit == other)
+    bar = hit * y_bar
+    return np.sum(bar, axis=1), np.sum(y_bar - bar, axis=0)
 
 
 def dot(y_bar: Any, y: Any, a: Any, b: Any) -> tuple:

@@ -26,9 +26,9 @@ def read(make):
     return made_and_read
 
 
-def smoothed(x, y, at):
-    """A smoothing spline by FITPACK's functions."""
-    return interpolate.splev(at, interpolate.splrep(x, y, s=20.0))
+def by_fitpack(x, y, at):
+    """A spline by FITPACK's functions."""
+    return interpolate.splev(at, interpolate.splrep(x, y))
 
 
 def on_grid(values, at):
@@ -55,7 +55,7 @@ SAMPLES = [
     sample(read(interpolate.interp1d), X, Y, AT),
     sample(read(interpolate.BarycentricInterpolator), X[:20], Y[:20], AT[:200]),
     sample(read(interpolate.KroghInterpolator), X[:12], Y[:12], AT[:200]),
-    sample(smoothed, X, Y, AT),
+    sample(by_fitpack, X, Y, AT),
     sample(on_grid, IMAGE, IN_GRID),
     sample(by_triangles, VALUES, PLACES),
     sample(radial, VALUES, PLACES[:500]),

@@ -91,8 +91,9 @@ def few_places(mask: Any) -> Any:
     found = np.flatnonzero(groups != 0)
     if len(found) * _FEW > flat.size:
         return None
-    row, column = np.nonzero(np.reshape(flat[:whole], (-1, 8))[found])
-    places = np.concatenate([8 * found[row] + column, whole + np.flatnonzero(flat[whole:])])
+    inside = np.flatnonzero(np.reshape(flat[:whole], (-1, 8))[found])
+    within = 8 * found[inside >> 3] + (inside & 7)
+    places = np.concatenate([within, whole + np.flatnonzero(flat[whole:])])
     return places if len(places) * _FEW <= flat.size else None
 
 

@@ -134,4 +134,5 @@ def stft_detrend_body(
     return np.moveaxis(spectra, -2, axis if axis >= 0 else axis - 1)
 
 
+stft_detrend_body.traces_objects = True  # type: ignore[attr-defined] # the window may be traced
 decompose(signal.ShortTimeFFT.stft_detrend)(stft_detrend_body)
