@@ -412,6 +412,6 @@ CALLS = [
 
 
 @pytest.mark.parametrize("f", CALLS)
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore:h does not appear:RuntimeWarning")
 def test_call(f, check_call):
     check_call(f, *[globals()[name] for name in inspect.signature(f).parameters])

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy import spatial
 from scipy.spatial import distance, transform
-from scipy.spatial.transform import RigidTransform, Rotation as Ro, Slerp
+from scipy.spatial.transform import Rotation as Ro, Slerp
 
+Rigid = getattr(transform, "RigidTransform", None)  # new in SciPy 1.16
 R = np.random.default_rng(16)
 
 
@@ -122,17 +123,17 @@ CALLS = [
     lambda vec: Ro.random(rng=0).apply(vec),
     lambda rvs: Slerp([0, 1], Ro.from_rotvec(rvs))(0.3).as_rotvec(),
     lambda rvs, ts: Slerp([0.0, 1.0], Ro.from_rotvec(rvs))(ts).as_matrix(),
-    lambda trans: RigidTransform.from_translation(trans).as_matrix(),
-    lambda trans, rv: RigidTransform.from_components(trans, Ro.from_rotvec(rv)).as_matrix(),
-    lambda trans, rv, pts: RigidTransform.from_components(trans, Ro.from_rotvec(rv)).apply(pts),
-    lambda rv, trans: RigidTransform.from_exp_coords(np.concatenate([rv, trans])).as_matrix(),
-    lambda rv, trans: RigidTransform.from_rotation(Ro.from_rotvec(rv)).translation + trans,
+    lambda trans: Rigid.from_translation(trans).as_matrix(),
+    lambda trans, rv: Rigid.from_components(trans, Ro.from_rotvec(rv)).as_matrix(),
+    lambda trans, rv, pts: Rigid.from_components(trans, Ro.from_rotvec(rv)).apply(pts),
+    lambda rv, trans: Rigid.from_exp_coords(np.concatenate([rv, trans])).as_matrix(),
+    lambda rv, trans: Rigid.from_rotation(Ro.from_rotvec(rv)).translation + trans,
 ]
 
 
 @pytest.mark.parametrize("f", CALLS)
 def test_call(f, check_call):
-    rotates = {"Ro", "Slerp", "RigidTransform"} & set(f.__code__.co_names)
+    rotates = {"Ro", "Slerp", "Rigid"} & set(f.__code__.co_names)
     if rotates and not hasattr(transform._rotation, "select_backend"):
         pytest.skip("compiled alone in this SciPy")
     check_call(f, *[globals()[name] for name in inspect.signature(f).parameters])
