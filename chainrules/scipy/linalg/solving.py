@@ -8,6 +8,7 @@ nothing is read.
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,7 @@ def solve_frule(
     return y, by_columns(solved, moved, of_vector)
 
 
-DEFAULT = "gen" if linalg.solve.__defaults__[-2] == "gen" else None
+DEFAULT = inspect.signature(linalg.solve).parameters["assume_a"].default
 
 
 def given(assume_a: str | None) -> str | None:

@@ -28,7 +28,7 @@ import numpy as np
 from scipy import signal
 
 from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
-from chainrules.scipy.delegated import both, register_body
+from chainrules.scipy.delegated import both, register_body, trace_body
 from chainrules.transforms.convolution import line
 from chainrules.transforms.linear import fitted
 from chainrules_core import (
@@ -171,3 +171,7 @@ def sosfilt_body(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
             x, state = signal.lfilter(b, a, x, axis, np.asarray(zi)[section])
             states.append(state)
     return x if zi is None else (x, np.stack(states))
+
+
+# Compiled code of older versions of SciPy, beneath it, does not take arrays that may be traced.
+trace_body(*both(signal.sosfiltfilt))
