@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy import special
+from scipy.stats import _discrete_distns
 
 from chainrules.scipy.special.distributions import (
     CHI2_NONCENTRAL,
@@ -207,3 +208,21 @@ for name, kinds in {
             scalar_rule(f, *[by_parameter(f, j, reach) for j, reach in enumerate(reaches)])
 for f in ufuncs("_gen_harmonic"):
     scalar_rule(f, NoTangent(), by_parameter(f, 1, lambda n, a: 0.25))
+
+# ------------------------------------------------------------------------------ Poisson binomial
+
+
+def poisson_binomial(k: Any, args: Any, kind: str) -> Any:
+    """Return the coefficients of Π(1 - p + p t) up to t^k, or their sum."""
+    terms = [np.ones(np.shape(args)[1:])]
+    for p in args:
+        lower = [0.0, *terms]
+        upper = [*terms, 0.0]
+        terms = [(1 - p) * a + p * b for a, b in zip(upper, lower, strict=True)]
+    stacked = np.stack(terms)
+    stacked = np.cumsum(stacked, axis=0) if kind == "cdf" else stacked
+    return np.take_along_axis(stacked, np.clip(k, 0, len(terms) - 1)[None], axis=0)[0]
+
+
+if hasattr(_discrete_distns, "_poisson_binom"):
+    decompose(_discrete_distns._poisson_binom)(poisson_binomial)

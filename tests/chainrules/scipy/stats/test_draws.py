@@ -90,6 +90,8 @@ def test_constant(f):
         (lambda a: stats.zipfian.stats(a, 15, moments="mvsk"), (0.75,)),
         (lambda p: [stats.binom(5, p).stats("mv"), stats.binom.entropy(5, p)], (0.3,)),
         (lambda a, b: stats.betanbinom.expect(args=(5, a, b)), (9.3, 1.0)),
+        (lambda p: stats.poisson_binom(p).logpmf([0, 2]), (np.array([0.2, 0.3, 0.6]),)),
+        (lambda p: stats.poisson_binom.cdf(1, [p, 0.3, 0.6]), (0.2,)),
     ],
 )
 def test_moments(f, args, check_traced):
