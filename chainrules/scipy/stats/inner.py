@@ -46,9 +46,26 @@ rules("_scaled_exp1", lambda y, x: y / x + y - 1)
 
 # ------------------------------------------------------------------------------------- beta
 
+
+def power(x: Any, p: Any) -> Any:
+    """Return p x^(p-1), which is 0 for p = 0."""
+    return np.where(p == 0, 0.0, p * np.where(p == 0, 1.0, x) ** (p - 1))
+
+
+def beta_slope(y: Any, x: Any, a: Any, b: Any) -> Any:
+    """Return the slope of a beta density; where it may be 0 or infinite, of powers."""
+    edge = (x == 0) | (x == 1)
+    inner = np.where(edge, 0.5, x)
+    slope = y * ((a - 1) / inner - (b - 1) / (1 - inner))
+    if not np.any(edge):
+        return slope
+    powers = power(x, a - 1) * (1 - x) ** (b - 1) - x ** (a - 1) * power(1 - x, b - 1)
+    return np.where(edge, powers / special.beta(a, b), slope)
+
+
 rules(
     "_beta_pdf",
-    lambda y, x, a, b: y * ((a - 1) / x - (b - 1) / (1 - x)),
+    beta_slope,
     lambda y, x, a, b: y * (np.log(x) - special.digamma(a) + special.digamma(a + b)),
     lambda y, x, a, b: y * (np.log1p(-x) - special.digamma(b) + special.digamma(a + b)),
 )
