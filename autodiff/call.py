@@ -30,6 +30,7 @@ from autodiff.tape import CONSTANT, Node, Part, ProductNode, Tape, Whole
 from autodiff.tracer import Tracer, wrap
 from autodiff.views import note_shared
 from chainrules_core import (
+    Closure,
     HasForwardMode,
     HasReverseMode,
     NoTangent,
@@ -57,6 +58,9 @@ def _no_forward(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Tape) 
 
 push_of: Callable = _no_forward
 """Calls a function on a forward level; set by autodiff.forward, which needs us."""
+
+as_written: Callable[[Any], Any] = _as_it_is
+"""Returns a function as it was written, to be called on plain values; set by autodiff.intercept."""
 
 body_of: Callable[[Callable], Callable] = _as_it_is
 """Returns a function with the calls in its body seen; set by autodiff.intercept, which needs us."""
@@ -178,8 +182,13 @@ def constant_call(rule: Rule, given: Stripped, options: dict[str, Any], tape: Ta
     """Call a function without derivative."""
     options = {name: without(without(value, CONSTANT), tape) for name, value in options.items()}
     nested = given.nested or innermost((), options) is not None
-    invoke = call if nested else _invoke
-    return _constant(invoke(rule.f, given.primals, options))
+    if nested:
+        return as_constant(call(rule.f, given.primals, options))
+    primals = given.primals
+    if any(type(p) in _FUNCTIONS or type(p) is Closure for p in primals):
+        # Nothing that it calls is differentiated either.
+        primals = tuple([as_written(p) for p in primals])
+    return as_constant(rule.f(*primals, **options))
 
 
 def checked_options(
@@ -205,10 +214,6 @@ def check_functions(rule: Rule, bound: tuple, options: dict[str, Any]) -> None:
     for name, value in options.items():
         if type(value) in _FUNCTIONS and with_closures((value,), {})[0][0] is not value:
             raise _traced_option(rule, name)
-
-
-def _invoke(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    return f(*args, **kwargs)
 
 
 def _traced_option(rule: Rule, name: str) -> DifferentiationError:
@@ -273,7 +278,7 @@ def _several_outputs(
     return map_leaves(y, part)
 
 
-def _constant(y: Any) -> Any:
+def as_constant(y: Any) -> Any:
     """Return what a function without derivative made; an array may be written into."""
     if type(y) is np.ndarray and y.dtype.kind in "fc" and y.base is None:
         return Tracer(y, CONSTANT, -1)
@@ -307,6 +312,22 @@ class EngineConfig(RuleConfig):
             return Pushed(_call_first, (f, *args), kwargs, None).push(tuple(dots))
         return Pushed(f, args, kwargs, None).push(tuple(dots[1:]))
 
+    def as_written(self, f: Callable) -> Callable:
+        """Return the function without what was put in to see its calls."""
+        return as_written(f)
+
+    def repeated_pullback(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Record the pullback of `f` once."""
+        from autodiff.repeated import repeated_pullback  # it needs this module
+
+        return repeated_pullback(f, argnums)
+
+    def repeated_pushforward(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Record the pushforward of `f` once."""
+        from autodiff.repeated import repeated_pushforward  # it needs this module
+
+        return repeated_pushforward(f, argnums)
+
 
 def _call_first(f: Callable, *args: Any, **kwargs: Any) -> Any:
     """Call a function that has fields, with respect to which it is differentiated as well."""
@@ -326,6 +347,18 @@ class NestedConfig(EngineConfig):
         """Return the function of a rule as it is to be run on values traced outside."""
         return body_of(function)
 
+    def as_written(self, f: Callable) -> Callable:
+        """Return the function: outer levels must see its calls."""
+        return f
+
+    def repeated_pullback(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Leave it to `rrule_via_ad`: outer levels must see each call."""
+        return None
+
+    def repeated_pushforward(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Leave it to `frule_via_ad`: outer levels must see each call."""
+        return None
+
 
 CONFIG = EngineConfig()
 NESTED = NestedConfig()
@@ -339,8 +372,11 @@ def config_for(given: Stripped) -> EngineConfig:
 def operate(op: Callable, a: Any, b: Any) -> Any:
     """Apply a binary operator, at least one side traced; NotImplemented where no rule fits."""
     result = binary(op, a, b)
-    if result is not NOT_HERE:
-        return result
+    return operate_by_rule(op, a, b) if result is NOT_HERE else result
+
+
+def operate_by_rule(op: Callable, a: Any, b: Any) -> Any:
+    """Apply a binary operator for which there is no fast path."""
     a, b = _as_operand(a, b), _as_operand(b, a)
     if (is_constant(a) or is_constant(b)) and innermost((a, b), {}) is None:
         return untraced_call(op, (a, b), {})

@@ -71,19 +71,25 @@ def check_assignments(f: Any) -> None:
     if type(function) is not types.FunctionType:
         return
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    for instruction in dis.get_instructions(function.__code__):
-        if instruction.opname != "STORE_DEREF" or instruction.argval not in cells:
+    for name in _assigned(function.__code__):
+        if name not in cells:
             continue
         try:
-            content = cells[instruction.argval].cell_contents
+            content = cells[name].cell_contents
         except ValueError:
             content = None
         if not isinstance(content, int):
             raise MutationError(
                 f"{name_of(function)} is called by a function with a rule, on plain values, and "
-                f"assigns to {instruction.argval!r}, a variable outside of it: the derivative of "
+                f"assigns to {name!r}, a variable outside of it: the derivative of "
                 "what it assigns would be lost. Let it return the value instead."
             )
+
+
+@functools.lru_cache(maxsize=1024)
+def _assigned(code: types.CodeType) -> tuple[str, ...]:
+    """Return the names of the variables outside, or of inner functions, that code assigns to."""
+    return tuple([i.argval for i in dis.get_instructions(code) if i.opname == "STORE_DEREF"])
 
 
 call_module.with_closures = with_closures

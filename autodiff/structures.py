@@ -60,9 +60,15 @@ def parts_of(x: Any) -> list[tuple[Any, Any]] | None:
     return None if fields is None else [(name, getattr(x, name)) for name in fields]
 
 
+OPAQUE: set[type] = set()
+"""Classes of the engine's own whose objects hold nothing that is traced."""
+
+
 def _field_names(x: Any) -> list[str] | None:
     """Return the names of the fields of a dataclass or plain object; None for other things."""
     kind = type(x)
+    if kind in OPAQUE:
+        return None
     if dataclasses.is_dataclass(kind):
         return [f.name for f in dataclasses.fields(x) if hasattr(x, f.name)]
     if kind is types.SimpleNamespace:

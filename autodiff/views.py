@@ -54,6 +54,9 @@ def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path:
             continue
         if _owner(value) is owner:
             before, after = args[:i], args[i + 1 :]
+            if value is y and not path:  # handed on as it is
+                note_view(made, a, _itself)
+                return
 
             def make(parent: Any, before: tuple = before, after: tuple = after) -> Any:
                 if not is_tracer(parent):  # a cotangent of this shape: what else is traced is over
@@ -66,6 +69,10 @@ def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path:
 
             note_view(made, a, make)
             return
+
+
+def _itself(parent: Any) -> Any:
+    return parent
 
 
 def _owner(y: np.ndarray) -> Any:

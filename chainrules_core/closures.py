@@ -41,6 +41,12 @@ class Closure:
         """The function, with the values in their places."""
         return self.make(self.values)
 
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the function."""
+        if name.startswith("__") or "make" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self.function, name)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
         return self.function(*args, **kwargs)

@@ -73,6 +73,31 @@ class RuleConfig:
         """Differentiate `f` forward, by a rule or by its body; as ``frule``, never None."""
         raise MissingCapabilityError(self, HasForwardMode, "frule_via_ad")
 
+    def as_written(self, f: Callable) -> Callable:
+        """Return a function that does what `f` does on plain values, as fast as it was written.
+
+        An engine that hands over functions in which it looks for traced values has another one.
+        """
+        return f
+
+    def repeated_pullback(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Return the pullback of a function as a function of the point, or None.
+
+        For rules that need it at many points, as solvers do: an engine that can prepare it once
+        returns ``pull(y_bar, *args)``, which returns two tuples of cotangents: of the values that
+        `f` has captured (if it is a ``Closure``), and of the arguments at `argnums`. None means
+        that :meth:`rrule_via_ad` is as good.
+        """
+        return None
+
+    def repeated_pushforward(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Return the pushforward of a function as a function of the point, or None.
+
+        As :meth:`repeated_pullback`: ``push(value_dots, arg_dots, *args)`` returns the value and
+        its tangent.
+        """
+        return None
+
 
 def rrule_via_ad(
     config: RuleConfig, f: Callable, *args: Any, **kwargs: Any

@@ -18,15 +18,15 @@ _LIBRARY = tuple(
 )
 # id(code) → (code, rewritten code or None); the code is held so that its id stays its own.
 _rewritten: dict[int, tuple[types.CodeType, types.CodeType | None]] = {}
-# Code that the rewriting made, nested functions included: its calls are seen already.
-_made: dict[int, types.CodeType] = {}
+made: dict[int, types.CodeType] = {}
+"""id(code) → code that the rewriting made, nested functions included: its calls are seen."""
 helpers: dict[str, Any] = {}
 """What rewritten code calls, by its names there; filled by autodiff.intercept.functions."""
 
 
 def is_rewritten(g: types.FunctionType) -> bool:
     """Whether the calls of a function are seen already."""
-    return id(g.__code__) in _made
+    return id(g.__code__) in made
 
 
 def is_library(g: types.FunctionType) -> bool:
@@ -43,6 +43,7 @@ def rewritten(g: types.FunctionType) -> Callable:
         known = _rewritten[id(code)] = (code, _rewrite(g))
         if known[1] is not None:
             _note_made(known[1])
+            _note_originals(known[1], code)
     if known[1] is None:
         return g
     return source.rebuilt(g, known[1], helpers)
@@ -57,7 +58,29 @@ def _rewrite(g: types.FunctionType) -> types.CodeType | None:
 
 
 def _note_made(code: types.CodeType) -> None:
-    _made[id(code)] = code
+    made[id(code)] = code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             _note_made(constant)
+
+
+def original_of(code: types.CodeType) -> types.CodeType:
+    """Return the code that a nested function was written with; `code` if that is not known."""
+    known = _originals.get(id(code))
+    return code if known is None else known
+
+
+# id(rewritten code) → what it was written from.
+_originals: dict[int, types.CodeType] = {}
+
+
+def _note_originals(new: types.CodeType, old: types.CodeType) -> None:
+    _originals[id(new)] = old
+    nested = _nested(new), _nested(old)
+    if [c.co_name for c in nested[0]] == [c.co_name for c in nested[1]]:
+        for pair in zip(*nested, strict=True):
+            _note_originals(*pair)
+
+
+def _nested(code: types.CodeType) -> list[types.CodeType]:
+    return [c for c in code.co_consts if isinstance(c, types.CodeType)]

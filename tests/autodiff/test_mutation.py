@@ -347,6 +347,34 @@ def test_the_argument_changed_by_another_name(right_or_error: Callable) -> None:
     np.testing.assert_allclose(gradient(f, x0), 2 * X)
 
 
+def test_a_large_argument_changed_by_another_name_is_refused() -> None:
+    x0 = np.linspace(0.0, 1.0, 50_000)
+
+    def f(x: Any) -> Any:
+        y = np.sum(x * x)
+        x0[0] = 7.0
+        return y
+
+    with pytest.raises(MutationError, match="written into"):
+        gradient(f, x0)
+    y, back = pullback(f, x0)  # a pullback that is called later has a copy
+    assert y == pytest.approx(np.sum(np.linspace(0.0, 1.0, 50_000) ** 2))
+    np.testing.assert_allclose(back(1.0), 2 * np.linspace(0.0, 1.0, 50_000))
+
+
+def test_a_large_argument_written_into_is_left_alone() -> None:
+    x0 = np.linspace(0.0, 1.0, 50_000)
+    before = x0.copy()
+
+    def f(x: Any) -> Any:
+        x[0] = 3.0
+        x *= 2.0
+        return np.sum(x * x)
+
+    np.testing.assert_allclose(gradient(f, x0), np.r_[0.0, 8 * before[1:]])
+    np.testing.assert_array_equal(x0, before)
+
+
 def test_one_array_for_two_arguments() -> None:
     """A write into one is seen in the other, as it is without a gradient; or it is refused."""
 

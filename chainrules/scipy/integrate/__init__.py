@@ -4,6 +4,7 @@ from chainrules.scipy.integrate import (
     adaptive as adaptive,
     initial_value as initial_value,
     integrals as integrals,
+    iterated as iterated,
     others as others,
     states as states,
 )

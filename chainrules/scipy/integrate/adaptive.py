@@ -1,9 +1,9 @@
-"""quad, quad_vec, dblquad, tplquad, nquad: adaptive integrals, in terms of `integral`.
+"""quad and quad_vec: adaptive integrals, in terms of `integral`.
 
 Two weights become others with limits that do not touch them: Cauchy's 1/(t - c) is 1/s of
 s = t - c, and the algebraic (t - a)^α (b - t)^β with u = (t - a)/(b - a) is
 (b - a)^(1 + α + β) u^α (1 - u)^β on [0, 1].
-Iterated integrals are integrals of integrals. Estimates of errors are constants.
+Estimates of errors are constants. Break points that are differentiated by make `iterated` pieces.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from scipy import integrate
 
 from chainrules.scipy.integrate.integrals import integral
+from chainrules.scipy.integrate.iterated import over_box
 from chainrules_core import decompose, non_differentiable
 from chainrules_core.errors import ChainRulesError
 
@@ -29,6 +30,11 @@ class LimitError(ChainRulesError, TypeError):
 def quad_plainly(func: Callable, a: Any, b: Any, wvar: Any, options: dict) -> tuple:
     """Call quad where nothing is traced."""
     return integrate.quad(func, a, b, wvar=wvar, **options)
+
+
+def is_moving(points: Any) -> bool:
+    """Whether break points are differentiated by."""
+    return any(p is not plain(p) for p in points)
 
 
 def quad_vec_plainly(func: Callable, a: Any, b: Any, options: dict) -> tuple:
@@ -63,7 +69,9 @@ def quad(func: Callable, a: Any, b: Any, args: Any = (), full_output: Any = 0,
     found = quad_plainly(integrand, a, b, wvar, {**options, **others, **outside})
     if points is not None and not np.any(np.isinf(plain((a, b)))):
         options["points"] = plain(points)
-    if weight is None:
+    if weight is None and "points" in options and is_moving(points):
+        y = over_box(integrand, [lambda: (a, b)], [lambda: {"points": points}], (), found[0])
+    elif weight is None:
         y = integral(integrand, a, b, 0.0, known=found[0], options=options)
     elif weight in ("cos", "sin"):
         options.update(maxp1=maxp1, limlst=limlst)
@@ -121,80 +129,7 @@ def quad_vec(f: Callable, a: Any, b: Any, epsabs: float = 1e-200, epsrel: float 
     options = {"limit": max(50, min(limit, 1000))}
     if points is not None and not np.any(np.isinf(plain((a, b)))):
         options["points"] = plain(points)
+        if is_moving(points):
+            how = [lambda: {"points": points}]
+            return (over_box(integrand, [lambda: (a, b)], how, (), found[0]), *found[1:])
     return (integral(integrand, a, b, 0.0, known=found[0], options=options), *found[1:])
-
-
-def iterated(func: Callable, limits: list, options: list, args: tuple, full_output: Any) -> tuple:
-    """Integrate over the last variable, outside, to the first; `limits` give (low, high)."""
-    errors: list = []
-    counts: list = []
-    n = len(limits)
-
-    def inner(depth, *outer):
-        i = n - 1 - depth
-        low, high = limits[i](*outer, *args)
-        how = dict(options[i](*outer, *args))
-        if "points" in how:
-            how["points"] = [p for p in how["points"] if low <= p <= high]
-        if i == 0:
-
-            def integrand(t):
-                return func(t, *outer, *args)
-
-        else:
-
-            def integrand(t):
-                return inner(depth + 1, t, *outer)
-
-        y, error, info, *_ = integrate.quad(integrand, low, high, full_output=1, **how)
-        errors.append(plain(error))
-        if i == 0:
-            counts.append(info["neval"])
-        return y
-
-    y = inner(0)
-    result = y, max(errors)
-    return (*result, {"neval": sum(counts)}) if full_output else result
-
-
-def constantly(x: Any) -> Callable:
-    """A function that returns `x` whatever it is given; a function as it is."""
-    return x if callable(x) else lambda *_: x
-
-
-def pair_of(low: Any, high: Any, n: int) -> Callable:
-    """The two limits as one function of `n` outer variables."""
-    return lambda *outer: (constantly(low)(*outer[:n]), constantly(high)(*outer[:n]))
-
-
-@decompose(integrate.dblquad, Callable)
-def dblquad(func: Callable, a: Any, b: Any, gfun: Any, hfun: Any, args: Any = (),
-            epsabs: float = 1.49e-8, epsrel: float = 1.49e-8) -> tuple:  # fmt: skip
-    limits = [pair_of(gfun, hfun, 1), pair_of(a, b, 0)]
-    how = constantly({"epsabs": epsabs, "epsrel": epsrel})
-    return iterated(func, limits, [how, how], tuple(args), False)
-
-
-@decompose(integrate.tplquad, Callable)
-def tplquad(func: Callable, a: Any, b: Any, gfun: Any, hfun: Any, qfun: Any, rfun: Any,
-            args: Any = (), epsabs: float = 1.49e-8, epsrel: float = 1.49e-8):  # fmt: skip
-    limits = [pair_of(qfun, rfun, 2), pair_of(gfun, hfun, 1), pair_of(a, b, 0)]
-    # SciPy hands the variables of qfun and rfun over in the order x, y.
-    limits[0] = lambda y, x, *_: (constantly(qfun)(x, y), constantly(rfun)(x, y))
-    how = constantly({"epsabs": epsabs, "epsrel": epsrel})
-    return iterated(func, limits, [how, how, how], tuple(args), False)
-
-
-@decompose(integrate.nquad, Callable)
-def nquad(func: Callable, ranges: Any, args: Any = None, opts: Any = None,
-          full_output: bool = False) -> tuple:  # fmt: skip
-    if args is None:
-        args = ()
-    if not isinstance(args, tuple):
-        args = (args,)
-    if opts is None:
-        opts = {}
-    options = [opts] * len(ranges) if isinstance(opts, dict) else opts
-    return iterated(
-        func, list(map(constantly, ranges)), list(map(constantly, options)), args, full_output
-    )

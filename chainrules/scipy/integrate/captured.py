@@ -101,3 +101,10 @@ def pushed(config: Any, f: Callable, dots: tuple, args: tuple) -> Any:
 def numbers(dots: tuple, args: tuple) -> tuple:
     """Tangents as numbers and arrays."""
     return tuple([concrete(d, a) for d, a in zip(dots, args, strict=True)])
+
+
+def pulled_parts(config: Any, f: Callable, t: Any, y: Any, y_bar: Any) -> tuple:
+    """Pull a cotangent back through ``f(t, y)``: to `y`, and to all that `f` has captured."""
+    _, pull = rrule_via_ad(config, f, t, y)
+    f_bar, _, bar = pull(y_bar)
+    return concrete(bar, y), parts_of_closure(f, f_bar)

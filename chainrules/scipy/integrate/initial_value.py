@@ -8,6 +8,7 @@ constant; two steps give the second derivative too. A dense output is evaluated 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,8 @@ import numpy as np
 from scipy import integrate
 
 from chainrules.scipy.integrate.adaptive import plain
-from chainrules.scipy.integrate.states import states
+from chainrules.scipy.integrate.runge_kutta import explicit_name, recording
+from chainrules.scipy.integrate.states import known_path, mapping, states
 from chainrules_core import decompose, non_differentiable
 from chainrules_core.errors import ChainRulesError
 
@@ -27,8 +29,8 @@ class OutsideError(ChainRulesError, ValueError):
 
 
 def solve_plainly(fun: Callable, t_span: Any, y0: Any, jac: Any, options: dict, kinds: list,
-                  *events: Callable) -> Any:  # fmt: skip
-    """Call solve_ivp where nothing is traced."""
+                  *events: Callable) -> tuple:  # fmt: skip
+    """Call solve_ivp where nothing is traced; also what is known of its steps."""
 
     def with_kind(event, kind):
         def located(t, y):
@@ -40,7 +42,17 @@ def solve_plainly(fun: Callable, t_span: Any, y0: Any, jac: Any, options: dict, 
     if jac is not None:
         options = {**options, "jac": jac}
     located = [with_kind(*pair) for pair in zip(events, kinds, strict=True)]
-    return integrate.solve_ivp(fun, t_span, y0, events=located or None, **options)
+    name, steps = explicit_name(options["method"]), []
+    asked = options["dense_output"]
+    if name:
+        options = {**options, "method": recording(name, steps)}
+    else:
+        options = {**options, "dense_output": True}
+    found = integrate.solve_ivp(fun, t_span, y0, events=located or None, **options)
+    path = known_path(name, steps if name else None, found.nfev, found.sol)
+    if not asked:
+        found.sol = None
+    return found, path
 
 
 def odeint_plainly(fun: Callable, jac: Any, y0: Any, t: Any, options: dict) -> Any:
@@ -95,13 +107,17 @@ class Solution:
         return y if np.ndim(t) else y[:, 0]
 
 
+def vector_at(fun: Callable, args: tuple, n: int, t: Any, y: Any) -> Any:
+    """The right-hand side as a vector of the length `n`."""
+    return np.reshape(np.array(fun(t, y, *args)), (n,))
+
+
 def right_hand_side(fun: Callable, args: tuple, n: int) -> Callable:
-    """The right-hand side as a function of time and state, with a vector for its value."""
+    """The right-hand side as a function of time and state, with a vector for its value.
 
-    def rhs(t, y):
-        return np.reshape(np.array(fun(t, y, *args)), (n,))
-
-    return rhs
+    A partial: what only plain values reach is not looked into by an engine.
+    """
+    return functools.partial(vector_at, fun, args, n)
 
 
 def moved_events(event: Callable, rhs: Callable, start: tuple, ts: Any, ys: Any, how: dict):
@@ -111,12 +127,13 @@ def moved_events(event: Callable, rhs: Callable, start: tuple, ts: Any, ys: Any,
     times = np.concatenate([np.reshape(t0, (1,)), ts])
     y_at = states(rhs, times, y0, known=known, how=how)
     moved, y_moved = [], []
+    again = mapping(**{**how, "path": None})
     for i in range(len(ts)):
         t, y = ts[i], y_at[:, i + 1]
         g0, slope = slope_of_event(event, rhs, ts[i], ys[i])
         for _ in range(NEWTON_STEPS):
             new = t - (np.reshape(event(t, y), ()) - g0) / slope
-            y = states(rhs, np.stack([np.reshape(t, ()), new]), y, how=how)[:, -1]
+            y = states(rhs, np.stack([np.reshape(t, ()), new]), y, how=again)[:, -1]
             t = new
         moved.append(t)
         y_moved.append(y)
@@ -137,10 +154,9 @@ def solve_ivp(fun: Callable, t_span: Any, y0: Any, method: Any = "RK45", t_eval:
     kinds = [(getattr(e, "terminal", False) or False, getattr(e, "direction", 0)) for e in listed]
     located = [lambda t, y, event=event: event(t, y, *args) for event in listed]
     outer = {"method": method, "t_eval": plain(t_eval), "dense_output": dense_output}
-    found = solve_plainly(rhs, (t0, tf), y0, jac, {**options, **outer}, kinds, *located)
-    how = {"method": method, "rtol": options.get("rtol", 1e-3), "atol": options.get("atol", 1e-6)}
-    if "max_step" in options:
-        how["max_step"] = options["max_step"]
+    found, path = solve_plainly(rhs, (t0, tf), y0, jac, {**options, **outer}, kinds, *located)
+    known = {"rtol": 1e-3, "atol": 1e-6, **options, "method": method, "path": path}
+    how = mapping(**known)
 
     moved = [
         moved_events(event, rhs, (t0, y0), ts, ys, how) if len(ts) else (ts, ys)
@@ -198,7 +214,10 @@ def odeint(func: Callable, y0: Any, t: Any, args: Any = (), Dfun: Any = None, co
                "mxords": mxords, "printmessg": printmessg, "tfirst": True}  # fmt: skip
     found = odeint_plainly(rhs, jac, y0, t, options)
     known = np.transpose(found[0] if full_output else found)
-    how = {"method": "LSODA", "rtol": 1.49012e-8 if rtol is None else np.min(rtol),
-           "atol": 1.49012e-8 if atol is None else atol}  # fmt: skip
+    how = mapping(
+        method="LSODA",
+        rtol=1.49012e-8 if rtol is None else np.min(rtol),
+        atol=1.49012e-8 if atol is None else atol,
+    )
     y = np.transpose(states(rhs, t, y0, known=known, how=how))
     return (y, found[1]) if full_output else y

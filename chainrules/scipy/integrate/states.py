@@ -9,18 +9,17 @@ and for cotangents ȳᵢ of the states at the times tᵢ the adjoint λ solves, 
     λ' = -f_yᴴ λ,   with a jump of ȳᵢ at tᵢ,   θ̄ = ∫ f_θᴴ λ dt,   ȳ₀ = λ(t₀),
     t̄ᵢ = ⟨f(tᵢ, yᵢ), ȳᵢ⟩,   t̄₀ = -⟨f(t₀, y₀), λ(t₀)⟩.
 
-Both are solved with tolerances a tenth of the user's, by the user's method or by DOP853 in place of
-the explicit ones: the tangent together with the state, the adjoint after the state has been found
-once more with its dense output. With an implicit method the adjoint gets its
-Jacobian, and θ̄ is found by Gauss' quadrature on the steps of the adjoint.
-
-Second derivatives: the tangent is a problem of the same kind. The adjoint needs y(t) where nothing
-holds it but the solver; so y is solved backward along with λ and θ̄, and started anew from the known
-states at the times of the steps. If it strays from these (a stiff problem), there is an error.
+Both are solved on the steps of a solution. Explicit methods are differentiated step by step
+(`runge_kutta`). For the others it is first tried whether DOP853 takes no more evaluations than they
+did; if so, its steps are differentiated, else (a stiff problem) the tangent or adjoint is found by
+collocation on the steps of Radau (`collocation`): along the path of a multistep method it is less
+accurate than that is. The forward mode is the exact transpose of the reverse mode, and both are
+made of plain operations: so are second derivatives.
 """
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -31,63 +30,76 @@ from chainrules.scipy.integrate.adaptive import plain
 from chainrules.scipy.integrate.captured import (
     as_closure_tangent,
     concrete,
-    numbers,
+    is_complex,
     parts_of_closure,
-    pulled,
+    pulled_parts,
     pushed,
-    unflat,
     values_of,
+)
+from chainrules.scipy.integrate.collocation import (
+    nodes_between,
+    pulled_stiffly,
+    pushed_stiffly,
+    stage_times,
+)
+from chainrules.scipy.integrate.runge_kutta import (
+    TABLEAUS,
+    Step,
+    explicit_name,
+    places,
+    pulled_steps,
+    pushed_steps,
+    recording,
+    walked,
 )
 from chainrules_core import (
     AbstractZero,
+    Closure,
     HasForwardMode,
     HasReverseMode,
     frule,
-    ignore_derivatives,
+    non_differentiable,
     primitive,
     rrule,
+    thunk,
 )
 from chainrules_core.errors import ChainRulesError
 
 TIGHTER = 0.1
 SMALLEST = 1e-13
-EXPLICIT = ("RK23", "RK45", "DOP853")
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(5)
+FEW = 400
+OPTIONS = ("method", "rtol", "atol", "max_step")
 
 
-class UnstableError(ChainRulesError, ArithmeticError):
-    """The second derivative of a solution could not be found."""
+class UnsolvedError(ChainRulesError, ArithmeticError):
+    """The steps of a solution could not be found."""
 
 
-def is_explicit(how: dict) -> bool:
-    """Whether the method is an explicit one of Runge and Kutta."""
-    return isinstance(how["method"], str) and how["method"] in EXPLICIT
+class MixedError(ChainRulesError, TypeError):
+    """A right-hand side is not holomorphic, and its problem stiff."""
 
 
-def tightened(how: dict) -> dict:
-    """Options for the equations of the derivatives."""
+class TooManyError(Exception):
+    """A method takes too many evaluations."""
+
+
+def options_of(how: Any) -> dict:
+    """The options of ``solve_ivp``."""
+    return {name: how[name] for name in OPTIONS if name in how}
+
+
+def tightened(how: Any) -> dict:
+    """Options for the steps on which derivatives are found."""
     return {
-        **how,
-        "method": "DOP853" if is_explicit(how) else how["method"],
+        **options_of(how),
         "rtol": max(TIGHTER * how.get("rtol", 1e-3), SMALLEST),
         "atol": TIGHTER * np.min(how.get("atol", 1e-6)),
     }
 
 
-def solved(fun: Callable, t0: float, t1: float, y0: Any, how: dict, **more: Any) -> Any:
-    """Solve from `t0` to `t1`, or raise."""
-    found = integrate.solve_ivp(fun, (t0, t1), y0, **how, **more)
-    if not found.success:
-        raise UnstableError(
-            f"the equations of the derivative of an initial value problem could not be solved "
-            f"({found.message}): see the tolerances and the method of the call."
-        )
-    return found
-
-
 @primitive
-def states(fun, times, y0, *args, known=None, how=None):
-    """Solve ``y' = fun(t, y, *args)`` from ``times[0]``, where it is `y0`, and return y at `times`.
+def states(fun, times, y0, known=None, how=None):
+    """Solve ``y' = fun(t, y)`` from ``times[0]``, where it is `y0`, and return y at `times`.
 
     Parameters
     ----------
@@ -97,12 +109,11 @@ def states(fun, times, y0, *args, known=None, how=None):
         In the order in which they are reached, the first that of `y0`.
     y0 : array
         Of one dimension.
-    *args
-        Further arguments of `fun`.
     known : array, optional
         The states, if they are known.
-    how : dict
-        Options of ``scipy.integrate.solve_ivp``: ``method``, ``rtol``, ``atol``, ``max_step``.
+    how : mapping
+        Options of ``scipy.integrate.solve_ivp``: ``method``, ``rtol``, ``atol``, ``max_step``; also
+        what is known of the solution: ``path``, ``sol``, ``nfev``.
 
     Returns
     -------
@@ -111,15 +122,74 @@ def states(fun, times, y0, *args, known=None, how=None):
     """
     if known is not None:
         return known
-    forced = np.result_type(y0, np.float64)
-    y0 = np.asarray(y0, forced)
+    y0 = np.asarray(y0, np.result_type(y0, np.float64))
     if times[0] == times[-1]:
         return np.repeat(y0[:, None], len(times), axis=1)
     inside, place = np.unique(times, return_inverse=True)
     if times[-1] < times[0]:
         inside, place = inside[::-1], len(inside) - 1 - place
-    found = solved(lambda t, y: fun(t, y, *args), times[0], times[-1], y0, how, t_eval=inside)
+    ends = times[0], times[-1]
+    found = integrate.solve_ivp(fun, ends, y0, t_eval=inside, **options_of(how))
+    if not found.success:
+        raise UnsolvedError(f"an initial value problem could not be solved: {found.message}")
     return found.y[:, place]
+
+
+def known_path(name: str | None, steps: list | None, nfev: int, sol: Any) -> Any:
+    """What is known of a solution, as an object that engines do not look into."""
+    return types.MappingProxyType({"name": name, "steps": steps, "nfev": nfev, "sol": sol})
+
+
+def mapping(**how: Any) -> Any:
+    """Options, as an object that engines do not look into."""
+    return types.MappingProxyType(how)
+
+
+def path_of(fun: Callable, times: Any, y0: Any, how: Any) -> Any:
+    """Find steps on which to differentiate: None, and a dense output, for a stiff problem."""
+    path = how.get("path")
+    if path is not None and path["steps"] is not None:
+        return path
+    if times[0] == times[-1]:
+        return known_path("RK23", [], 0, None)
+    own = explicit_name(how["method"])
+    # LSODA's steps are taken in Fortran: next to DOP853's they cost nothing.
+    times_as_many = 4 if how["method"] in ("LSODA", integrate.LSODA) else 1
+    most = np.inf if own else 5 * FEW if path is None else max(FEW, times_as_many * path["nfev"])
+    left = [most]
+
+    def counted(t, y):
+        left[0] -= 1
+        if left[0] < 0:
+            raise TooManyError
+        return fun(t, y)
+
+    steps: list = []
+    tight = tightened(how)
+    method = recording(own or "DOP853", steps)
+    ends = times[0], times[-1]
+    try:
+        with np.errstate(all="ignore"):
+            found = integrate.solve_ivp(counted, ends, y0, **{**tight, "method": method})
+        if found.success:
+            return known_path(own or "DOP853", steps, 0, None)
+    except Exception:  # whatever a right-hand side says far from the solution
+        if own:
+            raise
+    if path is not None and how["method"] in ("Radau", integrate.Radau):
+        return path
+    of_radau = {**options_of(how), "method": "Radau"}
+    for options in (tight,) if is_complex(y0) else (of_radau, tight):
+        found = integrate.solve_ivp(fun, ends, y0, dense_output=True, **options)
+        if found.success:
+            return known_path(None, None, 0, found.sol)
+    raise UnsolvedError(
+        "the steps for the derivative of an initial value problem could not be found "
+        f"({found.message}): see the tolerances and the method of the call."
+    )
+
+
+non_differentiable(path_of, Callable)
 
 
 def paired(y: Any, y_bar: Any) -> Any:
@@ -127,170 +197,146 @@ def paired(y: Any, y_bar: Any) -> Any:
     return np.real(np.sum(np.conj(y) * y_bar, axis=0))
 
 
-def slopes(fun: Callable, times: Any, ys: Any, args: tuple) -> Any:
+def slopes(fun: Callable, times: Any, ys: Any) -> Any:
     """The right-hand side at all times."""
-    return np.stack([fun(t, ys[:, i], *args) for i, t in enumerate(times)], axis=1)
+    return np.stack([fun(t, ys[:, i]) for i, t in enumerate(times)], axis=1)
 
 
 @frule.register(states, Callable, requires={HasForwardMode})
-def states_frule(config, dots, fun, times, y0, *args, known=None, how=None):
-    f_dot, times_dot, y0_dot, *arg_dots = dots
-    n, k = np.shape(y0)[0], len(args)
-    y = states(fun, times, y0, *args, known=known, how=how)
-    own = (*parts_of_closure(fun, f_dot), *numbers(arg_dots, args))
-    captured = len(own) - k
-
-    def variational(t, z, *args_and_dots):
-        args, dots = args_and_dots[:k], args_and_dots[k:]
-        s = z[n:]
-        directions = (*dots[:captured], 0.0, s, *dots[captured:])
-        y = z[:n]
-        return np.concatenate([fun(t, y, *args), pushed(config, fun, directions, (t, y, *args))])
-
-    s0 = concrete(y0_dot, y0)
+def states_frule(config, dots, fun, times, y0, *, known=None, how=None):
+    f_dot, times_dot, y0_dot = dots
+    y = states(fun, times, y0, known=known, how=how)
+    own = tuple(parts_of_closure(fun, f_dot))
+    none = tuple([np.zeros(np.shape(v)) for v in values_of(fun)])
+    s = concrete(y0_dot, y0)
     moving = not isinstance(times_dot, AbstractZero)
+    plainly = config.as_written(fun)
     if moving:
-        s0 = s0 - fun(times[0], y0, *args) * times_dot[0]
-    z = states(variational, times, np.concatenate([y0, s0]), *args, *own, how=tightened(how))
-    y_dot = z[n:]
+        s = s - plainly(times[0], y0) * times_dot[0]
+    path = path_of(plainly, times, y0, how)
+    fast = config.repeated_pushforward(fun, (1,))
+
+    def push(t, y, s, own=own):
+        if fast is not None:
+            return fast(own, (s,), t, y)[1]
+        return pushed(config, fun, (*own, 0.0, s), (t, y))
+
+    def jacobian(t, y):
+        check_holomorphic(lambda e: push(t, y, e, none), y)
+        return np.stack([push(t, y, e, none) for e in np.eye(len(y))], axis=1)
+
+    def by_parameters(t, y):
+        return push(t, y, np.zeros(len(y)))
+
+    if path["steps"] is None:
+        nodes, ys, where = collocated(fun, times, y0, how, path, fast is None)
+        y_dot = pushed_stiffly(jacobian, by_parameters, nodes, ys, where, s)
+    else:
+        tableau, steps, found = taken(fun, times, y0, path, fast is None)
+        y_dot = pushed_steps(push, plainly, tableau, steps, found, s, len(times))
     if moving:
-        y_dot = y_dot + slopes(fun, times, y, args) * times_dot
+        y_dot = y_dot + slopes(plainly, times, y) * times_dot
     return y, y_dot
 
 
 @rrule.register(states, Callable, requires={HasReverseMode})
-def states_rrule(config, fun, times, y0, *args, known=None, how=None):
-    y = states(fun, times, y0, *args, known=known, how=how)
-    like = (*values_of(fun), *args)
-    n = len(values_of(fun))
+def states_rrule(config, fun, times, y0, *, known=None, how=None):
+    y = states(fun, times, y0, known=known, how=how)
 
     def states_pullback(y_bar):
-        y0_bar, total = adjoint(y_bar, times, y0, *like, about=(config, fun, len(args), how))
-        parts = unflat(total, like)
-        f_at = slopes(fun, times, y, args)
-        times_bar = paired(f_at, y_bar)
-        t0_bar = paired(f_at[:, 0], y0_bar)
-        first = np.concatenate([np.reshape(t0_bar, (1,)), np.zeros(len(times) - 1)])
-        return as_closure_tangent(fun, parts[:n]), times_bar - first, y0_bar, *parts[n:]
+        y0_bar, parts = adjoint(config, fun, times, y0, how, y_bar)
+
+        def times_bar():
+            plainly = config.as_written(fun)
+            first = paired(plainly(times[0], y0), y0_bar)
+            later = np.zeros(len(times) - 1)
+            return paired(slopes(plainly, times, y), y_bar) - np.concatenate([[first], later])
+
+        return as_closure_tangent(fun, parts), thunk(times_bar), y0_bar
 
     return y, states_pullback
 
 
-# ------------------------------------------------------------------------------------ the adjoint
+def adjoint(config: Any, fun: Callable, times: Any, y0: Any, how: Any, y_bar: Any) -> tuple:
+    """The cotangents of the state at the beginning, and of what the right-hand side captured."""
+    plainly = config.as_written(fun)
+    path = path_of(plainly, times, y0, how)
+    fast = config.repeated_pullback(fun, (1,))
+    total = [np.zeros(np.shape(v)) for v in values_of(fun)]
+
+    def pull(t, y, k_bar):
+        if fast is not None:
+            parts, (bar,) = fast(k_bar, t, y)
+            return bar, parts
+        return pulled_parts(config, fun, t, y, k_bar)
+
+    if path["steps"] is not None:
+        tableau, steps, found = taken(fun, times, y0, path, fast is None)
+        return pulled_steps(pull, plainly, tableau, steps, found, y_bar, total)
+    by_state = None if fast is None else config.repeated_pullback(alone(fun), (1,))
+
+    def column(t, y, e):
+        return pull(t, y, e)[0] if by_state is None else by_state(e, t, y)[1][0]
+
+    def jacobian(t, y):
+        check_holomorphic(lambda e: column(t, y, e), y)
+        return np.stack([column(t, y, e) for e in np.eye(len(y))], axis=1)
+
+    nodes, ys, where = collocated(fun, times, y0, how, path, fast is None)
+    return pulled_stiffly(jacobian, lambda *at: pull(*at)[1], nodes, ys, where, y_bar, total)
 
 
-def adjoint(y_bar: Any, times: Any, y0: Any, *like: Any, about: tuple) -> tuple:
-    """Return ȳ₀, and the cotangents of what the right-hand side depends on, as a vector."""
-    config, fun, k, how = about
-    args = like[len(like) - k :]
-    given = (y_bar, times, y0, *like)
-    kinds = (int, float, complex, np.ndarray, np.generic)
-    # Where an engine sees these calls a traced value passes for an array, but not for itself.
-    if not all(isinstance(x, kinds) and plain(x) is x for x in given):
-        return adjoint_with_state(config, fun, times, y0, args, tightened(how), y_bar)
-    size = float(np.max(np.abs(y_bar), initial=0.0))
-    n = sum(np.size(x) for x in like)
-    if size == 0 or times[0] == times[-1]:
-        return np.sum(y_bar, axis=1), np.zeros(n)
-    how = tightened(how)
-    explicit = is_explicit(how)
-    path = solved(lambda t, y: fun(t, y, *args), times[0], times[-1], y0, how,
-                  dense_output=True)  # fmt: skip
-    if explicit and len(times) > 2 * len(path.t):
-        how["method"] = "RK45"  # in short segments fewer stages do
-    segment = together if explicit else apart
-    back = (config, fun, args, path.sol, how)
-    bar, total = segment(back, times, y_bar / size, n)
-    return size * bar, size * total
+def alone(fun: Callable) -> Callable:
+    """The function of a closure, what it has captured held constant."""
+    return fun.function if isinstance(fun, Closure) else fun
 
 
-def together(back: tuple, times: Any, y_bar: Any, n: int) -> tuple:
-    """Solve for the adjoint and the integrals along with it."""
-    config, fun, args, path, how = back
-    d = len(y_bar)
-    kind = np.result_type(y_bar, *[np.float64], *[np.asarray(a) for a in values_of(fun)], *args)
+def taken(fun: Callable, times: Any, y0: Any, path: Any, again: bool) -> tuple:
+    """The method's coefficients, its steps and where the times are in them.
 
-    def slope(t, z):
-        (_, bar), rest = pulled(config, fun, (t, path(t)), args, z[:d])
-        return -np.concatenate([bar, rest])
-
-    z = np.concatenate([y_bar[:, -1], np.zeros(n)]).astype(kind)
-    h = None
-    for i in range(len(times) - 1, 0, -1):
-        if times[i] != times[i - 1]:
-            step = {} if h is None else {"first_step": min(h, abs(times[i] - times[i - 1]))}
-            found = solved(slope, times[i], times[i - 1], z, how, **step)
-            z = found.y[:, -1]
-            h = np.max(np.abs(np.diff(found.t)))
-        z[:d] += y_bar[:, i - 1]
-    return z[:d], z[d:]
+    The steps are taken again where outer levels are to see them.
+    """
+    tableau, steps = TABLEAUS[path["name"]], path["steps"]
+    at = np.asarray(plain(times))
+    if not again:
+        return tableau, steps, places(steps, at, at, moving=False)
+    if not steps:  # all times are one: steps of no length, as functions of the times
+        steps = [Step(t, times[i + 1] - t, None, None) for i, t in enumerate(times[:-1])]
+        walk = walked(fun, tableau, steps, times[0], y0)
+        return tableau, walk, [([i + 1], [], []) for i in range(len(steps))]
+    walk = walked(fun, tableau, steps, times[0], y0)
+    found = places(steps, times, at, moving=True)
+    inside = found[0][1]  # the beginning moves these
+    found[0] = ([], inside, [(times[i] - walk[0].t) / walk[0].h for i in inside])
+    return tableau, walk, found
 
 
-def apart(back: tuple, times: Any, y_bar: Any, n: int) -> tuple:
-    """Solve for the adjoint with its Jacobian, and integrate on its steps."""
-    config, fun, args, path, how = back
-    d = len(y_bar)
+def collocated(fun: Callable, times: Any, y0: Any, how: Any, path: Any, again: bool) -> tuple:
+    """The ends of the steps of a stiff problem, the states at the stages, and where the times are.
 
-    def matrix(t, _):
-        y = path(t)
-        return -np.stack([pulled(config, fun, (t, y), args, e)[0][1] for e in np.eye(d)], axis=1)
-
-    def slope(t, z):
-        return -pulled(config, fun, (t, path(t)), args, z)[0][1]
-
-    z, total = y_bar[:, -1], np.zeros(n)
-    for i in range(len(times) - 1, 0, -1):
-        if times[i] != times[i - 1]:
-            found = solved(slope, times[i], times[i - 1], z, how, dense_output=True, jac=matrix)
-            z = found.y[:, -1]
-            for start, end in zip(found.t[:-1], found.t[1:], strict=True):
-                half = (start - end) / 2
-                for node, weight in zip(NODES, WEIGHTS, strict=True):
-                    t = (start + end) / 2 + half * node
-                    if n:
-                        rest = pulled(config, fun, (t, path(t)), args, found.sol(t))[1]
-                        total = total + half * weight * rest
-        z = z + y_bar[:, i - 1]
-    return z, total
+    All as functions of what outer levels perturb, where they are to see them.
+    """
+    nodes, where = nodes_between(np.asarray(plain(times)), path["sol"].ts)
+    ts = np.ravel(stage_times(nodes))
+    ys = path["sol"](ts)
+    if not again:
+        return nodes, ys, where
+    moved = list(nodes)
+    for i, n in enumerate(where):
+        moved[n] = times[i]
+    nodes = np.stack(moved)
+    known = np.concatenate([np.reshape(plain(y0), (-1, 1)), ys], axis=1)
+    at = np.concatenate([np.reshape(times[0], (1,)), np.ravel(stage_times(nodes))])
+    return nodes, states(fun, at, y0, known=known, how=how)[:, 1:], where
 
 
-def adjoint_with_state(
-    config: Any, fun: Callable, times: Any, y0: Any, args: tuple, how: dict, y_bar: Any
-) -> tuple:
-    """Solve for the state, the adjoint and the integrals together, backward in short segments."""
-    d, m = np.shape(y_bar)
-    cuts = max(1, 4 // max(m - 1, 1))
-    inner = [times[0]]
-    for i in range(1, m):
-        inner += [times[i - 1] + (times[i] - times[i - 1]) * (j / cuts) for j in range(1, cuts)]
-        inner.append(times[i])
-    inner = np.stack(inner)
-    y = states(fun, inner, y0, *args, how=how)
-
-    def back(t, z, *args):
-        state = z[:d]
-        (_, bar), rest = pulled(config, fun, (t, state), args, z[d : 2 * d])
-        return np.concatenate([fun(t, state, *args), -bar, -rest])
-
-    like = (*values_of(fun), *args)
-    total = np.zeros(sum(np.size(x) for x in like))
-    bar = y_bar[:, -1]
-    for i in range(len(inner) - 1, 0, -1):
-        z = np.concatenate([y[:, i], bar, total])
-        z = states(back, inner[i - 1 : i + 1][::-1], z, *args, how=how)[:, -1]
-        check_state(z[:d], y[:, i - 1], how)
-        bar, total = z[d : 2 * d], z[2 * d :]
-        if (i - 1) % cuts == 0:
-            bar = bar + y_bar[:, (i - 1) // cuts]
-    return bar, total
-
-
-def check_state(found: Any, known: Any, how: dict) -> None:
-    """Raise if the state, solved backward, is not what it was."""
-    error = np.abs(ignore_derivatives(found) - ignore_derivatives(known))
-    if np.any(error > 100 * (how["atol"] + how["rtol"] * np.abs(ignore_derivatives(known)))):
-        raise UnstableError(
-            "the second derivative of an initial value problem could not be found: solved backward "
-            "in time, the problem is unstable. Take forward mode over forward mode "
-            "(autodiff.pushforward of a pushforward)."
-        )
+def check_holomorphic(column: Callable, y: Any) -> None:
+    """Raise where a right-hand side of complex states has no complex Jacobian."""
+    if is_complex(y):
+        e = np.eye(1, len(y))[0]
+        one, other = np.asarray(plain(column(e))), np.asarray(plain(column(1j * e)))
+        if not np.allclose(other, 1j * one, rtol=1e-8, atol=1e-12):
+            raise MixedError(
+                "a stiff initial value problem with complex states is differentiated only if its "
+                "right-hand side is holomorphic. Write the state as real and imaginary parts."
+            )

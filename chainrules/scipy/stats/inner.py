@@ -117,15 +117,19 @@ def noncentral(kind: str, reaches: tuple, partials: tuple, order: tuple[int, ...
     places = range(len(order))
     for f in ufuncs(f"_{kind}_pdf") if reaches else ():
         scalar_rule(f, *[by_parameter(f, j, reaches[j]) for j in places])
-    for f in ufuncs(f"_{kind}_sf"):
-        scalar_rule(f, *[lambda y, *args, j=j: -by(j, args) for j in places])
-    for f in ufuncs(f"_{kind}_isf"):
 
-        def by_other(y: Any, *args: Any, j: int) -> Any:
-            moved = (y, *args[1:])
-            return -(1 if j == 0 else by(j, moved)) / by(0, moved)
+    def by_other(y: Any, *args: Any, j: int, sign: int) -> Any:
+        moved = (y, *args[1:])
+        return (sign if j == 0 else -by(j, moved)) / by(0, moved)
 
-        scalar_rule(f, *[lambda y, *args, j=j: by_other(y, *args, j=j) for j in places])
+    for name, sign in (("cdf", 1), ("sf", -1)):  # the first ones in older versions of SciPy
+        for f in ufuncs(f"_{kind}_{name}"):
+            scalar_rule(f, *[lambda y, *args, j=j, s=sign: s * by(j, args) for j in places])
+    for name, sign in (("ppf", 1), ("isf", -1)):
+        for f in ufuncs(f"_{kind}_{name}"):
+            scalar_rule(
+                f, *[lambda y, *args, j=j, s=sign: by_other(y, *args, j=j, sign=s) for j in places]
+            )
 
 
 noncentral("ncx2", (), CHI2_NONCENTRAL, (0, 1, 2))

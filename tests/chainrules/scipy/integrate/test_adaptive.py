@@ -123,6 +123,70 @@ def several_full(x):
     return integrate.nquad(lambda y, t: x[0] * y * t, [[0, x[1]], [0, 1]], **how)[0]
 
 
+def double_functions(x):
+    low, high = lambda t: x[0] * t, lambda t: t**2 + 1 + x[1]
+    return integrate.dblquad(lambda y, t: np.cos(x[0] * y * t), 0, x[1], low, high)[0]
+
+
+def double_infinite(x):
+    f = lambda y, t: np.exp(-x[0] * y - t * x[1])  # noqa: E731
+    return integrate.dblquad(f, 0, INF, lambda t: t, INF)[0]
+
+
+def triple(x):
+    limits = (0, 1, 0.0, lambda t: x[1] + t, lambda t, y: 0.0, lambda t, y: x[2] * y * t)
+    f = lambda z, y, t, a: a * z * y * math.exp(-t)  # noqa: E731
+    return integrate.tplquad(f, *limits, args=(x[0],), epsabs=1e-10)[0]
+
+
+def three(x):
+    f = lambda a, b, c: math.sin(a * x[0]) * b + x[1] * c  # noqa: E731
+    return integrate.nquad(f, [[0, 1], [x[1], 0], (0, x[2])])[0]
+
+
+def several_break_points(x):
+    options = [lambda b: {"points": [x[1] * b]}, {}]
+    f = lambda a, b: (1.0 if a < x[1] * b else b) * x[0]  # noqa: E731
+    return integrate.nquad(f, [[0, 1], [0, 1]], opts=options)[0]
+
+
+def jump(x):
+    return integrate.quad(lambda t: 2.0 if t < x[0] else t * x[1], 0, 1, points=[x[0]])[0]
+
+
+def jumps(x):
+    f = lambda t, a, b: np.where(t < a, 2.0, np.where(t < b, t, t * t))  # noqa: E731
+    return integrate.quad(f, 2.0, 0.0, args=(x[0], x[1]), points=(x[1], x[0]))[0]
+
+
+def jump_of_a_vector(x):
+    f = lambda t: np.array([1.0, t]) * (t > x[0]) * x[1]  # noqa: E731
+    return np.sum(integrate.quad_vec(f, 0.0, 1.0, points=[x[0]])[0])
+
+
+def kink(x):
+    return integrate.quad(lambda t: abs(t - x[0]) ** x[1], 0, 1, points=[x[0]])[0]
+
+
+def nothing_between(x):
+    return integrate.quad(lambda t: x[0] * t, 0.3, 0.3)[0] + x[0]
+
+
+def captured_by_an_object(x):
+    class Decay:
+        def __init__(self, rate):
+            self.rate = rate
+
+        def __call__(self, t):
+            return np.exp(-self.rate * t)
+
+        def at(self, t):
+            return np.exp(-self.rate * t**2)
+
+    decay = Decay(x[0])
+    return integrate.quad(decay, 0, 1)[0] + integrate.quad(decay.at, 0, 1)[0]
+
+
 PROGRAMS = [
     (captured, [1.3]), (arguments, [1.3, 0.4]), (one_argument, [1.3]), (by_name, [0.6, 2.0]),
     (limits, [1.3, 0.4]), (constant_integrand, [0.6]), (both_infinite, [1.3]),
@@ -133,10 +197,14 @@ PROGRAMS = [
     (weight_logarithm, [1.0]), (complex_values, [1.0, 0.3, 2.0]), (vector, [1.0, 0.3, 2.0]),
     (vector_arguments, [1.0, 0.3]), (vector_infinite, [1.0, 0.3, 2.0]), (vector_scalar, [1.0]),
     (double, [1.0, 0.3]), (several, [1.0, 0.3]), (several_full, [1.0, 0.3]),
+    (double_functions, [1.0, 0.3]), (triple, [1.0, 0.3, 0.5]),
+    (three, [1.0, 0.3, 0.5]), (several_break_points, [1.0, 0.3]), (jump, [0.4, 1.5]),
+    (jumps, [0.4, 1.5]), (jump_of_a_vector, [0.4, 1.5]), (kink, [0.4, 1.5]),
+    (nothing_between, [0.4]), (captured_by_an_object, [0.4]),
 ]  # fmt: skip
 TWICE = [
     (captured, [1.3]), (arguments, [1.3, 0.4]), (limits, [1.3, 0.4]), (half_infinite, [1.3, 0.3]),
-    (vector_arguments, [1.0, 0.3]),
+    (vector_arguments, [1.0, 0.3]), (jump, [0.4, 1.5]), (double, [1.0, 0.3]),
 ]  # fmt: skip
 
 
@@ -165,6 +233,12 @@ def test_both_modes(f, x):
 def test_second_order(f, x):
     expected = differences(lambda x: gradient(f, x), x)
     np.testing.assert_allclose(hessian(f, x), expected, rtol=1e-6, atol=1e-8)
+
+
+def test_infinite_limits_of_several_variables():
+    """The integral of exp(-a y - b t) over y > t > 0 is 1 / (a (a + b))."""
+    found = gradient(double_infinite, np.array([1.0, 0.5]))
+    np.testing.assert_allclose(found, [-1 / 1.5 - 1 / 2.25, -1 / 2.25], rtol=1e-6)
 
 
 @pytest.mark.parametrize("which", [0, 1])
