@@ -145,8 +145,13 @@ def with_captures(x: Any, change: Callable[[Any], Any], made: dict[int, Any]) ->
         if kind is types.FunctionType:
             return _function(leaf, change, made)
         if kind is types.MethodType:
+            visited = -1 - id(leaf.__self__)  # no identity of a function
+            if visited in made:
+                return leaf  # an object that holds a method of its own
+            made[visited] = leaf
             function = _function(leaf.__func__, change, made)
             owner = with_captures(leaf.__self__, change, made)
+            del made[visited]
             is_same = function is leaf.__func__ and owner is leaf.__self__
             return leaf if is_same else types.MethodType(function, owner)
         if kind is functools.partial:

@@ -105,8 +105,11 @@ def entries_at(x: Any, x_bar: Any) -> Any:
 
 
 def _holds_values(kind: type) -> bool:
-    """Whether a library's class holds values: polynomials, interpolants, linear operators."""
-    return kind is np.poly1d or kind.__module__.startswith(_WITH_VALUES)
+    """Whether a library's class holds values: polynomials, interpolants, distributions."""
+    module = kind.__module__
+    if module.startswith("scipy.stats.") and kind.__name__.endswith("_frozen"):
+        return True
+    return kind is np.poly1d or module.startswith(_WITH_VALUES)
 
 
 def _is_remembered(kind: type, name: str) -> bool:

@@ -71,13 +71,14 @@ def updated(x_new: Any, sample: Any, initial_disc: Any) -> Any:
     return initial_disc - 2 / n * single + 2 / n**2 * double + product(1 + u) / n**2
 
 
-for _name, _body in {
+BODIES: dict[str, Callable] = {
     "_cy_wrapper_centered_discrepancy": centred,
     "_cy_wrapper_wrap_around_discrepancy": wrap_around,
     "_cy_wrapper_mixture_discrepancy": mixture,
     "_cy_wrapper_l2_star_discrepancy": l2_star,
     "_cy_wrapper_update_discrepancy": updated,
-}.items():
+}
+for _name, _body in BODIES.items():
     if hasattr(_qmc, _name):
         decompose(getattr(_qmc, _name))(_body)
 

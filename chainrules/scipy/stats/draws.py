@@ -37,17 +37,17 @@ def rvs(self: Any, *args: Any, **kwds: Any) -> Any:
     discrete, rng = kwds.pop("discrete", None), kwds.pop("random_state", None)
     size = kwds.pop("size", None)
     if len(args) > self.numargs + 2:
-        *args, size = args
+        args, size = args[:-1], args[-1]
     shapes, loc, scale = self._parse_args(*args, **kwds)
-    shapes, loc, scale, size = checked(self, (*shapes, loc, scale), size)
-    if not np.all(plain(self._argcheck(*shapes)) & (plain(scale) >= 0)):
+    fitted, loc, scale, size = checked(self, (*shapes, loc, scale), size)
+    if not np.all(plain(self._argcheck(*fitted)) & (plain(scale) >= 0)):
         raise ValueError(
             "Domain error in arguments. The `scale` parameter must be positive for all "
             "distributions, and many distributions have restrictions on shape parameters. Please "
             f"see the `scipy.stats.{self.name}` documentation for details."
         )
     rng = self._random_state if rng is None else check_random_state(rng)
-    z = self._rvs(*shapes, size=size, random_state=rng)
+    z = self._rvs(*fitted, size=size, random_state=rng)
     y = z * scale + loc
     if discrete and not isinstance(self, base.rv_sample):
         y = plain(y)

@@ -121,21 +121,17 @@ def expect(
     breaks = BREAKS[self.name](*args) if self.name in BREAKS else ()
     breaks = [z for z in breaks if plain(z_low) < plain(z) < plain(z_high)]
     edges = [z_low, *sorted([*inner, *breaks], key=plain), z_high]
+    ends = [plain(loc + scale * z) for z in edges]
     known = [
-        quad_at(
-            lambda x: in_x(np.reshape(x, (1,)))[0],
-            *plain((loc + scale * a, loc + scale * b)),
-            options,
-        )
-        for a, b in itertools.pairwise(edges)
+        quad_at(lambda x: in_x(np.reshape(x, (1,)))[0], a, b, options)
+        for a, b in itertools.pairwise(ends)
     ]
     try:
         y = sum_of(in_z, edges, known, name=name, place=(0.0, width), tested=at_z)
     except JumpError:
         if not on_line or breaks:
             raise
-        edges = [plain(loc + scale * z) for z in edges]
-        y = sum_of(in_x, edges, known, name=name, place=plain((loc, width * scale)))
+        y = sum_of(in_x, ends, known, name=name, place=plain((loc, width * scale)))
     if not conditional:
         return y
     return y / (self.cdf(z_high, *args) - self.cdf(z_low, *args))

@@ -231,7 +231,8 @@ def mode_of(self: Any, xatol: Any = None, **params: Any) -> Any:
 def mixture_mode(self: Any, *, method: Any = None) -> Any:
     mode = as_found(mode_of_mixture, self, method=method)
     width = (self.icdf(0.75) - self.icdf(0.25)) / 4
-    return moved_mode(mode, *self.support(), width, self.logpdf)
+    a, b = self.support()
+    return moved_mode(mode, a, b, width, self.logpdf)
 
 
 if base is not None:

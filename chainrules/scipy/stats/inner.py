@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy import special
+from scipy.stats import _discrete_distns
 
 from chainrules.scipy.special.distributions import (
     CHI2_NONCENTRAL,
@@ -45,9 +46,26 @@ rules("_scaled_exp1", lambda y, x: y / x + y - 1)
 
 # ------------------------------------------------------------------------------------- beta
 
+
+def power(x: Any, p: Any) -> Any:
+    """Return p x^(p-1), which is 0 for p = 0."""
+    return np.where(p == 0, 0.0, p * np.where(p == 0, 1.0, x) ** (p - 1))
+
+
+def beta_slope(y: Any, x: Any, a: Any, b: Any) -> Any:
+    """Return the slope of a beta density; where it may be 0 or infinite, of powers."""
+    edge = (x == 0) | (x == 1)
+    inner = np.where(edge, 0.5, x)
+    slope = y * ((a - 1) / inner - (b - 1) / (1 - inner))
+    if not np.any(edge):
+        return slope
+    powers = power(x, a - 1) * (1 - x) ** (b - 1) - x ** (a - 1) * power(1 - x, b - 1)
+    return np.where(edge, powers / special.beta(a, b), slope)
+
+
 rules(
     "_beta_pdf",
-    lambda y, x, a, b: y * ((a - 1) / x - (b - 1) / (1 - x)),
+    beta_slope,
     lambda y, x, a, b: y * (np.log(x) - special.digamma(a) + special.digamma(a + b)),
     lambda y, x, a, b: y * (np.log1p(-x) - special.digamma(b) + special.digamma(a + b)),
 )
@@ -211,3 +229,21 @@ for name, kinds in {
             scalar_rule(f, *[by_parameter(f, j, reach) for j, reach in enumerate(reaches)])
 for f in ufuncs("_gen_harmonic"):
     scalar_rule(f, NoTangent(), by_parameter(f, 1, lambda n, a: 0.25))
+
+# ------------------------------------------------------------------------------ Poisson binomial
+
+
+def poisson_binomial(k: Any, args: Any, kind: str) -> Any:
+    """Return the coefficients of Π(1 - p + p t) up to t^k, or their sum."""
+    terms = [np.ones(np.shape(args)[1:])]
+    for p in args:
+        lower = [0.0, *terms]
+        upper = [*terms, 0.0]
+        terms = [(1 - p) * a + p * b for a, b in zip(upper, lower, strict=True)]
+    stacked = np.stack(terms)
+    stacked = np.cumsum(stacked, axis=0) if kind == "cdf" else stacked
+    return np.take_along_axis(stacked, np.clip(k, 0, len(terms) - 1)[None], axis=0)[0]
+
+
+if hasattr(_discrete_distns, "_poisson_binom"):
+    decompose(_discrete_distns._poisson_binom)(poisson_binomial)

@@ -198,3 +198,42 @@ def ncx2_ppf(self: Any, q: Any, df: Any, nc: Any) -> Any:
 @in_place_of(ncx2, "_isf")
 def ncx2_isf(self: Any, q: Any, df: Any, nc: Any) -> Any:
     return ufuncs._ncx2_isf(q, df, nc)
+
+
+# ------------------------------------------------------------------ powers at the edge of a support
+
+# exp((a-1) log x) has at x = 0 the value 0 and a derivative that 0·∞ does not tell; x^(a-1) does.
+
+
+def power_density(x: Any, p: Any, usual: Any, scale: Any, rate: float = 1.0) -> Any:
+    """Return a density that is usually found by logarithms; at x = 0 x^p (1 - rate x) scale."""
+    zero = x == 0
+    if not np.any(zero):
+        return usual(x)
+    edge = np.where(zero, x, 0.0) ** p * (1 - rate * x) * scale
+    return np.where(zero, edge, usual(np.where(zero, 1.0, x)))
+
+
+@in_place_of(type(stats.gamma), "_pdf")
+def gamma_pdf(self: Any, x: Any, a: Any) -> Any:
+    def usual(x: Any) -> Any:
+        return np.exp(self._logpdf(x, a))
+
+    return power_density(x, a - 1, usual, np.exp(-special.gammaln(a)))
+
+
+@in_place_of(type(stats.chi2), "_pdf")
+def chi2_pdf(self: Any, x: Any, df: Any) -> Any:
+    def usual(x: Any) -> Any:
+        return np.exp(self._logpdf(x, df))
+
+    scale = np.exp(-special.gammaln(df / 2) - df / 2 * math.log(2))
+    return power_density(x, df / 2 - 1, usual, scale, 0.5)
+
+
+@in_place_of(type(stats.poisson), "_pmf")
+def poisson_pmf(self: Any, k: Any, mu: Any) -> Any:
+    def usual(mu: Any) -> Any:
+        return np.exp(self._logpmf(k, mu))
+
+    return power_density(mu, k, usual, np.exp(-special.gammaln(k + 1.0)))

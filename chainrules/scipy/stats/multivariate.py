@@ -90,10 +90,8 @@ def freeze_normal(
 
 # ------------------------------------------------------------- factors of covariance matrices
 
-_PSD = _multivariate._PSD
 
-
-class Factored(_PSD):
+class Factored(_multivariate._PSD):
     """A covariance matrix of full rank, by Cholesky's factor.
 
     Its eigenvectors have no derivative where eigenvalues meet.
@@ -108,7 +106,7 @@ class Factored(_PSD):
         self._pinv = None
 
 
-class Projected(_PSD):
+class Projected(_multivariate._PSD):
     """A covariance matrix of less than full rank, by its eigenvectors."""
 
     def __init__(self, found: Any, M: Any, lower: bool) -> None:
@@ -120,7 +118,7 @@ class Projected(_PSD):
         self._pinv = None
 
 
-@decompose(_PSD)
+@decompose(_multivariate._PSD)
 def factored(
     M: Any, cond: Any = None, rcond: Any = None, lower: bool = True, check_finite: bool = True,
     allow_singular: bool = True,
@@ -133,7 +131,7 @@ def factored(
 
 @non_differentiable
 def checked(*args: Any) -> Any:
-    return _PSD(*args)
+    return _multivariate._PSD(*args)
 
 
 invwishart = type(stats.invwishart)

@@ -195,12 +195,13 @@ def find_nodes(
         warnings.simplefilter("ignore")
         for h in STEPS:
             y, found, size, expected = sum_over(nodes.doubly_exponential(h))
-            agrees = np.all((np.abs(found - expected) <= AGREE * size) | ~np.isfinite(expected))
+            near = (np.abs(found - expected) <= AGREE * size) | ~np.isfinite(expected)
+            moved = np.abs(found - before)
             change = AGREE / 10 if h == STEPS[-1] else SETTLED
-            if good or (agrees and np.all(np.abs(found - before) <= change * size)):
+            if good or np.all(near & (moved <= change * size)):
                 nodes.keep(np.abs(y) * nodes.weight)
                 return nodes
-            good, before = agrees and np.all(np.abs(found - before) <= SETTLED * size), found
+            good, before = bool(np.all(near & (moved <= SETTLED * size))), found
         if np.ndim(a) == 0 and not log:
             y, found, size, expected = sum_over(nodes.panels(f, a, b, tested))
             if np.abs(found - expected) <= AGREE * size:

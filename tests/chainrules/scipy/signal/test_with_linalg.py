@@ -40,6 +40,8 @@ CASES = [
     case("lsim", lambda a, u: signal.lsim((a, B, C, D), u, T)[1], A, np.sin(T)),
     case("impulse", lambda b, a: signal.impulse((b, a), T=T)[1], NUM[:2], DEN),
     case("step", lambda a: signal.step((a, B, C, D), T=T)[1], A),
+    case("dpss", lambda nw: signal.windows.dpss(9, nw), 2.5),
+    case("place_poles", lambda a: signal.place_poles(a, A + B, [-1.0, -2.0]).gain_matrix, A),
 ]
 
 

@@ -53,6 +53,19 @@ def test_against_differences(name, check_traced):
     check_traced(f, *args, rtol=1e-4 if name == "moments by numbers" else 1e-5)
 
 
+class Decay(stats.rv_continuous):
+    """A distribution of which the density alone is given."""
+
+    def _pdf(self, x, a):
+        return a * np.exp(-a * x)
+
+
+def test_own_distribution(check_traced):
+    own = Decay(a=0, name="decay", shapes="a")
+    check_traced(lambda a: [own.expect(np.square, args=(a,)), own(a).logpdf(0.3)], 1.3)
+    check_traced(lambda a: own.entropy(a, scale=0.7), 1.3)
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_a_jump_that_does_not_move():
     """E 1(x > k) is 1 - F(k), to as many digits as the place of the jump is resolved."""

@@ -83,7 +83,6 @@ def test_statistic(name):
     "f",
     [
         lambda a: stats.shapiro(a).statistic,
-        lambda a: stats.siegelslopes(a).slope,
         lambda a: stats.anderson(a).statistic,
         lambda a: stats.tukey_hsd(a, Y).statistic[0, 1],
         lambda a: stats.dunnett(a, control=Y).statistic[0],
