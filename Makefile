@@ -4,6 +4,7 @@
 #   ARGS=...    passed on: make demo ARGS=--help, make test ARGS='-k rrule'
 
 VENV := .venv
+OLDEST := .venv-oldest
 PY := $(VENV)/bin/python
 PYTHONS := $(or $(PYTHON),python3.11 python3 python3.12 python3.13 python3.14 python)
 PACKAGES := chainrules_core chainrules autodiff
@@ -12,7 +13,7 @@ PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test lint format types doctest layers fuzz core-wheel bench bench-quick coverage bench-rules clean
+.PHONY: help venv demo test oldest lint format types doctest layers fuzz core-wheel bench bench-quick gradbench coverage bench-rules clean
 
 help: ## show this list
 	@echo 'usage: make TARGET [ARGS=...] [PYTHON=...]'
@@ -34,6 +35,10 @@ ifeq ($(strip $(ARGS)),)
 else
 	$(PYTEST) $(PARALLEL) $(ARGS)
 endif
+
+oldest: export OPENBLAS_NUM_THREADS = 1
+oldest: $(OLDEST)/.installed ## run the tests of SciPy with the oldest versions that are supported
+	PYTHONPATH=. $(OLDEST)/bin/python -m pytest $(PARALLEL) tests/chainrules/scipy tests/programs $(ARGS)
 
 lint: $(VENV)/.installed-dev ## check style and format
 	$(PY) -m ruff check . $(ARGS)
@@ -67,12 +72,16 @@ bench: $(VENV)/.installed-bench ## run the benchmarks; the results are kept in b
 bench-quick: $(VENV)/.installed-bench ## two minutes of them, without PyTorch and JAX
 	$(PY) -m benchmarks --quick $(ARGS)
 
+gradbench: export OPENBLAS_NUM_THREADS = 1
+gradbench: $(VENV)/.installed-bench ## run the evals of GradBench on workloads of our own
+	$(PY) -m benchmarks.gradbench.table $(ARGS)
+
 bench-rules: export OPENBLAS_NUM_THREADS = 1
 bench-rules: $(VENV)/.installed-bench ## measure what each rule's pullback costs, in times of its primal
 	$(PY) -m benchmarks.pullback_cost $(ARGS)
 
 clean: ## remove .venv and all that was built
-	rm -rf $(VENV) build dist *.egg-info packaging/core/build packaging/core/*.egg-info
+	rm -rf $(VENV) $(OLDEST) build dist *.egg-info packaging/core/build packaging/core/*.egg-info
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/.created:
@@ -93,4 +102,12 @@ $(VENV)/.created:
 $(VENV)/.installed-%: pyproject.toml $(VENV)/.created
 	@echo 'Installing chainrules-python[$*] into $(VENV); the first time takes a minute ...'
 	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+# The lower bounds of pyproject.toml, as they are; tools of the tests in any version.
+$(OLDEST)/.installed: pyproject.toml tools/lower_bounds.py $(VENV)/.created
+	@echo 'Installing the oldest supported versions into $(OLDEST); the first time takes a minute ...'
+	@$(PY) -m venv --clear $(OLDEST)
+	@$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+	    $$($(PY) tools/lower_bounds.py) hypothesis mpmath pytest pytest-xdist
 	@touch $@

@@ -29,6 +29,7 @@ PLAIN = frozenset(
         float, int, bool, complex, str, bytes, type(None), slice, type(Ellipsis), type, range,
         np.ndarray, np.float64, np.float32, np.int64, np.bool_, np.dtype, np.ufunc,
         types.FunctionType, types.BuiltinFunctionType, types.ModuleType, object, type(np._NoValue),
+        *map(type, map(np.dtype, "?bhilqBHILQefdgFDG")),
     }
 )  # fmt: skip
 

@@ -183,12 +183,12 @@ def constant_call(rule: Rule, given: Stripped, options: dict[str, Any], tape: Ta
     options = {name: without(without(value, CONSTANT), tape) for name, value in options.items()}
     nested = given.nested or innermost((), options) is not None
     if nested:
-        return _constant(call(rule.f, given.primals, options))
+        return as_constant(call(rule.f, given.primals, options))
     primals = given.primals
     if any(type(p) in _FUNCTIONS or type(p) is Closure for p in primals):
         # Nothing that it calls is differentiated either.
         primals = tuple([as_written(p) for p in primals])
-    return _constant(rule.f(*primals, **options))
+    return as_constant(rule.f(*primals, **options))
 
 
 def checked_options(
@@ -278,7 +278,7 @@ def _several_outputs(
     return map_leaves(y, part)
 
 
-def _constant(y: Any) -> Any:
+def as_constant(y: Any) -> Any:
     """Return what a function without derivative made; an array may be written into."""
     if type(y) is np.ndarray and y.dtype.kind in "fc" and y.base is None:
         return Tracer(y, CONSTANT, -1)
@@ -372,8 +372,11 @@ def config_for(given: Stripped) -> EngineConfig:
 def operate(op: Callable, a: Any, b: Any) -> Any:
     """Apply a binary operator, at least one side traced; NotImplemented where no rule fits."""
     result = binary(op, a, b)
-    if result is not NOT_HERE:
-        return result
+    return operate_by_rule(op, a, b) if result is NOT_HERE else result
+
+
+def operate_by_rule(op: Callable, a: Any, b: Any) -> Any:
+    """Apply a binary operator for which there is no fast path."""
     a, b = _as_operand(a, b), _as_operand(b, a)
     if (is_constant(a) or is_constant(b)) and innermost((a, b), {}) is None:
         return untraced_call(op, (a, b), {})

@@ -123,7 +123,7 @@ def value_and_gradient(
     if fallback is not None:
         with numeric_fallback(fallback):
             return value_and_gradient(f, *args, argnums=argnums, has_aux=has_aux, **kwargs)
-    traced = Linearised(f, args, kwargs, argnums_of(argnums), has_aux)
+    traced = Linearised(f, args, kwargs, argnums_of(argnums), has_aux, at_once=True)
     check_scalar(f, traced.value)
     bars = traced.gradients()
     single = is_single(argnums, args)

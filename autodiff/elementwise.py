@@ -1,74 +1,160 @@
-"""Fast paths for elementwise functions of plain numbers and arrays.
+"""Fast paths for elementwise functions of numbers and arrays.
 
 What a function of one or two arguments needs of its rule is found once for each pair of types and
 remembered until a rule changes. A call then computes the primal and appends one node, which keeps
-what its partial derivatives read and nothing else.
+what its partial derivatives read and nothing else. Values that are traced on an outer level take
+the same way: the primal and the products are then operations of that level. On a forward level
+the tangent is computed at once.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from autodiff.tape import Cotangents
-from autodiff.tracer import FloatTracer, Tracer, wrap
-from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, rrule, unbroadcast
+from autodiff.tape import CONSTANT, Cotangents, Forward
+from autodiff.tracer import FloatTracer, Tracer, bare, shape_of, untraced, wrap
+from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, frule, rrule
 from chainrules_core.define import ScalarRule
-from chainrules_core.define.partial import Partial
-from chainrules_core.define.scalar import plain_product, strong_product
+from chainrules_core.define.partial import ARITHMETIC, Partial
+from chainrules_core.define.scalar import has_nan, plain_product, strong_product
+from chainrules_core.projection import KNOWN_SPACES
 from chainrules_core.rule import Rule
+from chainrules_core.rules import RuleTable
 
 _ndarray = np.ndarray
+_FLOAT64 = np.dtype(np.float64)
 _NUMBERS = frozenset(
     {float, int, complex, np.float64, np.float32, np.complex128, np.complex64, np.int64}
 )
 _PLAIN = _NUMBERS | {np.ndarray}
+_TRACED = frozenset({Tracer, FloatTracer})
+_VALUES = frozenset({np.ndarray, float, int, np.float64, Tracer, FloatTracer})
+_SPECIAL = (AbstractZero, NotImplementedTangent)
+# From so many elements on, a product is made in the memory of the partial derivative.
+_LARGE = 2048
 
 NOT_HERE: Any = object()
 
 
 class Elementwise:
-    """A value made by an elementwise function; one parent for each traced argument."""
+    """A value made by an elementwise function of one traced argument."""
 
-    __slots__ = ("parents", "partials", "rule", "shapes", "space", "values")
+    __slots__ = ("parent", "partial", "rule", "space", "values")
 
     def __init__(
-        self,
-        parents: tuple[int, ...],
-        partials: tuple[Partial, ...],
-        shapes: tuple,
-        values: tuple,
-        space: Any,
-        rule: Rule,
+        self, parent: int, partial: Partial, values: tuple, space: Any, rule: Rule
     ) -> None:
-        self.parents = parents
-        self.partials = partials
-        self.shapes = shapes
+        self.parent = parent
+        self.partial = partial
         self.values = values
         self.space = space
         self.rule = rule
 
+    @property
+    def parents(self) -> tuple[int, ...]:
+        """The place of the argument."""
+        return (self.parent,)
+
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand conj(∂y/∂x) ȳ on to each parent."""
-        product = strong_product if strong else plain_product
-        is_complex = self.space.dtype.kind == "c"
-        for j, partial, shape in zip(self.parents, self.partials, self.shapes, strict=True):
-            d = partial(*self.values) if partial.constant is None else partial.constant
-            if isinstance(d, AbstractZero):
-                continue
-            if isinstance(d, NotImplementedTangent):
-                bars.put(j, d, False)
-                continue
-            if is_complex and type(d) is not int:
-                d = np.conj(d)
-            x_bar = product(d, y_bar)
-            fresh = x_bar is not y_bar
-            if shape is not None:
-                x_bar = unbroadcast(x_bar, shape)
-                fresh = True
-            bars.put(j, x_bar, fresh)
+        """Hand conj(∂y/∂x) ȳ on to the argument."""
+        j, owned = self.parent, bool(bars.owns_current)
+        x_bar = pulled(self.partial, self, y_bar, bars, j, strong, owned)
+        if x_bar is not None:
+            bars.put(j, x_bar, x_bar is not y_bar or owned)
+
+
+class ElementwiseOfTwo:
+    """A value made by an elementwise function of two traced arguments."""
+
+    __slots__ = ("left", "right", "rule", "space", "values")
+
+    def __init__(self, left: int, right: int, values: tuple, space: Any, rule: ScalarRule) -> None:
+        self.left = left
+        self.right = right
+        self.values = values
+        self.space = space
+        self.rule = rule
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        """The places of the arguments."""
+        return self.left, self.right
+
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand conj(∂y/∂x) ȳ on to each argument."""
+        rule = self.rule
+        if rule.together is not None and not strong and type(y_bar) is _ndarray:
+            made = rule.products_together(y_bar, self.values, strong=False)
+            if made is not None:
+                bars.put(self.left, made[0], True)
+                bars.put(self.right, made[1], True)
+                return
+        by_left, by_right = rule.partials[0]
+        left = pulled(by_left, self, y_bar, bars, self.left, strong, False)
+        if left is not None:
+            bars.put(self.left, left, left is not y_bar)
+        owned = bool(bars.owns_current) and left is not y_bar
+        right = pulled(by_right, self, y_bar, bars, self.right, strong, owned)
+        if right is not None:
+            bars.put(self.right, right, right is not y_bar or owned)
+
+
+def _references_alone() -> int:
+    """Count the references to an array that a local variable alone holds."""
+    d = np.empty(1)
+    return sys.getrefcount(d)
+
+
+_ALONE = _references_alone()
+
+
+def pulled(
+    partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: bool
+) -> Any:
+    """Return conj(∂y/∂x) ȳ, or None where nothing is handed on.
+
+    A large product takes the memory of the partial derivative that nobody else holds, or that of ȳ
+    if it is `owned`, which nobody needs any more. For a number that was spread to an array the
+    products are summed as they are made.
+    """
+    function = partial.function
+    if function is None:
+        d = partial.constant
+        if type(d) is int:
+            if d == 1:
+                return y_bar
+            if d == -1 and type(y_bar) is _ndarray:
+                return np.negative(y_bar, out=y_bar if owned and y_bar.size > _LARGE else None)
+    else:
+        try:
+            d = function(*node.values)
+        except ARITHMETIC:
+            d = partial.safely(*node.values)
+    kind = type(d)
+    if kind is _ndarray:
+        if type(y_bar) is _ndarray and not strong:
+            if d.size > 1 and bars.is_number(j) and d.shape == y_bar.shape:
+                return np.vdot(d, y_bar)
+            if d.dtype is _FLOAT64:
+                if d.size > _LARGE and d.shape == y_bar.shape and y_bar.dtype is _FLOAT64:
+                    if d.base is None and sys.getrefcount(d) == _ALONE:
+                        return np.multiply(d, y_bar, out=d)
+                    if owned:
+                        return np.multiply(d, y_bar, out=y_bar)
+                return d * y_bar
+    elif kind not in _VALUES and isinstance(d, _SPECIAL):
+        return None if isinstance(d, AbstractZero) else d
+    owns = False
+    if node.space.dtype.kind == "c":
+        if kind is _ndarray and d.dtype.kind == "c":
+            d, owns = np.conj(d), True
+        elif kind is not _ndarray:
+            d = np.conj(d)
+    return strong_product(d, y_bar, owns) if strong else plain_product(d, y_bar, owns)
 
 
 class Plan:
@@ -81,57 +167,71 @@ class Plan:
         self.partials = rule.partials[0]
         # For each set of wanted arguments, as bits: which of (y, *args) their partials read.
         n = len(self.partials)
-        self.keeps = [
-            [
-                any(i in p.reads for j, p in enumerate(self.partials) if wanted >> j & 1)
-                for i in range(n + 1)
-            ]
-            for wanted in range(1 << n)
-        ]
+        reads = [rule.reads([j for j in range(n) if wanted >> j & 1]) for wanted in range(1 << n)]
+        self.keeps = [[i in read for i in range(n + 1)] for read in reads]
 
 
 _plans: dict[tuple, Plan | None] = {}
+_forward_plans: dict[tuple, Plan | None] = {}
+
+
+def _found(table: RuleTable, f: Callable, *kinds: type) -> Plan | None:
+    """Find the plan for a function and the types of its arguments."""
+    if not _PLAIN.issuperset(kinds):
+        return None
+    entry = table.entry(f)
+    rule = None if entry is None else entry.find(kinds)
+    if isinstance(rule, ScalarRule) and not rule.several and rule.setup is None:
+        return Plan(rule)
+    return None
 
 
 def _plan(f: Callable, *kinds: type) -> Plan | None:
     """Find the plan for a function and the types of its arguments for the first time."""
-    plan = None
-    if all(kind in _PLAIN for kind in kinds):
-        entry = rrule.entry(f)
-        rule = None if entry is None else entry.find(kinds)
-        if isinstance(rule, ScalarRule) and not rule.several and rule.setup is None:
-            plan = Plan(rule)
-    _plans[(f, *kinds)] = plan
+    plan = _plans[(f, *kinds)] = _found(rrule, f, *kinds)
+    return plan
+
+
+def _forward_plan(f: Callable, *kinds: type) -> Plan | None:
+    """Do the same for forward mode, where another rule may hold."""
+    plan = _forward_plans[(f, *kinds)] = _found(frule, f, *kinds)
     return plan
 
 
 def _forget(rule: Rule) -> None:
     _plans.clear()
+    _forward_plans.clear()
 
 
 rrule.watch(_forget)
+frule.watch(_forget)
 
 
 def binary(f: Callable, a: Any, b: Any) -> Any:
     """Apply a function of two arguments, at least one traced; `NOT_HERE` for the general path."""
-    kind_a, kind_b = type(a), type(b)
-    if kind_a is Tracer or kind_a is FloatTracer:
+    kind = type(a)
+    other = type(b)
+    x, z = a, b
+    if kind is Tracer or kind is FloatTracer:
         tape = a._tape
         x = a._value
-        if kind_b is Tracer or kind_b is FloatTracer:
-            if b._tape is not tape:
-                return NOT_HERE
+        wanted = 1
+        if other is Tracer or other is FloatTracer:
             z = b._value
-            wanted = 3
-        else:
-            z = b
-            wanted = 1
+            if b._tape is tape:
+                wanted = 3
+            elif b._tape is not CONSTANT:
+                if tape is not CONSTANT:
+                    return NOT_HERE
+                tape = b._tape
+                wanted = 2
     else:
-        x = a
-        z = b._value
         tape = b._tape
+        z = b._value
         wanted = 2
     if not tape.records:
+        if type(tape) is Forward:
+            return _binary_forward(f, a, b, x, z, wanted, tape)
         return tape.binary(f, a, b) if tape.program else NOT_HERE
     key = (f, type(x), type(z))
     try:
@@ -140,116 +240,218 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
         plan = _plan(*key)
     if plan is None:
         sources = (a, b) if wanted == 3 else (a,) if wanted == 1 else (b,)
-        return _over_recording(f, (x, z), sources, wanted, tape)
+        return _over_outer(f, (x, z), sources, wanted, tape)
     y = f(x, z)
-    dtype = getattr(y, "dtype", None)
-    if dtype is None:
-        if type(y) is not float:
+    space: Any
+    if type(y) is _ndarray:
+        dtype = y.dtype
+        try:
+            space = KNOWN_SPACES[dtype][y.shape]
+        except KeyError:
+            space = ProjectTo(y)
+        if dtype is not _FLOAT64 and dtype.kind not in "fc":
             return NOT_HERE
-    elif dtype.kind not in "fc":
-        return NOT_HERE
-    shape = y.shape if dtype is not None else ()
-    if wanted != 3:
-        constant = z if wanted == 1 else x
-        if type(constant) is _ndarray:
-            tape.hold(constant)
+    else:
+        dtype = getattr(y, "dtype", None)
+        if type(y) is not float and (dtype is None or dtype.kind not in "fc"):
+            return NOT_HERE
+        space = ProjectTo(y)
     keep_y, keep_x, keep_z = plan.keeps[wanted]
     values = (y if keep_y else None, x if keep_x else None, z if keep_z else None)
-    by_a, by_b = plan.partials
+    node: Any
     if wanted == 3:
-        node = Elementwise(
-            (a._index, b._index),
-            plan.partials,
-            (_other_shape(x, shape), _other_shape(z, shape)),
-            values,
-            ProjectTo(y),
-            plan.rule,
-        )
+        node = ElementwiseOfTwo(a._index, b._index, values, space, plan.rule)
     elif wanted == 1:
-        node = Elementwise(
-            (a._index,), (by_a,), (_other_shape(x, shape),), values, ProjectTo(y), plan.rule
-        )
+        if other is _ndarray:
+            tape.hold(b)
+        node = Elementwise(a._index, plan.partials[0], values, space, plan.rule)
     else:
-        node = Elementwise(
-            (b._index,), (by_b,), (_other_shape(z, shape),), values, ProjectTo(y), plan.rule
-        )
+        if kind is _ndarray:
+            tape.hold(a)
+        node = Elementwise(b._index, plan.partials[1], values, space, plan.rule)
     nodes = tape.nodes
     nodes.append(node)
+    if type(y) is _ndarray:
+        return Tracer(y, tape, len(nodes) - 1)
     return wrap(y, tape, len(nodes) - 1)
 
 
 def unary(f: Callable, a: Any) -> Any:
     """Apply a function of one traced argument; `NOT_HERE` for the general path."""
     tape = a._tape
-    if not tape.records:
-        return NOT_HERE
     x = a._value
+    if not tape.records:
+        return _unary_forward(f, a, x, tape) if type(tape) is Forward else NOT_HERE
     key = (f, type(x))
     try:
         plan = _plans[key]
     except KeyError:
         plan = _plan(*key)
     if plan is None:
-        return _over_recording(f, (x,), (a,), 1, tape)
+        return _over_outer(f, (x,), (a,), 1, tape)
     y = f(x)
     dtype = getattr(y, "dtype", None)
-    if dtype is None or dtype.kind not in "fc":
+    if dtype is None or (dtype is not _FLOAT64 and dtype.kind not in "fc"):
         return NOT_HERE
+    is_array = type(y) is _ndarray
+    try:
+        space = KNOWN_SPACES[dtype][y.shape] if is_array else ProjectTo(y)
+    except KeyError:
+        space = ProjectTo(y)
     keep_y, keep_x = plan.keeps[1]
-    node = Elementwise(
-        (a._index,),
-        plan.partials,
-        (None,),
-        (y if keep_y else None, x if keep_x else None),
-        ProjectTo(y),
-        plan.rule,
-    )
+    values = (y if keep_y else None, x if keep_x else None)
     nodes = tape.nodes
-    nodes.append(node)
-    return wrap(y, tape, len(nodes) - 1)
+    nodes.append(Elementwise(a._index, plan.partials[0], values, space, plan.rule))
+    return Tracer(y, tape, len(nodes) - 1) if is_array else wrap(y, tape, len(nodes) - 1)
 
 
-def _over_recording(f: Callable, args: tuple, sources: tuple, wanted: int, tape: Any) -> Any:
-    """Apply a function to values that a recording sees, or to plain ones beside them."""
+# --------------------------------------------------------------------------- nested levels
+
+
+def _kinds_beneath(args: tuple) -> tuple | None:
+    """Return the types of values, some traced on outer levels; None where one is a constant."""
     kinds: list[Any] = []
-    is_seen = False
     for x in args:
-        if type(x) is Tracer:
-            if not x._tape.program:
-                return NOT_HERE
-            is_seen = True
-            kinds.append(x.__class__)
-        else:
-            kinds.append(type(x))
-    if not is_seen:
+        kind = type(x)
+        if kind is Tracer or kind is FloatTracer:
+            if x._tape is CONSTANT:
+                return None
+            kind = x.__class__
+        kinds.append(kind)
+    return tuple(kinds)
+
+
+def _over_outer(f: Callable, args: tuple, sources: tuple, wanted: int, tape: Any) -> Any:
+    """Apply a function to values that an outer level sees, or to plain ones beside them."""
+    if _TRACED.isdisjoint(map(type, args)):
+        return NOT_HERE
+    kinds = _kinds_beneath(args)
+    if kinds is None:
         return NOT_HERE
     key = (f, *kinds)
     plan = _plans[key] if key in _plans else _plan(*key)
     if plan is None:
         return NOT_HERE
     y = f(*args)
-    if type(y) is not Tracer or not isinstance(y, (float, np.ndarray, np.generic)):
+    if type(y) not in _TRACED or y._tape is CONSTANT:
         return NOT_HERE
-    space: Any = ProjectTo(y)
-    if getattr(y, "dtype", space.dtype).kind not in "fc":
+    beneath = bare(y)
+    if not is_inexact(beneath):
         return NOT_HERE
-    positions = [i for i in range(len(args)) if wanted >> i & 1]
+    space: Any = ProjectTo(beneath)
     keeps = plan.keeps[wanted]
-    shapes = [np.shape(args[i]) for i in positions]
-    tape.nodes.append(
-        Elementwise(
-            tuple([s._index for s in sources]),
-            tuple([plan.partials[i] for i in positions]),
-            tuple([None if shape == space.shape else shape for shape in shapes]),
-            tuple([v if keep else None for v, keep in zip((y, *args), keeps, strict=True)]),
-            space,
-            plan.rule,
-        )
-    )
+    values = tuple([v if keep else None for v, keep in zip((y, *args), keeps, strict=True)])
+    for x in args:
+        if type(x) is _ndarray:
+            tape.hold(x)
+    node: Any
+    if wanted == 3:
+        left, right = sources
+        node = ElementwiseOfTwo(left._index, right._index, values, space, plan.rule)
+    else:
+        partial = plan.partials[wanted - 1]
+        node = Elementwise(sources[0]._index, partial, values, space, plan.rule)
+    tape.nodes.append(node)
     return wrap(y, tape, len(tape.nodes) - 1)
 
 
-def _other_shape(x: Any, shape: tuple) -> tuple | None:
-    """Return the shape of an argument if it is not that of the output."""
-    own = x.shape if type(x) is _ndarray else ()
-    return None if own == shape else own
+# --------------------------------------------------------------------------- forward levels
+
+
+def _plan_beneath(f: Callable, args: tuple) -> Plan | None:
+    kinds = _kinds_beneath(args)
+    if kinds is None:
+        return None
+    key = (f, *kinds)
+    return _forward_plans[key] if key in _forward_plans else _forward_plan(*key)
+
+
+def _unary_forward(f: Callable, a: Any, x: Any, tape: Any) -> Any:
+    tape.check_open()
+    plan = _forward_plans.get((f, type(x))) or _plan_beneath(f, (x,))
+    if plan is None:
+        return NOT_HERE
+    y = f(x)
+    return with_dot(y, _pushed(plan.partials, (y, x), (a._index,)), tape)
+
+
+def _binary_forward(f: Callable, a: Any, b: Any, x: Any, z: Any, wanted: int, tape: Any) -> Any:
+    tape.check_open()
+    plan = _forward_plans.get((f, type(x), type(z))) or _plan_beneath(f, (x, z))
+    if plan is None:
+        return NOT_HERE
+    y = f(x, z)
+    by_x, by_z = plan.partials
+    values = (y, x, z)
+    if wanted == 1:
+        y_dot = _pushed((by_x,), values, (a._index,))
+    elif wanted == 2:
+        y_dot = _pushed((by_z,), values, (b._index,))
+    else:
+        y_dot = _pushed((by_x, by_z), values, (a._index, b._index))
+    return with_dot(y, y_dot, tape)
+
+
+def _pushed(partials: tuple[Partial, ...], values: tuple, dots: tuple) -> Any:
+    """Return Σ ∂y/∂x ẋ, where a zero of ẋ wins over Inf and NaN; `NOT_HERE` if it is no value."""
+    if partials[0].function is None and (len(partials) == 1 or partials[1].function is None):
+        return _sum_of_products([p.constant for p in partials], dots, plain_product)
+    with np.errstate(all="ignore"):
+        slopes = [partial(*values) for partial in partials]
+        total = _sum_of_products(slopes, dots, plain_product)
+        plain = untraced(total)  # what a recording sees is left to the products
+        if total is NOT_HERE or (type(plain) not in _TRACED and not has_nan(plain)):
+            return total
+        # Which of the products a zero wins, their sum does not tell.
+        return _sum_of_products(slopes, dots, strong_product)
+
+
+def _sum_of_products(slopes: list, dots: tuple, product: Callable) -> Any:
+    total: Any = NOT_HERE
+    for d, dot in zip(slopes, dots, strict=True):
+        if type(d) not in _VALUES and isinstance(d, _SPECIAL):
+            if not isinstance(d, AbstractZero):
+                return NOT_HERE
+            continue
+        part = product(d, dot)
+        total = part if total is NOT_HERE else total + part
+    return total
+
+
+def with_dot(y: Any, y_dot: Any, tape: Any) -> Any:
+    """Return a value that carries its tangent; `NOT_HERE` for the general path."""
+    if y_dot is NOT_HERE:
+        return NOT_HERE
+    kind = type(y)
+    if kind is _ndarray:
+        beneath = y
+    elif kind in _TRACED:
+        if y._tape is CONSTANT:
+            return NOT_HERE
+        beneath = bare(y)
+    else:
+        beneath = y
+    if not is_inexact(beneath):
+        return NOT_HERE
+    if type(beneath) is _ndarray:
+        plain_dot = bare(y_dot)
+        if (
+            type(plain_dot) is _ndarray
+            and plain_dot.dtype is beneath.dtype
+            and plain_dot.shape == beneath.shape
+        ):
+            return wrap(y, tape, y_dot)
+    shape = np.shape(beneath)
+    if shape_of(y_dot) != shape:
+        y_dot = np.broadcast_to(y_dot, shape)
+    return wrap(y, tape, ProjectTo(beneath)(y_dot))
+
+
+def is_inexact(y: Any) -> bool:
+    """Whether a plain value is a number or array that is recorded."""
+    kind = type(y)
+    if kind is float or kind is np.float64:
+        return True
+    if kind is _ndarray or isinstance(y, np.generic):
+        return y.dtype.kind in "fc"
+    return kind is complex

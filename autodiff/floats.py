@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff import operators as operators  # the general methods, behind these
-from autodiff.call import operate
+from autodiff import call as calls, operators as operators  # the general methods, behind these
+from autodiff.call import NO_RULE, operate
+from autodiff.errors import LostValueError
 from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer
 from chainrules_core import rrule
@@ -51,24 +52,31 @@ def method(a, b):
             z = b._value
             y = x {symbol} z
             if {checked}:
+                made = new(FloatTracer)
+                made._value = y
+                made._tape = tape
                 nodes = tape.nodes
+                made._index = len(nodes)
                 try:
                     nodes.append((a._index, {by_a}, b._index, {by_b}))
                 except ARITHMETIC:
                     nodes.append((a._index, safe_a(y, x, z), b._index, safe_b(y, x, z)))
-                return FloatTracer(y, tape, len(nodes) - 1)
+                return made
     elif kind is float or kind is int or kind is float64:
         x = a._value
         z = b
         y = x {symbol} z
         if {checked}:
-            tape = a._tape
+            made = new(FloatTracer)
+            made._value = y
+            made._tape = tape = a._tape
             nodes = tape.nodes
+            made._index = len(nodes)
             try:
                 nodes.append((a._index, {by_a}))
             except ARITHMETIC:
                 nodes.append((a._index, safe_a(y, x, z)))
-            return FloatTracer(y, tape, len(nodes) - 1)
+            return made
     return operate(op, a, b)
 
 def reflected(b, a):
@@ -78,13 +86,16 @@ def reflected(b, a):
         z = b._value
         y = x {symbol} z
         if {checked}:
-            tape = b._tape
+            made = new(FloatTracer)
+            made._value = y
+            made._tape = tape = b._tape
             nodes = tape.nodes
+            made._index = len(nodes)
             try:
                 nodes.append((b._index, {by_b}))
             except ARITHMETIC:
                 nodes.append((b._index, safe_b(y, x, z)))
-            return FloatTracer(y, tape, len(nodes) - 1)
+            return made
     return operate(op, a, b)
 """
 
@@ -141,6 +152,7 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
         "FloatTracer": FloatTracer,
         "float64": np.float64,
         "operate": operate,
+        "new": object.__new__,  # with the attributes set: three quarters of the time of a call
         "op": op,
         "by_a": quiet(by_a),
         "by_b": quiet(by_b),
@@ -156,6 +168,8 @@ def unary_record(f: Callable) -> Callable[[FloatTracer], Any] | None:
     rule = _scalar_rule(f, 1)
     if rule is None or f is complex or getattr(f, "__module__", None) == "cmath":
         return None  # no rule, or results that are not floats
+    if isinstance(f, np.ufunc) and not any(kinds.startswith("d->d") for kinds in f.types):
+        return None  # of a float a complex number, as of scipy.special.wofz
     partial = rule.partials[0][0]
     slope = quiet(partial) or partial
 
@@ -192,6 +206,7 @@ def _element_rule() -> LinearRule | None:
     return rule if isinstance(rule, LinearRule) and rule.add_into is not None else None
 
 
+_NO_OPTIONS: dict[str, Any] = {}
 _element: dict[str, LinearRule | None] = {}
 _general_getitem = Tracer.__dict__["__getitem__"]
 
@@ -200,7 +215,10 @@ def getitem(self: Tracer, index: Any) -> Any:
     """Do ``x[index]``; one element of an array of float64 is recorded without a dispatch."""
     value = self._value
     if type(value) is np.ndarray and (type(index) is int or type(index) is tuple):
-        y = value[index]
+        try:
+            y = value[index]
+        except LostValueError:  # an array of indices that is traced itself
+            return _general_getitem(self, index)
         if type(y) is np.float64:
             rule = _element["rule"]
             tape = self._tape
@@ -210,6 +228,10 @@ def getitem(self: Tracer, index: Any) -> Any:
                 nodes = tape.nodes
                 nodes.append((self._index, rule, index))
                 return FloatTracer(y, tape, len(nodes) - 1)
+    if type(index) is slice:
+        made = calls.planned(operator.getitem, (self, index), _NO_OPTIONS)
+        if made is not NO_RULE:
+            return made
     return _general_getitem(self, index)
 
 

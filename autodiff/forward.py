@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import call as calls
-from autodiff.arguments import Stripped, innermost, is_constant, of_level
+from autodiff.arguments import PLAIN, Stripped, innermost, is_constant, of_level
 from autodiff.call import (
     CONFIG,
     NESTED,
@@ -25,6 +25,7 @@ from autodiff.call import (
 )
 from autodiff.errors import SeedError
 from autodiff.intercept import intercept
+from autodiff.layout import copy_of
 from autodiff.observe import new_forward
 from autodiff.reverse import (
     MISSING,
@@ -95,7 +96,7 @@ def _again(rule: Rule, options: dict[str, Any]) -> Callable[[tuple], Any]:
 def _by_frule(
     rule: Rule, given: Stripped, bound: tuple, options: dict[str, Any], tape: Forward
 ) -> tuple[Any, Any] | None:
-    dots = tuple([_dot_of(a, tape) for a in bound])
+    dots = tuple([dot_of(a, tape) for a in bound])
     config = NESTED if innermost(dots, {}) is not None else config_for(given)
     return rule.push(dots, given.primals, options, config)
 
@@ -108,7 +109,7 @@ def _by_rrule(
     if recorded is None:
         return None
     y, pull = recorded
-    dots = [_dot_of(source, tape) for source in given.sources]
+    dots = [dot_of(source, tape) for source in given.sources]
 
     def paired(y_bar: Any) -> Any:
         bars = calls.body_of(pull)(y_bar)
@@ -143,15 +144,20 @@ def _by_rrule(
     return y, tangent_of(y, tangent)
 
 
-def _dot_of(x: Any, tape: Forward) -> Any:
+_ZERO, _NONE = ZeroTangent(), NoTangent()
+
+
+def dot_of(x: Any, tape: Forward) -> Any:
     """Return the tangent that an argument carries on this level."""
     if is_tracer(x):
-        return x._index if x._tape is tape else ZeroTangent()
+        return x._index if x._tape is tape else _ZERO
+    if type(x) in PLAIN:
+        return _ZERO if is_differentiable(x) else _NONE
     if parts_of(x) is None:
         return ZeroTangent() if is_differentiable(x) else NoTangent()
 
     def dot(leaf: Any) -> Any:
-        return _dot_of(leaf, tape)
+        return dot_of(leaf, tape)
 
     return tangent_of(x, dot)
 
@@ -198,8 +204,22 @@ class Pushed:
             raise nothing_to_differentiate(f, args)
 
     def value(self) -> Any:
-        """Return the value."""
-        return self.push((None,) * len(self.arguments))[0]
+        """Return the value.
+
+        Of copies: the function may write into its arguments (``overwrite_a=True``), and is to
+        be run again with tangents.
+        """
+        memo: dict[int, np.ndarray] = {}
+
+        def copied(x: Any) -> Any:
+            if type(x) is not np.ndarray:
+                return x
+            if id(x) not in memo:
+                memo[id(x)] = copy_of(x)
+            return memo[id(x)]
+
+        arguments = [map_leaves(a, copied) for a in self.arguments]
+        return self._run([copied(a) for a in self.args], arguments, (None,) * len(arguments))[0]
 
     def push(self, dots: tuple) -> tuple[Any, Any]:
         """Return the value and its tangent, each in the nesting of the output."""
@@ -208,9 +228,12 @@ class Pushed:
                 f"the pushforward of {name_of(self.f)} takes {len(self.arguments)} tangent(s), one "
                 f"for each argument that is perturbed; it was given {len(dots)}."
             )
+        return self._run(list(self.args), self.arguments, dots)
+
+    def _run(self, traced: list, arguments: list, dots: tuple) -> tuple[Any, Any]:
+        """Run the function with these tangents; the list of arguments is made that of the call."""
         tape = new_forward()
-        traced = list(self.args)
-        for i, a, dot in zip(self.argnums, self.arguments, dots, strict=True):
+        for i, a, dot in zip(self.argnums, arguments, dots, strict=True):
             traced[i] = self._traced(a, dot, tape)
         try:
             y = intercept(self.f)(*traced, **self.kwargs)

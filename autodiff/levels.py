@@ -8,8 +8,6 @@ write that is seen is refused.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -26,14 +24,19 @@ class _Levels(threading.local):
 _levels = _Levels()
 
 
-@contextmanager
-def recording(tape: Tape) -> Iterator[None]:
+class recording:  # noqa: N801 - it reads like a function
     """Note for the length of a ``with`` block that a tape records, in this thread."""
-    _levels.tapes.append(tape)
-    try:
-        yield
-    finally:
-        _levels.tapes.remove(tape)
+
+    __slots__ = ("tape",)
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+
+    def __enter__(self) -> None:
+        _levels.tapes.append(self.tape)
+
+    def __exit__(self, *error: object) -> None:
+        _levels.tapes.remove(self.tape)
 
 
 def is_recording() -> bool:

@@ -13,6 +13,7 @@ from autodiff.errors import ArgumentError, OutputError
 from autodiff.fallback import fallback_to
 from autodiff.forward import Pushed
 from autodiff.reverse import Linearised, argnums_of, is_single
+from autodiff.rows import jacobian_rows
 from autodiff.structures import is_perturbable, leaves_of, map_leaves
 from autodiff.tracer import untraced
 from chainrules_core import ZeroTangent, inner
@@ -72,7 +73,7 @@ def jacobian(
     chosen = argnums_of(argnums)
     single = is_single(argnums, args)
     with fallback_to(fallback):
-        traced = Linearised(f, args, kwargs, chosen)
+        traced = Linearised(f, args, kwargs, chosen, at_once=True)
     _check_real(f, traced.value)
     n_in = sum(np.size(x) for a in traced.arguments for x in _variables(a))
     n_out = sum(np.size(y) for y in _variables(traced.value))
@@ -125,11 +126,16 @@ def _by_rows(traced: Linearised, single: bool) -> Any:
     """Sweep once for each element of the output."""
     y = traced.value
     places = itertools.count()
+    outputs = traced.outputs()
 
     def rows(leaf: Any) -> Any:
         place = next(places)
         if not is_perturbable(leaf):
             return None
+        batched = jacobian_rows(traced, outputs[place]) if np.size(leaf) != 1 else None
+        if batched is not None:
+            made = [_with_shape(part, np.shape(leaf)) for part in batched]
+            return made[0] if single else tuple(made)
         zero = ZeroTangent()
         found = [traced.cotangents(_only(y, place, unit, zero)) for unit in _units(leaf)]
         shape = np.shape(leaf)
@@ -137,6 +143,15 @@ def _by_rows(traced: Linearised, single: bool) -> Any:
         return parts[0] if single else tuple(parts)
 
     return rows(y) if is_perturbable(y) else map_leaves(y, rows)
+
+
+def _with_shape(rows: Any, shape: tuple) -> Any:
+    """Return a nest of rows with their leading axis in the shape of the output."""
+
+    def shaped(leaf: Any) -> Any:
+        return None if leaf is None else np.reshape(leaf, shape + np.shape(leaf)[1:])
+
+    return shaped(rows) if type(rows) is np.ndarray else map_leaves(rows, shaped, every=True)
 
 
 def _stacked(rows: list[Any], shape: tuple) -> Any:
@@ -274,7 +289,8 @@ def hvp(f: Callable, x: Any, v: Any, **kwargs: Any) -> Any:
     >>> hvp(lambda x: np.sum(x ** 3), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
     array([6., 0.])
     """
-    return pushforward(lambda z: gradient(f, z, **kwargs), x)[1](v)
+    with fallback_to(kwargs.pop("fallback", None)):
+        return Pushed(gradient, (f, x), kwargs, (1,)).push((v,))[1]
 
 
 def vhp(f: Callable, x: Any, v: Any, **kwargs: Any) -> Any:

@@ -7,6 +7,7 @@ A method of an array is the NumPy function of the same name, except where the me
 from __future__ import annotations
 
 import math
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -346,11 +347,34 @@ def _copy(self: Tracer) -> Any:
 
 
 def _getter(name: str) -> Callable:
-    return lambda self: attribute(self, name)
+    """Return what reads an attribute, with a short way for arrays that no other level traces."""
+
+    def get(self: Tracer) -> Any:
+        return attribute(self, name)
+
+    def get_constant(self: Tracer) -> Any:
+        value = self._value
+        return getattr(value, name) if type(value) is np.ndarray else attribute(self, name)
+
+    def get_method(self: Tracer) -> Any:
+        if type(self._value) is np.ndarray:
+            return types.MethodType(method, self)
+        return attribute(self, name)
+
+    method: Any = _METHODS.get(name)
+    if method is not None:
+        return get_method
+    return get_constant if name in _CONSTANT_ATTRIBUTES else get
+
+
+# Attributes that are found without the way by `__getattr__`, which Python takes last.
+_AT_ONCE = (*_FUNCTIONS, "reshape", "transpose", "astype", "item", "ndim", "size", "T")
 
 
 def install() -> None:
     """Give `Tracer` the attributes of its value."""
+    for name in _AT_ONCE:
+        setattr(Tracer, name, property(_getter(name)))
     for name, setter in _SETTERS.items():
         setattr(Tracer, name, property(_getter(name), setter))
     Tracer.__getattr__ = attribute  # type: ignore[attr-defined] # installed here

@@ -23,9 +23,10 @@ from autodiff.arguments import innermost, of_level
 from autodiff.call import as_array
 from autodiff.errors import MutationError
 from autodiff.tape import CONSTANT, Cotangents
-from autodiff.tracer import Tracer, bare, is_tracer, untraced, wrap
+from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
 from chainrules_core import ProjectTo, unbroadcast, zero_tangent
 
+_FLOAT64 = np.dtype(np.float64)
 Path = tuple[Callable[[Any], Any], ...]
 
 
@@ -50,6 +51,8 @@ def _family(root: Tracer) -> list[Tracer]:
 
 def assign_item(target: Tracer, index: Any, value: Any) -> None:
     """Do ``target[index] = value``."""
+    if type(value) is FloatTracer and _write_element(target, index, value):
+        return
     if not isinstance(target, np.ndarray):
         untraced(target)[index] = value  # the error is the value's own
         return
@@ -62,6 +65,38 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
         _write_constant(root, path, index, untraced(value))
     else:
         _write(root, path, index, value, tape)
+
+
+def _write_element(target: Tracer, index: Any, value: FloatTracer) -> bool:
+    """Write a float into the one element of an array that only its tracer holds, if it is that."""
+    if target._origin is not None or target._views is not None:
+        return False
+    if sys.getrefcount(target._value) != 2:
+        return False
+    array, tape = target._value, value._tape
+    if (
+        type(array) is not np.ndarray
+        or array.dtype is not _FLOAT64
+        or not (target._tape is tape or target._tape is CONSTANT)
+        or not tape.records
+        or array.base is not None
+        or not array.flags.writeable
+    ):
+        return False
+    if type(index) is int:
+        if array.ndim != 1:
+            return False
+    elif (
+        type(index) is not tuple
+        or len(index) != array.ndim
+        or not {int}.issuperset(map(type, index))
+    ):
+        return False
+    array[index] = value._value
+    before = target._index if target._tape is tape else None
+    node = ElementWrite(before, value._index, index, ProjectTo(array))
+    target._tape, target._index = tape, tape.add(node)
+    return True
 
 
 def frozen(index: Any) -> Any:
@@ -325,6 +360,32 @@ class Write:
         for step in self.path:
             region = step(region)
         return np.asarray(np.real(region[self.index])).astype(np.intp)
+
+
+class ElementWrite:
+    """An array with one element replaced by a float."""
+
+    __slots__ = ("before", "index", "space", "value")
+
+    def __init__(self, before: int | None, value: int, index: Any, space: Any) -> None:
+        self.before = before
+        self.value = value
+        self.index = index
+        self.space = space
+
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand the cotangent on to the array before and to the value."""
+        index = self.index
+        if type(y_bar) is not np.ndarray:
+            write = Write(self.before, self.value, (), index, (), self.space)
+            write.hand_on(y_bar, bars, strong)
+            return
+        if not bars.owns_current:
+            y_bar = y_bar.copy()
+        bars.put(self.value, float(y_bar[index]), True)
+        if self.before is not None:
+            y_bar[index] = 0.0
+            bars.put(self.before, y_bar, True)
 
 
 def last_writes(shape: tuple, index: Any) -> np.ndarray | None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.call import NO_RULE, by_rule, operate, require_rule
+from autodiff.call import NO_RULE, by_rule, operate_by_rule, require_rule
+from autodiff.elementwise import NOT_HERE, binary, unary
 from autodiff.errors import missing_rule
 from autodiff.mutation import assign, assign_item, frozen
 from autodiff.tracer import Tracer, is_tracer, untraced
@@ -29,28 +30,33 @@ _COMPARISONS = ("lt", "le", "eq", "ne", "gt", "ge")
 
 def _unary(op: Callable) -> Callable:
     def method(self: Tracer) -> Any:
-        return require_rule(op, (self,), {})
+        result = unary(op, self)
+        return require_rule(op, (self,), {}) if result is NOT_HERE else result
 
     return method
 
 
 def _binary(op: Callable) -> Callable:
     def method(self: Tracer, other: Any) -> Any:
-        return operate(op, self, other)
+        result = binary(op, self, other)
+        return operate_by_rule(op, self, other) if result is NOT_HERE else result
 
     return method
 
 
 def _reflected(op: Callable) -> Callable:
     def method(self: Tracer, other: Any) -> Any:
-        return operate(op, other, self)
+        result = binary(op, other, self)
+        return operate_by_rule(op, other, self) if result is NOT_HERE else result
 
     return method
 
 
 def _in_place(op: Callable) -> Callable:
     def method(self: Tracer, other: Any) -> Any:
-        result = operate(op, self, other)
+        result = binary(op, self, other)
+        if result is NOT_HERE:
+            result = operate_by_rule(op, self, other)
         if result is NotImplemented or not isinstance(self, np.ndarray):
             return result
         assign(self, result)

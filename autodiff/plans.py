@@ -1,9 +1,12 @@
 """The decision for a function and the types of its arguments, remembered.
 
 Most calls of a program are made again and again with arguments of the same types: traced arrays and
-numbers of one level, plain ones and simple options. For such a call the rule, the places of the
-arguments and the way the result is recorded have been found out before; what remains is to call the
-rule and to add a node. All other calls take the general way of :mod:`autodiff.call`.
+numbers, plain ones and simple options. For such a call the rule, the places of the arguments and
+the way the result is recorded have been found out before; what remains is to compute the primal and
+to add a node. All other calls take the general way of :mod:`autodiff.call`.
+
+A plan holds for a function, the type of each argument, whether it is traced on the innermost level,
+and the names of the keywords. It is forgotten when any rule changes.
 """
 
 from __future__ import annotations
@@ -16,11 +19,21 @@ import numpy as np
 
 from autodiff import call as calls
 from autodiff.call import CONFIG, NO_RULE
-from autodiff.tape import Node, Tape
+from autodiff.plan_kinds import (
+    Bound,
+    ForwardOfLinear,
+    ForwardPlan,
+    OfBody,
+    OfConstant,
+    OfHand,
+    OfLinear,
+    OfScalar,
+    Place,
+)
+from autodiff.tape import CONSTANT, Forward, Tape
 from autodiff.tracer import FloatTracer, Tracer
-from autodiff.views import note_shared
-from chainrules_core import ProjectTo, frule, rrule
-from chainrules_core.define import DecomposeRule, LinearRule
+from chainrules_core import frule, rrule
+from chainrules_core.define import DecomposeRule, LinearRule, ScalarRule
 from chainrules_core.registry import key_of
 from chainrules_core.rule import HandRule, Rule
 
@@ -28,54 +41,27 @@ from chainrules_core.rule import HandRule, Rule
 _SIMPLE = frozenset(
     {
         float, int, bool, complex, str, type(None), np.ndarray, np.float64, np.float32, np.int64,
-        type(np._NoValue), type, np.dtype, type(Ellipsis), slice,
+        type(np._NoValue), type, type(Ellipsis), slice,
+        *map(type, map(np.dtype, "?bhilqBHILQefdgFDG")),
     }
 )  # fmt: skip
 _KEYED = (types.FunctionType, np.ufunc, type(np.sum), types.BuiltinFunctionType)
-_INTS = (int, type(None))
+_IN_TUPLES = frozenset({int, type(None), slice, type(Ellipsis)})
+_ndarray = np.ndarray
+_OVER_LEVELS = "over levels"  # in keys whose values may be of several
+_KINDS: tuple[tuple[type, type], ...] = (
+    (LinearRule, OfLinear),
+    (HandRule, OfHand),
+    (ScalarRule, OfScalar),
+)
 
-
-class Plan:
-    """What a call of a function with arguments of given types comes to.
-
-    Attributes
-    ----------
-    rule : Rule
-        The rule.
-    places : tuple
-        For each bound argument its place in the call, or -1 and a default.
-    options : tuple of (str, int)
-        The options that the call gives, each with its place.
-    fixed : dict
-        The options that it does not give.
-    """
-
-    __slots__ = ("argnums", "fixed", "options", "places", "rule", "straight")
-
-    def __init__(
-        self, rule: Rule, places: tuple, options: tuple[tuple[str, int], ...], fixed: dict
-    ) -> None:
-        self.rule = rule
-        self.places = places
-        self.options = options
-        self.fixed = fixed
-        self.argnums = rule.argnums if isinstance(rule, LinearRule) else None
-        # Whether the bound arguments are the first ones of the call, as they stand.
-        self.straight = all(place == i for i, (place, _) in enumerate(places))
-
-
-class _Place:
-    """Stands for an argument, to see where it goes."""
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-
-
-_plans: dict[tuple, Plan | None] = {}
+_plans: dict[tuple, Any] = {}
+_forward_plans: dict[tuple, Any] = {}
 
 
 def _forget(rule: Rule) -> None:
     _plans.clear()
+    _forward_plans.clear()
 
 
 rrule.watch(_forget)
@@ -86,102 +72,150 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call `f` as planned; `NO_RULE` where there is no plan."""
     values = (*args, *kwargs.values()) if kwargs else args
     tape: Any = None
-    kinds: list[Any] = [f]
+    traced = 0  # which of the values are on the innermost level, as bits
+    bit = 1
+    kinds: list[Any] = []
+    plain: list[Any] = []
     for a in values:
         kind = type(a)
         if kind is Tracer or kind is FloatTracer:
-            if tape is None:
+            if a._tape is not tape:
+                if tape is not None or a._tape is CONSTANT:
+                    return _planned_over_levels(f, args, kwargs, values)
                 tape = a._tape
-            elif a._tape is not tape:
-                return NO_RULE
-            kind = type(a._value)
-            if kind not in _SIMPLE:
-                return NO_RULE
-        elif kind not in _SIMPLE and not (kind is tuple and all(type(e) in _INTS for e in a)):
+                if not tape.records:
+                    return _planned_over_levels(f, args, kwargs, values)
+            traced += bit
+            a = a._value
+            kind = type(a)
+            if kind is Tracer or kind is FloatTracer:
+                return _planned_over_levels(f, args, kwargs, values)
+        elif kind is tuple and not _IN_TUPLES.issuperset(map(type, a)):
             return NO_RULE
+        bit += bit
         kinds.append(kind)
-    if tape is None or not tape.records:
+        plain.append(a)
+    if tape is None:
         return NO_RULE
-    key = (*kinds, *kwargs)
+    key = (f, traced, *kinds, *kwargs)
     try:
         plan = _plans[key]
     except KeyError:
-        plan = _plans[key] = _made(f, values, len(args), tuple(kwargs))
-    return NO_RULE if plan is None else _carried_out(plan, values, tape)
+        if not _SIMPLE.issuperset([kind for kind in kinds if kind is not tuple]):
+            return NO_RULE
+        plan = _remembered(_plans, key, f, values, len(args), tuple(kwargs), tape)
+    except TypeError:  # a function that cannot be hashed
+        return NO_RULE
+    if plan is None:
+        return NO_RULE
+    if type(plan) is OfBody:
+        return calls.body_of(plan.body)(*args, **kwargs)
+    if len(values) > 1:
+        for a in values:
+            if type(a) is _ndarray:
+                tape.hold(a)
+    return plan.run(values, plain, tape, False)
 
 
-def _made(f: Callable, values: tuple, n: int, names: tuple[str, ...]) -> Plan | None:
+def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], values: tuple) -> Any:
+    """Do the same where values of several levels may meet, or on a forward level."""
+    tape: Any = None
+    for a in values:
+        kind = type(a)
+        if (kind is Tracer or kind is FloatTracer) and (
+            tape is None or a._tape.serial > tape.serial
+        ):
+            tape = a._tape
+    if tape is None or not (tape.records or type(tape) is Forward):
+        return NO_RULE
+    plans = _plans if tape.records else _forward_plans
+    nested = False
+    kinds: list[Any] = [f, _OVER_LEVELS]
+    plain: list[Any] = []
+    for a in values:
+        kind = type(a)
+        if kind is Tracer or kind is FloatTracer:
+            here = a._tape
+            kinds.append(here is tape)
+            if here is tape or here is CONSTANT:
+                a = a._value
+            kind = type(a)
+            if kind is Tracer or kind is FloatTracer:
+                nested = True
+                if a._tape.program:
+                    return NO_RULE
+                kind = a.__class__
+            if kind not in _SIMPLE:
+                return NO_RULE
+        elif kind is _ndarray:
+            tape.hold(a)
+        elif kind not in _SIMPLE and not (kind is tuple and _IN_TUPLES.issuperset(map(type, a))):
+            return NO_RULE
+        kinds.append(kind)
+        plain.append(a)
+    key = (*kinds, *kwargs)
+    try:
+        plan = plans[key]
+    except KeyError:
+        plan = _remembered(plans, key, f, values, len(args), tuple(kwargs), tape)
+    except TypeError:  # a function that cannot be hashed
+        return NO_RULE
+    if plan is None:
+        return NO_RULE
+    if type(plan) is OfBody:
+        return calls.body_of(plan.body)(*args, **kwargs)
+    return plan.run(values, plain, tape, nested)
+
+
+def _remembered(
+    plans: dict, key: tuple, f: Callable, values: tuple, n: int, names: tuple, tape: Tape
+) -> Any:
+    """Find out what a call comes to, and keep it; a function without rules is not kept alive."""
+    plan = _made(f, values, n, names, tape)
+    if plan is not None or rrule.entry(f) is not None or frule.entry(f) is not None:
+        plans[key] = plan
+    return plan
+
+
+def _made(f: Callable, values: tuple, n: int, names: tuple[str, ...], tape: Tape) -> Any:
     """Find out what a call comes to; None where it is not for a plan."""
     if type(f) not in _KEYED or key_of(f)[0] is not f:
         return None
-    entry = rrule.entry(f)
+    table = frule if tape.forward else rrule
+    entry = table.entry(f)
     if entry is None or entry.takes_functions:
         return None
     plain = [v._value if type(v) in (Tracer, FloatTracer) else v for v in values]
     resolved = entry.resolve(tuple(plain[:n]), dict(zip(names, plain[n:], strict=True)), CONFIG)
-    if resolved is None or not isinstance(resolved[0], (HandRule, LinearRule)):
+    if resolved is None:
         return None
     rule = resolved[0]
-    stand_ins = [_Place(i) for i in range(len(values))]
+    if rule.kind == "non_differentiable":
+        return OfConstant(rule.f, n, names)
+    stand_ins = [Place(i) for i in range(len(values))]
     bound = rule.binder.bind(tuple(stand_ins[:n]), dict(zip(names, stand_ins[n:], strict=True)))
-    if bound is None or isinstance(rule, DecomposeRule):
+    if bound is None:
         return None
-    places = tuple([(a.index, None) if type(a) is _Place else (-1, a) for a in bound[0]])
-    options = tuple([(k, v.index) for k, v in bound[1].items() if type(v) is _Place])
-    fixed = {k: v for k, v in bound[1].items() if type(v) is not _Place}
-    if any(type(v) not in _SIMPLE for v in fixed.values()):
+    traced = {i for i, v in enumerate(values) if type(v) in (Tracer, FloatTracer)}
+    call = Bound(*bound, {i for i in traced if values[i]._tape is tape}, len(values))
+    call.has_tuples = any(type(values[i]) is tuple for i, _ in call.places if i >= 0)
+    if any(type(v) not in _SIMPLE for v in call.fixed.values()):
         return None
-    return Plan(rule, places, options, fixed)
-
-
-def _carried_out(plan: Plan, values: tuple, tape: Tape) -> Any:
-    """Call the rule and record the result."""
-    bound = (
-        values[: len(plan.places)]
-        if plan.straight
-        else tuple([values[i] if i >= 0 else default for i, default in plan.places])
-    )
-    primals = []
-    wanted = []
-    parents = []
-    for position, a in enumerate(bound):
-        kind = type(a)
-        if kind is Tracer or kind is FloatTracer:
-            wanted.append(position)
-            parents.append(a._index)
-            a = a._value
-        elif kind is np.ndarray:
-            tape.hold(a)
-        primals.append(a)
-    options = plan.fixed
-    if plan.options:
-        options = {**options, **{name: values[i] for name, i in plan.options}}
-        if any(type(v) is Tracer or type(v) is FloatTracer for v in options.values()):
-            return NO_RULE
-    rule = plan.rule
-    if plan.argnums is not None and not all(i in plan.argnums for i in wanted):
-        return NO_RULE
-    recorded = rule.record(tuple(primals), options, tuple(wanted), CONFIG)
-    if recorded is None:
-        return NO_RULE
-    y, pull = recorded
-    kind = type(y)
-    if kind is np.ndarray:
-        if y.dtype.kind not in "fc":
-            return calls.outputs(y, tape, rule, tuple(parents), tuple(wanted), pull)
-        nodes = tape.nodes
-        nodes.append(Node(tuple(parents), pull, ProjectTo(y), rule, tuple(wanted)))
-        made = Tracer(y, tape, len(nodes) - 1)
-        if y.base is not None or any(y is p for p in primals):
-            note_shared(made, bound, lambda args: calls.call(rule.f, args, options))
-        return made
-    if kind is float or kind is np.float64:
-        nodes = tape.nodes
-        nodes.append(Node(tuple(parents), pull, ProjectTo(y), rule, tuple(wanted)))
-        return FloatTracer(y, tape, len(nodes) - 1)
-    result = calls.outputs(y, tape, rule, tuple(parents), tuple(wanted), pull)
-    note_shared(result, bound, lambda args: calls.call(rule.f, args, options))
-    return result
+    if isinstance(rule, DecomposeRule):
+        return OfBody(rule, call)
+    if any(place in traced for _, place in call.options):
+        return None
+    if isinstance(rule, LinearRule) and not set(call.wanted).issubset(rule.argnums):
+        return None
+    if tape.forward:
+        if isinstance(rule, LinearRule) and len(call.wanted) == 1:
+            alone = not rule.joint or len(rule.argnums) == 1
+            return (ForwardOfLinear if alone else ForwardPlan)(rule, call)
+        return ForwardPlan(rule, call)
+    for kind, plan in _KINDS:
+        if isinstance(rule, kind):
+            return plan(rule, call)
+    return None
 
 
 calls.planned = planned

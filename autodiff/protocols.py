@@ -21,7 +21,13 @@ from autodiff.writing import WRITERS, at, into, into_each, where_true
 def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
     """Call a ufunc, or a method of one, on arguments some of which are traced."""
     if method == "__call__" and not kwargs:
-        result = _elementwise(f, inputs)
+        result = NOT_HERE
+        if len(inputs) == 1:
+            x = inputs[0]
+            record = floats.unary[f] if type(x) is FloatTracer else None
+            result = unary(f, x) if record is None else record(x)
+        elif len(inputs) == 2:
+            result = binary(f, *inputs)
         if result is not NOT_HERE:
             return result
         result = calls.planned(f, inputs, kwargs)
@@ -46,17 +52,6 @@ def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> An
     if outs is None:
         return require_rule(target, inputs, kwargs)
     return into_each(outs, call(target, inputs, kwargs), method == "__call__")
-
-
-def _elementwise(f: np.ufunc, inputs: tuple) -> Any:
-    """Call a ufunc by a fast path, if there is one for these arguments."""
-    if len(inputs) == 1:
-        x = inputs[0]
-        if type(x) is FloatTracer:
-            record = floats.unary[f]
-            return NOT_HERE if record is None else record(x)
-        return unary(f, x)
-    return binary(f, *inputs) if len(inputs) == 2 else NOT_HERE
 
 
 def _padded(array: Any, pad_width: Any, mode: Any = "constant", **values: Any) -> Any:
@@ -85,6 +80,9 @@ def function(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     writer = WRITERS.get(f)
     if writer is not None:
         return writer(*args, **kwargs)
+    result = calls.planned(f, args, kwargs)
+    if result is not NO_RULE:
+        return result
     body = getattr(f, "_implementation", None)
     if not isinstance(body, types.FunctionType):
         return ruled(f, args, kwargs)
@@ -107,6 +105,9 @@ def _buffer(x: Any) -> Any:
 
 def ruled(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call an array function by a rule: for methods, whose functions would call them again."""
+    result = calls.planned(f, args, kwargs)
+    if result is not NO_RULE:
+        return result
     out = kwargs.get("out")
     if out is None:
         return require_rule(f, args, kwargs)

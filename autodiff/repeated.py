@@ -104,11 +104,11 @@ class Skeleton:
         if kind is Wanted:
             number = int(x)
             return ("wanted", number), lambda values, contents: values[number]
-        fields = parts_of(x)
-        if fields is not None and any(type(leaf) in (Wanted, Place) for leaf in leaves_of(x)):
+        held = parts_of(x)
+        if held is not None and any(type(leaf) in (Wanted, Place) for leaf in leaves_of(x)):
             self.is_shared = False  # what its methods read is not known
             return self._made(
-                tuple([part for _, part in fields]), lambda *new: rebuilt(x, list(new)), "object"
+                tuple([part for _, part in held]), lambda *new: rebuilt(x, list(new)), "object"
             )
         if is_tracer(x) and x._tape is CONSTANT:
             x = x._value

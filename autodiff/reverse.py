@@ -12,11 +12,12 @@ from autodiff import structures
 from autodiff.arguments import is_constant, of_level
 from autodiff.errors import ArgumentError, OutputError, SeedError
 from autodiff.intercept import intercept
+from autodiff.layout import copy_of
 from autodiff.levels import recording
 from autodiff.observe import new_tape
 from autodiff.structures import is_perturbable, map_leaves
 from autodiff.tape import CONSTANT, Leaf, Tape, sweep
-from autodiff.tracer import Tracer, is_tracer, note_view, untraced, wrap
+from autodiff.tracer import FloatTracer, Tracer, is_tracer, note_view, untraced, wrap
 from autodiff.views import refuse
 from chainrules_core import (
     AbstractZero,
@@ -30,9 +31,15 @@ from chainrules_core import (
 )
 from chainrules_core.rules import name_of
 
+_COPIED = 1 << 16  # bytes: so much is copied in less time than a call of the engine takes
+
 
 class Linearised:
     """A function traced at a point: its value, and its cotangents by sweeps of the tape.
+
+    Pullbacks need the values of now, whatever happens to the user's arrays, so these are copied.
+    Where the sweep follows `at_once`, large ones are not: a write into them by another name, while
+    the function runs, is refused instead.
 
     Attributes
     ----------
@@ -40,6 +47,8 @@ class Linearised:
         What the function returned, plain.
     arguments : list
         The arguments that are differentiated with respect to.
+    tape, nodes, leaves
+        What was recorded, and how many of the nodes are leaves.
     """
 
     def __init__(
@@ -49,6 +58,7 @@ class Linearised:
         kwargs: dict[str, Any],
         argnums: tuple[int, ...] | None,
         has_aux: bool = False,
+        at_once: bool = False,
     ) -> None:
         self.f = f
         tape = new_tape()
@@ -57,19 +67,21 @@ class Linearised:
         self._places = [self._argnums.index(i) for i in asked]
         self.arguments = [promoted(f, args, i, argnums is not None) for i in self._argnums]
         owners: dict[int, Tracer] = {}
-        traced_arguments = [_traced(a, tape, owners) for a in self.arguments]
-        self._leaves = tape.leaves = len(tape.nodes)
-        if not self._leaves:
-            raise nothing_to_differentiate(f, args)
         traced = list(args)
-        for i, a in zip(self._argnums, traced_arguments, strict=True):
-            traced[i] = a
+        for i, a in zip(self._argnums, self.arguments, strict=True):
+            kind = type(a)
+            simple = kind is float or (kind is np.ndarray and not owners and a.dtype.kind == "f")
+            trace = _leaf if simple else _traced
+            traced[i] = trace(a, tape, owners, at_once)
+        self.leaves = tape.leaves = len(tape.nodes)
+        if not self.leaves:
+            raise nothing_to_differentiate(f, args)
         try:
             with recording(tape):
                 output = intercept(f)(*traced, **kwargs)
         finally:
-            self._nodes = tape.close()
-        self._tape = tape
+            self.nodes = tape.close()
+        self.tape = tape
         self.aux = None
         if has_aux:
             if not isinstance(output, tuple) or len(output) != 2:
@@ -83,7 +95,7 @@ class Linearised:
         self.value = self._plain(output)
 
     def _plain(self, x: Any) -> Any:
-        tape = self._tape
+        tape = self.tape
         if is_tracer(x):
             return _left(x, tape)
         return map_leaves(x, lambda leaf: _left(leaf, tape))
@@ -97,28 +109,42 @@ class Linearised:
     def gradients(self) -> list:
         """Return the gradients of a scalar output: the cotangents for 1."""
         output = self._output
-        if is_tracer(output) and output._tape is self._tape:
-            return self._rebuilt(self._sweep({output._index: ProjectTo(output)(1.0)}))
-        return self._rebuilt([None] * self._leaves)
+        if is_tracer(output) and output._tape is self.tape:
+            seed = 1.0 if type(output) is FloatTracer else ProjectTo(output)(1.0)
+            return self._rebuilt(self._sweep({output._index: seed}))
+        return self._rebuilt([None] * self.leaves)
 
     def _rebuilt(self, found: list) -> list:
-        if len(found) == 1 and len(self.arguments) == 1 and is_perturbable(self.arguments[0]):
-            return [_gradient_of_leaf(self.arguments[0], found[0])] * len(self._places)
         remaining = iter(found)
-        gradients = [_gradient_like(a, remaining) for a in self.arguments]
-        return [gradients[place] for place in self._places]
+        gradients = [
+            _gradient_of_leaf(a, next(remaining))
+            if is_perturbable(a)
+            else _gradient_like(a, remaining)
+            for a in self.arguments
+        ]
+        return self.chosen(gradients)
 
     def cotangents(self, y_bar: Any) -> list:
         """Return one cotangent for each differentiated argument, in its own nesting."""
         return self._rebuilt(self._sweep(self._seeds(y_bar)))
 
+    def chosen(self, gradients: list) -> list:
+        """Return what belongs to each argument asked for, one of them maybe several times."""
+        if len(gradients) == len(self._places) == 1:
+            return gradients
+        return [gradients[place] for place in self._places]
+
+    def outputs(self) -> list:
+        """Return the leaves of what the function returned, traced."""
+        return structures.leaves_of(self._output)
+
     def _sweep(self, seeds: dict[int, Any]) -> list:
         """Sweep; once more with strong zeros if 0 · Inf may have made a NaN."""
-        nested = self._tape.nested or any(is_tracer(s) for s in seeds.values())
+        nested = self.tape.nested or any(is_tracer(s) for s in seeds.values())
         with np.errstate(all="ignore"):
-            found = sweep(self._nodes, self._leaves, seeds, nested=nested)
-            if any(_has_nan(bar) for bar in found):
-                found = sweep(self._nodes, self._leaves, seeds, nested=nested, strong=True)
+            found = sweep(self.nodes, self.leaves, seeds, nested=nested)
+            if has_nan(found[0]) or (len(found) > 1 and any(map(has_nan, found))):
+                found = sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
         return found
 
     def _seeds(self, y_bar: Any) -> dict[int, Any]:
@@ -132,7 +158,7 @@ class Linearised:
         if isinstance(bar, AbstractZero) or bar is None:
             return
         if is_tracer(y):
-            if y._tape is self._tape:
+            if y._tape is self.tape:
                 bar = _seed_like(self.f, y._value, bar)
                 before = seeds.get(y._index)
                 seeds[y._index] = bar if before is None else before + bar
@@ -186,6 +212,8 @@ def checked_argnums(f: Callable, args: tuple, argnums: tuple[int, ...] | None) -
 def promoted(f: Callable, args: tuple, i: int, chosen: bool) -> Any:
     """Return an argument in the form in which it is differentiated; an int becomes a float."""
     x = args[i]
+    if type(x) is float:
+        return x
     plain = untraced(x)
     if type(plain) is int or isinstance(plain, np.integer):
         return float(x) if type(plain) is int else np.float64(x)
@@ -209,30 +237,36 @@ def nothing_to_differentiate(f: Callable, args: tuple) -> ArgumentError:
     )
 
 
-def _traced(x: Any, tape: Tape, owners: dict[int, Tracer]) -> Any:
+def _traced(x: Any, tape: Tape, owners: dict[int, Tracer], at_once: bool) -> Any:
     """Return a nest with its leaves traced on `tape`.
 
-    Arrays are copied: whatever happens to the user's, the pullbacks need the values of now. Two
-    that share memory are `owners` of it together, and then writes into them are refused.
+    Two arrays that share memory are `owners` of it together, and then writes into them are refused.
     """
 
     def trace(leaf: Any) -> Any:
-        if not is_perturbable(leaf):
-            return leaf
-        if is_constant(leaf):
-            leaf = leaf._value
-        place = tape.add(Leaf(ProjectTo(leaf)))
-        if type(leaf) is not np.ndarray:
-            return wrap(leaf, tape, place)
-        traced = wrap(leaf.copy(order="K"), tape, place)
-        owner = id(leaf if leaf.base is None else leaf.base)
-        if owner in owners:
-            note_view(traced, owners[owner], refuse)
-        else:
-            owners[owner] = traced
-        return traced
+        return _leaf(leaf, tape, owners, at_once) if is_perturbable(leaf) else leaf
 
     return map_leaves(x, trace)
+
+
+def _leaf(x: Any, tape: Tape, owners: dict[int, Tracer], at_once: bool) -> Any:
+    """Return a number or array traced on `tape`; an array is copied or held."""
+    if is_constant(x):
+        x = x._value
+    place = tape.add(Leaf(ProjectTo(x)))
+    if type(x) is not np.ndarray:
+        return wrap(x, tape, place)
+    if at_once and x.nbytes > _COPIED:
+        tape.hold(x)
+        traced = Tracer(x, tape, place)
+    else:
+        traced = Tracer(copy_of(x), tape, place)
+    owner = id(x if x.base is None else x.base)
+    if owner in owners:
+        note_view(traced, owners[owner], refuse)
+    else:
+        owners[owner] = traced
+    return traced
 
 
 def _gradient_like(x: Any, bars: Any) -> Any:
@@ -252,14 +286,21 @@ def _gradient_of_leaf(leaf: Any, bar: Any) -> Any:
         raise bar.error()
     if bar is None or isinstance(bar, AbstractZero):
         return zero_tangent(leaf)
+    if type(bar) is type(leaf) is float:
+        return bar
     bar = ProjectTo(leaf)(bar)
     return bar._tape.like(bar, leaf) if is_tracer(bar) and bar._tape.program else bar
 
 
-def _has_nan(bar: Any) -> bool:
-    bar = untraced(bar)
+def has_nan(bar: Any) -> bool:
+    """Whether there is a NaN in a number or array; of some with Inf the answer may be yes too."""
+    if type(bar) is not np.ndarray:
+        bar = untraced(bar)
     if type(bar) is float:
         return bar != bar
+    if type(bar) is np.ndarray and bar.dtype.kind == "f" and bar.flags.forc:
+        total = np.vdot(bar, bar)  # in less time than a sum, and of Inf it makes no NaN
+        return bool(total != total)
     if isinstance(bar, (np.ndarray, np.generic)) and bar.dtype.kind in "fc":
         total = bar.sum()
         return bool(total != total)
@@ -339,6 +380,8 @@ def argnums_of(argnums: int | tuple[int, ...] | None) -> tuple[int, ...] | None:
 def check_scalar(f: Callable, y: Any) -> None:
     """Raise where an output has no gradient."""
     plain = untraced(y)
+    if type(plain) is float or type(plain) is np.float64:
+        return
     name = name_of(f)
     if plain is None:
         raise OutputError(f"{name} returned None. Does it lack a return statement?")

@@ -33,6 +33,8 @@ _FOREIGN = ("builtins", "numpy", "scipy", "types", "functools", "fractions")
 _INEXACT = "fc"
 CONSTRAINTS = "scipy.optimize._constraints"
 """The module of objects that hold functions and arrays: bounds and constraints of minima."""
+METHODS = "_method_cache"
+"""Where distributions of scipy.stats remember methods of their own."""
 
 
 def is_perturbable(x: Any) -> bool:
@@ -85,6 +87,10 @@ def _field_names(x: Any) -> list[str] | None:
 _WITH_VALUES = (
     "numpy.polynomial.", "scipy.interpolate.", "scipy.spatial.",
     "scipy.sparse.linalg.", CONSTRAINTS,
+    "scipy.stats._multivariate", "scipy.stats._covariance", "scipy.stats._kde",
+    "scipy.stats._distribution_infrastructure", "scipy.stats._new_distributions",
+    "scipy.stats._probability_distribution", "scipy.stats._qmc",
+    "scipy.stats._distn_infrastructure",
 )  # fmt: skip
 
 
@@ -104,8 +110,8 @@ def _holds_values(kind: type) -> bool:
 
 
 def _is_remembered(kind: type, name: str) -> bool:
-    """Whether an attribute holds what a `cached_property` has computed."""
-    return isinstance(getattr(kind, name, None), functools.cached_property)
+    """Whether an attribute holds what a `cached_property` has computed, or which method it was."""
+    return name == METHODS or isinstance(getattr(kind, name, None), functools.cached_property)
 
 
 def _slots_of(cls: type) -> list[str]:
@@ -145,6 +151,8 @@ def _shell(x: Any) -> Any:
         return copy.copy(x)
     if hasattr(x, "__dict__"):
         new.__dict__.update({n: v for n, v in vars(x).items() if not _is_remembered(kind, n)})
+        if METHODS in vars(x):
+            new.__dict__[METHODS] = {}
     return new
 
 

@@ -8,6 +8,7 @@ reverse sweep is a loop from the end to the start.
 from __future__ import annotations
 
 import copy
+import sys
 import weakref
 from collections.abc import Callable, Iterable
 from itertools import count
@@ -29,8 +30,12 @@ from chainrules_core import (
     unthunk,
 )
 from chainrules_core.define.scalar import plain_product, strong_product
+from chainrules_core.projection import ProjectToArray
 
 _serials = count(1)
+_ndarray = np.ndarray
+# What a cotangent is mostly: nothing to be forced.
+_FORCED = frozenset({_ndarray, float, np.float64})
 
 
 class Leaf:
@@ -56,9 +61,9 @@ class Node:
         self.rule = rule
         self.positions = positions
 
-    def cotangents(self, y_bar: Any, product: Callable) -> Iterable[Any]:
-        """Return a cotangent for each parent."""
-        return self.pull(y_bar)
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand what the pullback returns on to the parents."""
+        bars.add_each(self, self.pull(y_bar))
 
 
 class ProductNode(Node):
@@ -66,9 +71,9 @@ class ProductNode(Node):
 
     __slots__ = ()
 
-    def cotangents(self, y_bar: Any, product: Callable) -> Iterable[Any]:
-        """Return a cotangent for each parent."""
-        return self.pull(y_bar, product)
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand what the pullback returns on to the parents."""
+        bars.add_each(self, self.pull(y_bar, strong_product if strong else plain_product))
 
 
 class Part:
@@ -80,6 +85,13 @@ class Part:
         self.whole = whole
         self.place = place
         self.space = space
+
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand the cotangent to the whole, which is visited later."""
+        parts = bars.values[self.whole]
+        if parts is None:
+            parts = bars.values[self.whole] = {}
+        parts[self.place] = y_bar
 
 
 class Whole(Node):
@@ -98,12 +110,9 @@ class Whole(Node):
         super().__init__(parents, pull, None, rule, positions)
         self.tangent = tangent
 
-    def cotangents(self, y_bar: dict, product: Callable) -> Iterable[Any]:
-        """Return a cotangent for each parent."""
-        return self.pull(self.tangent(y_bar))
-
-
-_RULED = (Node, ProductNode, Whole, Part)
+    def hand_on(self, y_bar: dict, bars: Cotangents, strong: bool) -> None:
+        """Hand what the pullback returns on to the parents."""
+        bars.add_each(self, self.pull(self.tangent(y_bar)))
 
 
 def _reference(owner: Any) -> Callable[[], Any]:
@@ -248,47 +257,37 @@ def sweep(
         A cotangent, or None, for each leaf; not shared with anything else.
     """
     bars = Cotangents(nodes, seeds, nested)
-    values, owned, add_at, buffer_at = bars.values, bars.owned, bars.add, bars.buffer
-    product = strong_product if strong else plain_product
+    values, owned, buffer_at = bars.values, bars.owned, bars.buffer
     for i in range(len(nodes) - 1, leaves - 1, -1):
         bar = values[i]
         if bar is None:
             continue
+        values[i] = None
         node = nodes[i]
-        kind = type(node)
-        if kind is tuple:
-            values[i] = None
-            if strong and bar == 0:
-                continue
-            n = len(node)
-            if n == 3:  # the adjoint of reading one element is adding to it
-                j, rule, index = node
-                if nested:
-                    bars.add_element(j, rule, index, bar)
-                else:
-                    buffer = values[j] if owned[j] else buffer_at(j)
-                    buffer[index] += bar
-                continue
-            j = node[0]
-            before = values[j]
-            values[j] = bar * node[1] if before is None else before + bar * node[1]
-            if n == 4:
-                j = node[2]
-                before = values[j]
-                values[j] = bar * node[3] if before is None else before + bar * node[3]
-        elif kind not in _RULED:
-            values[i] = None
+        if type(node) is not tuple:
             bars.owns_current = owned[i]
-            node.hand_on(unthunk(bar), bars, strong)
-        elif kind is Part:
-            values[i] = None
-            bars.add_part(node.whole, node.place, bar)
-        else:
-            values[i] = None
-            for position, (j, x_bar) in enumerate(
-                zip(node.parents, node.cotangents(unthunk(bar), product), strict=True)
-            ):
-                add_at(j, x_bar, node, position)
+            node.hand_on(bar if type(bar) in _FORCED else unthunk(bar), bars, strong)
+            continue
+        if strong and bar == 0:
+            continue
+        n = len(node)
+        if n == 4:
+            j, p, k, q = node
+            before = values[j]
+            values[j] = bar * p if before is None else before + bar * p
+            before = values[k]
+            values[k] = bar * q if before is None else before + bar * q
+        elif n == 2:
+            j, p = node
+            before = values[j]
+            values[j] = bar * p if before is None else before + bar * p
+        else:  # the adjoint of reading one element is adding to it
+            j, rule, index = node
+            if nested:
+                bars.add_element(j, rule, index, bar)
+            else:
+                buffer = values[j] if owned[j] else buffer_at(j)
+                buffer[index] += bar
     return bars.finished(leaves)
 
 
@@ -306,7 +305,7 @@ class Cotangents:
         self.nested = nested
         self.values: list = [None] * len(nodes)
         self.owned = bytearray(len(nodes))
-        self.owns_current = 0
+        self.owns_current: Any = 0
         for place, bar in seeds.items():
             self.values[place] = bar
 
@@ -330,67 +329,99 @@ class Cotangents:
         before = self.values[j]
         self.values[j] = x_bar if before is None else add(before, x_bar)
 
+    def is_number(self, j: int) -> bool:
+        """Whether the value at place `j` is a number, to which products with arrays are summed."""
+        target = self.nodes[j]
+        return type(target) is tuple or target.space.shape == ()
+
     def put(self, j: int, x_bar: Any, fresh: bool) -> None:
-        """Add a cotangent of the right shape; a fresh one is nobody else's."""
+        """Add a cotangent, summed where the value was broadcast; a fresh one is nobody else's."""
         target = self.nodes[j]
-        x_bar = FLOAT(x_bar) if type(target) is tuple else target.space(x_bar)
+        space: Any = FLOAT if type(target) is tuple else target.space
+        plain = getattr(x_bar, "_value", x_bar) if self.nested else x_bar
+        if type(plain) is not _ndarray or plain.shape != space.shape:
+            shape = getattr(space, "shape", None)
+            if shape is not None and getattr(x_bar, "shape", ()) != shape:
+                x_bar = unbroadcast(x_bar, shape)
+                fresh = True
+            x_bar = space(x_bar)
+        elif plain.dtype is not space.dtype:
+            x_bar = space(x_bar)
         before = self.values[j]
         if before is None:
             self.values[j] = x_bar
-            self.owned[j] = fresh and type(x_bar) is np.ndarray and not self.nested
-        elif self.owned[j] and type(x_bar) is np.ndarray:
-            before += x_bar
+            self.owned[j] = fresh and type(x_bar) is _ndarray and not self.nested
         else:
-            total = self.values[j] = add(before, x_bar)
-            self.owned[j] = type(total) is np.ndarray
+            self._accumulate(j, before, x_bar, fresh)
 
-    def add(self, j: int, x_bar: Any, node: Node, position: int) -> None:
-        """Add a cotangent that a rule's pullback returned for one of its parents."""
+    def add_each(self, node: Any, x_bars: Iterable[Any]) -> None:
+        """Add the cotangents that a rule's pullback returned for the parents of a node."""
+        for position, (j, x_bar) in enumerate(zip(node.parents, x_bars, strict=True)):
+            self.add(j, x_bar, node, position, _LISTED)
+
+    def add(self, j: int, x_bar: Any, node: Any, position: int, references: int) -> None:
+        """Add a cotangent that a rule made for one of the parents of a node.
+
+        An array to which there are only so many `references` is nobody else's.
+        """
         target = self.nodes[j]
-        if isinstance(x_bar, AbstractZero):
+        space: Any = FLOAT if type(target) is tuple else target.space
+        fresh = False
+        plain = getattr(x_bar, "_value", x_bar) if self.nested else x_bar
+        if (
+            type(plain) is _ndarray
+            and type(space) is ProjectToArray
+            and plain.dtype is space.dtype
+            and plain.shape == space.shape
+        ):
+            fresh = (
+                not self.nested
+                and sys.getrefcount(x_bar) == references + 1
+                and x_bar.base is None
+                and x_bar.flags.writeable
+            )
+        elif isinstance(x_bar, AbstractZero):
             return
-        space = FLOAT if type(target) is tuple else target.space
-        if type(x_bar) is InplaceableThunk:
-            if self._addable(j, space):
-                buffer = self.buffer(j)
-                result = x_bar.add_into(buffer)
-                if result is not buffer:
-                    raise BadInplaceError(x_bar.add_into, result)
-                return
-            x_bar = unthunk(x_bar)
-        x_bar = self._projected(space, unthunk(x_bar), node, position)
+        else:
+            if type(x_bar) is InplaceableThunk:
+                if self.is_addable(j):
+                    buffer = self.buffer(j)
+                    result = x_bar.add_into(buffer)
+                    if result is not buffer:
+                        raise BadInplaceError(x_bar.add_into, result)
+                    return
+                x_bar = unthunk(x_bar)
+            x_bar = projected(space, unthunk(x_bar), node, position)
         before = self.values[j]
         if before is None:
             self.values[j] = x_bar
-        elif self.owned[j] and type(x_bar) is np.ndarray:
-            before += x_bar
+            self.owned[j] = fresh
         else:
-            total = self.values[j] = add(before, x_bar)
-            self.owned[j] = type(total) is np.ndarray
+            self._accumulate(j, before, x_bar, fresh)
 
-    def _addable(self, j: int, space: Any) -> bool:
+    def _accumulate(self, j: int, before: Any, x_bar: Any, fresh: bool) -> None:
+        """Add a further cotangent for place `j`, in place where a buffer is owned."""
+        if type(x_bar) is _ndarray:
+            if self.owned[j]:
+                before += x_bar
+                return
+            if fresh and type(before) is _ndarray and not self.nested:
+                x_bar += before
+                self.values[j] = x_bar
+                self.owned[j] = True
+                return
+        plain = type(before) in _FORCED and type(x_bar) in _FORCED
+        total = self.values[j] = before + x_bar if plain else add(before, x_bar)
+        self.owned[j] = type(total) is _ndarray
+
+    def is_addable(self, j: int) -> bool:
         """Whether place `j` may become a buffer of plain numbers."""
+        if self.nested:
+            return False
         bar = self.values[j]
-        return (
-            not self.nested and hasattr(space, "shape") and (bar is None or type(bar) is np.ndarray)
-        )
-
-    def _projected(self, space: Any, x_bar: Any, node: Node, position: int) -> Any:
-        try:
-            if isinstance(x_bar, NotImplementedTangent):
-                raise x_bar.error()  # it is wanted: no place is visited for nothing
-            if getattr(node.rule, "broadcasts", False) and np.shape(x_bar) != space.shape:
-                x_bar = unbroadcast(x_bar, space.shape)
-            return space(x_bar)
-        except (ProjectionError, TangentTypeError) as error:
-            raise wrong_cotangent(node, position, x_bar, error) from error
-
-    def add_part(self, whole: int, place: int, bar: Any) -> None:
-        """Hand the cotangent of a part to the whole."""
-        parts = self.values[whole]
-        if parts is None:
-            parts = self.values[whole] = {}
-        parts[place] = bar
+        target = self.nodes[j]
+        space: Any = FLOAT if type(target) is tuple else target.space
+        return hasattr(space, "shape") and (bar is None or type(bar) is _ndarray)
 
     def finished(self, leaves: int) -> list:
         """Return the cotangents of the leaves, copied where somebody else may hold them."""
@@ -405,4 +436,46 @@ class Cotangents:
         return values
 
 
-FLOAT = ProjectTo(0.0)
+def projected(space: Any, x_bar: Any, node: Any, position: int) -> Any:
+    """Return a cotangent that a rule made for one of the parents of a node, as it has to be."""
+    try:
+        if isinstance(x_bar, NotImplementedTangent):
+            raise x_bar.error()  # it is wanted: no place is visited for nothing
+        if getattr(node.rule, "broadcasts", False) and np.shape(x_bar) != space.shape:
+            x_bar = unbroadcast(x_bar, space.shape)
+        return space(x_bar)
+    except (ProjectionError, TangentTypeError) as error:
+        raise wrong_cotangent(node, position, x_bar, error) from error
+
+
+FLOAT: Any = ProjectTo(0.0)
+
+
+class _Probe:
+    """Counts the references that `Cotangents.add` sees to an array that nobody else holds."""
+
+    parents = (0,)
+    seen = 0
+
+    def add(self, j: int, x_bar: Any, node: Any, position: int, references: int) -> None:
+        self.seen = sys.getrefcount(x_bar)
+
+
+def _pulled_listed(y_bar: Any) -> Any:
+    return [np.empty(1) for _ in range(1)]
+
+
+def _references_seen() -> tuple[int, int, int]:
+    probe: Any = _Probe()
+    Cotangents.add_each(probe, probe, _pulled_listed(None))
+    listed = probe.seen
+    probe.add(0, np.empty(1), probe, 0, 0)
+    passed = probe.seen
+    made = (np.empty(1),)
+    probe.add(0, made[0], probe, 0, 0)
+    return listed, passed, probe.seen
+
+
+_LISTED = PASSED = IN_TUPLE = 0
+_LISTED, PASSED, IN_TUPLE = _references_seen()
+"""… where it is in a list that is looped over, was passed on at once, or is in a tuple."""

@@ -195,6 +195,11 @@ def bare(x: Any) -> Any:
     return x
 
 
+def shape_of(x: Any) -> tuple[int, ...]:
+    """Return the shape of a value, traced or not."""
+    return np.shape(bare(x))
+
+
 @ProjectTo.register(Tracer, FloatTracer)  # type: ignore[attr-defined] # a function with one
 def _projector(x: Tracer) -> Any:
     """The tangent space of a traced value is that of the value."""

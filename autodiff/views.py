@@ -9,7 +9,7 @@ import numpy as np
 
 from autodiff.arguments import PLAIN
 from autodiff.errors import MutationError
-from autodiff.structures import parts_of
+from autodiff.structures import map_leaves, parts_of
 from autodiff.tracer import Tracer, bare, is_tracer, note_view
 
 
@@ -56,6 +56,8 @@ def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path:
             before, after = args[:i], args[i + 1 :]
 
             def make(parent: Any, before: tuple = before, after: tuple = after) -> Any:
+                if not is_tracer(parent):  # a cotangent of this shape: what else is traced is over
+                    before, after = map_leaves((before, after), bare)
                 result = again((*before, parent, *after))
                 for key in path:
                     is_container = isinstance(result, (list, tuple, dict))

@@ -42,8 +42,12 @@ def repeated(values: Any, places: Any) -> Any:
     return np.reshape(values, (-1,))[places % np.size(values)]
 
 
-def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """As ``np.copyto``."""
+    if not is_tracer(dst) and innermost((src, where), {}) is None:
+        check_free(dst)  # what is written is a constant, as NumPy's own ``full`` may have made it
+        np.copyto(dst, untraced(src), casting, untraced(where))
+        return
     src = as_array(src)
     if where is True:
         assign_item(target_of(dst), ..., src)

@@ -49,6 +49,13 @@ def own_method(x):
     return x
 
 
+def own_attribute(x):
+    pair = Pair(1.0, 2.0)
+    for _ in range(CALLS):
+        pair.a  # noqa: B018 - it is read
+    return x
+
+
 def list_append(x):
     items = []
     for i in range(CALLS):
@@ -75,6 +82,64 @@ def math_sqrt(x):
     return x
 
 
+def inner_function(x):
+    def inner(i):
+        return i
+
+    for i in range(CALLS):
+        inner(i)
+    return x
+
+
+def given_function(x, f=lambda i: i):
+    for i in range(CALLS):
+        f(i)
+    return x
+
+
+class Pair:
+    def __init__(self, a, b):
+        self.a = a
+        self.b = b
+
+
+def own_class(x):
+    for i in range(CALLS):
+        Pair(i, i)
+    return x
+
+
+def math_hypot(x):
+    for _ in range(CALLS):
+        math.hypot(2.0, 3.0)
+    return x
+
+
+def maximum_of_two(x):
+    for i in range(CALLS):
+        max(i, 5)
+    return x
+
+
+def dict_get(x):
+    table = {1: 2}
+    for i in range(CALLS):
+        table.get(i)
+    return x
+
+
+def to_float(x):
+    for i in range(CALLS):
+        float(i)
+    return x
+
+
+def array_sum(x):
+    for _ in range(CALLS):
+        X.sum()
+    return x
+
+
 def numpy_sum(x):
     for _ in range(CALLS):
         np.sum(X)
@@ -82,7 +147,9 @@ def numpy_sum(x):
 
 
 FUNCTIONS = (
-    own_function, own_method, list_append, length, is_instance, math_sqrt, numpy_sum,
+    own_function, inner_function, given_function, own_method, own_class, own_attribute,
+    list_append, dict_get, length, is_instance, to_float, maximum_of_two, math_sqrt, math_hypot,
+    numpy_sum, array_sum,
 )  # fmt: skip
 
 

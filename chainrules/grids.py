@@ -255,7 +255,7 @@ def arange_rrule(start: Any, stop: Any = UNSET, step: Any = UNSET, **options: An
         else:
             bars = (np.sum(y_bar), ZERO, ZERO)
         if step is not UNSET and not rounds(y.dtype):
-            bars = (*bars[:2], np.sum(np.arange(len(y)) * y_bar))
+            bars = (*bars[:2], np.dot(np.arange(len(y), dtype=y.dtype), y_bar))
         return bars[: len(args)] if len(args) > 1 else bars[0]
 
     return y, arange_pullback

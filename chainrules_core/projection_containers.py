@@ -133,7 +133,7 @@ class ProjectToObject:
         return f"ProjectTo({self.type.__name__})"
 
 
-class ProjectToObjectArray:
+class ProjectToObjectArray(projection.OfShape):
     """The projector of arrays of objects: one projector for each element."""
 
     __slots__ = ("parts", "shape")
@@ -143,9 +143,6 @@ class ProjectToObjectArray:
     def __init__(self, shape: tuple[int, ...], parts: list[Any]) -> None:
         self.shape = shape
         self.parts = parts
-
-    ndim = projection.ProjectToArray.ndim
-    size = projection.ProjectToArray.size
 
     def __call__(self, dx: Any) -> Any:
         """`dx` as an array of objects, each element projected."""

@@ -156,7 +156,7 @@ _PATTERNS: dict[str, type[_Pattern]] = {
 }
 
 
-class ProjectToSparse:
+class ProjectToSparse(projection.OfShape):
     """The projector of sparse arrays of one format, shape, dtype and pattern."""
 
     __slots__ = ("_places", "_share", "dtype", "pattern", "shape", "type")
@@ -168,9 +168,6 @@ class ProjectToSparse:
         self.pattern = _PATTERNS[x.format](x)
         self._places: Coords | None = None
         self._share: np.ndarray | None = None
-
-    ndim = projection.ProjectToArray.ndim
-    size = projection.ProjectToArray.size
 
     def __call__(self, dx: Any) -> Any:
         """`dx` at the stored entries; itself where it has the same pattern."""

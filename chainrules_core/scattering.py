@@ -8,6 +8,7 @@ only where elements do repeat, in flat form if possible; large slices are added 
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,8 @@ def scatter_along_into(
     indices, head = indices.ravel(), (slice(None),) * axis
     if before * behind == 1 and x_bar.flags.c_contiguous:
         np.add.at(x_bar.reshape(-1), indices, _flat(y_bar, x_bar))
+    elif before == 1 and add_rows(x_bar, y_bar, indices):
+        pass
     elif has_no_repeats(indices):
         if is_fresh:
             x_bar[(*head, indices)] = y_bar
@@ -135,6 +138,24 @@ def scatter_along_into(
     else:
         np.add.at(x_bar, (*head, indices), y_bar)
     return x_bar
+
+
+def add_rows(x_bar: Any, y_bar: Any, indices: Any) -> bool:
+    """Add each of `y_bar` to one of `x_bar`, in one pass over both, where SciPy is loaded.
+
+    It is the product of a sparse matrix, which has a 1 in each column, with the matrix `y_bar`.
+    """
+    make = getattr(sys.modules.get("scipy.sparse"), "csc_array", None)
+    dtype = x_bar.dtype
+    if make is None or dtype.char not in "fdFD" or not x_bar.flags.c_contiguous or not y_bar.size:
+        return False
+    n, m = len(indices), len(x_bar)
+    if int(indices.max()) >= m:  # the product would write beyond the end
+        return False
+    spread = make((np.ones(n, dtype), indices, np.arange(n + 1)), shape=(m, n))
+    rows = np.ascontiguousarray(y_bar, dtype).reshape(n, -1)
+    x_bar.reshape(m, -1)[...] += spread @ rows
+    return True
 
 
 def add_in_layers(x_bar: Any, y_bar: Any, indices: Any, head: tuple, is_fresh: bool) -> bool:

@@ -3,8 +3,8 @@
 ``recording`` writes down the calls as a ``program``; ``passes``, ``packs`` and ``gather`` make it
 shorter; ``memory`` says what may be written in place and ``blocks`` puts elementwise chains on
 large arrays together; ``emit`` (with ``scalars`` and ``arrays``) writes the source, ``machine``
-(with ``rolling``) that of machine code; ``forms`` the checks of the arguments; ``function`` holds
-it together.
+(with ``rolling``) that of machine code for floats, ``kernels`` (with ``nests`` and ``nest_*``) for
+small arrays; ``forms`` the checks of the arguments; ``function`` holds it together.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def compile(f: Callable | None = None, *, maxsize: int = 16, backend: str = "aut
     maxsize : int
         How many programs are kept for one number of arguments, the least recently used are dropped.
     backend : {"auto", "python", "numba"}
-        Whether long programs of floats are compiled by numba, where it is installed.
+        Whether long programs of floats and small arrays are compiled by numba, where it is
+        installed.
 
     Returns
     -------

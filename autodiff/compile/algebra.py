@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compile.program import FLOAT64, Meta, Ref, Step, part
+from autodiff.compile.ops import is_elementwise
+from autodiff.compile.program import FLOAT64, Meta, Ref, Step, part, set_item
 from autodiff.compile.triangular import triangular
 
 _IDENTITIES = frozenset({np.copy, np.array, np.asarray, np.asanyarray, operator.pos, np.positive})
@@ -80,6 +81,12 @@ class Algebra:
                 if type(a) is Ref and self._is_negated(a) and self.metas[a.i].size > meta.size:
                     inside = (*args[:k], self._behind(a), *args[k + 1 :])
                     return self._negative(f, inside, meta)
+        if f is set_item and type(args[2]) is Ref:  # x[i] = x[i], what is left of x[i] += y
+            origin = self.origin.get(args[2].i)
+            if origin is not None and origin.f is operator.getitem and is_same(origin.args[0], x):
+                return x if _is_same_index(origin.args[1], args[1]) else None
+        if f is np.tensordot and meta.shape:
+            return self._tensordot(args, kwargs, meta)
         if f is np.swapaxes and len(self.meta(x).shape or ()) == 2:
             return x if args[1] % 2 == args[2] % 2 else self.call(np.transpose, (x,), {}, meta)
         if f is np.broadcast_to:
@@ -102,6 +109,27 @@ class Algebra:
                 if type(c) in (int, float) and type(other) is Ref and self._is_real(x):
                     return self.call(np.multiply, (-float(c), other), {}, meta)
         return None
+
+    def _tensordot(self, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        """A sum over one axis of two matrices or vectors is a product."""
+        axes = args[2] if len(args) > 2 else kwargs.get("axes", 2)
+        a, b = args[:2]
+        shapes = [self.meta(x).shape or () for x in (a, b)]
+        if type(axes) not in (tuple, list) or not all(self._is_real(x) for x in (a, b)):
+            return None
+        pair = [x[0] if type(x) in (tuple, list) and len(x) == 1 else x for x in axes]
+        if [type(x) for x in pair] != [int, int] or not all(1 <= len(s) <= 2 for s in shapes):
+            return None
+        if pair[0] % len(shapes[0]) != len(shapes[0]) - 1:
+            a = self._turned(a)
+        if pair[1] % len(shapes[1]) != 0:
+            b = self._turned(b)
+        return self.call(np.dot, (a, b), {}, meta)
+
+    def _turned(self, x: Any) -> Any:
+        meta = self.meta(x)
+        turned = Meta(meta.type, meta.dtype, tuple(reversed(meta.shape or ())))
+        return self.call(np.transpose, (x,), {}, turned)
 
     def _sum(self, x: Ref, kwargs: dict, meta: Meta) -> Any:
         """The sum of products is a dot product; a sign goes in front."""
@@ -258,7 +286,7 @@ class Algebra:
 
     def _canonical(self, f: Any, args: tuple, meta: Meta) -> tuple[Any, tuple]:
         """Return a call with numbers in the place of arrays of one number, and factors gathered."""
-        if not isinstance(f, np.ufunc) or meta.shape is None or len(args) != 2:
+        if not is_elementwise(f) or meta.shape is None or len(args) != 2:
             if f is np.multiply and meta.is_scalar:
                 return f, self._factors(args, meta)
             return f, args
@@ -303,6 +331,13 @@ class Algebra:
 
 def _is_power_of_two(c: float) -> bool:
     return c != 0 and math.isfinite(c) and math.frexp(c)[0] in (0.5, -0.5)
+
+
+def _is_same_index(a: Any, b: Any) -> bool:
+    parts = (a if type(a) is tuple else (a,), b if type(b) is tuple else (b,))
+    if any(type(p) not in (int, slice) and p is not Ellipsis for side in parts for p in side):
+        return False
+    return parts[0] == parts[1]
 
 
 def is_same(a: Any, b: Any) -> bool:

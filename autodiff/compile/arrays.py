@@ -69,8 +69,8 @@ class Buffers:
             if n is not None:
                 self._free[self.kinds[n]].append(n)
 
-    def around(self, lines: list[str], late: list[str], result: str) -> list[str]:
-        """Return the body with the buffers taken before and given back after."""
+    def around(self, late: list[str], result: str) -> tuple[list[str], list[str]]:
+        """Return the lines that take the buffers, and those that give them back at the end."""
         names = self.emitter.names
         pool: list = []
         kinds = list(self.kinds)
@@ -81,14 +81,10 @@ class Buffers:
         names.scope["buffers"], names.scope["new_buffers"] = pool, make
         taken = ", ".join(f"b{n}" for n in range(self.count))
         return [
-            "held = buffers.pop() if buffers else new_buffers()",
+            "try: held = buffers.pop()",
+            "except IndexError: held = new_buffers()",  # others may be at it
             f"{taken}{',' if self.count == 1 else ''} = held",
-            *lines,
-            *late,
-            f"result = {result}",
-            "buffers.append(held)",
-            "return result",
-        ]
+        ], [*late, f"result = {result}", "buffers.append(held)", "return result"]
 
 
 def emitted(e: Any, step: Step) -> bool:

@@ -284,7 +284,7 @@ class Chain:
             if not self._waits:
                 self._widen()
         flat = [
-            x if is_number else x.reshape(-1)
+            x if is_number else x.ravel() if x.flags.aligned else x.copy().ravel()
             for x, is_number in zip(given, self._numbers, strict=True)
         ]
         blocks = -(-self.size // BLOCK)

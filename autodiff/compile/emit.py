@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile import arrays, scalars
+from autodiff.compile.chunks import LONGEST, PARTED, in_chunks
 from autodiff.compile.domains import SOURCES
 from autodiff.compile.errors import MISMATCH
 from autodiff.compile.forms import Inputs, Names, Outputs
-from autodiff.compile.memory import Memory
-from autodiff.compile.packs import flat_place
+from autodiff.compile.kernels import Kernel
+from autodiff.compile.memory import CHANGES, Memory
+from autodiff.compile.ops import ROUNDED
+from autodiff.compile.packs import flat_place, pack
 from autodiff.compile.passes import has_nan
 from autodiff.compile.program import (
     FLOAT64,
@@ -29,7 +32,11 @@ from autodiff.compile.program import (
     effect,
     guard,
     meta_of,
+    part,
 )
+from chainrules_core.scattering import scatter
+
+_AS_THEY_ARE = CHANGES | {operator.getitem, part, scatter, pack}
 
 
 class Emitter:
@@ -90,13 +97,16 @@ class Emitter:
         if self.generators:
             self.names.scope["restored"] = restored
             self.lines[:0] = [f"state_{g} = {g}.bit_generator.state" for g in self.generators]
-        body = [*self.lines, *result_lines]
+        before: list[str] = []
         if self.buffers.count:
-            body = self.buffers.around(self.lines, self.late, result)
-        return (
-            "\n    ".join([f"def {name}({', '.join(parameters)}):", *self.inputs.checks, *body])
-            + "\n"
-        )
+            before, result_lines = self.buffers.around(self.late, result)
+        parts: list[str] = []
+        if len(self.lines) > 2 * LONGEST:
+            there = [*parameters, *self.inputs.checks, *before]
+            parts, self.lines = in_chunks(there, self.lines, result_lines, name)
+        head = f"def {name}({', '.join(parameters)}):"
+        body = [*self.inputs.checks, *before, *self.lines, *result_lines]
+        return PARTED.join([*parts, "\n    ".join([head, *body]) + "\n"])
 
     # -- what is asked beforehand ----------------------------------------------------------------
 
@@ -229,15 +239,26 @@ class Emitter:
             self.guard(*step.args)
         elif f is effect:
             self.effect(step)
+        elif step.out in self.program.exact and f not in ROUNDED and f not in _AS_THEY_ARE:
+            self.call(step)
         elif scalars.is_scalar_step(step, self.metas):
             self.assign(*scalars.expression(self, step))
         elif f is operator.getitem and self.is_element(step):
             self.element(step)
+        elif type(f) is Kernel:
+            shown = ", ".join(map(self.argument, step.args))
+            self.lines.append(f"v{step.out} = {self.names.of(f, 'kernel')}({shown})")
+            if f.has_guards:
+                self.lines.append(f"if v{step.out} is None: {self._leave()}")
         elif not arrays.emitted(self, step):
-            args = list(map(self.argument, step.args))
-            args += [f"{k}={self.argument(v)}" for k, v in (step.kwargs or {}).items()]
-            plain = getattr(f, "_implementation", f)
-            self.assign(step.out, f"{self.names.of(plain, hint(f))}({', '.join(args)})")
+            self.call(step)
+
+    def call(self, step: Step) -> None:
+        """Write a call as it is."""
+        args = list(map(self.argument, step.args))
+        args += [f"{k}={self.argument(v)}" for k, v in (step.kwargs or {}).items()]
+        plain = getattr(step.f, "_implementation", step.f)
+        self.assign(step.out, f"{self.names.of(plain, hint(step.f))}({', '.join(args)})")
 
     def element(self, step: Step) -> None:
         """Write the read of one element; of many, an array becomes a list first."""
@@ -284,11 +305,14 @@ class Emitter:
         else:
             name = self.names.of(how, hint(how))
             condition = f"{name}({self.boxed(value.i)}) != {self.constant(expected)}"
-        leave = "return MISMATCH"
+        self.lines.append(f"if {condition}: {self._leave()}")
+
+    def _leave(self) -> str:
+        """Return the statement that gives a run up."""
         if self.generators:  # what they drew is drawn again
             before = ", ".join(f"({g}, state_{g})" for g in self.generators)
-            leave = f"return restored({before})"
-        self.lines.append(f"if {condition}: {leave}")
+            return f"return restored({before})"
+        return "return MISMATCH"
 
     def effect(self, step: Step) -> None:
         """Write what is done for its own sake."""

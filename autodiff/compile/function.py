@@ -14,14 +14,16 @@ import numpy as np
 from autodiff.arguments import innermost
 from autodiff.compile import impure as impure, machine
 from autodiff.compile.blocks import in_blocks
+from autodiff.compile.chunks import PARTED
 from autodiff.compile.dependencies import Dependency, dependencies
 from autodiff.compile.emit import Emitter, restored
 from autodiff.compile.errors import MISMATCH, CompileError, NotRecordedError
 from autodiff.compile.forms import Inputs, Names, Outputs
 from autodiff.compile.gather import gathered
+from autodiff.compile.kernels import Kernel, with_kernels
 from autodiff.compile.memory import OUTSIDE, Memory, without_copies
 from autodiff.compile.passes import has_nan, optimised
-from autodiff.compile.program import Program, Ref, Step, guard
+from autodiff.compile.program import Program, Ref, Step, effect, guard, read_by_guards
 from autodiff.compile.recording import Recording
 from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
@@ -186,40 +188,89 @@ def recorded(
         found = _one_recording(f, args, kwargs, strict=True)
     _check_unchanged(f, outside)
     tape, inputs, outputs, parameters = found
-    names = inputs.names
-    name = f.__name__ if getattr(f, "__name__", "").isidentifier() else "f"
     program = _program(tape, inputs, outputs)
-    has_arrays = any(type(x) is Ref and program.metas[x.i].shape for x in program.outputs)
-    plain = Memory(program if has_arrays else _without_steps(program))
-    was_fresh = [type(x) is Ref and OUTSIDE not in plain.owners[x.i] for x in program.outputs]
-    may_use_numba = backend != "python" and machine.is_installed()
-    program = in_blocks(without_copies(gathered(without_copies(optimised(program)))), may_use_numba)
-    memory = Memory(program if has_arrays else _without_steps(program))
-    copied = {
-        x.i
-        for x, was in zip(program.outputs, was_fresh, strict=True)
-        if was and type(x) is Ref and OUTSIDE in memory.owners[x.i]
-    }
-    inputs.checks[:0] = _outside_checks(outside, names)
-    names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
-    kernel: Any = None
-    if may_use_numba:
-        kernel = machine.kernel_of(program, backend == "numba")
-
-    def by_machine() -> tuple[Callable, str, str]:
-        shown = f"{kernel.source}\n\n" + kernel.wrapper(inputs, outputs, parameters, name)
-        return (*_function(shown.partition("\n\n\n")[2], name, names.scope), shown)
-
-    if kernel is not None and backend == "numba":
-        run, filename, source = by_machine()
-        return Variant(run, source, program, filename), outputs.value
-    source = Emitter(program, inputs, outputs, names, copied).source(parameters, name)
-    run, filename = _function(source, name, names.scope)
-    variant = Variant(run, source, program, filename)
-    if kernel is not None:
-        wait = _FEW_CALLS if kernel.operations >= _MANY_OPERATIONS else _MANY_CALLS
-        variant.run = _promoted_after(wait, variant, by_machine)
+    inputs.checks[:0] = _outside_checks(outside, inputs.names)
+    inputs.names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
+    writing = _Writing(f, inputs, outputs, parameters, backend)
+    has_branches = any(s.f is guard and s.args[1] is not has_nan for s in program.steps)
+    has_effects = any(s.f is effect for s in program.steps)
+    if not has_branches or has_effects:
+        variant = writing.variant(program, last=True)
+    else:
+        variant = writing.variant(program)
+        if _takes_another_branch(variant, (*args, *kwargs.values())):
+            program.exact = read_by_guards(program.steps)
+            return writing.variant(program, last=True), outputs.value
+    writing.promote(variant)
     return variant, outputs.value
+
+
+def _takes_another_branch(variant: Variant, args: tuple) -> bool:
+    """Whether a branch hangs on the last bits: a program does not hold for its own arguments."""
+    try:
+        return variant.run(*args) is MISMATCH
+    except Exception:  # it is made eagerly, where it is called
+        return False
+
+
+class _Writing:
+    """Makes variants of recorded programs."""
+
+    def __init__(
+        self, f: Callable, inputs: Inputs, outputs: Outputs, parameters: list[str], backend: str
+    ) -> None:
+        self.name = f.__name__ if getattr(f, "__name__", "").isidentifier() else "f"
+        self.inputs = inputs
+        self.outputs = outputs
+        self.parameters = parameters
+        self.backend = backend
+        self.may_use_numba = backend != "python" and machine.is_installed()
+        self._copied: set[int] = set()
+
+    def variant(self, program: Program, last: bool = False) -> Variant:
+        """Return a program made shorter and written as source; say if it is needed no more."""
+        was_outside = _outputs_outside(program)
+        shorter = optimised(program)
+        if last:
+            program.steps.clear()  # a long one takes much memory
+        program = without_copies(shorter)
+        if not program.exact:
+            program = in_blocks(without_copies(gathered(program)), self.may_use_numba)
+        self._copied = _outputs_outside(program) - was_outside
+        run, filename, source = self.emitted(program)
+        return Variant(run, source, program, filename)
+
+    def emitted(self, program: Program) -> tuple[Callable, str, str]:
+        """Return a program as a function, the file that this seems to be in, and its source."""
+        names = self.inputs.names
+        copied = {program.outputs[k].i for k in self._copied}
+        emitter = Emitter(program, self.inputs, self.outputs, names, copied)
+        source = emitter.source(self.parameters, self.name)
+        return (*_function(source, self.name, names.scope), source)
+
+    def by_machine(self, program: Program) -> tuple[Callable, str, str] | None:
+        """Return the same, made machine code of; None where nothing is to be gained."""
+        forced = self.backend == "numba"
+        kernel = machine.kernel_of(program, forced)
+        if kernel is not None:
+            source = kernel.wrapper(self.inputs, self.outputs, self.parameters, self.name)
+            run, filename = _function(source, self.name, self.inputs.names.scope)
+            return run, filename, f"{kernel.source}\n\n{source}"
+        faster = with_kernels(program, forced)
+        if faster is None:
+            return None
+        run, filename, source = self.emitted(faster)
+        kernels = [s.f.compiled() for s in faster.steps if type(s.f) is Kernel]
+        return run, filename, "\n\n".join([*[k.source for k in kernels], source])
+
+    def promote(self, variant: Variant) -> None:
+        """Have machine code made of a variant: at once if asked for, else when it pays."""
+        n = len(variant.program.steps)
+        if self.backend == "numba":
+            _promote(variant, self.by_machine(variant.program))
+        elif self.may_use_numba and n >= machine.FEWEST:
+            wait = _FEW_CALLS if n >= _MANY_STEPS else _MANY_CALLS
+            variant.run = _promoted_after(wait, variant, self.by_machine)
 
 
 def _check_unchanged(f: Callable, outside: list[Dependency]) -> None:
@@ -229,11 +280,30 @@ def _check_unchanged(f: Callable, outside: list[Dependency]) -> None:
         raise NotRecordedError(f"{name_of(f)} changes {changed[0]!r}, which is not its own")
 
 
-def _without_steps(program: Program) -> Program:
-    return Program([], program.metas, program.inputs, program.outputs)
+def _outputs_outside(program: Program) -> set[int]:
+    """Return the places of the outputs that may share memory with what is outside."""
+    refs = {k: x.i for k, x in enumerate(program.outputs) if type(x) is Ref}
+    if not any(program.metas[i].shape for i in refs.values()):
+        return set()
+    owners = Memory(program).owners
+    return {k for k, i in refs.items() if OUTSIDE in owners[i]}
 
 
-_FEW_CALLS, _MANY_CALLS, _MANY_OPERATIONS = 3, 30, 200
+_FEW_CALLS, _MANY_CALLS, _MANY_STEPS = 3, 30, 200
+
+
+def _promote(variant: Variant, made: tuple[Callable, str, str] | None) -> None:
+    """Have a variant run as machine code, if there is some."""
+    if made is None:
+        return
+    run, (quick, variant.filename, variant.source) = variant.run, made
+
+    def either(*args: Any) -> Any:
+        # A branch may hang on the last bits, which are not the same in machine code.
+        y = quick(*args)
+        return run(*args) if y is MISMATCH else y
+
+    variant.run = either
 
 
 def _promoted_after(calls: int, variant: Variant, by_machine: Callable) -> Callable:
@@ -243,7 +313,11 @@ def _promoted_after(calls: int, variant: Variant, by_machine: Callable) -> Calla
     def counted(*args: Any) -> Any:
         left[0] -= 1
         if left[0] == 0:
-            variant.run, variant.filename, variant.source = by_machine()
+            variant.run = run
+            try:
+                _promote(variant, by_machine(variant.program))
+            except Exception:  # something that numba does not know: the program runs as it is
+                variant.run = run
             return variant.run(*args)
         return run(*args)
 
@@ -253,7 +327,11 @@ def _promoted_after(calls: int, variant: Variant, by_machine: Callable) -> Calla
 def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, str]:
     """Return the function that a source defines, and the name of the file that it seems to be."""
     filename = f"<compiled {name} {next(_serials)}>"
-    exec(compile(source, filename, "exec"), scope)
+    scope = dict(scope)  # each source has buffers of its own
+    line = 0
+    for part_ in source.split(PARTED):
+        exec(compile("\n" * line + part_, filename, "exec"), scope)
+        line += part_.count("\n") + PARTED.count("\n")
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     return scope[name], filename
 

@@ -177,9 +177,9 @@ class _Gathering:
                     waiting.extend(reversed(origin.args))
                 else:
                     leaves.append(x)
+            inner.update(middle)  # a part of a sum gains nothing where the whole does not
             if len(leaves) >= _FEWEST and self._gains(leaves, self.metas[step.out]):
                 self.sums[step.out] = leaves
-                inner.update(middle)
 
     def _gains(self, leaves: list, meta: Meta) -> bool:
         if meta.dtype != FLOAT64:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile.blocks import Chain
+from autodiff.compile.kernels import Kernel
 from autodiff.compile.ops import FRESH, UFUNC_OF, is_elementwise
 from autodiff.compile.packs import pack
 from autodiff.compile.program import (
@@ -80,7 +81,7 @@ class Memory:
         if f is guard or (meta.shape is None and f is not part and meta.type not in (tuple, list)):
             return _NONE
         own = frozenset({step.out})
-        if f in _NEW or is_elementwise(f) or type(f) is Chain:
+        if f in _NEW or is_elementwise(f) or type(f) in (Chain, Kernel):
             return own
         shared = [self.owners[i] for i in refs_of(step)]
         found = own.union(*shared)  # a view, or for all that is known one

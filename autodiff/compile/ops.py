@@ -48,6 +48,11 @@ COMPARISONS = frozenset(
     {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}
 )
 
+ROUNDED = COMPARISONS | {
+    np.add, np.subtract, np.multiply, np.true_divide, np.negative, np.absolute, np.sqrt,
+}  # fmt: skip
+"""Functions with one right result, whoever computes it."""
+
 MATH: dict[Any, Callable] = {
     np.sin: math.sin, np.cos: math.cos, np.tan: math.tan, np.arcsin: math.asin,
     np.arccos: math.acos, np.arctan: math.atan, np.sinh: math.sinh, np.cosh: math.cosh,

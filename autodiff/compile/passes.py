@@ -16,7 +16,7 @@ import numpy as np
 
 from autodiff.compile.algebra import Algebra, Splat, is_same
 from autodiff.compile.domains import domain_of
-from autodiff.compile.ops import COMPARISONS, UFUNC_OF
+from autodiff.compile.ops import COMPARISONS, ROUNDED, UFUNC_OF
 from autodiff.compile.packs import Packs
 from autodiff.compile.program import (
     FLOAT64,
@@ -29,10 +29,12 @@ from autodiff.compile.program import (
     guard,
     has_refs,
     meta_of,
+    part,
     refs_of,
     replaced,
 )
 
+UNCHANGED = frozenset({float, np.float64, np.copy, operator.getitem})
 _NUMERIC = (int, float, complex, np.generic, np.ndarray)
 _LARGEST_LOOKED_AT = 4096  # bytes, as far as changes of arrays from outside are noticed
 _LARGEST_FOLDED = 1 << 16  # bytes of a constant that is computed beforehand
@@ -59,7 +61,8 @@ class Simplifier(Algebra):
         for step in self.program.steps:
             self._step(step)
         outputs = [self.needed(self.argument(x)) for x in self.program.outputs]
-        return Program(self.steps, self.metas, self.program.inputs, outputs)
+        exact = self.program.exact
+        return Program(self.steps, self.metas, self.program.inputs, outputs, exact)
 
     # -- arguments -------------------------------------------------------------------------------
 
@@ -91,8 +94,9 @@ class Simplifier(Algebra):
     def _step(self, step: Step) -> None:
         args = tuple([self.argument(a) for a in step.args])
         f = step.f
+        is_exact = step.out in self.program.exact
         if f in UFUNC_OF and all(type(a) is Ref or isinstance(a, _NUMERIC) for a in args):
-            f = UFUNC_OF[f]
+            f = UFUNC_OF[f] if not is_exact or UFUNC_OF[f] in ROUNDED else f
         kwargs = {k: self.argument(v) for k, v in (step.kwargs or {}).items()}
         if f is guard:
             self._guard(args)
@@ -102,7 +106,11 @@ class Simplifier(Algebra):
             kwargs = {k: self.needed(v) for k, v in kwargs.items()}
             self.steps.append(Step(effect, args, kwargs or None, step.out))
             return
-        result = self.call(f, args, kwargs, self.metas[step.out], step.out)
+        meta = self.metas[step.out]
+        if is_exact and f is not part and f not in UNCHANGED:
+            result = self.written(f, args, kwargs, meta, step.out)
+        else:
+            result = self.call(f, args, kwargs, meta, step.out)
         if type(result) is not Ref or result.i != step.out:
             self.new[step.out] = result
 
@@ -117,6 +125,12 @@ class Simplifier(Algebra):
         if packed is not None:
             return packed
         f, args = self._canonical(f, args, meta)
+        return self.written(f, args, kwargs, meta, out)
+
+    def written(
+        self, f: Callable, args: tuple, kwargs: dict, meta: Meta, out: int | None = None
+    ) -> Any:
+        """Return what stands for a call as it is: a value that is there already, or a step."""
         args = tuple([self.needed(a) for a in args])
         if not any(map(has_refs, args)) and not any(map(has_refs, kwargs.values())):
             folded = self._folded(f, args, kwargs, meta)
@@ -258,7 +272,7 @@ def without_unused(program: Program) -> Program:
             used[i] = 1
         kept.append(step)
     kept.reverse()
-    return Program(kept, program.metas, program.inputs, program.outputs)
+    return Program(kept, program.metas, program.inputs, program.outputs, program.exact)
 
 
 def optimised(program: Program) -> Program:

@@ -187,17 +187,35 @@ class Program:
         The values given.
     outputs : list
         `Ref`\\ s and constants: the leaves of the result.
+    exact : set of int
+        The values that are computed as they were recorded, to the last bit.
     """
 
-    __slots__ = ("inputs", "metas", "outputs", "steps")
+    __slots__ = ("exact", "inputs", "metas", "outputs", "steps")
 
     def __init__(
-        self, steps: list[Step], metas: list[Meta], inputs: list[int], outputs: list
+        self,
+        steps: list[Step],
+        metas: list[Meta],
+        inputs: list[int],
+        outputs: list,
+        exact: frozenset[int] = frozenset(),
     ) -> None:
+        self.exact = exact
         self.steps = steps
         self.metas = metas
         self.inputs = inputs
         self.outputs = outputs
+
+
+def read_by_guards(steps: list[Step]) -> frozenset[int]:
+    """Return the values on which branches depend."""
+    found: set[int] = set()
+    for step in reversed(steps):
+        is_branch = step.f is guard and step.args[1] is not described
+        if is_branch or step.out in found:
+            found.update(refs_of(step))
+    return frozenset(found)
 
 
 def refs_in(x: Any) -> Iterator[int]:

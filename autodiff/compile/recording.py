@@ -37,6 +37,7 @@ from autodiff.tape import CONSTANT, Tape
 from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
 from autodiff.views import note_shared
 from chainrules_core.define.scalar import has_nan
+from chainrules_core.rules import name_of
 from chainrules_core.scattering import scatter
 
 _NUMBERS = (float, complex, np.number, np.bool_)
@@ -140,12 +141,16 @@ class Recording(Tape):
         given = [plain for plain, _ in lowered]
         options = {name: plain for name, (plain, _) in named.items()}
         f = _for_kind(f, given[0]) if given else f
+        arrays = _arrays_in((given, options)) if _may_write(f) else []
+        before = [a.copy() for a in arrays]
         try:
             y = f(*given, **options)
         except Exception:
             # Where the function goes on after it, the program would have to do so, too.
             self.spoil("an error is caught in it")
             raise
+        if any(a.tobytes() != b.tobytes() for a, b in zip(arrays, before, strict=True)):
+            self.spoil(f"{name_of(f)} writes into an array that it is given")
         if f in SHAPE_ONLY:
             return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y
         refs = {name: ref for name, (_, ref) in named.items()}
@@ -398,6 +403,20 @@ def _untangled(x: Any) -> Any:
             raise NotRecordedError("a write into a view at a recorded index is not followed")
         return x._value
     return x
+
+
+def _may_write(f: Callable) -> bool:
+    """Whether a function may write into its arguments, for all that is known."""
+    return f not in _FORM_IS_KNOWN and not isinstance(f, np.ufunc) and f is not operator.getitem
+
+
+def _arrays_in(x: Any) -> list[np.ndarray]:
+    """Return the arrays in a nest of arguments that can be written into."""
+    if type(x) is np.ndarray:
+        return [x] if x.flags.writeable and x.dtype.kind != "O" else []
+    if type(x) in (tuple, list):
+        return [a for part_ in x for a in _arrays_in(part_)]
+    return [a for part_ in x.values() for a in _arrays_in(part_)] if type(x) is dict else []
 
 
 def _is_open(f: Callable, args: tuple, y: Any) -> bool:

@@ -1,10 +1,7 @@
-"""Find the repeated runs of steps in a program of floats, and write it with loops.
+"""A program of floats, written with the loops that ``turns`` finds in it.
 
-A loop of the user's comes out of the recording unrolled, forward and backward. Here the period is
-found again: stretches of steps that do the same, where each operand is the same in all turns, or
-comes from the same turn, from the turn before, or from a place that moves by a fixed stride (a
-value of an earlier loop, an element of an array). Turns at the ends that are different are left as
-they are.
+An operand of a loop is the same in all turns, or comes from the same turn, from the turn before, or
+from a place that moves by a fixed stride (a value of an earlier loop, an element of an array).
 """
 
 from __future__ import annotations
@@ -21,10 +18,7 @@ from autodiff.compile.ops import MATH
 from autodiff.compile.packs import flat_place, pack
 from autodiff.compile.passes import has_nan
 from autodiff.compile.program import FLOAT64, Program, Ref, Step, guard
-
-_GRAM = 6
-_FEWEST_TURNS = 4
-_MOST_CANDIDATES = 24
+from autodiff.compile.turns import Loop, loops_of
 
 
 class Op:
@@ -40,21 +34,6 @@ class Op:
         self.f = f
         self.operands = operands
         self.step = step
-
-
-class Loop:
-    """Turns `first` to `last` of a stretch that begins at `start` and has `period` steps a turn."""
-
-    __slots__ = ("count", "period", "start")
-
-    def __init__(self, start: int, period: int, count: int) -> None:
-        self.start = start
-        self.period = period
-        self.count = count
-
-    def holds(self, position: int) -> bool:
-        """Whether a position is in the loop."""
-        return self.start <= position < self.start + self.period * self.count
 
 
 class NotScalarError(Exception):
@@ -135,71 +114,12 @@ class Scalars:
         raise NotScalarError
 
 
-def loops_of(ops: list[Op]) -> list[Loop]:
-    """Return the loops in a list of operations, in order."""
-    known: dict[tuple, int] = {}
-    signs = np.array([known.setdefault(_signature(op), len(known)) for op in ops])
-    n = len(ops)
-    where: dict[bytes, list[int]] = {}
-    grams = [signs[i : i + _GRAM].tobytes() for i in range(max(0, n - _GRAM + 1))]
-    for i, gram in enumerate(grams):
-        where.setdefault(gram, []).append(i)
-    found: list[Loop] = []
-    i = 0
-    while i < len(grams):
-        best = _longest(signs, where[grams[i]], i)
-        loop = None
-        if best is not None:
-            loop = _rolled(ops, i, *best)
-        if loop is None:
-            i += 1
-        else:
-            found.append(loop)
-            i = loop.start + loop.period * loop.count
-    return found
-
-
 def _signature(op: Op) -> tuple:
     return (op.f, *[(k, v[0]) if k == "e" else (k, v if k == "x" else 0) for k, v in op.operands])
 
 
-def _longest(signs: np.ndarray, places: list[int], i: int) -> tuple[int, int] | None:
-    """Return the period and the number of turns of the longest repetition that begins at `i`."""
-    at = int(np.searchsorted(places, i, side="right"))
-    best, covered = None, 0
-    for j in places[at : at + _MOST_CANDIDATES]:
-        period = j - i
-        same = signs[i:-period] == signs[i + period :]
-        end = int(np.argmin(same)) if not same.all() else len(same)
-        turns = end // period + 1
-        if turns >= _FEWEST_TURNS and turns * period > covered:
-            best, covered = (period, turns), turns * period
-    return best
-
-
-def _rolled(ops: list[Op], start: int, period: int, turns: int) -> Loop | None:
-    """Return the longest run of turns whose operands move regularly."""
-    moves: list[tuple] = []
-    for t in range(1, turns):
-        before, now = start + (t - 1) * period, start + t * period
-        move = []
-        for j in range(period):
-            for (kind, a), (_, b) in zip(
-                ops[before + j].operands, ops[now + j].operands, strict=True
-            ):
-                move.append(b - a if kind == "v" else b[1] - a[1] if kind == "e" else 0)
-        moves.append(tuple(move))
-    best = (0, 0)
-    first = 0
-    for k in range(1, len(moves) + 1):
-        if k == len(moves) or moves[k] != moves[first]:
-            if k - first > best[1] - best[0]:
-                best = (first, k)
-            first = k
-    count = best[1] - best[0] + 1
-    if count < _FEWEST_TURNS:
-        return None
-    return Loop(start + best[0] * period, period, count)
+def _places(op: Op) -> tuple[int, ...]:
+    return tuple([v if k == "v" else v[1] if k == "e" else 0 for k, v in op.operands])
 
 
 class Writer:
@@ -208,7 +128,7 @@ class Writer:
     def __init__(self, program: Scalars) -> None:
         self.program = program
         self.ops = program.ops
-        self.loops = loops_of(self.ops)
+        self.loops = loops_of(list(map(_signature, self.ops)), list(map(_places, self.ops)))
         self.loop_at: dict[int, Loop] = {loop.start: loop for loop in self.loops}
         self._starts = [loop.start for loop in self.loops]
         self.tables: dict[str, np.ndarray] = {}
@@ -415,7 +335,7 @@ class Writer:
             self.lines.append(f"{indent}if {condition}: return {self.failed}")
             return
         self.lines.append(f"{indent}{target} = {expression(op.f, operands)}")
-        bad = _UNDEFINED.get(op.f)
+        bad = UNDEFINED.get(op.f)
         if bad is not None:
             self.lines.append(
                 f"{indent}if {bad.format(*operands, y=target)}: return {self.undefined}"
@@ -426,7 +346,7 @@ class Writer:
 
 
 # Where Python's functions raise and compiled ones return NaN or Inf.
-_UNDEFINED = {
+UNDEFINED = {
     np.log: "not {0} > 0.0", np.log2: "not {0} > 0.0", np.log10: "not {0} > 0.0",
     np.log1p: "not {0} > -1.0", np.sqrt: "not {0} >= 0.0", np.power: "not abs({y}) < 1e308",
     np.exp: "not {y} < 1e308", np.expm1: "not {y} < 1e308", np.sinh: "not abs({y}) < 1e308",
@@ -454,4 +374,4 @@ def _constant(x: Any) -> str:
     return f"({float(x)!r})" if x < 0 else repr(float(x))
 
 
-__all__ = ["NotScalarError", "Scalars", "Writer", "loops_of"]
+__all__ = ["NotScalarError", "Scalars", "Writer"]

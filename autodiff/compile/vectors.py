@@ -100,6 +100,13 @@ def tanh(x):
 _known: dict[str, Any] = {}
 
 
+def exponentials() -> dict[str, Any]:
+    """Return exp and tanh for numba, made once."""
+    if not _known:
+        _known.update(_functions())
+    return _known
+
+
 def loop_of(
     steps: list[Step], arrays: list[int], numbers: list[int], results: list[int]
 ) -> tuple[Callable, str]:
@@ -129,10 +136,9 @@ def loop_of(
     given = [f"x{i}" for i in [*arrays, *numbers]] + [f"y{i}" for i in results]
     body = "".join(f"        {line}\n" for line in lines)
     source = f"def loop({', '.join(given)}):\n    for i in range(len(y{results[0]})):\n{body}"
-    if not _known:
-        _known.update(_functions())
-    scope = dict(_known)
+    scope = dict(exponentials())
     exec(compile(source, "<loop over a block>", "exec"), scope)
-    signature = [numba.float64[::1]] * len(arrays) + [numba.float64] * len(numbers)
+    read: Any = numba.types.Array(numba.float64, 1, "C", readonly=True)
+    signature: list[Any] = [read] * len(arrays) + [numba.float64] * len(numbers)
     signature += [numba.float64[::1]] * len(results)
     return numba.njit(tuple(signature), nogil=True, error_model="numpy")(scope["loop"]), source

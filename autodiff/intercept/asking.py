@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -39,13 +40,28 @@ def _runs_plainly(g: Callable) -> bool:
         return True
     if not bodies.is_library(g) or hasattr(g, "__wrapped__"):
         return False
-    return not any(getattr(rule, "body", None) is g for rule in rrule.methods(g))
+    bodies_of_rules = [getattr(rule, "body", None) for rule in rrule.methods(g)]
+    # The object of a method may hold a traced value where nobody looks for one: the body says so.
+    return g not in bodies_of_rules and not any(
+        getattr(body, "traces_objects", False) for body in bodies_of_rules
+    )
 
 
 def asking_for(g: Callable) -> Callable:
     """Return a function that asks for a rule if an argument is traced."""
     is_python = type(g) is types.FunctionType
     plainly = _runs_plainly(g)
+
+    @functools.wraps(g)
+    def asking_one(x: Any, /) -> Any:
+        kind = type(x)
+        if kind in _HOLD_NOTHING:
+            return g(x)
+        if kind is FloatTracer:
+            record = floats.unary[g]
+            if record is not None:
+                return record(x)
+        return asking(x)
 
     @functools.wraps(g)
     def asking(*args: Any, **kwargs: Any) -> Any:
@@ -58,9 +74,13 @@ def asking_for(g: Callable) -> Callable:
                     record = floats.unary[g]
                     if record is not None:
                         return record(args[0])
-            elif all(map(_HOLD_NOTHING.__contains__, map(type, args))):
-                # A function of Python may still have captured a traced value.
-                return g(*args) if plainly else calls.body_of(g)(*args)
+            else:
+                for a in args:
+                    if type(a) not in _HOLD_NOTHING:
+                        break
+                else:
+                    # A function of Python may still have captured a traced value.
+                    return g(*args) if plainly else calls.body_of(g)(*args)
         out = kwargs.get("out")
         if is_tracer(out[0] if type(out) is tuple and out else out):
             del kwargs["out"]
@@ -74,7 +94,21 @@ def asking_for(g: Callable) -> Callable:
             return g(*args, **kwargs)
         return calls.body_of(g)(*args, **kwargs)
 
-    return asking
+    return asking_one if _takes_one(g) else asking
+
+
+def _takes_one(g: Callable) -> bool:
+    """Whether a function made in C takes one value, without a name or a default."""
+    if type(g) is not types.BuiltinFunctionType or not inspect.ismodule(g.__self__):
+        return False  # a method is another object each time it is looked up: no time to ask
+    try:
+        parameters = list(inspect.signature(g).parameters.values())
+    except ValueError:  # it does not tell
+        return False
+    return len(parameters) == 1 and (
+        parameters[0].kind is inspect.Parameter.POSITIONAL_ONLY
+        and parameters[0].default is inspect.Parameter.empty
+    )
 
 
 def refusing_for(g: Callable) -> Callable:

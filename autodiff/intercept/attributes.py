@@ -12,7 +12,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from autodiff.intercept import syntax
+from autodiff.intercept import sites, syntax
+from autodiff.tracer import FloatTracer, Tracer
 
 # For each class: attribute → what reads it (sets it), or None where Python's own way will do.
 _getters: weakref.WeakKeyDictionary[type, dict[str, Callable | None]] = weakref.WeakKeyDictionary()
@@ -29,7 +30,13 @@ def read(owner: Any, name: str) -> Any:
         getter = _lasting_getters[kind, name]
     except KeyError:
         getter = _known(kind, name, _lasting_getters, _getters, _getter)
-    return getattr(owner, name) if getter is None else getter(owner)
+    if getter is None:
+        if "<locals>" not in kind.__qualname__:
+            sites.read_as_ever(kind, name)
+        return getattr(owner, name)
+    if kind is Tracer or kind is FloatTracer:
+        sites.read_as_ever(kind, name)
+    return getter(owner)
 
 
 def write(value: Any, owner: Any, name: str) -> None:

@@ -18,15 +18,15 @@ _LIBRARY = tuple(
 )
 # id(code) → (code, rewritten code or None); the code is held so that its id stays its own.
 _rewritten: dict[int, tuple[types.CodeType, types.CodeType | None]] = {}
-# Code that the rewriting made, nested functions included: its calls are seen already.
-_made: dict[int, types.CodeType] = {}
+made: dict[int, types.CodeType] = {}
+"""id(code) → code that the rewriting made, nested functions included: its calls are seen."""
 helpers: dict[str, Any] = {}
 """What rewritten code calls, by its names there; filled by autodiff.intercept.functions."""
 
 
 def is_rewritten(g: types.FunctionType) -> bool:
     """Whether the calls of a function are seen already."""
-    return id(g.__code__) in _made
+    return id(g.__code__) in made
 
 
 def is_library(g: types.FunctionType) -> bool:
@@ -58,7 +58,7 @@ def _rewrite(g: types.FunctionType) -> types.CodeType | None:
 
 
 def _note_made(code: types.CodeType) -> None:
-    _made[id(code)] = code
+    made[id(code)] = code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             _note_made(constant)

@@ -18,12 +18,17 @@ import numpy as np
 from autodiff.intercept import attributes, syntax
 from autodiff.tracer import Tracer, wrap
 
+_NUMBERS = frozenset({float, int, bool})
+_OF_ONE_VALUE = frozenset({len, abs})
 _WITH_LENGTH = frozenset({list, tuple, dict, set, str, np.ndarray})
 
 
 def by_method(builtin: Any, as_before: Callable) -> Callable:
     """Return a builtin of one value that asks the value's class first."""
     method = f"__{builtin.__name__}__"
+
+    def ask_one(x: Any, /) -> Any:
+        return builtin(x) if type(x) in plain else ask(x)
 
     def ask(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and type(args[0]) in plain and not kwargs:
@@ -36,7 +41,7 @@ def by_method(builtin: Any, as_before: Callable) -> Callable:
 
     # The numbers of a container may be traced; its length is not.
     plain = _WITH_LENGTH if builtin is len else frozenset({float, int, bool, str})
-    return functools.wraps(as_before)(ask)
+    return functools.wraps(as_before)(ask_one if builtin in _OF_ONE_VALUE else ask)
 
 
 def through(as_before: Callable, function_at: int = -1) -> Callable:
@@ -99,18 +104,24 @@ def summing(as_before: Callable) -> Callable:
     return functools.wraps(as_before)(total)
 
 
-def ordering(as_before: Callable, choose: str | None = None) -> Callable:
+def ordering(as_before: Callable, builtin: Any = sorted, choose: str | None = None) -> Callable:
     """Return ``sorted``, ``min`` or ``max``: objects are compared by their own methods.
 
     Parameters
     ----------
     as_before : callable
         The builtin, its ``key=`` seen already.
+    builtin : callable
+        The builtin itself.
     choose : str or None
         For ``min`` and ``max`` the comparison by which a later element beats an earlier one.
     """
 
     def ordered(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 2 and not kwargs:
+            a, b = args
+            if type(a) in _NUMBERS and type(b) in _NUMBERS:
+                return builtin(a, b)
         args = tuple([syntax.iterate(a) for a in args]) if len(args) == 1 else args
         key = kwargs.get("key")
         keys: Any = None
@@ -254,8 +265,8 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     **dict.fromkeys((print, str, repr, format), texting),
     sum: summing,
     sorted: ordering,
-    min: functools.partial(ordering, choose="lt"),
-    max: functools.partial(ordering, choose="gt"),
+    min: functools.partial(ordering, builtin=min, choose="lt"),
+    max: functools.partial(ordering, builtin=max, choose="gt"),
     pow: functools.partial(combining, syntax.BINARY["pow"]),
     divmod: functools.partial(combining, syntax.division),
     iter: functools.partial(instead, syntax.iterator_of),

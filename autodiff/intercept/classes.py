@@ -17,32 +17,44 @@ def has_init(g: type) -> bool:
 
 def constructing_for(g: type) -> Callable:
     """Return what makes an instance of a class with the calls of its ``__init__`` seen."""
+    hooked: type | None = None
+    hook: Any = None
+    is_dataclass = hasattr(g, "__dataclass_fields__")
 
     def constructing(*args: Any, **kwargs: Any) -> Any:
+        nonlocal hooked, hook
         new: Any = g.__new__
-        made = new(g) if new is object.__new__ else syntax.intercept(new)(g, *args, **kwargs)
-        if isinstance(made, g):
-            hooked = _with_post_init(g)
-            if hooked is not None:
-                object.__setattr__(made, "__class__", hooked)
-                try:
-                    getattr(hooked, "__init__")(made, *args, **kwargs)  # noqa: B009 - as a function
-                finally:
-                    object.__setattr__(made, "__class__", g)
-            else:
-                syntax.intercept(type(made).__init__)(made, *args, **kwargs)
+        if new is object.__new__:
+            made: Any = new(g)
+        else:
+            made = syntax.intercept(new)(g, *args, **kwargs)
+            if not isinstance(made, g):
+                return made
+        post = getattr(g, "__post_init__", None) if is_dataclass else None
+        if post is None:
+            syntax.intercept(type(made).__init__)(made, *args, **kwargs)
+            return made
+        if post is not hook:
+            hooked, hook = _with_post_init(g, post), post
+        if hooked is None:
+            syntax.intercept(type(made).__init__)(made, *args, **kwargs)
+            return made
+        object.__setattr__(made, "__class__", hooked)
+        try:
+            getattr(hooked, "__init__")(made, *args, **kwargs)  # noqa: B009 - as a function
+        finally:
+            object.__setattr__(made, "__class__", g)
         return made
 
     return constructing
 
 
-def _with_post_init(g: type) -> type | None:
+def _with_post_init(g: type, post: Any) -> type | None:
     """Return a passing subclass of a dataclass whose ``__post_init__`` has its calls seen.
 
     The ``__init__`` of a dataclass is generated and has no source; it calls ``__post_init__`` by
     name.
     """
-    post = getattr(g, "__post_init__", None)
-    if type(post) is not types.FunctionType or not hasattr(g, "__dataclass_fields__"):
+    if type(post) is not types.FunctionType:
         return None
     return type(g.__name__, (g,), {"__post_init__": calls.body_of(post), "__slots__": ()})

@@ -9,7 +9,6 @@ cannot hold a traced value, is left as it is.
 from __future__ import annotations
 
 import builtins
-import collections
 import functools
 import itertools
 import operator
@@ -21,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from autodiff import call as call_module
-from autodiff.arguments import innermost
+from autodiff.arguments import has_constants, innermost
 from autodiff.ignore import ignore_derivatives
-from autodiff.intercept import attributes, bodies, rewrite, storing, syntax
+from autodiff.intercept import attributes, bodies, rewrite, sites, storing, syntax
 from autodiff.intercept.asking import asking_for, has_rule, refusing_for
 from autodiff.intercept.builtin_calls import (
     WRAPPERS,
@@ -64,38 +63,70 @@ _OURS = ("autodiff", "chainrules_core", "multipledispatch")
 
 # id(function) → (weak reference to it, what is called in its place).
 _replacements: dict[int, tuple[Callable, Callable]] = {}
-
+# For functions at module level and methods of classes there, which stay: function → what is called
+# in its place. Those that a notebook defines anew are few, but not without end.
+_lasting: dict[Callable, Callable] = {}
+_MOST = 20_000
 
 _METHOD = types.MethodType
+_FUNCTION = types.FunctionType
 _BUILTIN = types.BuiltinFunctionType
+_made = bodies.made
 
 
 def intercept(g: Any) -> Any:
     """Return what is to be called in place of `g`."""
     kind = type(g)
-    if kind is not _METHOD:
+    if kind is _METHOD:
+        try:
+            return _METHOD(_lasting[g.__func__], g.__self__)
+        except (KeyError, TypeError):  # what is called need not be a function
+            pass
+    elif kind is _FUNCTION:
+        replacement = _lasting.get(g)
+        if replacement is not None:
+            return replacement
+        if id(g.__code__) in _made:
+            return g
         known = _replacements.get(id(g))
         if known is not None and known[0]() is g:
             return known[1]
-    if kind is _BUILTIN:
-        owner = type(g.__self__)
-        if owner in _CONTAINERS and _plain_methods.get((owner, g.__name__)):
-            return g
-    elif kind is _METHOD:
-        function = g.__func__
-        known = _replacements.get(id(function))
-        if known is not None and known[0]() is function and type(g.__self__) not in watched_types:
-            return g if known[1] is function else _METHOD(known[1], g.__self__)
+    elif kind is _BUILTIN and type(g.__self__) is np.ndarray:
+        return _METHOD(array_method(g.__name__), g.__self__)
+    else:
+        known = _replacements.get(id(g))
+        if known is not None and known[0]() is g:
+            return known[1]
     decide = _BY_KIND.get(kind)
     return decide(g) if decide is not None else _other(g, kind)
 
 
+def see(g: Any, slot: int) -> Any:
+    """Return what is to be called in place of `g`, and remember it for the next such call."""
+    replacement = intercept(g)
+    known = _replacements.get(id(g))
+    if (known is not None and known[0]() is g) or (type(g) is _FUNCTION and g in _lasting):
+        sites.fill(slot, g, replacement)
+    return replacement
+
+
 # Methods of Python's containers: (class, name) → whether nothing is to be done about them.
 _plain_methods: dict[tuple[type, str], bool] = {}
-_CONTAINERS = frozenset({list, dict, set, tuple, str, collections.deque, type({}.keys())})
+
+
+def _stays(g: types.FunctionType) -> bool:
+    """Whether a function is one of a module, or of a class there whose methods are not impure."""
+    return "<locals>" not in g.__qualname__ and not any(
+        getattr(kind, g.__name__, None) is g for kind in watched_types
+    )
 
 
 def _remember(g: Any, replacement: Callable) -> Callable:
+    if type(g) is _FUNCTION and _stays(g):
+        if len(_lasting) > _MOST:
+            _lasting.clear()
+        _lasting[g] = replacement
+        return replacement
     key = id(g)
 
     def drop(_: weakref.ref, table: dict = _replacements) -> None:
@@ -116,8 +147,6 @@ def _same(g: Any) -> Any:
 def _function(g: types.FunctionType) -> Callable:
     if g is core_ignore_derivatives:
         return ignore_derivatives
-    if bodies.is_rewritten(g):
-        return g
     if g in MAKERS:
         return _remember(g, making(g, asking_for))
     watched = watch(g)
@@ -143,13 +172,30 @@ def _body(g: types.FunctionType) -> Callable:
     if not bodies.is_library(g) or hasattr(g, "__wrapped__") or calls_back(g):
         return bodies.rewritten(g)
 
+    made: Callable | None = None
+
     @functools.wraps(g)
     def deciding(*args: Any, **kwargs: Any) -> Any:
-        if innermost(args, kwargs) is None:
+        nonlocal made
+        if innermost(args, kwargs) is None and not _holds_constants(args):
             return g(*args, **kwargs)
-        return bodies.rewritten(g)(*args, **kwargs)
+        if made is None:
+            made = bodies.rewritten(g)
+        return made(*args, **kwargs)
 
     return deciding
+
+
+def _holds_constants(args: tuple) -> bool:
+    """Whether a method's object was made in a traced function, and of arrays of it.
+
+    Such an object of scipy.stats hands its arrays to compiled code, which does not know them.
+    """
+    return (
+        bool(args)
+        and type(args[0]).__module__.startswith("scipy.stats.")
+        and has_constants(args[:1], {})
+    )
 
 
 def traced_body(g: Callable) -> Callable:
@@ -205,7 +251,7 @@ def _is_plain_method(g: Any, kind: type) -> bool:
 
 def _builtin(g: Any) -> Callable:
     owner = g.__self__
-    if type(owner) in _CONTAINERS and _is_plain_method(g, type(owner)):
+    if type(owner) in sites.CONTAINERS and _is_plain_method(g, type(owner)):
         return g
     if type(owner) in watched_types:
         watched = watch(g)
@@ -220,7 +266,7 @@ def _builtin(g: Any) -> Callable:
     if wrapper is not None:
         return _remember(g, wrapper(special or (asking_for(g) if has_rule(g) else g)))
     if special is not None:
-        return special
+        return _remember(g, special)
     if owner is None or type(owner) is types.ModuleType:
         if g in MAKERS:
             return _remember(g, making(g, asking_for))
@@ -229,8 +275,6 @@ def _builtin(g: Any) -> Callable:
         return _remember(g, g if owner is builtins else refusing_for(g))
     if type(owner) is list and g.__name__ == "sort":
         return seeing_key(g)
-    if type(owner) is np.ndarray:
-        return array_method(g, owner)
     if has_rule(key_of(g)[0]):
         return asking_for(g)
     return g if type(owner).__module__ == "builtins" else refusing_for(g)
@@ -242,7 +286,7 @@ def _class(g: type) -> Callable:
     if wrapper is not None:
         return _remember(g, wrapper(special or (asking_for(g) if has_rule(g) else g)))
     if special is not None:
-        return special
+        return _remember(g, special)
     replacement = asking_for(g) if has_rule(g) else constructing_for(g) if has_init(g) else g
     # What is called in place of a class holds it: one made at each call must not be kept.
     return replacement if "<locals>" in g.__qualname__ else _remember(g, replacement)
@@ -344,7 +388,9 @@ _BY_KIND: dict[type, Callable[[Any], Callable]] = {
 def forget(rule: Rule | None = None) -> None:
     """After a change of the rules, decide anew."""
     _replacements.clear()
+    _lasting.clear()
     _plain_methods.clear()
+    sites.forget()
     attributes.forget()
 
 
@@ -357,6 +403,15 @@ syntax.is_library = bodies.is_library
 bodies.helpers.update(
     {
         rewrite.INTERCEPT: intercept,
+        rewrite.KNOWN: sites.known,
+        rewrite.REPLACED: sites.replaced,
+        rewrite.SEE: see,
+        rewrite.QUIET: sites.quiet,
+        rewrite.TYPE: type,
+        **{
+            rewrite.helper(f"of_{name}"): sites.method_called(name, intercept, array_method)
+            for name in sites.METHODS
+        },
         rewrite.READ: attributes.read,
         rewrite.WRITE: attributes.write,
         rewrite.STORE: storing.store,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +33,7 @@ def making(g: Callable, asking_for: Callable) -> Callable:
     return keeping_new(looking_into_lists(asking_for(g) if rrule.entry(g) is not None else g, g))
 
 
-_NUMBERS = frozenset({int, float, complex, bool, np.float64, np.int64, type, type(None)})
+_SIZES = frozenset({int, float, complex, bool, np.float64, np.int64, type, type(None)})
 
 
 def keeping_new(make: Callable) -> Callable:
@@ -41,7 +42,7 @@ def keeping_new(make: Callable) -> Callable:
     def made_by(*args: Any, **kwargs: Any) -> Any:
         made = make(*args, **kwargs)
         is_view = type(made) is np.ndarray and made.base is not None
-        if is_view and all(type(a) in _NUMBERS for a in (*args, *kwargs.values())):
+        if is_view and all(type(a) in _SIZES for a in (*args, *kwargs.values())):
             made = made.copy()  # np.linspace gives a view of an array that nobody else has
         # What is handed on as it is (asarray) or a view is somebody else's.
         is_new = type(made) is np.ndarray and made.base is None and all(made is not a for a in args)
@@ -51,21 +52,24 @@ def keeping_new(make: Callable) -> Callable:
 
 
 _CHANGING = frozenset({"fill", "partition", "put", "resize", "sort", "itemset", "setfield"})
+_COPYING = frozenset({"copy", "astype", "flatten"})
 
 
-def array_method(g: Any, owner: np.ndarray) -> Callable:
-    """A method of an array that is not traced: its arguments may be."""
+@functools.cache
+def array_method(name: str) -> Callable:
+    """A method of an array that is not traced, as a function of it: its arguments may be."""
+    is_changing, is_copying = name in _CHANGING, name in _COPYING
 
-    def method(*args: Any, **kwargs: Any) -> Any:
-        if g.__name__ in _CHANGING:
+    def method(owner: np.ndarray, *args: Any, **kwargs: Any) -> Any:
+        if is_changing:
             check_free(owner)
-        if innermost(args, kwargs) is None:
-            made = g(*args, **kwargs)
-            is_copy = g.__name__ in ("copy", "astype", "flatten") and made is not owner
-            return buffer(made) if is_copy and made.dtype.kind in "fc" else made
-        from autodiff.methods import method_of_array  # it needs this module
+        if (args or kwargs) and innermost(args, kwargs) is not None:
+            from autodiff.methods import method_of_array  # it needs this module
 
-        return method_of_array(g.__name__, owner, args, kwargs)
+            return method_of_array(name, owner, args, kwargs)
+        made = getattr(owner, name)(*args, **kwargs)
+        is_copy = is_copying and made is not owner
+        return buffer(made) if is_copy and made.dtype.kind in "fc" else made
 
     return method
 
@@ -109,6 +113,12 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
     is_function = g is key and not is_ufunc
 
     def looking(*args: Any, **kwargs: Any) -> Any:
+        for a in args:
+            if type(a) not in _NUMBERS:
+                break
+        else:
+            if not kwargs:
+                return g(*args)
         traced = listed = False
         for a in (*args, *kwargs.values()) if kwargs else args:
             kind = type(a)
@@ -148,7 +158,7 @@ def _with_lists(g: Callable, key: Callable, args: tuple, kwargs: dict[str, Any])
     """Call a function of NumPy on lists that hold traced values."""
     if key in WRITERS:
         return WRITERS[key](*args, **kwargs)
-    if is_tracer(kwargs.get("out")):
+    if is_tracer(kwargs.get("out")) or type(kwargs.get("out")) is np.ndarray:
         rest = {name: value for name, value in kwargs.items() if name != "out"}
         return into(kwargs["out"], _with_lists(g, key, args, rest))
     if key in protocols.BY_BODY:

@@ -1,6 +1,7 @@
 """Rewrite a definition so that each call in it is seen.
 
-``g(x)`` becomes ``intercept(g)(x)``. An attribute that may be a property is read through
+``g(x)`` becomes ``intercept(g)(x)``, with a slot of :mod:`autodiff.intercept.sites` in front of it
+where `g` is a name from outside. An attribute that may be a property is read through
 ``read(obj, "name")``, and syntax for which a class may define a method is a call of a function of
 :mod:`autodiff.intercept.syntax`: ``a + b`` becomes ``add(a, b)``. Nothing else changes: names,
 closures, line and column numbers are those of the source, so tracebacks and debuggers show the
@@ -13,6 +14,7 @@ import ast
 import types
 from typing import Any
 
+from autodiff.intercept import sites
 from autodiff.intercept.integers import Integers
 
 
@@ -37,6 +39,11 @@ CONTEXT = helper("context")
 TRUTH = helper("truth")
 TEXT = helper("text")
 UNLESS_OURS = helper("unless_ours")
+KNOWN = helper("known")
+REPLACED = helper("replaced")
+SEE = helper("see")
+QUIET = helper("quiet")
+TYPE = helper("type")
 
 _BINARY = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
@@ -67,13 +74,26 @@ class _Rewriter(ast.NodeTransformer):
         The local variables of the function that is looked at: these can be bound anew.
     is_library : bool
         Whether the function is a library's, whose handlers are left as they are.
+    outside : dict
+        The globals of the function.
+    local : set of str
+        The names that are not looked up in them.
     """
 
     def __init__(
-        self, modules: set[str], integers: Integers, own: set[str], is_library: bool
+        self,
+        modules: set[str],
+        integers: Integers,
+        own: set[str],
+        is_library: bool,
+        outside: dict[str, Any],
+        local: set[str],
     ) -> None:
         self.modules = modules
+        self.local = local
         self.is_library = is_library
+        self.outside = outside
+        self.slots: dict[str, int | None] = {}
         self.integers = integers
         self.own = own
 
@@ -81,6 +101,11 @@ class _Rewriter(ast.NodeTransformer):
         function = node.func
         if isinstance(function, ast.Name) and function.id in _FRAME_DEPENDENT:
             rewritten: ast.expr = function
+        elif self._slot(function) is not None:
+            rewritten = self._known(function)
+        elif isinstance(function, ast.Attribute) and function.attr in sites.METHODS:
+            of = helper(f"of_{function.attr}")
+            rewritten = _located(_call(of, [self.visit(function.value)]), function)
         elif isinstance(function, ast.Attribute):
             # A method: what the property gives is looked at anyway.
             owner = ast.Attribute(self.visit(function.value), function.attr, function.ctx)
@@ -101,7 +126,12 @@ class _Rewriter(ast.NodeTransformer):
             return new
         if node.attr.startswith("__"):
             return new  # private or special: its mangled name is the compiler's business
-        read = ast.Call(_name(READ), [owner, ast.Constant(node.attr)], [])
+        read: ast.expr = _call(READ, [owner, ast.Constant(node.attr)])
+        if isinstance(node.value, ast.Name):  # it may be evaluated twice
+            slot = ast.Constant(sites.slot_of_attribute(node.attr))
+            kinds = ast.Subscript(_name(QUIET), slot, ast.Load())
+            is_quiet = ast.Compare(_call(TYPE, [_copied(owner)]), [ast.In()], [kinds])
+            read = ast.IfExp(is_quiet, new, read)
         return _located(read, node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -322,6 +352,24 @@ class _Rewriter(ast.NodeTransformer):
     def _seen(self, function: ast.expr) -> ast.expr:
         return _located(ast.Call(_name(INTERCEPT), [function], []), function)
 
+    def _slot(self, function: ast.expr) -> int | None:
+        """Return the slot for what is called by a name from outside."""
+        name = _dotted(function)
+        if name is None or name.partition(".")[0] in self.local:
+            return None
+        if name not in self.slots:
+            self.slots[name] = sites.slot_for(name, self.outside)
+        return self.slots[name]
+
+    def _known(self, function: ast.expr) -> ast.expr:
+        """Return what is called in place of a function that a slot may hold."""
+        slot = ast.Constant(self._slot(function))
+        held, instead = (
+            ast.Subscript(_name(table), slot, ast.Load()) for table in (KNOWN, REPLACED)
+        )
+        is_held = ast.Compare(_copied(function), [ast.Is()], [held])
+        return _located(ast.IfExp(is_held, instead, _call(SEE, [function, slot])), function)
+
     def _is_module(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Attribute):
             node = node.value
@@ -361,6 +409,16 @@ def _is_public(node: ast.Attribute) -> bool:
     return not node.attr.startswith("__")
 
 
+def _dotted(node: ast.expr) -> str | None:
+    """Return ``a.b.c`` as it is written; None for other expressions."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if not isinstance(node, ast.Attribute):
+        return None
+    owner = _dotted(node.value)
+    return None if owner is None else f"{owner}.{node.attr}"
+
+
 def _call(name: str, arguments: list[ast.expr]) -> ast.Call:
     return ast.Call(_name(name), arguments, [])
 
@@ -396,7 +454,7 @@ def rewritten(node: Any, code: types.CodeType, namespace: dict[str, Any], is_lib
     }
     copy = _copied(node)
     integers = Integers(copy, namespace, code.co_freevars)
-    rewriter = _Rewriter(modules, integers, own_names(copy), is_library)
+    rewriter = _Rewriter(modules, integers, own_names(copy), is_library, namespace, local)
     if isinstance(copy, ast.Lambda):
         copy.body = rewriter.visit(copy.body)
     else:

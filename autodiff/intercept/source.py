@@ -260,9 +260,9 @@ def rebuilt(function: types.FunctionType, code: types.CodeType, extra: dict[str,
     Everything else is the original's: globals, closure cells, defaults, attributes.
     """
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    for name, value in extra.items():
-        cells.setdefault(name, types.CellType(value))
-    closure = tuple([cells[name] for name in code.co_freevars])
+    closure = tuple(
+        [cells[n] if n in cells else types.CellType(extra[n]) for n in code.co_freevars]
+    )
     new = types.FunctionType(
         code, function.__globals__, function.__name__, function.__defaults__, closure
     )

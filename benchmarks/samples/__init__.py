@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-N = 200_000  # elements of an argument where the function takes one pass over it
+N = 500_000  # elements of an argument where the function takes one pass over it
 
 # What a pullback may cost, in times of the primal.
 LINEAR = 3.0
@@ -38,6 +38,11 @@ class Sample:
         arguments and the result instead.
     note : str
         What tells the call from others of the function.
+    by_hand : callable, optional
+        ``by_hand(y_bar, y, *args)``: the pullback as somebody who knows NumPy would write it, with
+        as few passes as possible.
+    reverse : bool
+        Whether to measure reverse mode alone.
     """
 
     f: Callable
@@ -46,6 +51,8 @@ class Sample:
     limit: float = LINEAR
     view: bool = False
     note: str = ""
+    by_hand: Callable | None = None
+    reverse: bool = False
 
 
 def sample(
@@ -54,15 +61,17 @@ def sample(
     limit: float = LINEAR,
     view: bool = False,
     note: str = "",
+    by_hand: Callable | None = None,
+    reverse: bool = False,
     **options: Any,
 ) -> Sample:
     """Return the sample ``f(*args, **options)``."""
-    return Sample(f, args, options, limit, view, note)
+    return Sample(f, args, options, limit, view, note, by_hand, reverse)
 
 
-def factorisation(f: Callable, *args: Any, note: str = "", **options: Any) -> Sample:
+def factorisation(f: Callable, *args: Any, **options: Any) -> Sample:
     """Return the sample of a function that costs n³."""
-    return Sample(f, args, options, FACTORISATION, False, note)
+    return sample(f, *args, limit=FACTORISATION, **options)
 
 
 def all_samples() -> Iterator[tuple[str, Sample]]:

@@ -4,17 +4,17 @@ import operator
 
 import numpy as np
 
-from benchmarks.samples import N, complexes, flags, integers, positive, reals, sample
+from benchmarks.samples import N, by_hand, complexes, flags, integers, positive, reals, sample
 
 A, B = reals(), reals(seed=1)
-M = reals(400, 500)
+M = reals(1000, 500)
 S = reals(450, 450)
 ORDER = np.random.default_rng(0).permutation(N)
 BLOCKS = [reals(200, 250, seed=i) for i in range(4)]
 getitem = operator.getitem
 
 SAMPLES = [
-    sample(np.reshape, A, (400, 500), view=True),
+    sample(np.reshape, A, (1000, 500), view=True),
     sample(np.ravel, M, view=True),
     sample(np.ravel, M, "F", note="order F"),
     sample(np.ndarray.flatten, M),
@@ -28,11 +28,11 @@ SAMPLES = [
     sample(np.roll, A, 1000),
     sample(np.roll, M, 100, axis=1, note="axis=1"),
     sample(np.rot90, M, view=True),
-    sample(np.broadcast_to, reals(500), (400, 500), view=True),
-    sample(np.broadcast_arrays, reals(400, 1), reals(500), view=True),
+    sample(np.broadcast_to, reals(500), (1000, 500), view=True),
+    sample(np.broadcast_arrays, reals(1000, 1), reals(500), view=True),
     sample(np.repeat, reals(50_000), 4),
     sample(np.repeat, reals(50_000), integers(8, 50_000), note="by counts"),
-    sample(np.repeat, reals(400, 125), 4, axis=1, note="axis=1"),
+    sample(np.repeat, reals(1000, 125), 4, axis=1, note="axis=1"),
     sample(np.tile, reals(50_000), 4),
     sample(np.tile, reals(200, 250), (2, 2), note="two axes"),
     sample(np.resize, reals(50_000), N),
@@ -70,12 +70,12 @@ SAMPLES = [
     sample(getitem, A, ORDER, note="permutation"),
     sample(getitem, A, integers(N), note="indices"),
     sample(getitem, reals(1000), integers(1000), note="repeats"),
-    sample(getitem, M, integers(400, 400), note="rows"),
-    sample(getitem, M, (integers(400), integers(500, seed=1)), note="pairs"),
+    sample(getitem, M, integers(1000, 1000), note="rows", by_hand=by_hand.rows_added),
+    sample(getitem, M, (integers(1000), integers(500, seed=1)), note="pairs"),
     sample(np.take, A, ORDER),
     sample(np.take, A, integers(N), note="indices"),
     sample(np.take, reals(1000), integers(1000), note="repeats"),
-    sample(np.take, M, integers(400, 400), axis=0, note="axis=0"),
+    sample(np.take, M, integers(1000, 1000), axis=0, note="axis=0", by_hand=by_hand.rows_added),
     sample(np.take, M, integers(500, 500), axis=1, note="axis=1"),
     sample(np.take_along_axis, M, np.argsort(M, axis=1), axis=1),
     sample(np.compress, flags(), A),

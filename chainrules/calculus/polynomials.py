@@ -1,8 +1,11 @@
-"""Roots of polynomials.
+"""Roots of polynomials, and the ends of their coefficients.
 
 Where p(r) = Σ p_k r^(n-k) = 0, a change of p_k moves a simple root by -r^(n-k) / p'(r). That of a
 multiple root is infinite. (All other functions of polynomials are NumPy's own Python code, which is
 differentiated as it is written.)
+
+`np.poly1d` drops leading coefficients that are 0, and their derivatives with them, which are not:
+that is an error.
 """
 
 from __future__ import annotations
@@ -12,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
-from chainrules_core import conj, frule, rrule
+from chainrules_core import Array, conj, decompose, frule, rrule
+from chainrules_core.define import primitive
 from chainrules_core.define.scalar import fit
+from chainrules_core.errors import ChainRulesError
 
 
 def shifts(r: Any, p: Any) -> Any:
@@ -39,3 +44,56 @@ def roots_frule(dots, p):
     (p_dot,) = dots
     r = np.roots(p)
     return r, fit(np.matmul(shifts(r, p), p_dot), r)
+
+
+# ---------------------------------------------------------------------- coefficients that are 0
+
+
+class DroppedCoefficientError(ChainRulesError, ValueError):
+    """A coefficient that is 0 would be dropped, and its derivative with it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "np.poly1d drops coefficients of the highest powers that are exactly 0, and their "
+            "derivatives, which are not 0, would be lost. Leave the coefficient out, or compute "
+            "with np.polyval, np.convolve and sums of coefficients, which drop nothing."
+        )
+
+
+@primitive
+def kept(c: Any) -> Any:
+    """Return coefficients; where they are differentiated, the last must not be 0."""
+    return c
+
+
+def checked(c: Any) -> Any:
+    if np.size(c) > 1 and c[-1] == 0:
+        raise DroppedCoefficientError()
+    return c
+
+
+@rrule.register(kept, Array)
+def kept_rrule(c):
+    def kept_pullback(c_bar):
+        return c_bar
+
+    return checked(c), kept_pullback
+
+
+@frule.register(kept, Array)
+def kept_frule(dots, c):
+    return checked(c), dots[0]
+
+
+@decompose(np.poly1d.__init__)
+def poly1d_body(self, c_or_r, r=False, variable=None):
+    if isinstance(c_or_r, np.poly1d):
+        self._coeffs, self._variable = c_or_r._coeffs, variable or c_or_r._variable
+        return
+    c = np.atleast_1d(np.poly(c_or_r) if r else np.asarray(c_or_r))
+    if np.ndim(c) > 1:
+        raise ValueError("Polynomial must be 1d only.")
+    c = np.flip(kept(np.flip(c)))
+    first = np.flatnonzero(c)
+    self._coeffs = c[first[0] :] if np.size(first) else c[-1:] if np.size(c) else np.zeros(1)
+    self._variable = variable or "x"

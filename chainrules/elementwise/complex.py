@@ -34,6 +34,7 @@ from chainrules_core import (
     rrule,
     scalar_rule,
 )
+from chainrules_core.define.bits import turned_by_sign
 from chainrules_core.define.scalar import conjugate, fit
 
 Complex = (complex, np.complexfloating)
@@ -87,7 +88,8 @@ def direction(y: Any, x: Any, **options: Any) -> Any:
 def along(y_bar: Any, y: Any, x: Any) -> Any:
     """Return ȳ x/|x|, given y = |x|: with a division of real numbers only."""
     if not np.iscomplexobj(x):
-        return y_bar * np.sign(x)
+        turned = turned_by_sign(y_bar, x) if np.min(y, initial=1) > 0 else None
+        return y_bar * np.sign(x) if turned is None else turned
     return y_bar / (y if np.all(y) else nonzero(y)) * x
 
 

@@ -1,8 +1,8 @@
 """Choosing between values: extrema, bounds, conditions.
 
 Each output element is one of the arguments' elements, and that one gets the cotangent. Equal ones
-share it equally. The arguments not chosen get exactly 0, whatever is in them: ``np.where`` puts a 0
-in place of their cotangent, so that a slope of Inf behind it makes no NaN.
+share it equally. The arguments not chosen get exactly 0, whatever is in them: a 0 is put in place
+of their cotangent, so that a slope of Inf behind it makes no NaN.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from chainrules_core import (
     thunk,
     unbroadcast,
 )
+from chainrules_core.define.bits import remainder, where_true
 from chainrules_core.define.linear import natural
-from chainrules_core.define.scalar import fit, has_nan
+from chainrules_core.define.scalar import fit
 
 UNSET: Any = object()  # an argument that the call leaves out
 
@@ -50,8 +51,8 @@ def extrema_together(y_bar: Any, y: Any, a: Any, b: Any) -> tuple | None:
     hit, other = y == as_chosen(y, a), y == as_chosen(y, b)
     if not np.all(np.not_equal(hit, other, out=other)):
         return None
-    a_bar = hit * y_bar
-    return a_bar, y_bar - a_bar
+    a_bar = where_true(hit, y_bar)
+    return a_bar, remainder(y_bar, a_bar)
 
 
 # A NaN is equal to nothing: where the output is one, nothing gets a gradient.
@@ -61,18 +62,6 @@ scalar_rule(
     lambda y, a, b: share(y, b, a),
     together=extrema_together,
 )
-
-
-def where_true(mask: Any, t: Any) -> Any:
-    """Return `t` where `mask` is true and 0 elsewhere.
-
-    ``np.where`` is slow where true and false alternate; a product is not, but knows no strong zero.
-    """
-    if type(mask) is np.ndarray and type(t) is np.ndarray and t.dtype.kind == "f":
-        product = mask * t
-        if product.dtype == t.dtype and not has_nan(product):
-            return product
-    return np.where(mask, t, 0)
 
 
 scalar_rule(np.heaviside, ZeroTangent(), lambda y, x1, x2: 1.0 * np.equal(x1, 0))

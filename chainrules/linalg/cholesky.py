@@ -18,7 +18,13 @@ from typing import Any
 import numpy as np
 
 from chainrules.linalg.matrices import adjoint, completed, half_triangle, halves, onto_triangle
-from chainrules.linalg.triangular import right_lower, right_upper, solve_lower, solve_upper
+from chainrules.linalg.triangular import (
+    inverse_of_lower,
+    right_lower,
+    right_upper,
+    solve_lower,
+    solve_upper,
+)
 from chainrules_core import Array, frule, rrule
 from chainrules_core.define import primitive
 
@@ -34,22 +40,27 @@ def cholesky_adjoint(lower: Any, lower_bar: Any) -> Any:
     left on the diagonal, and C what is left below, times D⁻ᴴ. The small triangles D are inverted,
     since each is divided by three times.
     """
-    lower, n = np.tril(lower), lower.shape[-1]
-    a_bar = np.tril(lower_bar).astype(np.result_type(lower, lower_bar), copy=False)
+    n = lower.shape[-1]
     weights = halves(min(n, BLOCK), lower.dtype)
+    a_bar = np.zeros(lower_bar.shape, np.result_type(lower, lower_bar))
+    for end in range(n, 0, -BLOCK):  # what is above the diagonal of a block has no effect
+        rows, columns = slice(max(0, end - BLOCK), end), slice(0, end)
+        a_bar[..., rows, columns] = lower_bar[..., rows, columns]
     for end in range(n, 0, -BLOCK):
         start = max(0, end - BLOCK)
         before, block, after = slice(0, start), slice(start, end), slice(end, n)
-        d, r = lower[..., block, block], lower[..., block, before]
-        inverse, phi = np.linalg.inv(d), weights[: end - start, : end - start]
+        phi, r = weights[: end - start, : end - start], lower[..., block, before]
+        d = lower[..., block, block] * np.ceil(phi)
+        inverse = inverse_of_lower(d)
         d_bar = a_bar[..., block, block]
         if end < n:
             c_bar = np.matmul(a_bar[..., after, block], inverse)
             a_bar[..., after, block] = c_bar
             a_bar[..., after, before] -= np.matmul(c_bar, r)
             ch_bar = adjoint(c_bar)
-            d_bar = d_bar - np.matmul(ch_bar, lower[..., after, block])
-            a_bar[..., block, before] -= np.matmul(ch_bar, lower[..., after, before])
+            products = np.matmul(ch_bar, lower[..., after, :end])
+            d_bar = d_bar - products[..., block]
+            a_bar[..., block, before] -= products[..., before]
         s = np.matmul(adjoint(inverse), phi * np.matmul(adjoint(d), d_bar))
         s = np.matmul(s, inverse)
         s = s + adjoint(s)

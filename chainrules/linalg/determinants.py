@@ -157,6 +157,11 @@ class Factored:
         sign = np.prod(d / size) * (-1) ** swaps
         return sign.astype(self.a.dtype)[()], np.sum(np.log(size))
 
+    def det(self) -> Any:
+        """The determinant."""
+        sign, log = self.slogdet()
+        return sign * np.exp(log)
+
     def inverse_adjoint(self) -> Any:
         """A⁻ᴴ; None if A is nearly singular."""
         eye = np.eye(len(self.lu), dtype=self.lu.dtype, order="F")
@@ -183,11 +188,7 @@ def factored(a: Any) -> Factored | None:
 @rrule.register(np.linalg.det, Array)
 def det_rrule(a):
     lu = factored(a)
-    if lu is None:
-        y = np.linalg.det(a)
-    else:
-        sign, log = lu.slogdet()
-        y = sign * np.exp(log)
+    y = np.linalg.det(a) if lu is None else lu.det()
 
     def det_pullback(y_bar):
         inverse = None if lu is None else lu.inverse_adjoint()

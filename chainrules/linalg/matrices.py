@@ -17,6 +17,8 @@ NUMERIC = (*Number, Array)
 
 def conj(x: Any) -> Any:
     """The complex conjugate; real arrays are not copied."""
+    if type(x) is np.ndarray and x.dtype.kind == "f":
+        return x
     return np.conj(x) if np.iscomplexobj(x) else x
 
 

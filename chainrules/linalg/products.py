@@ -18,6 +18,7 @@ import numpy as np
 from chainrules.indexing.diagonals import on_diagonal
 from chainrules.linalg.matrices import NUMERIC, adjoint, column, conj, row
 from chainrules_core import Array, linear_rule, unbroadcast
+from chainrules_core.projection import is_foreign
 
 # ------------------------------------------------------------------ products of the last axes
 
@@ -74,8 +75,10 @@ def second_of_vecmat(y_bar: Any, a: Any, b: Any) -> Any:
 
 def column_times_row(x: Any, y: Any) -> Any:
     """Each vector of x times each of y."""
-    if np.ndim(x) == np.ndim(y) == 1:
-        return np.einsum("i,j->ij", x, y)  # half the time of a product that broadcasts
+    if x.ndim == y.ndim == 1:  # half the time of a product that broadcasts
+        if is_foreign(x) or is_foreign(y):
+            return np.einsum("i,j->ij", x, y)  # which compilers know
+        return np.dot(x[:, None], y[None, :])
     return column(x) * row(y)
 
 
@@ -155,7 +158,7 @@ product_rule(np.vecmat, first_of_vecmat, second_of_vecmat)
 
 
 def first_of_dot(y_bar: Any, a: Any, b: Any) -> Any:
-    nb = np.ndim(b)
+    nb = b.ndim if type(b) is np.ndarray else np.ndim(b)
     if a.ndim == 0 or nb == 0:
         return y_bar * conj(b)
     if a.ndim <= 2 and nb <= 2:
@@ -165,7 +168,7 @@ def first_of_dot(y_bar: Any, a: Any, b: Any) -> Any:
 
 
 def second_of_dot(y_bar: Any, a: Any, b: Any) -> Any:
-    na = np.ndim(a)
+    na = a.ndim if type(a) is np.ndarray else np.ndim(a)
     if na == 0 or b.ndim == 0:
         return conj(a) * y_bar
     if na <= 2 and b.ndim <= 2:

@@ -15,6 +15,7 @@ import numpy as np
 
 from chainrules_core import Array, Number
 from chainrules_core.broadcasting import spread_to
+from chainrules_core.define.bits import where_true
 
 NUMERIC = (*Number, Array)
 """What a reduction reduces: an array, or a number as an array without axes."""
@@ -203,6 +204,8 @@ def scaled(fresh: Any, factor: Any) -> Any:
     """``fresh * factor``, in the memory of `fresh`, an array that nobody else holds, if it fits."""
     if type(factor) is int and factor == 1:
         return fresh
+    if type(factor) is np.ndarray and factor.dtype == bool and np.shape(fresh) == factor.shape:
+        return where_true(factor, fresh)
     if (
         type(fresh) is np.ndarray
         and isinstance(factor, (float, np.floating, np.ndarray))

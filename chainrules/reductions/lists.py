@@ -44,6 +44,7 @@ def rrule_on_arrays(rule: Callable) -> Callable:
 
         return y, pullback_to_lists
 
+    rule_on_arrays.without_lists = rule  # type: ignore[attr-defined] # for engines that know
     return rule_on_arrays
 
 

@@ -43,6 +43,7 @@ from chainrules_core import (
 )
 from chainrules_core.broadcasting import spread_to
 from chainrules_core.define.scalar import fit
+from chainrules_core.projection import is_foreign
 
 
 def sum_rules(f: Callable, summands: Callable) -> Rules:
@@ -52,6 +53,9 @@ def sum_rules(f: Callable, summands: Callable) -> Rules:
     """
 
     def sum_rrule(a, initial=UNSET, *, axis=None, dtype=None, keepdims=False, where=True):
+        is_plain = type(a) is np.ndarray and initial is UNSET and where is True and dtype is None
+        if is_plain and f is np.sum and keepdims is not UNSET and not is_foreign(a):
+            return array_sum(a, axis, keepdims)
         shape = np.shape(a)
         options = options_of(keepdims=keepdims, initial=initial, where=where)
         y = f(a, axis=axis, dtype=dtype, **options)
@@ -82,6 +86,16 @@ def sum_rules(f: Callable, summands: Callable) -> Rules:
     return sum_rrule, sum_frule
 
 
+def array_sum(a: Any, axis: Any, keepdims: bool) -> tuple[Any, Callable]:
+    """The sum of an array and its pullback: what most calls are, in fewer steps."""
+    shape = a.shape
+
+    def sum_pullback(y_bar):
+        return spread_to(y_bar if axis is None else kept(y_bar, shape, axis), shape), NoTangent()
+
+    return np.add.reduce(a, axis, keepdims=keepdims), sum_pullback
+
+
 _f: Callable
 for _f, _summands in ((np.sum, every), (np.nansum, present)):
     _rrule, _frule = sum_rules(_f, _summands)
@@ -105,6 +119,10 @@ def mean_rules(f: Callable, elements: Callable) -> Rules:
     """
 
     def mean_rrule(a, *, axis=None, dtype=None, keepdims=False, where=True):
+        is_plain = type(a) is np.ndarray and dtype is None and where is True
+        is_plain = is_plain and f is np.mean and axis is None and keepdims is False
+        if is_plain and a.dtype == float and a.size and not is_foreign(a):
+            return mean_of_all(a)
         shape = np.shape(a)
         y = f(a, axis=axis, dtype=dtype, **options_of(keepdims=keepdims, where=where))
         where = elements(a, where)
@@ -128,6 +146,16 @@ def mean_rules(f: Callable, elements: Callable) -> Rules:
         return y, np.sum(shares, axis=axis, dtype=dtype, **options_of(keepdims=keepdims))
 
     return mean_rrule, mean_frule
+
+
+def mean_of_all(a: Any) -> tuple[Any, Callable]:
+    """The mean of an array of float64 and its pullback: what most calls are, in fewer steps."""
+    shape, n = a.shape, a.size
+
+    def mean_pullback(y_bar):
+        return spread_to(y_bar / n, shape)
+
+    return np.add.reduce(a, axis=None) / n, mean_pullback
 
 
 for _f, _summands in ((np.mean, every), (np.nanmean, present)):

@@ -25,7 +25,7 @@ from chainrules.reductions.axes import (
     scaled,
 )
 from chainrules.reductions.cumulative import running_sum_rules
-from chainrules.reductions.extrema import extremum_rules
+from chainrules.reductions.extrema import extremum_rules, few_places, placed
 from chainrules.reductions.folds import (
     WEIGHTS,
     accumulate_rules,
@@ -147,13 +147,27 @@ class Segments:
         """The sums of the segments."""
         return np.swapaxes(np.add.reduceat(values, self.starts, axis=0), self.axis, 0)
 
+    def ties(self, array: Any, y: Any) -> Any:
+        """Which elements are the largest or smallest of their segment."""
+        x = self.gathered(array)
+        return np.equal(as_chosen(y, x), self.repeated(y))
+
+    def chosen(self, array: Any, y: Any) -> Any:
+        """The place of the one element that each result is, if these are few and there is one."""
+        if np.ndim(array) != 1:
+            return None
+        places = few_places(self.ties(array, y))
+        if places is None or len(places) != len(y) or np.any(np.not_equal(y, y)):
+            return None
+        return places
+
     def weights(self, f: np.ufunc, array: Any, y: Any) -> tuple[Any, Any]:
         """The derivatives of results by elements: a factor of the elements, one of the results."""
         if f is np.add:
             return 1, 1
         x = self.gathered(array)
         if f in EXTREMA:
-            tie = np.equal(as_chosen(y, x), self.repeated(y))
+            tie = self.ties(array, y)
             if np.count_nonzero(tie) == np.size(y) and not np.any(np.not_equal(y, y)):
                 return tie, 1
             return tie, 1 / divisor(self.summed(tie), y)
@@ -178,6 +192,10 @@ def reduceat_rules(f: np.ufunc) -> Rules:
 
         def reduceat_pullback(y_bar):
             segments = Segments(np.shape(array), indices, axis)
+            places = segments.chosen(array, y) if f in EXTREMA else None
+            if places is not None:
+                bar = placed(y_bar, places, (int(np.sum(segments.lengths)),))
+                return segments.scattered(bar)
             of_elements, of_results = segments.weights(f, array, y)
             bar = segments.repeated(conj(of_results) * y_bar)
             return segments.scattered(scaled(bar, conj(of_elements)))

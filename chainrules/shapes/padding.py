@@ -29,10 +29,11 @@ from chainrules_core import (
     linear_rule,
     require_rrule,
     rrule,
+    unbroadcast,
     unthunk,
 )
 from chainrules_core.define import primitive
-from chainrules_core.scattering import scatter, scatter_along_into
+from chainrules_core.scattering import scatter_along_into
 
 READING = ("edge", "wrap", "reflect", "symmetric")
 STATISTICS = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}
@@ -95,9 +96,9 @@ class Padding:
         """Pull back through margins of elements that are read again."""
         n = self.shape[axis]
         shape = (*np.shape(y_bar)[:axis], n, *np.shape(y_bar)[axis + 1 :])
-        places = self.pad_line(np.arange(n), axis, "even")
-        if self.mode in ("edge", "wrap") or self.reflect_type == "even" or n < 2:
-            return folded(y_bar, places, axis, self.widths[axis][0], n)
+        places = self.places(axis)
+        if self.is_folded(axis):
+            return folded(y_bar, [(places, axis, self.widths[axis][0], n)])
         first = np.eye(1, n)[0]
         last = first[::-1]
         inner = (places > 0) & (places < n - 1)
@@ -111,6 +112,16 @@ class Padding:
             scatter_along(np.reshape(c, column) * y_bar, where, axis, shape, y_bar.dtype)
             for where, c in terms
         )
+
+    def is_folded(self, axis: int) -> bool:
+        """Whether the margins of an axis are copies of elements."""
+        if self.mode not in READING:
+            return False
+        return self.mode in READING[:2] or self.reflect_type == "even" or self.shape[axis] < 2
+
+    def places(self, axis: int) -> np.ndarray:
+        """Where the elements of a line come from."""
+        return self.pad_line(np.arange(self.shape[axis]), axis, "even")
 
     def pad_line(self, line: np.ndarray, axis: int, reflect_type: str | None = None) -> np.ndarray:
         """Pad one line of numbers along an axis as the array is."""
@@ -160,23 +171,54 @@ class Padding:
 
 
 @primitive
-def folded(y_bar: Any, places: np.ndarray, axis: int, left: int, n: int) -> Any:
-    """Return the n slices after the first `left`, with the others added to those at `places`."""
-    x_bar = slab(y_bar, axis, left, left + n).copy()
-    for start, stop in ((0, left), (left + n, len(places))):
-        scatter_along_into(x_bar, slab(y_bar, axis, start, stop), places[start:stop], axis)
+def folded(y_bar: Any, folds: list[tuple]) -> Any:
+    """Add the margins to the elements they are copies of, and take them away, axis after axis.
+
+    Each of `folds` is ``(places, axis, left, n)``: where the elements come from, and the margin
+    before the n elements that remain.
+    """
+    x_bar = y_bar.copy()
+    for places, axis, left, n in folds:
+        whole, x_bar = x_bar, slab(x_bar, axis, left, left + n)
+        for start, stop in ((0, left), (left + n, len(places))):
+            margin, these = slab(whole, axis, start, stop), places[start:stop]
+            if stop > start and these.min() == these.max():
+                edge = slab(x_bar, axis, these[0], these[0] + 1)
+                edge += np.sum(margin, axis=axis, keepdims=True)
+            elif stop > start:
+                scatter_along_into(x_bar, margin, these, axis)
     return x_bar
 
 
-linear_rule(folded, lambda x_bar, y_bar, places, axis, left, n: np.take(x_bar, places, axis))
+def unfolded(x: Any, y_bar: Any, folds: list[tuple]) -> Any:
+    """The adjoint of `folded`."""
+    for places, axis, _, _ in reversed(folds):
+        x = np.take(x, places, axis)
+    return x
 
 
+linear_rule(folded, unfolded)
+
+
+@primitive
 def added(x_bar: Any, bar: Any, axis: int, start: int, stop: int) -> Any:
     """Return `x_bar` with `bar` added from `start` to `stop` along an axis."""
-    if stop - start == np.shape(x_bar)[axis]:
+    if stop - start == x_bar.shape[axis]:
         return x_bar + bar
-    index = (slice(None),) * axis + (slice(start, stop),)
-    return x_bar + scatter(bar, index, np.shape(x_bar), bar.dtype)
+    x_bar = x_bar.astype(np.result_type(x_bar, bar))
+    part = slab(x_bar, axis, start, stop)
+    part += bar
+    return x_bar
+
+
+linear_rule(
+    added,
+    lambda y_bar, x_bar, bar, axis, start, stop: y_bar,
+    lambda y_bar, x_bar, bar, axis, start, stop: unbroadcast(
+        slab(y_bar, axis, start, stop), bar.shape
+    ),
+    joint=True,
+)
 
 
 def pairs(x: Any, ndim: int) -> list[tuple]:
@@ -209,8 +251,14 @@ def pad_rrule(array: Any, pad_width: Any, mode: Any = "constant", **options: Any
     padding = padding_of(array, pad_width, mode, options, y)
 
     def pad_pullback(y_bar: Any) -> tuple:
-        for axis in reversed(range(len(padding.shape))):
-            y_bar = padding.back(y_bar, axis)
+        axes = list(reversed(range(len(padding.shape))))
+        if axes and all(map(padding.is_folded, axes)):
+            widths, shape = padding.widths, padding.shape
+            folds = [(padding.places(k), k, widths[k][0], shape[k]) for k in axes if any(widths[k])]
+            y_bar = folded(y_bar, folds)
+        else:
+            for axis in axes:
+                y_bar = padding.back(y_bar, axis)
         return y_bar, NoTangent(), NoTangent()
 
     return y, pad_pullback

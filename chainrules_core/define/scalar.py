@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from chainrules_core.broadcasting import unbroadcast
+from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import Partial
 from chainrules_core.errors import RuleDefinitionError
 from chainrules_core.projection import ProjectTo
@@ -59,13 +61,25 @@ class ScalarRule(Rule):
     def _kept(self, y: Any, args: tuple, wanted: tuple[int, ...]) -> list:
         """Return ``(y, *args)`` with what no wanted partial reads left out."""
         values = [y, *args]
-        if self.setup is not None or (self.together is not None and len(wanted) == self.n):
+        if self.setup is not None:
             return values
+        reads = self.reads(wanted)
+        return [v if i in reads else None for i, v in enumerate(values)]
+
+    def reads(self, wanted: Sequence[int]) -> set[int]:
+        """Return which of ``(y, *args)`` the pullback to the wanted arguments reads."""
         reads: set[int] = set()
         for row in self.partials:
             for j in wanted:
                 reads |= row[j].reads
-        return [v if i in reads else None for i, v in enumerate(values)]
+        return reads | self.together_reads if len(wanted) == self.n else reads
+
+    @functools.cached_property
+    def together_reads(self) -> frozenset[int]:
+        """Which of ``(y, *args)`` the products made together read."""
+        if self.together is None:
+            return frozenset()
+        return frozenset([i - 1 for i in Partial(self.together, self.n + 2).reads if i > 0])
 
     def _evaluated(self, values: list) -> list:
         """Return `values` with what ``setup`` makes of them behind."""
@@ -89,7 +103,7 @@ class ScalarRule(Rule):
 
         def pull(y_bar: Any, product: Callable = strong_product) -> tuple:
             y_bar = unthunk(y_bar)
-            bars = self._pull_together(y_bar, values, shapes)
+            bars = self._pull_together(y_bar, values, shapes, product is strong_product)
             if bars is None:
                 known = self._evaluated(values)
                 bars = tuple(
@@ -113,23 +127,26 @@ class ScalarRule(Rule):
                 total = total + pull_product(row[j], values, bar, shape, product)
         return total
 
-    def products_together(self, y_bar: Any, values: tuple | list) -> tuple | None:
+    def products_together(
+        self, y_bar: Any, values: tuple | list, strong: bool = True
+    ) -> tuple | None:
         """Return the product of ȳ with each partial by ``together``, if it can make them all.
 
-        `values` are ``(y, *args)``. None says that the products are to be made one by one.
+        `values` are ``(y, *args)``, as far as they are read; `strong` says that a zero in ȳ must
+        stay zero. None says that the products are to be made one by one.
         """
         if self.together is None:
             return None
-        for value in (y_bar, *values):
+        for value in (y_bar, *[values[i] for i in self.together_reads]):
             if type(value) is not _ndarray or value.dtype is not _FLOAT64:
                 return None
         bars = self.together(y_bar, *values)
-        return None if bars is None or has_nan(bars[-1]) else bars
+        return None if bars is None or (strong and has_nan(bars[-1])) else bars
 
-    def _pull_together(self, y_bar: Any, values: list, shapes: list) -> tuple | None:
+    def _pull_together(self, y_bar: Any, values: list, shapes: list, strong: bool) -> tuple | None:
         if self.together is None or len(shapes) != self.n:
             return None
-        bars = self.products_together(y_bar, values)
+        bars = self.products_together(y_bar, values, strong)
         if bars is None:
             return None
         return tuple([unbroadcast(bar, shape) for bar, shape in zip(bars, shapes, strict=True)])
@@ -193,7 +210,7 @@ _ALONE = _references_alone()
 
 
 def pull_product(
-    partial: Partial, values: list, y_bar: Any, shape: tuple, product: Callable
+    partial: Partial, values: Sequence, y_bar: Any, shape: tuple, product: Callable
 ) -> Any:
     """Return conj(partial) ȳ, summed back to `shape`.
 
@@ -214,7 +231,8 @@ def pull_product(
         x_bar = product(d, y_bar, owns)
     else:
         x_bar = product(conjugate(d), y_bar)
-    return x_bar if np.shape(x_bar) == shape else unbroadcast(x_bar, shape)
+    found = x_bar.shape if type(x_bar) is _ndarray else np.shape(x_bar)
+    return x_bar if found == shape else unbroadcast(x_bar, shape)
 
 
 def conjugate(d: Any) -> Any:
@@ -229,7 +247,11 @@ def plain_product(d: Any, t: Any, owns: bool = False) -> Any:
     """Return ``d * t``, without a multiplication by one; in the memory of `d` if it may be."""
     if owns and type(t) is _ndarray and d.shape == t.shape and _keeps_dtype(d.dtype, t.dtype):
         return np.multiply(d, t, out=d)
-    return t if type(d) is int and d == 1 else d * t
+    if type(d) is int and d == 1:
+        return t
+    if type(d) is _ndarray and type(t) is _ndarray and d.dtype.kind == "b":
+        return where_true(d, t) if t.dtype.kind == "f" else d * t
+    return d * t
 
 
 def _keeps_dtype(mine: np.dtype, other: np.dtype) -> bool:
@@ -258,6 +280,9 @@ def _is_finite(d: Any) -> bool:
 def has_nan(x: Any) -> bool:
     """Whether there is a NaN in a number or an array."""
     if type(x) is _ndarray and x.dtype.kind in "fc":
+        if x.dtype is _FLOAT64 and x.flags.forc:
+            total = np.vdot(x, x)  # one pass; of Inf it makes no NaN
+            return bool(total != total)
         return bool(np.logical_or.reduce(np.isnan(x), axis=None))
     total = x if np.ndim(x) == 0 else np.sum(x)
     return bool(total != total)

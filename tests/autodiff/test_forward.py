@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import autodiff
 from autodiff import (
@@ -193,3 +194,18 @@ def test_the_forms_of_other_engines() -> None:
     np.testing.assert_allclose(
         autodiff.transforms.hessian(lambda p: p.a * p.b**2)(Pair(2.0, 3.0)).b.b, 4.0
     )
+
+
+@pytest.mark.parametrize("argnums", [None, 0, 1])
+def test_a_function_that_destroys_its_arguments(argnums):
+    a, b = np.array([[2.0, 0.3], [0.4, 3.0]], order="F"), np.array([1.0, 2.0])
+
+    def f(a, b):
+        return np.sum(scipy.linalg.solve(a, b, overwrite_a=True, overwrite_b=True))
+
+    plain = autodiff.gradient(lambda a, b: np.sum(np.linalg.solve(a, b)), a.copy(), b.copy())
+    _, push = autodiff.pushforward(f, a.copy(order="F"), b.copy(), argnums=argnums)
+    dots = [np.ones((2, 2)), np.ones(2)]
+    places = (0, 1) if argnums is None else (argnums,)
+    expected = sum(np.sum(plain[i] * dots[i]) for i in places)
+    np.testing.assert_allclose(push(*[dots[i] for i in places]), expected, rtol=1e-12)

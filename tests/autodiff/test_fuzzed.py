@@ -182,3 +182,25 @@ def test_a_missing_derivative_is_its_own_error_further_up() -> None:
 
     with pytest.raises(NotImplementedTangentError, match="linearly dependent"):
         autodiff.gradient(loss, X)
+
+
+def test_a_conversion_that_hands_on_the_array_itself():
+    def f(x):
+        y = np.complex128(x)
+        z = np.complex128(y)  # the same array: a write into a view of it is seen in all
+        v = z[0]
+        v[1] *= v[1]
+        return np.abs(v).sum() + np.abs(y[0]).sum()
+
+    x = np.full((2, 2), 1.2)
+    np.testing.assert_allclose(autodiff.gradient(f, x), [[2.0, 4.8], [0.0, 0.0]], rtol=1e-14)
+
+
+def test_a_list_of_traced_arrays_written_into_a_plain_one():
+    def f(x):
+        out = np.arange(1) * 1.0
+        np.concatenate([x, x[1:]], out=out)
+        return out.sum()
+
+    with pytest.raises(autodiff.MutationError, match="out="):
+        autodiff.gradient(f, np.array([-1.262]))

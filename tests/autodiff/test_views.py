@@ -165,3 +165,15 @@ def test_the_parts_of_an_output_may_be_views(right_or_error: Callable) -> None:
 
     right_or_error(first, X, *REFUSED)
     right_or_error(second, X, *REFUSED)
+
+
+def test_a_write_into_one_of_several_views() -> None:
+    """The cotangent is divided as the array was, when the other arrays are no longer traced."""
+
+    def write(x: Any) -> Any:
+        a, b = x[:2].copy(), x[1:] * 2.0
+        p, q = np.broadcast_arrays(a, b)
+        p[0] = q[1]
+        return np.sum(p * b * W[:2])  # 8 x_1 x_2
+
+    np.testing.assert_allclose(gradient(write, X), [0, 8 * X[2], 8 * X[1]])

@@ -1,6 +1,7 @@
 """Functions of NumPy that write: into their first argument, or into out=."""
 
 import functools
+import operator
 
 import numpy as np
 import pytest
@@ -239,3 +240,16 @@ def test_an_array_with_the_identity_of_another_that_is_gone_is_free():
         return total
 
     np.testing.assert_array_equal(autodiff.gradient(many, V), np.full(4, 200.0))
+
+
+def test_a_constant_is_copied_into_a_plain_array():
+    """As NumPy's own ``full`` does, called by code that is not rewritten with a constant."""
+    plain = np.empty(2)
+    full = np.copyto
+
+    def f(x):
+        c = np.zeros(2)  # may be written into, so that it is followed
+        operator.call(full, plain, c)
+        return np.sum(x * plain)
+
+    np.testing.assert_array_equal(autodiff.gradient(f, np.ones(2)), 0.0)

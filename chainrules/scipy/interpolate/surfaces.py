@@ -9,9 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import interpolate
 from scipy.interpolate import _dfitpack, _fitpack, _ndbspline, _rgi
 
 from chainrules.refused import RefusedError, refuse
+from chainrules.scipy.delegated import trace_body
 from chainrules.scipy.interpolate.bsplines import (
     COMPILED,
     basis,
@@ -220,3 +222,8 @@ def evaluate_linear_2d_body(values, indices, norm_distances, grid, out):
         + values[near, far] * u * v
     )
     return out
+
+
+# What a grid holds is not seen in the arguments of a call; compiled code of older versions of SciPy
+# does not take arrays that may be traced.
+trace_body(interpolate.RegularGridInterpolator.__call__, interpolate.interpn)

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.matrices import column, conj, diagonal, real
+from chainrules.scipy.linalg.band_factor import band_factor, size_of_blocks
 from chainrules_core import Array, NoTangent, decompose, frule, rrule, thunk
 from chainrules_core.define import primitive
 
@@ -276,9 +277,20 @@ def cho_solve_banded_body(cb_and_lower, b, overwrite_b=False, check_finite=True)
     return factor_solution(cb, b, lower)
 
 
+def turned(ab: Any, way: int) -> Any:
+    """The lower half of the band of Aᴴ from the upper half of that of A, or back."""
+    last = np.shape(ab)[-2] - 1
+    rows = [conj(ab[last - k]) for k in range(last + 1)]
+    return np.stack([shifted(x, way * (k if way > 0 else last - k)) for k, x in enumerate(rows)])
+
+
 @decompose(linalg.cholesky_banded)
 def cholesky_banded_body(ab, overwrite_ab=False, lower=False, check_finite=True):
     ab = np.asarray(ab)
     below, above = width(ab, lower)
-    factor = band_of(linalg.cholesky(dense(ab, below, above), lower), below, above)
+    if np.ndim(ab) == 2 and np.shape(ab)[-1] > 2 * size_of_blocks(ab):
+        half = ab if lower else turned(ab, 1)
+        factor = band_factor(half) if lower else turned(band_factor(half), -1)
+    else:
+        factor = band_of(linalg.cholesky(dense(ab, below, above), lower), below, above)
     return np.where(in_use(np.shape(ab)[-1], below, above), factor, ab)  # the corners are left

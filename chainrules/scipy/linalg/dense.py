@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.linalg.determinants import adjugate, times as scaled
+from chainrules.linalg.determinants import adjugate, factored, times as scaled
 from chainrules.linalg.least_squares import PseudoInverse, as_columns, pinv_adjoint
 from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import NUMERIC, adjoint, conj, real
@@ -38,9 +38,13 @@ def norm_frule(dots, a, *, ord=None, axis=None, keepdims=False, check_finite=Tru
 
 @rrule.register(linalg.det, Array)
 def det_rrule(a, *, overwrite_a=False, check_finite=True):
-    y = linalg.det(a, check_finite=check_finite)
+    lu = factored(a) if np.size(a) and np.all(np.isfinite(a)) else None
+    y = linalg.det(a, check_finite=check_finite) if lu is None else lu.det()
 
     def det_pullback(y_bar):
+        inverse = None if lu is None else lu.inverse_adjoint()
+        if inverse is not None:
+            return scaled(y_bar * conj(y), inverse)
         return scaled(y_bar, adjoint(adjugate(a, y)))
 
     return y, det_pullback

@@ -28,12 +28,33 @@ from chainrules_core import Array, NoTangent, frule, rrule, thunk
 # ----------------------------------------------------------------------------- linear equations
 
 
+def alike(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return two matrices, both complex if one is: SciPy fails on a mixed pair."""
+    if np.iscomplexobj(a) == np.iscomplexobj(b):
+        return a, b
+    return a + 0j, b + 0j
+
+
+def solved(a: Any, b: Any, q: Any) -> Any:
+    """Solve by SciPy, and refuse what is no solution."""
+    y = linalg.solve_sylvester(a, b, q)
+    if np.iscomplexobj(a) != np.iscomplexobj(b):
+        found = np.matmul(a, y) + np.matmul(y, b)
+        if not np.allclose(found, q, 1e-6, 1e-6 * np.max(np.abs(q), initial=0)):
+            raise ValueError(
+                "scipy.linalg.solve_sylvester does not solve the equation of a complex and a real "
+                "matrix, if the real one has complex eigenvalues: give it both as complex ones."
+            )
+    return y
+
+
 @rrule.register(linalg.solve_sylvester, Array, Array, Array, broadcasts=True)
 def solve_sylvester_rrule(a, b, q):
-    y = linalg.solve_sylvester(a, b, q)
+    y = solved(a, b, q)
 
     def solve_sylvester_pullback(y_bar):
-        z, yh = linalg.solve_sylvester(adjoint(a), adjoint(b), y_bar), adjoint(y)
+        ah, bh = alike(adjoint(a), adjoint(b))
+        z, yh = linalg.solve_sylvester(ah, bh, y_bar), adjoint(y)
         return thunk(lambda: -np.matmul(z, yh)), thunk(lambda: -np.matmul(yh, z)), z
 
     return y, solve_sylvester_pullback
@@ -42,9 +63,9 @@ def solve_sylvester_rrule(a, b, q):
 @frule.register(linalg.solve_sylvester, Array, Array, Array)
 def solve_sylvester_frule(dots, a, b, q):
     a_dot, b_dot, q_dot = dots
-    y = linalg.solve_sylvester(a, b, q)
+    y = solved(a, b, q)
     right = q_dot - np.matmul(a_dot, y) - np.matmul(y, b_dot)
-    return y, linalg.solve_sylvester(a, b, right)
+    return y, linalg.solve_sylvester(*alike(a, b), right)
 
 
 @rrule.register(linalg.solve_continuous_lyapunov, Array, Array, broadcasts=True)

@@ -134,6 +134,7 @@ def qr_multiply_body(
     a, c, mode="right", pivoting=False, conjugate=False, overwrite_a=False, overwrite_c=False
 ):
     q, *rest = linalg.qr(a, mode="economic", pivoting=pivoting)
+    c = c if np.iscomplexobj(a) else np.real(c)  # SciPy does, with a warning
     if conjugate:
         q = conj(q)
     return (np.matmul(q, c) if mode == "left" else np.matmul(c, q), *rest)

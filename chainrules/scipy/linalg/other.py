@@ -10,28 +10,20 @@ from scipy.linalg import blas, lapack
 
 from chainrules.refused import refuse
 from chainrules.scipy.delegated import both
-from chainrules_core import Array, frule, non_differentiable, rrule
+from chainrules_core import decompose, non_differentiable
 
 
-def sketch(a: Any, sketch_size: int, options: dict) -> Any:
-    """The matrix that is drawn, once: what becomes of the identity."""
-    return linalg.clarkson_woodruff_transform(np.eye(np.shape(a)[-2]), sketch_size, **options)
+@non_differentiable
+def sketch(a: Any, sketch_size: int, rng: tuple, options: dict) -> Any:
+    """Return the matrix that is drawn, once: what becomes of the identity."""
+    return linalg.clarkson_woodruff_transform(np.eye(len(a)), sketch_size, *rng, **options)
 
 
-@rrule.register(linalg.clarkson_woodruff_transform, Array)
-def clarkson_woodruff_transform_rrule(input_matrix, *, sketch_size, **options):
-    s = sketch(input_matrix, sketch_size, options)
-
-    def clarkson_woodruff_transform_pullback(y_bar):
-        return np.matmul(s.T, y_bar)
-
-    return np.matmul(s, input_matrix), clarkson_woodruff_transform_pullback
-
-
-@frule.register(linalg.clarkson_woodruff_transform, Array)
-def clarkson_woodruff_transform_frule(dots, input_matrix, *, sketch_size, **options):
-    s = sketch(input_matrix, sketch_size, options)
-    return np.matmul(s, input_matrix), np.matmul(s, dots[0])
+# A body, since a number for `rng` means another stream by position than by name.
+@decompose(linalg.clarkson_woodruff_transform)
+def clarkson_woodruff_transform_body(input_matrix, sketch_size, *rng, **options):
+    a = np.asarray(input_matrix)
+    return np.matmul(sketch(a, sketch_size, rng, options), a)
 
 
 non_differentiable(both(linalg.bandwidth, linalg.issymmetric, linalg.ishermitian))

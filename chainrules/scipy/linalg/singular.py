@@ -5,8 +5,8 @@ it is for the signs and phases that LAPACK has given. Bases of spaces (``orth``,
 ``null_space``) are traced: they have a derivative as far as a function depends on the space
 and not on the basis.
 
-The polar factors are U = W Vᴴ and P = Uᴴ A: that way nothing is divided by the gaps of
-singular values.
+The polar factors are U = W Vᴴ and P = Uᴴ A. Their derivatives have sums of singular values in
+their denominators, no gaps, and are those of a Sylvester equation: they exist for equal values.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from chainrules.linalg.spectral import part
 from chainrules.refused import refuse
 from chainrules.scipy.delegated import both
 from chainrules_core import Array, Tangent, decompose, frule, rrule
+from chainrules_core.define import primitive
 
 
 @rrule.register(linalg.svd, Array)
@@ -74,13 +75,55 @@ def svdvals_frule(dots, a, *, overwrite_a=False, check_finite=True):
     return svd_frule(dots, a, compute_uv=False, check_finite=check_finite)
 
 
+# ----------------------------------------------------------------------------- polar factors
+
+
+@primitive
+def unitary(a: Any) -> Any:
+    """Return the factor U = W Vᴴ of A = U P."""
+    w, _, vh = np.linalg.svd(a, full_matrices=False)
+    return np.matmul(w, vh)
+
+
+def turned(a: Any, u: Any, x: Any) -> Any:
+    """Return the derivative of U along X, a map that is its own adjoint.
+
+    U Ω + (1 - U Uᴴ) X P⁻¹ with P Ω + Ω P = Uᴴ X - Xᴴ U; a wide matrix is one of its adjoint.
+    """
+    rows, columns = np.shape(a)[-2:]
+    if rows < columns:
+        return adjoint(turned(adjoint(a), adjoint(u), adjoint(x)))
+    uh = adjoint(u)
+    p, inner = hermitian(np.matmul(uh, a)), np.matmul(uh, x)
+    tangent = np.matmul(u, linalg.solve_sylvester(p, p, inner - adjoint(inner)))
+    if rows == columns:
+        return tangent
+    rest = x - np.matmul(u, inner)
+    return tangent + adjoint(np.linalg.solve(p, adjoint(rest)))
+
+
+@rrule.register(unitary, Array)
+def unitary_rrule(a):
+    u = unitary(a)
+
+    def unitary_pullback(u_bar):
+        return turned(a, u, u_bar)
+
+    return u, unitary_pullback
+
+
+@frule.register(unitary, Array)
+def unitary_frule(dots, a):
+    u = unitary(a)
+    return u, turned(a, u, dots[0])
+
+
 @decompose(linalg.polar)
 def polar_body(a, side="right"):
     a = np.asarray(a)
     if side not in ("right", "left"):
         raise ValueError("`side` must be either 'right' or 'left'")
-    w, _, vh = linalg.svd(a, full_matrices=False)
-    u = np.matmul(w, vh)
+    u = unitary(a)
     uh = adjoint(u)
     return u, hermitian(np.matmul(uh, a) if side == "right" else np.matmul(a, uh))
 

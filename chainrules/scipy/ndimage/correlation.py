@@ -39,8 +39,20 @@ def x_adjoint(y_bar, x, w, mode, origins):
     return folded(bar, widths, mode)
 
 
+FEW = 64
+"""For so many weights, sums of products are quicker than Fourier transforms."""
+
+
 def w_adjoint(y_bar, x, w, mode, origins):
-    return signal.correlate(extended(x, widths_of(w.shape, origins), mode), y_bar, "valid")
+    whole = extended(x, widths_of(w.shape, origins), mode)
+    if w.size > FEW:
+        return signal.correlate(whole, y_bar, "valid")
+    n = np.shape(y_bar)
+    windows = [
+        whole[tuple([slice(start, start + length) for start, length in zip(place, n, strict=True)])]
+        for place in np.ndindex(w.shape)
+    ]
+    return np.reshape(np.stack([np.vdot(y_bar, window) for window in windows]), w.shape)
 
 
 linear_rule(correlated, x_adjoint, w_adjoint)

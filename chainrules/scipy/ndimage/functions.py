@@ -37,9 +37,15 @@ def generic_gradient_magnitude_body(
         derivative(input, axis, output.dtype, mode, cval, *extra_arguments, **extra)
         for axis, mode in zip(axes, modes, strict=True)
     ]
-    # The norm has the gradient 0 where all of them are 0.
-    output[...] = np.linalg.norm(np.stack(parts), axis=0) if parts else input
+    output[...] = root_of_squares(np.stack(parts)) if parts else input
     return output
+
+
+def root_of_squares(parts):
+    """Return √Σ p², the norm of real numbers: that has the gradient 0 where all of them are 0."""
+    if np.iscomplexobj(parts):
+        return np.sqrt(np.sum(parts * parts, axis=0))
+    return np.linalg.norm(parts, axis=0)
 
 
 @kernel("generic_filter")

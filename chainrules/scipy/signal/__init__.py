@@ -11,6 +11,8 @@ from chainrules.scipy.signal import (
     peaks as peaks,
     planes as planes,
     resampling as resampling,
+    segments as segments,
     splines as splines,
+    states as states,
     systems as systems,
 )

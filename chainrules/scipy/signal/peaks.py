@@ -1,4 +1,4 @@
-"""Peaks: their places are constants, their prominences and widths are not.
+"""Peaks: their places are constants, their heights, prominences and widths are not.
 
 The prominence of a peak is its height above the higher one of its two bases. Its width is measured
 at a height below it; there the signal is interpolated between two samples, and an intersection has
@@ -16,8 +16,7 @@ from chainrules.scipy.delegated import register_body
 from chainrules_core import non_differentiable
 
 PLACES = (
-    signal.find_peaks, signal.find_peaks_cwt, signal.argrelextrema, signal.argrelmax,
-    signal.argrelmin,
+    signal.find_peaks_cwt, signal.argrelextrema, signal.argrelmax, signal.argrelmin,
 )  # fmt: skip
 CONSTANTS = (
     signal.check_COLA, signal.check_NOLA, signal.findfreqs, signal.max_len_seq, signal.square,
@@ -69,6 +68,40 @@ def peak_widths_body(x, peaks, rel_height=0.5, prominence_data=None, wlen=None):
     left = intersection(x, height, before, 1)
     right = intersection(x, height, after, -1)
     return right - left, height, left, right
+
+
+@non_differentiable
+def found(x: Any, options: dict) -> tuple:
+    """Return the peaks and their properties, of plain values."""
+    return signal.find_peaks(x, **options)
+
+
+@register_body(signal.find_peaks)
+def find_peaks_body(
+    x, height=None, threshold=None, distance=None, prominence=None, width=None, wlen=None,
+    rel_height=0.5, plateau_size=None,
+):  # fmt: skip
+    x = np.asarray(x)
+    options = {
+        "height": height, "threshold": threshold, "distance": distance, "prominence": prominence,
+        "width": width, "wlen": wlen, "rel_height": rel_height, "plateau_size": plateau_size,
+    }  # fmt: skip
+    peaks, properties = found(x, options)
+    properties = dict(properties)
+    if height is not None:
+        properties["peak_heights"] = x[peaks]
+    if threshold is not None:
+        properties["left_thresholds"] = x[peaks] - x[peaks - 1]
+        properties["right_thresholds"] = x[peaks] - x[peaks + 1]
+    if prominence is not None or width is not None:
+        data = peak_prominences_body(x, peaks, wlen)
+        properties["prominences"] = data[0]
+    if width is not None:
+        measured = peak_widths_body(x, peaks, rel_height, data, wlen)
+        properties.update(
+            zip(("widths", "width_heights", "left_ips", "right_ips"), measured, strict=True)
+        )
+    return peaks, properties
 
 
 @register_body(signal.medfilt2d)

@@ -152,6 +152,7 @@ _block_diag = _assembling(sp.block_diag)
 @decompose(sp.block_diag)
 def block_diag(mats: Any, format: Any = None, dtype: Any = None) -> Any:
     """Return the blocks along the diagonal."""
+    mats = [m if sp.issparse(m) else np.atleast_2d(np.asarray(m)) for m in mats]
     return _block_diag(mats, (), {"format": format, "dtype": dtype})
 
 

@@ -74,11 +74,8 @@ def _distances(f: Callable) -> Callable:
         named = dict(zip(_NAMES[f.__name__], args, strict=False)) | kwargs
         if named.get("unweighted"):
             return natively(f, ignore_derivatives(csgraph), *args, **kwargs)
-        if named.get("min_only"):
-            raise NotImplementedError(
-                f"{f.__name__}(min_only=True) is not differentiated: take the minimum of the "
-                "distances from each source."
-            )
+        if named.pop("min_only", False):
+            return _from_nearest(f, csgraph, named)
         wants_paths = named.pop("return_predecessors", False)
         named.pop("overwrite", None)
         indices = named.get("indices")
@@ -97,6 +94,21 @@ def _distances(f: Callable) -> Callable:
         return (made, before) if wants_paths else made
 
     return body
+
+
+def _from_nearest(f: Callable, csgraph: Any, named: dict[str, Any]) -> Any:
+    """Return the distances from the nearest source: of those from all sources, one each."""
+    wants_paths = named.pop("return_predecessors", False)
+    all_sources = np.atleast_1d(np.arange(csgraph.shape[0]) if named.get("indices") is None
+                                else named["indices"])  # fmt: skip
+    _, before, sources = natively(
+        f, ignore_derivatives(csgraph), return_predecessors=True, min_only=True, **named
+    )
+    named = named | {"indices": all_sources}
+    distances = _distances(f)(csgraph, **named)
+    chosen = np.argmax(np.equal(all_sources[:, None], sources), axis=0)  # -9999 is in no row
+    made = distances[chosen, np.arange(len(chosen))]
+    return (made, before, sources) if wants_paths else made
 
 
 _NAMES = {

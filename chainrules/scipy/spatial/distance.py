@@ -3,6 +3,10 @@
 Each metric is written once, for arrays of vectors along the last axis, and is what is
 differentiated in place of the loops in C. At distance 0 a norm has gradient 0; the largest
 coordinates share where they tie. Metrics of truth values are constant.
+
+Euclidean distances of all pairs come from their squares y_ij = |a_i - b_j|². Their pullback is made
+of products of matrices: ā_i = 2 Σ_j ȳ_ij (a_i - b_j) = 2 (a_i Σ_j ȳ_ij - Σ_j ȳ_ij b_j). Where
+points are so near each other that digits would be lost, all a_i - b_j are made.
 """
 
 from __future__ import annotations
@@ -13,7 +17,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial import distance
 
-from chainrules_core import decompose, ignore_derivatives
+from chainrules_core import decompose, frule, ignore_derivatives, non_differentiable, rrule
+from chainrules_core.define import primitive
 
 
 def root(q: Any, p: Any = None) -> Any:
@@ -105,6 +110,54 @@ def jensenshannon(u: Any, v: Any, base: Any = None) -> Any:
     return root(s if base is None else s / np.log(base))
 
 
+# ------------------------------------------------------------------------- squares, of all pairs
+
+
+@primitive
+def squared_distances(a: Any, b: Any) -> Any:
+    """The squared distances of each vector of `a` from each of `b`."""
+    return distance.cdist(a, b, "sqeuclidean")
+
+
+@primitive
+def are_apart(a: Any, b: Any, y: Any) -> bool:
+    """Whether no distance is small beside the vectors themselves."""
+    size = max(np.max(np.abs(a), initial=0), np.max(np.abs(b), initial=0))
+    return bool(np.min(y, initial=np.inf, where=y > 0) > 1e-6 * size * size)
+
+
+non_differentiable(are_apart)
+
+
+def differences(g: Any, a: Any, b: Any, y: Any) -> Any:
+    """Σ_j g_ij (a_i - b_j)."""
+    center = ignore_derivatives(np.mean(b, axis=0)) if np.size(b) else 0.0
+    of_a, of_b = a - center, b - center
+    if are_apart(of_a, of_b, y):
+        return np.sum(g, axis=1)[:, None] * of_a - np.matmul(g, of_b)
+    return np.sum(g[..., None] * (a[:, None] - b), axis=1)
+
+
+@rrule.register(squared_distances)
+def squared_distances_rrule(a, b):
+    y = squared_distances(a, b)
+
+    def squared_distances_pullback(y_bar):
+        g = 2 * y_bar
+        return differences(g, a, b, y), differences(np.transpose(g), b, a, np.transpose(y))
+
+    return y, squared_distances_pullback
+
+
+@frule.register(squared_distances)
+def squared_distances_frule(dots, a, b):
+    a_dot, b_dot = dots
+    moved = (a[:, None] - b) * (a_dot[:, None] - b_dot)
+    return squared_distances(a, b), 2 * np.sum(moved, axis=-1)
+
+
+SQUARES: dict[str, Callable] = {"sqeuclidean": lambda q: q, "euclidean": root}
+
 METRICS: dict[str, Callable] = {
     f.__name__: f
     for f in (
@@ -157,6 +210,8 @@ def cdist_body(XA, XB, metric="euclidean", *, out=None, **options):
     elif name not in METRICS:
         plain = {key: ignore_derivatives(value) for key, value in options.items()}
         y = distance.cdist(ignore_derivatives(XA), ignore_derivatives(XB), name, **plain)
+    elif name in SQUARES and not any(value is not None for value in options.values()):
+        y = SQUARES[name](squared_distances(XA, XB))
     else:
         stacked = np.concatenate([XA, XB]) if name in ("seuclidean", "mahalanobis") else None
         options = completed(name, options, stacked)
@@ -178,6 +233,8 @@ def pdist_body(X, metric="euclidean", *, out=None, **options):
     elif name not in METRICS:
         plain = {key: ignore_derivatives(value) for key, value in options.items()}
         y = distance.pdist(ignore_derivatives(X), name, **plain)
+    elif name in SQUARES and not any(value is not None for value in options.values()):
+        y = SQUARES[name](squared_distances(X, X)[i, j])
     else:
         y = METRICS[name](X[i], X[j], **completed(name, options, X))
     if out is None:

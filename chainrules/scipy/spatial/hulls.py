@@ -41,7 +41,12 @@ class Hull:
         self.area = np.sum(np.sqrt(gram)) / math.factorial(d - 1)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("made", "equations", "add_points") or name.startswith("__"):
+        if name in ("equations", "add_points"):
+            raise NotImplementedError(
+                f"{name} of a ConvexHull of traced points is not differentiated: compute with the "
+                "points by its simplices and vertices, which are indices."
+            )
+        if name == "made" or name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.made, name)
 

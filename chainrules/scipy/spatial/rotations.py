@@ -11,10 +11,11 @@ import importlib
 from types import ModuleType
 
 import numpy as np
+from scipy import linalg
 from scipy.spatial import transform
 
 from chainrules.refused import refuse
-from chainrules_core import decompose
+from chainrules_core import decompose, non_differentiable
 
 
 def found(name: str) -> ModuleType | None:
@@ -42,6 +43,22 @@ for _module in (found("_rotation_cy"), found("_rotation_xp")):
         @decompose(_module.inv)
         def inv_body(quat):
             return quat * np.array([-1.0, -1.0, -1.0, 1.0])  # theirs writes into a copy
+
+
+if hasattr(_python := found("_rotation_xp"), "_from_matrix_orthogonal"):
+
+    @non_differentiable
+    def checked(matrix):
+        _python.from_matrix(np.array(matrix))  # a copy, since it writes into what it is given
+
+    @decompose(found("_rotation_cy").from_matrix)
+    def from_matrix_body(matrix, assume_valid=False):
+        # Theirs leaves out the projection onto the rotations for what is one already; its
+        # derivative takes part all the same. And it is by singular values, which are all 1.
+        if not assume_valid:
+            checked(matrix)
+            matrix = linalg.polar(matrix)[0]
+        return _python._from_matrix_orthogonal(matrix)
 
 
 if found("_rotation_xp") is None:  # constructors made in C say themselves that a value is lost

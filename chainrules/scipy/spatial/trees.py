@@ -11,6 +11,8 @@ from chainrules.refused import refuse
 from chainrules.scipy.spatial.distance import minkowski
 from chainrules_core import decompose, ignore_derivatives
 
+INSTEAD = "use scipy.spatial.distance.cdist."
+
 
 class Tree:
     """A tree of traced points.
@@ -27,9 +29,21 @@ class Tree:
         self.made, self.data = made, data
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("made", "sparse_distance_matrix") or name.startswith("__"):
+        if name == "made" or name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.made, name)
+
+    def query_ball_point(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """Which points are near: a constant."""
+        return self.made.query_ball_point(ignore_derivatives(x), *args, **kwargs)
+
+    def sparse_distance_matrix(self, *args: Any, **kwargs: Any) -> Any:
+        """An error."""
+        raise NotImplementedError(f"sparse_distance_matrix of traced points: {INSTEAD}")
+
+    def count_neighbors(self, *args: Any, **kwargs: Any) -> Any:
+        """An error."""
+        raise NotImplementedError(f"count_neighbors of traced points: {INSTEAD}")
 
     def query(
         self, x: Any, k: Any = 1, eps: Any = 0.0, p: Any = 2.0,
@@ -71,7 +85,7 @@ def made_of(kind: type) -> None:
     decompose(kind.query)(query_body)
     refuse(
         [kind.sparse_distance_matrix, kind.count_neighbors],
-        "use scipy.spatial.distance.cdist.",
+        INSTEAD,
     )
 
 

@@ -1,9 +1,10 @@
 """Bessel functions of all kinds, by argument and order.
 
 For each kind the derivative by the argument is half the sum or difference of its neighbours in the
-order (DLMF 10.6.1, 10.29.1); for the orders 0 and 1 it is written with their own functions. They
-are entire in the order; the derivative by it has no closed form and comes from interpolation
-(`parameters`). jvp and its kin are sums of these functions and are traced.
+order, or one neighbour and a multiple of the function itself (DLMF 10.6.1-2, 10.29.1-2); for the
+orders 0 and 1 it is written with their own functions. They are entire in the order; the derivative
+by it has no closed form and comes from interpolation (`parameters`). jvp and its kin are sums of
+these functions and are traced.
 
 ``jve``, ``yve`` and ``ive`` are scaled by e^-|Re φ(z)|, φ = iz or z, which is not holomorphic: with
 the sign σ of Re φ the scale adds ẏ = y Re(g ż), g = -σ φ', whose adjoint is
@@ -66,28 +67,38 @@ def mean(f: Callable, v: Any, z: Any) -> Any:
     return (f(v - 1, z) + f(v + 1, z)) / 2
 
 
-scalar_rule(special.jv, by_order(special.jv), lambda y, v, z: difference(special.jv, v, z))
-scalar_rule(special.yv, by_order(special.yv), lambda y, v, z: difference(special.yv, v, z))
-scalar_rule(special.iv, by_order(special.iv), lambda y, v, z: mean(special.iv, v, z))
-scalar_rule(special.kv, by_order(special.kv), lambda y, v, z: -mean(special.kv, v, z))
-scalar_rule(special.kve, by_order(special.kve), lambda y, v, z: y - mean(special.kve, v, z))
+def below(f: Callable, y: Any, v: Any, z: Any, sign: int = 1) -> Any:
+    """Return f_{v-1} - sign v/z f_v, with one value of the function for the two of the others.
+
+    That is the derivative of J, Y, H and I; with the sign -1 it is minus that of K.
+    """
+    if np.any(z == 0) or not np.all(np.isfinite(y)):
+        return (mean if f in (special.iv, special.kv, special.kve) else difference)(f, v, z)
+    return f(v - 1, z) - sign * (v / z) * y
+
+
+scalar_rule(special.jv, by_order(special.jv), lambda y, v, z: below(special.jv, y, v, z))
+scalar_rule(special.yv, by_order(special.yv), lambda y, v, z: below(special.yv, y, v, z))
+scalar_rule(special.iv, by_order(special.iv), lambda y, v, z: below(special.iv, y, v, z))
+scalar_rule(special.kv, by_order(special.kv), lambda y, v, z: -below(special.kv, y, v, z, -1))
+scalar_rule(special.kve, by_order(special.kve), lambda y, v, z: y - below(special.kve, y, v, z, -1))
 
 for hankel in (special.hankel1, special.hankel2):
-    scalar_rule(hankel, by_order(hankel), lambda y, v, z, f=hankel: difference(f, v, z))
+    scalar_rule(hankel, by_order(hankel), lambda y, v, z, f=hankel: below(f, y, v, z))
 scalar_rule(
     special.hankel1e,
     by_order(special.hankel1e),
-    lambda y, v, z: difference(special.hankel1e, v, z) - 1j * y,
+    lambda y, v, z: below(special.hankel1e, y, v, z) - 1j * y,
 )
 scalar_rule(
     special.hankel2e,
     by_order(special.hankel2e),
-    lambda y, v, z: difference(special.hankel2e, v, z) + 1j * y,
+    lambda y, v, z: below(special.hankel2e, y, v, z) + 1j * y,
 )
 
 # Of integer order: others are cut off.
-scalar_rule(special.kn, NoTangent(), lambda y, n, x: -mean(special.kv, n, x))
-scalar_rule(special.yn, NoTangent(), lambda y, n, x: difference(special.yv, n, x))
+scalar_rule(special.kn, NoTangent(), lambda y, n, x: -below(special.kv, y, np.trunc(n), x, -1))
+scalar_rule(special.yn, NoTangent(), lambda y, n, x: below(special.yv, y, np.trunc(n), x))
 
 # --------------------------------------------------------------- scaled, and not holomorphic
 

@@ -117,6 +117,7 @@ BINOMIAL = (ZeroTangent(), NoTangent(), lambda k, n, p: inside(binomial_density,
 
 def inside(density: Callable, k: Any, n: Any, p: Any) -> Any:
     """Return the density, and 0 where all n events are counted: F is 1 whatever p is."""
+    n = np.trunc(n)  # as SciPy does
     all_counted = np.floor(k) >= n
     if not np.any(all_counted):
         return density(k, n, p)
@@ -139,7 +140,7 @@ inverse(special.bdtrin, 1, 1, *BINOMIAL_REAL)
 NEGATIVE_BINOMIAL = (
     ZeroTangent(),
     NoTangent(),
-    lambda k, n, p: beta_density(n * 1.0, np.floor(k) + 1.0, p),
+    lambda k, n, p: beta_density(np.trunc(n) * 1.0, np.floor(k) + 1.0, p),
 )
 NEGATIVE_BINOMIAL_REAL = (
     lambda k, n, p: beta_by_b(n, k + 1.0, p),

@@ -153,7 +153,7 @@ def rg_by_first(x: Any, y: Any, z: Any) -> Any:
     """Return ∂R_G/∂x: logarithmically infinite at x = 0, 1/(4√x) for y = z = 0."""
     swap = np.abs(y) > np.abs(z)
     y, z = np.where(swap, z, y), np.where(swap, y, z)
-    root = np.where(y == 0, 0.0, np.sqrt(y / (x * z)))
+    root = np.where(y == 0, 0.0, np.sqrt(y) / (np.sqrt(x) * np.sqrt(z)))
     first = np.where(y == 0, 0.0, y * rd(np.where(y == 0, 1.0, y), z, x))
     slope = root / 4 - first / 12 - (y - z) * rd(x, y, z) / 12
     special_case = (x == 0) | (z == 0)

@@ -34,8 +34,18 @@ def log_ratio(x: Any, y: Any) -> Any:
     return np.log(x + zero) - np.log(y + zero)
 
 
-scalar_rule(special.xlogy, lambda z, x, y: np.log(y), lambda z, x, y: ratio(x, y))
-scalar_rule(special.xlog1py, lambda z, x, y: np.log1p(y), lambda z, x, y: ratio(x, 1 + y))
+def log_as(x: Any, y: Any) -> Any:
+    """Return log y, complex if `x` is: the function turns both into the same type."""
+    return np.log(y + 0j if np.iscomplexobj(x) else y)
+
+
+def log1p_as(x: Any, y: Any) -> Any:
+    """Return log(1+y), complex if `x` is."""
+    return np.log1p(y + 0j if np.iscomplexobj(x) else y)
+
+
+scalar_rule(special.xlogy, lambda z, x, y: log_as(x, y), lambda z, x, y: ratio(x, y))
+scalar_rule(special.xlog1py, lambda z, x, y: log1p_as(x, y), lambda z, x, y: ratio(x, 1 + y))
 scalar_rule(special.entr, lambda y, x: -np.log(x) - 1)
 scalar_rule(special.rel_entr, lambda z, x, y: log_ratio(x, y) + 1, lambda z, x, y: -ratio(x, y))
 scalar_rule(special.kl_div, lambda z, x, y: log_ratio(x, y), lambda z, x, y: 1 - ratio(x, y))

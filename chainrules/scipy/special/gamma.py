@@ -2,13 +2,9 @@
 
 With ψ = Γ'/Γ (digamma): Γ' = Γ ψ, (log Γ)' = ψ, and ψ⁽ⁿ⁾(x) = (-1)ⁿ⁺¹ n! ζ(n+1, x) with Hurwitz's
 zeta function, for which ∂ζ(s, q)/∂q = -s ζ(s+1, q). (DLMF 5.2, 5.15, 25.11.) By s, ζ comes from
-interpolation (`parameters`).
+its sum where that is quick (`series`), else from interpolation (`parameters`).
 
 1/Γ has zeros where Γ has poles, at x = -n; there (1/Γ)' = (-1)ⁿ n! (DLMF 5.2.1).
-
-For a complex argument ψ' is computed from its asymptotic series (DLMF 5.15.8), to which the
-recurrence ψ'(z) = ψ'(z+1) + 1/z² leads from the right half plane, and from there the reflection
-ψ'(z) = (π/sin πz)² - ψ'(1-z) (DLMF 5.15.6).
 """
 
 from __future__ import annotations
@@ -21,13 +17,19 @@ from scipy import special
 
 from chainrules.scipy.special.argument import argument_rule
 from chainrules.scipy.special.parameters import by_parameter, of_power
+from chainrules.scipy.special.series import (
+    digamma_by_series,
+    has_zeta_series,
+    trigamma_by_series,
+    zeta_slope_by_series,
+)
 from chainrules_core import NoTangent, primitive, scalar_rule
 
 zeta = special._ufuncs._zeta  # zeta(s, q) itself, a ufunc; scipy.special.zeta calls it
 
 scalar_rule(special.gammaln, lambda y, x: special.digamma(x))
-scalar_rule(special.loggamma, lambda y, x: special.digamma(x))
-scalar_rule(special.gamma, lambda y, x: y * special.digamma(x))
+scalar_rule(special.loggamma, lambda y, x: digamma(x))
+scalar_rule(special.gamma, lambda y, x: y * digamma(x))
 scalar_rule(special.digamma, lambda y, x: trigamma(x))
 scalar_rule(special.rgamma, lambda y, x: rgamma_slope(y, x))
 
@@ -36,38 +38,29 @@ def rgamma_slope(y: Any, x: Any) -> Any:
     """Return the derivative of 1/Γ(x)."""
     pole = (np.real(x) <= 0) & (x == np.round(np.real(x)))
     if not np.any(pole):
-        return -y * special.digamma(x)
+        return -y * digamma(x)
     n = np.where(pole, -np.real(x), 0.0)
     at_pole = np.cos(math.pi * n) * special.gamma(n + 1)
     return np.where(pole, at_pole, -y * special.digamma(np.where(pole, 1.0, x)))
 
 
+def digamma(x: Any) -> Any:
+    """Return ψ(x), of complex numbers at less cost than SciPy's."""
+    return digamma_by_series(x) if np.iscomplexobj(x) else special.digamma(x)
+
+
+@primitive
+def trigamma_real(x: Any) -> Any:
+    """Return ψ'(x) of real numbers."""
+    return trigamma_by_series(x)
+
+
+scalar_rule(trigamma_real, lambda y, x: -2 * zeta(3, x))
+
+
 def trigamma(x: Any) -> Any:
     """Return ψ'(x)."""
-    return trigamma_complex(x) if np.iscomplexobj(x) else zeta(2, x)
-
-
-BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
-SHIFTS = 12
-
-
-def trigamma_complex(z: Any) -> Any:
-    """Return ψ'(z) of complex numbers."""
-    left = np.real(z) < 0
-    right = np.where(left, 1 - z, z)
-    total = 0.0
-    for k in range(SHIFTS):
-        total = total + 1 / (right + k) ** 2
-    w = 1 / (right + SHIFTS)
-    square = w * w
-    series = 0.0
-    for b in reversed(BERNOULLI):
-        series = (series + b) * square
-    value = total + w * (1 + w / 2 + series)
-    if not np.any(left):
-        return value
-    sine = np.sin(math.pi * np.where(left, z, 0.5))
-    return np.where(left, (math.pi / sine) ** 2 - value, value)
+    return trigamma_by_series(x) if np.iscomplexobj(x) else trigamma_real(x)
 
 
 # ------------------------------------------------------------------------- zeta and polygamma
@@ -81,8 +74,22 @@ def from_pole(s: Any, *q: Any) -> Any:
     return np.minimum(np.abs(s - 1) / 3, steep)
 
 
-by_order = by_parameter(zeta, 0, from_pole)
-by_order_alone = by_parameter(riemann, 0, from_pole)
+by_order_anywhere = by_parameter(zeta, 0, from_pole)
+by_order_alone_anywhere = by_parameter(riemann, 0, from_pole)
+
+
+def by_order(y: Any, s: Any, q: Any) -> Any:
+    """Return ∂ζ(s, q)/∂s."""
+    return zeta_slope_by_series(s, q) if has_zeta_series(s, q) else by_order_anywhere(y, s, q)
+
+
+def by_order_alone(y: Any, s: Any) -> Any:
+    """Return ζ'(s)."""
+    return (
+        zeta_slope_by_series(s, 1.0) if has_zeta_series(s, 1.0) else by_order_alone_anywhere(y, s)
+    )
+
+
 for f in (zeta, special.zeta):
     scalar_rule(f, by_order, lambda y, x, q: -x * zeta(x + 1, q), types=(object, object))
 for f in (riemann, special.zeta):
@@ -104,7 +111,15 @@ scalar_rule((special.polygamma, polygamma), NoTangent(), lambda y, n, x: polygam
 
 def rise(a: Any, b: Any) -> Any:
     """Return ψ(a) - ψ(b)."""
-    return special.digamma(a) - special.digamma(b)
+    return digamma(a) - digamma(b)
+
+
+def digamma_beside(x: Any) -> Any:
+    """Return ψ(x) to be added to numbers of its size: what SciPy does around a root is slow."""
+    left = x < 0
+    if not np.any(left):
+        return special.digamma(x)
+    return special.digamma(np.where(left, x + 1, x)) - np.where(left, 1 / np.where(left, x, 1), 0)
 
 
 scalar_rule(special.beta, lambda y, a, b: y * rise(a, a + b), lambda y, a, b: y * rise(b, a + b))
@@ -114,8 +129,9 @@ scalar_rule(
 )
 scalar_rule(
     special.binom,
-    lambda y, n, k: y * rise(n + 1, n - k + 1),
-    lambda y, n, k: y * rise(n - k + 1, k + 1),
+    lambda y, n, k, rest: y * (special.digamma(n + 1) - rest),
+    lambda y, n, k, rest: y * (rest - special.digamma(k + 1)),
+    setup=lambda y, n, k: digamma_beside(n - k + 1),
 )
 
 # log Γ_d(a) = log(π) d(d-1)/4 + Σ log Γ(a - j/2)

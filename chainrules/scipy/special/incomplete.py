@@ -58,7 +58,11 @@ scalar_rule(
 
 def gamma_inverse_by_shape(a: Any, x: Any) -> Any:
     """Return ∂x/∂a for P(a, x) = p."""
-    return -gamma_by_shape(a, x) / gamma_density(a, x)
+    zero = x == 0  # for p = 0, whatever the shape
+    if not np.any(zero):
+        return -gamma_by_shape(a, x) / gamma_density(a, x)
+    x = np.where(zero, 1.0, x)
+    return np.where(zero, 0.0, -gamma_by_shape(a, x) / gamma_density(a, x))
 
 
 scalar_rule(

@@ -43,6 +43,7 @@ scalar_rule(special.spence, lambda y, z: -per(np.log1p, z - 1, -0.5))
 
 def expn_slope(y: Any, n: Any, x: Any) -> Any:
     """Return -E_(n-1)(x); E_0(x) = e^(-x)/x has the derivative -(1 + 1/x) E_0(x)."""
+    n = np.trunc(n)  # as SciPy does, for a table of integers
     first = np.equal(n, 0)
     if not np.any(first):
         return -special.expn(n - 1, x)

@@ -37,10 +37,15 @@ from chainrules_core.define.scalar import conjugate, fit
 HIGHEST = 2  # the derivative beyond which SciPy offers none
 
 
+def name_of(f: Any) -> str:
+    """Return the name of a function: older versions of SciPy have it in the documentation."""
+    return getattr(f, "__name__", "") or f.__doc__.partition("(")[0].strip()
+
+
 def degrees_and_orders(f: Any, args: tuple, dims: int) -> tuple[Any, Any]:
     """Return n and m as floats, in the axes that they have in the output."""
     n, m = args[0], (args[1] if has_order(f) else 0)
-    if not f.__name__.endswith("_all"):
+    if not name_of(f).endswith("_all"):
         return np.multiply(n, 1.0), np.multiply(m, 1.0)
     degrees = np.arange(operator.index(n) + 1.0)
     if not has_order(f):
@@ -51,7 +56,7 @@ def degrees_and_orders(f: Any, args: tuple, dims: int) -> tuple[Any, Any]:
 
 
 def has_order(f: Any) -> bool:
-    return not f.__name__.startswith("legendre")
+    return not name_of(f).startswith("legendre")
 
 
 def third_by_z(w: Any, n: Any, m: Any, z: Any) -> Any:
@@ -67,7 +72,7 @@ def third_by_angle(w: Any, n: Any, m: Any, theta: Any) -> Any:
 
 
 def angular(f: Any) -> bool:
-    return f.__name__.startswith("sph_")
+    return name_of(f).startswith("sph_")
 
 
 def orders_up_to(f: Any, args: tuple, options: dict) -> Any:
@@ -115,7 +120,7 @@ def hessian(a: Any, b: Any, c: Any) -> Any:
 
 
 def is_harmonic(f: Any) -> bool:
-    return f.__name__.startswith("sph_harm")
+    return name_of(f).startswith("sph_harm")
 
 
 def slopes(f: Any, args: tuple, options: dict) -> tuple[tuple, ...]:

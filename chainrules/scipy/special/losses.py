@@ -122,7 +122,7 @@ def kolmogorov_slope(x: Any) -> Any:
 
 def smirnov_slope(n: Any, x: Any) -> Any:
     """Return S_n'(x) for 0 ≤ x ≤ 1."""
-    n, x = np.expand_dims(n, -1), np.expand_dims(x, -1)
+    n, x = np.expand_dims(np.trunc(n), -1), np.expand_dims(x, -1)  # n as SciPy takes it
     j = np.arange(int(np.max(n, initial=1)) + 1)
     above, below = x + j / n, 1 - x - j / n
     used = below > 0

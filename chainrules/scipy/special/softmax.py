@@ -7,8 +7,8 @@ is a constant, for complex ones it turns by ṡ = i s Im(Ṡ/S).
 Where y is infinite, a - y is Inf - Inf; the share then belongs to the elements that are equal to y,
 equally.
 
-y = softmax(x) has ẏ = y (ẋ - Σ y ẋ), which is its own adjoint. z = log_softmax(x) has
-ż = ẋ - Σ eᶻ ẋ and x̄ = z̄ - eᶻ Σ z̄.
+y = softmax(x) has ẏ = y (ẋ - Σ y ẋ), which for real numbers is its own adjoint.
+z = log_softmax(x) has ż = ẋ - Σ eᶻ ẋ and x̄ = z̄ - conj(eᶻ) Σ z̄.
 """
 
 from __future__ import annotations
@@ -130,7 +130,8 @@ def softmax_rrule(x: Any, *, axis: Any = None) -> Any:
     y = softmax(x, axis)
 
     def softmax_pullback(y_bar: Any) -> Any:
-        return y * (y_bar - summed(y * y_bar, axis))
+        share = conjugate(y)
+        return share * (y_bar - summed(share * y_bar, axis))
 
     return y, softmax_pullback
 
@@ -151,7 +152,7 @@ def log_softmax_rrule(x: Any, *, axis: Any = None) -> Any:
     y = log_softmax(x, axis)
 
     def log_softmax_pullback(y_bar: Any) -> Any:
-        return y_bar - np.exp(y) * summed(y_bar, axis)
+        return y_bar - np.exp(conjugate(y)) * summed(y_bar, axis)
 
     return y, log_softmax_pullback
 

@@ -1,11 +1,17 @@
 """Rules for scipy.stats; loaded once it has been imported."""
 
 from chainrules.scipy.stats import (
+    boxes as boxes,
     continuous as continuous,
     densities as densities,
-    frozen as frozen,
+    discrepancies as discrepancies,
+    draws as draws,
+    expectations as expectations,
+    infrastructure as infrastructure,
     inner as inner,
+    kernels as kernels,
     limits as limits,
     multivariate as multivariate,
+    ranks as ranks,
     refusals as refusals,
 )

@@ -69,6 +69,8 @@ def of_distribution(sign: int) -> Callable:
 
 def of_quantile(sign: int) -> Callable:
     def slope(dist: Any, y: Any, q: Any, shapes: tuple, position: int) -> Any:
+        if isinstance(dist, stats.rv_discrete):  # which inherits the same function
+            return ZeroTangent()
         density = dist._pdf(y, *shapes)
         if position == 0:
             return sign / density

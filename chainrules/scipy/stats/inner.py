@@ -25,7 +25,7 @@ from chainrules.scipy.special.distributions import (
 from chainrules.scipy.special.incomplete import beta_by_a, beta_by_b, beta_density
 from chainrules.scipy.special.losses import kolmogorov_slope, smirnov_slope
 from chainrules.scipy.special.parameters import by_parameter
-from chainrules_core import NoTangent, decompose, scalar_rule
+from chainrules_core import NoTangent, decompose, non_differentiable, scalar_rule
 
 inner = special._ufuncs
 
@@ -99,15 +99,19 @@ def noncentral(kind: str, reaches: tuple, partials: tuple, order: tuple[int, ...
     places = range(len(order))
     for f in ufuncs(f"_{kind}_pdf") if reaches else ():
         scalar_rule(f, *[by_parameter(f, j, reaches[j]) for j in places])
-    for f in ufuncs(f"_{kind}_sf"):
-        scalar_rule(f, *[lambda y, *args, j=j: -by(j, args) for j in places])
-    for f in ufuncs(f"_{kind}_isf"):
 
-        def by_other(y: Any, *args: Any, j: int) -> Any:
-            moved = (y, *args[1:])
-            return -(1 if j == 0 else by(j, moved)) / by(0, moved)
+    def by_other(y: Any, *args: Any, j: int, sign: int) -> Any:
+        moved = (y, *args[1:])
+        return (sign if j == 0 else -by(j, moved)) / by(0, moved)
 
-        scalar_rule(f, *[lambda y, *args, j=j: by_other(y, *args, j=j) for j in places])
+    for name, sign in (("cdf", 1), ("sf", -1)):  # the first ones in older versions of SciPy
+        for f in ufuncs(f"_{kind}_{name}"):
+            scalar_rule(f, *[lambda y, *args, j=j, s=sign: s * by(j, args) for j in places])
+    for name, sign in (("ppf", 1), ("isf", -1)):
+        for f in ufuncs(f"_{kind}_{name}"):
+            scalar_rule(
+                f, *[lambda y, *args, j=j, s=sign: by_other(y, *args, j=j, sign=s) for j in places]
+            )
 
 
 noncentral("ncx2", (), CHI2_NONCENTRAL, (0, 1, 2))
@@ -173,3 +177,37 @@ for name, sign in (("_nbinom_cdf", 1), ("_nbinom_sf", -1)):
 for f in ufuncs("_normalized_gen_harmonic"):
     by_exponent = by_parameter(f, 3, lambda j, k, n, a: 0.25)
     scalar_rule(f, NoTangent(), NoTangent(), NoTangent(), by_exponent)
+
+# Numbers of events as quantiles: piecewise constant.
+for f in ufuncs(
+    "_binom_ppf", "_binom_isf", "_nbinom_ppf", "_nbinom_isf", "_hypergeom_ppf", "_skellam_ppf",
+    "_hypergeom_pmf", "_hypergeom_cdf", "_hypergeom_sf",
+):  # fmt: skip
+    non_differentiable(f)
+
+# Moments, which are rational or ratios of gamma functions, up to a pole in each.
+for name, kinds in {
+    "nct": {"mean": 1, "variance": 2, "skewness": 3, "kurtosis_excess": 4},
+    "ncf": {"mean": 2, "variance": 4, "skewness": 6, "kurtosis_excess": 8},
+    "nbinom": dict.fromkeys(("mean", "variance", "skewness", "kurtosis_excess"), 0),
+}.items():
+    for kind, pole in kinds.items():
+        reaches = {
+            "nct": (
+                lambda df, nc, pole=pole: np.minimum((df - pole) / 4, 1.0),
+                lambda df, nc: 0.25,
+            ),
+            "ncf": (
+                lambda dfn, dfd, nc: np.minimum(dfn / 4, 1.0),
+                lambda dfn, dfd, nc, pole=pole: np.minimum((dfd - pole) / 4, 1.0),
+                lambda dfn, dfd, nc: np.minimum(0.25, dfn / 8),
+            ),
+            "nbinom": (
+                lambda n, p: n / 4,
+                lambda n, p: np.minimum(p, 1 - p) / 4,
+            ),
+        }[name]
+        for f in ufuncs(f"_{name}_{kind}"):
+            scalar_rule(f, *[by_parameter(f, j, reach) for j, reach in enumerate(reaches)])
+for f in ufuncs("_gen_harmonic"):
+    scalar_rule(f, NoTangent(), by_parameter(f, 1, lambda n, a: 0.25))

@@ -16,10 +16,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import linalg, special, stats
 from scipy._lib import array_api_extra
+from scipy.stats import _multivariate
 
-from chainrules_core import decompose, primitive
+from chainrules_core import decompose, non_differentiable, primitive
 
 LOG_2PI = math.log(2 * math.pi)
 normal = type(stats.multivariate_normal)
@@ -85,6 +86,69 @@ def freeze_normal(
     self: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False, seed: Any = None
 ) -> TracedNormal:
     return TracedNormal(mean, cov, allow_singular=allow_singular, seed=seed)
+
+
+# ------------------------------------------------------------- factors of covariance matrices
+
+_PSD = _multivariate._PSD
+
+
+class Factored(_PSD):
+    """A covariance matrix of full rank, by Cholesky's factor.
+
+    Its eigenvectors have no derivative where eigenvalues meet.
+    """
+
+    def __init__(self, found: Any, M: Any) -> None:
+        lower = np.linalg.cholesky(M)
+        self._M, self.rank, self.eps, self.V = M, found.rank, found.eps, found.V
+        identity = np.eye(np.shape(M)[0])
+        self.U = np.transpose(linalg.solve_triangular(lower, identity, lower=True))
+        self.log_pdet = 2 * np.sum(np.log(np.diagonal(lower)))
+        self._pinv = None
+
+
+class Projected(_PSD):
+    """A covariance matrix of less than full rank, by its eigenvectors."""
+
+    def __init__(self, found: Any, M: Any, lower: bool) -> None:
+        values, vectors = linalg.eigh(M, lower=lower)
+        kept = slice(np.shape(M)[0] - found.rank, None)  # the largest come last
+        self._M, self.rank, self.eps, self.V = M, found.rank, found.eps, found.V
+        self.U = vectors[:, kept] / np.sqrt(values[kept])
+        self.log_pdet = np.sum(np.log(values[kept]))
+        self._pinv = None
+
+
+@decompose(_PSD)
+def factored(
+    M: Any, cond: Any = None, rcond: Any = None, lower: bool = True, check_finite: bool = True,
+    allow_singular: bool = True,
+) -> Any:  # fmt: skip
+    found = checked(M, cond, rcond, lower, check_finite, allow_singular)
+    if found.rank == np.shape(M)[0]:
+        return Factored(found, M)
+    return Projected(found, M, lower)
+
+
+@non_differentiable
+def checked(*args: Any) -> Any:
+    return _PSD(*args)
+
+
+invwishart = type(stats.invwishart)
+
+
+@decompose(invwishart._logpdf)
+def invwishart_logpdf(self: Any, x: Any, dim: Any, df: Any, log_det_scale: Any, C: Any) -> Any:
+    values = []
+    for i in range(np.shape(x)[-1]):
+        lower = np.linalg.cholesky(x[:, :, i])
+        root = linalg.solve_triangular(lower, C, lower=True)
+        log_det = 2 * np.sum(np.log(np.diagonal(lower)))
+        values.append(-0.5 * (df + dim + 1) * log_det - 0.5 * np.sum(np.square(root)))
+    constant = 0.5 * df * log_det_scale - 0.5 * df * dim * math.log(2)
+    return np.stack(values) + constant - special.multigammaln(0.5 * df, dim)
 
 
 # ---------------------------------------------------------------------- elements replaced

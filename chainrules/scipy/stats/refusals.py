@@ -19,6 +19,6 @@ TRANSPORT = (
     "scipy.stats.wasserstein_distance."
 )
 
-refuse((stats.shapiro, stats.siegelslopes, stats.dunnett, stats.tukey_hsd), COMPILED)
+refuse((stats.shapiro, stats.dunnett, stats.tukey_hsd), COMPILED)
 refuse((stats.fit, stats.goodness_of_fit, stats.anderson), SEARCHED)
 refuse(stats.wasserstein_distance_nd, TRANSPORT)

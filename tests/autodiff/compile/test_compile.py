@@ -352,8 +352,10 @@ def test_large_chains_in_blocks():
 
     f = lambda x, a: autodiff.value_and_gradient(loss, x, a)  # noqa: E731
     compiled = compile(f)
-    for a in (1.3, 0.7):
-        for given in (x, x[::2], x.reshape(3, -1)[:, ::-1] if x.size % 3 == 0 else x[::-1]):
+    fixed = x.copy()
+    fixed.setflags(write=False)
+    for a in (1.3, 0.7, 1.1, 0.9):
+        for given in (x, fixed, x[::2], x.reshape(3, -1)[:, ::-1] if x.size % 3 == 0 else x[::-1]):
             (y, g), (z, h) = f(given, a), compiled(given, a)
             np.testing.assert_allclose(z, y, rtol=1e-12)
             for mine, theirs in zip(h, g, strict=True):

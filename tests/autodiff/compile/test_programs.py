@@ -66,8 +66,8 @@ def test_compiled_value_is_eager(f, x):
     same_everywhere(f, x, f)
 
 
-def same_everywhere(f, x, g):
-    compiled = autodiff.compile(g)
+def same_everywhere(f, x, g, backend="auto"):
+    compiled = autodiff.compile(g, backend=backend)
     for at in points(f, x):
         expected, given = outcome(g, at.copy()), at.copy()
         found = outcome(compiled, given)
@@ -83,7 +83,16 @@ def same_everywhere(f, x, g):
 @pytest.mark.parametrize("f, x", table(every=9))
 def test_compiled_hessian_vector_product_is_eager(f, x):
     v = np.cos(1.0 + 2.0 * np.arange(x.size))
-    product = lambda z: autodiff.hvp(f, z, v)  # noqa: E731
-    compiled = autodiff.compile(product)
-    for at in (x, x * 1.01):
-        np.testing.assert_allclose(compiled(at), product(at), rtol=1e-8, atol=1e-11)
+    same_everywhere(f, x, lambda z: autodiff.hvp(f, z, v))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("f, x", table(every=11))
+def test_compiled_jacobian_is_eager(f, x):
+    same_everywhere(f, x, lambda z: autodiff.jacobian(lambda u: autodiff.gradient(f, u), z))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("f, x", table(every=7))
+def test_kernels_do_what_is_done_eagerly(f, x, interpreted):
+    same_everywhere(f, x, lambda z: autodiff.gradient(f, z), backend="numba")

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import autodiff
-from chainrules.elementwise.selection import where_true
 from chainrules_core import rrule
+from chainrules_core.define.bits import where_true
 from chainrules_core.testing import COMPLEX, NONZERO, REAL, check_rule, const
 
 SHAPES = [((), ()), ((3,), (3,)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((), (2,)), ((0,), ())]

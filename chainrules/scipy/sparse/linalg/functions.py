@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import scipy.linalg as linalg
 import scipy.sparse.linalg as spl
 
 from chainrules.scipy.sparse.entries import (
+    ARRAYS,
     MATRICES,
     as_format,
     canonical,
@@ -53,10 +55,51 @@ def expm(A: Any) -> Any:
     return as_format(with_entries(coo, whole[coo.coords]), pattern.format)
 
 
-@decompose(spl.expm_multiply, MATRICES)
-def expm_multiply(A: Any, B: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return the action of the exponential of a sparse matrix: that of the sparse array."""
-    return spl.expm_multiply(array_of(A), B, *args, **kwargs)
+def taylor_steps(norm: float) -> tuple[int, int]:
+    """Return into how many steps to cut an exponential, and the degree of each Taylor series.
+
+    SciPy takes as many terms as the value needs, none for a zero matrix; the derivatives need more,
+    and those of a nilpotent matrix need terms that are zero.
+    """
+    steps = max(1, math.ceil(norm / 5))
+    degree, bound = 1, norm / steps
+    while bound > 1e-17:
+        degree += 1
+        bound *= norm / steps / degree
+    return steps, degree + 4
+
+
+def action(A: Any, B: Any, t: Any, mu: Any, norm: float) -> Any:
+    """Return exp(tA) B, by Taylor series of t (A - μ)."""
+    steps, degree = taylor_steps(norm * abs(ignore_derivatives(t)))
+    for _ in range(steps):
+        term = B
+        for j in range(1, degree + 1):
+            term = (A @ term - mu * term) * (t / (steps * j))
+            B = B + term
+        B = np.exp(mu * t / steps) * B
+    return B
+
+
+@decompose(spl.expm_multiply, (*ARRAYS, *MATRICES, np.ndarray))
+def expm_multiply(A, B, start=None, stop=None, num=None, endpoint=None, traceA=None):
+    """Return the action of the exponential of a matrix at one time or several."""
+    A, B = array_of(A) if is_sparse(A) else np.asarray(A), np.asarray(B)
+    if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
+        raise ValueError("expected A to be like a square matrix")
+    if A.shape[1] != B.shape[0]:
+        raise ValueError(f"shapes of matrices A {A.shape} and B {B.shape} are incompatible")
+    plain = ignore_derivatives(A)
+    mu = plain.trace() / max(A.shape[0], 1)
+    norm = float(np.max(abs(plain).sum(axis=0), initial=0)) + abs(mu)
+    if all(option is None for option in (start, stop, num, endpoint)):
+        return action(A, B, 1.0, mu, norm)
+    number = 50 if num is None else num
+    step = (stop - start) / max(number - (endpoint is None or endpoint), 1)
+    states = [action(A, B, start, mu, norm)]
+    while len(states) < number:
+        states.append(action(A, states[-1], step, mu, norm))
+    return np.stack(states)
 
 
 @decompose(spl.matrix_power)

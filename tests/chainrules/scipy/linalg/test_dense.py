@@ -4,6 +4,7 @@ from scipy import linalg
 
 import autodiff
 from chainrules.refused import RefusedError
+from chainrules.scipy.linalg.singular import unitary
 from chainrules_core import NotImplementedTangentError
 
 RNG = np.random.default_rng(4)
@@ -64,7 +65,6 @@ CASES = [
     case(linalg.lstsq, T.tolist(), real(5).tolist()),
     case(linalg.lstsq, T, real(5).tolist()),
     *[case(linalg.matrix_balance, A * np.array([1, 100, 0.01]), separate=s) for s in (False, True)],
-    case(linalg.clarkson_woodruff_transform, T, sketch_size=3, rng=3),
 ]
 
 
@@ -96,6 +96,37 @@ def projector(q):
 )
 def test_engine(f, xs, check_modes):
     check_modes(f, *xs)
+
+
+@pytest.mark.parametrize("option", [{}, {"rng": 5}, {"seed": 5}])
+def test_sketches(option, check_modes):
+    check_modes(lambda a: linalg.clarkson_woodruff_transform(a, 3, **option or {"rng": 1}), T)
+    check_modes(lambda a: linalg.clarkson_woodruff_transform(a, 3, 5), T)
+    value = autodiff.value_and_gradient(
+        lambda a: np.sum(linalg.clarkson_woodruff_transform(a, 3, 5)), T
+    )[0]
+    assert value == np.sum(linalg.clarkson_woodruff_transform(T, 3, 5))
+
+
+EQUAL = [2 * np.eye(3), np.eye(4)[:, [2, 0]], np.eye(3)[:2]]
+
+
+@pytest.mark.parametrize("a", [A, T, W, TZ, WZ, np.stack([A, A.T]), *EQUAL])
+def test_unitary(a, check_case):
+    check_case(unitary, (a,), {}, np.ndim(a) == 2)
+
+
+@pytest.mark.parametrize("a", [A, T, W, TZ, *EQUAL])
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_polar_factors_of_equal_singular_values(a, side, check_modes):
+    check_modes(lambda a: linalg.polar(a, side), a)
+
+
+@pytest.mark.parametrize("f", [linalg.solve_sylvester])
+def test_no_solution_is_an_error(f):
+    turn = np.array([[1.0, -2.0], [2.0, 1.3]])
+    with pytest.raises(ValueError, match="both as complex"):
+        autodiff.gradient(lambda q: np.sum(np.abs(f(np.eye(2) * (1 + 1j), turn, q))), np.eye(2))
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,7 @@ class TestModes:
         lambda x, s: ndimage.uniform_filter(x * (1j + s), 2),
         lambda x, s: ndimage.generic_gradient_magnitude(x * s, ndimage.sobel),
         lambda x, s: ndimage.generic_laplace(x * s, ndimage.sobel),
+        lambda x, s: ndimage.gaussian_gradient_magnitude(x * (1j + s), 0.7),
     ],
 )
 def test_traced(f, check_traced):

@@ -31,6 +31,7 @@ class TestModes:
         check_traced(f, X, PLACES)
 
     @pytest.mark.parametrize("order", [1, 3])
+    @pytest.mark.filterwarnings("ignore:The behavior of affine_transform:UserWarning")
     def test_others(self, mode, order, check_traced):
         options = {"order": order, "mode": mode}
         check_traced(lambda x, s: ndimage.shift(x, s, **options), X, np.array([0.4, -1.3]))

@@ -19,6 +19,10 @@ CASES = {
     "dense": lambda a: finite(graphs.shortest_path(a.toarray(), "D")),
     "dijkstra": lambda a: finite(graphs.dijkstra(a, indices=[0, 2])),
     "dijkstra from one": lambda a: finite(graphs.dijkstra(a, True, 0)),
+    "from the nearest": lambda a: finite(graphs.dijkstra(a, indices=[3, 0], min_only=True)),
+    "nearest source": lambda a: finite(
+        graphs.dijkstra(a, indices=[1, 3], min_only=True, return_predecessors=True)[0]
+    ),
     "floyd_warshall": lambda a: finite(graphs.floyd_warshall(a, directed=False)),
     "bellman_ford": lambda a: finite(graphs.bellman_ford(a, return_predecessors=True)[0]),
     "johnson": lambda a: finite(graphs.johnson(a)),

@@ -5,6 +5,8 @@ from scipy.spatial import distance
 
 import autodiff
 from chainrules.refused import RefusedError
+from chainrules.scipy.spatial.distance import squared_distances
+from chainrules_core.testing import check_rule
 
 RNG = np.random.default_rng(3)
 A, B = RNG.uniform(0.2, 1, (4, 3)), RNG.uniform(0.2, 1, (5, 3))
@@ -85,3 +87,27 @@ def test_distance_zero(metric):
 def test_refused(f):
     with pytest.raises(RefusedError, match="is not differentiated"):
         autodiff.gradient(lambda x: f(x) and 0.0, A)
+
+
+FAR = np.array([[0.0, 1.0], [2.0, -1.0], [0.5, 0.25]])
+NEAR = np.concatenate([FAR + 1e-9, FAR[:1]])  # one of them at a point of FAR itself
+
+
+@pytest.mark.parametrize("a, b", [(FAR, FAR + 1.5), (FAR + 100, FAR), (FAR, FAR[:1]), (A, B)])
+def test_squared_distances(a, b):
+    check_rule(squared_distances, a, b, second_order=True, gradient=autodiff.gradient)
+
+
+@pytest.mark.parametrize("b", [FAR + 1.5, NEAR, FAR], ids=["apart", "near", "the same"])
+def test_distances_of_near_points_keep_their_digits(b):
+    weights = np.cos(np.arange(FAR.shape[0] * b.shape[0])).reshape(FAR.shape[0], -1)
+    found = autodiff.gradient(lambda a: np.sum(weights * distance.cdist(a, b)), FAR)
+    d = FAR[:, None] - b
+    length = np.sqrt(np.sum(d * d, -1))
+    unit = np.where(length[..., None] > 0, d / np.where(length, length, 1)[..., None], 0)
+    np.testing.assert_allclose(found, np.sum(weights[..., None] * unit, 1), rtol=1e-12)
+
+
+def test_distances_of_no_points():
+    found = autodiff.gradient(lambda a: np.sum(distance.cdist(a, FAR[:0])), FAR)
+    np.testing.assert_array_equal(found, np.zeros_like(FAR))

@@ -35,3 +35,19 @@ pytestmark = pytest.mark.skipif(
 )
 def test_rotations(f, check_traced):
     check_traced(f, E, rtol=1e-5)
+
+
+TURN = np.array([[0.36, 0.48, -0.8], [-0.8, 0.6, 0.0], [0.48, 0.64, 0.6]])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda m: Rotation.from_matrix(m).as_quat(),
+        lambda m: Rotation.from_matrix(np.stack([m, m @ m])).as_rotvec(),
+        lambda m: Rotation.from_matrix(m + 0.1).as_quat(),
+    ],
+)
+def test_away_from_the_rotations(f, check_traced):
+    """The projection onto the rotations takes part also where it changes nothing."""
+    check_traced(f, TURN, rtol=1e-5)

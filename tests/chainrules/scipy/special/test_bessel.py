@@ -106,3 +106,21 @@ def test_no_order_at_the_edge():
     """J_v(0) falls from Inf to 0 where v passes 0."""
     with pytest.raises(ArithmeticError, match=r"scipy\.special\.jv by argument 1"):
         autodiff.gradient(lambda v: special.jv(v, 0.0), 0.0)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: special.kn(1.7, x),
+        lambda x: special.yn(2.9, x),
+        lambda x: special.expn(1.7, x),
+        lambda x: special.expn(0.4, x),
+        lambda x: special.bdtr(1.7, 3.9, x),
+        lambda x: special.nbdtr(1.2, 2.9, x),
+        lambda x: special.smirnov(4.3, x),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:floating point number truncated:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:non-integer arg n:DeprecationWarning")
+def test_orders_are_cut_off(f, check_modes):
+    check_modes(f, np.array([0.4, 0.7]), twice=False)

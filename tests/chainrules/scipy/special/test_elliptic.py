@@ -30,6 +30,7 @@ CASES = [
     (special.elliprg, 0.2, 0.7, 1.3),
     (special.elliprg, 0.7, 0.7, 0.7),
     (special.elliprg, 1.2 + 0.4j, 0.7, 0.3),
+    (special.elliprg, 0.4 + 0.3j, -0.7 + 0.2j, 0.3 + 0.2j),
     (special.elliprj, 1.2, 0.7, 0.3, 0.9),
     (special.elliprj, 1.2, 0.7, 0.3, -0.5),
     (special.elliprj, 1.2, 0.7 + 0.1j, 0.3, 0.9),

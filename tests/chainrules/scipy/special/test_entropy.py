@@ -37,6 +37,7 @@ def test_binary_in_single_precision(f):
 @pytest.mark.parametrize("f", [special.xlogy, special.xlog1py])
 def test_complex_numbers(f):
     check_rule(f, COMPLEX.draw(3), COMPLEX.draw(3))
+    check_rule(f, COMPLEX.draw(3), np.array([0.4, -0.7, -1.8]))
 
 
 @pytest.mark.parametrize("f, domain", UNARY)

@@ -56,3 +56,8 @@ def test_engine(f, domain, check_engine):
 
 def test_engine_with_several_outputs(check_engine):
     check_engine(special.fresnel, REAL.draw(3))
+
+
+@pytest.mark.parametrize("x", [0.37, np.float64(-0.6), np.array(0.37), np.array([0.3, 1.2])])
+def test_complex_values_of_real_numbers(x, check_modes):
+    check_modes(special.wofz, x)

@@ -23,11 +23,12 @@ CASES = [
 
 
 def name(value):
-    return getattr(value, "__name__", None)
+    """Functions of several outputs have no name in older versions of SciPy."""
+    return next((n for n, f in vars(special).items() if f is value), None)
 
 
 @pytest.mark.parametrize("diff_n", [0, 1, 2])
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0].__name__)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: name(case[0]))
 def test_rule(case, diff_n):
     check_rule(*case, fkwargs={"diff_n": diff_n})
 
@@ -38,12 +39,12 @@ def test_options(f):
     check_rule(f, 3, 2, W + 1, fkwargs={"branch_cut": 3})
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0].__name__)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: name(case[0]))
 def test_numbers_and_few_elements(case):
-    f, *orders = case[: 2 if case[0].__name__.startswith("legendre") else 3]
+    f, *orders = case[: 2 if name(case[0]).startswith("legendre") else 3]
     if not all(np.ndim(n) == 0 for n in orders):
         return
-    angles = 2 if f.__name__.startswith("sph_harm") else 1
+    angles = 2 if name(f).startswith("sph_harm") else 1
     check_rule(f, *orders, *[0.3] * angles)
     check_rule(f, *orders, *[np.array(0.3)] * angles)
     check_rule(f, *orders, *[np.zeros((0, 2))] * angles)
@@ -67,7 +68,8 @@ def test_engine(diff_n, check_curvature):
 def test_second_kind(z):
     check_rule(special.lqn, 3, z)
     check_rule(special.lqn, 2, z)  # SciPy's Q_0 for n < 2 and z > 1 is 0
-    check_rule(special.lqmn, 2, 3, z)
+    if np.isrealobj(z) or np.abs(special.lqmn(2, 3, z)[1]).min() > 1e-9:  # wrong in SciPy 1.15
+        check_rule(special.lqmn, 2, 3, z)
 
 
 def test_second_kind_in_the_engine(check_curvature):

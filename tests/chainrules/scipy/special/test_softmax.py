@@ -56,6 +56,7 @@ def test_softmax(f, axis):
     check_rule(f, A, fkwargs={"axis": axis})
     check_rule(f, A, const(axis))
     check_rule(f, A.astype(np.float32), fkwargs={"axis": axis})
+    check_rule(f, A + 1j * A[::-1], fkwargs={"axis": axis})
 
 
 @pytest.mark.parametrize("f", [special.softmax, special.log_softmax])

@@ -1,0 +1,274 @@
+"""The operations on small arrays that are no elementwise ones, as nests of loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff.compile.nest_layout import Block
+from autodiff.compile.nest_ops import NotSmallError, strides_of
+from autodiff.compile.nest_source import NestWriter, at
+
+_UNROLLED = 4
+
+
+def written(w: NestWriter, block: Block, p: int) -> None:
+    """Write an operation."""
+    _FORMS[w.ops[p].kind](w, block, p)
+
+
+def _result(w: NestWriter, block: Block, p: int, text: str) -> None:
+    """Store a result that is a number."""
+    op = w.ops[p]
+    if op.shape:
+        w.write(f"put(s, {w.target(block, p)}, {text})")
+        return
+    name = w.variable(p)
+    w.write(f"{name} = {text}")
+    if p in w.kept:
+        w.write(f"put(s, {w.target(block, p)}, {name})")
+
+
+def _place(w: NestWriter, text: str) -> str:
+    return text if text.isdigit() else w.temporary(text)
+
+
+def _term(stride: int, variable: str) -> list[str]:
+    if stride == 0:
+        return []
+    return [variable if stride == 1 else f"({stride}) * {variable}"]
+
+
+def _product(w: NestWriter, block: Block, p: int) -> None:
+    a, b = w.ops[p].args
+    arrays = [w.memory(block, p, k) for k in (0, 1)]
+    (x, x_at), (y, y_at) = [(array, _place(w, place)) for array, place in arrays]
+    k = a.shape[-1]
+    n, row = (1, 0) if len(a.shape) == 1 else (a.shape[0], a.strides[0])
+    m, column = (1, 0) if len(b.shape) == 1 else (b.shape[1], b.strides[1])
+    along, down = a.strides[-1], b.strides[0]
+    if n == 1 and m > 1:  # a row times a matrix is its transpose times a column
+        x, x_at, y, y_at = y, y_at, x, x_at
+        n, m, row, column, along, down = m, 1, column, 0, down, along
+    if n == m == 1:
+        w.write("total = 0.0")
+        w.enter("j", k)
+        left, right = at(x_at, _term(along, "j")), at(y_at, _term(down, "j"))
+        w.write(f"total = plus(total, times(get({x}, {left}), get({y}, {right})))")
+        w.leave()
+        _result(w, block, p, "total")
+        return
+    target = _place(w, w.target(block, p))
+    if m == 1:
+        _matrix_times_vector(w, (x, x_at, row, along), (y, y_at, down), n, k, target)
+    elif abs(down) < abs(column):
+        w.enter("i", n)
+        w.enter("l", m)
+        w.write("total = 0.0")
+        w.enter("j", k)
+        left = at(x_at, _term(row, "i") + _term(along, "j"))
+        right = at(y_at, _term(down, "j") + _term(column, "l"))
+        w.write(f"total = plus(total, times(get({x}, {left}), get({y}, {right})))")
+        w.leave()
+        w.write(f"put(s, {target} + {m} * i + l, total)")
+        w.leave(2)
+    else:
+        w.enter("i", n)
+        start = w.temporary(f"{target} + {m} * i")
+        here = w.temporary(at(x_at, _term(row, "i")))
+        _combined(w, (y, y_at, column, down), (x, here, along), m, k, start)
+        w.leave()
+
+
+def _matrix_times_vector(
+    w: NestWriter, matrix: tuple, vector: tuple, n: int, k: int, target: str
+) -> None:
+    x, x_at, row, along = matrix
+    y, y_at, down = vector
+    if abs(row) < abs(along):
+        _combined(w, (x, x_at, row, along), (y, y_at, down), n, k, target)
+        return
+    w.enter("i", n)
+    w.write("total = 0.0")
+    w.enter("j", k)
+    left = at(x_at, _term(row, "i") + _term(along, "j"))
+    right = at(y_at, _term(down, "j"))
+    w.write(f"total = plus(total, times(get({x}, {left}), get({y}, {right})))")
+    w.leave()
+    w.write(f"put(s, {target} + i, total)")
+    w.leave()
+
+
+def _combined(w: NestWriter, matrix: tuple, vector: tuple, n: int, k: int, target: str) -> None:
+    """Add up the columns of a matrix, some at a time, each times an element of a vector."""
+    x, x_at, row, along = matrix
+    y, y_at, down = vector
+    w.enter("i0", n)
+    w.write(f"put(s, {target} + i0, 0.0)")
+    w.leave()
+    unrolled = _UNROLLED if k % _UNROLLED == 0 else 1
+    w.enter("j", k // unrolled)
+    factors = []
+    for u in range(unrolled):
+        index = f"({unrolled} * j + {u})"
+        factors.append(w.temporary(f"get({y}, {at(y_at, _term(down, index))})"))
+    starts = [
+        w.temporary(at(x_at, _term(along, f"({unrolled} * j + {u})"))) for u in range(unrolled)
+    ]
+    w.enter("i0", n)
+    total = f"get(s, {target} + i0)"
+    for factor, start in zip(factors, starts, strict=True):
+        total = f"plus({total}, times({factor}, get({x}, {at(start, _term(row, 'i0'))})))"
+    w.write(f"put(s, {target} + i0, {total})")
+    w.leave(2)
+
+
+def _reduced(w: NestWriter, block: Block, p: int) -> None:
+    """A sum, maximum or minimum along axes."""
+    op = w.ops[p]
+    axes, divisor = op.extra
+    view = op.args[0]
+    array, place = w.memory(block, p, 0)
+    place = _place(w, place)
+    kept = [d for d in range(len(view.shape)) if d not in axes]
+    target = _place(w, w.target(block, p)) if op.shape else ""
+    if not op.shape and p not in w.kept:
+        target = ""
+    out = strides_of(tuple([view.shape[d] for d in kept]))
+    index = [t for k, d in enumerate(kept) for t in _term(out[k], f"k{k}")]
+    inside = [t for k, d in enumerate(kept) for t in _term(view.strides[d], f"k{k}")]
+    for k, d in enumerate(kept):
+        w.enter(f"k{k}", view.shape[d])
+    here = w.temporary(at(place, inside)) if inside else place
+    element = f"get({array}, {here})"
+    w.write(f"total = {'0.0' if op.kind == 'sum' else element}")
+    rest = tuple([view.shape[d] for d in axes])
+    terms, variables = w.nest(rest, [tuple([view.strides[d] for d in axes])])
+    element = f"get({array}, {at(here, terms[0])})"
+    if op.kind == "sum":
+        w.write(f"total = plus(total, {element})")
+    else:
+        sign = ">=" if op.kind == "max" else "<="
+        other = w.temporary(element)
+        w.write(f"total = total if total {sign} {other} or total != total else {other}")
+    w.leave(len(variables))
+    if divisor:
+        w.write(f"total = total / {float(divisor)!r}")
+    if op.shape:
+        w.write(f"put(s, {at(target, index)}, total)")
+    w.leave(len(kept))
+    if not op.shape:
+        _result(w, block, p, "total")
+
+
+def _filled(w: NestWriter, target: str, size: int) -> None:
+    w.enter("i0", size)
+    w.write(f"put(s, {target} + i0, 0.0)")
+    w.leave()
+
+
+def _copied(
+    w: NestWriter, block: Block, p: int, a: int, target: str, place: tuple, sign: str = "="
+) -> None:
+    """Write an operand to elements of the result: a shape and the strides there."""
+    shape, strides = place
+    view = w.ops[p].args[a]
+    if view.is_bool:
+        raise NotSmallError
+    if view.kind in "nc" or not view.shape:
+        text, mine = w.number(block, p, a), (0,) * len(shape)
+        text = text if text.isidentifier() else w.temporary(text)
+        array = start = ""
+    else:
+        array, start = w.memory(block, p, a)
+        start, mine, text = _place(w, start), view.strides, ""
+    terms, variables = w.nest(shape, [strides, mine])
+    value = text or f"get({array}, {at(start, terms[1])})"
+    to = at(target, terms[0])
+    if sign != "=":
+        value = f"get(s, {to}) {sign} {value}"
+    w.write(f"put(s, {to}, {value})")
+    w.leave(len(variables))
+
+
+def _change(w: NestWriter, block: Block, p: int) -> None:
+    op = w.ops[p]
+    sign, shape, strides = op.extra
+    if w.home[p] == p:
+        target = _place(w, w.target(block, p))
+        _copied(w, block, p, 0, target, (op.shape, strides_of(op.shape)))
+    start = _place(w, w.region(block, p))
+    _copied(w, block, p, 1, start, (shape, strides), sign)
+
+
+def _scatter(w: NestWriter, block: Block, p: int) -> None:
+    op = w.ops[p]
+    _filled(w, _place(w, w.target(block, p)), op.size)
+    start = _place(w, w.region(block, p))
+    _copied(w, block, p, 0, start, op.extra)
+
+
+def _stacked(w: NestWriter, block: Block, p: int) -> None:
+    """Arrays one after the other: those that are alike and in the memory, in a loop."""
+    op = w.ops[p]
+    target = _place(w, w.target(block, p))
+    views = op.args
+    sizes = [int(np.prod(v.shape)) for v in views]
+    begins = np.cumsum([0, *sizes[:-1]])
+    alike: dict[tuple, list[int]] = {}
+    if block.loop is None:
+        for a, v in enumerate(views):
+            if v.kind == "v" and w.address[v.base] >= 0:
+                alike.setdefault((v.shape, v.strides), []).append(a)
+    done: set[int] = set()
+    for (shape, strides), group in alike.items():
+        if len(group) <= _UNROLLED:
+            continue
+        done.update(group)
+        w.enter("t", len(group))
+        places = np.array([w.address[views[a].base] + views[a].offset for a in group])
+        begin = w.temporary(w.moving(places))
+        to = w.temporary(f"{target} + {w.moving(begins[group])}")
+        terms, variables = w.nest(shape, [strides_of(shape), strides])
+        w.write(f"put(s, {at(to, terms[0])}, get(s, {at(begin, terms[1])}))")
+        w.leave(len(variables) + 1)
+    for a, view in enumerate(views):
+        if a not in done:
+            start = w.temporary(f"{target} + {begins[a]}") if begins[a] else target
+            _copied(w, block, p, a, start, (view.shape, strides_of(view.shape)))
+            w.nests += 1
+
+
+def _packed(w: NestWriter, block: Block, p: int) -> None:
+    op = w.ops[p]
+    target = _place(w, w.target(block, p))
+    _filled(w, target, op.size)
+    views = op.args
+    moving = [
+        (place, int(w.address[v.base]) + v.offset)
+        for place, v in zip(op.extra[0], views, strict=True)
+        if v.kind == "v" and w.address[v.base] >= 0 and not v.is_bool
+    ]
+    done = set()
+    if len(moving) > _UNROLLED and block.loop is None:
+        first, second = (w.table(np.array([m[k] for m in moving])) for k in (0, 1))
+        w.enter("t", len(moving))
+        w.write(f"put(s, {target} + {first}[t], get(s, {second}[t]))")
+        w.leave()
+        done = {place for place, _ in moving}
+    for a, place in enumerate(op.extra[0]):
+        if place not in done:
+            w.write(f"put(s, {target} + {place}, {w.number(block, p, a)})")
+
+
+_FORMS: dict[str, Any] = {
+    "product": _product,
+    "sum": _reduced,
+    "max": _reduced,
+    "min": _reduced,
+    "change": _change,
+    "scatter": _scatter,
+    "stack": _stacked,
+    "pack": _packed,
+}

@@ -1,0 +1,260 @@
+"""Where the results of operations on small arrays are: all in one memory, known beforehand.
+
+Of what a loop computes, all turns are kept where somebody reads them later, two where the next turn
+reads them, and one else. What nobody reads from the memory is not in it. A change of an array that
+nobody reads any more as it was is made in place.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autodiff.compile.nest_ops import NotSmallError, Op, View
+from autodiff.compile.turns import Loop, loops_of
+
+_LARGEST_MEMORY = 1 << 22
+
+
+class Block:
+    """The operations of the top level, or of one loop: the first, and how often they are done."""
+
+    __slots__ = ("count", "loop", "n", "start")
+
+    def __init__(self, start: int, n: int, loop: Loop | None) -> None:
+        self.start = start
+        self.n = n
+        self.loop = loop
+        self.count = loop.count if loop else 1
+
+    def turns(self, p: int) -> range:
+        """Return the positions of an operation in all turns."""
+        if self.loop is None:
+            return range(p, p + 1)
+        return range(p, p + self.loop.period * self.count, self.loop.period)
+
+
+class Layout:
+    """The operations with their loops, and places in memory.
+
+    Attributes
+    ----------
+    size : int
+        How many elements the memory has.
+    carried : dict
+        Loop and operation → what the first turn reads in the place of the turn before.
+    """
+
+    def __init__(self, ops: list[Op], results: list[View]) -> None:
+        self.ops = ops
+        self.results = results
+        self.loops = loops_of([op.signature for op in ops], [op.places for op in ops])
+        self._loop_at = {loop.start: loop for loop in self.loops}
+        self.loop_of: list[Loop | None] = [None] * len(ops)
+        for loop in self.loops:
+            for p in range(loop.start, loop.start + loop.period * loop.count):
+                self.loop_of[p] = loop
+        self.size = 0
+        self.home = self._homes()
+        self.kept: set[int] = set()  # positions whose result is read from the memory
+        self._whole: set[tuple[int, int]] = set()  # (start, slot) of which all turns are kept
+        self.carried: dict[tuple[int, int], View] = {}
+        self._note_readers()
+        self.address = self._placed()
+
+    # -- who reads what --------------------------------------------------------------------------
+
+    def _homes(self) -> list[int]:
+        """For each result whose memory it lives in: changes are made in place where they can be."""
+        last = list(range(len(self.ops)))
+        for p, op in enumerate(self.ops):
+            for a in op.args:
+                if a.kind == "v":
+                    last[a.base] = p
+        for a in self.results:
+            if a.kind == "v":
+                last[a.base] = len(self.ops)
+        copies: set[int] = set()
+        while True:
+            home = self._homes_with(copies, last)
+            irregular = self._irregular(home)
+            if not irregular:
+                return home
+            copies |= irregular
+
+    def _homes_with(self, copies: set[int], last: list[int]) -> list[int]:
+        home = list(range(len(self.ops)))
+        for p, op in enumerate(self.ops):
+            if op.kind != "change" or p in copies:
+                continue
+            before, given = op.args
+            if before.kind != "v" or last[before.base] > p or not before.is_whole():
+                continue
+            if self.ops[before.base].size != op.size or before.is_bool:
+                continue
+            if given.kind == "v" and home[given.base] == home[before.base]:
+                continue
+            home[p] = home[before.base]
+        return home
+
+    def _irregular(self, home: list[int]) -> set[int]:
+        """Return changes that are not made in the same place, or of the same turn, in all turns."""
+        for loop in self.loops:
+            end = loop.start + loop.period * loop.count
+            for j in range(loop.period):
+                positions = range(loop.start + j, end, loop.period)
+                away = {home[p] - p for p in positions}
+                fixed = {home[p] for p in positions}
+                if len(away) > 1 and (len(fixed) > 1 or any(loop.holds(p) for p in fixed)):
+                    return set(positions)
+        return set()
+
+    def form(self, block: Block, p: int, a: int) -> str:
+        """Say where an operand comes from: a place that stays, this turn, or the one before."""
+        view = self.ops[p].args[a]
+        loop = block.loop
+        if loop is None:
+            return "same"
+        step = self.ops[p + loop.period].args[a].base - view.base
+        if step == 0:
+            return "same"
+        if step == loop.period:
+            if view.base >= loop.start:
+                return "here"
+            if view.base >= loop.start - loop.period:
+                slot = loop.start + (view.base - loop.start) % loop.period
+                same = self.ops[view.base].shape == self.ops[slot].shape
+                if same and self.home[slot] == slot:
+                    return "before"
+        return "moving"
+
+    def _note_readers(self) -> None:
+        for block in self.blocks():
+            loop = block.loop
+            for p in range(block.start, block.start + block.n):
+                for a, view in enumerate(self.ops[p].args):
+                    if view.kind != "v":
+                        continue
+                    form = self.form(block, p, a)
+                    if form == "here" or (loop is None and form == "same"):
+                        if not self.is_variable(block, p, view, form):
+                            self._note(view.base, loop)
+                    elif form == "same":
+                        if loop is not None and loop.holds(view.base):
+                            raise NotSmallError
+                        if not self.is_variable(block, p, view, form):
+                            self._note(view.base, None)
+                    elif form == "before" and loop is not None:
+                        slot = (loop.start, (view.base - loop.start) % loop.period)
+                        self.carried.setdefault(slot, View("v", view.base))
+                        self.kept.add(loop.start + slot[1])
+                        self._note(view.base, None)
+                    elif loop is not None:
+                        step = self.ops[p + loop.period].args[a].base - view.base
+                        for t in range(loop.count):
+                            self._note(view.base + step * t, None)
+        for view in self.results:
+            if view.kind == "v" and not self.is_held(view):
+                self._note(view.base, None)
+
+    def _note(self, position: int, reader: Loop | None) -> None:
+        """Note that a result is read from the memory, from inside a loop or from elsewhere."""
+        for p in (position, self.home[position]):
+            loop = self.loop_of[p]
+            if loop is None:
+                self.kept.add(p)
+                continue
+            j = (p - loop.start) % loop.period
+            self.kept.add(loop.start + j)
+            if loop is not reader and p < loop.start + loop.period * (loop.count - 1):
+                self._whole.add((loop.start, j))
+
+    def is_single(self, view: View) -> bool:
+        """Whether an operand is the number that an operation has as its result."""
+        return view.kind == "v" and not self.ops[view.base].shape
+
+    def is_variable(self, block: Block, p: int, view: View, form: str) -> bool:
+        """Whether an operand is a number that a variable holds."""
+        if form in ("here", "same") and self.is_single(view):
+            return form == "here" or self.is_held(view)
+        return False
+
+    def is_held(self, view: View) -> bool:
+        """Whether a variable holds a number after the loop that it is made in."""
+        loop = self.loop_of[view.base]
+        is_last = loop is None or view.base >= loop.start + loop.period * (loop.count - 1)
+        return self.is_single(view) and is_last
+
+    def blocks(self) -> list[Block]:
+        """Return the stretches of the top level and the loops, in order."""
+        found = []
+        p = 0
+        while p < len(self.ops):
+            loop = self._loop_at.get(p)
+            if loop is not None:
+                found.append(Block(p, loop.period, loop))
+                p += loop.period * loop.count
+                continue
+            end = p
+            while end < len(self.ops) and end not in self._loop_at:
+                end += 1
+            found.append(Block(p, end - p, None))
+            p = end
+        return found
+
+    # -- memory ----------------------------------------------------------------------------------
+
+    def _placed(self) -> np.ndarray:
+        """Return where each result is: -1 for those that are not stored."""
+        address = np.full(len(self.ops), -1, np.int64)
+        changed: list[range] = []
+        for block in self.blocks():
+            loop = block.loop
+            for p in range(block.start, block.start + block.n):
+                if p not in self.kept or self.ops[p].kind == "guard":
+                    continue
+                turns = block.turns(p)
+                if self.home[p] != p:
+                    changed.append(turns)
+                    continue
+                size, t = self.ops[p].size, np.arange(block.count)
+                slot = (block.start, p - block.start)
+                if loop is None or not (slot in self._whole or slot in self.carried):
+                    address[turns] = self._room(size)
+                elif slot in self._whole:
+                    extra = slot in self.carried
+                    address[turns] = self._room(size * (loop.count + extra)) + size * (t + extra)
+                else:
+                    address[turns] = self._room(2 * size) + size * ((t + 1) & 1)
+        for turns in changed:  # their homes may come later, in the turn before
+            address[turns] = address[[self.home[q] for q in turns]]
+        if self.size > _LARGEST_MEMORY:
+            raise NotSmallError
+        return address
+
+    def _room(self, n: int) -> int:
+        place = self.size
+        self.size += n
+        return place
+
+    def offsets(self, block: Block, p: int, a: int) -> np.ndarray:
+        """Return the place of the first element of an operand in its array, in each turn."""
+        return np.array([self.ops[q].args[a].offset for q in block.turns(p)])
+
+    def places(self, block: Block, p: int, a: int) -> np.ndarray:
+        """Return where an operand begins, in each turn."""
+        view = self.ops[p].args[a]
+        loop = block.loop
+        if loop is None:
+            return self.address[[view.base]] + view.offset
+        then = self.ops[p + loop.period].args[a]
+        t = np.arange(loop.count)
+        offsets = self.offsets(block, p, a)
+        if self.form(block, p, a) == "before":
+            slot = (loop.start, (view.base - loop.start) % loop.period)
+            size = self.ops[view.base].size
+            begin = self.address[loop.start + slot[1]] - size  # of the turn before the first
+            return begin + size * (t if slot in self._whole else t & 1) + offsets
+        places = self.address[view.base + (then.base - view.base) * t]
+        if (places < 0).any():
+            raise NotSmallError
+        return places + offsets

@@ -1,0 +1,331 @@
+"""Operations on small arrays as source: nests of loops, in turns where they repeat.
+
+Elementwise operations of one shape that follow each other share a nest, so that most of their
+results are never stored.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff.compile.domains import SOURCES
+from autodiff.compile.nest_layout import Block, Layout
+from autodiff.compile.nest_ops import Op, View, strides_of
+from autodiff.compile.nests import TEXTS
+from autodiff.compile.passes import has_nan
+from autodiff.compile.rolling import UNDEFINED
+
+
+class NestWriter(Layout):
+    """Writes the source of a list of operations.
+
+    Attributes
+    ----------
+    lines : list of str
+        The statements.
+    tables : dict
+        Arrays of numbers that they read, by name.
+    nests : int
+        How many nests of loops there are.
+    """
+
+    def __init__(self, ops: list[Op], results: list[View]) -> None:
+        super().__init__(ops, results)
+        self.lines: list[str] = []
+        self.tables: dict[str, np.ndarray] = {}
+        self.nests = 0
+        self._indent = ""
+        self._temporaries = 0
+
+    # -- operands --------------------------------------------------------------------------------
+
+    def moving(self, places: np.ndarray) -> str:
+        """Return a place that is another one in each turn."""
+        first = int(places[0])
+        if len(places) == 1 or (places == first).all():
+            return str(first)
+        stride = int(places[1]) - first
+        t = np.arange(len(places))
+        if (places == first + stride * t).all():
+            return f"{first} + ({stride}) * t"
+        if (places == first + stride * (t & 1)).all():
+            return f"{first} + ({stride}) * (t & 1)"
+        return f"{self.table(places)}[t]"
+
+    def table(self, values: np.ndarray) -> str:
+        """Return the name of an array of numbers."""
+        name = f"table{len(self.tables)}"
+        self.tables[name] = values
+        return name
+
+    def memory(self, block: Block, p: int, a: int) -> tuple[str, str]:
+        """Return the array that an operand is in, and the place of its first element."""
+        view = self.ops[p].args[a]
+        if view.kind == "x":
+            return f"x{view.base}", self.moving(self.offsets(block, p, a))
+        return "s", self.moving(self.places(block, p, a))
+
+    def target(self, block: Block, p: int) -> str:
+        """Return the place of the first element of a result."""
+        return self.moving(self._targets(block, p))
+
+    def _targets(self, block: Block, p: int) -> np.ndarray:
+        return self.address[block.turns(p)]
+
+    def region(self, block: Block, p: int) -> str:
+        """Return where the elements begin that a change writes."""
+        offsets = np.array([self.ops[q].offset for q in block.turns(p)])
+        return self.moving(self._targets(block, p) + offsets)
+
+    def number(self, block: Block, p: int, a: int) -> str:
+        """Return an operand that is a number."""
+        view = self.ops[p].args[a]
+        if view.kind == "n":
+            return f"(x{view.base} != 0.0)" if view.is_bool else f"x{view.base}"
+        if view.kind == "c":
+            if block.loop is not None:
+                turns = [self.ops[q].args[a].base for q in block.turns(p)]
+                if any(repr(c) != repr(view.base) for c in turns):
+                    return f"{self.table(np.array(turns, float))}[t]"
+            return constant(view.base)
+        if view.kind == "v" and self.is_variable(block, p, view, self.form(block, p, a)):
+            return self.variable(view.base)
+        array, place = self.memory(block, p, a)
+        text = f"get({array}, {place})"
+        return f"({text} != 0.0)" if view.is_bool else text
+
+    def variable(self, position: int) -> str:
+        """Return the variable of a number."""
+        loop = self.loop_of[position]
+        if loop is None:
+            return f"v{position}"
+        return f"w{loop.start}_{(position - loop.start) % loop.period}"
+
+    # -- statements ------------------------------------------------------------------------------
+
+    def write(self, text: str) -> None:
+        """Write a statement."""
+        self.lines.append(self._indent + text)
+
+    def temporary(self, text: str) -> str:
+        """Write an expression into a variable."""
+        self._temporaries += 1
+        self.write(f"c{self._temporaries} = {text}")
+        return f"c{self._temporaries}"
+
+    def enter(self, variable: str, n: int) -> None:
+        """Begin a loop."""
+        self.write(f"for {variable} in range({n}):")
+        self._indent += "    "
+
+    def leave(self, n: int = 1) -> None:
+        """End loops."""
+        self._indent = self._indent[: len(self._indent) - 4 * n]
+
+    def source(self) -> list[str]:
+        """Return the statements."""
+        for block in self.blocks():
+            if block.loop is None:
+                self._block(block)
+                continue
+            for (start, j), first in self.carried.items():
+                if start == block.start:
+                    self._first(start + j, first)
+            self.enter("t", block.count)
+            self._block(block)
+            self.leave()
+        return self.lines
+
+    def _first(self, position: int, first: View) -> None:
+        """Copy what the first turn reads of the one before to where the others have it."""
+        size = self.ops[position].size
+        begin = int(self.address[position]) - size
+        self.enter("i", size)
+        self.write(f"put(s, {begin} + i, get(s, {self.address[first.base]} + i))")
+        self.leave()
+
+    def _block(self, block: Block) -> None:
+        """Write the operations of a block: elementwise ones in groups of one shape."""
+        from autodiff.compile.nest_forms import written
+
+        pending: dict[tuple, list[int]] = {}
+        for p in range(block.start, block.start + block.n):
+            op = self.ops[p]
+            read = {
+                a.base
+                for k, a in enumerate(op.args)
+                if a.kind == "v" and self.form(block, p, k) in ("here", "same")
+            }
+            is_map = op.kind == "map" and op.shape != ()
+            for shape, group in list(pending.items()):
+                inside = read.intersection(group)
+                if (op.kind == "change") or (
+                    inside
+                    and not (is_map and shape == op.shape and self._reads_in_order(op, inside))
+                ):
+                    self._group(block, pending.pop(shape))
+            if is_map:
+                pending.setdefault(op.shape, []).append(p)
+            elif op.kind == "map":
+                self._scalar(block, p)
+            elif op.kind == "guard":
+                self._guard(block, p)
+            else:
+                written(self, block, p)
+                self.nests += 1
+        for group in pending.values():
+            self._group(block, group)
+
+    def _reads_in_order(self, op: Op, positions: set[int]) -> bool:
+        """Whether an operation reads others element by element."""
+        return all(
+            a.is_whole() and a.shape == op.shape
+            for a in op.args
+            if a.kind == "v" and a.base in positions
+        )
+
+    def _scalar(self, block: Block, p: int) -> None:
+        op = self.ops[p]
+        args = [self.number(block, p, a) for a in range(len(op.args))]
+        if op.is_number and op.f is np.true_divide and not _is_constant(op.args[1]):
+            self.write(f"if {args[1]} == 0.0: return 2")
+        name = self.variable(p)
+        self.write(f"{name} = {self._expression(op, args)}")
+        bad = UNDEFINED.get(op.f) if op.is_number else None
+        if bad is not None:
+            self.write(f"if {bad.format(*args, y=name)}: return 2")
+        if p in self.kept:
+            shown = f"1.0 if {name} else 0.0" if op.is_bool else name
+            self.write(f"put(s, {self.target(block, p)}, {shown})")
+
+    def _expression(self, op: Op, args: list[str]) -> str:
+        return TEXTS[op.f].format(*args)
+
+    def _guard(self, block: Block, p: int) -> None:
+        op = self.ops[p]
+        view, how = op.args[0], op.f
+        if how is has_nan and view.shape:
+            array, place = self.memory(block, p, 0)
+            self.write("total = 0.0")
+            terms, variables = self.nest(view.shape, [view.strides])
+            element = f"get({array}, {at(place, terms[0])})"
+            self.write(f"total = plus(total, times({element}, {element}))")
+            self.leave(len(variables))
+            self.write("if total != total: return 0")
+            return
+        x = self.number(block, p, 0)
+        if how is bool:
+            is_truth = view.is_bool
+            x = x if is_truth else f"({x} != 0.0)"
+            self.write(f"if {f'not {x}' if op.extra[0] else x}: return 0")
+        elif how is has_nan:
+            self.write(f"if {x} != {x}: return 0")
+        else:
+            self.write(f"if not ({SOURCES[how].format(x)}): return 0")
+
+    def nest(self, shape: tuple, strides: list[tuple]) -> tuple[list, list]:
+        """Begin a nest over a shape, axes put together where they can be.
+
+        Return for each of some views the terms of its index, and the variables of the loops.
+        """
+        axes: list[list[int]] = []
+        for d, n in enumerate(shape):
+            if n == 1:
+                continue
+            if axes and all(s[axes[-1][-1]] == s[d] * n for s in strides):
+                axes[-1].append(d)
+            else:
+                axes.append([d])
+        terms: list[list[str]] = [[] for _ in strides]
+        variables = []
+        for k, merged in enumerate(axes):
+            extent = 1
+            for d in merged:
+                extent *= shape[d]
+            variable = f"i{k}"
+            variables.append(variable)
+            self.enter(variable, extent)
+            for term, s in zip(terms, strides, strict=True):
+                stride = s[merged[-1]]
+                if stride:
+                    term.append(variable if stride == 1 else f"({stride}) * {variable}")
+        return terms, variables
+
+    def _group(self, block: Block, positions: list[int]) -> None:
+        """Write elementwise operations of one shape as one nest."""
+        self.nests += 1
+        shape = self.ops[positions[0]].shape
+        mine = {p: f"g{p}" for p in positions}
+        reads: list[tuple[str, str]] = []
+        strides: list[tuple] = [strides_of(shape)]
+        plan: list[list[Any]] = []
+        for p in positions:
+            op = self.ops[p]
+            shown: list[Any] = []
+            for a, view in enumerate(op.args):
+                inside = view.kind == "v" and view.base in mine
+                if inside and self.form(block, p, a) in ("here", "same"):
+                    shown.append(mine[view.base])
+                elif view.kind in "nc" or self.is_single(view):
+                    text = self.number(block, p, a)
+                    shown.append(text if text.isidentifier() else self._hoisted(text))
+                elif not any(view.strides):
+                    array, place = self.memory(block, p, a)
+                    text = f"get({array}, {place})"
+                    if view.is_bool:
+                        text += " != 0.0"
+                    shown.append(self.temporary(text))
+                else:
+                    reads.append(self.memory(block, p, a))
+                    strides.append(view.strides)
+                    shown.append((len(strides) - 1, view))
+            plan.append(shown)
+        places = [place if place.isdigit() else self.temporary(place) for _, place in reads]
+        stored = {p: self.target(block, p) for p in positions if p in self.kept}
+        stored = {p: t if t.isdigit() else self.temporary(t) for p, t in stored.items()}
+        terms, variables = self.nest(shape, strides)
+        for p, shown in zip(positions, plan, strict=True):
+            op = self.ops[p]
+            args = []
+            for x in shown:
+                if type(x) is str:
+                    args.append(x)
+                    continue
+                k, view = x
+                text = f"get({reads[k - 1][0]}, {at(places[k - 1], terms[k])})"
+                is_bool = view.is_bool
+                self._temporaries += 1
+                name = f"e{self._temporaries}"
+                self.write(f"{name} = {text}{' != 0.0' if is_bool else ''}")
+                args.append(name)
+            self.write(f"{mine[p]} = {self._expression(op, args)}")
+            if p in stored:
+                value = f"1.0 if {mine[p]} else 0.0" if op.is_bool else mine[p]
+                self.write(f"put(s, {at(stored[p], terms[0])}, {value})")
+        self.leave(len(variables))
+
+    def _hoisted(self, text: str) -> str:
+        is_plain = text.replace(".", "").replace("e", "").replace("-", "").isdigit()
+        return text if is_plain or text.startswith("(-") else self.temporary(text)
+
+
+def _is_constant(view: View) -> bool:
+    return view.kind == "c" and view.base != 0
+
+
+def at(place: str, terms: list[str]) -> str:
+    """Return the place of an element."""
+    return " + ".join([place, *terms])
+
+
+def constant(x: Any) -> str:
+    """Return a number."""
+    if type(x) is bool:
+        return repr(x)
+    if x != x:
+        return "math.nan"
+    if x in (float("inf"), float("-inf")):
+        return "math.inf" if x > 0 else "(-math.inf)"
+    return f"({x!r})" if x < 0 else repr(x)

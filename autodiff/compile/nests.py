@@ -1,0 +1,399 @@
+"""Steps on small arrays as operations whose operands are places in memory.
+
+Where all shapes are known, `x[3:]`, ``x.T`` or a reshaped array are the elements of another one in
+another order: an offset and a stride for each axis. So every operation reads and writes elements at
+known places, and can be written as a nest of loops (``nest_source``).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.compile.domains import SOURCES
+from autodiff.compile.nest_ops import NotSmallError, Op, View, strides_of
+from autodiff.compile.ops import INFIX, MATH, UFUNC_OF, is_elementwise
+from autodiff.compile.packs import pack
+from autodiff.compile.passes import has_nan
+from autodiff.compile.program import (
+    FLOAT64,
+    Meta,
+    Ref,
+    Step,
+    add_item,
+    guard,
+    refs_of,
+    set_flat,
+    set_item,
+    sub_item,
+)
+from autodiff.compile.scalars import LOGIC, WRITTEN, is_number, is_truth
+from chainrules_core.scattering import may_repeat, scatter
+
+LARGEST = 8192
+"""Up to how many elements an array is small."""
+LARGEST_PRODUCT = 1 << 15
+"""Up to how many products a matrix product is left to loops; more is BLAS's business."""
+_MOST_OPERANDS = 4096
+
+_VIEWS: frozenset[Any] = frozenset(
+    {
+        np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.reshape, np.ravel,
+        np.expand_dims, np.squeeze, np.broadcast_to, np.diagonal, np.flip, np.fliplr, np.flipud,
+        np.rot90, np.atleast_1d, np.atleast_2d, np.atleast_3d, operator.getitem,
+    }
+)  # fmt: skip
+_PRODUCTS = frozenset({np.dot, np.matmul, operator.matmul, np.vdot, np.inner})
+_REDUCED = {np.sum: "sum", np.mean: "sum", np.max: "max", np.min: "min"}
+_CHANGES = {set_item: "=", add_item: "+", sub_item: "-"}
+_PLAIN_INDEX = (int, slice, type(None), type(Ellipsis))
+
+TEXTS: dict[Any, str] = {
+    **{f: f"{{0}} {sign} {{1}}" for f, sign in INFIX.items()},
+    **{f: f"math.{m.__name__}({{0}})" for f, m in MATH.items()},
+    **WRITTEN,
+    **LOGIC,
+    np.exp: "exp({0})", np.tanh: "tanh({0})", np.power: "{0} ** {1}",
+    np.arctan2: "math.atan2({0}, {1})", np.hypot: "math.hypot({0}, {1})",
+    np.logaddexp: "np.logaddexp({0}, {1})", np.copysign: "math.copysign({0}, {1})",
+    np.cbrt: "np.cbrt({0})", np.log2: "np.log2({0})", np.exp2: "2.0 ** {0}",
+    np.floor: "np.floor({0})", np.ceil: "np.ceil({0})", np.trunc: "np.trunc({0})",
+    np.isfinite: "({0} - {0} == 0.0)", np.copy: "{0}", np.positive: "{0}",
+    np.clip: "({1} if {0} < {1} else {2} if {0} > {2} else {0})",
+}  # fmt: skip
+"""Elementwise functions as machine code has them."""
+_ELEMENTWISE = frozenset(f for f in TEXTS if is_elementwise(f)) | {np.where, np.copy, np.clip}
+
+
+def is_view(step: Step, metas: list[Meta]) -> bool:
+    """Whether a step takes elements of a small array by a form that is known."""
+    if step.f not in _VIEWS or step.out < 0 or not _is_array(step.args[0], metas):
+        return False
+    if any(refs_of(Step(step.f, step.args[1:], step.kwargs, 0))):
+        return False
+    meta = metas[step.out]
+    if not (is_number(meta) or _has_dtype(meta)):
+        return False
+    return step.f is not operator.getitem or _is_plain(step.args[1])
+
+
+def handles(step: Step, metas: list[Meta]) -> bool:
+    """Whether a step, which is no view, can be written as a nest of loops."""
+    f, args = UFUNC_OF.get(step.f, step.f), step.args
+    if f is guard:
+        value, how, _ = args
+        meta = metas[value.i]
+        if how is bool:
+            return is_truth(meta) or is_number(meta)
+        return (how is has_nan and (is_number(meta) or _is_small(meta))) or (
+            how in SOURCES and is_number(meta)
+        )
+    if step.out < 0 or not (_is_small(metas[step.out]) or _is_single(metas[step.out])):
+        return False
+    meta = metas[step.out]
+    if f in _ELEMENTWISE:
+        if meta.shape is None and not (is_number(meta) or is_truth(meta)):
+            return False
+        return not step.kwargs and all(_is_operand(a, metas) for a in args)
+    if meta.dtype == np.bool_:
+        return False
+    if f in (float, np.float64):
+        return len(args) == 1 and is_number(meta) and _is_operand(args[0], metas)
+    if f in _PRODUCTS:
+        return not step.kwargs and _is_small_product(f, args, metas, meta)
+    if f is np.outer or (f is np.einsum and args[0] == "i,j->ij"):
+        pair = args[-2:]
+        return not step.kwargs and all(
+            _is_array(a, metas) and len(_shape(a, metas)) == 1 for a in pair
+        )
+    if f in _REDUCED:
+        options = {k: v for k, v in (step.kwargs or {}).items() if k not in ("axis", "keepdims")}
+        return (
+            len(args) == 1
+            and _is_array(args[0], metas)
+            and all(v is None for v in options.values())
+            and np.prod(_shape(args[0], metas)) > 0
+        )
+    if f in _CHANGES:
+        return _is_array(args[0], metas) and _is_plain(args[1]) and _is_operand(args[2], metas)
+    if f is set_flat:
+        is_constant = type(args[1]) is np.ndarray and args[1].size > 0
+        return is_constant and _is_array(args[0], metas) and _is_operand(args[2], metas)
+    if f is scatter:
+        return _is_operand(args[0], metas) and _is_plain(args[1]) and not may_repeat(args[1])
+    if f in (np.stack, np.array, np.concatenate):
+        items = args[0]
+        return (
+            len(args) == 1
+            and not step.kwargs
+            and type(items) in (list, tuple)
+            and 0 < len(items) <= _MOST_OPERANDS
+            and all(_is_operand(a, metas) for a in items)
+        )
+    if f is pack:
+        return len(args) <= _MOST_OPERANDS and all(_is_operand(a, metas) for a in args[2:])
+    return False
+
+
+def _is_small(meta: Meta) -> bool:
+    return _has_dtype(meta) and 0 < meta.size <= LARGEST
+
+
+def _is_single(meta: Meta) -> bool:
+    return is_number(meta) or is_truth(meta)
+
+
+def _has_dtype(meta: Meta) -> bool:
+    return meta.type is np.ndarray and meta.dtype in (FLOAT64, np.bool_)
+
+
+def _is_array(x: Any, metas: list[Meta]) -> bool:
+    if type(x) is Ref:
+        return _is_small(metas[x.i]) and metas[x.i].dtype == FLOAT64
+    return type(x) is np.ndarray and x.dtype == FLOAT64 and 0 < x.size <= LARGEST
+
+
+def _is_operand(x: Any, metas: list[Meta]) -> bool:
+    if type(x) is Ref:
+        return _is_small(metas[x.i]) or _is_single(metas[x.i])
+    if type(x) is np.ndarray and x.dtype == np.bool_:
+        return x.size <= LARGEST
+    return type(x) in (int, float, bool, np.float64) or _is_array(x, metas)
+
+
+def _shape(x: Any, metas: list[Meta]) -> tuple:
+    return (metas[x.i].shape or ()) if type(x) is Ref else x.shape
+
+
+def _is_plain(index: Any) -> bool:
+    parts = index if type(index) is tuple else (index,)
+    return all(type(p) in _PLAIN_INDEX for p in parts)
+
+
+def _is_small_product(f: Any, args: tuple, metas: list[Meta], meta: Meta) -> bool:
+    if len(args) != 2 or not all(_is_array(a, metas) for a in args):
+        return False
+    a, b = (_shape(x, metas) for x in args)
+    if f is np.vdot:
+        return a == b
+    if not 1 <= len(a) <= 2 or not 1 <= len(b) <= 2 or (f is np.inner and len(a) + len(b) > 2):
+        return False
+    return (meta.size if meta.shape else 1) * a[-1] <= LARGEST_PRODUCT
+
+
+class Reader:
+    """Reads steps as operations.
+
+    Attributes
+    ----------
+    ops : list of Op
+        The operations.
+    given : list
+        What is read from outside: `Ref`s and constant arrays.
+    """
+
+    def __init__(self, metas: list[Meta], origin: dict[int, Step]) -> None:
+        self.metas = metas
+        self.origin = origin
+        self.ops: list[Op] = []
+        self.given: list[Any] = []
+        self.views: dict[int, View] = {}
+        self._constants: dict[int, int] = {}
+        self._memory: dict[int, np.ndarray] = {}
+
+    # -- operands --------------------------------------------------------------------------------
+
+    def view(self, x: Any) -> View:
+        """Return an argument as elements of an array."""
+        if type(x) is Ref:
+            known = self.views.get(x.i)
+            if known is None:
+                known = self.views[x.i] = self._from_outside(x.i)
+            return known
+        if type(x) is not np.ndarray:
+            return View("c", x if type(x) is bool else float(x))
+        if x.shape == ():
+            return View("c", bool(x) if x.dtype == np.bool_ else float(x))
+        whole = x if x.dtype == np.bool_ else _whole_of(x)
+        number = self._constants.get(id(whole))
+        if number is None:
+            self.given.append(whole)
+            number = self._constants[id(whole)] = len(self.given) - 1
+        if x.dtype == np.bool_:
+            return View("x", number, 0, x.shape, strides_of(x.shape), True)
+        offset, strides = _address_of(x) - _address_of(whole), [s // 8 for s in x.strides]
+        return View("x", number, offset // 8, x.shape, tuple(strides))
+
+    def _from_outside(self, i: int) -> View:
+        step = self.origin.get(i)
+        if step is not None and is_view(step, self.metas):
+            return self.viewed(step)
+        meta = self.metas[i]
+        self.given.append(Ref(i))
+        if meta.shape:
+            strides = strides_of(meta.shape)
+            return View("x", len(self.given) - 1, 0, meta.shape, strides, meta.dtype != FLOAT64)
+        return View("n", len(self.given) - 1, is_bool=not is_number(meta))
+
+    def viewed(self, step: Step) -> View:
+        """Return the result of a step that is a view."""
+        return self.taken(
+            self.view(step.args[0]), lambda x: _call(step.f, x, step.args[1:], step.kwargs)
+        )
+
+    def taken(self, x: View, how: Callable) -> View:
+        """Return what `how` takes of some elements, as NumPy does it itself."""
+        if x.kind in "nc":
+            raise NotSmallError
+        high = x.offset + sum(max(0, s * (n - 1)) for n, s in zip(x.shape, x.strides, strict=True))
+        memory = self._memory.get(high)
+        if memory is None:
+            memory = self._memory[high] = np.empty(high + 1)
+        strides = tuple([8 * s for s in x.strides])
+        model: Any = np.ndarray(x.shape, FLOAT64, memory, 8 * x.offset, strides)
+        y = how(model)
+        if type(y) is not np.ndarray:
+            raise NotSmallError
+        if not np.may_share_memory(y, memory):
+            return self.taken(self._copied(x), how)
+        start = _address_of(y) - _address_of(memory)
+        strides = tuple([s // 8 for s in y.strides])
+        return View(x.kind, x.base, start // 8, y.shape, strides, x.is_bool)
+
+    def _copied(self, x: View) -> View:
+        op = Op("map", np.copy, [x], x.shape)
+        op.is_bool = x.is_bool
+        return self._new(op)
+
+    def _new(self, op: Op) -> View:
+        self.ops.append(op)
+        return View("v", len(self.ops) - 1, 0, op.shape, strides_of(op.shape), op.is_bool)
+
+    # -- steps -----------------------------------------------------------------------------------
+
+    def read(self, step: Step) -> None:
+        """Add a step to the operations."""
+        if is_view(step, self.metas):
+            self.views[step.out] = self.viewed(step)
+            return
+        f = UFUNC_OF.get(step.f, step.f)
+        if f is guard:
+            value, how, expected = step.args
+            self.ops.append(Op("guard", how, [self.view(value)], (), (expected,)))
+            return
+        if f in (float, np.float64):
+            self.views[step.out] = self.view(step.args[0])
+            return
+        meta = self.metas[step.out]
+        op = self._op(f, step, meta.shape or ())
+        op.is_bool = is_truth(meta) or meta.dtype == np.bool_
+        op.is_number = meta.shape is None
+        if op.kind != "map" and any(a.is_bool for a in op.args):
+            raise NotSmallError
+        self.views[step.out] = self._new(op)
+
+    def _op(self, f: Any, step: Step, shape: tuple) -> Op:
+        args = step.args
+        if f in _ELEMENTWISE:
+            return Op("map", *_exact_power(f, [self.view(a).broadcast(shape) for a in args]), shape)
+        if f in _PRODUCTS:
+            a, b = self.view(args[0]), self.view(args[1])
+            if f is np.vdot and len(a.shape) != 1:
+                flat = (a.shape, int(np.prod(a.shape)))
+                a, b = (self.taken(v, lambda x: np.reshape(x, flat[1])) for v in (a, b))
+            return Op("product", None, [a, b], shape)
+        if f is np.outer or f is np.einsum:
+            a, b = (self.view(x) for x in args[-2:])
+            column = self.taken(a, lambda x: x[:, None])
+            return Op("map", np.multiply, [v.broadcast(shape) for v in (column, b)], shape)
+        if f in _REDUCED:
+            return self._reduction(f, step, shape)
+        if f in _CHANGES or f is set_flat:
+            before, index, value = args
+            place = _lattice(index) if f is set_flat else self._region(shape, index)
+            given = self.view(value).broadcast(place.shape)
+            extra = (_CHANGES.get(f, "="), place.shape, place.strides)
+            return Op("change", None, [self.view(before), given], shape, extra, place.offset)
+        if f is scatter:
+            y_bar, index = args[:2]
+            place = self._region(shape, index)
+            given = self.view(y_bar).broadcast(place.shape)
+            return Op("scatter", None, [given], shape, (place.shape, place.strides), place.offset)
+        if f is pack:
+            return Op("pack", None, [self.view(v) for v in args[2:]], shape, (args[1],))
+        items = [self.view(a) for a in args[0]]
+        if any(v.shape != items[0].shape for v in items[1:]) and f is not np.concatenate:
+            raise NotSmallError
+        return Op("stack", None, items, shape)
+
+    def _region(self, shape: tuple, index: Any) -> View:
+        """Return the elements of an array of this shape that an index means."""
+        return self.taken(View("v", -1, 0, shape, strides_of(shape)), _at(index))
+
+    def _reduction(self, f: Any, step: Step, shape: tuple) -> Op:
+        options = step.kwargs or {}
+        x = self.view(step.args[0])
+        axis = options.get("axis")
+        n = len(x.shape)
+        axes = range(n) if axis is None else axis if type(axis) is tuple else (axis,)
+        axes = tuple(sorted(a % n for a in axes))
+        count = 1
+        for a in axes:
+            count *= x.shape[a]
+        return Op(_REDUCED[f], None, [x], shape, (axes, count if f is np.mean else 0))
+
+
+def _lattice(places: np.ndarray) -> View:
+    """Return flat places as an offset and strides."""
+    first = places[(0,) * places.ndim]
+    strides = []
+    model = first
+    for d, n in enumerate(places.shape):
+        at: list[Any] = [0] * places.ndim
+        at[d] = min(1, n - 1)
+        strides.append(int(places[tuple(at)] - first))
+        steps = np.arange(n).reshape([n if k == d else 1 for k in range(places.ndim)])
+        model = model + strides[-1] * steps
+    if not (model == places).all():
+        raise NotSmallError
+    return View("v", -1, int(first), places.shape, tuple(strides))
+
+
+def _address_of(x: np.ndarray) -> int:
+    return x.__array_interface__["data"][0]
+
+
+def _whole_of(x: np.ndarray) -> np.ndarray:
+    """Return the array that a constant is a part of, with all rows of a table among its parts."""
+    whole = x
+    while type(whole.base) is np.ndarray:
+        whole = whole.base
+    is_plain = type(whole) is np.ndarray and whole.dtype == FLOAT64 and whole.flags.c_contiguous
+    if is_plain and whole.shape:
+        return whole
+    if not x.flags.c_contiguous:
+        raise NotSmallError
+    return x
+
+
+def _at(index: Any) -> Callable:
+    parts = index if type(index) is tuple else (index,)
+    whole = parts if any(p is Ellipsis for p in parts) else (*parts, Ellipsis)
+    return lambda x: x[whole]
+
+
+def _call(f: Any, x: Any, args: tuple, kwargs: dict | None) -> Any:
+    return _at(args[0])(x) if f is operator.getitem else f(x, *args, **(kwargs or {}))
+
+
+def _exact_power(f: Any, args: list[View]) -> tuple[Any, list[View]]:
+    """Powers that have functions of their own."""
+    if f is np.power and args[1].kind == "c":
+        if args[1].base == 0.5:
+            return np.sqrt, args[:1]
+        if args[1].base == -1.0:
+            return np.reciprocal, args[:1]
+    return f, args

@@ -1,0 +1,94 @@
+"""Find the turns of loops again in a list of operations.
+
+A loop of the user's comes out of a recording unrolled, forward and backward. Its turns are runs
+that do the same, where each operand is the same in all turns or moves by a fixed stride. Turns at
+the ends that differ are left as they are.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+_GRAM = 6
+_FEWEST_TURNS = 4
+_MOST_CANDIDATES = 24
+
+
+class Loop:
+    """`count` turns of `period` operations each, from `start` on."""
+
+    __slots__ = ("count", "period", "start")
+
+    def __init__(self, start: int, period: int, count: int) -> None:
+        self.start = start
+        self.period = period
+        self.count = count
+
+    def holds(self, position: int) -> bool:
+        """Whether a position is in the loop."""
+        return self.start <= position < self.start + self.period * self.count
+
+
+def loops_of(signatures: Sequence[Hashable], places: Sequence[tuple[int, ...]]) -> list[Loop]:
+    """Return the loops in a list of operations, in order.
+
+    Parameters
+    ----------
+    signatures : list
+        What each operation does, equal for those that may be turns of one.
+    places : list of tuple of int
+        Where its operands are: as many numbers for equal signatures.
+    """
+    known: dict[Hashable, int] = {}
+    signs = np.array([known.setdefault(s, len(known)) for s in signatures])
+    n = len(signs)
+    where: dict[bytes, list[int]] = {}
+    grams = [signs[i : i + _GRAM].tobytes() for i in range(max(0, n - _GRAM + 1))]
+    for i, gram in enumerate(grams):
+        where.setdefault(gram, []).append(i)
+    found: list[Loop] = []
+    i = 0
+    while i < len(grams):
+        best = _longest(signs, where[grams[i]], i)
+        loop = None if best is None else _rolled(places, i, *best)
+        if loop is None:
+            i += 1
+        else:
+            found.append(loop)
+            i = loop.start + loop.period * loop.count
+    return found
+
+
+def _longest(signs: np.ndarray, places: list[int], i: int) -> tuple[int, int] | None:
+    """Return the period and the number of turns of the longest repetition that begins at `i`."""
+    at = int(np.searchsorted(places, i, side="right"))
+    best, covered = None, 0
+    for j in places[at : at + _MOST_CANDIDATES]:
+        period = j - i
+        same = signs[i:-period] == signs[i + period :]
+        end = int(np.argmin(same)) if not same.all() else len(same)
+        turns = end // period + 1
+        if turns >= _FEWEST_TURNS and turns * period > covered:
+            best, covered = (period, turns), turns * period
+    return best
+
+
+def _rolled(places: Sequence[tuple[int, ...]], start: int, period: int, turns: int) -> Loop | None:
+    """Return the longest run of turns whose operands move regularly."""
+    rows = []
+    for t in range(turns):
+        row: list[int] = []
+        for place in places[start + t * period : start + (t + 1) * period]:
+            row.extend(place)
+        rows.append(row)
+    moves = np.diff(np.array(rows, dtype=np.int64), axis=0)
+    changes = np.flatnonzero((moves[1:] != moves[:-1]).any(axis=1)) + 1
+    bounds = [0, *changes.tolist(), len(moves)]
+    lengths = [b - a for a, b in itertools.pairwise(bounds)]
+    k = int(np.argmax(lengths))
+    if lengths[k] + 1 < _FEWEST_TURNS:
+        return None
+    return Loop(start + bounds[k] * period, period, lengths[k] + 1)

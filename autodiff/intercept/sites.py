@@ -1,0 +1,145 @@
+"""What rewritten code keeps about its own calls, so that most need no look at all.
+
+A name that is bound outside gives the same function at nearly every call. ``g(x)`` becomes
+``(replaced[7] if g is known[7] else see(g, 7))(x)``: one comparison, where `known` holds what the
+name gave when it was looked at last. Slots are emptied when the rules change, and hold one function
+each, so a function that a notebook defines anew is not kept.
+
+No other thread can run between the comparison and the reading of `replaced`: none of the
+instructions in between calls Python or jumps back.
+"""
+
+from __future__ import annotations
+
+import collections
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.tracer import FloatTracer, Tracer
+
+_EMPTY = object()
+known: list[Any] = []
+"""Slot → what the name was bound to."""
+replaced: list[Any] = []
+"""Slot → what is called in its place."""
+
+_KINDS = (
+    types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, type(np.sum),
+)  # fmt: skip
+
+
+def slot_for(name: str, namespace: dict[str, Any]) -> int | None:
+    """Return a new slot for the calls of a name, ``g`` or ``module.g``; None if it may have none.
+
+    Parameters
+    ----------
+    name : str
+        The name as it stands in the source.
+    namespace : dict
+        The globals in which it is looked up.
+    """
+    first, *rest = name.split(".")
+    builtins = namespace.get("__builtins__", {})
+    at_hand = builtins if isinstance(builtins, dict) else vars(builtins)
+    value = namespace.get(first, at_hand.get(first))
+    for attribute in rest:
+        if type(value) is not types.ModuleType:
+            return None  # what a property does is not to be done twice
+        value = vars(value).get(attribute)
+    if type(value) not in _KINDS:
+        return None
+    known.append(_EMPTY)
+    replaced.append(None)
+    return len(known) - 1
+
+
+quiet: list[set[type]] = []
+"""For each attribute that rewritten code reads of a variable: the classes of which it is read as
+ever, since no code written in Python runs for it that is not the engine's."""
+_attributes: dict[str, int] = {}
+
+
+def slot_of_attribute(name: str) -> int:
+    """Return the place of an attribute in `quiet`."""
+    if name not in _attributes:
+        _attributes[name] = len(quiet)
+        quiet.append(set())
+    return _attributes[name]
+
+
+def read_as_ever(kind: type, name: str) -> None:
+    """Remember that reading an attribute of a class needs no look."""
+    if name in _attributes:
+        quiet[_attributes[name]].add(kind)
+
+
+def fill(slot: int, g: Any, replacement: Callable) -> None:
+    """Remember what is called in place of what a name is bound to."""
+    known[slot] = _EMPTY
+    replaced[slot] = replacement
+    known[slot] = g
+
+
+def forget() -> None:
+    """After a change of the rules, decide anew."""
+    known[:] = [_EMPTY] * len(known)
+    replaced[:] = [None] * len(replaced)
+    for kinds in (*_quiet_methods.values(), *quiet):
+        kinds.clear()
+
+
+CONTAINERS = frozenset({list, dict, set, tuple, str, collections.deque, type({}.keys())})
+_OWNERS = CONTAINERS | {Tracer, FloatTracer}
+METHODS = frozenset(
+    {
+        "add", "append", "appendleft", "clear", "copy", "count", "discard", "endswith", "extend",
+        "format", "get", "index", "insert", "items", "join", "keys", "lower", "pop", "popleft",
+        "remove", "replace", "reverse", "setdefault", "split", "startswith", "strip", "update",
+        "upper", "values",
+        "all", "any", "argmax", "argmin", "astype", "clip", "conj", "cumsum", "dot", "fill",
+        "flatten", "item", "max", "mean", "min", "prod", "ravel", "repeat", "reshape", "round",
+        "sort", "squeeze", "std", "sum", "swapaxes", "take", "tolist", "trace", "transpose", "var",
+    }
+)  # fmt: skip
+"""Names of methods of containers and arrays: their owner is looked at before the method is."""
+_quiet_methods: dict[str, set[type]] = {name: set() for name in METHODS}
+
+# Attributes by name are read fastest by code that has the name in it.
+_METHOD = """
+def {name}(owner):
+    method = owner.{name}
+    return method if type(owner) in quiet else decide(owner, method)
+"""
+_OF_ARRAYS_TOO = """
+def {name}(owner):
+    if type(owner) is ndarray:
+        return bind(of_array, owner)
+    method = owner.{name}
+    return method if type(owner) in quiet else decide(owner, method)
+"""
+
+
+def method_called(name: str, intercept: Callable, array_method: Callable) -> Callable:
+    """Return what gives a method that is about to be called, for a name in `METHODS`."""
+    kinds = _quiet_methods[name]
+    of_array = array_method(name) if hasattr(np.ndarray, name) else None
+
+    def decide(owner: Any, method: Any) -> Any:
+        seen = intercept(method)
+        if seen == method and type(owner) in _OWNERS:
+            kinds.add(type(owner))
+        return seen
+
+    scope: dict[str, Any] = {
+        "quiet": kinds,
+        "decide": decide,
+        "ndarray": np.ndarray,
+        "of_array": of_array,
+        "bind": types.MethodType,
+    }
+    source = (_METHOD if of_array is None else _OF_ARRAYS_TOO).format(name=name)
+    exec(compile(source, f"<{name} in traced code>", "exec"), scope)
+    return scope[name]

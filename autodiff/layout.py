@@ -1,0 +1,36 @@
+"""Copies of arrays that lie in memory as the originals do: `as_strided` can tell the difference."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def copy_of(x: np.ndarray) -> np.ndarray:
+    """Return a copy with the strides of the original, gaps and reversed axes included.
+
+    A function may take the strides of its argument for granted; in a compact copy they would lead
+    to other elements. Where elements share their memory the copy is compact.
+    """
+    copy = x.copy(order="K")
+    if copy.strides == x.strides or x.size == 0:
+        return copy
+    spread = _spread(x)
+    return copy if spread is None else spread
+
+
+def _spread(x: np.ndarray) -> np.ndarray | None:
+    """Return a copy with gaps; None if elements overlap."""
+    span, start = x.itemsize, 0
+    for stride, n in sorted(
+        zip(x.strides, x.shape, strict=True), key=lambda axis: (abs(axis[0]), axis[1])
+    ):
+        if n == 1:
+            continue
+        if abs(stride) < span or stride % x.itemsize:
+            return None
+        span += abs(stride) * (n - 1)
+        start -= min(stride, 0) * (n - 1)
+    memory = np.empty(-(-span // x.itemsize), x.dtype)
+    copy: np.ndarray = np.ndarray(x.shape, x.dtype, memory.data, start, x.strides)
+    copy[...] = x
+    return copy

@@ -1,0 +1,429 @@
+"""What a remembered plan does: compute the primal, and make the node or the tangent.
+
+Which plan a call has is the business of :mod:`autodiff.plans`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff import call as calls
+from autodiff.call import CONFIG, NESTED, NO_RULE
+from autodiff.elementwise import NOT_HERE, with_dot
+from autodiff.forward import dot_of, with_tangent
+from autodiff.tape import IN_TUPLE, PASSED, Cotangents, Tape
+from autodiff.tracer import FloatTracer, Tracer, note_view
+from autodiff.views import note_shared
+from chainrules_core import BadInplaceError, ProjectTo, unthunk
+from chainrules_core.define import DecomposeRule, LinearRule
+from chainrules_core.frame import checked_pair, sorted_bars
+from chainrules_core.projection import KNOWN_SPACES
+from chainrules_core.rule import HandRule, Rule
+
+_TRACED = frozenset({Tracer, FloatTracer})
+_ndarray = np.ndarray
+_FLOAT64 = np.dtype(np.float64)
+
+
+class Place:
+    """Stands for an argument, to see where it goes."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+class Bound:
+    """How a call is bound: where each argument and option is to be had."""
+
+    has_tuples = False
+
+    def __init__(self, bound: tuple, options: dict[str, Any], traced: set[int], n: int) -> None:
+        self.n = n
+        self.places = tuple([(a.index, None) if type(a) is Place else (-1, a) for a in bound])
+        self.options = tuple([(k, v.index) for k, v in options.items() if type(v) is Place])
+        self.fixed = {k: v for k, v in options.items() if type(v) is not Place}
+        self.wanted = tuple([i for i, (place, _) in enumerate(self.places) if place in traced])
+
+
+class Plan:
+    """What a call of a function with arguments of given types comes to, in reverse mode.
+
+    Attributes
+    ----------
+    rule : Rule
+        The rule.
+    places : tuple
+        For each bound argument its place in the call, or -1 and a default.
+    options : tuple of (str, int)
+        The options that the call gives, each with its place.
+    fixed : dict
+        The options that it does not give.
+    wanted : tuple of int
+        Which bound arguments are traced on the innermost level.
+    """
+
+    __slots__ = ("fixed", "options", "places", "rule", "sources", "straight", "tail", "wanted")
+
+    def __init__(self, rule: Rule, call: Bound) -> None:
+        self.rule = rule
+        self.places = call.places
+        self.options = call.options
+        self.fixed = call.fixed
+        self.wanted = call.wanted
+        self.sources = tuple([self.places[i][0] for i in self.wanted])
+        # Whether the bound arguments are those of the call as they stand, and defaults behind.
+        expected = [*range(call.n), *[-1] * (len(self.places) - call.n)]
+        self.straight = [place for place, _ in self.places] == expected
+        self.tail = [default for _, default in self.places[call.n :]]
+
+    def bound(self, values: Any) -> Any:
+        """Return the arguments in their places."""
+        if self.straight:
+            return [*values, *self.tail] if self.tail else values
+        return [values[i] if i >= 0 else default for i, default in self.places]
+
+    def given(self, values: Any) -> dict[str, Any]:
+        """Return the options."""
+        if not self.options:
+            return self.fixed
+        return {**self.fixed, **{name: values[i] for name, i in self.options}}
+
+    def run(self, values: tuple, plain: list, tape: Tape, nested: bool) -> Any:
+        """Make the call with values, which are `plain` without the level of the tape; record it."""
+        parents = tuple([values[i]._index for i in self.sources])
+        primals = self.bound(plain)
+        options = self.given(plain) if self.options else self.fixed
+        made = self._made(primals, options, parents, nested)
+        if made is None:
+            config = NESTED if nested else CONFIG
+            recorded = self.rule.record(tuple(primals), options, self.wanted, config)
+            if recorded is None:
+                return NO_RULE
+            y, pull = recorded
+        else:
+            y, node = made
+            nodes = tape.nodes
+            if type(y) is _ndarray:
+                dtype = y.dtype
+                if dtype is _FLOAT64 or dtype.kind in "fc":
+                    try:
+                        node.space = KNOWN_SPACES[dtype][y.shape]
+                    except KeyError:
+                        node.space = ProjectTo(y)
+                    nodes.append(node)
+                    result = Tracer(y, tape, len(nodes) - 1)
+                    shared = y.base is not None
+                    for a in primals:
+                        shared = shared or a is y
+                    if shared:
+                        self._note_shared(result, values, options)
+                    return result
+            elif type(y) is float or type(y) is np.float64:
+                node.space = ProjectTo(y)
+                nodes.append(node)
+                return FloatTracer(y, tape, len(nodes) - 1)
+            pull = node.pull
+        result = calls.outputs(y, tape, self.rule, parents, self.wanted, pull)
+        note_shared(result, tuple(self.bound(values)), _Again(self.rule.f, options))
+        return result
+
+    def _made(
+        self, primals: list, options: dict[str, Any], parents: tuple, nested: bool
+    ) -> tuple[Any, Any] | None:
+        """Compute the primal and make its node; None leaves it to the rule."""
+        return None
+
+    def _note_shared(self, result: Tracer, values: tuple, options: dict[str, Any]) -> None:
+        """Note from which argument the result has its memory."""
+        bound = self.bound(values)
+        base = result._value.base
+        for i in self.wanted:
+            a = bound[i]
+            if type(a) is Tracer and type(a._value) is _ndarray:
+                value = a._value
+                if base is value or (base is not None and base is value.base):
+                    note_view(result, a, _Remade(self.rule.f, options, bound, i))
+                    return
+        note_shared(result, tuple(bound), _Again(self.rule.f, options))
+
+
+class _Again:
+    """The same call with other arguments."""
+
+    __slots__ = ("f", "options")
+
+    def __init__(self, f: Callable, options: dict[str, Any]) -> None:
+        self.f = f
+        self.options = options
+
+    def __call__(self, args: tuple) -> Any:
+        return calls.call(self.f, args, self.options)
+
+
+class _Remade:
+    """How a view is made anew from the argument whose memory it shares."""
+
+    __slots__ = ("args", "f", "options", "place")
+
+    def __init__(self, f: Callable, options: dict[str, Any], args: Any, place: int) -> None:
+        self.f = f
+        self.options = options
+        self.args = args
+        self.place = place
+
+    def __call__(self, parent: Any) -> Any:
+        args = list(self.args)
+        args[self.place] = parent
+        return calls.call(self.f, tuple(args), self.options)
+
+
+class OfLinear(Plan):
+    """A plan by the adjoints of a linear function."""
+
+    __slots__ = ("adjoints", "as_spaces", "seen_adjoints", "shared")
+    rule: LinearRule
+
+    def __init__(self, rule: LinearRule, call: Bound) -> None:
+        super().__init__(rule, call)
+        self.adjoints = tuple([rule.adjoints[rule.argnums.index(i)] for i in self.wanted])
+        self.seen_adjoints: tuple | None = None
+        # An adjoint is given spaces for its own argument and for those that go together with it.
+        together = frozenset(rule.argnums if rule.joint else ())
+        spaces = [together | {i} for i in self.wanted]
+        everywhere = [i for i in range(len(self.places)) if all(i in s for s in spaces)]
+        self.as_spaces = tuple(everywhere)
+        self.shared = all(i in everywhere for i in self.wanted)
+
+    def _made(
+        self, primals: list, options: dict[str, Any], parents: tuple, nested: bool
+    ) -> tuple[Any, Any]:
+        f = self.rule.f
+        y = calls.call(f, tuple(primals), options) if nested else f(*primals, **options)
+        seen = [*primals]
+        for i in self.as_spaces:
+            seen[i] = ProjectTo(seen[i])
+        return y, LinearNode(self, parents, seen, options, nested)
+
+    def adjoints_for(self, nested: bool) -> tuple:
+        """Return the adjoints, with their calls seen where their cotangents may be traced."""
+        if not nested:
+            return self.adjoints
+        if self.seen_adjoints is None:
+            self.seen_adjoints = tuple(map(calls.body_of, self.adjoints))
+        return self.seen_adjoints
+
+
+class LinearNode:
+    """A value made by a linear function.
+
+    It keeps an argument in which the function is linear as its space, unless the adjoint of
+    another one needs the value.
+    """
+
+    __slots__ = ("nested", "options", "parents", "plan", "seen", "space")
+
+    def __init__(
+        self, plan: OfLinear, parents: tuple, seen: list, options: dict, nested: bool
+    ) -> None:
+        self.plan = plan
+        self.nested = nested
+        self.parents = parents
+        self.seen = seen
+        self.options = options
+        self.space: Any = None
+
+    @property
+    def rule(self) -> Rule:
+        """The rule."""
+        return self.plan.rule
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The positions of the parents among the bound arguments."""
+        return self.plan.wanted
+
+    def _seen_by(self, position: int) -> list:
+        """Return what the adjoint for an argument is given."""
+        if self.plan.shared:
+            return self.seen
+        i = self.plan.wanted[position]
+        return [*self.seen[:i], ProjectTo(self.seen[i]), *self.seen[i + 1 :]]
+
+    def pull(self, y_bar: Any) -> list:
+        """Return a cotangent for each parent."""
+        y_bar = unthunk(y_bar)
+        return [
+            adjoint(y_bar, *self._seen_by(position), **self.options)
+            for position, adjoint in enumerate(self.plan.adjoints_for(self.nested))
+        ]
+
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand the adjoints' results on, in place where the rule knows how."""
+        plan = self.plan
+        add_into = plan.rule.add_into
+        adjoints = plan.adjoints_for(self.nested)
+        for position, (j, adjoint) in enumerate(zip(self.parents, adjoints, strict=True)):
+            seen = self.seen if plan.shared else self._seen_by(position)
+            if add_into is not None and bars.is_addable(j):
+                buffer = bars.buffer(j)
+                result = add_into(buffer, y_bar, *seen, **self.options)
+                if result is not buffer:
+                    raise BadInplaceError(add_into, result)
+                continue
+            bars.add(j, adjoint(y_bar, *seen, **self.options), self, position, PASSED)
+
+
+class OfHand(Plan):
+    """A plan by a rule written by hand."""
+
+    __slots__ = ("function", "seen_function")
+    rule: HandRule
+
+    def __init__(self, rule: HandRule, call: Bound) -> None:
+        super().__init__(rule, call)
+        self.function = rule.function
+        if not call.has_tuples:
+            self.function = getattr(rule.function, "without_lists", rule.function)
+        self.seen_function: Callable | None = None
+
+    def _made(
+        self, primals: list, options: dict[str, Any], parents: tuple, nested: bool
+    ) -> tuple[Any, Any] | None:
+        rule = self.rule
+        if rule.takes_config:
+            return None
+        function = self.function
+        if nested:
+            if self.seen_function is None:
+                self.seen_function = calls.body_of(function)
+            function = self.seen_function
+        result = function(*primals, **options)
+        if result is None:
+            return None
+        y, pullback = checked_pair(rule, result)
+        return y, HandNode(self, parents, pullback)
+
+
+class HandNode:
+    """A value made by a rule written by hand."""
+
+    __slots__ = ("parents", "plan", "pullback", "space")
+
+    def __init__(self, plan: OfHand, parents: tuple, pullback: Callable) -> None:
+        self.plan = plan
+        self.parents = parents
+        self.pullback = pullback
+        self.space: Any = None
+
+    @property
+    def rule(self) -> Rule:
+        """The rule."""
+        return self.plan.rule
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The positions of the parents among the bound arguments."""
+        return self.plan.wanted
+
+    def _found(self, y_bar: Any) -> tuple:
+        """Return a cotangent for each bound argument."""
+        found = self.pullback(y_bar)
+        n = len(self.plan.places)
+        if type(found) is tuple and len(found) == n:
+            return found
+        return sorted_bars(self.plan.rule, self.pullback, n, found)[1:]
+
+    def pull(self, y_bar: Any) -> list:
+        """Return a cotangent for each parent."""
+        found = self._found(unthunk(y_bar))
+        return [found[i] for i in self.plan.wanted]
+
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand what the pullback returns on to the parents."""
+        found = self._found(y_bar)
+        parents = self.parents
+        for position, i in enumerate(self.plan.wanted):
+            bars.add(parents[position], found[i], self, position, IN_TUPLE)
+
+
+class OfScalar(Plan):
+    """A plan by the partial derivatives of a function that has no faster way."""
+
+    __slots__ = ()
+
+
+class OfBody:
+    """A plan to trace a body in place of the function."""
+
+    __slots__ = ("body",)
+
+    def __init__(self, rule: DecomposeRule, call: Bound) -> None:
+        self.body = rule.body
+
+
+class OfConstant:
+    """A plan for a function without derivative."""
+
+    __slots__ = ("f", "n", "names")
+
+    def __init__(self, f: Callable, n: int, names: tuple[str, ...]) -> None:
+        self.f = f
+        self.n = n
+        self.names = names
+
+    def run(self, values: tuple, plain: list, tape: Tape, nested: bool) -> Any:
+        """Make the call; outer levels note it in turn."""
+        args, options = plain, {}
+        if self.names:
+            args, options = plain[: self.n], dict(zip(self.names, plain[self.n :], strict=True))
+        y = calls.call(self.f, tuple(args), options) if nested else self.f(*args, **options)
+        return calls.as_constant(y)
+
+
+class ForwardPlan(Plan):
+    """The same in forward mode."""
+
+    __slots__ = ()
+
+    def run(self, values: tuple, plain: list, tape: Any, nested: bool) -> Any:
+        """Make the call, and compute the tangent."""
+        tape.check_open()
+        bound = tuple(self.bound(values))
+        options = self.given(plain)
+        dots = tuple([dot_of(a, tape) for a in bound])
+        nested = nested or not _TRACED.isdisjoint(map(type, dots))
+        config = NESTED if nested else CONFIG
+        pushed = self._pushed(dots, self.bound(plain), options, config)
+        if pushed is None:
+            return NO_RULE
+        y, y_dot = pushed
+        made = NOT_HERE
+        if type(y) is _ndarray and type(y_dot) is _ndarray:
+            made = with_dot(y, y_dot, tape)
+        if made is NOT_HERE:
+            made = with_tangent(y, unthunk(y_dot), tape)
+        note_shared(made, bound, _Again(self.rule.f, options))
+        return made
+
+    def _pushed(self, dots: tuple, primals: Any, options: dict[str, Any], config: Any) -> Any:
+        """Have the rule compute the primal and the tangent; None where it declines."""
+        return self.rule.push(dots, tuple(primals), options, config)
+
+
+class ForwardOfLinear(ForwardPlan):
+    """The same for a function that is linear in the one argument that has a tangent."""
+
+    __slots__ = ()
+
+    def _pushed(self, dots: tuple, primals: Any, options: dict[str, Any], config: Any) -> Any:
+        (i,) = self.wanted
+        if config is NESTED or type(dots[i]) is not _ndarray:
+            return self.rule.push(dots, tuple(primals), options, config)
+        f = self.rule.f
+        y = f(*primals, **options)
+        moved = [*primals]
+        moved[i] = dots[i]
+        return y, f(*moved, **options)

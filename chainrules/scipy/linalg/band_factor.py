@@ -1,0 +1,123 @@
+"""The Cholesky factor of a long band matrix, in blocks.
+
+Cut into blocks that are no smaller than the band is wide, A = L Lᴴ has blocks D_i on the diagonal
+of L and C_i below them only, with D_i D_iᴴ = A_ii - C_{i-1} C_{i-1}ᴴ and C_i = A_{i+1,i} D_i⁻ᴴ. The
+derivatives go through these equations, as in `chainrules.linalg.cholesky` for dense matrices. All
+of it costs as many products of blocks as there are blocks, so it is O(n).
+
+Storage is LAPACK's for the lower half: lb[k, j] = a[j + k, j].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from chainrules.linalg.matrices import adjoint, completed, half_triangle, halves
+from chainrules_core import Array, frule, rrule
+from chainrules_core.define import primitive
+
+BLOCK = 32
+
+
+@primitive
+def band_factor(lb: Any) -> Any:
+    """The factor of a Hermitian matrix given by the lower half of its band."""
+    rows, n = lb.shape
+    inside = np.arange(n) + np.arange(rows)[:, None] < n
+    return np.where(inside, linalg.cholesky_banded(lb, lower=True), 0)
+
+
+def size_of_blocks(lb: Any) -> int:
+    return max(BLOCK, np.shape(lb)[0] - 1)
+
+
+def blocks(lb: Any) -> tuple[Any, Any]:
+    """The blocks on the diagonal and those below them, of a triangular matrix."""
+    (rows, n), size = np.shape(lb), size_of_blocks(lb)
+    count = -(-n // size)
+    inside = np.arange(n) + np.arange(rows)[:, None] < n
+    padded = np.pad(np.where(inside, lb, 0), [(0, 0), (0, count * size - n)])
+    r, c = np.indices((size, size))
+    columns = np.arange(count)[:, None, None] * size + c
+    found = []
+    for k, here in ((r - c, columns), (size + r - c, columns[:-1])):
+        there = (k >= 0) & (k < rows)
+        found.append(np.where(there, padded[np.where(there, k, 0), here], 0))
+    return found[0], found[1]
+
+
+def band(diagonal: Any, below: Any, shape: tuple[int, int]) -> Any:
+    """The band that these blocks have in a matrix: what they have outside does not count."""
+    rows, n = shape
+    size = np.shape(diagonal)[-1]
+    k, j = np.indices((rows, n))
+    i, c = j // size, j % size
+    r = k + c
+    inside, is_below = k + j < n, r >= size
+    last = np.shape(below)[0] - 1
+    of_diagonal = diagonal[i, np.minimum(r, size - 1), c]
+    of_below = below[np.minimum(i, last), np.where(is_below, r - size, 0), c]
+    return np.where(inside, np.where(is_below, of_below, of_diagonal), 0)
+
+
+def factor_blocks(y: Any) -> tuple[Any, Any, Any]:
+    """D, the inverses of D, and C."""
+    d, c = blocks(y)
+    missing = np.shape(d)[0] * np.shape(d)[1] - np.shape(y)[1]
+    if missing:  # beyond the end there is the identity
+        ones = np.zeros(np.shape(d)[:2])
+        ones[-1, np.shape(d)[1] - missing :] = 1
+        d = d + ones[..., None] * np.eye(np.shape(d)[1])
+    return d, np.linalg.inv(d), c
+
+
+def band_factor_adjoint(y: Any, y_bar: Any) -> Any:
+    """The cotangent of the band, from that of its factor."""
+    d, inverse, c = factor_blocks(y)
+    d_bar, c_bar = blocks(y_bar)
+    phi = halves(np.shape(d)[-1], d.dtype)
+    on_diagonal, below = [], []
+    carried: Any = 0
+    for i in reversed(range(np.shape(d)[0])):
+        inner = phi * np.matmul(adjoint(d[i]), d_bar[i] - carried)
+        s = np.matmul(np.matmul(adjoint(inverse[i]), inner), inverse[i])
+        s = s + adjoint(s)
+        on_diagonal.append(phi * s)
+        if i:
+            bar = np.matmul(c_bar[i - 1] - np.matmul(s, c[i - 1]), inverse[i - 1])
+            below.append(bar)
+            carried = np.matmul(adjoint(bar), c[i - 1])
+    return band(np.stack(on_diagonal[::-1]), np.stack(below[::-1]), np.shape(y))
+
+
+@rrule.register(band_factor, Array)
+def band_factor_rrule(lb):
+    y = band_factor(lb)
+
+    def band_factor_pullback(y_bar):
+        return band_factor_adjoint(y, y_bar)
+
+    return y, band_factor_pullback
+
+
+@frule.register(band_factor, Array)
+def band_factor_frule(dots, lb):
+    y = band_factor(lb)
+    d, inverse, c = factor_blocks(y)
+    d_dot, c_dot = blocks(dots[0])
+    on_diagonal, below = [], []
+    for i in range(np.shape(d)[0]):
+        change = completed(d_dot[i])
+        if i:
+            product = np.matmul(below[i - 1], adjoint(c[i - 1]))
+            change = change - product - adjoint(product)
+        inner = np.matmul(np.matmul(inverse[i], change), adjoint(inverse[i]))
+        moved = np.matmul(d[i], half_triangle(inner))
+        on_diagonal.append(moved)
+        if i < np.shape(c)[0]:
+            bar = c_dot[i] - np.matmul(c[i], adjoint(moved))
+            below.append(np.matmul(bar, adjoint(inverse[i])))
+    return y, band(np.stack(on_diagonal), np.stack(below), np.shape(y))

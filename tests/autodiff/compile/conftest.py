@@ -1,0 +1,65 @@
+"""Kernels run as Python, so that they are tested quickly and without numba."""
+
+import math
+
+import numpy as np
+import pytest
+
+
+class Math:
+    """The functions of ``math``, which give NaN and Inf as machine code does."""
+
+    inf, nan = math.inf, math.nan
+
+    def __getattr__(self, name):
+        short = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2"}
+        return getattr(np, short.get(name, name))
+
+
+def typed(run):
+    """Return a kernel that insists on what machine code takes: flat arrays and floats."""
+
+    def called(*args):
+        assert all(type(a) is float or (a.ndim == 1 and a.flags.c_contiguous) for a in args)
+        return run(*args)
+
+    return called
+
+
+def get(array, place):
+    assert 0 <= place < len(array)
+    return np.float64(array[place])
+
+
+def put(array, place, value):
+    assert 0 <= place < len(array)
+    array[place] = value
+
+
+@pytest.fixture
+def interpreted(monkeypatch):
+    """Have kernels made at once, for all programs, and run as Python; return the list of them."""
+    from autodiff.compile import kernels, machine
+
+    made = []
+
+    def compiled(self):
+        scope = {
+            "get": get, "put": put, "plus": lambda a, b: a + b, "times": lambda a, b: a * b,
+            "exp": np.exp, "tanh": np.tanh, "math": Math(), "np": np, **self._tables,
+        }  # fmt: skip
+        exec(self.source, scope)
+        names = {
+            "run": typed(scope["kernel"]), "memory": [], "size": self._size,
+            "empty": lambda shape: np.full(shape, np.nan),
+            "array": np.array, "float64": np.float64,
+        }  # fmt: skip
+        exec(self._wrapper, names)
+        self._run = names["call"]
+        made.append(self)
+        return self
+
+    monkeypatch.setattr(kernels.Kernel, "compiled", compiled)
+    monkeypatch.setattr(machine, "is_installed", lambda: True)
+    monkeypatch.setattr(machine, "kernel_of", lambda program, forced: None)
+    return made

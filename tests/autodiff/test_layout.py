@@ -1,0 +1,72 @@
+"""An argument lies in memory as the user's does: some functions take strides for granted."""
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import as_strided
+
+import autodiff
+from autodiff.layout import copy_of
+
+BASE = np.arange(60.0).reshape(5, 12)
+W = np.array([[1.0, 2.0], [3.0, 4.0]])
+ARRAYS = [
+    BASE, BASE.T, BASE[:, ::2], BASE[::2, 1:7], BASE[::-1], BASE[:, ::-3], BASE[1:, 4],
+    BASE[:0], BASE.reshape(5, 3, 4).transpose(1, 0, 2)[:, ::2], np.float32(BASE)[:, ::2],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("x", ARRAYS)
+def test_copies(x):
+    y = copy_of(x)
+    np.testing.assert_array_equal(y, x)
+    assert y.dtype == x.dtype
+    assert x.size == 0 or y.strides == x.strides
+    assert not np.shares_memory(x, y)
+
+
+@pytest.mark.parametrize(
+    "x", [np.broadcast_to([1.0, 2.0], (3, 2)), as_strided(BASE, (3, 3), (8, 8))]
+)
+def test_elements_that_share_memory_are_copied_apart(x):
+    y = copy_of(x)
+    np.testing.assert_array_equal(y, x)
+    y[0, 0] = -1.0
+    assert np.sum(y == -1.0) == 1
+
+
+@pytest.mark.parametrize(
+    "x, strides",
+    [
+        (BASE[:, ::2], (96, 16)),
+        (BASE[:, ::2], (192, 32)),
+        (BASE[::2, 1:7], (192, 8)),
+        (BASE.T, (8, 96)),
+        (BASE[::-1], (-96, 8)),
+    ],
+)
+def test_strides_in_numbers(x, strides):
+    def f(x):
+        return np.sum(as_strided(x, (2, 2), strides) * W)
+
+    value, bar = autodiff.value_and_gradient(f, x)
+    assert value == f(x)
+    i, j = [s // t for s, t in zip(strides, x.strides, strict=True)]
+    expected = np.zeros(x.shape)
+    expected[: 2 * i : i, : 2 * j : j] = W
+    np.testing.assert_array_equal(bar, expected)
+    v = np.cos(np.arange(x.size)).reshape(x.shape)
+    pushed = autodiff.pushforward(f, x)
+    assert pushed[0] == f(x)
+    np.testing.assert_allclose(pushed[1](v), np.sum(expected * v))
+
+
+def test_writes_into_such_an_argument():
+    def f(x):
+        x[0, 1] = x[0, 0] ** 2
+        return np.sum(x)
+
+    x = BASE[:, ::4]
+    bar = autodiff.gradient(f, x)
+    expected = np.ones(x.shape)
+    expected[0, :2] = 1.0 + 2 * x[0, 0], 0.0
+    np.testing.assert_array_equal(bar, expected)
