@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import integrate
 
+from chainrules.scipy.integrate.captured import plain
 from chainrules.scipy.integrate.integrals import integral
 from chainrules.scipy.integrate.iterated import over_box
 from chainrules_core import decompose, non_differentiable
@@ -42,14 +43,8 @@ def quad_vec_plainly(func: Callable, a: Any, b: Any, options: dict) -> tuple:
     return integrate.quad_vec(func, a, b, **options)
 
 
-def plain(x: Any) -> Any:
-    """The values of what may be traced."""
-    return x
-
-
 for f in (quad_plainly, quad_vec_plainly):
     non_differentiable(f, Callable)
-non_differentiable(plain)
 
 
 @decompose(integrate.quad, Callable)

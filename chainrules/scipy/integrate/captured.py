@@ -18,6 +18,7 @@ from chainrules_core import (
     NoTangent,
     Tangent,
     frule_via_ad,
+    non_differentiable,
     rrule_via_ad,
     unthunk,
 )
@@ -37,6 +38,22 @@ def concrete(x_bar: Any, x: Any) -> Any:
     """Return a tangent as a number or array, zeros too."""
     x_bar = unthunk(x_bar)
     return np.zeros(np.shape(x)) if isinstance(x_bar, AbstractZero) else x_bar
+
+
+def plain(x: Any) -> Any:
+    """The values of what may be traced."""
+    return x
+
+
+non_differentiable(plain)
+
+
+def is_still(x_dot: Any) -> bool:
+    """Whether a tangent is zero, and nothing that an outer level perturbs."""
+    if isinstance(x_dot, AbstractZero):
+        return True
+    value = plain(x_dot)
+    return value is x_dot and not np.any(value)
 
 
 def parts_of_closure(f: Callable, f_bar: Any) -> list:

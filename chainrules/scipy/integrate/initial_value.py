@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import integrate
 
-from chainrules.scipy.integrate.adaptive import plain
+from chainrules.scipy.integrate.captured import plain
 from chainrules.scipy.integrate.runge_kutta import explicit_name, recording
 from chainrules.scipy.integrate.states import known_path, mapping, states
 from chainrules_core import decompose, non_differentiable

@@ -26,6 +26,7 @@ from scipy import integrate
 
 from chainrules.scipy.integrate.captured import (
     as_closure_tangent,
+    is_still,
     numbers,
     parts_of_closure,
     pulled,
@@ -34,7 +35,6 @@ from chainrules.scipy.integrate.captured import (
     values_of,
 )
 from chainrules_core import (
-    AbstractZero,
     HasForwardMode,
     HasReverseMode,
     NoTangent,
@@ -227,7 +227,7 @@ def integral_frule(config, dots, f, a, b, wvar, *args, known=None, weight=None, 
     y_dot = np.zeros(np.shape(y))[()]
     ends = () if "box" in (options or {}) else ((1.0, b, b_dot), (-1.0, a, a_dot))
     for sign, t, t_dot in ends:
-        if not isinstance(t_dot, AbstractZero):  # else it may be where f has no value
+        if not is_still(t_dot):  # else it may be where f has no value
             y_dot = y_dot + sign * weighted(f, t, wvar, args, weight) * t_dot
     k = len(args)
     own = (*parts_of_closure(f, f_dot), *numbers(arg_dots, args))
@@ -243,7 +243,7 @@ def integral_frule(config, dots, f, a, b, wvar, *args, known=None, weight=None, 
 
     if own:
         y_dot = y_dot + integral(inside, a, b, wvar, *args, *own, weight=weight, options=options)
-    if weight in OTHER and not isinstance(wvar_dot, AbstractZero):
+    if weight in OTHER and not is_still(wvar_dot):
         moved = by_frequency(f, a, b, wvar, args, weight=weight, options=options)
         y_dot = y_dot + moved * wvar_dot
     return y, y_dot

@@ -26,12 +26,13 @@ from typing import Any
 import numpy as np
 from scipy import integrate
 
-from chainrules.scipy.integrate.adaptive import plain
 from chainrules.scipy.integrate.captured import (
     as_closure_tangent,
     concrete,
     is_complex,
+    is_still,
     parts_of_closure,
+    plain,
     pulled_parts,
     pushed,
     values_of,
@@ -53,7 +54,6 @@ from chainrules.scipy.integrate.runge_kutta import (
     walked,
 )
 from chainrules_core import (
-    AbstractZero,
     Closure,
     HasForwardMode,
     HasReverseMode,
@@ -209,7 +209,7 @@ def states_frule(config, dots, fun, times, y0, *, known=None, how=None):
     own = tuple(parts_of_closure(fun, f_dot))
     none = tuple([np.zeros(np.shape(v)) for v in values_of(fun)])
     s = concrete(y0_dot, y0)
-    moving = not isinstance(times_dot, AbstractZero)
+    moving = not is_still(times_dot)
     plainly = config.as_written(fun)
     if moving:
         s = s - plainly(times[0], y0) * times_dot[0]

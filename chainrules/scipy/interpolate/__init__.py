@@ -6,5 +6,6 @@ from chainrules.scipy.interpolate import (
     fitting as fitting,
     piecewise as piecewise,
     scattered as scattered,
+    selections as selections,
     surfaces as surfaces,
 )

@@ -25,6 +25,7 @@ from chainrules.scipy.optimize.implicit import (
     known,
     tuple_of,
     with_fields,
+    with_others,
 )
 from chainrules.scipy.optimize.minima import Minimum, converged_digits, minimum_at
 from chainrules_core import frule_via_ad
@@ -77,7 +78,23 @@ def least_squares_body(call, result):
     params = call["fun"], tuple_of(call["args"]), kwargs, loss if own else None, call["f_scale"]
     bounds = box(call["bounds"], spec.n)
     x, y = minimum_at(spec, params, result.x, bounds)
-    return with_fields(result, x=x, cost=y, fun=residuals(params, x))
+    r = residuals(params, x)
+    found = with_others(result, x, spec.name, ("x", "cost", "fun"))
+    if spec.option == "linear" and type(result.jac) is np.ndarray:
+        j = known(jacobian_of_residuals, None, (params, x), result.jac)
+        found = with_fields(found, jac=j, grad=np.matmul(np.transpose(j), r))
+    return with_fields(found, x=x, cost=y, fun=r)
+
+
+def jacobian_of_residuals(config: Any, spec: None, params: tuple) -> Any:
+    """The Jacobian of the residuals."""
+    parameters, x = params
+
+    def model(x: Any) -> Any:
+        return residuals(parameters, x)
+
+    columns = [frule_via_ad(config, (NoTangent(), e), model, x)[1] for e in np.eye(np.shape(x)[0])]
+    return np.stack(columns, axis=1)
 
 
 def box(bounds: Any, n: int) -> Any:

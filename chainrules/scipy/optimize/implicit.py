@@ -42,6 +42,7 @@ from chainrules_core import (
     frule_via_ad,
     ignore_derivatives,
     non_differentiable,
+    primitive,
     rrule,
     rrule_via_ad,
 )
@@ -124,6 +125,60 @@ def with_fields(result: Any, **fields: Any) -> Any:
     for name, value in fields.items():
         dict.__setitem__(new, name, value)
     return new
+
+
+def with_others(result: Any, x: Any, name: str, constant: tuple[str, ...] = ()) -> Any:
+    """Return a result whose further fields are not differentiated: an error if they are used so.
+
+    Parameters
+    ----------
+    result : OptimizeResult
+        The fields of which those in `constant` stay as they are.
+    x : Any
+        The solution that the others belong to.
+    name : str
+        The function.
+    """
+    return with_fields(
+        result,
+        **{k: _apart(v, x, name, k) for k, v in result.items() if k not in constant},
+    )
+
+
+def _apart(value: Any, x: Any, name: str, field: str) -> Any:
+    if isinstance(value, dict):
+        return with_fields(value, **{k: _apart(v, x, name, k) for k, v in value.items()})
+    if type(value) in (list, tuple):
+        return type(value)([_apart(v, x, name, field) for v in value])
+    if isinstance(value, (float, np.ndarray)) and np.asarray(value).dtype.kind in "fc":
+        return apart(value, x, field=f"{field} in the result of {name}")
+    return value
+
+
+@primitive
+def apart(value, x, field=""):
+    """Return `value`, which changes with `x` in a way that is not known."""
+    return value
+
+
+@rrule.register(apart)
+def apart_rrule(value, x, *, field=""):
+    def apart_pullback(y_bar):
+        if not np.any(y_bar):
+            return ZeroTangent(), ZeroTangent()
+        raise ImplicitError(
+            f"{field} is not differentiated: it is what the iteration left behind. Compute it from "
+            "x, or wrap it in autodiff.ignore_derivatives(...) if it is to be a constant."
+        )
+
+    return apart(value, x, field=field), apart_pullback
+
+
+@frule.register(apart)
+def apart_frule(dots, value, x, *, field=""):
+    y = apart(value, x, field=field)
+    # Not a number where it is used: an error would be one where it is not used too.
+    return y, np.full(np.shape(y), np.nan)[()]
 
 
 def tuple_of(args: Any) -> tuple:

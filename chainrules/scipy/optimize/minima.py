@@ -33,6 +33,7 @@ from chainrules.scipy.optimize.implicit import (
     solution,
     tuple_of,
     with_fields,
+    with_others,
 )
 
 
@@ -141,7 +142,10 @@ def minimize_body(call, result):
     )
     params = call["fun"], tuple_of(call["args"])
     x, y = minimum_at(spec, params, result.x, call["bounds"], call["constraints"])
-    return with_fields(result, x=x, fun=y)
+    # Where nothing holds x, the gradient there is zero and stays so.
+    free = call["bounds"] is None and not call["constraints"]
+    constant = ("x", "fun", "jac") if free else ("x", "fun")
+    return with_fields(with_others(result, x, spec.name, constant), x=x, fun=y)
 
 
 @decomposed(optimize.minimize_scalar, Callable)

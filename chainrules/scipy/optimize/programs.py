@@ -25,7 +25,12 @@ import numpy as np
 from scipy import optimize
 
 from chainrules.scipy.optimize.active import sides_of
-from chainrules.scipy.optimize.implicit import UnconvergedError, decomposed, with_fields
+from chainrules.scipy.optimize.implicit import (
+    UnconvergedError,
+    decomposed,
+    with_fields,
+    with_others,
+)
 from chainrules_core import (
     NoTangent,
     ZeroTangent,
@@ -225,7 +230,9 @@ def linprog_body(call, result):
     lower, upper = bounds_of(call["bounds"], n)
     lower, upper = with_integers(call["integrality"], n, result.x, lower, upper)
     x, y = moving(name, c, result.x, rows, lower, upper)
-    return with_fields(result, x=x, fun=y, slack=b_ub - np.matmul(a_ub, x))
+    # The multipliers move with the prices even where the vertex does not.
+    found = with_others(result, np.concatenate([x, c]), name, ("x", "fun", "slack", "con"))
+    return with_fields(found, x=x, fun=y, slack=b_ub - np.matmul(a_ub, x))
 
 
 def bounds_of(bounds: Any, n: int) -> tuple[tuple, tuple]:

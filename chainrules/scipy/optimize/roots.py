@@ -18,6 +18,7 @@ from chainrules.scipy.optimize.implicit import (
     solution,
     tuple_of,
     with_fields,
+    with_others,
 )
 
 
@@ -137,7 +138,7 @@ def root_body(call, result):
         digits=digits_of(result.success),
         first=_is_true(call["jac"]),
     )
-    return with_fields(result, x=x)
+    return with_fields(with_others(result, x, "scipy.optimize.root", ("x", "fun")), x=x)
 
 
 def nonlinear_root(target: Callable) -> None:
