@@ -147,8 +147,6 @@ def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], value
                 kind = a.__class__
             if kind not in _SIMPLE:
                 return NO_RULE
-        elif kind is _ndarray:
-            tape.hold(a)
         elif kind not in _SIMPLE and not (kind is tuple and _IN_TUPLES.issuperset(map(type, a))):
             return NO_RULE
         kinds.append(kind)
@@ -164,6 +162,9 @@ def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], value
         return NO_RULE
     if type(plan) is OfBody:
         return calls.body_of(plan.body)(*args, **kwargs)
+    for a in values:
+        if type(a) is _ndarray:
+            tape.hold(a)
     return plan.run(values, plain, tape, nested)
 
 

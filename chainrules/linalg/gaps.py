@@ -88,7 +88,7 @@ def has_phase_from(v: Any, k: int) -> Any:
     """For which vectors (the columns of `v`) their element `k` fixes the phase by being real."""
     size = np.abs(v[..., k, :])
     eps = np.finfo(v.dtype).eps
-    return (np.abs(v[..., k, :].imag) <= 4 * eps * size) & (size > eps)
+    return (np.abs(v[..., k, :].imag) <= 64 * eps * size) & (size > eps)
 
 
 non_differentiable(has_phase_from)
