@@ -1,5 +1,6 @@
 """What all tests share: rules that were checked are noted, for the check that none is left out."""
 
+import gc
 import json
 import os
 from collections.abc import Callable
@@ -15,6 +16,12 @@ FOLDER = os.environ.get("CHAINRULES_EXERCISED")
 
 # The testing kit's own tests make it forget, so what it has noted is collected after each test.
 _checked: set[str] = set()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What is loaded by now stays: the collector need not go through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_teardown(item: pytest.Item) -> None:

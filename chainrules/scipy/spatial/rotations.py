@@ -26,6 +26,8 @@ def found(name: str) -> ModuleType | None:
         return None
 
 
+FROM_MATRIX = "_from_matrix_orthogonal"
+
 for _kind in ("rotation", "rigid_transform"):
     _compiled, _python = found(f"_{_kind}_cy"), found(f"_{_kind}_xp")
     if _compiled is None or _python is None:
@@ -34,6 +36,8 @@ for _kind in ("rotation", "rigid_transform"):
         _body = getattr(_python, _name)
         _target = getattr(_compiled, _name, None)
         is_own = getattr(_body, "__module__", "") == _python.__name__ and _name != "inv"
+        if _kind == "rotation" and _name == "from_matrix" and hasattr(_python, FROM_MATRIX):
+            continue  # below
         if (is_own or (_name == "inv" and _kind != "rotation")) and callable(_target):
             decompose(_target)(_body)
 
@@ -45,7 +49,7 @@ for _module in (found("_rotation_cy"), found("_rotation_xp")):
             return quat * np.array([-1.0, -1.0, -1.0, 1.0])  # theirs writes into a copy
 
 
-if hasattr(_python := found("_rotation_xp"), "_from_matrix_orthogonal"):
+if hasattr(_python := found("_rotation_xp"), FROM_MATRIX):
 
     @non_differentiable
     def checked(matrix):

@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
+from chainrules.shapes.padding import added
 from chainrules_core import rrule
+from chainrules_core.testing import const
 from chainrules_core.testing.check import check_rule
 from chainrules_core.testing.domains import COMPLEX, REAL
 
@@ -107,3 +109,9 @@ def test_traced_values_for_the_margins(mode, name, values, check_engine):
     """np.pad takes them by **kwargs, which no rule names: its body is traced."""
     check_engine(lambda c: np.pad(X, 1, mode, **{name: values(c)}), 1.5)
     check_engine(lambda x: np.pad(x, 1, mode, **{name: values(x[0, 0])}), X)
+
+
+def test_what_is_added_along_an_axis():
+    whole, slab = REAL.draw((3, 4)), REAL.draw((3, 2))
+    check_rule(added, whole, slab, const(1), const(1), const(3))
+    check_rule(added, whole, REAL.draw((3, 4)), const(1), const(0), const(4))

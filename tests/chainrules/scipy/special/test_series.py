@@ -6,13 +6,14 @@ import pytest
 from scipy import special
 
 import autodiff
-from chainrules.scipy.special.gamma import trigamma
+from chainrules.scipy.special.gamma import trigamma, trigamma_real
 from chainrules.scipy.special.series import (
     digamma_by_series,
     has_zeta_series,
     trigamma_by_series,
     zeta_slope_by_series,
 )
+from chainrules_core.testing import check_rule
 
 X = [1e-8, 0.03, 0.7, 1.0, 1.4616, 2.5, 7.9, 1e4, -0.5, -0.504, -3.25, -3.9999, -120.3]
 Z = [1 + 1j, 1.46 + 1e-3j, -0.5 + 0.1j, -7.2 - 3j, 5 - 40j, -20 + 300j, 1e-3j, 1e6 + 1j]
@@ -21,6 +22,10 @@ ORDERS = [(1.001, 0.2), (1.5, 3.0), (2.0, 1.0), (3.7, 0.01), (9.0, 30.0), (50.0,
 
 def close(found, expected, digits=13):
     assert abs(mp.mpmathify(found) - expected) <= 10.0**-digits * abs(expected)
+
+
+def test_the_rule_of_trigamma():
+    check_rule(trigamma_real, np.array([0.7, 1.4616, 2.5, 7.9, 0.3]))
 
 
 @pytest.mark.parametrize("x", X)

@@ -3,6 +3,7 @@
 import pytest
 from scipy import special, stats
 
+from chainrules.scipy.stats.inner import ufuncs
 from chainrules.scipy.stats.limits import log1p_over, log_i0
 from chainrules_core.testing import check_rule, const
 
@@ -63,3 +64,24 @@ def test_methods(name):
     """The rules of SciPy's defaults, by themselves."""
     f = getattr(stats.rv_continuous, name)
     check_rule(f, const(stats.rel_breitwigner), 0.6, 2.0, rtol=1e-5)
+
+
+MOMENTS = [
+    *[(f"_nct_{kind}", (9.3, 0.8)) for kind in ("mean", "variance", "skewness")],
+    ("_nct_kurtosis_excess", (9.3, 0.8)),
+    *[(f"_ncf_{kind}", (5.2, 13.3, 0.9)) for kind in ("mean", "variance", "skewness")],
+    ("_ncf_kurtosis_excess", (5.2, 13.3, 0.9)),
+    *[(f"_nbinom_{kind}", (4.5, 0.4)) for kind in ("mean", "variance", "skewness")],
+    ("_nbinom_kurtosis_excess", (4.5, 0.4)),
+]
+
+
+@pytest.mark.parametrize("name, args", MOMENTS)
+def test_moments(name, args):
+    for f in ufuncs(name):
+        check_rule(f, *args, rtol=1e-6)
+
+
+def test_generalised_harmonic_numbers():
+    for f in ufuncs("_gen_harmonic"):
+        check_rule(f, const(7.0), 1.7, rtol=1e-6)
