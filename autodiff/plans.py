@@ -36,6 +36,7 @@ from chainrules_core import frule, rrule
 from chainrules_core.define import DecomposeRule, LinearRule, ScalarRule
 from chainrules_core.registry import key_of
 from chainrules_core.rule import HandRule, Rule
+from chainrules_core.signatures import signature_of
 
 # Plain values that hold nothing traced and that no rule needs looked at.
 _SIMPLE = frozenset(
@@ -178,6 +179,15 @@ def _remembered(
     return plan
 
 
+def _writes(f: Any, n: int, names: tuple[str, ...]) -> bool:
+    """Whether a call of `n` arguments and others by name gives an array to be written into."""
+    if isinstance(f, np.ufunc):
+        return n > f.nin or "out" in names
+    signature = signature_of(f)
+    positional = [] if signature is None else list(signature.parameters)[:n]
+    return "out" in positional or "out" in names
+
+
 def _made(f: Callable, values: tuple, n: int, names: tuple[str, ...], tape: Tape) -> Any:
     """Find out what a call comes to; None where it is not for a plan."""
     if type(f) not in _KEYED or key_of(f)[0] is not f:
@@ -192,7 +202,7 @@ def _made(f: Callable, values: tuple, n: int, names: tuple[str, ...], tape: Tape
         return None
     rule = resolved[0]
     if rule.kind == "non_differentiable":
-        return OfConstant(rule.f, n, names)
+        return None if _writes(f, n, names) else OfConstant(rule.f, n, names)
     stand_ins = [Place(i) for i in range(len(values))]
     bound = rule.binder.bind(tuple(stand_ins[:n]), dict(zip(names, stand_ins[n:], strict=True)))
     if bound is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +18,7 @@ from autodiff.looping import by_method, each_element, python_function
 from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer, bare
 from autodiff.writing import WRITERS, at, into, into_each, where_true
+from chainrules_core.signatures import signature_of
 
 
 def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
@@ -80,6 +83,8 @@ def function(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     writer = WRITERS.get(f)
     if writer is not None:
         return writer(*args, **kwargs)
+    if len(args) > _place_of_out(f)[0]:
+        args, kwargs = _with_out_named(f, args, kwargs)
     result = calls.planned(f, args, kwargs)
     if result is not NO_RULE:
         return result
@@ -105,6 +110,8 @@ def _buffer(x: Any) -> Any:
 
 def ruled(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call an array function by a rule: for methods, whose functions would call them again."""
+    if len(args) > _place_of_out(f)[0]:
+        args, kwargs = _with_out_named(f, args, kwargs)
     result = calls.planned(f, args, kwargs)
     if result is not NO_RULE:
         return result
@@ -112,6 +119,28 @@ def ruled(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     if out is None:
         return require_rule(f, args, kwargs)
     return into(out, require_rule(f, args, _without_out(kwargs)))
+
+
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+@functools.cache
+def _place_of_out(f: Any) -> tuple[int, tuple[str, ...]]:
+    """Return where among its arguments a function takes ``out``, and the names from there on."""
+    signature = signature_of(f)
+    parameters = () if signature is None else signature.parameters.values()
+    names = tuple([p.name for p in parameters if p.kind in _BY_PLACE])
+    place = names.index("out") if "out" in names else 1000
+    return place, names[place:]
+
+
+def _with_out_named(f: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+    """Return the arguments of a call with the array to be written into given by name."""
+    place, names = _place_of_out(f)
+    named = dict(zip(names, args[place:], strict=False))
+    if named["out"] is None:
+        del named["out"]
+    return args[:place], {**named, **kwargs}
 
 
 def _without_out(kwargs: dict[str, Any]) -> dict[str, Any]:

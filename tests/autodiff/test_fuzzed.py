@@ -192,3 +192,55 @@ def test_a_list_of_traced_arrays_written_into_a_plain_one():
 
     with pytest.raises(autodiff.MutationError, match="out="):
         autodiff.gradient(f, np.array([-1.262]))
+
+
+def rounded(x: Any) -> Any:
+    v = x * 1.0
+    np.round(v, 1, out=v)
+    return np.sum(v * np.array([1.0, 2.0, 3.0]))
+
+
+def rounded_by_place(x: Any) -> Any:
+    v = x * 1.0
+    np.round(v, 1, v)
+    return np.sum(v)
+
+
+def rounded_by_method(x: Any) -> Any:
+    v = x * 1.0
+    v.round(1, v)
+    return np.sum(v)
+
+
+def fixed_by_place(x: Any) -> Any:
+    v = x * 1.0
+    np.fix(v, v)
+    return np.sum(v)
+
+
+def into_a_plain_array(x: Any) -> Any:
+    w = np.zeros(3)
+    np.around(x, 1, w)
+    return np.sum(w)
+
+
+@pytest.mark.parametrize(
+    "f", [rounded, rounded_by_place, rounded_by_method, fixed_by_place, into_a_plain_array]
+)
+def test_constants_that_are_written_into_an_array(f):
+    x = np.array([0.33, -0.71, 1.44])
+    value, found = autodiff.value_and_gradient(f, x)
+    assert value == f(x)
+    assert np.array_equal(found, np.zeros(3))
+    assert autodiff.jvp(f, (x,), (np.ones(3),)) == (value, 0.0)
+
+
+def test_the_array_to_be_written_into_may_stand_in_its_place():
+    def f(x):
+        v = x * 1.0
+        np.cumsum(v, 0, None, v)
+        v.cumsum(0, None, v)
+        return np.sum(v)
+
+    x = np.array([0.33, -0.71, 1.44])
+    assert np.allclose(autodiff.gradient(f, x), [6.0, 3.0, 1.0], rtol=1e-14)
