@@ -26,6 +26,8 @@ try:
     from scipy.stats import _distribution_infrastructure as base
 except ImportError:  # an older SciPy has none of it
     base = None
+if not hasattr(base, "UnivariateDistribution"):  # SciPy 1.15 has another form of it
+    base = None
 
 
 class SumError(ChainRulesError, ArithmeticError):
