@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -22,6 +24,7 @@ from chainrules_core import (
 )
 from chainrules_core.frame import named_projection
 from chainrules_core.rule import Rule
+from chainrules_core.signatures import signature_of
 
 # Types that hold no traced value: they are not looked into.
 PLAIN = frozenset(
@@ -69,6 +72,19 @@ def has_constants(args: tuple, kwargs: dict[str, Any]) -> bool:
         is_constant(x) or (type(x) not in PLAIN and any(map(is_constant, leaves_of(x))))
         for x in values
     )
+
+
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+@functools.cache
+def place_of_out(f: Any) -> tuple[int, tuple[str, ...]]:
+    """Return where among its arguments a function takes ``out``, and the names from there on."""
+    signature = signature_of(f)
+    parameters = () if signature is None else signature.parameters.values()
+    names = tuple([p.name for p in parameters if p.kind in _BY_PLACE])
+    place = names.index("out") if "out" in names else 1000
+    return place, names[place:]
 
 
 def without(x: Any, tape: Tape) -> Any:

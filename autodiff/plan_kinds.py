@@ -216,24 +216,11 @@ class OfLinear(Plan):
         return self.seen_adjoints
 
 
-class LinearNode:
-    """A value made by a linear function.
+class PlannedNode:
+    """A value made as a plan says."""
 
-    It keeps an argument in which the function is linear as its space, unless the adjoint of
-    another one needs the value.
-    """
-
-    __slots__ = ("nested", "options", "parents", "plan", "seen", "space")
-
-    def __init__(
-        self, plan: OfLinear, parents: tuple, seen: list, options: dict, nested: bool
-    ) -> None:
-        self.plan = plan
-        self.nested = nested
-        self.parents = parents
-        self.seen = seen
-        self.options = options
-        self.space: Any = None
+    __slots__ = ("parents", "plan", "space")
+    plan: Any
 
     @property
     def rule(self) -> Rule:
@@ -244,6 +231,26 @@ class LinearNode:
     def positions(self) -> tuple[int, ...]:
         """The positions of the parents among the bound arguments."""
         return self.plan.wanted
+
+
+class LinearNode(PlannedNode):
+    """A value made by a linear function.
+
+    It keeps an argument in which the function is linear as its space, unless the adjoint of
+    another one needs the value.
+    """
+
+    __slots__ = ("nested", "options", "seen")
+
+    def __init__(
+        self, plan: OfLinear, parents: tuple, seen: list, options: dict, nested: bool
+    ) -> None:
+        self.plan = plan
+        self.nested = nested
+        self.parents = parents
+        self.seen = seen
+        self.options = options
+        self.space: Any = None
 
     def _seen_by(self, position: int) -> list:
         """Return what the adjoint for an argument is given."""
@@ -307,26 +314,16 @@ class OfHand(Plan):
         return y, HandNode(self, parents, pullback)
 
 
-class HandNode:
+class HandNode(PlannedNode):
     """A value made by a rule written by hand."""
 
-    __slots__ = ("parents", "plan", "pullback", "space")
+    __slots__ = ("pullback",)
 
     def __init__(self, plan: OfHand, parents: tuple, pullback: Callable) -> None:
         self.plan = plan
         self.parents = parents
         self.pullback = pullback
         self.space: Any = None
-
-    @property
-    def rule(self) -> Rule:
-        """The rule."""
-        return self.plan.rule
-
-    @property
-    def positions(self) -> tuple[int, ...]:
-        """The positions of the parents among the bound arguments."""
-        return self.plan.wanted
 
     def _found(self, y_bar: Any) -> tuple:
         """Return a cotangent for each bound argument."""

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import call as calls
+from autodiff.arguments import place_of_out
 from autodiff.call import CONFIG, NO_RULE
 from autodiff.plan_kinds import (
     Bound,
@@ -36,7 +37,6 @@ from chainrules_core import frule, rrule
 from chainrules_core.define import DecomposeRule, LinearRule, ScalarRule
 from chainrules_core.registry import key_of
 from chainrules_core.rule import HandRule, Rule
-from chainrules_core.signatures import signature_of
 
 # Plain values that hold nothing traced and that no rule needs looked at.
 _SIMPLE = frozenset(
@@ -181,11 +181,7 @@ def _remembered(
 
 def _writes(f: Any, n: int, names: tuple[str, ...]) -> bool:
     """Whether a call of `n` arguments and others by name gives an array to be written into."""
-    if isinstance(f, np.ufunc):
-        return n > f.nin or "out" in names
-    signature = signature_of(f)
-    positional = [] if signature is None else list(signature.parameters)[:n]
-    return "out" in positional or "out" in names
+    return n > place_of_out(f)[0] or "out" in names
 
 
 def _made(f: Callable, values: tuple, n: int, names: tuple[str, ...], tape: Tape) -> Any:

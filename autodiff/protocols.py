@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -11,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from autodiff import call as calls, floats
-from autodiff.arguments import innermost
+from autodiff.arguments import innermost, place_of_out
 from autodiff.call import NO_RULE, as_array, by_rule, call, require_rule
 from autodiff.elementwise import NOT_HERE, binary, unary
 from autodiff.looping import by_method, each_element, python_function
 from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer, bare
 from autodiff.writing import WRITERS, at, into, into_each, where_true
-from chainrules_core.signatures import signature_of
 
 
 def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
@@ -83,7 +80,7 @@ def function(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     writer = WRITERS.get(f)
     if writer is not None:
         return writer(*args, **kwargs)
-    if len(args) > _place_of_out(f)[0]:
+    if len(args) > place_of_out(f)[0]:
         args, kwargs = _with_out_named(f, args, kwargs)
     result = calls.planned(f, args, kwargs)
     if result is not NO_RULE:
@@ -110,7 +107,7 @@ def _buffer(x: Any) -> Any:
 
 def ruled(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call an array function by a rule: for methods, whose functions would call them again."""
-    if len(args) > _place_of_out(f)[0]:
+    if len(args) > place_of_out(f)[0]:
         args, kwargs = _with_out_named(f, args, kwargs)
     result = calls.planned(f, args, kwargs)
     if result is not NO_RULE:
@@ -121,22 +118,9 @@ def ruled(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     return into(out, require_rule(f, args, _without_out(kwargs)))
 
 
-_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-@functools.cache
-def _place_of_out(f: Any) -> tuple[int, tuple[str, ...]]:
-    """Return where among its arguments a function takes ``out``, and the names from there on."""
-    signature = signature_of(f)
-    parameters = () if signature is None else signature.parameters.values()
-    names = tuple([p.name for p in parameters if p.kind in _BY_PLACE])
-    place = names.index("out") if "out" in names else 1000
-    return place, names[place:]
-
-
 def _with_out_named(f: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
     """Return the arguments of a call with the array to be written into given by name."""
-    place, names = _place_of_out(f)
+    place, names = place_of_out(f)
     named = dict(zip(names, args[place:], strict=False))
     if named["out"] is None:
         del named["out"]

@@ -31,9 +31,6 @@ def constructing_for(g: type) -> Callable:
             if not isinstance(made, g):
                 return made
         post = getattr(g, "__post_init__", None) if is_dataclass else None
-        if post is None:
-            syntax.intercept(type(made).__init__)(made, *args, **kwargs)
-            return made
         if post is not hook:
             hooked, hook = _with_post_init(g, post), post
         if hooked is None:

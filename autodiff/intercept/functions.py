@@ -88,15 +88,11 @@ def intercept(g: Any) -> Any:
             return replacement
         if id(g.__code__) in _made:
             return g
-        known = _replacements.get(id(g))
-        if known is not None and known[0]() is g:
-            return known[1]
     elif kind is _BUILTIN and type(g.__self__) is np.ndarray:
         return _METHOD(array_method(g.__name__), g.__self__)
-    else:
-        known = _replacements.get(id(g))
-        if known is not None and known[0]() is g:
-            return known[1]
+    known = _replacements.get(id(g))
+    if known is not None and known[0]() is g:
+        return known[1]
     decide = _BY_KIND.get(kind)
     return decide(g) if decide is not None else _other(g, kind)
 
