@@ -20,7 +20,12 @@ from autodiff.tracer import FloatTracer, Tracer, bare, shape_of, untraced, wrap
 from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, frule, rrule
 from chainrules_core.define import ScalarRule
 from chainrules_core.define.partial import ARITHMETIC, Partial
-from chainrules_core.define.scalar import has_nan, plain_product, strong_product
+from chainrules_core.define.scalar import (
+    constant_product,
+    has_nan,
+    plain_product,
+    strong_product,
+)
 from chainrules_core.projection import KNOWN_SPACES
 from chainrules_core.rule import Rule
 from chainrules_core.rules import RuleTable
@@ -46,7 +51,7 @@ class Elementwise:
     __slots__ = ("parent", "partial", "rule", "space", "values")
 
     def __init__(
-        self, parent: int, partial: Partial, values: tuple, space: Any, rule: Rule
+        self, parent: int, partial: Partial, values: tuple, space: Any, rule: ScalarRule
     ) -> None:
         self.parent = parent
         self.partial = partial
@@ -154,7 +159,17 @@ def pulled(
             d, owns = np.conj(d), True
         elif kind is not _ndarray:
             d = np.conj(d)
-    return strong_product(d, y_bar, owns) if strong else plain_product(d, y_bar, owns)
+    if not strong:
+        return plain_product(d, y_bar, owns)
+    product = constant_product if _is_constant(partial, node) else strong_product
+    return product(d, y_bar, owns)
+
+
+def _is_constant(partial: Partial, node: Any) -> bool:
+    """Whether a partial derivative reads nothing that is differentiated."""
+    if type(node) is not Elementwise:
+        return False
+    return partial.reads.isdisjoint((0, node.rule.partials[0].index(partial) + 1))
 
 
 class Plan:

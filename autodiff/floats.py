@@ -73,7 +73,7 @@ def method(a, b):
             nodes = tape.nodes
             made._index = len(nodes)
             try:
-                nodes.append((a._index, {by_a}))
+                nodes.append((a._index, {by_a_alone}))
             except ARITHMETIC:
                 nodes.append((a._index, safe_a(y, x, z)))
             return made
@@ -92,7 +92,7 @@ def reflected(b, a):
             nodes = tape.nodes
             made._index = len(nodes)
             try:
-                nodes.append((b._index, {by_b}))
+                nodes.append((b._index, {by_b_alone}))
             except ARITHMETIC:
                 nodes.append((b._index, safe_b(y, x, z)))
             return made
@@ -121,12 +121,18 @@ def quiet(partial: Partial) -> Callable | None:
     return np.errstate(all="ignore")(function)
 
 
-def _expression(partial: Partial, name: str, names: tuple[str, ...]) -> str:
-    """Return a partial derivative as an expression of the local variables of a method."""
+def _expression(
+    partial: Partial, name: str, names: tuple[str, ...], varying: set[int] | None = None
+) -> str:
+    """Return a partial derivative as an expression of the local variables of a method.
+
+    It is the int 0 where it is zero and hangs on nothing that is `varying`.
+    """
     if partial.function is None:
         return repr(float(partial.constant))
     if partial.returns is not None:
-        return names[partial.returns]
+        is_constant = varying is not None and partial.returns not in varying
+        return f"{names[partial.returns]} or 0" if is_constant else names[partial.returns]
     read = [n if i in partial.reads else "None" for i, n in enumerate(names)]
     if partial.is_arithmetic:  # Python's floats raise where NumPy's warn
         read = [n if n == "None" else f"float({n})" for n in read]
@@ -146,6 +152,8 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
         checked="type(y) is float or type(y) is float64" if op is operator.pow else "True",
         by_a=_expression(by_a, "by_a", names),
         by_b=_expression(by_b, "by_b", names),
+        by_a_alone=_expression(by_a, "by_a", names, {0, 1}),
+        by_b_alone=_expression(by_b, "by_b", names, {0, 2}),
     )
     scope: dict[str, Any] = {
         "ARITHMETIC": ARITHMETIC,

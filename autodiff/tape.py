@@ -29,7 +29,7 @@ from chainrules_core import (
     unbroadcast,
     unthunk,
 )
-from chainrules_core.define.scalar import plain_product, strong_product
+from chainrules_core.define.scalar import is_exact_zero, plain_product, strong_product
 from chainrules_core.projection import ProjectToArray
 
 _serials = count(1)
@@ -249,7 +249,8 @@ def sweep(
     nested : bool
         Whether cotangents may be traced themselves.
     strong : bool
-        Whether a zero cotangent stays zero where a partial derivative is Inf or NaN.
+        Whether a zero cotangent stays zero where a partial derivative is Inf or NaN, and a partial
+        derivative that is exactly zero is so whatever the cotangent.
 
     Returns
     -------
@@ -268,10 +269,14 @@ def sweep(
             bars.owns_current = owned[i]
             node.hand_on(bar if type(bar) in _FORCED else unthunk(bar), bars, strong)
             continue
-        if strong and bar == 0:
-            continue
         n = len(node)
-        if n == 4:
+        if strong and n != 3:
+            if bar != 0:
+                for j, p in zip(node[::2], node[1::2], strict=True):
+                    if not is_exact_zero(p):
+                        before = values[j]
+                        values[j] = bar * p if before is None else before + bar * p
+        elif n == 4:
             j, p, k, q = node
             before = values[j]
             values[j] = bar * p if before is None else before + bar * p

@@ -134,7 +134,8 @@ class Compiled:
             (g, g.bit_generator.state) for g in args if isinstance(g, np.random.Generator)
         ]
         try:
-            variant, value = recorded(self._f, args, kwargs, self._backend, self._also)
+            exact = any(v.program.exact for v in self._variants.get(form, ()))
+            variant, value = recorded(self._f, args, kwargs, self._backend, self._also, exact)
         except CompileError:
             raise
         except Exception as error:
@@ -169,9 +170,17 @@ class Compiled:
 
 
 def recorded(
-    f: Callable, args: tuple, kwargs: dict[str, Any], backend: str, also: Sequence[Callable] = ()
+    f: Callable,
+    args: tuple,
+    kwargs: dict[str, Any],
+    backend: str,
+    also: Sequence[Callable] = (),
+    exact: bool = False,
 ) -> tuple[Variant, Any]:
-    """Record a call; return the program as a variant, and the result."""
+    """Record a call; return the program as a variant, and the result.
+
+    `exact` says that the function is known to branch on last bits.
+    """
     outside: list[Dependency] = []
     for g in (f, *also):
         read, writes = dependencies(g)
@@ -198,7 +207,7 @@ def recorded(
         variant = writing.variant(program, last=True)
     else:
         variant = writing.variant(program)
-        if _takes_another_branch(variant, (*args, *kwargs.values())):
+        if exact or _takes_another_branch(variant, (*args, *kwargs.values())):
             program.exact = read_by_guards(program.steps)
             return writing.variant(program, last=True), outputs.value
     writing.promote(variant)

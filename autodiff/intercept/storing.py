@@ -16,8 +16,8 @@ from autodiff.levels import check_free
 
 def store(value: Any, target: Any, index: Any) -> None:
     """Do ``target[index] = value``; an array from outside cannot take a traced value."""
-    if type(target) is np.ndarray:
-        check_free(target)
+    if type(target) is np.ndarray or type(target) is np.flatiter:
+        check_free(target if type(target) is np.ndarray else target.base)
         if type(value) is not np.ndarray and innermost((value,), {}) is not None:
             raise MutationError(
                 "a traced value is written into an array that was made outside the function being "

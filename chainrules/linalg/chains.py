@@ -13,7 +13,7 @@ import numpy as np
 from chainrules.linalg.matrices import adjoint
 from chainrules.linalg.products import first_of_dot, second_of_dot
 from chainrules.reductions.axes import array_of
-from chainrules_core import Array, ProjectTo, Tangent, ZeroTangent, frule, rrule
+from chainrules_core import Array, ProjectTo, Tangent, ZeroTangent, frule, rrule, unbroadcast
 from chainrules_core.define.linear import natural
 
 # --------------------------------------------------------------------------------------- multi_dot
@@ -77,8 +77,8 @@ class Chain:
 
     def cotangents(self, y_bar: Any, i: int, j: int) -> list:
         """Return the cotangents of the matrices from `i` to `j` from that of their product."""
-        if i == j:
-            return [y_bar]
+        if i == j:  # a number times an array is a product too
+            return [unbroadcast(y_bar, np.shape(self.products[i, i]))]
         k = self.split[i, j]
         left, right = self.products[i, k], self.products[k + 1, j]
         return [
@@ -89,7 +89,7 @@ class Chain:
 
 @rrule.register(np.linalg.multi_dot, (list, tuple))
 def multi_dot_rrule(arrays):
-    chain = Chain([array_of(a) for a in arrays])
+    chain = Chain([np.asarray(array_of(a)) for a in arrays])
     kind = type(arrays)
     lists = {i: ProjectTo(a) for i, a in enumerate(arrays) if isinstance(a, (list, tuple))}
 
@@ -102,7 +102,7 @@ def multi_dot_rrule(arrays):
 
 @frule.register(np.linalg.multi_dot, (list, tuple))
 def multi_dot_frule(dots, arrays):
-    chain = Chain([array_of(a) for a in arrays])
+    chain = Chain([np.asarray(array_of(a)) for a in arrays])
     return chain.value, chain.tangent(natural(dots[0], arrays), 0, chain.last)
 
 

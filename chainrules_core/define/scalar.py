@@ -14,7 +14,7 @@ from chainrules_core.broadcasting import unbroadcast
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import Partial
 from chainrules_core.errors import RuleDefinitionError
-from chainrules_core.projection import ProjectTo
+from chainrules_core.projection import ProjectTo, is_foreign
 from chainrules_core.rule import Rule
 from chainrules_core.rules import checked_key, frule, rrule
 from chainrules_core.signatures import Signature, signature_of
@@ -100,6 +100,8 @@ class ScalarRule(Rule):
         values = self._kept(y, args, positions)
         shapes = [np.shape(args[j]) for j in positions]
         full = wanted is None
+        # What a partial reads of these changes with what is differentiated.
+        varying = {0, *[j + 1 for j in positions]}
 
         def pull(y_bar: Any, product: Callable = strong_product) -> tuple:
             y_bar = unthunk(y_bar)
@@ -108,7 +110,7 @@ class ScalarRule(Rule):
                 known = self._evaluated(values)
                 bars = tuple(
                     [
-                        self._pull_one(j, y_bar, known, shape, product)
+                        self._pull_one(j, y_bar, known, shape, product, varying)
                         for j, shape in zip(positions, shapes, strict=True)
                     ]
                 )
@@ -116,10 +118,21 @@ class ScalarRule(Rule):
 
         return y, pull
 
-    def _pull_one(self, j: int, y_bar: Any, values: list, shape: tuple, product: Callable) -> Any:
+    def _pull_one(
+        self,
+        j: int,
+        y_bar: Any,
+        values: list,
+        shape: tuple,
+        product: Callable,
+        varying: set[int],
+    ) -> Any:
         """Pull back to argument `j`: the sum over the outputs of conj(∂y_i/∂x_j) ȳ_i."""
         if not self.several:
-            return pull_product(self.partials[0][j], values, y_bar, shape, product)
+            partial = self.partials[0][j]
+            if product is strong_product and varying.isdisjoint(partial.reads):
+                product = constant_product
+            return pull_product(partial, values, y_bar, shape, product)
         total: Any = ZeroTangent()
         for i, row in enumerate(self.partials):
             bar = unthunk(y_bar[i])
@@ -264,9 +277,35 @@ def strong_product(d: Any, t: Any, owns: bool = False) -> Any:
     This is what keeps the branch of ``where`` that was not taken from making NaN of 0 · Inf.
     """
     product = plain_product(d, t, owns)
-    if product is t or isinstance(product, _SPECIAL) or _is_finite(d) or not has_nan(product):
+    if product is t or isinstance(product, _SPECIAL):
+        return product
+    if is_exact_zero(d):
+        return constant_product(d, t)
+    if is_foreign(d) and getattr(d, "dtype", None) == np.bool_:
+        return np.where(d, t, np.zeros_like(t))
+    if _is_finite(d) or not has_nan(product):
         return product
     return np.where(t == 0, np.zeros_like(product), product)
+
+
+def is_exact_zero(d: Any) -> bool:
+    """Whether a partial derivative is an int or truth value, and zero: the function is constant.
+
+    The zero of a float may be a slope that only vanishes here, as that of a square.
+    """
+    kind = type(d)
+    return (kind is int or kind is bool or kind is np.bool_) and not d
+
+
+def constant_product(d: Any, t: Any, owns: bool = False) -> Any:
+    """Return ``d * t`` where a zero in `d`, too, wins over Inf: y = d x with a constant d.
+
+    There 0 · x does not change with x, however steep what follows is: ``sqrt(mask * x)``.
+    """
+    product = plain_product(d, t) if is_exact_zero(d) else strong_product(d, t)
+    if isinstance(product, _SPECIAL) or not has_nan(product):
+        return product
+    return np.where(np.equal(d, 0) & np.isinf(t), np.zeros_like(product), product)
 
 
 def _is_finite(d: Any) -> bool:

@@ -77,7 +77,13 @@ def of_the_caller(x: Any) -> Any:
     return z[0]
 
 
-@pytest.mark.parametrize("f", [aliased, viewed, in_a_list, from_outside, of_the_caller])
+def by_flat(x: Any) -> Any:
+    y = CONSTANT * 1
+    y.flat[1] = x[0]
+    return y[1]
+
+
+@pytest.mark.parametrize("f", [aliased, viewed, in_a_list, from_outside, of_the_caller, by_flat])
 def test_but_not_where_somebody_else_sees_its_memory(f: Any) -> None:
     with pytest.raises(MutationError, match="made outside"):
         gradient(f, X)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from autodiff import gradient
+from autodiff import compile, gradient
 
 # --------------------------------------------------------------------------------- strong zeros
 
@@ -30,6 +31,30 @@ from autodiff import gradient
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value", "ignore:overflow")
 def test_the_branch_not_taken_contributes_nothing(f: Callable, x: list, expected: list) -> None:
     np.testing.assert_allclose(gradient(f, np.array(x)), expected)
+
+
+_STEEP = [
+    (lambda x: np.sum(np.sqrt(np.array([0.0, 4.0]) * x)), [3.0, 1.0], [0.0, 1.0]),
+    (lambda x: np.sum(np.sqrt(x * np.array([0, 4]))), [3.0, 1.0], [0.0, 1.0]),
+    (lambda x: np.sum(np.cbrt(np.arange(2.0) * x)), 8.0, 1 / 12),
+    (lambda x: np.sqrt(0.0 * x) + math.sqrt(x * 0.0), 3.0, 0.0),
+    (lambda x: np.sqrt(np.maximum(x, 0.0)), -1.0, 0.0),
+    (lambda x: np.sum(np.sqrt(np.maximum(x, 0.0))), [-1.0, 0.25], [0.0, 1.0]),
+    (lambda x: math.sqrt(max(x, 0.0)), -1.0, 0.0),
+    # A slope that only vanishes here is no constant.
+    (lambda x: np.cbrt(x**3), 0.0, np.nan),
+    (lambda x: np.sum(np.cbrt(x**3)), [0.0, 2.0], [np.nan, 1.0]),
+]
+
+
+@pytest.mark.parametrize("f, x, expected", _STEEP)
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+@pytest.mark.parametrize("how", [gradient, lambda f, x: compile(lambda x: gradient(f, x))(x)])
+def test_what_does_not_change_has_no_slope_however_steep_what_follows_is(
+    how: Callable, f: Callable, x: Any, expected: Any
+) -> None:
+    x = np.array(x) if isinstance(x, list) else x
+    np.testing.assert_allclose(how(f, x), expected)
 
 
 @pytest.mark.parametrize(

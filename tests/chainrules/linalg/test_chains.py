@@ -33,6 +33,7 @@ CASES = [
     case(np.linalg.multi_dot, [compl(2, 3), compl(3, 4), compl(4, 2), compl(2)]),
     case(np.linalg.multi_dot, [compl(3), compl(3, 4), compl(4, 2), compl(2, 5)]),
     case(np.linalg.multi_dot, [real(3), real(3)]),
+    case(np.linalg.multi_dot, [1.7, real(3)]),
     case(np.linalg.multi_dot, [real(2, 3).tolist(), real(3, 2), real(2, 2).tolist()]),
     case(np.linalg.multi_dot, [real(2, 3, dtype=np.float32), real(3, 4, dtype=np.float32)]),
     case(np.linalg.multi_dot, [real(2, 0), real(0, 3), real(3, 2)]),
