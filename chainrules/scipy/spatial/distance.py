@@ -76,6 +76,9 @@ def canberra(u: Any, v: Any, w: Any = None) -> Any:
 
 
 def cosine(u: Any, v: Any, w: Any = None) -> Any:
+    if np.ndim(u) == np.ndim(v) == 1:  # with the products that SciPy takes, to the last bit
+        w_u, w_v = (u, v) if w is None else (u * w, v * w)
+        return 1 - np.dot(u, w_v) / np.sqrt(np.dot(u, w_u) * np.dot(v, w_v))
     return 1 - weighted(u * v, w) / np.sqrt(weighted(u * u, w) * weighted(v * v, w))
 
 
