@@ -106,16 +106,12 @@ CASES = {
     "zmap": (lambda x, y: stats.zmap(x, y, ddof=1), X, Y),
     "energy_distance": (lambda x, y, u: stats.energy_distance(x, y, u), X, Y, P),
 }  # fmt: skip
-# Of SciPy 1.15 and later.
-NEW = ("quantile", "lmoment")
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CASES)
 def test_against_differences(name, check_traced):
     f, *args = CASES[name]
-    if name.split()[0] in NEW and not hasattr(stats, name.split()[0]):
-        pytest.skip("this version of SciPy does not have it")
     check_traced(f, *args, step=1e-5, rtol=1e-5)
 
 
