@@ -167,18 +167,22 @@ METRICS: dict[str, Callable] = {
 }  # fmt: skip
 
 
-def vectors(f: Callable) -> Callable:
-    """The same for anything that NumPy takes for two vectors."""
+def vectors(f: Callable, found: Callable) -> Callable:
+    """The same for anything that NumPy takes for two vectors, with the value that SciPy finds."""
 
     def body(u, v, *args, **options):
-        return f(np.asarray(u, dtype=float), np.asarray(v, dtype=float), *args, **options)
+        given = [ignore_derivatives(x) for x in (u, v, *args)]
+        known = found(*given, **{key: ignore_derivatives(x) for key, x in options.items()})
+        y = f(np.asarray(u, dtype=float), np.asarray(v, dtype=float), *args, **options)
+        return known + (y - ignore_derivatives(y)) if np.isfinite(known) else y
 
     return body
 
 
 for _name, _metric in METRICS.items():
     if _name != "jensenshannon":  # it has axes, and is traced
-        decompose(getattr(distance, _name))(vectors(_metric))
+        _found = getattr(distance, _name)
+        decompose(_found)(vectors(_metric, _found))
 
 
 def name_of(metric: Any) -> str | None:
