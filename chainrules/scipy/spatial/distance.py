@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import distance
 
+from chainrules.scipy.found import with_value
 from chainrules_core import decompose, frule, ignore_derivatives, non_differentiable, rrule
 from chainrules_core.define import primitive
 
@@ -174,7 +175,7 @@ def vectors(f: Callable, found: Callable) -> Callable:
         given = [ignore_derivatives(x) for x in (u, v, *args)]
         known = found(*given, **{key: ignore_derivatives(x) for key, x in options.items()})
         y = f(np.asarray(u, dtype=float), np.asarray(v, dtype=float), *args, **options)
-        return known + (y - ignore_derivatives(y)) if np.isfinite(known) else y
+        return with_value(known, y)
 
     return body
 

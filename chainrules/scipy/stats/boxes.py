@@ -30,7 +30,8 @@ from scipy import special, stats
 from scipy.stats import _multivariate
 
 from chainrules.refused import refuse
-from chainrules.scipy.stats.quadrature import as_found, plain, with_value
+from chainrules.scipy.found import with_value
+from chainrules.scipy.stats.quadrature import as_found, plain
 from chainrules_core import ZeroTangent, decompose, frule, primitive, rrule, thunk
 
 try:

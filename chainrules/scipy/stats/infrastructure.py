@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from chainrules.refused import refuse
-from chainrules.scipy.stats.quadrature import as_found, plain, quadrature, with_value
+from chainrules.scipy.found import with_value
+from chainrules.scipy.stats.quadrature import as_found, plain, quadrature
 from chainrules_core import ChainRulesError, decompose, non_differentiable
 
 try:
