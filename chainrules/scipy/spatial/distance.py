@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import spatial
 from scipy.spatial import distance
 
 from chainrules.scipy.found import with_value
@@ -168,10 +169,16 @@ METRICS: dict[str, Callable] = {
 }  # fmt: skip
 
 
+def listed(x: Any) -> Any:
+    return np.asarray(x) if isinstance(x, (list, tuple)) else x
+
+
 def vectors(f: Callable, found: Callable) -> Callable:
     """The same for anything that NumPy takes for two vectors, with the value that SciPy finds."""
 
     def body(u, v, *args, **options):
+        args = [listed(x) for x in args]
+        options = {key: listed(x) for key, x in options.items()}
         given = [ignore_derivatives(x) for x in (u, v, *args)]
         known = found(*given, **{key: ignore_derivatives(x) for key, x in options.items()})
         y = f(np.asarray(u, dtype=float), np.asarray(v, dtype=float), *args, **options)
@@ -184,6 +191,7 @@ for _name, _metric in METRICS.items():
     if _name != "jensenshannon":  # it has axes, and is traced
         _found = getattr(distance, _name)
         decompose(_found)(vectors(_metric, _found))
+decompose(spatial.minkowski_distance)(vectors(minkowski, spatial.minkowski_distance))
 
 
 def name_of(metric: Any) -> str | None:
