@@ -15,4 +15,5 @@ from chainrules.scipy.signal import (
     splines as splines,
     states as states,
     systems as systems,
+    waveforms as waveforms,
 )

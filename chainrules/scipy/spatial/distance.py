@@ -15,8 +15,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import spatial
 from scipy.spatial import distance
 
+from chainrules.scipy.found import with_value
 from chainrules_core import decompose, frule, ignore_derivatives, non_differentiable, rrule
 from chainrules_core.define import primitive
 
@@ -76,9 +78,6 @@ def canberra(u: Any, v: Any, w: Any = None) -> Any:
 
 
 def cosine(u: Any, v: Any, w: Any = None) -> Any:
-    if np.ndim(u) == np.ndim(v) == 1:  # with the products that SciPy takes, to the last bit
-        w_u, w_v = (u, v) if w is None else (u * w, v * w)
-        return 1 - np.dot(u, w_v) / np.sqrt(np.dot(u, w_u) * np.dot(v, w_v))
     return 1 - weighted(u * v, w) / np.sqrt(weighted(u * u, w) * weighted(v * v, w))
 
 
@@ -170,18 +169,29 @@ METRICS: dict[str, Callable] = {
 }  # fmt: skip
 
 
-def vectors(f: Callable) -> Callable:
-    """The same for anything that NumPy takes for two vectors."""
+def listed(x: Any) -> Any:
+    return np.asarray(x) if isinstance(x, (list, tuple)) else x
+
+
+def vectors(f: Callable, found: Callable) -> Callable:
+    """The same for anything that NumPy takes for two vectors, with the value that SciPy finds."""
 
     def body(u, v, *args, **options):
-        return f(np.asarray(u, dtype=float), np.asarray(v, dtype=float), *args, **options)
+        args = [listed(x) for x in args]
+        options = {key: listed(x) for key, x in options.items()}
+        given = [ignore_derivatives(x) for x in (u, v, *args)]
+        known = found(*given, **{key: ignore_derivatives(x) for key, x in options.items()})
+        y = f(np.asarray(u, dtype=float), np.asarray(v, dtype=float), *args, **options)
+        return with_value(known, y)
 
     return body
 
 
 for _name, _metric in METRICS.items():
     if _name != "jensenshannon":  # it has axes, and is traced
-        decompose(getattr(distance, _name))(vectors(_metric))
+        _found = getattr(distance, _name)
+        decompose(_found)(vectors(_metric, _found))
+decompose(spatial.minkowski_distance)(vectors(minkowski, spatial.minkowski_distance))
 
 
 def name_of(metric: Any) -> str | None:

@@ -7,6 +7,7 @@ from chainrules.scipy.stats import (
     discrepancies as discrepancies,
     draws as draws,
     expectations as expectations,
+    exponents as exponents,
     infrastructure as infrastructure,
     inner as inner,
     kernels as kernels,
