@@ -46,39 +46,37 @@ def onto_form(x: Any) -> Any:
     return x - np.tri(np.shape(x)[-1], k=-1) * np.imag(x) * 1j
 
 
-def over(column: Any, pivot: Any, size: Any) -> Any:
-    """A column over an element of the subdiagonal; over zero, 0 if it is negligible, else NaN."""
-    if pivot != 0:
-        return column / pivot
+def over_zero(column: Any, size: Any) -> Any:
+    """A column over a zero of the subdiagonal: 0 where it is negligible, else NaN."""
     tolerance = 64 * np.size(column) * np.finfo(column.dtype).eps * size
     return np.where(np.abs(column) <= tolerance, 0, np.nan)
 
 
-def onto_phase(column: np.ndarray) -> None:
-    """Keep of the first element, in place, what turns a phase: real forms have none."""
-    column[0] = 1j * column[0].imag if column.dtype.kind == "c" else 0
-
-
 def turn_into(k: np.ndarray, h: np.ndarray, x: np.ndarray) -> None:
     """Write K, for one matrix."""
-    size = np.max(np.abs(x), initial=0)
-    for j in range(len(h) - 1):
-        after = x[j + 1 :, j] + h[j + 1 :, j:] @ k[j:, j] - k[j + 1 :, : j + 1] @ h[: j + 1, j]
-        onto_phase(after)
-        k[j + 1 :, j + 1] = over(after, h[j + 1, j], size)
-        k[j + 1, j + 2 :] = -k[j + 2 :, j + 1].conj()
+    size, pivots = np.max(np.abs(x), initial=0), np.diagonal(h, -1).tolist()
+    for j, pivot in enumerate(pivots):
+        after = h[j + 1 :, j:] @ k[j:, j]
+        after -= k[j + 1 :, : j + 1] @ h[: j + 1, j]
+        after += x[j + 1 :, j]
+        after[0] = after[0] - after[0].real  # a phase, which real forms do not have
+        after = after / pivot if pivot else over_zero(after, size)
+        k[j + 1 :, j + 1] = after
+        k[j + 1, j + 2 :] = -after[1:].conj()
 
 
 def turn_back_into(x_bar: np.ndarray, h: np.ndarray, k_bar: np.ndarray) -> None:
     """Write the cotangent of X, for one matrix: -Y."""
-    size = np.max(np.abs(k_bar), initial=0)
-    hc = h.conj()
+    size, pivots = np.max(np.abs(k_bar), initial=0), np.diagonal(h, -1).tolist()
+    skew, hc = k_bar - k_bar.conj().T, h.conj()
+    np.fill_diagonal(skew, np.diagonal(skew) / 2)  # an element that is its own adjoint
     for c in range(len(h) - 1, 0, -1):
-        skew = k_bar[c:, c] - k_bar[c, c:].conj()
-        skew[0] /= 2  # it is one element with its adjoint
-        before = skew + hc.T[c:, c + 1 :] @ x_bar[c + 1 :, c] - x_bar[c:, c:] @ hc[c, c:]
-        onto_phase(before)
-        x_bar[c:, c - 1] = over(before, h[c, c - 1], size)
+        before = hc.T[c:, c + 1 :] @ x_bar[c + 1 :, c]
+        before -= x_bar[c:, c:] @ hc[c, c:]
+        before += skew[c:, c]
+        before[0] = before[0] - before[0].real
+        pivot = pivots[c - 1]
+        x_bar[c:, c - 1] = before / pivot if pivot else over_zero(before, size)
 
 
 @primitive
