@@ -5,7 +5,7 @@ from scipy import linalg
 import autodiff
 from chainrules.scipy.linalg.cholesky import cho_solution
 from chainrules.scipy.linalg.lu import lu_solution
-from chainrules.scipy.linalg.toeplitz import toeplitz_solution
+from chainrules.scipy.linalg.toeplitz import in_steps, sums_of_steps, toeplitz_solution
 
 RNG = np.random.default_rng(4)
 
@@ -47,6 +47,9 @@ CASES = [
     *[case(lu_solution, LU, real(3, 2), pivots=PIVOTS, trans=t) for t in (0, 1, 2)],
     *[case(lu_solution, LU + 0.3j, compl(3, 2), pivots=PIVOTS, trans=t) for t in (0, 1, 2)],
     case(toeplitz_solution, np.array([5.0, 1, 2]), real(3), real(3, 2)),
+    case(toeplitz_solution, np.array([5.0, 1j, 2]), compl(3), compl(3, 1)),
+    *[case(in_steps, compl(2, 6), 2, back) for back in (False, True)],
+    *[case(sums_of_steps, real(2, *n), True) for n in ((2, 3), (40, 33), (3, 2))],
     case(toeplitz_solution, np.array([5.0, 1j, 2]), compl(3), compl(3, 2)),
     case(linalg.cholesky, P.tolist()),
     case(linalg.cho_factor, P.tolist()),
