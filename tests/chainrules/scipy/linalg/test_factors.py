@@ -33,6 +33,7 @@ P, PZ = A @ A.T + EYE, Z @ Z.conj().T + EYE
 TALL, WIDE = real(4, 3), compl(3, 4)
 LU, PIVOTS = linalg.lu_factor(TALL[:3])
 INDEFINITE = np.array([[0, 1.0, 2, 0.3], [1, 0, 0.5, 0.2], [2, 0.5, 0, 1], [0.3, 0.2, 1, 0]])
+LARGE = real(70, 70) / 20 + np.eye(70)
 CASES = [
     *[case(linalg.lu, a, p_indices=True) for a in (A, TALL, WIDE, Z, np.stack([A, A + 1]))],
     case(linalg.lu, TALL),
@@ -57,6 +58,9 @@ CASES = [
     case(linalg.ldl, Z + Z.conj().T),
     case(linalg.ldl, Z + Z.T, lower=False, hermitian=False),
     case(linalg.ldl, P.tolist()),
+    case(linalg.ldl, INDEFINITE + 1j * (np.tri(4) - np.tri(4).T)),
+    *[case(linalg.lu, a) for a in (np.stack([LARGE, LARGE.T]), compl(70, 68) + 9 * LARGE[:, :68])],
+    *[case(linalg.lu_factor, a) for a in (LARGE, LARGE[:, :69])],
 ]
 
 
