@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import types
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.errors import check_array_class
-from autodiff.structures import leaves_of, map_leaves, part_of_tangent, parts_of
+from autodiff.structures import is_flat, leaves_of, map_leaves, part_of_tangent, parts_of
 from autodiff.tape import CONSTANT, Tape
 from autodiff.tracer import FloatTracer, Tracer, is_tracer
 from chainrules_core import (
@@ -37,6 +38,9 @@ PLAIN = frozenset(
 )  # fmt: skip
 
 
+_TRACERS = frozenset({Tracer, FloatTracer})
+
+
 def innermost(args: tuple, kwargs: dict[str, Any]) -> Tape | None:
     """Return the tape of the innermost level among the arguments; None if nothing is traced."""
     found: Tape | None = None
@@ -46,6 +50,8 @@ def innermost(args: tuple, kwargs: dict[str, Any]) -> Tape | None:
             tape = a._tape
         elif kind in PLAIN:
             continue
+        elif is_flat(a):
+            tape = innermost(tuple(a), {})
         else:
             tape = innermost(tuple([x for x in leaves_of(a) if is_tracer(x)]), {})
         if tape is None or tape is CONSTANT:
@@ -91,6 +97,11 @@ def without(x: Any, tape: Tape) -> Any:
     """Return `x` with the level of `tape` stripped off."""
     if type(x) in PLAIN:
         return x
+    if is_flat(x):  # without a call for each
+        new = [a._value if type(a) in _TRACERS and a._tape is tape else a for a in x]
+        if all(map(operator.is_, new, x)):
+            return x
+        return new if type(x) is list else tuple(new)
 
     def strip(leaf: Any) -> Any:
         return leaf._value if is_tracer(leaf) and leaf._tape is tape else leaf
@@ -164,11 +175,17 @@ def through_containers(
             if x._tape is tape:
                 paths.append((place, path, x._index))
             return
+        if is_flat(x):
+            found = [(key, part) for key, part in enumerate(x) if is_tracer(part)]
+            mine = [(key, part._index) for key, part in found if part._tape is tape]
+            paths.extend([(place, (*path, key), index) for key, index in mine])
+            return
         for key, part in parts_of(x) or ():
             note(part, place, (*path, key))
 
     for place, source in enumerate(given.sources):
         note(source, place, ())
+    is_one_list = len(given.sources) == 1 and is_flat(given.sources[0])
     # The container as a whole is projected: what its pullback returned may have other forms.
     projectors = [
         None if is_tracer(source) else ProjectTo(given.primals[i])
@@ -182,6 +199,9 @@ def through_containers(
                 bar = unthunk(named_projection(rule, i, projector, unthunk(bar)))
                 _check_fields(rule, i, bar, given.primals[i])
             bars.append(bar)
+        if is_one_list and type(bars[0]) is Tangent[type(given.sources[0])]:
+            parts = list(bars[0])  # each is a leaf
+            return [unthunk(parts[key]) for _, (key,), _ in paths]
         return [_at(rule, given.wanted[place], bars[place], path) for place, path, _ in paths]
 
     positions = tuple([given.wanted[place] for place, _, _ in paths])

@@ -10,13 +10,14 @@ import copy
 import dataclasses
 import enum
 import functools
+import operator
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from autodiff.tracer import bare, is_tracer
+from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer
 from chainrules_core import (
     AbstractZero,
     NoTangent,
@@ -29,6 +30,9 @@ from chainrules_core.sparse_arrays import entries_of, is_sparse_class, with_entr
 
 _LEAF_TYPES = (float, complex, np.ndarray, np.generic, int, str, bytes, bool, type(None), type)
 _LEAF_BASES = (float, complex, np.ndarray, np.generic, int, str, bytes, type)
+_FLAT = frozenset(
+    {*_LEAF_TYPES, Tracer, FloatTracer, np.float64, np.float32, np.complex128, np.int64, np.bool_}
+)
 _FOREIGN = ("builtins", "numpy", "scipy", "types", "functools", "fractions")
 _INEXACT = "fc"
 CONSTRAINTS = "scipy.optimize._constraints"
@@ -42,6 +46,12 @@ def is_perturbable(x: Any) -> bool:
     if isinstance(x, (float, complex)):
         return True
     return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in _INEXACT
+
+
+def is_flat(x: Any) -> bool:
+    """Whether `x` is a list or tuple that is seen at once to have no nest in it."""
+    kind = type(x)
+    return (kind is list or kind is tuple) and _FLAT.issuperset(map(type, x))
 
 
 def parts_of(x: Any) -> list[tuple[Any, Any]] | None:
@@ -188,6 +198,11 @@ def map_leaves(x: Any, change: Callable[[Any], Any], every: bool = False) -> Any
     every : bool
         Whether to make every container anew, also where nothing changes.
     """
+    if is_flat(x):
+        new = [change(part) for part in x]
+        if not every and all(map(operator.is_, new, x)):
+            return x
+        return new if type(x) is list else tuple(new)
     if parts_of(x) is None:
         return change(x)
     changed: dict[tuple[int, int], Any] = {}
@@ -252,6 +267,8 @@ def _assembled(x: Any, nests: dict, changed: dict, dirty: set[int], made: dict) 
 
 def leaves_of(x: Any) -> list[Any]:
     """Return the leaves of a nest in order; an object that stands in several places counts once."""
+    if is_flat(x):
+        return list(x)
     found: list[Any] = []
 
     def note(leaf: Any) -> Any:

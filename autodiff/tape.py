@@ -387,7 +387,7 @@ class Cotangents:
             )
         elif isinstance(x_bar, AbstractZero):
             return
-        else:
+        elif not (type(x_bar) is float and space is FLOAT):
             if type(x_bar) is InplaceableThunk:
                 if self.is_addable(j):
                     buffer = self.buffer(j)

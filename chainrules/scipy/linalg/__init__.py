@@ -12,6 +12,7 @@ from chainrules.scipy.linalg import (
     dense as dense,
     equations as equations,
     functions as functions,
+    hessenberg as hessenberg,
     ldl as ldl,
     lu as lu,
     orthogonal as orthogonal,
