@@ -158,6 +158,16 @@ def ordering(as_before: Callable, builtin: Any = sorted, choose: str | None = No
     return functools.wraps(as_before)(ordered)
 
 
+def spreading(as_before: Callable) -> Callable:
+    """Return ``dict``: of pairs that an iterator gives, or of a mapping of the user's."""
+
+    def spread(*args: Any, **kwargs: Any) -> Any:
+        args = tuple([syntax.iterate(syntax.mapping(a)) for a in args])
+        return as_before(*args, **kwargs)
+
+    return functools.wraps(as_before, updated=())(spread)
+
+
 def texting(as_before: Callable) -> Callable:
     """Return ``print`` and its kin: a text shows plain values, whoever writes them."""
 
@@ -263,6 +273,7 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     ),
     **dict.fromkeys((math.dist, math.fsum, math.prod), listing),
     **dict.fromkeys((print, str, repr, format), texting),
+    dict: spreading,
     sum: summing,
     sorted: ordering,
     min: functools.partial(ordering, builtin=min, choose="lt"),

@@ -22,7 +22,7 @@ import numpy as np
 from autodiff import call as call_module
 from autodiff.arguments import has_constants, innermost
 from autodiff.ignore import ignore_derivatives
-from autodiff.intercept import attributes, bodies, rewrite, sites, storing, syntax
+from autodiff.intercept import attributes, bodies, coroutines, rewrite, sites, storing, syntax
 from autodiff.intercept.asking import asking_for, has_rule, refusing_for
 from autodiff.intercept.builtin_calls import (
     WRAPPERS,
@@ -33,7 +33,8 @@ from autodiff.intercept.builtin_calls import (
     seeing_key,
     set_attribute,
 )
-from autodiff.intercept.classes import constructing_for, has_init
+from autodiff.intercept.classes import constructing_for, is_made_in_python, maker_of
+from autodiff.intercept.getters import GETTERS
 from autodiff.intercept.numpy_calls import (
     ARRAY_CONVERTER,
     MAKERS,
@@ -283,7 +284,7 @@ def _class(g: type) -> Callable:
         return _remember(g, wrapper(special or (asking_for(g) if has_rule(g) else g)))
     if special is not None:
         return _remember(g, special)
-    replacement = asking_for(g) if has_rule(g) else constructing_for(g) if has_init(g) else g
+    replacement = asking_for(g) if has_rule(g) else maker_of(g) or g
     # What is called in place of a class holds it: one made at each call must not be kept.
     return replacement if "<locals>" in g.__qualname__ else _remember(g, replacement)
 
@@ -313,6 +314,14 @@ def _descriptor(g: Any) -> Callable:
         return g(*args, **kwargs)
 
     return unbound
+
+
+def _wrapper(g: Any) -> Callable:
+    """``super().__call__`` of a metaclass makes an instance."""
+    owner = g.__self__
+    if g.__name__ == "__call__" and isinstance(owner, type) and is_made_in_python(owner):
+        return constructing_for(owner)
+    return _other(g, type(g))
 
 
 def _other(g: Any, kind: type) -> Callable:
@@ -372,8 +381,10 @@ _BY_KIND: dict[type, Callable[[Any], Callable]] = {
     types.BuiltinFunctionType: _builtin,
     types.MethodDescriptorType: _descriptor,
     types.WrapperDescriptorType: _descriptor,
+    types.MethodWrapperType: _wrapper,
     type: _class,
     functools.partial: _partial,
+    **GETTERS,
     functools._lru_cache_wrapper: _cached,
     np.ufunc: _of_numpy,
     type(np.sum): _of_numpy,
@@ -412,6 +423,12 @@ bodies.helpers.update(
         rewrite.WRITE: attributes.write,
         rewrite.STORE: storing.store,
         rewrite.STORE_LOCAL: storing.store_local,
+        rewrite.ITEM_PLACE: storing.item_place,
+        rewrite.ATTRIBUTE_PLACE: storing.AttributePlace,
+        rewrite.MAPPING: syntax.mapping,
+        rewrite.AWAITED: coroutines.awaited,
+        rewrite.ASYNC_ITERATE: coroutines.iterate,
+        rewrite.ASYNC_CONTEXT: coroutines.context,
         rewrite.SLICE: slice,
         rewrite.ITEM: syntax.item,
         rewrite.CHANGE_ITEM: storing.change_item,

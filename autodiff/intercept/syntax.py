@@ -345,6 +345,15 @@ def augment_attribute(owner: Any, before: Any, name: str, store: Callable) -> Ca
     return change
 
 
+def mapping(x: Any) -> Any:
+    """Return what ``**x`` is to spread out."""
+    if type(x) in _plain_types or isinstance(x, dict):
+        return x
+    if special(type(x), "__getitem__") is None or not hasattr(x, "keys"):
+        return x
+    return {key: item(x, key) for key in iterate(intercept(x.keys)())}
+
+
 # -- iteration ----------------------------------------------------------------------------------
 
 
