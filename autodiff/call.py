@@ -62,6 +62,9 @@ push_of: Callable = _no_forward
 as_written: Callable[[Any], Any] = _as_it_is
 """Returns a function as it was written, to be called on plain values; set by autodiff.intercept."""
 
+converted: Callable[[Any], Any] = _as_it_is
+"""Returns the array that an object of the user's stands for; set by autodiff.intercept."""
+
 body_of: Callable[[Callable], Callable] = _as_it_is
 """Returns a function with the calls in its body seen; set by autodiff.intercept, which needs us."""
 
@@ -386,7 +389,7 @@ def operate_by_rule(op: Callable, a: Any, b: Any) -> Any:
 
 def _as_operand(x: Any, other: Any) -> Any:
     """A list beside an array is an array, as NumPy has it."""
-    return as_array(x) if isinstance(other, (np.ndarray, np.generic)) else x
+    return as_array(converted(x)) if isinstance(other, (np.ndarray, np.generic)) else x
 
 
 def as_array(x: Any) -> Any:

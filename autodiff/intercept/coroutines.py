@@ -1,4 +1,4 @@
-"""What ``await``, ``async for`` and ``async with`` do inside a traced coroutine.
+"""What ``await`` and ``async for`` do inside a traced coroutine.
 
 As in :mod:`autodiff.intercept.syntax`: the methods that a class of the user's defines for them have
 the calls in them seen.
@@ -12,7 +12,7 @@ from typing import Any
 from autodiff.intercept import syntax
 
 
-def _own(x: Any, name: str) -> Any:
+def own(x: Any, name: str) -> Any:
     """Return the method that the class of `x`, if it is a user's, defines in Python."""
     method = syntax.special(type(x), name)
     return None if method is None or syntax.is_library(method) else method
@@ -31,7 +31,7 @@ class _Awaited:
 
 def awaited(x: Any) -> Any:
     """Return what is to be awaited in place of `x`."""
-    method = _own(x, "__await__")
+    method = own(x, "__await__")
     return x if method is None else _Awaited(x, method)
 
 
@@ -51,30 +51,9 @@ class _Steps:
 
 def iterate(x: Any) -> Any:
     """Return what an ``async for`` loop over `x` is to go through."""
-    method = _own(x, "__aiter__")
+    method = own(x, "__aiter__")
     if method is None:
         return x
     iterator = syntax.intercept(method)(x)
-    step = _own(iterator, "__anext__")
+    step = own(iterator, "__anext__")
     return iterator if step is None else _Steps(iterator, step)
-
-
-class _Context:
-    __slots__ = ("enter", "leave", "manager")
-
-    def __init__(self, manager: Any, enter: types.FunctionType, leave: types.FunctionType) -> None:
-        self.manager = manager
-        self.enter = enter
-        self.leave = leave
-
-    def __aenter__(self) -> Any:
-        return awaited(syntax.intercept(self.enter)(self.manager))
-
-    def __aexit__(self, *raised: Any) -> Any:
-        return awaited(syntax.intercept(self.leave)(self.manager, *raised))
-
-
-def context(manager: Any) -> Any:
-    """Return what an ``async with`` statement is to enter in place of a manager."""
-    enter, leave = _own(manager, "__aenter__"), _own(manager, "__aexit__")
-    return manager if enter is None or leave is None else _Context(manager, enter, leave)
