@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import numbers
 import operator
 import types
 from collections.abc import Callable
@@ -109,6 +110,15 @@ def without(x: Any, tape: Tape) -> Any:
     return map_leaves(x, strip)
 
 
+def numbers_of(x: Any) -> Any:
+    """Return an array of Python's real numbers as one of floats; anything else as it is."""
+    if type(x) is not np.ndarray or x.dtype.kind != "O":
+        return x
+    if all(isinstance(value, numbers.Real) and not is_tracer(value) for value in x.flat):
+        return x.astype(float)
+    return x
+
+
 class Stripped:
     """The arguments of a call with the innermost level of differentiation stripped off.
 
@@ -157,6 +167,7 @@ class Stripped:
                     a = stripped
                 nested = nested or any(is_tracer(x) for x in leaves_of(a))
             elif kind is np.ndarray:
+                a = numbers_of(a)
                 tape.hold(a)
             primals.append(a)
         self.primals = tuple(primals)

@@ -20,11 +20,12 @@ from autodiff.arguments import (
     has_constants,
     innermost,
     is_constant,
+    numbers_of,
     through_containers,
     without,
 )
 from autodiff.elementwise import NOT_HERE, binary
-from autodiff.errors import DifferentiationError, missing_rule
+from autodiff.errors import DifferentiationError, array_of_objects, missing_rule
 from autodiff.structures import as_tangent, map_leaves, parts_of, tangent_of
 from autodiff.tape import CONSTANT, Node, Part, ProductNode, Tape, Whole
 from autodiff.tracer import Tracer, wrap
@@ -61,6 +62,9 @@ push_of: Callable = _no_forward
 
 as_written: Callable[[Any], Any] = _as_it_is
 """Returns a function as it was written, to be called on plain values; set by autodiff.intercept."""
+
+converted: Callable[[Any], Any] = _as_it_is
+"""Returns the array that an object of the user's stands for; set by autodiff.intercept."""
 
 body_of: Callable[[Callable], Callable] = _as_it_is
 """Returns a function with the calls in its body seen; set by autodiff.intercept, which needs us."""
@@ -237,9 +241,16 @@ def outputs(
         made = ProductNode if rule.kind == "scalar" and pull.__name__ == "pull" else Node
         node = made(parents, pull, ProjectTo(y), rule, positions)
         return wrap(y, tape, tape.add(node))
+    check_is_no_object_array(y, rule)
     if parts_of(y) is None:
         return y
     return _several_outputs(y, tape, rule, parents, positions, pull)
+
+
+def check_is_no_object_array(y: Any, rule: Rule) -> None:
+    """Raise if what a rule made of traced values is an array of objects."""
+    if type(y) is np.ndarray and y.dtype.kind == "O":
+        raise array_of_objects(f"{rule.name} was given a traced value and made an array")
 
 
 def is_differentiable(y: Any) -> bool:
@@ -386,7 +397,8 @@ def operate_by_rule(op: Callable, a: Any, b: Any) -> Any:
 
 def _as_operand(x: Any, other: Any) -> Any:
     """A list beside an array is an array, as NumPy has it."""
-    return as_array(x) if isinstance(other, (np.ndarray, np.generic)) else x
+    x = numbers_of(x)
+    return as_array(converted(x)) if isinstance(other, (np.ndarray, np.generic)) else x
 
 
 def as_array(x: Any) -> Any:

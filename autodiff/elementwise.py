@@ -347,6 +347,8 @@ def _over_outer(f: Callable, args: tuple, sources: tuple, wanted: int, tape: Any
     plan = _plans[key] if key in _plans else _plan(*key)
     if plan is None:
         return NOT_HERE
+    if any(type(x) is _ndarray and x.dtype.kind == "O" for x in args):
+        return NOT_HERE
     y = f(*args)
     if type(y) not in _TRACED or y._tape is CONSTANT:
         return NOT_HERE
@@ -396,6 +398,8 @@ def _binary_forward(f: Callable, a: Any, b: Any, x: Any, z: Any, wanted: int, ta
     if plan is None:
         return NOT_HERE
     y = f(x, z)
+    if type(y) is _ndarray and y.dtype.kind == "O":
+        return NOT_HERE
     by_x, by_z = plan.partials
     values = (y, x, z)
     if wanted == 1:

@@ -40,8 +40,9 @@ _NAMES = {
     operator.neg: "neg",
 }
 
-# In `both` the operands are traced on one tape, in `left` and `right` one is a plain number. A
-# complex result (a negative base to a broken power) is left to the general path.
+# A complex result (a negative base to a broken power) is left to the general path. Threads of a
+# traced function share its tape: the place is asked for and taken by two instructions between which
+# no other thread can run, so the partial derivatives, which may be calls, come before.
 _BINARY = """
 def method(a, b):
     kind = type(b)
@@ -55,12 +56,13 @@ def method(a, b):
                 made = new(FloatTracer)
                 made._value = y
                 made._tape = tape
+                try:
+                    node = (a._index, {by_a}, b._index, {by_b})
+                except ARITHMETIC:
+                    node = (a._index, safe_a(y, x, z), b._index, safe_b(y, x, z))
                 nodes = tape.nodes
                 made._index = len(nodes)
-                try:
-                    nodes.append((a._index, {by_a}, b._index, {by_b}))
-                except ARITHMETIC:
-                    nodes.append((a._index, safe_a(y, x, z), b._index, safe_b(y, x, z)))
+                nodes.append(node)
                 return made
     elif kind is float or kind is int or kind is float64:
         x = a._value
@@ -70,12 +72,13 @@ def method(a, b):
             made = new(FloatTracer)
             made._value = y
             made._tape = tape = a._tape
+            try:
+                node = (a._index, {by_a_alone})
+            except ARITHMETIC:
+                node = (a._index, safe_a(y, x, z))
             nodes = tape.nodes
             made._index = len(nodes)
-            try:
-                nodes.append((a._index, {by_a_alone}))
-            except ARITHMETIC:
-                nodes.append((a._index, safe_a(y, x, z)))
+            nodes.append(node)
             return made
     return operate(op, a, b)
 
@@ -89,12 +92,13 @@ def reflected(b, a):
             made = new(FloatTracer)
             made._value = y
             made._tape = tape = b._tape
+            try:
+                node = (b._index, {by_b_alone})
+            except ARITHMETIC:
+                node = (b._index, safe_b(y, x, z))
             nodes = tape.nodes
             made._index = len(nodes)
-            try:
-                nodes.append((b._index, {by_b_alone}))
-            except ARITHMETIC:
-                nodes.append((b._index, safe_b(y, x, z)))
+            nodes.append(node)
             return made
     return operate(op, a, b)
 """

@@ -121,6 +121,8 @@ class Plan:
                     if shared:
                         self._note_shared(result, values, options)
                     return result
+                if dtype.kind == "O":
+                    return NO_RULE
             elif type(y) is float or type(y) is np.float64:
                 node.space = ProjectTo(y)
                 nodes.append(node)
@@ -398,6 +400,8 @@ class ForwardPlan(Plan):
             return NO_RULE
         y, y_dot = pushed
         made = NOT_HERE
+        if type(y) is _ndarray and y.dtype.kind == "O":
+            return NO_RULE
         if type(y) is _ndarray and type(y_dot) is _ndarray:
             made = with_dot(y, y_dot, tape)
         if made is NOT_HERE:

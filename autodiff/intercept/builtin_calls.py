@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from autodiff.intercept import attributes, syntax
+from autodiff.intercept import attributes, heaps, syntax
 from autodiff.tracer import Tracer, wrap
 
 _NUMBERS = frozenset({float, int, bool})
@@ -158,6 +159,21 @@ def ordering(as_before: Callable, builtin: Any = sorted, choose: str | None = No
     return functools.wraps(as_before)(ordered)
 
 
+def spreading(as_before: Callable) -> Callable:
+    """Return ``dict``: of pairs that an iterator gives, or of a mapping of the user's."""
+
+    def spread(*args: Any, **kwargs: Any) -> Any:
+        args = tuple([syntax.iterate(syntax.mapping(a)) for a in args])
+        return as_before(*args, **kwargs)
+
+    return functools.wraps(as_before, updated=())(spread)
+
+
+def sort_list(items: list, **options: Any) -> None:
+    """Do ``items.sort()``."""
+    items[:] = syntax.intercept(sorted)(items, **options)
+
+
 def texting(as_before: Callable) -> Callable:
     """Return ``print`` and its kin: a text shows plain values, whoever writes them."""
 
@@ -183,12 +199,12 @@ def set_attribute(owner: Any, name: str, value: Any) -> None:
 
 
 def combining(operate: Callable, as_before: Callable) -> Callable:
-    """Return ``pow`` or ``divmod``: two objects with operators of their own."""
+    """Return ``pow``, ``operator.add`` and the like: objects with operators of their own."""
 
     def combine(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 2 and not _are_plain(args):
-            return operate(*args)
-        return as_before(*args, **kwargs)
+        if kwargs or len(args) > 2 or _are_plain(args):
+            return as_before(*args, **kwargs)
+        return operate(*args)
 
     return functools.wraps(as_before)(combine)
 
@@ -236,6 +252,11 @@ def seeing_key(g: Callable) -> Callable:
     return with_key
 
 
+def operator_function(name: str) -> Callable:
+    """Return the function of the module `operator` for a special method."""
+    return getattr(operator, f"{name}_" if name in ("and", "or") else name)
+
+
 # How each builtin is wrapped, in the order of the wrapping.
 WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     **{
@@ -263,12 +284,24 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     ),
     **dict.fromkeys((math.dist, math.fsum, math.prod), listing),
     **dict.fromkeys((print, str, repr, format), texting),
+    dict: spreading,
     sum: summing,
     sorted: ordering,
     min: functools.partial(ordering, builtin=min, choose="lt"),
     max: functools.partial(ordering, builtin=max, choose="gt"),
     pow: functools.partial(combining, syntax.BINARY["pow"]),
     divmod: functools.partial(combining, syntax.division),
+    **{
+        operator_function(name): functools.partial(combining, operate)
+        for name, operate in {**syntax.BINARY, **syntax.COMPARISON}.items()
+    },
+    operator.getitem: functools.partial(combining, syntax.item),
+    **{
+        operator_function(name): functools.partial(combining, operate)
+        for name, operate in syntax.UNARY.items()
+    },
+    operator.contains: functools.partial(combining, lambda x, value: syntax.contains(value, x)),
+    **heaps.WRAPPERS,
     iter: functools.partial(instead, syntax.iterator_of),
     next: functools.partial(instead, syntax.next_of),
 }  # fmt: skip

@@ -122,8 +122,13 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
         traced = listed = False
         for a in (*args, *kwargs.values()) if kwargs else args:
             kind = type(a)
-            traced = traced or kind is Tracer or kind is FloatTracer
-            listed = listed or kind in _LISTS
+            if kind is Tracer or kind is FloatTracer:
+                traced = True
+            elif kind in _LISTS:
+                listed = True
+            elif kind not in _NUMBERS and syntax.converts(kind):
+                named = {name: syntax.converted(value) for name, value in kwargs.items()}
+                return looking(*map(syntax.converted, args), **named)
         if listed:
             args = tuple([flattened(a) for a in args])
             if any(_holds_traced(a) for a in (*args, *kwargs.values())):

@@ -16,6 +16,7 @@ from typing import Any
 
 from autodiff.intercept import sites
 from autodiff.intercept.integers import Integers
+from autodiff.intercept.names import dotted, names_in, own_names
 
 
 def helper(name: str) -> str:
@@ -28,6 +29,12 @@ READ = helper("read")
 WRITE = helper("write")
 STORE = helper("store")
 STORE_LOCAL = helper("store_local")
+ITEM_PLACE = helper("item_place")
+ATTRIBUTE_PLACE = helper("attribute_place")
+MAPPING = helper("mapping")
+AWAITED = helper("awaited")
+ASYNC_ITERATE = helper("async_iterate")
+ASYNC_CONTEXT = helper("async_context")
 SLICE = helper("slice")
 ITEM = helper("item")
 CHANGE_ITEM = helper("change_item")
@@ -115,17 +122,36 @@ class _Rewriter(ast.NodeTransformer):
         new = ast.Call(
             rewritten,
             [self.visit(a) for a in node.args],
-            [self.visit(k) for k in node.keywords],
+            [self._keyword(k) for k in node.keywords],
         )
         return ast.copy_location(new, node)
+
+    def _keyword(self, node: ast.keyword) -> ast.keyword:
+        value = self.visit(node.value)
+        node.value = value if node.arg is not None else _located(_call(MAPPING, [value]), value)
+        return node
+
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        """``{**m}`` asks a class for its keys and items."""
+        pairs = list(zip(node.keys, node.values, strict=True))
+        node.keys, node.values = [], []
+        for key, value in pairs:
+            seen = self.visit(value)
+            node.keys.append(key and self.visit(key))
+            node.values.append(seen if key else _located(_call(MAPPING, [seen]), seen))
+        return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         owner = self.visit(node.value)
         new = ast.copy_location(ast.Attribute(owner, node.attr, node.ctx), node)
-        if not isinstance(node.ctx, ast.Load) or self._is_module(node.value):
-            return new
         if node.attr.startswith("__"):
             return new  # private or special: its mangled name is the compiler's business
+        if not isinstance(node.ctx, ast.Load):
+            # One of several targets, or that of a loop: what is put there goes through `write`.
+            place = _call(ATTRIBUTE_PLACE, [owner])
+            return _located(ast.Subscript(place, ast.Constant(node.attr), node.ctx), node)
+        if self._is_module(node.value):
+            return new
         read: ast.expr = _call(READ, [owner, ast.Constant(node.attr)])
         if isinstance(node.value, ast.Name):  # it may be evaluated twice
             slot = ast.Constant(sites.slot_of_attribute(node.attr))
@@ -245,21 +271,31 @@ class _Rewriter(ast.NodeTransformer):
         return _located(found, node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        owner, index = self.visit(node.value), self.visit(node.slice)
         if not isinstance(node.ctx, ast.Load):
-            return self.generic_visit(node)
-        parts = [self.visit(node.value), _index(self.visit(node.slice))]
-        return _located(_call(ITEM, parts), node)
+            place = _call(ITEM_PLACE, [owner])
+            return _located(ast.Subscript(place, index, node.ctx), node)
+        return _located(_call(ITEM, [owner, _index(index)]), node)
 
-    def visit_For(self, node: ast.For) -> ast.AST:
-        node.iter = self._through(self.visit(node.iter))
+    def visit_For(self, node: Any) -> ast.AST:
+        node.iter = self._iterable(node.iter, isinstance(node, ast.AsyncFor))
         node.target = self.visit(node.target)
         node.body = self.statements(node.body)
         node.orelse = self.statements(node.orelse)
         return node
 
+    visit_AsyncFor = visit_For  # noqa: N815 - the name is the visitor's
+
+    def _iterable(self, node: ast.expr, is_async: Any) -> ast.expr:
+        over = self.visit(node)
+        return _located(_call(ASYNC_ITERATE, [over]), over) if is_async else self._through(over)
+
+    def visit_Await(self, node: ast.Await) -> ast.AST:
+        node.value = _located(_call(AWAITED, [self.visit(node.value)]), node.value)
+        return node
+
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
-        over = self.visit(node.iter)
-        node.iter = over if node.is_async else self._through(over)
+        node.iter = self._iterable(node.iter, node.is_async)
         node.target = self.visit(node.target)
         node.ifs = [self.condition(test) for test in node.ifs]
         return node
@@ -288,14 +324,17 @@ class _Rewriter(ast.NodeTransformer):
             node.body.insert(0, _located(look, node.body[0]))
         return node
 
-    def visit_With(self, node: ast.With) -> ast.AST:
+    def visit_With(self, node: Any) -> ast.AST:
+        context = ASYNC_CONTEXT if isinstance(node, ast.AsyncWith) else CONTEXT
         for entered in node.items:
             manager = self.visit(entered.context_expr)
-            entered.context_expr = _located(_call(CONTEXT, [manager]), manager)
+            entered.context_expr = _located(_call(context, [manager]), manager)
             if entered.optional_vars is not None:
                 entered.optional_vars = self.visit(entered.optional_vars)
         node.body = self.statements(node.body)
         return node
+
+    visit_AsyncWith = visit_With  # noqa: N815 - the name is the visitor's
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
         value = self.visit(node.value)
@@ -336,9 +375,11 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        if node.value is not None:
-            node.value = self.visit(node.value)
-        node.target = self.visit(node.target)
+        if node.value is None:
+            return node  # nothing is put there
+        if not isinstance(node.target, ast.Name):
+            return self.visit_Assign(_located(ast.Assign([node.target], node.value), node))
+        node.value = self.visit(node.value)
         return node
 
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
@@ -354,7 +395,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def _slot(self, function: ast.expr) -> int | None:
         """Return the slot for what is called by a name from outside."""
-        name = _dotted(function)
+        name = dotted(function)
         if name is None or name.partition(".")[0] in self.local:
             return None
         if name not in self.slots:
@@ -376,29 +417,6 @@ class _Rewriter(ast.NodeTransformer):
         return isinstance(node, ast.Name) and node.id in self.modules
 
 
-def own_names(node: Any) -> set[str]:
-    """Return the local variables of a function: its parameters and the names that it binds."""
-    arguments: ast.arguments = node.args
-    found = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-    elsewhere: set[str] = set()
-    waiting: list[ast.AST] = [*node.body] if isinstance(node.body, list) else []
-    while waiting:
-        child = waiting.pop()
-        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
-            found.add(child.id)
-        elif isinstance(child, (ast.Global, ast.Nonlocal)):
-            elsewhere.update(child.names)
-        if not isinstance(child, _SCOPES):
-            waiting.extend(ast.iter_child_nodes(child))
-    return found - elsewhere
-
-
-_SCOPES = (
-    ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp,
-    ast.DictComp, ast.GeneratorExp,
-)  # fmt: skip
-
-
 def _bound(owner: Any, value: ast.expr) -> ast.Assign:
     """Return the statement that binds a name anew."""
     return ast.Assign([ast.copy_location(ast.Name(owner.id, ast.Store()), owner)], value)
@@ -407,16 +425,6 @@ def _bound(owner: Any, value: ast.expr) -> ast.Assign:
 def _is_public(node: ast.Attribute) -> bool:
     """Whether an attribute's name is its name: a private one the compiler changes."""
     return not node.attr.startswith("__")
-
-
-def _dotted(node: ast.expr) -> str | None:
-    """Return ``a.b.c`` as it is written; None for other expressions."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if not isinstance(node, ast.Attribute):
-        return None
-    owner = _dotted(node.value)
-    return None if owner is None else f"{owner}.{node.attr}"
 
 
 def _call(name: str, arguments: list[ast.expr]) -> ast.Call:
@@ -449,7 +457,7 @@ def rewritten(node: Any, code: types.CodeType, namespace: dict[str, Any], is_lib
     local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
     modules = {
         name
-        for name in _names_in(node)
+        for name in names_in(node)
         if name not in local and isinstance(namespace.get(name), types.ModuleType)
     }
     copy = _copied(node)
@@ -460,10 +468,6 @@ def rewritten(node: Any, code: types.CodeType, namespace: dict[str, Any], is_lib
     else:
         copy.body = rewriter.statements(copy.body)
     return copy
-
-
-def _names_in(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
 def _copied(node: ast.AST) -> Any:

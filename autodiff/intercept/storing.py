@@ -12,6 +12,7 @@ from autodiff.arguments import innermost
 from autodiff.errors import MutationError
 from autodiff.intercept import attributes, syntax
 from autodiff.levels import check_free
+from autodiff.tracer import Tracer
 
 
 def store(value: Any, target: Any, index: Any) -> None:
@@ -30,6 +31,51 @@ def store(value: Any, target: Any, index: Any) -> None:
             syntax.intercept(method)(target, index, value)
             return
     target[index] = value
+
+
+class ItemPlace:
+    """An object whose items are set or deleted by the methods of its class, their calls seen.
+
+    It stands in the place of the object where a target is one of several, or that of a loop.
+    """
+
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        store(value, self.owner, index)
+
+    def __delitem__(self, index: Any) -> None:
+        method = syntax.special(type(self.owner), "__delitem__")
+        if method is None:
+            del self.owner[index]
+        else:
+            syntax.intercept(method)(self.owner, index)
+
+
+class AttributePlace:
+    """The same for attributes: their names are the indices."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        attributes.write(value, self.owner, name)
+
+    def __delitem__(self, name: str) -> None:
+        attributes.delete(self.owner, name)
+
+
+_STORING_AS_EVER = frozenset({list, dict, Tracer})
+
+
+def item_place(owner: Any) -> Any:
+    """Return what an item of `owner` is put into."""
+    return owner if type(owner) in _STORING_AS_EVER else ItemPlace(owner)
 
 
 def store_local(value: Any, target: Any, index: Any) -> Any:

@@ -19,12 +19,10 @@ from typing import Any
 import numpy as np
 
 from autodiff.arguments import PLAIN, innermost
-from autodiff.errors import DifferentiationError
 from autodiff.levels import check_free
 from autodiff.structures import map_leaves
 from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer, is_tracer, untraced
-from chainrules_core import ChainRulesError
 
 
 def _not_set(f: Any) -> Any:
@@ -45,7 +43,7 @@ _SPECIALS = tuple(
         *_ARITHMETIC, *(f"r{n}" for n in _ARITHMETIC), *(f"i{n}" for n in _ARITHMETIC),
         "neg", "pos", "invert", "abs", "lt", "le", "eq", "ne", "gt", "ge", "bool", "len",
         "contains", "getitem", "setitem", "iter", "next", "reversed", "enter", "exit",
-        "float", "int", "complex", "round", "divmod", "rdivmod", "trunc", "floor", "ceil",
+        "array", "float", "int", "complex", "round", "divmod", "rdivmod", "trunc", "floor", "ceil",
     )
 )  # fmt: skip
 # Types none of whose special methods is written in Python (ours aside): the operator is applied.
@@ -178,6 +176,21 @@ def _comparison(apply: Callable, name: str, mirrored: str) -> Callable:
 
     compare.__name__ = compare.__qualname__ = name
     return compare
+
+
+def converts(kind: type) -> bool:
+    """Whether NumPy makes an array of an instance by the ``__array__`` that its class defines."""
+    return (
+        not is_plain(kind)
+        and special(kind, "__array__") is not None
+        and _lookup(kind, "__array_ufunc__") is None
+        and _lookup(kind, "__array_function__") is None
+    )
+
+
+def converted(x: Any) -> Any:
+    """Return the array that NumPy would make of an object; anything else as it is."""
+    return intercept(_lookup(type(x), "__array__"))(x) if converts(type(x)) else x
 
 
 def _probe(value: Any, target: Any, index: Any) -> int:
@@ -345,6 +358,15 @@ def augment_attribute(owner: Any, before: Any, name: str, store: Callable) -> Ca
     return change
 
 
+def mapping(x: Any) -> Any:
+    """Return what ``**x`` is to spread out."""
+    if type(x) in _plain_types or isinstance(x, dict):
+        return x
+    if special(type(x), "__getitem__") is None or not hasattr(x, "keys"):
+        return x
+    return {key: item(x, key) for key in iterate(intercept(x.keys)())}
+
+
 # -- iteration ----------------------------------------------------------------------------------
 
 
@@ -418,7 +440,7 @@ def next_of(iterator: Any, default: Any = _NOTHING) -> Any:
         return default
 
 
-# -- truth, contexts, texts ---------------------------------------------------------------------
+# -- truth, texts ---------------------------------------------------------------------
 
 
 def truth(x: Any) -> Any:
@@ -429,47 +451,6 @@ def truth(x: Any) -> Any:
     if method is None and _lookup(type(x), "__bool__") is None:
         method = special(type(x), "__len__")
     return x if method is None else intercept(method)(x)
-
-
-def unless_ours(kinds: Any) -> None:
-    """Raise an error of the engine's again that a handler has caught, unless it names its class.
-
-    The plain function meets no such error: the path of the handler is not one that it takes.
-    """
-    error = sys.exc_info()[1]
-    named = kinds if isinstance(kinds, tuple) else (kinds,)
-    if isinstance(error, DifferentiationError) and not any(
-        isinstance(kind, type) and issubclass(kind, ChainRulesError) for kind in named
-    ):
-        raise error
-
-
-class Context:
-    """A context manager whose methods have the calls in them seen."""
-
-    __slots__ = ("enter", "exit", "manager")
-
-    def __init__(self, manager: Any, enter: Callable, exit: Callable) -> None:
-        self.manager = manager
-        self.enter = enter
-        self.exit = exit
-
-    def __enter__(self) -> Any:
-        return intercept(self.enter)(self.manager)
-
-    def __exit__(self, *raised: Any) -> Any:
-        return intercept(self.exit)(self.manager, *raised)
-
-
-def context(manager: Any) -> Any:
-    """Return what a `with` statement is to enter in place of a manager."""
-    kind = type(manager)
-    if kind in _plain_types:
-        return manager
-    enter, leave = special(kind, "__enter__"), special(kind, "__exit__")
-    if enter is None or leave is None or (is_library(enter) and is_library(leave)):
-        return manager
-    return Context(manager, enter, leave)
 
 
 def as_text(x: Any) -> Any:
