@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.tape import CONSTANT, Cotangents, Forward
+from autodiff.tape import CONSTANT, Cotangents, Forward, place_of
 from autodiff.tracer import FloatTracer, Tracer, bare, shape_of, untraced, wrap
 from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, frule, rrule
 from chainrules_core.define import ScalarRule
@@ -285,10 +285,11 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
             tape.hold(a)
         node = Elementwise(b._index, plan.partials[1], values, space, plan.rule)
     nodes = tape.nodes
+    place = len(nodes)
     nodes.append(node)
-    if type(y) is _ndarray:
-        return Tracer(y, tape, len(nodes) - 1)
-    return wrap(y, tape, len(nodes) - 1)
+    if nodes[place] is not node:
+        place = place_of(node, nodes)
+    return Tracer(y, tape, place) if type(y) is _ndarray else wrap(y, tape, place)
 
 
 def unary(f: Callable, a: Any) -> Any:
@@ -316,8 +317,12 @@ def unary(f: Callable, a: Any) -> Any:
     keep_y, keep_x = plan.keeps[1]
     values = (y if keep_y else None, x if keep_x else None)
     nodes = tape.nodes
-    nodes.append(Elementwise(a._index, plan.partials[0], values, space, plan.rule))
-    return Tracer(y, tape, len(nodes) - 1) if is_array else wrap(y, tape, len(nodes) - 1)
+    node = Elementwise(a._index, plan.partials[0], values, space, plan.rule)
+    place = len(nodes)
+    nodes.append(node)
+    if nodes[place] is not node:
+        place = place_of(node, nodes)
+    return Tracer(y, tape, place) if is_array else wrap(y, tape, place)
 
 
 # --------------------------------------------------------------------------- nested levels
@@ -368,8 +373,7 @@ def _over_outer(f: Callable, args: tuple, sources: tuple, wanted: int, tape: Any
     else:
         partial = plan.partials[wanted - 1]
         node = Elementwise(sources[0]._index, partial, values, space, plan.rule)
-    tape.nodes.append(node)
-    return wrap(y, tape, len(tape.nodes) - 1)
+    return wrap(y, tape, tape.add(node))
 
 
 # --------------------------------------------------------------------------- forward levels

@@ -166,8 +166,9 @@ class Tape:
     def add(self, node: Any) -> int:
         """Record a node; return its place."""
         nodes = self.nodes
+        place = len(nodes)
         nodes.append(node)
-        return len(nodes) - 1
+        return place if nodes[place] is node else place_of(node, nodes)
 
     def hold(self, x: np.ndarray) -> None:
         """Note that a pullback may keep the memory of an array, as long as the array lives."""
@@ -219,6 +220,15 @@ class _Constant(Tape):
 
 CONSTANT = _Constant()
 """The tape of arrays made inside a traced function that hold nothing traced (yet)."""
+
+
+def place_of(node: Any, nodes: list) -> int:
+    """Return the place of a node that is not where it was to be: another thread recorded one first.
+
+    Threads of a traced function share its tape, and any of them may run between two instructions.
+    So who adds a node looks whether it is where the end was.
+    """
+    return next(i for i in range(len(nodes) - 1, -1, -1) if nodes[i] is node)
 
 
 class Forward(Tape):
