@@ -45,11 +45,13 @@ def by_method(builtin: Any, as_before: Callable) -> Callable:
     return functools.wraps(as_before)(ask_one if builtin in _OF_ONE_VALUE else ask)
 
 
-def through(as_before: Callable, function_at: int = -1) -> Callable:
-    """Return a builtin that goes through its arguments, but for a function among them."""
+def through(as_before: Callable, function_at: int = -1, most: int = 1000) -> Callable:
+    """Return a builtin that goes through its first arguments, but for a function among them."""
 
     def consume(*args: Any, **kwargs: Any) -> Any:
-        gone_through = [a if i == function_at else syntax.iterate(a) for i, a in enumerate(args)]
+        gone_through = [
+            a if i == function_at or i >= most else syntax.iterate(a) for i, a in enumerate(args)
+        ]
         return as_before(*gone_through, **kwargs)
 
     return functools.wraps(as_before, updated=())(consume)
@@ -266,11 +268,12 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     **dict.fromkeys((list, tuple, set, frozenset, zip, enumerate, any, all), through),
     **dict.fromkeys(
         (
-            map, filter, functools.reduce, itertools.starmap, itertools.takewhile,
-            itertools.dropwhile, itertools.filterfalse,
+            map, filter, itertools.starmap, itertools.takewhile, itertools.dropwhile,
+            itertools.filterfalse,
         ),
         functools.partial(through, function_at=0),
     ),
+    functools.reduce: functools.partial(through, function_at=0, most=2),  # the third begins
     **dict.fromkeys(
         (itertools.accumulate, itertools.groupby), functools.partial(through, function_at=1)
     ),

@@ -214,6 +214,22 @@ def is_only_held_by_caller(references: int, others: int = 0) -> bool:
     return references == _REFERENCES + others
 
 
+def _held_once(owner: list) -> int:
+    target = owner[0]
+    return sys.getrefcount(target)
+
+
+_HELD_ONCE = _held_once([np.empty(1)])
+
+
+def is_only_held_by_owner(references: int, others: int = 0) -> bool:
+    """Whether only the variable and one other owner hold an array, by its count of references.
+
+    The owner is an attribute or an element of a container.
+    """
+    return references == _HELD_ONCE + others
+
+
 def receiver(target: np.ndarray, value: Any) -> Any:
     """Return what can take a value in place of an array that a local variable alone holds.
 
@@ -344,6 +360,12 @@ def augment_item(owner: Any, index: Any, store: Callable) -> Callable:
     before = item(owner, index)
 
     def change(augment: Callable, value: Any) -> Any:
+        nonlocal before
+        if type(before) is np.ndarray:
+            if type(owner) is np.ndarray and before.base is not None:
+                before = receiver(before.copy(), value)  # the result is written into the owner
+            elif is_only_held_by_owner(sys.getrefcount(before)):
+                before = receiver(before, value)  # what comes of it takes its place
         return store(augment(before, value), owner, index)
 
     return change
@@ -353,6 +375,9 @@ def augment_attribute(owner: Any, before: Any, name: str, store: Callable) -> Ca
     """Change an attribute that was read."""
 
     def change(augment: Callable, value: Any) -> None:
+        nonlocal before
+        if type(before) is np.ndarray and is_only_held_by_owner(sys.getrefcount(before)):
+            before = receiver(before, value)
         store(augment(before, value), owner, name)
 
     return change
