@@ -62,11 +62,17 @@ def listing(as_before: Callable) -> Callable:
 
     def listed(*args: Any, **kwargs: Any) -> Any:
         args = tuple([syntax.iterate(a) for a in args])
-        args = tuple([as_they_come(a) if hasattr(type(a), "__next__") else a for a in args])
-        named = {k: list(v) if hasattr(type(v), "__next__") else v for k, v in kwargs.items()}
+        args = tuple([a if _is_seen_into(a) else as_they_come(a) for a in args])
+        named = {k: v if _is_seen_into(v) else list(v) for k, v in kwargs.items()}
         return as_before(*args, **named)
 
     return functools.wraps(as_before)(listed)
+
+
+def _is_seen_into(x: Any) -> bool:
+    """Whether traced values in `x` are seen as it stands: unless it can only be gone through."""
+    kind = type(x)
+    return kind in _WITH_LENGTH or kind is Tracer or not hasattr(kind, "__iter__")
 
 
 def as_they_come(items: Iterable) -> list:
@@ -263,7 +269,7 @@ def operator_function(name: str) -> Callable:
 WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     **{
         g: functools.partial(by_method, g)
-        for g in (len, abs, bool, float, int, complex, round, reversed)
+        for g in (len, abs, operator.abs, bool, float, int, complex, round, reversed)
     },
     **dict.fromkeys((list, tuple, set, frozenset, zip, enumerate, any, all), through),
     **dict.fromkeys(

@@ -178,19 +178,27 @@ def _comparison(apply: Callable, name: str, mirrored: str) -> Callable:
     return compare
 
 
+_NOT_CONVERTED = (np.ndarray, np.generic, np.poly1d, str, bytes, dict)
+
+
 def converts(kind: type) -> bool:
-    """Whether NumPy makes an array of an instance by the ``__array__`` that its class defines."""
+    """Whether NumPy makes an array of an instance by what its class defines in Python."""
+    if kind is collections.deque:
+        return True
+    if is_plain(kind) or issubclass(kind, _NOT_CONVERTED):
+        return False
     return (
-        not is_plain(kind)
-        and special(kind, "__array__") is not None
-        and _lookup(kind, "__array_ufunc__") is None
-        and _lookup(kind, "__array_function__") is None
-    )
+        special(kind, "__array__") is not None
+        or (special(kind, "__len__") is not None and special(kind, "__getitem__") is not None)
+    ) and all(_lookup(kind, f"__array_{name}__") is None for name in ("ufunc", "function"))
 
 
 def converted(x: Any) -> Any:
-    """Return the array that NumPy would make of an object; anything else as it is."""
-    return intercept(_lookup(type(x), "__array__"))(x) if converts(type(x)) else x
+    """Return the array that NumPy would make of an object, or a list; anything else as it is."""
+    if not converts(type(x)):
+        return x
+    method = special(type(x), "__array__")
+    return list(iterate(x)) if method is None else intercept(method)(x)
 
 
 def _probe(value: Any, target: Any, index: Any) -> int:
