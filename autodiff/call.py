@@ -178,7 +178,8 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
     else:
         parents, positions, pull = through_containers(rule, given, pull, tape)
     result = outputs(y, tape, rule, parents, positions, pull)
-    note_shared(result, bound, lambda args: call(rule.f, args, options))
+    given_args = bound if kwargs else bound[: len(args)]  # not what stands for a default
+    note_shared(result, given_args, lambda args: call(rule.f, args, options))
     return result
 
 
