@@ -26,7 +26,8 @@ def _attribute(owner: Any, path: str) -> Any:
 
 
 def _method_called(g: operator.methodcaller) -> Callable:
-    kind, made_with = g.__reduce__()
+    made_by: Any = g.__reduce__()
+    kind, made_with = made_by
     options: dict[str, Any] = {}
     if isinstance(kind, functools.partial):  # it has keywords
         made_with, options = (*kind.args, *made_with), kind.keywords

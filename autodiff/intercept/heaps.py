@@ -54,7 +54,7 @@ def _searching(as_before: Callable) -> Callable:
             return as_before(a, x, *ends, **options)
         of: Callable = _same if key is None else syntax.intercept(key)
         wanted = of(x) if is_inserting else x
-        place = find(a, _Seen(wanted), *ends, key=lambda v: _Seen(of(v)), **options)  # type: ignore[call-overload] # as the caller gave them
+        place = find(a, _Seen(wanted), *ends, key=lambda v: _Seen(of(v)), **options)
         return a.insert(place, x) if is_inserting else place
 
     return functools.wraps(as_before)(search)
