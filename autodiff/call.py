@@ -17,6 +17,7 @@ import numpy as np
 from autodiff.arguments import (
     PLAIN,
     Stripped,
+    as_they_are,
     has_constants,
     innermost,
     is_constant,
@@ -205,7 +206,7 @@ def checked_options(
             raise _traced_option(rule, name)
     if isinstance(rule, LinearRule) and not set(given.wanted).issubset(rule.argnums):
         raise _traced_option(rule, rule.signature.positional[max(given.wanted)])
-    return {name: without(value, CONSTANT) for name, value in options.items()}
+    return {name: as_they_are(without(value, CONSTANT)) for name, value in options.items()}
 
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)

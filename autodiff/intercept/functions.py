@@ -463,6 +463,7 @@ bodies.helpers.update(
         rewrite.WRITE: attributes.write,
         rewrite.STORE: storing.store,
         rewrite.STORE_LOCAL: storing.store_local,
+        rewrite.STORE_LOCAL_IN_LIBRARY: storing.store_local_in_library,
         rewrite.STORE_IN_ITEM: storing.store_in_item,
         rewrite.STORE_IN_ATTRIBUTE: storing.store_in_attribute,
         rewrite.CHANGE_ITEM_IN_ITEM: storing.change_item_in_item,

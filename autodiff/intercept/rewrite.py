@@ -33,6 +33,7 @@ READ = helper("read")
 WRITE = helper("write")
 STORE = helper("store")
 STORE_LOCAL = helper("store_local")
+STORE_LOCAL_IN_LIBRARY = helper("store_local_in_library")
 STORE_IN_ITEM = helper("store_in_item")
 STORE_IN_ATTRIBUTE = helper("store_in_attribute")
 ITEM_PLACE = helper("item_place")
@@ -195,7 +196,8 @@ class _Rewriter(ast.NodeTransformer):
             owner = target.value
             is_own = isinstance(owner, ast.Name) and owner.id in self.own
             held = None if is_own else self._held(owner)
-            name = STORE_LOCAL if is_own else STORE
+            own = STORE_LOCAL_IN_LIBRARY if self.is_library else STORE_LOCAL
+            name = own if is_own else STORE
             if held is None:
                 parts = [value, self.visit(copied(owner)), index_of(self.visit(target.slice))]
             else:

@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff.arguments import innermost
 from autodiff.errors import MutationError
-from autodiff.intercept import attributes, syntax
+from autodiff.intercept import attributes, holders, syntax
 from autodiff.levels import check_free
 from autodiff.tracer import Tracer
 
@@ -85,9 +85,9 @@ def store_in_item(value: Any, owner: Any, key: Any, index: Any, others: int = 0)
     if (
         type(target) is np.ndarray
         and type(owner) in (list, dict)
-        and syntax.is_only_held_by_owner(sys.getrefcount(target), others)
+        and holders.is_only_held_by_owner(sys.getrefcount(target), others)
     ):
-        received = syntax.receiver(target, value)
+        received = holders.receiver(target, value)
         if received is not target:
             owner[key] = target = received
     store(value, target, index)
@@ -98,10 +98,10 @@ def store_in_attribute(value: Any, owner: Any, name: str, index: Any, others: in
     target = attributes.read(owner, name)
     if (
         type(target) is np.ndarray
-        and syntax.is_only_held_by_owner(sys.getrefcount(target), others)
+        and holders.is_only_held_by_owner(sys.getrefcount(target), others)
         and attributes.is_kept(owner, name)
     ):
-        received = syntax.receiver(target, value)
+        received = holders.receiver(target, value)
         if received is not target:
             object.__setattr__(owner, name, received)
             target = received
@@ -110,8 +110,16 @@ def store_in_attribute(value: Any, owner: Any, name: str, index: Any, others: in
 
 def store_local(value: Any, target: Any, index: Any) -> Any:
     """Do ``target[index] = value`` for a local variable; return what it is to hold from then on."""
-    if type(target) is np.ndarray and syntax.is_only_held_by_caller(sys.getrefcount(target)):
-        target = syntax.receiver(target, value)
+    if type(target) is np.ndarray and holders.is_only_held_by_caller(sys.getrefcount(target)):
+        target = holders.work_array(target)
+    store(value, target, index)
+    return target
+
+
+def store_local_in_library(value: Any, target: Any, index: Any) -> Any:
+    """Do the same in a library, whose arrays may go to compiled code that fills them."""
+    if type(target) is np.ndarray and holders.is_only_held_by_caller(sys.getrefcount(target)):
+        target = holders.receiver(target, value)
     store(value, target, index)
     return target
 
@@ -146,8 +154,8 @@ def change_item_local(owner: Any, index: Any) -> Callable:
 
 def _store_held(value: Any, target: Any, index: Any) -> Any:
     # The function that changes the item holds it too.
-    if type(target) is np.ndarray and syntax.is_only_held_by_caller(sys.getrefcount(target), 1):
-        target = syntax.receiver(target, value)
+    if type(target) is np.ndarray and holders.is_only_held_by_caller(sys.getrefcount(target), 1):
+        target = holders.receiver(target, value)
     store(value, target, index)
     return target
 

@@ -19,9 +19,13 @@ from typing import Any
 import numpy as np
 
 from autodiff.arguments import PLAIN, innermost
+from autodiff.intercept.holders import (
+    is_only_held_by_caller,
+    is_only_held_by_owner,
+    receiver,
+)
 from autodiff.levels import check_free
 from autodiff.structures import map_leaves
-from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer, is_tracer, untraced
 
 
@@ -190,7 +194,7 @@ def converts(kind: type) -> bool:
     return (
         special(kind, "__array__") is not None
         or (special(kind, "__len__") is not None and special(kind, "__getitem__") is not None)
-    ) and all(_lookup(kind, f"__array_{name}__") is None for name in ("ufunc", "function"))
+    ) and not (hasattr(kind, "__array_ufunc__") or hasattr(kind, "__array_function__"))
 
 
 def converted(x: Any) -> Any:
@@ -199,54 +203,6 @@ def converted(x: Any) -> Any:
         return x
     method = special(type(x), "__array__")
     return list(iterate(x)) if method is None else intercept(method)(x)
-
-
-def _probe(value: Any, target: Any, index: Any) -> int:
-    return sys.getrefcount(target)
-
-
-def _references() -> int:
-    """Return how many references a function sees to an array that a local variable alone holds."""
-    array = np.empty(1)
-    return _probe(None, array, 0)
-
-
-_REFERENCES = _references()
-
-
-def is_only_held_by_caller(references: int, others: int = 0) -> bool:
-    """Whether a count of references, taken by a function, is that of a caller's local variable.
-
-    `others` of them are the engine's own.
-    """
-    return references == _REFERENCES + others
-
-
-def _held_once(owner: list) -> int:
-    target = owner[0]
-    return sys.getrefcount(target)
-
-
-_HELD_ONCE = _held_once([np.empty(1)])
-
-
-def is_only_held_by_owner(references: int, others: int = 0) -> bool:
-    """Whether only the variable and one other owner hold an array, by its count of references.
-
-    The owner is an attribute or an element of a container.
-    """
-    return references == _HELD_ONCE + others
-
-
-def receiver(target: np.ndarray, value: Any) -> Any:
-    """Return what can take a value in place of an array that a local variable alone holds.
-
-    An array that was computed from constants, ``y = c * 2``, is a plain one. Where a traced value
-    is to be written into it, and nobody else can see its memory, it becomes one that can take it.
-    """
-    if target.base is None and target.dtype.kind in "fc" and innermost((value,), {}) is not None:
-        return Tracer(target, CONSTANT, -1)
-    return target
 
 
 def _in_place(apply: Callable, name: str, operate: Callable, is_local: bool) -> Callable:
