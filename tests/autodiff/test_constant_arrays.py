@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import MutationError, gradient, value_and_gradient
+from autodiff import MutationError, gradient, hvp, pushforward, value_and_gradient
 
 X = np.array([0.3, -0.7, 0.5])
 CONSTANT = np.arange(3.0) + 1.0
@@ -161,3 +161,59 @@ def test_nor_one_from_outside_that_an_attribute_holds() -> None:
     with pytest.raises(MutationError):
         gradient(f, X)
     np.testing.assert_array_equal(CONSTANT, [1.0, 2.0, 3.0])
+
+
+# ----------------------------------------------------------------- what is used, and then changed
+
+
+def lists(x: Any) -> Any:
+    weights, order, matrix = [1.0, 2.0, 3.0], [1, 0], [[1.0, 2.0, 0.5]]
+    y = np.dot(weights, x) * np.transpose(np.outer(x, x + 1.0), order)[0, 1]
+    y += np.matmul(matrix, x)[0] ** 2
+    weights[0] = 100.0
+    order.reverse()
+    matrix[0][0] = 50.0
+    return y
+
+
+def lists_of_arrays(x: Any) -> Any:
+    conditions, choices = [x > 1.0, x > -1.0], [x**2, x**3]
+    y = np.select(conditions, choices) * np.choose([0, 1, 0], choices)
+    conditions.reverse()
+    choices.reverse()
+    return np.sum(y)
+
+
+def masks(x: Any) -> Any:
+    mask, total = np.zeros(3, bool), 0.0
+    for i in range(3):
+        mask[:] = False
+        mask[i] = True
+        total += np.where(mask, x**2, 0.0).sum() * (i + 1) + x[mask][0] + (x * ~mask).prod()
+    return total
+
+
+def indices_and_counts(x: Any) -> Any:
+    index, counts, total = np.zeros(2, int), np.zeros(3, int), 0.0
+    for i in range(2):
+        index[:] = i, i + 1
+        counts[index] += 1
+        total += x[index].prod() + np.take(x, index).sum() * np.sum(counts * x) ** 2
+    return total + np.eye(3, dtype=int)[index].T[1] @ x[:2]
+
+
+def work_arrays(x: Any) -> Any:
+    weights, total = CONSTANT * 0, 0.0
+    for i in range(3):
+        weights[i] = i + 1.0
+        total += np.sum(weights * x) ** 2
+    return total
+
+
+@pytest.mark.parametrize("f", [lists, lists_of_arrays, masks, indices_and_counts, work_arrays])
+def test_a_pullback_has_what_was_there_when_it_was_recorded(f: Any, differences: Any) -> None:
+    found, v = gradient(f, X), np.array([0.3, -1.0, 0.5])
+    np.testing.assert_allclose(found, differences(f, X), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(pushforward(f, X)[1](v), found @ v)
+    second = (gradient(f, X + 1e-5 * v) - gradient(f, X - 1e-5 * v)) / 2e-5
+    np.testing.assert_allclose(hvp(f, X, v), second, rtol=1e-5, atol=1e-7)
