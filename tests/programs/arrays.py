@@ -1,6 +1,5 @@
 """Programs of arrays that are written into, reused and converted."""
 
-
 import numpy as np
 
 X = [0.7, 1.3, 2.1, 0.4]

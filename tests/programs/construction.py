@@ -272,10 +272,7 @@ class Lazy:
 def getattr_dynamic(x):
     p = Lazy(a=x[0], b=x[1])
     return (
-        p.log_a * p.b
-        + p.log_b
-        + getattr(p, "missing", x[2])
-        + (1.0 if hasattr(p, "zzz") else x[3])
+        p.log_a * p.b + p.log_b + getattr(p, "missing", x[2]) + (1.0 if hasattr(p, "zzz") else x[3])
     )
 
 
