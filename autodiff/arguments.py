@@ -119,6 +119,16 @@ def numbers_of(x: Any) -> Any:
     return x
 
 
+def as_they_are(x: Any) -> Any:
+    """Return a nest whose lists later changes of `x` do not change: pullbacks read them."""
+    kind = type(x)
+    if kind is list:
+        return [as_they_are(v) for v in x]
+    if kind is tuple and any(type(v) in (list, tuple) for v in x):
+        return tuple([as_they_are(v) for v in x])
+    return x
+
+
 class Stripped:
     """The arguments of a call with the innermost level of differentiation stripped off.
 
@@ -158,7 +168,7 @@ class Stripped:
                 nested = nested or kind is Tracer or kind is FloatTracer
             elif kind not in PLAIN:
                 check_array_class(kind)
-                a = without(a, CONSTANT)
+                a = as_they_are(without(a, CONSTANT))
                 stripped = without(a, tape)
                 if stripped is not a:
                     wanted.append(i)
@@ -167,8 +177,7 @@ class Stripped:
                     a = stripped
                 nested = nested or any(is_tracer(x) for x in leaves_of(a))
             elif kind is np.ndarray:
-                a = numbers_of(a)
-                tape.hold(a)
+                a = tape.kept(numbers_of(a))
             primals.append(a)
         self.primals = tuple(primals)
         self.wanted = tuple(wanted)

@@ -17,6 +17,7 @@ import numpy as np
 from autodiff.arguments import (
     PLAIN,
     Stripped,
+    as_they_are,
     has_constants,
     innermost,
     is_constant,
@@ -24,6 +25,7 @@ from autodiff.arguments import (
     through_containers,
     without,
 )
+from autodiff.bindings import Contents
 from autodiff.elementwise import NOT_HERE, binary
 from autodiff.errors import DifferentiationError, array_of_objects, missing_rule
 from autodiff.structures import as_tangent, map_leaves, parts_of, tangent_of
@@ -168,17 +170,21 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
         return constant_call(rule, given, options, tape)
     check_functions(rule, bound, options)
     options = checked_options(rule, given, options, tape)
+    contents = Contents([*bound, *options.values()]) if entry.takes_functions else None
     recorded = rule.record(given.primals, options, given.wanted, config_for(given))
     if recorded is None:
         return NO_RULE
     y, pull = recorded
+    if contents is not None:
+        pull = contents.guarded(pull, rule.name)
     parents: tuple
     if given.direct:
         parents, positions = tuple([s._index for s in given.sources]), given.wanted
     else:
         parents, positions, pull = through_containers(rule, given, pull, tape)
     result = outputs(y, tape, rule, parents, positions, pull)
-    note_shared(result, bound, lambda args: call(rule.f, args, options))
+    given_args = bound if kwargs else bound[: len(args)]  # not what stands for a default
+    note_shared(result, given_args, lambda args: call(rule.f, args, options))
     return result
 
 
@@ -204,7 +210,7 @@ def checked_options(
             raise _traced_option(rule, name)
     if isinstance(rule, LinearRule) and not set(given.wanted).issubset(rule.argnums):
         raise _traced_option(rule, rule.signature.positional[max(given.wanted)])
-    return {name: without(value, CONSTANT) for name, value in options.items()}
+    return {name: as_they_are(without(value, CONSTANT)) for name, value in options.items()}
 
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
@@ -213,10 +219,10 @@ _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 def check_functions(rule: Rule, bound: tuple, options: dict[str, Any]) -> None:
     """Raise if a function that has captured traced values goes where no rule looks into it."""
     for i, a in enumerate(bound):
-        if type(a) in _FUNCTIONS and with_closures((a,), {})[0][0] is not a:
+        if type(a) in _FUNCTIONS and type(with_closures((a,), {})[0][0]) is Closure:
             raise _traced_option(rule, rule.signature.positional[i])
     for name, value in options.items():
-        if type(value) in _FUNCTIONS and with_closures((value,), {})[0][0] is not value:
+        if type(value) in _FUNCTIONS and type(with_closures((value,), {})[0][0]) is Closure:
             raise _traced_option(rule, name)
 
 

@@ -271,18 +271,18 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
         if type(y) is not float and (dtype is None or dtype.kind not in "fc"):
             return NOT_HERE
         space = ProjectTo(y)
+    if other is _ndarray:
+        z = tape.kept(b)
+    elif kind is _ndarray:
+        x = tape.kept(a)
     keep_y, keep_x, keep_z = plan.keeps[wanted]
     values = (y if keep_y else None, x if keep_x else None, z if keep_z else None)
     node: Any
     if wanted == 3:
         node = ElementwiseOfTwo(a._index, b._index, values, space, plan.rule)
     elif wanted == 1:
-        if other is _ndarray:
-            tape.hold(b)
         node = Elementwise(a._index, plan.partials[0], values, space, plan.rule)
     else:
-        if kind is _ndarray:
-            tape.hold(a)
         node = Elementwise(b._index, plan.partials[1], values, space, plan.rule)
     nodes = tape.nodes
     place = len(nodes)
@@ -362,10 +362,8 @@ def _over_outer(f: Callable, args: tuple, sources: tuple, wanted: int, tape: Any
         return NOT_HERE
     space: Any = ProjectTo(beneath)
     keeps = plan.keeps[wanted]
+    args = tuple([tape.kept(x) if type(x) is _ndarray else x for x in args])
     values = tuple([v if keep else None for v, keep in zip((y, *args), keeps, strict=True)])
-    for x in args:
-        if type(x) is _ndarray:
-            tape.hold(x)
     node: Any
     if wanted == 3:
         left, right = sources

@@ -86,7 +86,8 @@ def push(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Forward) -> A
         y, y_dot = result
         check_is_no_object_array(y, rule)
         made = with_tangent(y, unthunk(y_dot), tape)
-        note_shared(made, bound, _again(rule, options))
+        given_args = bound if kwargs else bound[: len(args)]  # not what stands for a default
+        note_shared(made, given_args, _again(rule, options))
         return made
     return NO_RULE
 

@@ -113,11 +113,11 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     if type(plan) is OfBody:
         return calls.body_of(plan.body)(*args, **kwargs)
     if len(values) > 1:
-        for a in values:
+        for i, a in enumerate(values):
             if type(a) is _ndarray:
                 if a.dtype is _OBJECTS:
                     return NO_RULE
-                tape.hold(a)
+                plain[i] = tape.kept(a)
     return plan.run(values, plain, tape, False)
 
 
@@ -166,11 +166,11 @@ def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], value
         return NO_RULE
     if type(plan) is OfBody:
         return calls.body_of(plan.body)(*args, **kwargs)
-    for a in values:
+    for i, a in enumerate(values):
         if type(a) is _ndarray:
             if a.dtype is _OBJECTS:
                 return NO_RULE
-            tape.hold(a)
+            plain[i] = tape.kept(a)
     return plan.run(values, plain, tape, nested)
 
 

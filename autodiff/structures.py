@@ -184,7 +184,9 @@ def _fill(x: Any, shell: Any, parts: list[Any]) -> None:
                 object.__setattr__(shell, name, part)
 
 
-def map_leaves(x: Any, change: Callable[[Any], Any], every: bool = False) -> Any:
+def map_leaves(
+    x: Any, change: Callable[[Any], Any], every: bool = False, contents: bool = False
+) -> Any:
     """Apply `change` to every leaf of a nest; a nest in which nothing changes is returned itself.
 
     An object that stands in several places stays one object, and a nest may contain itself.
@@ -197,6 +199,8 @@ def map_leaves(x: Any, change: Callable[[Any], Any], every: bool = False) -> Any
         Returns what is to stand in the place of a leaf.
     every : bool
         Whether to make every container anew, also where nothing changes.
+    contents : bool
+        Whether to make lists and dicts anew where what they belong to is: they may be written into.
     """
     if is_flat(x):
         new = [change(part) for part in x]
@@ -209,6 +213,8 @@ def map_leaves(x: Any, change: Callable[[Any], Any], every: bool = False) -> Any
     order: list[tuple[Any, list]] = []
     _visit(x, change, changed, order, {})
     dirty = _dirty(order, changed, every)
+    if contents:
+        _add_contents(dirty, order)
     if id(x) not in dirty:
         return x
     return _assembled(x, {id(o): (o, parts) for o, parts in order}, changed, dirty, {})
@@ -243,6 +249,16 @@ def _dirty(order: list, changed: dict, every: bool) -> set[int]:
                 dirty.add(id(x))
                 grown = True
     return dirty
+
+
+def _add_contents(dirty: set[int], order: list) -> None:
+    """Count the lists and dicts in changed containers as changed."""
+    before = -1
+    while before < len(dirty):
+        before = len(dirty)
+        for x, parts in order:
+            if id(x) in dirty:
+                dirty.update([id(part) for _, part in parts if isinstance(part, (list, dict))])
 
 
 def _assembled(x: Any, nests: dict, changed: dict, dirty: set[int], made: dict) -> Any:

@@ -34,6 +34,7 @@ from chainrules_core.projection import ProjectToArray
 
 _serials = count(1)
 _ndarray = np.ndarray
+_COPIED = 1 << 16
 # What a cotangent is mostly: nothing to be forced.
 _FORCED = frozenset({_ndarray, float, np.float64})
 
@@ -176,6 +177,17 @@ class Tape:
         known = self.held.get(id(owner))
         if known is None or known() is not owner:  # another one has had this identity
             self.held[id(owner)] = _reference(owner)
+
+    def kept(self, x: np.ndarray) -> np.ndarray:
+        """Return what a pullback may keep of an array from outside.
+
+        Masks, indices and counts are often written into again: a few of them are copied. Of other
+        numbers it is the array itself, which is held.
+        """
+        if x.dtype.kind in "biu" and x.nbytes <= _COPIED:
+            return x.copy()
+        self.hold(x)
+        return x
 
     def holds(self, owner: Any) -> bool:
         """Whether an array that owns its memory was noted."""

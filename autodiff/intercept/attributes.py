@@ -52,6 +52,13 @@ def write(value: Any, owner: Any, name: str) -> None:
         setter(owner, value)
 
 
+def is_kept(owner: Any, name: str) -> bool:
+    """Whether an attribute is what was put there last, in the object itself or a slot of it."""
+    found = _in_class(type(owner), name)
+    kept = getattr(owner, "__dict__", {})
+    return name in kept if found is None else type(found) is types.MemberDescriptorType
+
+
 def delete(owner: Any, name: str) -> None:
     """Delete an attribute; what a class does for it in Python has the calls in it seen."""
     own, found = syntax.special(type(owner), "__delattr__"), _in_class(type(owner), name)

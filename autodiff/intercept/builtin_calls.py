@@ -45,11 +45,13 @@ def by_method(builtin: Any, as_before: Callable) -> Callable:
     return functools.wraps(as_before)(ask_one if builtin in _OF_ONE_VALUE else ask)
 
 
-def through(as_before: Callable, function_at: int = -1) -> Callable:
-    """Return a builtin that goes through its arguments, but for a function among them."""
+def through(as_before: Callable, function_at: int = -1, most: int = 1000) -> Callable:
+    """Return a builtin that goes through its first arguments, but for a function among them."""
 
     def consume(*args: Any, **kwargs: Any) -> Any:
-        gone_through = [a if i == function_at else syntax.iterate(a) for i, a in enumerate(args)]
+        gone_through = [
+            a if i == function_at or i >= most else syntax.iterate(a) for i, a in enumerate(args)
+        ]
         return as_before(*gone_through, **kwargs)
 
     return functools.wraps(as_before, updated=())(consume)
@@ -60,11 +62,17 @@ def listing(as_before: Callable) -> Callable:
 
     def listed(*args: Any, **kwargs: Any) -> Any:
         args = tuple([syntax.iterate(a) for a in args])
-        args = tuple([as_they_come(a) if hasattr(type(a), "__next__") else a for a in args])
-        named = {k: list(v) if hasattr(type(v), "__next__") else v for k, v in kwargs.items()}
+        args = tuple([a if _is_seen_into(a) else as_they_come(a) for a in args])
+        named = {k: v if _is_seen_into(v) else list(v) for k, v in kwargs.items()}
         return as_before(*args, **named)
 
     return functools.wraps(as_before)(listed)
+
+
+def _is_seen_into(x: Any) -> bool:
+    """Whether traced values in `x` are seen as it stands: unless it can only be gone through."""
+    kind = type(x)
+    return kind in _WITH_LENGTH or kind is Tracer or not hasattr(kind, "__iter__")
 
 
 def as_they_come(items: Iterable) -> list:
@@ -261,16 +269,17 @@ def operator_function(name: str) -> Callable:
 WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     **{
         g: functools.partial(by_method, g)
-        for g in (len, abs, bool, float, int, complex, round, reversed)
+        for g in (len, abs, operator.abs, bool, float, int, complex, round, reversed)
     },
     **dict.fromkeys((list, tuple, set, frozenset, zip, enumerate, any, all), through),
     **dict.fromkeys(
         (
-            map, filter, functools.reduce, itertools.starmap, itertools.takewhile,
-            itertools.dropwhile, itertools.filterfalse,
+            map, filter, itertools.starmap, itertools.takewhile, itertools.dropwhile,
+            itertools.filterfalse,
         ),
         functools.partial(through, function_at=0),
     ),
+    functools.reduce: functools.partial(through, function_at=0, most=2),  # the third begins
     **dict.fromkeys(
         (itertools.accumulate, itertools.groupby), functools.partial(through, function_at=1)
     ),

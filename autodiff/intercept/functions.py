@@ -32,6 +32,7 @@ from autodiff.intercept import (
     sites,
     storing,
     syntax,
+    trees,
 )
 from autodiff.intercept.asking import asking_for, has_rule, refusing_for
 from autodiff.intercept.builtin_calls import (
@@ -455,20 +456,25 @@ bodies.helpers.update(
         rewrite.QUIET: sites.quiet,
         rewrite.TYPE: type,
         **{
-            rewrite.helper(f"of_{name}"): sites.method_called(name, intercept, array_method)
+            trees.helper(f"of_{name}"): sites.method_called(name, intercept, array_method)
             for name in sites.METHODS
         },
         rewrite.READ: attributes.read,
         rewrite.WRITE: attributes.write,
         rewrite.STORE: storing.store,
         rewrite.STORE_LOCAL: storing.store_local,
+        rewrite.STORE_LOCAL_IN_LIBRARY: storing.store_local_in_library,
+        rewrite.STORE_IN_ITEM: storing.store_in_item,
+        rewrite.STORE_IN_ATTRIBUTE: storing.store_in_attribute,
+        rewrite.CHANGE_ITEM_IN_ITEM: storing.change_item_in_item,
+        rewrite.CHANGE_ITEM_IN_ATTRIBUTE: storing.change_item_in_attribute,
         rewrite.ITEM_PLACE: storing.item_place,
         rewrite.ATTRIBUTE_PLACE: storing.AttributePlace,
         rewrite.MAPPING: syntax.mapping,
         rewrite.AWAITED: coroutines.awaited,
         rewrite.ASYNC_ITERATE: coroutines.iterate,
         rewrite.ASYNC_CONTEXT: contexts.async_context,
-        rewrite.SLICE: slice,
+        trees.SLICE: slice,
         rewrite.ITEM: syntax.item,
         rewrite.CHANGE_ITEM: storing.change_item,
         rewrite.CHANGE_ITEM_LOCAL: storing.change_item_local,
@@ -479,10 +485,10 @@ bodies.helpers.update(
         rewrite.TRUTH: syntax.truth,
         rewrite.TEXT: syntax.as_text,
         rewrite.UNLESS_OURS: contexts.unless_ours,
-        **{rewrite.helper(name): f for name, f in syntax.BINARY.items()},
-        **{rewrite.helper(f"i{name}"): f for name, f in syntax.IN_PLACE.items()},
-        **{rewrite.helper(f"i{name}_local"): f for name, f in syntax.IN_PLACE_LOCAL.items()},
-        **{rewrite.helper(name): f for name, f in syntax.COMPARISON.items()},
-        **{rewrite.helper(name): f for name, f in syntax.UNARY.items()},
+        **{trees.helper(name): f for name, f in syntax.BINARY.items()},
+        **{trees.helper(f"i{name}"): f for name, f in syntax.IN_PLACE.items()},
+        **{trees.helper(f"i{name}_local"): f for name, f in syntax.IN_PLACE_LOCAL.items()},
+        **{trees.helper(name): f for name, f in syntax.COMPARISON.items()},
+        **{trees.helper(name): f for name, f in syntax.UNARY.items()},
     }
 )

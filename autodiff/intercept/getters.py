@@ -1,7 +1,8 @@
 """``operator.attrgetter``, ``itemgetter``, ``methodcaller``: what they get is looked at.
 
 They are made in C, and reach the properties, items and methods that a class defines past every
-rewritten call. What they were made with they tell as they are pickled.
+rewritten call. What they were made with they tell as they are pickled. The methods of libraries are
+left alone: rules call them by ``methodcaller`` where nobody is to look.
 """
 
 from __future__ import annotations
@@ -26,14 +27,17 @@ def _attribute(owner: Any, path: str) -> Any:
 
 
 def _method_called(g: operator.methodcaller) -> Callable:
-    reduced: Any = g.__reduce__()
-    kind, made_with = reduced
+    made_by: Any = g.__reduce__()
+    kind, made_with = made_by
     options: dict[str, Any] = {}
     if isinstance(kind, functools.partial):  # it has keywords
         made_with, options = (*kind.args, *made_with), kind.keywords
     name, *args = made_with
 
     def call(owner: Any) -> Any:
+        method = syntax.special(type(owner), name)
+        if method is None or syntax.is_library(method):
+            return g(owner)
         return syntax.intercept(attributes.read(owner, name))(*args, **options)
 
     return call

@@ -19,9 +19,13 @@ from typing import Any
 import numpy as np
 
 from autodiff.arguments import PLAIN, innermost
+from autodiff.intercept.holders import (
+    is_only_held_by_caller,
+    is_only_held_by_owner,
+    receiver,
+)
 from autodiff.levels import check_free
 from autodiff.structures import map_leaves
-from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer, is_tracer, untraced
 
 
@@ -178,51 +182,27 @@ def _comparison(apply: Callable, name: str, mirrored: str) -> Callable:
     return compare
 
 
+_NOT_CONVERTED = (np.ndarray, np.generic, np.poly1d, str, bytes, dict)
+
+
 def converts(kind: type) -> bool:
-    """Whether NumPy makes an array of an instance by the ``__array__`` that its class defines."""
+    """Whether NumPy makes an array of an instance by what its class defines in Python."""
+    if kind is collections.deque:
+        return True
+    if is_plain(kind) or issubclass(kind, _NOT_CONVERTED):
+        return False
     return (
-        not is_plain(kind)
-        and special(kind, "__array__") is not None
-        and _lookup(kind, "__array_ufunc__") is None
-        and _lookup(kind, "__array_function__") is None
-    )
+        special(kind, "__array__") is not None
+        or (special(kind, "__len__") is not None and special(kind, "__getitem__") is not None)
+    ) and not (hasattr(kind, "__array_ufunc__") or hasattr(kind, "__array_function__"))
 
 
 def converted(x: Any) -> Any:
-    """Return the array that NumPy would make of an object; anything else as it is."""
-    return intercept(_lookup(type(x), "__array__"))(x) if converts(type(x)) else x
-
-
-def _probe(value: Any, target: Any, index: Any) -> int:
-    return sys.getrefcount(target)
-
-
-def _references() -> int:
-    """Return how many references a function sees to an array that a local variable alone holds."""
-    array = np.empty(1)
-    return _probe(None, array, 0)
-
-
-_REFERENCES = _references()
-
-
-def is_only_held_by_caller(references: int, others: int = 0) -> bool:
-    """Whether a count of references, taken by a function, is that of a caller's local variable.
-
-    `others` of them are the engine's own.
-    """
-    return references == _REFERENCES + others
-
-
-def receiver(target: np.ndarray, value: Any) -> Any:
-    """Return what can take a value in place of an array that a local variable alone holds.
-
-    An array that was computed from constants, ``y = c * 2``, is a plain one. Where a traced value
-    is to be written into it, and nobody else can see its memory, it becomes one that can take it.
-    """
-    if target.base is None and target.dtype.kind in "fc" and innermost((value,), {}) is not None:
-        return Tracer(target, CONSTANT, -1)
-    return target
+    """Return the array that NumPy would make of an object, or a list; anything else as it is."""
+    if not converts(type(x)):
+        return x
+    method = special(type(x), "__array__")
+    return list(iterate(x)) if method is None else intercept(method)(x)
 
 
 def _in_place(apply: Callable, name: str, operate: Callable, is_local: bool) -> Callable:
@@ -344,6 +324,12 @@ def augment_item(owner: Any, index: Any, store: Callable) -> Callable:
     before = item(owner, index)
 
     def change(augment: Callable, value: Any) -> Any:
+        nonlocal before
+        if type(before) is np.ndarray:
+            if type(owner) is np.ndarray and before.base is not None:
+                before = receiver(before.copy(), value)  # the result is written into the owner
+            elif is_only_held_by_owner(sys.getrefcount(before)):
+                before = receiver(before, value)  # what comes of it takes its place
         return store(augment(before, value), owner, index)
 
     return change
@@ -353,6 +339,9 @@ def augment_attribute(owner: Any, before: Any, name: str, store: Callable) -> Ca
     """Change an attribute that was read."""
 
     def change(augment: Callable, value: Any) -> None:
+        nonlocal before
+        if type(before) is np.ndarray and is_only_held_by_owner(sys.getrefcount(before)):
+            before = receiver(before, value)
         store(augment(before, value), owner, name)
 
     return change
