@@ -12,7 +12,9 @@ from chainrules.scipy.stats import (
     inner as inner,
     kernels as kernels,
     limits as limits,
+    moments as moments,
     multivariate as multivariate,
+    parameters as parameters,
     ranks as ranks,
     refusals as refusals,
 )

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 from scipy import special, stats
-from scipy.stats import _multivariate
+from scipy.stats import _kde, _multivariate
 
 from chainrules.refused import refuse
 from chainrules.scipy.found import with_value
@@ -38,10 +38,7 @@ try:
     from scipy.stats import _qmvnt as lattices
 except ImportError:
     lattices = None
-try:
-    from scipy.stats import _mvn as compiled  # until SciPy 1.15
-except ImportError:
-    compiled = None
+compiled = getattr(_multivariate, "_mvn", None)  # until SciPy 1.15
 
 normal, student = type(stats.multivariate_normal), type(stats.multivariate_t)
 ROOT_2PI = math.sqrt(2 * math.pi)
@@ -49,7 +46,7 @@ ROOT_2PI = math.sqrt(2 * math.pi)
 
 def plane(low: Any, high: Any, cov: Any) -> Any:
     """Return the probability of a box of two dimensions, exactly."""
-    if compiled is None:
+    if hasattr(lattices, "_bvn"):
         return lattices._bvn(low, high, cov)
     with _multivariate.MVN_LOCK:
         return compiled.mvnun(low, high, np.zeros(2), cov)[0]
@@ -230,6 +227,6 @@ else:
         (normal._cdf, student._cdf),
         "this version of SciPy computes it by compiled code. Use a newer one.",
     )
-if hasattr(compiled, "mvnun_weighted"):  # newer versions call the distribution
+if hasattr(_kde, "_mvn"):  # newer versions call the distribution
     KERNELS = stats.gaussian_kde.integrate_box
     decompose(KERNELS)(kernels_in_box)

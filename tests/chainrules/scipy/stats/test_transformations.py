@@ -104,6 +104,9 @@ CASES = {
     ),
     "lmoment": (lambda x: stats.lmoment(x, order=[1, 2, 3]), X),
     "zmap": (lambda x, y: stats.zmap(x, y, ddof=1), X, Y),
+    "power_divergence": (lambda x, p: stats.power_divergence(x, lambda_=p)[:], P, 0.6),
+    "iqr of scale 1": (lambda x, s: stats.iqr(x, rng=(20, 70), scale=s), X, 1.0),
+    "iqr of columns": (lambda x: stats.iqr(x, 0, scale="normal", keepdims=True), TABLE),
     "energy_distance": (lambda x, y, u: stats.energy_distance(x, y, u), X, Y, P),
 }  # fmt: skip
 
@@ -171,6 +174,7 @@ def test_the_best_transformation(fit, likelihood, data):
 @pytest.mark.parametrize(
     "f",
     [
+        *[lambda x, p=p: stats.power_divergence(P, lambda_=p + x[0] - X[0])[0] for p in (-1, 0, 1)],
         lambda x: stats.multiscale_graphcorr(x[:, None], Y[:, None], reps=2).statistic,
         lambda x: stats.power(stats.ttest_1samp, lambda size: X, 8, kwargs={"popmean": x[0]}).power,
     ],
