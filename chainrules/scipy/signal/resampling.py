@@ -67,7 +67,9 @@ def h_adjoint(y_bar, h, x, up, down):
     spread = np.reshape(spread, (*np.shape(y_bar)[:-1], np.shape(y_bar)[-1] * down))
     spread = fitted(spread, taps + n * up, -1)
     x = np.conj(x)
-    return np.stack([np.sum(x * spread[..., k : k + n * up : up]) for k in range(taps)])
+    axes = list(range(x.ndim))
+    lags = [spread[..., k : k + n * up : up] for k in range(taps)]
+    return np.stack([np.einsum(x, axes, lag, axes, []) for lag in lags])
 
 
 linear_rule(filtered, h_adjoint, x_adjoint)
