@@ -25,9 +25,10 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, commutator
 from chainrules.linalg.spectral import part
-from chainrules.scipy.delegated import register_frule, register_rrule
+from chainrules.scipy.delegated import both, register_frule, register_rrule
 from chainrules_core import Array, Tangent, frule, non_differentiable, not_implemented, rrule
 from chainrules_core.define import primitive
 
@@ -188,3 +189,6 @@ def hessenberg_frule(dots, a, *, calc_q=False, overwrite_a=False, check_finite=T
         else:
             h_dot, q_dot = onto_form(x + commutator(h, k)), np.matmul(q, k)
     return (y, Tangent[tuple](h_dot, q_dot)) if calc_q else (h, h_dot)
+
+
+take_lists(both(linalg.hessenberg), arrays=1)

@@ -81,6 +81,7 @@ CASES = [
     case(linalg.schur, TURN),
     case(linalg.schur, S, sort="rhp"),
     *[case(linalg.hessenberg, a) for a in (real(5, 5), compl(4, 4), compl(2, 2), real(2, 3, 3))],
+    case(linalg.hessenberg, A.tolist()),
     *[case(linalg.hessenberg, a, calc_q=True) for a in (real(4, 4), compl(4, 4), real(1, 1))],
     *[case(f, np.triu(a, -1), b) for a, b in FORMS for f in (turning, turning_adjoint)],
     case(linalg.schur.__wrapped__ if hasattr(linalg.schur, "__wrapped__") else linalg.schur, S),
