@@ -130,6 +130,8 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
                 body = getattr(key, "_implementation", None)
                 if body is not None and hasattr(a, key.__name__):
                     return calls.body_of(body)(*args, **kwargs)  # it calls the object's own method
+                if syntax.converted(a) is a:
+                    continue
                 named = {name: syntax.converted(value) for name, value in kwargs.items()}
                 return looking(*map(syntax.converted, args), **named)
         if listed:

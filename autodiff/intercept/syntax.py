@@ -202,7 +202,13 @@ def converted(x: Any) -> Any:
     if not converts(type(x)):
         return x
     method = special(type(x), "__array__")
-    return list(iterate(x)) if method is None else intercept(method)(x)
+    if method is not None:
+        return intercept(method)(x)
+    try:
+        len(x)
+    except TypeError:  # a sparse array has elements and rows, but is no sequence
+        return x
+    return list(iterate(x))
 
 
 def _in_place(apply: Callable, name: str, operate: Callable, is_local: bool) -> Callable:

@@ -11,6 +11,7 @@ from chainrules.scipy.linalg import (
     cholesky as cholesky,
     dense as dense,
     equations as equations,
+    exponential as exponential,
     functions as functions,
     hessenberg as hessenberg,
     ldl as ldl,

@@ -25,9 +25,10 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, commutator
 from chainrules.linalg.spectral import part
-from chainrules.scipy.delegated import register_frule, register_rrule
+from chainrules.scipy.delegated import both, register_frule, register_rrule
 from chainrules_core import Array, Tangent, frule, non_differentiable, not_implemented, rrule
 from chainrules_core.define import primitive
 
@@ -54,12 +55,13 @@ def over_zero(column: Any, size: Any) -> Any:
 
 def turn_into(k: np.ndarray, h: np.ndarray, x: np.ndarray) -> None:
     """Write K, for one matrix."""
-    size, pivots = np.max(np.abs(x), initial=0), np.diagonal(h, -1).tolist()
+    size, pivots = np.max(np.abs(x), initial=0), np.real(np.diagonal(h, -1)).tolist()
+    has_phases = np.iscomplexobj(h)
     for j, pivot in enumerate(pivots):
         after = h[j + 1 :, j:] @ k[j:, j]
         after -= k[j + 1 :, : j + 1] @ h[: j + 1, j]
         after += x[j + 1 :, j]
-        after[0] = after[0] - after[0].real  # a phase, which real forms do not have
+        after[0] = 1j * after[0].imag if has_phases else 0
         after = after / pivot if pivot else over_zero(after, size)
         k[j + 1 :, j + 1] = after
         k[j + 1, j + 2 :] = -after[1:].conj()
@@ -67,14 +69,15 @@ def turn_into(k: np.ndarray, h: np.ndarray, x: np.ndarray) -> None:
 
 def turn_back_into(x_bar: np.ndarray, h: np.ndarray, k_bar: np.ndarray) -> None:
     """Write the cotangent of X, for one matrix: -Y."""
-    size, pivots = np.max(np.abs(k_bar), initial=0), np.diagonal(h, -1).tolist()
+    size, pivots = np.max(np.abs(k_bar), initial=0), np.real(np.diagonal(h, -1)).tolist()
+    has_phases = np.iscomplexobj(h)
     skew, hc = k_bar - k_bar.conj().T, h.conj()
     np.fill_diagonal(skew, np.diagonal(skew) / 2)  # an element that is its own adjoint
     for c in range(len(h) - 1, 0, -1):
         before = hc.T[c:, c + 1 :] @ x_bar[c + 1 :, c]
         before -= x_bar[c:, c:] @ hc[c, c:]
         before += skew[c:, c]
-        before[0] = before[0] - before[0].real
+        before[0] = 1j * before[0].imag if has_phases else 0
         pivot = pivots[c - 1]
         x_bar[c:, c - 1] = before / pivot if pivot else over_zero(before, size)
 
@@ -188,3 +191,6 @@ def hessenberg_frule(dots, a, *, calc_q=False, overwrite_a=False, check_finite=T
         else:
             h_dot, q_dot = onto_form(x + commutator(h, k)), np.matmul(q, k)
     return (y, Tangent[tuple](h_dot, q_dot)) if calc_q else (h, h_dot)
+
+
+take_lists(both(linalg.hessenberg), arrays=1)

@@ -63,6 +63,9 @@ non_differentiable(pairs_in)
 
 def sylvester(left: Any, right: Any, q: Any, transposed: bool) -> Any:
     """Solve X R - L X = Q with quasi-triangular L and R, or with their adjoints."""
+    if np.iscomplexobj(q) and not np.iscomplexobj(left):  # blocks of two are for real numbers
+        parts = [sylvester(left, right, part, transposed) for part in (q.real, q.imag)]
+        return parts[0] + 1j * parts[1]
     (trsyl,) = linalg.get_lapack_funcs(("trsyl",), (left, q))
     way = "N" if not transposed else "C" if trsyl.typecode in "cz" else "T"
     x, scale, info = trsyl(left, right, -q, way, way, -1)

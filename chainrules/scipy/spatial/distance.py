@@ -158,6 +158,26 @@ def squared_distances_frule(dots, a, b):
     return squared_distances(a, b), 2 * np.sum(moved, axis=-1)
 
 
+# --------------------------------------------------------------------------- angles, of all pairs
+
+
+def cosines(a: Any, b: Any, w: Any = None) -> Any:
+    """The distance by `cosine` of each vector of `a` from each of `b`."""
+    sizes = [np.sqrt(weighted(x * x, w))[:, None] for x in (a, b)]
+    a = a if w is None else w * a
+    return 1 - np.matmul(a / sizes[0], np.transpose(b / sizes[1]))
+
+
+def correlations(a: Any, b: Any, w: Any = None, centered: bool = True) -> Any:
+    """The same by `correlation`."""
+    if centered:
+        total = np.shape(a)[-1] if w is None else np.sum(w)
+        a, b = [x - (weighted(x, w) / total)[:, None] for x in (a, b)]
+    return cosines(a, b, w)
+
+
+ANGLES: dict[str, Callable] = {"cosine": cosines, "correlation": correlations}
+
 SQUARES: dict[str, Callable] = {"sqeuclidean": lambda q: q, "euclidean": root}
 
 METRICS: dict[str, Callable] = {
@@ -204,6 +224,11 @@ def name_of(metric: Any) -> str | None:
     return None if info is None else info.canonical_name
 
 
+def by_columns(x: Any) -> Any:
+    """Vectors whose coordinates lie side by side: sums over these are then sums of long rows."""
+    return np.transpose(np.copy(np.transpose(x), order="C"))
+
+
 def completed(name: str, options: dict[str, Any], X: Any) -> dict[str, Any]:
     """Add the scales that a metric takes from the data."""
     options = {key: value for key, value in options.items() if value is not None}
@@ -225,10 +250,12 @@ def cdist_body(XA, XB, metric="euclidean", *, out=None, **options):
         y = distance.cdist(ignore_derivatives(XA), ignore_derivatives(XB), name, **plain)
     elif name in SQUARES and not any(value is not None for value in options.values()):
         y = SQUARES[name](squared_distances(XA, XB))
+    elif name in ANGLES:
+        y = ANGLES[name](XA, XB, **completed(name, options, None))
     else:
         stacked = np.concatenate([XA, XB]) if name in ("seuclidean", "mahalanobis") else None
         options = completed(name, options, stacked)
-        y = METRICS[name](XA[:, None], XB[None], **options)
+        y = METRICS[name](by_columns(XA)[:, None], by_columns(XB)[None], **options)
     if out is None:
         return y
     out[...] = y
@@ -248,6 +275,8 @@ def pdist_body(X, metric="euclidean", *, out=None, **options):
         y = distance.pdist(ignore_derivatives(X), name, **plain)
     elif name in SQUARES and not any(value is not None for value in options.values()):
         y = SQUARES[name](squared_distances(X, X)[i, j])
+    elif name in ANGLES:
+        y = ANGLES[name](X, X, **completed(name, options, X))[i, j]
     else:
         y = METRICS[name](X[i], X[j], **completed(name, options, X))
     if out is None:
