@@ -52,6 +52,29 @@ def write(value: Any, owner: Any, name: str) -> None:
         setter(owner, value)
 
 
+# Classes none of whose attributes is set or deleted by code written in Python, and other classes.
+_as_ever: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
+_lasting_as_ever: set[type] = set()
+
+
+def sets_as_ever(kind: type) -> bool:
+    """Whether no code written in Python runs when an attribute is set or deleted."""
+    if kind in _lasting_as_ever:
+        return True
+    known = _as_ever.get(kind)
+    if known is None:
+        known = _as_ever[kind] = not any(
+            name in ("__setattr__", "__delattr__")
+            or isinstance(value, property)
+            or type(getattr(type(value), "__set__", None)) is types.FunctionType
+            for base in kind.__mro__[:-1]
+            for name, value in base.__dict__.items()
+        )
+        if known and "<locals>" not in kind.__qualname__:
+            _lasting_as_ever.add(kind)
+    return known
+
+
 def is_kept(owner: Any, name: str) -> bool:
     """Whether an attribute is what was put there last, in the object itself or a slot of it."""
     found = _in_class(type(owner), name)
@@ -82,8 +105,9 @@ def _known(kind: type, name: str, lasting: dict, table: Any, find: Callable) -> 
 
 def forget() -> None:
     """After a change of the rules, decide anew."""
-    for table in (_getters, _setters, _lasting_getters, _lasting_setters):
+    for table in (_getters, _setters, _lasting_getters, _lasting_setters, _as_ever):
         table.clear()
+    _lasting_as_ever.clear()
 
 
 def _in_class(kind: type, name: str) -> Any:

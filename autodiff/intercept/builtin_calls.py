@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.intercept import attributes, heaps, syntax
-from autodiff.tracer import Tracer, wrap
+from autodiff.tracer import Tracer, is_tracer, wrap
 
 _NUMBERS = frozenset({float, int, bool})
 _OF_ONE_VALUE = frozenset({len, abs})
@@ -72,7 +72,7 @@ def listing(as_before: Callable) -> Callable:
 def _is_seen_into(x: Any) -> bool:
     """Whether traced values in `x` are seen as it stands: unless it can only be gone through."""
     kind = type(x)
-    return kind in _WITH_LENGTH or kind is Tracer or not hasattr(kind, "__iter__")
+    return kind in _WITH_LENGTH or is_tracer(x) or not hasattr(kind, "__iter__")
 
 
 def as_they_come(items: Iterable) -> list:

@@ -469,7 +469,7 @@ bodies.helpers.update(
         rewrite.CHANGE_ITEM_IN_ITEM: storing.change_item_in_item,
         rewrite.CHANGE_ITEM_IN_ATTRIBUTE: storing.change_item_in_attribute,
         rewrite.ITEM_PLACE: storing.item_place,
-        rewrite.ATTRIBUTE_PLACE: storing.AttributePlace,
+        rewrite.ATTRIBUTE_PLACE: storing.attribute_place,
         rewrite.MAPPING: syntax.mapping,
         rewrite.AWAITED: coroutines.awaited,
         rewrite.ASYNC_ITERATE: coroutines.iterate,

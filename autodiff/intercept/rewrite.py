@@ -157,7 +157,7 @@ class _Rewriter(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load):
             # One of several targets, or that of a loop: what is put there goes through `write`.
             place = called(ATTRIBUTE_PLACE, [owner])
-            return located(ast.Subscript(place, ast.Constant(node.attr), node.ctx), node)
+            return located(ast.Attribute(place, node.attr, node.ctx), node)
         if self._is_module(node.value):
             return new
         read: ast.expr = called(READ, [owner, ast.Constant(node.attr)])

@@ -57,18 +57,24 @@ class ItemPlace:
 
 
 class AttributePlace:
-    """The same for attributes: their names are the indices."""
+    """The same for attributes."""
 
-    __slots__ = ("owner",)
+    __slots__ = ("_owner",)
+    _owner: Any
 
     def __init__(self, owner: Any) -> None:
-        self.owner = owner
+        object.__setattr__(self, "_owner", owner)
 
-    def __setitem__(self, name: str, value: Any) -> None:
-        attributes.write(value, self.owner, name)
+    def __setattr__(self, name: str, value: Any) -> None:
+        attributes.write(value, self._owner, name)
 
-    def __delitem__(self, name: str) -> None:
-        attributes.delete(self.owner, name)
+    def __delattr__(self, name: str) -> None:
+        attributes.delete(self._owner, name)
+
+
+def attribute_place(owner: Any) -> Any:
+    """Return what an attribute of `owner` is put into."""
+    return owner if attributes.sets_as_ever(type(owner)) else AttributePlace(owner)
 
 
 _STORING_AS_EVER = frozenset({list, dict, Tracer})

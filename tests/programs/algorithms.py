@@ -1,10 +1,11 @@
 """Programs of numbers as people write them: tables, factorisations, filters, nets, prices."""
 
-# ruff: noqa: N802, N805
+# ruff: noqa: B023, B905, N802, N805
 
 import math
 
 import numpy as np
+from scipy import integrate, optimize
 
 X = [0.7, 1.3, 2.1, 0.4]
 
@@ -294,11 +295,78 @@ def fdtd_maxwell(x):
     return sum(t * t for t in tr) * x[3]
 
 
+def optimize_in_loop(x):
+    s = 0.0
+    for n in range(1, 4):
+        s += optimize.brentq(lambda t: t**3 + n * t - x[0] - n, 0, 4) * n
+        s += optimize.minimize_scalar(lambda t: (t - x[1] * n) ** 2 + t).x
+    return s
+
+
+def quad_nested_def(x):
+    out = []
+    for i in range(3):
+
+        def f(t):
+            def g(u):
+                return u * x[i] + i
+
+            return g(t) ** 2
+
+        out.append(integrate.quad(f, 0, i + 1)[0])
+    return sum(o * w for o, w in zip(out, (1, 2, 3)))
+
+
+def while_rebound(x):
+    a, tot, k = 0.0, 0.0, 0
+    while k < 3:
+        b = a + 0.5
+        c = x[k]
+        tot += integrate.fixed_quad(lambda t: np.exp(-c * t) * (t - a), a, b)[0]
+        a, k = b, k + 1
+    return tot
+
+
+def quad_mutual(x):
+    def even(t, n):
+        return 1.0 if n == 0 else t * odd(t, n - 1)
+
+    def odd(t, n):
+        return x[0] if n == 0 else math.sin(t) * even(t, n - 1)
+
+    return (
+        integrate.quad(lambda t: even(t, 4), 0, 1)[0] * x[1]
+        + integrate.quad(odd, 0, 1, args=(3,))[0]
+    )
+
+
+def fixed_point_param(x):
+    s = 0.0
+    for g in (0.3, 0.6):
+        s += float(optimize.fixed_point(lambda t: math.cos(g * t * x[0]), 0.8)) * g
+    return s
+
+
+def quad_loop_var(x):
+    s = 0.0
+    for n in range(1, 4):
+        s += integrate.quad(lambda t: n * math.cos(t * x[0]), 0, 1)[0] * n
+    return s
+
+
+def quad_rebound(x):
+    k = 2.0
+    v = integrate.quad(lambda t: k * t * x[0], 0, 1)[0]
+    k = 100.0
+    return v * x[1]
+
+
 PROGRAMS = [(f, X) for f in [
     viterbi_backtrack, soft_needleman_wunsch, lu_pivot_permutation, qr_givens, verlet_nbody,
     particle_filter, em_step_gmm, pca, conv2d_loops, multihead_attention, american_binomial,
     natural_cubic_spline, fft_by_recursion, fem_assembly, quaternion_class, adam_inside,
-    multigrid_vcycle, fdtd_maxwell,
+    multigrid_vcycle, fdtd_maxwell, optimize_in_loop, quad_nested_def, while_rebound, quad_mutual,
+    fixed_point_param, quad_loop_var, quad_rebound,
 ]]  # fmt: skip
 NOT_YET = []
 NOT_TWICE = set()
