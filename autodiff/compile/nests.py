@@ -33,8 +33,8 @@ from autodiff.compile.program import (
 from autodiff.compile.scalars import LOGIC, WRITTEN, is_number, is_truth
 from chainrules_core.scattering import may_repeat, scatter
 
-LARGEST = 8192
-"""Up to how many elements an array is small."""
+LARGEST = 1 << 18
+"""Up to how many elements an array is small: several of them fit into the cache of a core."""
 LARGEST_PRODUCT = 1 << 15
 """Up to how many products a matrix product is left to loops; more is BLAS's business."""
 _MOST_OPERANDS = 4096
