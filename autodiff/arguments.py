@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import numbers
+import operator
 import types
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.errors import check_array_class
-from autodiff.structures import leaves_of, map_leaves, part_of_tangent, parts_of
+from autodiff.structures import is_flat, leaves_of, map_leaves, part_of_tangent, parts_of
 from autodiff.tape import CONSTANT, Tape
 from autodiff.tracer import FloatTracer, Tracer, is_tracer
 from chainrules_core import (
@@ -37,6 +39,9 @@ PLAIN = frozenset(
 )  # fmt: skip
 
 
+_TRACERS = frozenset({Tracer, FloatTracer})
+
+
 def innermost(args: tuple, kwargs: dict[str, Any]) -> Tape | None:
     """Return the tape of the innermost level among the arguments; None if nothing is traced."""
     found: Tape | None = None
@@ -46,6 +51,8 @@ def innermost(args: tuple, kwargs: dict[str, Any]) -> Tape | None:
             tape = a._tape
         elif kind in PLAIN:
             continue
+        elif is_flat(a):
+            tape = innermost(tuple(a), {})
         else:
             tape = innermost(tuple([x for x in leaves_of(a) if is_tracer(x)]), {})
         if tape is None or tape is CONSTANT:
@@ -91,11 +98,35 @@ def without(x: Any, tape: Tape) -> Any:
     """Return `x` with the level of `tape` stripped off."""
     if type(x) in PLAIN:
         return x
+    if is_flat(x):  # without a call for each
+        new = [a._value if type(a) in _TRACERS and a._tape is tape else a for a in x]
+        if all(map(operator.is_, new, x)):
+            return x
+        return new if type(x) is list else tuple(new)
 
     def strip(leaf: Any) -> Any:
         return leaf._value if is_tracer(leaf) and leaf._tape is tape else leaf
 
     return map_leaves(x, strip)
+
+
+def numbers_of(x: Any) -> Any:
+    """Return an array of Python's real numbers as one of floats; anything else as it is."""
+    if type(x) is not np.ndarray or x.dtype.kind != "O":
+        return x
+    if all(isinstance(value, numbers.Real) and not is_tracer(value) for value in x.flat):
+        return x.astype(float)
+    return x
+
+
+def as_they_are(x: Any) -> Any:
+    """Return a nest whose lists later changes of `x` do not change: pullbacks read them."""
+    kind = type(x)
+    if kind is list:
+        return [as_they_are(v) for v in x]
+    if kind is tuple and any(type(v) in (list, tuple) for v in x):
+        return tuple([as_they_are(v) for v in x])
+    return x
 
 
 class Stripped:
@@ -137,7 +168,7 @@ class Stripped:
                 nested = nested or kind is Tracer or kind is FloatTracer
             elif kind not in PLAIN:
                 check_array_class(kind)
-                a = without(a, CONSTANT)
+                a = as_they_are(without(a, CONSTANT))
                 stripped = without(a, tape)
                 if stripped is not a:
                     wanted.append(i)
@@ -146,7 +177,7 @@ class Stripped:
                     a = stripped
                 nested = nested or any(is_tracer(x) for x in leaves_of(a))
             elif kind is np.ndarray:
-                tape.hold(a)
+                a = tape.kept(numbers_of(a))
             primals.append(a)
         self.primals = tuple(primals)
         self.wanted = tuple(wanted)
@@ -164,11 +195,17 @@ def through_containers(
             if x._tape is tape:
                 paths.append((place, path, x._index))
             return
+        if is_flat(x):
+            found = [(key, part) for key, part in enumerate(x) if is_tracer(part)]
+            mine = [(key, part._index) for key, part in found if part._tape is tape]
+            paths.extend([(place, (*path, key), index) for key, index in mine])
+            return
         for key, part in parts_of(x) or ():
             note(part, place, (*path, key))
 
     for place, source in enumerate(given.sources):
         note(source, place, ())
+    is_one_list = len(given.sources) == 1 and is_flat(given.sources[0])
     # The container as a whole is projected: what its pullback returned may have other forms.
     projectors = [
         None if is_tracer(source) else ProjectTo(given.primals[i])
@@ -182,6 +219,9 @@ def through_containers(
                 bar = unthunk(named_projection(rule, i, projector, unthunk(bar)))
                 _check_fields(rule, i, bar, given.primals[i])
             bars.append(bar)
+        if is_one_list and type(bars[0]) is Tangent[type(given.sources[0])]:
+            parts = list(bars[0])  # each is a leaf
+            return [unthunk(parts[key]) for _, (key,), _ in paths]
         return [_at(rule, given.wanted[place], bars[place], path) for place, path, _ in paths]
 
     positions = tuple([given.wanted[place] for place, _, _ in paths])

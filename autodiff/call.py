@@ -17,14 +17,17 @@ import numpy as np
 from autodiff.arguments import (
     PLAIN,
     Stripped,
+    as_they_are,
     has_constants,
     innermost,
     is_constant,
+    numbers_of,
     through_containers,
     without,
 )
+from autodiff.bindings import Contents
 from autodiff.elementwise import NOT_HERE, binary
-from autodiff.errors import DifferentiationError, missing_rule
+from autodiff.errors import DifferentiationError, array_of_objects, missing_rule
 from autodiff.structures import as_tangent, map_leaves, parts_of, tangent_of
 from autodiff.tape import CONSTANT, Node, Part, ProductNode, Tape, Whole
 from autodiff.tracer import Tracer, wrap
@@ -61,6 +64,9 @@ push_of: Callable = _no_forward
 
 as_written: Callable[[Any], Any] = _as_it_is
 """Returns a function as it was written, to be called on plain values; set by autodiff.intercept."""
+
+converted: Callable[[Any], Any] = _as_it_is
+"""Returns the array that an object of the user's stands for; set by autodiff.intercept."""
 
 body_of: Callable[[Callable], Callable] = _as_it_is
 """Returns a function with the calls in its body seen; set by autodiff.intercept, which needs us."""
@@ -164,17 +170,21 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
         return constant_call(rule, given, options, tape)
     check_functions(rule, bound, options)
     options = checked_options(rule, given, options, tape)
+    contents = Contents([*bound, *options.values()]) if entry.takes_functions else None
     recorded = rule.record(given.primals, options, given.wanted, config_for(given))
     if recorded is None:
         return NO_RULE
     y, pull = recorded
+    if contents is not None:
+        pull = contents.guarded(pull, rule.name)
     parents: tuple
     if given.direct:
         parents, positions = tuple([s._index for s in given.sources]), given.wanted
     else:
         parents, positions, pull = through_containers(rule, given, pull, tape)
     result = outputs(y, tape, rule, parents, positions, pull)
-    note_shared(result, bound, lambda args: call(rule.f, args, options))
+    given_args = bound if kwargs else bound[: len(args)]  # not what stands for a default
+    note_shared(result, given_args, lambda args: call(rule.f, args, options))
     return result
 
 
@@ -200,7 +210,7 @@ def checked_options(
             raise _traced_option(rule, name)
     if isinstance(rule, LinearRule) and not set(given.wanted).issubset(rule.argnums):
         raise _traced_option(rule, rule.signature.positional[max(given.wanted)])
-    return {name: without(value, CONSTANT) for name, value in options.items()}
+    return {name: as_they_are(without(value, CONSTANT)) for name, value in options.items()}
 
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
@@ -209,10 +219,10 @@ _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 def check_functions(rule: Rule, bound: tuple, options: dict[str, Any]) -> None:
     """Raise if a function that has captured traced values goes where no rule looks into it."""
     for i, a in enumerate(bound):
-        if type(a) in _FUNCTIONS and with_closures((a,), {})[0][0] is not a:
+        if type(a) in _FUNCTIONS and type(with_closures((a,), {})[0][0]) is Closure:
             raise _traced_option(rule, rule.signature.positional[i])
     for name, value in options.items():
-        if type(value) in _FUNCTIONS and with_closures((value,), {})[0][0] is not value:
+        if type(value) in _FUNCTIONS and type(with_closures((value,), {})[0][0]) is Closure:
             raise _traced_option(rule, name)
 
 
@@ -237,9 +247,16 @@ def outputs(
         made = ProductNode if rule.kind == "scalar" and pull.__name__ == "pull" else Node
         node = made(parents, pull, ProjectTo(y), rule, positions)
         return wrap(y, tape, tape.add(node))
+    check_is_no_object_array(y, rule)
     if parts_of(y) is None:
         return y
     return _several_outputs(y, tape, rule, parents, positions, pull)
+
+
+def check_is_no_object_array(y: Any, rule: Rule) -> None:
+    """Raise if what a rule made of traced values is an array of objects."""
+    if type(y) is np.ndarray and y.dtype.kind == "O":
+        raise array_of_objects(f"{rule.name} was given a traced value and made an array")
 
 
 def is_differentiable(y: Any) -> bool:
@@ -386,7 +403,8 @@ def operate_by_rule(op: Callable, a: Any, b: Any) -> Any:
 
 def _as_operand(x: Any, other: Any) -> Any:
     """A list beside an array is an array, as NumPy has it."""
-    return as_array(x) if isinstance(other, (np.ndarray, np.generic)) else x
+    x = numbers_of(x)
+    return as_array(converted(x)) if isinstance(other, (np.ndarray, np.generic)) else x
 
 
 def as_array(x: Any) -> Any:

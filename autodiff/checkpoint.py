@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.arguments import innermost, of_level
+from autodiff.bindings import with_own_variables
 from autodiff.call import outputs
 from autodiff.errors import DifferentiationError, MutationError
 from autodiff.holes import Template, WrittenError
@@ -115,7 +116,7 @@ class Segment(Template):
     __slots__ = ("name", "shared")
 
     def __init__(self, f: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
-        super().__init__(f, args, kwargs)
+        super().__init__(with_own_variables(f), args, kwargs)
         self.name = name_of(f)
         # Which parts of the output share memory with which traced argument.
         self.shared: dict[int, int] = {}

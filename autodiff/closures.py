@@ -8,13 +8,13 @@ treats as it treats every object that holds traced values.
 
 from __future__ import annotations
 
-import dis
 import functools
 import types
 from collections.abc import Callable
 from typing import Any
 
 from autodiff import call as call_module
+from autodiff.bindings import assigned, with_own_variables
 from autodiff.errors import MutationError
 from autodiff.holes import Template, captured_tracers
 from autodiff.structures import CONSTRAINTS, map_leaves
@@ -46,9 +46,12 @@ def closed(f: Any) -> Any:
     """
     if _may_hold_functions(f):
         return map_leaves(f, closed)
-    if type(f) not in _FUNCTIONS or not captured_tracers(f):
+    if type(f) not in _FUNCTIONS:
         return f
+    if not captured_tracers(f):
+        return with_own_variables(f)
     check_assignments(f)
+    f = with_own_variables(f)
     template = Template(f, (), {})
     values = tuple(template.sources)
     template.sources = []  # what captures `make` would else capture them
@@ -56,6 +59,7 @@ def closed(f: Any) -> Any:
     def make(values: tuple) -> Callable:
         return template.filled(values)[0]
 
+    make.captured = template.f  # type: ignore[attr-defined] # see autodiff.bindings
     return Closure(make, values)
 
 
@@ -71,7 +75,7 @@ def check_assignments(f: Any) -> None:
     if type(function) is not types.FunctionType:
         return
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    for name in _assigned(function.__code__):
+    for name in assigned(function.__code__):
         if name not in cells:
             continue
         try:
@@ -84,12 +88,6 @@ def check_assignments(f: Any) -> None:
                 f"assigns to {name!r}, a variable outside of it: the derivative of "
                 "what it assigns would be lost. Let it return the value instead."
             )
-
-
-@functools.lru_cache(maxsize=1024)
-def _assigned(code: types.CodeType) -> tuple[str, ...]:
-    """Return the names of the variables outside, or of inner functions, that code assigns to."""
-    return tuple([i.argval for i in dis.get_instructions(code) if i.opname == "STORE_DEREF"])
 
 
 call_module.with_closures = with_closures

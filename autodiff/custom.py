@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autodiff.arguments import innermost
+from autodiff.bindings import with_own_variables
 from autodiff.call import call
 from autodiff.callbacks import as_nest, as_tangent, call_user
 from autodiff.errors import DifferentiationError
@@ -260,6 +261,7 @@ def _with_rules(rules: Rules, *args: Any) -> Any:
 @rrule.register(_with_rules, Rules, [object])
 def _with_rules_rrule(rules: Rules, *args: Any) -> tuple[Any, Callable]:
     y, pullback = rules.record(*args)
+    pullback = with_own_variables(pullback)  # it is called later
 
     def custom_pullback(y_bar: Any) -> tuple:
         bars = pullback(as_nest(y, y_bar))

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.tape import CONSTANT, Cotangents, Forward
+from autodiff.tape import CONSTANT, Cotangents, Forward, place_of
 from autodiff.tracer import FloatTracer, Tracer, bare, shape_of, untraced, wrap
 from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, frule, rrule
 from chainrules_core.define import ScalarRule
@@ -271,24 +271,25 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
         if type(y) is not float and (dtype is None or dtype.kind not in "fc"):
             return NOT_HERE
         space = ProjectTo(y)
+    if other is _ndarray:
+        z = tape.kept(b)
+    elif kind is _ndarray:
+        x = tape.kept(a)
     keep_y, keep_x, keep_z = plan.keeps[wanted]
     values = (y if keep_y else None, x if keep_x else None, z if keep_z else None)
     node: Any
     if wanted == 3:
         node = ElementwiseOfTwo(a._index, b._index, values, space, plan.rule)
     elif wanted == 1:
-        if other is _ndarray:
-            tape.hold(b)
         node = Elementwise(a._index, plan.partials[0], values, space, plan.rule)
     else:
-        if kind is _ndarray:
-            tape.hold(a)
         node = Elementwise(b._index, plan.partials[1], values, space, plan.rule)
     nodes = tape.nodes
+    place = len(nodes)
     nodes.append(node)
-    if type(y) is _ndarray:
-        return Tracer(y, tape, len(nodes) - 1)
-    return wrap(y, tape, len(nodes) - 1)
+    if nodes[place] is not node:
+        place = place_of(node, nodes)
+    return Tracer(y, tape, place) if type(y) is _ndarray else wrap(y, tape, place)
 
 
 def unary(f: Callable, a: Any) -> Any:
@@ -316,8 +317,12 @@ def unary(f: Callable, a: Any) -> Any:
     keep_y, keep_x = plan.keeps[1]
     values = (y if keep_y else None, x if keep_x else None)
     nodes = tape.nodes
-    nodes.append(Elementwise(a._index, plan.partials[0], values, space, plan.rule))
-    return Tracer(y, tape, len(nodes) - 1) if is_array else wrap(y, tape, len(nodes) - 1)
+    node = Elementwise(a._index, plan.partials[0], values, space, plan.rule)
+    place = len(nodes)
+    nodes.append(node)
+    if nodes[place] is not node:
+        place = place_of(node, nodes)
+    return Tracer(y, tape, place) if is_array else wrap(y, tape, place)
 
 
 # --------------------------------------------------------------------------- nested levels
@@ -347,6 +352,8 @@ def _over_outer(f: Callable, args: tuple, sources: tuple, wanted: int, tape: Any
     plan = _plans[key] if key in _plans else _plan(*key)
     if plan is None:
         return NOT_HERE
+    if any(type(x) is _ndarray and x.dtype.kind == "O" for x in args):
+        return NOT_HERE
     y = f(*args)
     if type(y) not in _TRACED or y._tape is CONSTANT:
         return NOT_HERE
@@ -355,10 +362,8 @@ def _over_outer(f: Callable, args: tuple, sources: tuple, wanted: int, tape: Any
         return NOT_HERE
     space: Any = ProjectTo(beneath)
     keeps = plan.keeps[wanted]
+    args = tuple([tape.kept(x) if type(x) is _ndarray else x for x in args])
     values = tuple([v if keep else None for v, keep in zip((y, *args), keeps, strict=True)])
-    for x in args:
-        if type(x) is _ndarray:
-            tape.hold(x)
     node: Any
     if wanted == 3:
         left, right = sources
@@ -366,8 +371,7 @@ def _over_outer(f: Callable, args: tuple, sources: tuple, wanted: int, tape: Any
     else:
         partial = plan.partials[wanted - 1]
         node = Elementwise(sources[0]._index, partial, values, space, plan.rule)
-    tape.nodes.append(node)
-    return wrap(y, tape, len(tape.nodes) - 1)
+    return wrap(y, tape, tape.add(node))
 
 
 # --------------------------------------------------------------------------- forward levels
@@ -396,6 +400,8 @@ def _binary_forward(f: Callable, a: Any, b: Any, x: Any, z: Any, wanted: int, ta
     if plan is None:
         return NOT_HERE
     y = f(x, z)
+    if type(y) is _ndarray and y.dtype.kind == "O":
+        return NOT_HERE
     by_x, by_z = plan.partials
     values = (y, x, z)
     if wanted == 1:

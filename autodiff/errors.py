@@ -79,6 +79,15 @@ class LeakedTracerError(DifferentiationError, RuntimeError):
         )
 
 
+def array_of_objects(what: str) -> DifferentiationError:
+    """Build the error for an array of Python's objects among traced values."""
+    return DifferentiationError(
+        f"{what}, which holds Python's objects: what these do is not differentiated, and a "
+        "derivative would be lost without a word. Use an array of numbers (a.astype(float)), or a "
+        "list where each value may be of another kind."
+    )
+
+
 def lost_value(how: str, kind: str) -> LostValueError:
     """Build the error for a traced value that would leave the engine's sight."""
     return LostValueError(

@@ -17,7 +17,7 @@ import numpy as np
 from autodiff import call as calls, operators as operators  # the general methods, behind these
 from autodiff.call import NO_RULE, operate
 from autodiff.errors import LostValueError
-from autodiff.tape import CONSTANT
+from autodiff.tape import CONSTANT, place_of
 from autodiff.tracer import FloatTracer, Tracer
 from chainrules_core import rrule
 from chainrules_core.define import LinearRule, ScalarRule
@@ -40,8 +40,7 @@ _NAMES = {
     operator.neg: "neg",
 }
 
-# In `both` the operands are traced on one tape, in `left` and `right` one is a plain number. A
-# complex result (a negative base to a broken power) is left to the general path.
+# A complex result (a negative base to a broken power) is left to the general path.
 _BINARY = """
 def method(a, b):
     kind = type(b)
@@ -55,12 +54,15 @@ def method(a, b):
                 made = new(FloatTracer)
                 made._value = y
                 made._tape = tape
-                nodes = tape.nodes
-                made._index = len(nodes)
                 try:
-                    nodes.append((a._index, {by_a}, b._index, {by_b}))
+                    node = (a._index, {by_a}, b._index, {by_b})
                 except ARITHMETIC:
-                    nodes.append((a._index, safe_a(y, x, z), b._index, safe_b(y, x, z)))
+                    node = (a._index, safe_a(y, x, z), b._index, safe_b(y, x, z))
+                nodes = tape.nodes
+                made._index = place = len(nodes)
+                nodes.append(node)
+                if nodes[place] is not node:
+                    made._index = place_of(node, nodes)
                 return made
     elif kind is float or kind is int or kind is float64:
         x = a._value
@@ -70,12 +72,15 @@ def method(a, b):
             made = new(FloatTracer)
             made._value = y
             made._tape = tape = a._tape
-            nodes = tape.nodes
-            made._index = len(nodes)
             try:
-                nodes.append((a._index, {by_a_alone}))
+                node = (a._index, {by_a_alone})
             except ARITHMETIC:
-                nodes.append((a._index, safe_a(y, x, z)))
+                node = (a._index, safe_a(y, x, z))
+            nodes = tape.nodes
+            made._index = place = len(nodes)
+            nodes.append(node)
+            if nodes[place] is not node:
+                made._index = place_of(node, nodes)
             return made
     return operate(op, a, b)
 
@@ -89,12 +94,15 @@ def reflected(b, a):
             made = new(FloatTracer)
             made._value = y
             made._tape = tape = b._tape
-            nodes = tape.nodes
-            made._index = len(nodes)
             try:
-                nodes.append((b._index, {by_b_alone}))
+                node = (b._index, {by_b_alone})
             except ARITHMETIC:
-                nodes.append((b._index, safe_b(y, x, z)))
+                node = (b._index, safe_b(y, x, z))
+            nodes = tape.nodes
+            made._index = place = len(nodes)
+            nodes.append(node)
+            if nodes[place] is not node:
+                made._index = place_of(node, nodes)
             return made
     return operate(op, a, b)
 """
@@ -162,6 +170,7 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
         "operate": operate,
         "new": object.__new__,  # with the attributes set: three quarters of the time of a call
         "op": op,
+        "place_of": place_of,
         "by_a": quiet(by_a),
         "by_b": quiet(by_b),
         "safe_a": by_a.safely,
@@ -185,13 +194,16 @@ def unary_record(f: Callable) -> Callable[[FloatTracer], Any] | None:
         x = a._value
         y = f(x)
         tape = a._tape
-        nodes = tape.nodes
         try:
             p = slope(float(y), float(x))
         except ARITHMETIC:
             p = partial.safely(y, x)
-        nodes.append((a._index, p))
-        return FloatTracer(y, tape, len(nodes) - 1)
+        node, nodes = (a._index, p), tape.nodes
+        place = len(nodes)
+        nodes.append(node)
+        if nodes[place] is not node:
+            place = place_of(node, nodes)
+        return FloatTracer(y, tape, place)
 
     return record
 
@@ -233,9 +245,12 @@ def getitem(self: Tracer, index: Any) -> Any:
             if tape is CONSTANT:
                 return y
             if rule is not None and tape.records:
-                nodes = tape.nodes
-                nodes.append((self._index, rule, index))
-                return FloatTracer(y, tape, len(nodes) - 1)
+                node, nodes = (self._index, rule, index), tape.nodes
+                place = len(nodes)
+                nodes.append(node)
+                if nodes[place] is not node:
+                    place = place_of(node, nodes)
+                return FloatTracer(y, tape, place)
     if type(index) is slice:
         made = calls.planned(operator.getitem, (self, index), _NO_OPTIONS)
         if made is not NO_RULE:

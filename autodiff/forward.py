@@ -18,6 +18,7 @@ from autodiff.call import (
     NESTED,
     NO_RULE,
     check_functions,
+    check_is_no_object_array,
     checked_options,
     config_for,
     constant_call,
@@ -83,8 +84,10 @@ def push(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Forward) -> A
         if result is None:
             continue
         y, y_dot = result
+        check_is_no_object_array(y, rule)
         made = with_tangent(y, unthunk(y_dot), tape)
-        note_shared(made, bound, _again(rule, options))
+        given_args = bound if kwargs else bound[: len(args)]  # not what stands for a default
+        note_shared(made, given_args, _again(rule, options))
         return made
     return NO_RULE
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from autodiff.bindings import with_own_variables
 from autodiff.call import call
 from autodiff.callbacks import as_nest, as_tangent, call_user
 from autodiff.errors import ArgumentError, DifferentiationError
@@ -76,6 +77,8 @@ def _hook_frule(dots: tuple, x: Any, *, hook: Callable) -> tuple[Any, Any]:
 
 @rrule.register(_hooked, object)
 def _hook_rrule(x: Any, *, hook: Callable) -> tuple[Any, Callable]:
+    hook = with_own_variables(hook)  # it is called later
+
     def cotangent_hook_pullback(y_bar: Any) -> Any:
         replaced = call_user(hook, as_nest(x, y_bar))
         return y_bar if replaced is None else _as_cotangent(x, replaced, hook)

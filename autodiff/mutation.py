@@ -14,6 +14,7 @@ written. So filling an array of n elements costs O(n) in all.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -49,8 +50,18 @@ def _family(root: Tracer) -> list[Tracer]:
     return members
 
 
+# Threads of a traced function may fill one array together: what a write finds recorded about the
+# array before must still hold when it records what comes after.
+_writing = threading.RLock()
+
+
 def assign_item(target: Tracer, index: Any, value: Any) -> None:
     """Do ``target[index] = value``."""
+    with _writing:
+        _assign_item(target, index, value)
+
+
+def _assign_item(target: Tracer, index: Any, value: Any) -> None:
     if type(value) is FloatTracer and _write_element(target, index, value):
         return
     if not isinstance(target, np.ndarray):

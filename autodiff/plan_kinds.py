@@ -14,7 +14,7 @@ from autodiff import call as calls
 from autodiff.call import CONFIG, NESTED, NO_RULE
 from autodiff.elementwise import NOT_HERE, with_dot
 from autodiff.forward import dot_of, with_tangent
-from autodiff.tape import IN_TUPLE, PASSED, Cotangents, Tape
+from autodiff.tape import IN_TUPLE, PASSED, Cotangents, Tape, place_of
 from autodiff.tracer import FloatTracer, Tracer, note_view
 from autodiff.views import note_shared
 from chainrules_core import BadInplaceError, ProjectTo, unthunk
@@ -113,18 +113,22 @@ class Plan:
                         node.space = KNOWN_SPACES[dtype][y.shape]
                     except KeyError:
                         node.space = ProjectTo(y)
+                    place = len(nodes)
                     nodes.append(node)
-                    result = Tracer(y, tape, len(nodes) - 1)
+                    if nodes[place] is not node:
+                        place = place_of(node, nodes)
+                    result = Tracer(y, tape, place)
                     shared = y.base is not None
                     for a in primals:
                         shared = shared or a is y
                     if shared:
                         self._note_shared(result, values, options)
                     return result
+                if dtype.kind == "O":
+                    return NO_RULE
             elif type(y) is float or type(y) is np.float64:
                 node.space = ProjectTo(y)
-                nodes.append(node)
-                return FloatTracer(y, tape, len(nodes) - 1)
+                return FloatTracer(y, tape, tape.add(node))
             pull = node.pull
         result = calls.outputs(y, tape, self.rule, parents, self.wanted, pull)
         note_shared(result, tuple(self.bound(values)), _Again(self.rule.f, options))
@@ -398,6 +402,8 @@ class ForwardPlan(Plan):
             return NO_RULE
         y, y_dot = pushed
         made = NOT_HERE
+        if type(y) is _ndarray and y.dtype.kind == "O":
+            return NO_RULE
         if type(y) is _ndarray and type(y_dot) is _ndarray:
             made = with_dot(y, y_dot, tape)
         if made is NOT_HERE:

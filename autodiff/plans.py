@@ -49,6 +49,7 @@ _SIMPLE = frozenset(
 _KEYED = (types.FunctionType, np.ufunc, type(np.sum), types.BuiltinFunctionType)
 _IN_TUPLES = frozenset({int, type(None), slice, type(Ellipsis)})
 _ndarray = np.ndarray
+_OBJECTS = np.dtype(object)  # its elements may be numbers: the general way looks
 _OVER_LEVELS = "over levels"  # in keys whose values may be of several
 _KINDS: tuple[tuple[type, type], ...] = (
     (LinearRule, OfLinear),
@@ -112,9 +113,11 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     if type(plan) is OfBody:
         return calls.body_of(plan.body)(*args, **kwargs)
     if len(values) > 1:
-        for a in values:
+        for i, a in enumerate(values):
             if type(a) is _ndarray:
-                tape.hold(a)
+                if a.dtype is _OBJECTS:
+                    return NO_RULE
+                plain[i] = tape.kept(a)
     return plan.run(values, plain, tape, False)
 
 
@@ -163,9 +166,11 @@ def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], value
         return NO_RULE
     if type(plan) is OfBody:
         return calls.body_of(plan.body)(*args, **kwargs)
-    for a in values:
+    for i, a in enumerate(values):
         if type(a) is _ndarray:
-            tape.hold(a)
+            if a.dtype is _OBJECTS:
+                return NO_RULE
+            plain[i] = tape.kept(a)
     return plan.run(values, plain, tape, nested)
 
 

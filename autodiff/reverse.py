@@ -246,7 +246,7 @@ def _traced(x: Any, tape: Tape, owners: dict[int, Tracer], at_once: bool) -> Any
     def trace(leaf: Any) -> Any:
         return _leaf(leaf, tape, owners, at_once) if is_perturbable(leaf) else leaf
 
-    return map_leaves(x, trace)
+    return map_leaves(x, trace, contents=True)
 
 
 def _leaf(x: Any, tape: Tape, owners: dict[int, Tracer], at_once: bool) -> Any:

@@ -10,13 +10,14 @@ import copy
 import dataclasses
 import enum
 import functools
+import operator
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from autodiff.tracer import bare, is_tracer
+from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer
 from chainrules_core import (
     AbstractZero,
     NoTangent,
@@ -29,6 +30,9 @@ from chainrules_core.sparse_arrays import entries_of, is_sparse_class, with_entr
 
 _LEAF_TYPES = (float, complex, np.ndarray, np.generic, int, str, bytes, bool, type(None), type)
 _LEAF_BASES = (float, complex, np.ndarray, np.generic, int, str, bytes, type)
+_FLAT = frozenset(
+    {*_LEAF_TYPES, Tracer, FloatTracer, np.float64, np.float32, np.complex128, np.int64, np.bool_}
+)
 _FOREIGN = ("builtins", "numpy", "scipy", "types", "functools", "fractions")
 _INEXACT = "fc"
 CONSTRAINTS = "scipy.optimize._constraints"
@@ -42,6 +46,12 @@ def is_perturbable(x: Any) -> bool:
     if isinstance(x, (float, complex)):
         return True
     return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in _INEXACT
+
+
+def is_flat(x: Any) -> bool:
+    """Whether `x` is a list or tuple that is seen at once to have no nest in it."""
+    kind = type(x)
+    return (kind is list or kind is tuple) and _FLAT.issuperset(map(type, x))
 
 
 def parts_of(x: Any) -> list[tuple[Any, Any]] | None:
@@ -174,7 +184,9 @@ def _fill(x: Any, shell: Any, parts: list[Any]) -> None:
                 object.__setattr__(shell, name, part)
 
 
-def map_leaves(x: Any, change: Callable[[Any], Any], every: bool = False) -> Any:
+def map_leaves(
+    x: Any, change: Callable[[Any], Any], every: bool = False, contents: bool = False
+) -> Any:
     """Apply `change` to every leaf of a nest; a nest in which nothing changes is returned itself.
 
     An object that stands in several places stays one object, and a nest may contain itself.
@@ -187,13 +199,22 @@ def map_leaves(x: Any, change: Callable[[Any], Any], every: bool = False) -> Any
         Returns what is to stand in the place of a leaf.
     every : bool
         Whether to make every container anew, also where nothing changes.
+    contents : bool
+        Whether to make lists and dicts anew where what they belong to is: they may be written into.
     """
+    if is_flat(x):
+        new = [change(part) for part in x]
+        if not every and all(map(operator.is_, new, x)):
+            return x
+        return new if type(x) is list else tuple(new)
     if parts_of(x) is None:
         return change(x)
     changed: dict[tuple[int, int], Any] = {}
     order: list[tuple[Any, list]] = []
     _visit(x, change, changed, order, {})
     dirty = _dirty(order, changed, every)
+    if contents:
+        _add_contents(dirty, order)
     if id(x) not in dirty:
         return x
     return _assembled(x, {id(o): (o, parts) for o, parts in order}, changed, dirty, {})
@@ -230,6 +251,16 @@ def _dirty(order: list, changed: dict, every: bool) -> set[int]:
     return dirty
 
 
+def _add_contents(dirty: set[int], order: list) -> None:
+    """Count the lists and dicts in changed containers as changed."""
+    before = -1
+    while before < len(dirty):
+        before = len(dirty)
+        for x, parts in order:
+            if id(x) in dirty:
+                dirty.update([id(part) for _, part in parts if isinstance(part, (list, dict))])
+
+
 def _assembled(x: Any, nests: dict, changed: dict, dirty: set[int], made: dict) -> Any:
     """Return the new form of a container."""
     if id(x) in made:
@@ -252,6 +283,8 @@ def _assembled(x: Any, nests: dict, changed: dict, dirty: set[int], made: dict) 
 
 def leaves_of(x: Any) -> list[Any]:
     """Return the leaves of a nest in order; an object that stands in several places counts once."""
+    if is_flat(x):
+        return list(x)
     found: list[Any] = []
 
     def note(leaf: Any) -> Any:

@@ -34,6 +34,7 @@ from chainrules_core.projection import ProjectToArray
 
 _serials = count(1)
 _ndarray = np.ndarray
+_COPIED = 1 << 16
 # What a cotangent is mostly: nothing to be forced.
 _FORCED = frozenset({_ndarray, float, np.float64})
 
@@ -166,8 +167,9 @@ class Tape:
     def add(self, node: Any) -> int:
         """Record a node; return its place."""
         nodes = self.nodes
+        place = len(nodes)
         nodes.append(node)
-        return len(nodes) - 1
+        return place if nodes[place] is node else place_of(node, nodes)
 
     def hold(self, x: np.ndarray) -> None:
         """Note that a pullback may keep the memory of an array, as long as the array lives."""
@@ -175,6 +177,17 @@ class Tape:
         known = self.held.get(id(owner))
         if known is None or known() is not owner:  # another one has had this identity
             self.held[id(owner)] = _reference(owner)
+
+    def kept(self, x: np.ndarray) -> np.ndarray:
+        """Return what a pullback may keep of an array from outside.
+
+        Masks, indices and counts are often written into again: a few of them are copied. Of other
+        numbers it is the array itself, which is held.
+        """
+        if x.dtype.kind in "biu" and x.nbytes <= _COPIED:
+            return x.copy()
+        self.hold(x)
+        return x
 
     def holds(self, owner: Any) -> bool:
         """Whether an array that owns its memory was noted."""
@@ -219,6 +232,15 @@ class _Constant(Tape):
 
 CONSTANT = _Constant()
 """The tape of arrays made inside a traced function that hold nothing traced (yet)."""
+
+
+def place_of(node: Any, nodes: list) -> int:
+    """Return the place of a node that is not where it was to be: another thread recorded one first.
+
+    Threads of a traced function share its tape, and any of them may run between two instructions.
+    So who adds a node looks whether it is where the end was.
+    """
+    return next(i for i in range(len(nodes) - 1, -1, -1) if nodes[i] is node)
 
 
 class Forward(Tape):
@@ -387,7 +409,7 @@ class Cotangents:
             )
         elif isinstance(x_bar, AbstractZero):
             return
-        else:
+        elif not (type(x_bar) is float and space is FLOAT):
             if type(x_bar) is InplaceableThunk:
                 if self.is_addable(j):
                     buffer = self.buffer(j)

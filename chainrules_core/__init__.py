@@ -41,6 +41,7 @@ from chainrules_core.define import (
     decompose as decompose,
     derivatives_given_output as derivatives_given_output,
     linear_rule as linear_rule,
+    natively as natively,
     needs_output as needs_output,
     non_differentiable as non_differentiable,
     opt_out as opt_out,

@@ -52,6 +52,24 @@ def write(value: Any, owner: Any, name: str) -> None:
         setter(owner, value)
 
 
+def is_kept(owner: Any, name: str) -> bool:
+    """Whether an attribute is what was put there last, in the object itself or a slot of it."""
+    found = _in_class(type(owner), name)
+    kept = getattr(owner, "__dict__", {})
+    return name in kept if found is None else type(found) is types.MemberDescriptorType
+
+
+def delete(owner: Any, name: str) -> None:
+    """Delete an attribute; what a class does for it in Python has the calls in it seen."""
+    own, found = syntax.special(type(owner), "__delattr__"), _in_class(type(owner), name)
+    if own is not None:
+        syntax.intercept(own)(owner, name)
+    elif isinstance(found, property) and type(found.fdel) is types.FunctionType:
+        syntax.intercept(found.fdel)(owner)
+    else:
+        delattr(owner, name)
+
+
 def _known(kind: type, name: str, lasting: dict, table: Any, find: Callable) -> Callable | None:
     if "<locals>" not in kind.__qualname__:
         found = lasting[kind, name] = find(kind, name)

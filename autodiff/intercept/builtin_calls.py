@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from autodiff.intercept import attributes, syntax
+from autodiff.intercept import attributes, heaps, syntax
 from autodiff.tracer import Tracer, wrap
 
 _NUMBERS = frozenset({float, int, bool})
@@ -44,11 +45,13 @@ def by_method(builtin: Any, as_before: Callable) -> Callable:
     return functools.wraps(as_before)(ask_one if builtin in _OF_ONE_VALUE else ask)
 
 
-def through(as_before: Callable, function_at: int = -1) -> Callable:
-    """Return a builtin that goes through its arguments, but for a function among them."""
+def through(as_before: Callable, function_at: int = -1, most: int = 1000) -> Callable:
+    """Return a builtin that goes through its first arguments, but for a function among them."""
 
     def consume(*args: Any, **kwargs: Any) -> Any:
-        gone_through = [a if i == function_at else syntax.iterate(a) for i, a in enumerate(args)]
+        gone_through = [
+            a if i == function_at or i >= most else syntax.iterate(a) for i, a in enumerate(args)
+        ]
         return as_before(*gone_through, **kwargs)
 
     return functools.wraps(as_before, updated=())(consume)
@@ -59,11 +62,17 @@ def listing(as_before: Callable) -> Callable:
 
     def listed(*args: Any, **kwargs: Any) -> Any:
         args = tuple([syntax.iterate(a) for a in args])
-        args = tuple([as_they_come(a) if hasattr(type(a), "__next__") else a for a in args])
-        named = {k: list(v) if hasattr(type(v), "__next__") else v for k, v in kwargs.items()}
+        args = tuple([a if _is_seen_into(a) else as_they_come(a) for a in args])
+        named = {k: v if _is_seen_into(v) else list(v) for k, v in kwargs.items()}
         return as_before(*args, **named)
 
     return functools.wraps(as_before)(listed)
+
+
+def _is_seen_into(x: Any) -> bool:
+    """Whether traced values in `x` are seen as it stands: unless it can only be gone through."""
+    kind = type(x)
+    return kind in _WITH_LENGTH or kind is Tracer or not hasattr(kind, "__iter__")
 
 
 def as_they_come(items: Iterable) -> list:
@@ -158,6 +167,21 @@ def ordering(as_before: Callable, builtin: Any = sorted, choose: str | None = No
     return functools.wraps(as_before)(ordered)
 
 
+def spreading(as_before: Callable) -> Callable:
+    """Return ``dict``: of pairs that an iterator gives, or of a mapping of the user's."""
+
+    def spread(*args: Any, **kwargs: Any) -> Any:
+        args = tuple([syntax.iterate(syntax.mapping(a)) for a in args])
+        return as_before(*args, **kwargs)
+
+    return functools.wraps(as_before, updated=())(spread)
+
+
+def sort_list(items: list, **options: Any) -> None:
+    """Do ``items.sort()``."""
+    items[:] = syntax.intercept(sorted)(items, **options)
+
+
 def texting(as_before: Callable) -> Callable:
     """Return ``print`` and its kin: a text shows plain values, whoever writes them."""
 
@@ -183,12 +207,12 @@ def set_attribute(owner: Any, name: str, value: Any) -> None:
 
 
 def combining(operate: Callable, as_before: Callable) -> Callable:
-    """Return ``pow`` or ``divmod``: two objects with operators of their own."""
+    """Return ``pow``, ``operator.add`` and the like: objects with operators of their own."""
 
     def combine(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 2 and not _are_plain(args):
-            return operate(*args)
-        return as_before(*args, **kwargs)
+        if kwargs or len(args) > 2 or _are_plain(args):
+            return as_before(*args, **kwargs)
+        return operate(*args)
 
     return functools.wraps(as_before)(combine)
 
@@ -236,20 +260,26 @@ def seeing_key(g: Callable) -> Callable:
     return with_key
 
 
+def operator_function(name: str) -> Callable:
+    """Return the function of the module `operator` for a special method."""
+    return getattr(operator, f"{name}_" if name in ("and", "or") else name)
+
+
 # How each builtin is wrapped, in the order of the wrapping.
 WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     **{
         g: functools.partial(by_method, g)
-        for g in (len, abs, bool, float, int, complex, round, reversed)
+        for g in (len, abs, operator.abs, bool, float, int, complex, round, reversed)
     },
     **dict.fromkeys((list, tuple, set, frozenset, zip, enumerate, any, all), through),
     **dict.fromkeys(
         (
-            map, filter, functools.reduce, itertools.starmap, itertools.takewhile,
-            itertools.dropwhile, itertools.filterfalse,
+            map, filter, itertools.starmap, itertools.takewhile, itertools.dropwhile,
+            itertools.filterfalse,
         ),
         functools.partial(through, function_at=0),
     ),
+    functools.reduce: functools.partial(through, function_at=0, most=2),  # the third begins
     **dict.fromkeys(
         (itertools.accumulate, itertools.groupby), functools.partial(through, function_at=1)
     ),
@@ -263,12 +293,24 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     ),
     **dict.fromkeys((math.dist, math.fsum, math.prod), listing),
     **dict.fromkeys((print, str, repr, format), texting),
+    dict: spreading,
     sum: summing,
     sorted: ordering,
     min: functools.partial(ordering, builtin=min, choose="lt"),
     max: functools.partial(ordering, builtin=max, choose="gt"),
     pow: functools.partial(combining, syntax.BINARY["pow"]),
     divmod: functools.partial(combining, syntax.division),
+    **{
+        operator_function(name): functools.partial(combining, operate)
+        for name, operate in {**syntax.BINARY, **syntax.COMPARISON}.items()
+    },
+    operator.getitem: functools.partial(combining, syntax.item),
+    **{
+        operator_function(name): functools.partial(combining, operate)
+        for name, operate in syntax.UNARY.items()
+    },
+    operator.contains: functools.partial(combining, lambda x, value: syntax.contains(value, x)),
+    **heaps.WRAPPERS,
     iter: functools.partial(instead, syntax.iterator_of),
     next: functools.partial(instead, syntax.next_of),
 }  # fmt: skip

@@ -10,9 +10,25 @@ from autodiff import call as calls
 from autodiff.intercept import syntax
 
 
-def has_init(g: type) -> bool:
-    """Whether instances are made by an ``__init__`` written in Python."""
-    return type(g).__call__ is type.__call__ and type(g.__init__) is types.FunctionType  # type: ignore[misc]
+def is_made_in_python(g: type) -> bool:
+    """Whether the ``__init__`` or ``__new__`` of a class is written in Python."""
+    if type(g.__init__) is types.FunctionType:  # type: ignore[misc] # of a class
+        return True
+    new: Any = g.__new__
+    return type(new) is types.FunctionType and calls.body_of(new) is not new
+
+
+def maker_of(g: type) -> Callable | None:
+    """Return what makes an instance of a class with the calls seen; None if nothing is to be seen.
+
+    A metaclass may say itself what calling the class does.
+    """
+    call: Any = type(g).__call__
+    if call is type.__call__:
+        return constructing_for(g) if is_made_in_python(g) else None
+    if type(call) is not types.FunctionType or syntax.is_library(call):
+        return None
+    return types.MethodType(syntax.intercept(call), g)
 
 
 def constructing_for(g: type) -> Callable:
@@ -34,7 +50,11 @@ def constructing_for(g: type) -> Callable:
         if post is not hook:
             hooked, hook = _with_post_init(g, post), post
         if hooked is None:
-            syntax.intercept(type(made).__init__)(made, *args, **kwargs)
+            init: Any = type(made).__init__
+            if type(init) is types.FunctionType:
+                syntax.intercept(init)(made, *args, **kwargs)
+            else:
+                init(made, *args, **kwargs)
             return made
         object.__setattr__(made, "__class__", hooked)
         try:

@@ -9,6 +9,7 @@ cannot hold a traced value, is left as it is.
 from __future__ import annotations
 
 import builtins
+import contextvars
 import functools
 import itertools
 import operator
@@ -22,7 +23,17 @@ import numpy as np
 from autodiff import call as call_module
 from autodiff.arguments import has_constants, innermost
 from autodiff.ignore import ignore_derivatives
-from autodiff.intercept import attributes, bodies, rewrite, sites, storing, syntax
+from autodiff.intercept import (
+    attributes,
+    bodies,
+    contexts,
+    coroutines,
+    rewrite,
+    sites,
+    storing,
+    syntax,
+    trees,
+)
 from autodiff.intercept.asking import asking_for, has_rule, refusing_for
 from autodiff.intercept.builtin_calls import (
     WRAPPERS,
@@ -32,8 +43,10 @@ from autodiff.intercept.builtin_calls import (
     second_argument,
     seeing_key,
     set_attribute,
+    sort_list,
 )
-from autodiff.intercept.classes import constructing_for, has_init
+from autodiff.intercept.classes import constructing_for, is_made_in_python, maker_of
+from autodiff.intercept.getters import GETTERS
 from autodiff.intercept.numpy_calls import (
     ARRAY_CONVERTER,
     MAKERS,
@@ -148,6 +161,8 @@ def _function(g: types.FunctionType) -> Callable:
     watched = watch(g)
     if watched is not None:
         return _remember(g, watched)
+    if (g.__module__, g.__qualname__) in _CALLED_ELSEWHERE:
+        return _remember(g, _handing_on(g))
     if has_rule(g):
         asking = asking_for(g)
         return _remember(g, listing(asking) if g.__module__ == "statistics" else asking)
@@ -155,6 +170,29 @@ def _function(g: types.FunctionType) -> Callable:
         # The array API's spelling of a function of NumPy, by which SciPy's own code calls it.
         return _remember(g, keeping_new(_body(g)))
     return _remember(g, _body(g))
+
+
+# Functions of the library that give a function to another thread, where nobody would see its calls.
+_CALLED_ELSEWHERE = frozenset(
+    {
+        ("concurrent.futures.thread", "ThreadPoolExecutor.submit"),
+        ("threading", "Thread.__init__"),
+        ("threading", "Timer.__init__"),
+    }
+)
+
+
+def _handing_on(g: types.FunctionType) -> Callable:
+    body = _body(g)
+
+    def seen(a: Any) -> Any:
+        return intercept(a) if type(a) in (_FUNCTION, _METHOD, functools.partial) else a
+
+    @functools.wraps(g)
+    def handing_on(*args: Any, **kwargs: Any) -> Any:
+        return body(*map(seen, args), **{name: seen(a) for name, a in kwargs.items()})
+
+    return handing_on
 
 
 _MAKERS_BY_NAME = frozenset(g.__name__ for g in MAKERS)
@@ -270,7 +308,9 @@ def _builtin(g: Any) -> Callable:
             return _remember(g, asking_for(g))
         return _remember(g, g if owner is builtins else refusing_for(g))
     if type(owner) is list and g.__name__ == "sort":
-        return seeing_key(g)
+        return functools.partial(sort_list, owner)
+    if type(owner) is contextvars.Context and g.__name__ == "run":
+        return first_argument(g)
     if has_rule(key_of(g)[0]):
         return asking_for(g)
     return g if type(owner).__module__ == "builtins" else refusing_for(g)
@@ -283,7 +323,7 @@ def _class(g: type) -> Callable:
         return _remember(g, wrapper(special or (asking_for(g) if has_rule(g) else g)))
     if special is not None:
         return _remember(g, special)
-    replacement = asking_for(g) if has_rule(g) else constructing_for(g) if has_init(g) else g
+    replacement = asking_for(g) if has_rule(g) else maker_of(g) or g
     # What is called in place of a class holds it: one made at each call must not be kept.
     return replacement if "<locals>" in g.__qualname__ else _remember(g, replacement)
 
@@ -313,6 +353,14 @@ def _descriptor(g: Any) -> Callable:
         return g(*args, **kwargs)
 
     return unbound
+
+
+def _wrapper(g: Any) -> Callable:
+    """``super().__call__`` of a metaclass makes an instance."""
+    owner = g.__self__
+    if g.__name__ == "__call__" and isinstance(owner, type) and is_made_in_python(owner):
+        return constructing_for(owner)
+    return _other(g, type(g))
 
 
 def _other(g: Any, kind: type) -> Callable:
@@ -372,8 +420,10 @@ _BY_KIND: dict[type, Callable[[Any], Callable]] = {
     types.BuiltinFunctionType: _builtin,
     types.MethodDescriptorType: _descriptor,
     types.WrapperDescriptorType: _descriptor,
+    types.MethodWrapperType: _wrapper,
     type: _class,
     functools.partial: _partial,
+    **GETTERS,
     functools._lru_cache_wrapper: _cached,
     np.ufunc: _of_numpy,
     type(np.sum): _of_numpy,
@@ -394,6 +444,7 @@ rrule.watch(forget)
 frule.watch(forget)
 call_module.body_of = traced_body
 call_module.as_written = as_written
+call_module.converted = syntax.converted
 syntax.intercept = intercept
 syntax.is_library = bodies.is_library
 bodies.helpers.update(
@@ -405,28 +456,39 @@ bodies.helpers.update(
         rewrite.QUIET: sites.quiet,
         rewrite.TYPE: type,
         **{
-            rewrite.helper(f"of_{name}"): sites.method_called(name, intercept, array_method)
+            trees.helper(f"of_{name}"): sites.method_called(name, intercept, array_method)
             for name in sites.METHODS
         },
         rewrite.READ: attributes.read,
         rewrite.WRITE: attributes.write,
         rewrite.STORE: storing.store,
         rewrite.STORE_LOCAL: storing.store_local,
-        rewrite.SLICE: slice,
+        rewrite.STORE_LOCAL_IN_LIBRARY: storing.store_local_in_library,
+        rewrite.STORE_IN_ITEM: storing.store_in_item,
+        rewrite.STORE_IN_ATTRIBUTE: storing.store_in_attribute,
+        rewrite.CHANGE_ITEM_IN_ITEM: storing.change_item_in_item,
+        rewrite.CHANGE_ITEM_IN_ATTRIBUTE: storing.change_item_in_attribute,
+        rewrite.ITEM_PLACE: storing.item_place,
+        rewrite.ATTRIBUTE_PLACE: storing.AttributePlace,
+        rewrite.MAPPING: syntax.mapping,
+        rewrite.AWAITED: coroutines.awaited,
+        rewrite.ASYNC_ITERATE: coroutines.iterate,
+        rewrite.ASYNC_CONTEXT: contexts.async_context,
+        trees.SLICE: slice,
         rewrite.ITEM: syntax.item,
         rewrite.CHANGE_ITEM: storing.change_item,
         rewrite.CHANGE_ITEM_LOCAL: storing.change_item_local,
         rewrite.CHANGE_ATTRIBUTE: storing.change_attribute,
         rewrite.CONTAINS: syntax.contains,
         rewrite.ITERATE: syntax.iterate,
-        rewrite.CONTEXT: syntax.context,
+        rewrite.CONTEXT: contexts.context,
         rewrite.TRUTH: syntax.truth,
         rewrite.TEXT: syntax.as_text,
-        rewrite.UNLESS_OURS: syntax.unless_ours,
-        **{rewrite.helper(name): f for name, f in syntax.BINARY.items()},
-        **{rewrite.helper(f"i{name}"): f for name, f in syntax.IN_PLACE.items()},
-        **{rewrite.helper(f"i{name}_local"): f for name, f in syntax.IN_PLACE_LOCAL.items()},
-        **{rewrite.helper(name): f for name, f in syntax.COMPARISON.items()},
-        **{rewrite.helper(name): f for name, f in syntax.UNARY.items()},
+        rewrite.UNLESS_OURS: contexts.unless_ours,
+        **{trees.helper(name): f for name, f in syntax.BINARY.items()},
+        **{trees.helper(f"i{name}"): f for name, f in syntax.IN_PLACE.items()},
+        **{trees.helper(f"i{name}_local"): f for name, f in syntax.IN_PLACE_LOCAL.items()},
+        **{trees.helper(name): f for name, f in syntax.COMPARISON.items()},
+        **{trees.helper(name): f for name, f in syntax.UNARY.items()},
     }
 )

@@ -122,10 +122,20 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
         traced = listed = False
         for a in (*args, *kwargs.values()) if kwargs else args:
             kind = type(a)
-            traced = traced or kind is Tracer or kind is FloatTracer
-            listed = listed or kind in _LISTS
+            if kind is Tracer or kind is FloatTracer:
+                traced = True
+            elif kind in _LISTS:
+                listed = True
+            elif kind not in _NUMBERS and syntax.converts(kind):
+                body = getattr(key, "_implementation", None)
+                if body is not None and hasattr(a, key.__name__):
+                    return calls.body_of(body)(*args, **kwargs)  # it calls the object's own method
+                if syntax.converted(a) is a:
+                    continue
+                named = {name: syntax.converted(value) for name, value in kwargs.items()}
+                return looking(*map(syntax.converted, args), **named)
         if listed:
-            args = tuple([flattened(a) for a in args])
+            args = tuple([_elements_converted(flattened(a)) for a in args])
             if any(_holds_traced(a) for a in (*args, *kwargs.values())):
                 return _with_lists(g, key, args, kwargs)
         if traced and is_function:  # NumPy itself does not look at each argument
@@ -152,6 +162,13 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
 
 
 _NUMBERS = frozenset({float, int, bool, complex, np.float64, np.ndarray})
+
+
+def _elements_converted(x: Any) -> Any:
+    """Return a list with the objects in it that stand for arrays as these."""
+    if type(x) not in (list, tuple) or not any(syntax.converts(type(v)) for v in x):
+        return x
+    return [syntax.converted(v) for v in x]
 
 
 def _with_lists(g: Callable, key: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:

@@ -16,22 +16,37 @@ from typing import Any
 
 from autodiff.intercept import sites
 from autodiff.intercept.integers import Integers
-
-
-def helper(name: str) -> str:
-    """Return the name under which rewritten code finds a function of the engine."""
-    return f"__autodiff_{name}__"
-
+from autodiff.intercept.names import dotted, names_in, own_names
+from autodiff.intercept.trees import (
+    assigned,
+    called,
+    copied,
+    helper,
+    index_of,
+    is_public,
+    located,
+    named,
+)
 
 INTERCEPT = helper("intercept")
 READ = helper("read")
 WRITE = helper("write")
 STORE = helper("store")
 STORE_LOCAL = helper("store_local")
-SLICE = helper("slice")
+STORE_LOCAL_IN_LIBRARY = helper("store_local_in_library")
+STORE_IN_ITEM = helper("store_in_item")
+STORE_IN_ATTRIBUTE = helper("store_in_attribute")
+ITEM_PLACE = helper("item_place")
+ATTRIBUTE_PLACE = helper("attribute_place")
+MAPPING = helper("mapping")
+AWAITED = helper("awaited")
+ASYNC_ITERATE = helper("async_iterate")
+ASYNC_CONTEXT = helper("async_context")
 ITEM = helper("item")
 CHANGE_ITEM = helper("change_item")
 CHANGE_ITEM_LOCAL = helper("change_item_local")
+CHANGE_ITEM_IN_ITEM = helper("change_item_in_item")
+CHANGE_ITEM_IN_ATTRIBUTE = helper("change_item_in_attribute")
 CHANGE_ATTRIBUTE = helper("change_attribute")
 CONTAINS = helper("contains")
 ITERATE = helper("iterate")
@@ -105,7 +120,7 @@ class _Rewriter(ast.NodeTransformer):
             rewritten = self._known(function)
         elif isinstance(function, ast.Attribute) and function.attr in sites.METHODS:
             of = helper(f"of_{function.attr}")
-            rewritten = _located(_call(of, [self.visit(function.value)]), function)
+            rewritten = located(called(of, [self.visit(function.value)]), function)
         elif isinstance(function, ast.Attribute):
             # A method: what the property gives is looked at anyway.
             owner = ast.Attribute(self.visit(function.value), function.attr, function.ctx)
@@ -115,24 +130,43 @@ class _Rewriter(ast.NodeTransformer):
         new = ast.Call(
             rewritten,
             [self.visit(a) for a in node.args],
-            [self.visit(k) for k in node.keywords],
+            [self._keyword(k) for k in node.keywords],
         )
         return ast.copy_location(new, node)
+
+    def _keyword(self, node: ast.keyword) -> ast.keyword:
+        value = self.visit(node.value)
+        node.value = value if node.arg is not None else located(called(MAPPING, [value]), value)
+        return node
+
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        """``{**m}`` asks a class for its keys and items."""
+        pairs = list(zip(node.keys, node.values, strict=True))
+        node.keys, node.values = [], []
+        for key, value in pairs:
+            seen = self.visit(value)
+            node.keys.append(key and self.visit(key))
+            node.values.append(seen if key else located(called(MAPPING, [seen]), seen))
+        return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         owner = self.visit(node.value)
         new = ast.copy_location(ast.Attribute(owner, node.attr, node.ctx), node)
-        if not isinstance(node.ctx, ast.Load) or self._is_module(node.value):
-            return new
         if node.attr.startswith("__"):
             return new  # private or special: its mangled name is the compiler's business
-        read: ast.expr = _call(READ, [owner, ast.Constant(node.attr)])
+        if not isinstance(node.ctx, ast.Load):
+            # One of several targets, or that of a loop: what is put there goes through `write`.
+            place = called(ATTRIBUTE_PLACE, [owner])
+            return located(ast.Subscript(place, ast.Constant(node.attr), node.ctx), node)
+        if self._is_module(node.value):
+            return new
+        read: ast.expr = called(READ, [owner, ast.Constant(node.attr)])
         if isinstance(node.value, ast.Name):  # it may be evaluated twice
             slot = ast.Constant(sites.slot_of_attribute(node.attr))
-            kinds = ast.Subscript(_name(QUIET), slot, ast.Load())
-            is_quiet = ast.Compare(_call(TYPE, [_copied(owner)]), [ast.In()], [kinds])
+            kinds = ast.Subscript(named(QUIET), slot, ast.Load())
+            is_quiet = ast.Compare(called(TYPE, [copied(owner)]), [ast.In()], [kinds])
             read = ast.IfExp(is_quiet, new, read)
-        return _located(read, node)
+        return located(read, node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         # Types are left alone: they may be kept as text.
@@ -161,17 +195,32 @@ class _Rewriter(ast.NodeTransformer):
         if len(node.targets) == 1 and isinstance(target, ast.Subscript):
             owner = target.value
             is_own = isinstance(owner, ast.Name) and owner.id in self.own
-            parts = [value, self.visit(_copied(owner)), _index(self.visit(target.slice))]
-            call = _located(_call(STORE_LOCAL if is_own else STORE, parts), target)
-            return ast.copy_location(_bound(owner, call) if is_own else ast.Expr(call), node)
-        if len(node.targets) == 1 and isinstance(target, ast.Attribute) and _is_public(target):
+            held = None if is_own else self._held(owner)
+            own = STORE_LOCAL_IN_LIBRARY if self.is_library else STORE_LOCAL
+            name = own if is_own else STORE
+            if held is None:
+                parts = [value, self.visit(copied(owner)), index_of(self.visit(target.slice))]
+            else:
+                name = STORE_IN_ITEM if isinstance(owner, ast.Subscript) else STORE_IN_ATTRIBUTE
+                parts = [value, *held, index_of(self.visit(target.slice))]
+            call = located(called(name, parts), target)
+            return ast.copy_location(assigned(owner, call) if is_own else ast.Expr(call), node)
+        if len(node.targets) == 1 and isinstance(target, ast.Attribute) and is_public(target):
             parts = [value, self.visit(target.value), ast.Constant(target.attr)]
-            return ast.copy_location(ast.Expr(_located(_call(WRITE, parts), target)), node)
+            return ast.copy_location(ast.Expr(located(called(WRITE, parts), target)), node)
         if any(isinstance(t, (ast.Tuple, ast.List)) for t in node.targets):
             value = self._through(value)
         node.value = value
         node.targets = [self.visit(t) for t in node.targets]
         return node
+
+    def _held(self, owner: ast.expr) -> list[ast.expr] | None:
+        """Return what holds an object, and where; None unless an attribute or item does."""
+        if isinstance(owner, ast.Subscript):
+            return [self.visit(owner.value), index_of(self.visit(owner.slice))]
+        if isinstance(owner, ast.Attribute) and is_public(owner):
+            return [self.visit(owner.value), ast.Constant(owner.attr)]
+        return None
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         """``x += v`` becomes ``x = iadd(x, v)``; what is read and what is written stay one."""
@@ -182,24 +231,28 @@ class _Rewriter(ast.NodeTransformer):
             before = ast.copy_location(ast.Name(target.id, ast.Load()), target)
             if target.id in self.own:
                 augment = helper(f"i{_BINARY[type(node.op)]}_local")
-            changed = _located(_call(augment, [before, value]), node)
+            changed = located(called(augment, [before, value]), node)
             return ast.copy_location(ast.Assign([target], changed), node)
         if isinstance(target, ast.Subscript):
             owner = target.value
-            parts = [self.visit(_copied(owner)), _index(self.visit(target.slice))]
+            held = self._held(owner)
+            parts = held or [self.visit(copied(owner))]
+            parts.append(index_of(self.visit(target.slice)))
             if isinstance(owner, ast.Name) and owner.id in self.own:
-                change = _call(CHANGE_ITEM_LOCAL, parts)
-                made = _located(ast.Call(change, [_name(augment), value], []), node)
-                return ast.copy_location(_bound(owner, made), node)
-            change = _call(CHANGE_ITEM, parts)
-        elif _is_public(target):
-            change = _call(CHANGE_ATTRIBUTE, [self.visit(target.value), ast.Constant(target.attr)])
+                change = called(CHANGE_ITEM_LOCAL, parts)
+                made = located(ast.Call(change, [named(augment), value], []), node)
+                return ast.copy_location(assigned(owner, made), node)
+            in_item = isinstance(owner, ast.Subscript)
+            nested = CHANGE_ITEM_IN_ITEM if in_item else CHANGE_ITEM_IN_ATTRIBUTE
+            change = called(nested if held else CHANGE_ITEM, parts)
+        elif is_public(target):
+            change = called(CHANGE_ATTRIBUTE, [self.visit(target.value), ast.Constant(target.attr)])
         else:
             node.value = value
             node.target = self.visit(target)
             return node
-        made = ast.Call(change, [_name(augment), value], [])
-        return ast.copy_location(ast.Expr(_located(made, node)), node)
+        made = ast.Call(change, [named(augment), value], [])
+        return ast.copy_location(ast.Expr(located(made, node)), node)
 
     # -- syntax for which a class may define a method ---------------------------------------------
 
@@ -209,7 +262,7 @@ class _Rewriter(ast.NodeTransformer):
         ):
             return self.generic_visit(node)
         left, right = self.visit(node.left), self.visit(node.right)
-        return _located(_call(helper(_BINARY[type(node.op)]), [left, right]), node)
+        return located(called(helper(_BINARY[type(node.op)]), [left, right]), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         if isinstance(node.op, ast.Not):
@@ -218,7 +271,7 @@ class _Rewriter(ast.NodeTransformer):
         operand = self.visit(node.operand)
         if isinstance(operand, ast.Constant):
             return node
-        return _located(_call(helper(_UNARY[type(node.op)]), [operand]), node)
+        return located(called(helper(_UNARY[type(node.op)]), [operand]), node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """A chain is taken apart where what stands in the middle may be evaluated twice."""
@@ -230,36 +283,46 @@ class _Rewriter(ast.NodeTransformer):
             self._compared(a, op, b, node)
             for a, op, b in zip(sides, node.ops, sides[1:], strict=False)
         ]
-        return made[0] if len(made) == 1 else _located(ast.BoolOp(ast.And(), made), node)
+        return made[0] if len(made) == 1 else located(ast.BoolOp(ast.And(), made), node)
 
     def _compared(self, a: ast.expr, op: ast.cmpop, b: ast.expr, node: ast.Compare) -> ast.expr:
-        left, right = self.visit(_copied(a)), self.visit(_copied(b))
+        left, right = self.visit(copied(a)), self.visit(copied(b))
         if type(op) in _COMPARISON and not (a in self.integers and b in self.integers):
-            return _located(_call(helper(_COMPARISON[type(op)]), [left, right]), node)
+            return located(called(helper(_COMPARISON[type(op)]), [left, right]), node)
         if not isinstance(op, (ast.In, ast.NotIn)):
-            return _located(ast.Compare(left, [op], [right]), node)
+            return located(ast.Compare(left, [op], [right]), node)
         # The container stands on the right, but the value is evaluated first.
-        found: ast.expr = _call(CONTAINS, [left, right])
+        found: ast.expr = called(CONTAINS, [left, right])
         if isinstance(op, ast.NotIn):
             found = ast.UnaryOp(ast.Not(), found)
-        return _located(found, node)
+        return located(found, node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        owner, index = self.visit(node.value), self.visit(node.slice)
         if not isinstance(node.ctx, ast.Load):
-            return self.generic_visit(node)
-        parts = [self.visit(node.value), _index(self.visit(node.slice))]
-        return _located(_call(ITEM, parts), node)
+            place = called(ITEM_PLACE, [owner])
+            return located(ast.Subscript(place, index, node.ctx), node)
+        return located(called(ITEM, [owner, index_of(index)]), node)
 
-    def visit_For(self, node: ast.For) -> ast.AST:
-        node.iter = self._through(self.visit(node.iter))
+    def visit_For(self, node: Any) -> ast.AST:
+        node.iter = self._iterable(node.iter, isinstance(node, ast.AsyncFor))
         node.target = self.visit(node.target)
         node.body = self.statements(node.body)
         node.orelse = self.statements(node.orelse)
         return node
 
+    visit_AsyncFor = visit_For  # noqa: N815 - the name is the visitor's
+
+    def _iterable(self, node: ast.expr, is_async: Any) -> ast.expr:
+        over = self.visit(node)
+        return located(called(ASYNC_ITERATE, [over]), over) if is_async else self._through(over)
+
+    def visit_Await(self, node: ast.Await) -> ast.AST:
+        node.value = located(called(AWAITED, [self.visit(node.value)]), node.value)
+        return node
+
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
-        over = self.visit(node.iter)
-        node.iter = over if node.is_async else self._through(over)
+        node.iter = self._iterable(node.iter, node.is_async)
         node.target = self.visit(node.target)
         node.ifs = [self.condition(test) for test in node.ifs]
         return node
@@ -277,29 +340,32 @@ class _Rewriter(ast.NodeTransformer):
         """Return what a loop goes through; displays and ranges have no methods of their own."""
         if isinstance(node, (ast.Tuple, ast.List, ast.Dict, ast.Set, ast.ListComp, ast.Constant)):
             return node
-        return _located(_call(ITERATE, [node]), node)
+        return located(called(ITERATE, [node]), node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
         """An error of the engine's would take a path that the plain function does not take."""
-        kinds = _copied(node.type) if node.type is not None else ast.Constant(None)
-        look = ast.Expr(_call(UNLESS_OURS, [kinds]))
+        kinds = copied(node.type) if node.type is not None else ast.Constant(None)
+        look = ast.Expr(called(UNLESS_OURS, [kinds]))
         node.body = self.statements(node.body)
         if not self.is_library:
-            node.body.insert(0, _located(look, node.body[0]))
+            node.body.insert(0, located(look, node.body[0]))
         return node
 
-    def visit_With(self, node: ast.With) -> ast.AST:
+    def visit_With(self, node: Any) -> ast.AST:
+        context = ASYNC_CONTEXT if isinstance(node, ast.AsyncWith) else CONTEXT
         for entered in node.items:
             manager = self.visit(entered.context_expr)
-            entered.context_expr = _located(_call(CONTEXT, [manager]), manager)
+            entered.context_expr = located(called(context, [manager]), manager)
             if entered.optional_vars is not None:
                 entered.optional_vars = self.visit(entered.optional_vars)
         node.body = self.statements(node.body)
         return node
 
+    visit_AsyncWith = visit_With  # noqa: N815 - the name is the visitor's
+
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
         value = self.visit(node.value)
-        node.value = _located(_call(TEXT, [value]), value)
+        node.value = located(called(TEXT, [value]), value)
         if node.format_spec is not None:
             node.format_spec = self.visit(node.format_spec)
         return node
@@ -325,7 +391,7 @@ class _Rewriter(ast.NodeTransformer):
             return node
         seen = self.visit(node)
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
-            return _located(_call(TRUTH, [seen]), node)
+            return located(called(TRUTH, [seen]), node)
         return seen
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
@@ -336,9 +402,11 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        if node.value is not None:
-            node.value = self.visit(node.value)
-        node.target = self.visit(node.target)
+        if node.value is None:
+            return node  # nothing is put there
+        if not isinstance(node.target, ast.Name):
+            return self.visit_Assign(located(ast.Assign([node.target], node.value), node))
+        node.value = self.visit(node.value)
         return node
 
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
@@ -350,11 +418,11 @@ class _Rewriter(ast.NodeTransformer):
         return new
 
     def _seen(self, function: ast.expr) -> ast.expr:
-        return _located(ast.Call(_name(INTERCEPT), [function], []), function)
+        return located(ast.Call(named(INTERCEPT), [function], []), function)
 
     def _slot(self, function: ast.expr) -> int | None:
         """Return the slot for what is called by a name from outside."""
-        name = _dotted(function)
+        name = dotted(function)
         if name is None or name.partition(".")[0] in self.local:
             return None
         if name not in self.slots:
@@ -365,10 +433,10 @@ class _Rewriter(ast.NodeTransformer):
         """Return what is called in place of a function that a slot may hold."""
         slot = ast.Constant(self._slot(function))
         held, instead = (
-            ast.Subscript(_name(table), slot, ast.Load()) for table in (KNOWN, REPLACED)
+            ast.Subscript(named(table), slot, ast.Load()) for table in (KNOWN, REPLACED)
         )
-        is_held = ast.Compare(_copied(function), [ast.Is()], [held])
-        return _located(ast.IfExp(is_held, instead, _call(SEE, [function, slot])), function)
+        is_held = ast.Compare(copied(function), [ast.Is()], [held])
+        return located(ast.IfExp(is_held, instead, called(SEE, [function, slot])), function)
 
     def _is_module(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Attribute):
@@ -376,83 +444,15 @@ class _Rewriter(ast.NodeTransformer):
         return isinstance(node, ast.Name) and node.id in self.modules
 
 
-def own_names(node: Any) -> set[str]:
-    """Return the local variables of a function: its parameters and the names that it binds."""
-    arguments: ast.arguments = node.args
-    found = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-    elsewhere: set[str] = set()
-    waiting: list[ast.AST] = [*node.body] if isinstance(node.body, list) else []
-    while waiting:
-        child = waiting.pop()
-        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
-            found.add(child.id)
-        elif isinstance(child, (ast.Global, ast.Nonlocal)):
-            elsewhere.update(child.names)
-        if not isinstance(child, _SCOPES):
-            waiting.extend(ast.iter_child_nodes(child))
-    return found - elsewhere
-
-
-_SCOPES = (
-    ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp,
-    ast.DictComp, ast.GeneratorExp,
-)  # fmt: skip
-
-
-def _bound(owner: Any, value: ast.expr) -> ast.Assign:
-    """Return the statement that binds a name anew."""
-    return ast.Assign([ast.copy_location(ast.Name(owner.id, ast.Store()), owner)], value)
-
-
-def _is_public(node: ast.Attribute) -> bool:
-    """Whether an attribute's name is its name: a private one the compiler changes."""
-    return not node.attr.startswith("__")
-
-
-def _dotted(node: ast.expr) -> str | None:
-    """Return ``a.b.c`` as it is written; None for other expressions."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if not isinstance(node, ast.Attribute):
-        return None
-    owner = _dotted(node.value)
-    return None if owner is None else f"{owner}.{node.attr}"
-
-
-def _call(name: str, arguments: list[ast.expr]) -> ast.Call:
-    return ast.Call(_name(name), arguments, [])
-
-
-def _index(node: ast.expr) -> ast.expr:
-    """Return an index as an expression of its own: slices are written out."""
-    if isinstance(node, ast.Slice):
-        none = ast.Constant(None)
-        parts = [node.lower or none, node.upper or none, node.step or none]
-        return _call(SLICE, parts)
-    if isinstance(node, ast.Tuple):
-        return ast.Tuple([_index(e) for e in node.elts], ast.Load())
-    return node
-
-
-def _name(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())
-
-
-def _located(new: Any, old: ast.AST) -> Any:
-    ast.copy_location(new, old)
-    ast.fix_missing_locations(new)
-    return new
-
-
 def rewritten(node: Any, code: types.CodeType, namespace: dict[str, Any], is_library: bool) -> Any:
     """Return a rewritten copy of a definition."""
     local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
     modules = {
         name
-        for name in _names_in(node)
+        for name in names_in(node)
         if name not in local and isinstance(namespace.get(name), types.ModuleType)
     }
-    copy = _copied(node)
+    copy = copied(node)
     integers = Integers(copy, namespace, code.co_freevars)
     rewriter = _Rewriter(modules, integers, own_names(copy), is_library, namespace, local)
     if isinstance(copy, ast.Lambda):
@@ -460,17 +460,3 @@ def rewritten(node: Any, code: types.CodeType, namespace: dict[str, Any], is_lib
     else:
         copy.body = rewriter.statements(copy.body)
     return copy
-
-
-def _names_in(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-
-
-def _copied(node: ast.AST) -> Any:
-    """Return a deep copy of a tree, without recursion into what is no node."""
-    if isinstance(node, list):
-        return [_copied(n) for n in node]
-    if not isinstance(node, ast.AST):
-        return node
-    new = type(node)(**{name: _copied(value) for name, value in ast.iter_fields(node)})
-    return ast.copy_location(new, node)

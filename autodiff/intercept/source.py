@@ -69,7 +69,7 @@ def definition_of(function: types.FunctionType) -> Found | None:
 
 
 def _tree(filename: str, namespace: dict[str, Any]) -> ast.Module | None:
-    lines = linecache.getlines(filename, namespace)
+    lines = linecache.getlines(_file_of(filename, namespace), namespace)
     known = _trees.get(filename)
     if known is not None and known[0] == lines:
         return known[1]
@@ -83,6 +83,11 @@ def _tree(filename: str, namespace: dict[str, Any]) -> ast.Module | None:
             tree = _as_tests_have_it(tree, filename, namespace)
     _trees[filename] = (lines, tree)
     return tree
+
+
+def _file_of(filename: str, namespace: dict[str, Any]) -> str:
+    """Return the file of a module; those that are frozen into Python have one all the same."""
+    return namespace.get("__file__") or filename if filename.startswith("<frozen ") else filename
 
 
 def _as_tests_have_it(tree: ast.Module, filename: str, namespace: dict[str, Any]) -> ast.Module:

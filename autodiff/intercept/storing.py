@@ -10,8 +10,9 @@ import numpy as np
 
 from autodiff.arguments import innermost
 from autodiff.errors import MutationError
-from autodiff.intercept import attributes, syntax
+from autodiff.intercept import attributes, holders, syntax
 from autodiff.levels import check_free
+from autodiff.tracer import Tracer
 
 
 def store(value: Any, target: Any, index: Any) -> None:
@@ -21,8 +22,9 @@ def store(value: Any, target: Any, index: Any) -> None:
         if type(value) is not np.ndarray and innermost((value,), {}) is not None:
             raise MutationError(
                 "a traced value is written into an array that was made outside the function being "
-                "differentiated, and its derivative would be lost. Make the array inside it "
-                "(np.zeros(n), x.copy()), or hand it in as an argument to be differentiated."
+                "differentiated, or inside it of plain values and known by several names, and its "
+                "derivative would be lost. Make the array inside the function by np.zeros(n) or "
+                "c.copy(), or hand it in as an argument to be differentiated."
             )
     elif not syntax.is_plain(type(target)):
         method = syntax.special(type(target), "__setitem__")
@@ -32,10 +34,92 @@ def store(value: Any, target: Any, index: Any) -> None:
     target[index] = value
 
 
+class ItemPlace:
+    """An object whose items are set or deleted by the methods of its class, their calls seen.
+
+    It stands in the place of the object where a target is one of several, or that of a loop.
+    """
+
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        store(value, self.owner, index)
+
+    def __delitem__(self, index: Any) -> None:
+        method = syntax.special(type(self.owner), "__delitem__")
+        if method is None:
+            del self.owner[index]
+        else:
+            syntax.intercept(method)(self.owner, index)
+
+
+class AttributePlace:
+    """The same for attributes: their names are the indices."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        attributes.write(value, self.owner, name)
+
+    def __delitem__(self, name: str) -> None:
+        attributes.delete(self.owner, name)
+
+
+_STORING_AS_EVER = frozenset({list, dict, Tracer})
+
+
+def item_place(owner: Any) -> Any:
+    """Return what an item of `owner` is put into."""
+    return owner if type(owner) in _STORING_AS_EVER else ItemPlace(owner)
+
+
+def store_in_item(value: Any, owner: Any, key: Any, index: Any, others: int = 0) -> None:
+    """Do ``owner[key][index] = value``; an array that only the owner holds can be replaced."""
+    target = syntax.item(owner, key)
+    if (
+        type(target) is np.ndarray
+        and type(owner) in (list, dict)
+        and holders.is_only_held_by_owner(sys.getrefcount(target), others)
+    ):
+        received = holders.receiver(target, value)
+        if received is not target:
+            owner[key] = target = received
+    store(value, target, index)
+
+
+def store_in_attribute(value: Any, owner: Any, name: str, index: Any, others: int = 0) -> None:
+    """Do ``owner.name[index] = value`` likewise."""
+    target = attributes.read(owner, name)
+    if (
+        type(target) is np.ndarray
+        and holders.is_only_held_by_owner(sys.getrefcount(target), others)
+        and attributes.is_kept(owner, name)
+    ):
+        received = holders.receiver(target, value)
+        if received is not target:
+            object.__setattr__(owner, name, received)
+            target = received
+    store(value, target, index)
+
+
 def store_local(value: Any, target: Any, index: Any) -> Any:
     """Do ``target[index] = value`` for a local variable; return what it is to hold from then on."""
-    if type(target) is np.ndarray and syntax.is_only_held_by_caller(sys.getrefcount(target)):
-        target = syntax.receiver(target, value)
+    if type(target) is np.ndarray and holders.is_only_held_by_caller(sys.getrefcount(target)):
+        target = holders.work_array(target)
+    store(value, target, index)
+    return target
+
+
+def store_local_in_library(value: Any, target: Any, index: Any) -> Any:
+    """Do the same in a library, whose arrays may go to compiled code that fills them."""
+    if type(target) is np.ndarray and holders.is_only_held_by_caller(sys.getrefcount(target)):
+        target = holders.receiver(target, value)
     store(value, target, index)
     return target
 
@@ -45,6 +129,24 @@ def change_item(owner: Any, index: Any) -> Callable:
     return syntax.augment_item(owner, index, store)
 
 
+def change_item_in_item(owner: Any, key: Any, index: Any) -> Callable:
+    """Do the same for ``owner[key][index]``."""
+
+    def put(value: Any, target: Any, index: Any) -> None:
+        store_in_item(value, owner, key, index, 2)  # beside the two names of the target
+
+    return syntax.augment_item(syntax.item(owner, key), index, put)
+
+
+def change_item_in_attribute(owner: Any, name: str, index: Any) -> Callable:
+    """Do the same for ``owner.name[index]``."""
+
+    def put(value: Any, target: Any, index: Any) -> None:
+        store_in_attribute(value, owner, name, index, 2)
+
+    return syntax.augment_item(attributes.read(owner, name), index, put)
+
+
 def change_item_local(owner: Any, index: Any) -> Callable:
     """Do the same for a local variable; what is returned returns what it is to hold."""
     return syntax.augment_item(owner, index, _store_held)
@@ -52,8 +154,8 @@ def change_item_local(owner: Any, index: Any) -> Callable:
 
 def _store_held(value: Any, target: Any, index: Any) -> Any:
     # The function that changes the item holds it too.
-    if type(target) is np.ndarray and syntax.is_only_held_by_caller(sys.getrefcount(target), 1):
-        target = syntax.receiver(target, value)
+    if type(target) is np.ndarray and holders.is_only_held_by_caller(sys.getrefcount(target), 1):
+        target = holders.receiver(target, value)
     store(value, target, index)
     return target
 

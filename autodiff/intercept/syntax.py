@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 
 from autodiff.arguments import PLAIN, innermost
-from autodiff.errors import DifferentiationError
+from autodiff.intercept.holders import (
+    is_only_held_by_caller,
+    is_only_held_by_owner,
+    receiver,
+)
 from autodiff.levels import check_free
 from autodiff.structures import map_leaves
-from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer, is_tracer, untraced
-from chainrules_core import ChainRulesError
 
 
 def _not_set(f: Any) -> Any:
@@ -45,7 +47,7 @@ _SPECIALS = tuple(
         *_ARITHMETIC, *(f"r{n}" for n in _ARITHMETIC), *(f"i{n}" for n in _ARITHMETIC),
         "neg", "pos", "invert", "abs", "lt", "le", "eq", "ne", "gt", "ge", "bool", "len",
         "contains", "getitem", "setitem", "iter", "next", "reversed", "enter", "exit",
-        "float", "int", "complex", "round", "divmod", "rdivmod", "trunc", "floor", "ceil",
+        "array", "float", "int", "complex", "round", "divmod", "rdivmod", "trunc", "floor", "ceil",
     )
 )  # fmt: skip
 # Types none of whose special methods is written in Python (ours aside): the operator is applied.
@@ -180,36 +182,33 @@ def _comparison(apply: Callable, name: str, mirrored: str) -> Callable:
     return compare
 
 
-def _probe(value: Any, target: Any, index: Any) -> int:
-    return sys.getrefcount(target)
+_NOT_CONVERTED = (np.ndarray, np.generic, np.poly1d, str, bytes, dict)
 
 
-def _references() -> int:
-    """Return how many references a function sees to an array that a local variable alone holds."""
-    array = np.empty(1)
-    return _probe(None, array, 0)
+def converts(kind: type) -> bool:
+    """Whether NumPy makes an array of an instance by what its class defines in Python."""
+    if kind is collections.deque:
+        return True
+    if is_plain(kind) or issubclass(kind, _NOT_CONVERTED):
+        return False
+    return (
+        special(kind, "__array__") is not None
+        or (special(kind, "__len__") is not None and special(kind, "__getitem__") is not None)
+    ) and not (hasattr(kind, "__array_ufunc__") or hasattr(kind, "__array_function__"))
 
 
-_REFERENCES = _references()
-
-
-def is_only_held_by_caller(references: int, others: int = 0) -> bool:
-    """Whether a count of references, taken by a function, is that of a caller's local variable.
-
-    `others` of them are the engine's own.
-    """
-    return references == _REFERENCES + others
-
-
-def receiver(target: np.ndarray, value: Any) -> Any:
-    """Return what can take a value in place of an array that a local variable alone holds.
-
-    An array that was computed from constants, ``y = c * 2``, is a plain one. Where a traced value
-    is to be written into it, and nobody else can see its memory, it becomes one that can take it.
-    """
-    if target.base is None and target.dtype.kind in "fc" and innermost((value,), {}) is not None:
-        return Tracer(target, CONSTANT, -1)
-    return target
+def converted(x: Any) -> Any:
+    """Return the array that NumPy would make of an object, or a list; anything else as it is."""
+    if not converts(type(x)):
+        return x
+    method = special(type(x), "__array__")
+    if method is not None:
+        return intercept(method)(x)
+    try:
+        len(x)
+    except TypeError:  # a sparse array has elements and rows, but is no sequence
+        return x
+    return list(iterate(x))
 
 
 def _in_place(apply: Callable, name: str, operate: Callable, is_local: bool) -> Callable:
@@ -331,6 +330,12 @@ def augment_item(owner: Any, index: Any, store: Callable) -> Callable:
     before = item(owner, index)
 
     def change(augment: Callable, value: Any) -> Any:
+        nonlocal before
+        if type(before) is np.ndarray:
+            if type(owner) is np.ndarray and before.base is not None:
+                before = receiver(before.copy(), value)  # the result is written into the owner
+            elif is_only_held_by_owner(sys.getrefcount(before)):
+                before = receiver(before, value)  # what comes of it takes its place
         return store(augment(before, value), owner, index)
 
     return change
@@ -340,9 +345,21 @@ def augment_attribute(owner: Any, before: Any, name: str, store: Callable) -> Ca
     """Change an attribute that was read."""
 
     def change(augment: Callable, value: Any) -> None:
+        nonlocal before
+        if type(before) is np.ndarray and is_only_held_by_owner(sys.getrefcount(before)):
+            before = receiver(before, value)
         store(augment(before, value), owner, name)
 
     return change
+
+
+def mapping(x: Any) -> Any:
+    """Return what ``**x`` is to spread out."""
+    if type(x) in _plain_types or isinstance(x, dict):
+        return x
+    if special(type(x), "__getitem__") is None or not hasattr(x, "keys"):
+        return x
+    return {key: item(x, key) for key in iterate(intercept(x.keys)())}
 
 
 # -- iteration ----------------------------------------------------------------------------------
@@ -418,7 +435,7 @@ def next_of(iterator: Any, default: Any = _NOTHING) -> Any:
         return default
 
 
-# -- truth, contexts, texts ---------------------------------------------------------------------
+# -- truth, texts ---------------------------------------------------------------------
 
 
 def truth(x: Any) -> Any:
@@ -429,47 +446,6 @@ def truth(x: Any) -> Any:
     if method is None and _lookup(type(x), "__bool__") is None:
         method = special(type(x), "__len__")
     return x if method is None else intercept(method)(x)
-
-
-def unless_ours(kinds: Any) -> None:
-    """Raise an error of the engine's again that a handler has caught, unless it names its class.
-
-    The plain function meets no such error: the path of the handler is not one that it takes.
-    """
-    error = sys.exc_info()[1]
-    named = kinds if isinstance(kinds, tuple) else (kinds,)
-    if isinstance(error, DifferentiationError) and not any(
-        isinstance(kind, type) and issubclass(kind, ChainRulesError) for kind in named
-    ):
-        raise error
-
-
-class Context:
-    """A context manager whose methods have the calls in them seen."""
-
-    __slots__ = ("enter", "exit", "manager")
-
-    def __init__(self, manager: Any, enter: Callable, exit: Callable) -> None:
-        self.manager = manager
-        self.enter = enter
-        self.exit = exit
-
-    def __enter__(self) -> Any:
-        return intercept(self.enter)(self.manager)
-
-    def __exit__(self, *raised: Any) -> Any:
-        return intercept(self.exit)(self.manager, *raised)
-
-
-def context(manager: Any) -> Any:
-    """Return what a `with` statement is to enter in place of a manager."""
-    kind = type(manager)
-    if kind in _plain_types:
-        return manager
-    enter, leave = special(kind, "__enter__"), special(kind, "__exit__")
-    if enter is None or leave is None or (is_library(enter) and is_library(leave)):
-        return manager
-    return Context(manager, enter, leave)
 
 
 def as_text(x: Any) -> Any:

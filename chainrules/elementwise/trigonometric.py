@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core import Array, frule, rrule, scalar_rule
+from chainrules_core import Array, frule, non_differentiable, rrule, scalar_rule
+from chainrules_core.define import primitive
 
 
 def leg(x: Any) -> Any:
@@ -44,11 +45,39 @@ def nonzero(x: Any) -> Any:
     return x + (x == 0)
 
 
-def arctan2_setup(y: Any, a: Any, b: Any) -> Any:
-    return nonzero(np.hypot(a, b))
+SMALL = 256  # elements: of fewer, the steps count for more than the slow function
+MODERATE = {char: (np.finfo(char).tiny / np.finfo(char).eps, np.finfo(char).max) for char in "efdg"}
 
 
-arctan2_partials = (lambda y, a, b, r: b / r / r, lambda y, a, b, r: -(a / r / r))
+@primitive
+def is_moderate(square: Any) -> bool:
+    """Whether no square has overflown or lost digits, of so many that it is worth to look."""
+    if np.size(square) < SMALL:
+        return False
+    least, most = MODERATE[square.dtype.char]
+    return bool(least < np.min(square) and np.max(square) < most)
+
+
+non_differentiable(is_moderate)
+
+
+def arctan2_setup(y: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """Return a² + b² and None; where that is beyond the numbers, √(a² + b²) twice."""
+    with np.errstate(over="ignore", under="ignore"):
+        square = a * a + b * b
+    if is_moderate(square):
+        return square, None
+    size = nonzero(np.hypot(a, b))
+    return size, size
+
+
+def over(x: Any, divisors: tuple[Any, Any]) -> Any:
+    """Divide by the square of a distance."""
+    quotient = x / divisors[0]
+    return quotient if divisors[1] is None else quotient / divisors[1]
+
+
+arctan2_partials = (lambda y, a, b, r: over(b, r), lambda y, a, b, r: -over(a, r))
 scalar_rule(np.arctan2, *arctan2_partials, setup=arctan2_setup)
 
 hypot_partials = (lambda y, a, b: a / nonzero(y), lambda y, a, b: b / nonzero(y))

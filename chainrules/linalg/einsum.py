@@ -137,12 +137,15 @@ def of_operand(i: int, y_bar: Any, operands: list, shapes: list, parts: Sum, opt
     known = set(parts.output).union(*[s for _, s in others])
     own = "".join(dict.fromkeys(mine))  # each letter once
     found = "".join([c for c in own if c in known])
-    x_bar = np.einsum(
-        ",".join([parts.output, *[s for _, s in others]]) + "->" + found,
-        y_bar,
-        *[conj(x) for x, _ in others],
-        optimize=optimize,
-    )
+    if not parts.output and [s for _, s in others] == [found]:  # a number times the other operand
+        x_bar = y_bar * conj(others[0][0])
+    else:
+        x_bar = np.einsum(
+            ",".join([parts.output, *[s for _, s in others]]) + "->" + found,
+            y_bar,
+            *[conj(x) for x, _ in others],
+            optimize=optimize,
+        )
     sizes = dict(zip(mine, shapes[i], strict=True))
     x_bar = unbroadcast(x_bar, broadcastable(x_bar, found, sizes))
     if found != own:  # indices that only this operand has

@@ -37,6 +37,11 @@ def hermitian(x: Any) -> Any:
     return (x + adjoint(x)) / 2
 
 
+def commutator(a: Any, b: Any) -> Any:
+    """A B - B A."""
+    return np.matmul(a, b) - np.matmul(b, a)
+
+
 def column(x: Any) -> Any:
     """Vectors as matrices of one column."""
     return np.expand_dims(x, -1)

@@ -36,12 +36,33 @@ from chainrules.reductions.products import can_divide
 from chainrules.reductions.recurrence import recurrence, reversed_recurrence
 from chainrules_core import (
     AbstractZero,
+    ChainRulesError,
     NotImplementedTangent,
     conj,
     derivatives_given_output,
     rrule,
 )
 from chainrules_core.define.scalar import fit
+
+
+class FoldError(ChainRulesError, ArithmeticError):
+    """A reduction by NumPy is not that of the elements one after the other."""
+
+
+def check_fold(f: np.ufunc, y: Any, last: Any) -> None:
+    """Raise where a result is not the last of the running results.
+
+    NumPy 2.4 reduces by ``power`` and ``arctan2`` wrongly where the processor has AVX-512.
+    """
+    rounding = 1e3 * np.finfo(getattr(last, "dtype", float)).eps
+    if not np.all(np.isclose(y, last, rtol=rounding, atol=0, equal_nan=True)):
+        raise FoldError(
+            f"np.{f.__name__}.reduce does not give what np.{f.__name__} gives of one element after "
+            f"the other, as np.{f.__name__}.accumulate does: this build of NumPy is wrong on this "
+            f"processor, and the derivative would be that of another function. Use "
+            f"functools.reduce(np.{f.__name__}, x)."
+        )
+
 
 # ---------------------------------------------------------------------------- weights of elements
 
@@ -129,7 +150,9 @@ def weights(f: np.ufunc, x: Any, y: Any) -> Any:
         return np.broadcast_to(signs(np.shape(x)[-1]), np.shape(x))
     if f is np.divide and can_divide(y, x):
         return signs(np.shape(x)[-1]) * (y / x)
-    p, q = partials(f, f.accumulate(x, axis=-1), x)
+    running = f.accumulate(x, axis=-1)
+    check_fold(f, y, running[..., -1:])
+    p, q = partials(f, running, x)
     nothing, one = np.zeros_like(x[..., 1:]), np.ones_like(first(x))
     end = np.concatenate([nothing, one], axis=-1)
     r = reversed_recurrence(np.concatenate([one, p], axis=-1), end)

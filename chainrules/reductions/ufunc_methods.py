@@ -179,8 +179,14 @@ class Segments:
             sign = np.full((len(x), *[1] * (np.ndim(x) - 1)), -1.0)
             sign[self.starts] = 1
             return (sign, 1) if f is np.subtract else (sign / x, y)
-        segments = [x[i : i + n] for i, n in zip(self.starts, self.lengths, strict=True)]
-        found = [np.swapaxes(weights(f, np.swapaxes(s, 0, -1), None), 0, -1) for s in segments]
+        results = np.swapaxes(y, self.axis, 0)
+        found = []
+        for k, (i, n) in enumerate(zip(self.starts, self.lengths, strict=True)):
+            segment, result = (
+                np.swapaxes(x[i : i + n], 0, -1),
+                np.swapaxes(results[k : k + 1], 0, -1),
+            )
+            found.append(np.swapaxes(weights(f, segment, result), 0, -1))
         return np.concatenate(found) if found else 1, 1
 
 

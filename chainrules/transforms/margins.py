@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.indexing.taking import scatter_along
 from chainrules.shapes.joining import slab
+from chainrules.shapes.padding import folded as without_margins
 
 Widths = list[tuple[int, int]]
 
@@ -23,12 +23,14 @@ def extended(x: Any, widths: Widths, mode: str) -> Any:
 
 def folded(bar: Any, widths: Widths, mode: str) -> Any:
     """The adjoint of :func:`extended`."""
-    for axis, (before, after) in enumerate(widths):
-        n = np.shape(bar)[axis] - before - after
-        if mode == "constant":
-            bar = slab(bar, axis, before, before + n)
-        elif before or after:
-            read = np.pad(np.arange(n), (before, after), mode)
-            shape = (*np.shape(bar)[:axis], n, *np.shape(bar)[axis + 1 :])
-            bar = scatter_along(bar, read, axis, shape, bar.dtype)
-    return bar
+    sizes = [n - sum(pair) for n, pair in zip(np.shape(bar), widths, strict=True)]
+    if mode == "constant":
+        for axis, (before, _) in enumerate(widths):
+            bar = slab(bar, axis, before, before + sizes[axis])
+        return bar
+    folds = [
+        (np.pad(np.arange(n), pair, mode), axis, pair[0], n)
+        for axis, (n, pair) in enumerate(zip(sizes, widths, strict=True))
+        if any(pair)
+    ]
+    return without_margins(bar, folds) if folds else bar

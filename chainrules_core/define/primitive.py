@@ -1,4 +1,4 @@
-"""primitive: a function of one's own that traced arrays can see being called."""
+"""Functions that engines see as a whole (primitive), or do not look into (natively)."""
 
 from __future__ import annotations
 
@@ -46,3 +46,29 @@ def primitive(f: F) -> F:
 
     dispatching._implementation = f  # type: ignore[attr-defined] # where NumPy keeps it too
     return dispatching  # type: ignore[return-value] # it is called as f is
+
+
+def natively(f: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Call a function as it is: no engine looks into its body.
+
+    For the helpers of rules that hand containers of traced values to a library's own code, which
+    moves them about without computing with them.
+
+    Parameters
+    ----------
+    f : callable
+        The function or method.
+    *args, **kwargs
+        Its arguments.
+
+    Returns
+    -------
+    Any
+        What it returns.
+
+    Examples
+    --------
+    >>> natively(max, [1.0, 3.0], key=abs)
+    3.0
+    """
+    return f(*args, **kwargs)

@@ -7,7 +7,17 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from autodiff import DifferentiationError, MutationError, gradient, hessian, pushforward
+from autodiff import (
+    DifferentiationError,
+    MutationError,
+    checkpoint,
+    cotangent_hook,
+    custom_gradient,
+    gradient,
+    hessian,
+    hvp,
+    pushforward,
+)
 from chainrules_core import (
     AbstractZero,
     Closure,
@@ -217,3 +227,117 @@ def test_assignments_outside_would_lose_a_derivative():
 
     with pytest.raises(MutationError, match="assigns to 'total'"):
         gradient(f, 2.0)
+
+
+# ------------------------------------------------------ variables that are bound to other values
+
+
+def in_a_loop(x):
+    total = 0.0
+    for n in range(1, 4):
+        total += integral(lambda t: n * math.sin(t * x[0]), 0.0, 1.0) * n  # noqa: B023
+    return total
+
+
+def bound_later(x):
+    k = 2.0
+    total = integral(lambda t: k * t * x[0] ** 2, 0.0, x[1])
+    k = 100.0
+    return total + k
+
+
+def of_constants_bound_later(x):
+    k = 2.0
+    total = integral(lambda t: k * math.sin(t), 0.0, x[1] * 2)
+    k = 100.0
+    return total + k
+
+
+def through_another_function(x):
+    k = 2.0
+
+    def scaled(t):
+        return k * t
+
+    total = integral(lambda t: scaled(t) ** 2 * x[0] ** 2, 0.0, x[1])
+    k = 100.0
+    return total + k
+
+
+def with_a_counter(x):
+    calls, values = 0, []
+
+    def f(t):
+        nonlocal calls
+        calls += 1
+        values.append(t)
+        return math.sin(t * x[0]) * x[1]
+
+    total = integral(f, 0.0, 1.0) + integral(f, 1.0, 2.0)
+    return total * (1.0 if calls == len(values) >= 24 else 0.0)
+
+
+def checkpoints_in_a_loop(x):
+    for n in range(1, 4):
+        x = checkpoint(lambda v: np.sin(v) * n)(x)  # noqa: B023
+    return np.sum(x)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        in_a_loop, bound_later, of_constants_bound_later, through_another_function, with_a_counter,
+        checkpoints_in_a_loop,
+    ],
+)  # fmt: skip
+def test_a_function_keeps_the_variables_that_it_had(f, differences):
+    found, v = gradient(f, X), np.array([0.3, -1.0, 0.5])
+    np.testing.assert_allclose(found, differences(f, X), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(pushforward(f, X)[1](v), found @ v, rtol=1e-10)
+    second = (gradient(f, X + 1e-5 * v) - gradient(f, X - 1e-5 * v)) / 2e-5
+    np.testing.assert_allclose(hvp(f, X, v), second, rtol=1e-5, atol=1e-7)
+
+
+def test_so_do_hooks_and_custom_pullbacks():
+    def custom(x):
+        total = 0.0
+        for n in range(1, 4):
+            times = custom_gradient(lambda v: (v * n, lambda v_bar: v_bar * n))  # noqa: B023
+            total += times(x)
+        return total
+
+    def hooked(x):
+        total = 0.0
+        for n in range(1, 4):
+            total += cotangent_hook(x, lambda x_bar: n * x_bar)  # noqa: B023
+        return total
+
+    assert gradient(custom, 2.0) == gradient(hooked, 2.0) == 6.0
+
+
+SCALE = 2.0
+
+
+class Scale:
+    value = 2.0
+
+
+@pytest.mark.parametrize("kind", ["list", "dict", "object", "module", "partial"])
+def test_what_changes_inside_of_what_it_reads_is_an_error(kind):
+    def f(x):
+        global SCALE
+        values, named, made, SCALE = [2.0], {"k": 2.0}, Scale(), 2.0
+        made.value = 2.0
+        functions = {
+            "list": lambda t: values[0] * math.sin(t * x[0]),
+            "dict": lambda t: named["k"] * math.sin(t * x[0]),
+            "object": lambda t: made.value * math.sin(t * x[0]),
+            "module": lambda t: SCALE * math.sin(t * x[0]),
+            "partial": functools.partial(lambda c, t: c[0] * math.sin(t * x[0]), values),
+        }
+        total = integral(functions[kind], 0.0, 1.0)
+        values[0] = named["k"] = made.value = SCALE = 50.0
+        return total
+
+    with pytest.raises(MutationError, match="has another value"):
+        gradient(f, X)

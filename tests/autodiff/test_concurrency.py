@@ -136,6 +136,43 @@ def test_work_for_threads_inside_a_function() -> None:
     np.testing.assert_allclose(gradient(f, X), np.cos(X) + 2 * np.cos(2 * X))
 
 
+def stepped(a: Any) -> Any:
+    for _ in range(100):
+        a = a * 0.9 + 0.1 / a
+    return a
+
+
+def filled(x: Any, run: Callable) -> Any:
+    out = np.zeros((4, 20))
+
+    def work(i: int) -> None:
+        for j in range(20):
+            out[i, j] = x[i] * x[i] * j
+            out[i, j : j + 1] += x[i : i + 1]
+
+    list(run(work, range(4)))
+    return np.sum(out * out)
+
+
+@pytest.mark.parametrize("f", [lambda x, run: sum(run(stepped, x)), filled])
+def test_threads_that_record_on_one_tape(f: Callable) -> None:
+    """Wherever one thread gives way to another, each value keeps its own place on the tape."""
+    x = np.linspace(0.5, 1.0, 4)
+    expected = gradient(lambda x: f(x, map), x)
+
+    def threaded(x: Any) -> Any:
+        with ThreadPoolExecutor(4) as pool:
+            return f(x, pool.map)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(20):
+            np.testing.assert_allclose(gradient(threaded, x), expected)
+    finally:
+        sys.setswitchinterval(interval)
+
+
 def test_modes_belong_to_a_thread() -> None:
     """debug_nans and the fallback of one thread are not those of another."""
     inside = threading.Event()

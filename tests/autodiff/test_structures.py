@@ -3,6 +3,7 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
+import functools
 import types
 from collections.abc import Callable
 from functools import cached_property
@@ -256,6 +257,31 @@ def test_what_a_gradient_contains_is_not_the_users() -> None:
     assert params["history"] == []
     assert g["info"] == {"n": [None, None]}
     assert params["info"] == {"n": [1, 2]}
+
+
+class Remembering:
+    def __init__(self, k: float) -> None:
+        self.k = k
+        self.known: dict[int, float] = {}
+        self.seen: list[float] = []
+
+    @functools.cached_property
+    def square(self) -> float:
+        return self.k**2
+
+    def __call__(self, n: int) -> float:
+        if n not in self.known:
+            self.known[n] = self.square * n
+            self.seen.append(self.known[n])
+        return self.known[n] + sum(self.seen)
+
+
+def test_an_argument_that_remembers_is_a_copy() -> None:
+    model = Remembering(3.0)
+    g = gradient(lambda m: m(1) * m(2), model)
+    assert g.k == pytest.approx(4 * (2 * 5) * 3.0**3)
+    assert (model.known, model.seen) == ({}, [])
+    assert (g.known, g.seen) == ({}, [])
 
 
 def test_a_value_remembered_from_before_is_not_taken_for_a_constant() -> None:

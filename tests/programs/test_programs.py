@@ -23,7 +23,7 @@ from chainrules_core import ChainRulesError
 
 CATEGORIES = (
     "calls", "flow", "classes", "objects", "values", "mutation", "containers", "numerics", "models",
-    "library",
+    "library", "construction", "protocols", "styles", "languages", "algorithms", "arrays",
 )  # fmt: skip
 OURS = {"autodiff", "chainrules", "chainrules_core"}
 STENCIL = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}

@@ -1,6 +1,7 @@
 """Rules for scipy.interpolate; loaded once it has been imported."""
 
 from chainrules.scipy.interpolate import (
+    barycentric as barycentric,
     bsplines as bsplines,
     fitpack as fitpack,
     fitting as fitting,

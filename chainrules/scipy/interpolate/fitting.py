@@ -25,7 +25,8 @@ from scipy.interpolate import (
 )
 from scipy.linalg import lapack
 
-from chainrules.refused import refuse
+from chainrules.refused import RefusedError, refuse
+from chainrules.scipy.found import with_value
 from chainrules.scipy.interpolate.bsplines import design, off_base, values
 from chainrules.scipy.interpolate.kernels import kernel
 from chainrules_core import decompose, ignore_derivatives
@@ -48,9 +49,10 @@ def gbsv_body(kl, ku, ab, b, overwrite_ab=0, overwrite_b=0):
 @decompose(_bsplines._lsq_solve_qr)
 def lsq_solve_qr_body(x, y, t, k, w, periodic=False):
     if periodic:
-        raise NotImplementedError(
-            "A periodic least squares spline is not differentiated. Use make_interp_spline(..., "
-            'bc_type="periodic") or make_lsq_spline without periodicity.'
+        raise RefusedError(
+            "a periodic least squares spline",
+            'it has no rule. Use make_interp_spline(..., bc_type="periodic"), or '
+            "make_lsq_spline without periodicity.",
         )
     A, weighted = design(t, k, x) * w[:, None], y * w[:, None]
     c = np.linalg.lstsq(A, weighted)[0]
@@ -118,7 +120,10 @@ if hasattr(_ndbspline, "make_ndbspl"):
 
     @decompose(_ndbspline.make_ndbspl)
     def make_ndbspl_body(points, values, k=3, *, solver=None, **solver_args):
-        # The sparse system is one in each dimension after the other.
+        # The sparse system is one in each dimension after the other; SciPy solves it to six digits.
+        options = solver_args if solver is None else {"solver": solver, **solver_args}
+        plain = [ignore_derivatives(np.asarray(at)) for at in points]
+        found = _ndbspline.make_ndbspl(tuple(plain), ignore_derivatives(values), k, **options)
         degrees = k if np.ndim(k) else (k,) * len(points)
         knots, c = [], values
         for axis, (at, degree) in enumerate(zip(points, degrees, strict=True)):
@@ -129,4 +134,4 @@ if hasattr(_ndbspline, "make_ndbspl"):
                 design(knots[-1], degree, at), np.reshape(first, (np.shape(first)[0], -1))
             )
             c = np.moveaxis(np.reshape(solved, np.shape(first)), 0, axis)
-        return NdBSpline(tuple(knots), c, k)
+        return NdBSpline(tuple(knots), with_value(found.c, c), k)

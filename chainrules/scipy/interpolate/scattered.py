@@ -20,6 +20,7 @@ from scipy.interpolate import (
 )
 
 from chainrules.refused import refuse
+from chainrules.scipy.found import with_value
 from chainrules.scipy.interpolate.kernels import kernel, plainly
 from chainrules_core import decompose, ignore_derivatives
 
@@ -138,7 +139,8 @@ class Triangulated:
         simplex = found_simplices(self.made, ignore_derivatives(flat))
         y = self.interpolated(flat, f, simplex)
         y = np.where(simplex[:, None] < 0, self.fill_value, y)
-        return np.reshape(y, np.shape(x)[:-1] + np.shape(self.values)[1:])
+        y = np.reshape(y, np.shape(x)[:-1] + np.shape(self.values)[1:])
+        return with_value(self.made(ignore_derivatives(x)), y)
 
 
 class TriangulatedLinear(Triangulated):

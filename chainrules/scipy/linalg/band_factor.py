@@ -1,4 +1,4 @@
-"""The Cholesky factor of a long band matrix, in blocks.
+"""The Cholesky factor of a long band matrix, in blocks; narrow real bands are in `narrow_bands`.
 
 Cut into blocks that are no smaller than the band is wide, A = L Lᴴ has blocks D_i on the diagonal
 of L and C_i below them only, with D_i D_iᴴ = A_ii - C_{i-1} C_{i-1}ᴴ and C_i = A_{i+1,i} D_i⁻ᴴ. The
@@ -16,18 +16,27 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.matrices import adjoint, completed, half_triangle, halves
+from chainrules.scipy.linalg.narrow_bands import (
+    factor_change,
+    factor_change_adjoint,
+    is_narrow,
+)
 from chainrules_core import Array, frule, rrule
 from chainrules_core.define import primitive
 
 BLOCK = 32
 
 
+def within(lb: Any) -> Any:
+    """The lower half of a band, with 0 for what is not in the matrix."""
+    rows, n = np.shape(lb)
+    return np.where(np.arange(n) + np.arange(rows)[:, None] < n, lb, 0)
+
+
 @primitive
 def band_factor(lb: Any) -> Any:
     """The factor of a Hermitian matrix given by the lower half of its band."""
-    rows, n = lb.shape
-    inside = np.arange(n) + np.arange(rows)[:, None] < n
-    return np.where(inside, linalg.cholesky_banded(lb, lower=True), 0)
+    return within(linalg.cholesky_banded(lb, lower=True))
 
 
 def size_of_blocks(lb: Any) -> int:
@@ -98,6 +107,8 @@ def band_factor_rrule(lb):
     y = band_factor(lb)
 
     def band_factor_pullback(y_bar):
+        if is_narrow(y):
+            return factor_change_adjoint(y, within(y_bar))
         return band_factor_adjoint(y, y_bar)
 
     return y, band_factor_pullback
@@ -106,6 +117,8 @@ def band_factor_rrule(lb):
 @frule.register(band_factor, Array)
 def band_factor_frule(dots, lb):
     y = band_factor(lb)
+    if is_narrow(y):
+        return y, factor_change(y, within(dots[0]))
     d, inverse, c = factor_blocks(y)
     d_dot, c_dot = blocks(dots[0])
     on_diagonal, below = [], []

@@ -20,24 +20,13 @@ from scipy import linalg
 
 from chainrules.linalg.matrices import column, conj, diagonal, real
 from chainrules.scipy.linalg.band_factor import band_factor, size_of_blocks
-from chainrules_core import Array, NoTangent, decompose, frule, rrule, thunk
+from chainrules.scipy.linalg.narrow_bands import is_narrow, shifted
+from chainrules_core import Array, NoTangent, decompose, frule, linear_rule, rrule, thunk
 from chainrules_core.define import primitive
 
 PAIR = (tuple, list)
 
 # ---------------------------------------------------------------------------------- band storage
-
-
-def shifted(x: Any, k: int) -> Any:
-    """x[..., j + k], and zero where there is no such element."""
-    n = np.shape(x)[-1]
-    if k == 0:
-        return x
-    if abs(k) >= n:
-        return np.zeros_like(x)
-    none = np.zeros((*np.shape(x)[:-1], abs(k)), x.dtype)
-    parts = [x[..., k:], none] if k > 0 else [none, x[..., :k]]
-    return np.concatenate(parts, -1)
 
 
 def shifted_rows(x: Any, k: int) -> Any:
@@ -277,6 +266,7 @@ def cho_solve_banded_body(cb_and_lower, b, overwrite_b=False, check_finite=True)
     return factor_solution(cb, b, lower)
 
 
+@primitive
 def turned(ab: Any, way: int) -> Any:
     """The lower half of the band of Aᴴ from the upper half of that of A, or back."""
     last = np.shape(ab)[-2] - 1
@@ -284,11 +274,14 @@ def turned(ab: Any, way: int) -> Any:
     return np.stack([shifted(x, way * (k if way > 0 else last - k)) for k, x in enumerate(rows)])
 
 
+linear_rule(turned, lambda bar, ab, way: turned(bar, -way))
+
+
 @decompose(linalg.cholesky_banded)
 def cholesky_banded_body(ab, overwrite_ab=False, lower=False, check_finite=True):
     ab = np.asarray(ab)
     below, above = width(ab, lower)
-    if np.ndim(ab) == 2 and np.shape(ab)[-1] > 2 * size_of_blocks(ab):
+    if is_narrow(ab) or (np.ndim(ab) == 2 and np.shape(ab)[-1] > 2 * size_of_blocks(ab)):
         half = ab if lower else turned(ab, 1)
         factor = band_factor(half) if lower else turned(band_factor(half), -1)
     else:

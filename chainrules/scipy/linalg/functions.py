@@ -34,7 +34,6 @@ from chainrules_core import (
     HasReverseMode,
     NoTangent,
     Tangent,
-    decompose,
     frule,
     frule_via_ad,
     non_differentiable,
@@ -158,14 +157,6 @@ def expm_rrule(A):
 @frule.register(linalg.expm, Array)
 def expm_frule(dots, A):
     return linalg.expm(A), expm_derivative(A, dots[0])
-
-
-@decompose(linalg.expm_frechet)
-def expm_frechet_body(A, E, method=None, compute_expm=True, check_finite=True):
-    A, E = np.asarray(A), np.asarray(E)
-    n = np.shape(A)[-1]
-    both = linalg.expm(block(A, E))
-    return (both[:n, :n], both[:n, n:]) if compute_expm else both[:n, n:]
 
 
 # --------------------------------------------------------------------- roots, signs, logarithms

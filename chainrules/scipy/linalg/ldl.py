@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from chainrules.linalg.gaps import is_set
 from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint
 from chainrules.linalg.spectral import part
+from chainrules.linalg.triangular import solve_lower, solve_upper
 from chainrules.scipy.linalg.structure import structure_of
 from chainrules_core import Array, NoTangent, Tangent, frule, non_differentiable, rrule
 from chainrules_core.define import primitive
@@ -47,8 +49,48 @@ def is_hermitian(a: Any, hermitian: bool) -> bool:
     return hermitian or not np.iscomplexobj(a)
 
 
-def solved(factor: Any, b: Any) -> Any:
-    return linalg.solve(factor, b, check_finite=False)
+class Triangle:
+    """L as what it is once LAPACK's exchanges are undone: a triangle, with rows in an order."""
+
+    def __init__(self, factor: Any, order: Any, lower: bool) -> None:
+        self.rows, self.order, self.lower = factor[order], order, lower
+
+    def solve(self, b: Any) -> Any:
+        """L⁻¹ B."""
+        return (solve_lower if self.lower else solve_upper)(self.rows, b[self.order])
+
+    def solve_adjoint(self, b: Any) -> Any:
+        """L⁻ᴴ B."""
+        solve = solve_upper if self.lower else solve_lower
+        return solve(adjoint(self.rows), b)[np.argsort(self.order)]
+
+
+def over_blocks(x: Any, d: Any) -> Any:
+    """X D⁻¹: columns are divided, and mixed with the next one where there is a block of two."""
+    main, above, under = np.diagonal(d), np.diagonal(d, 1), np.diagonal(d, -1)
+    if not has_pairs(d):
+        return x / main
+    # Of a block [[a, b], [c, e]] the inverse is [[e, -b], [-c, a]] / (a e - b c).
+    begins, zero = is_set(above) | is_set(under), np.zeros(1, d.dtype)
+    is_single = ~(np.append(begins, False) | np.append(False, begins))
+    det = main[:-1] * main[1:] - above * under
+    inverse = np.where(begins, 1 / np.where(begins, det, 1), 0)
+    own = np.where(is_single, 1 / np.where(is_single, main, 1), 0)
+    own = own + np.concatenate([main[1:] * inverse, zero])
+    own = own + np.concatenate([zero, main[:-1] * inverse])
+    from_left = np.concatenate([zero, -above * inverse])
+    from_right = np.concatenate([-under * inverse, zero])
+    none = np.zeros_like(x[:, :1])
+    y = x * own + np.concatenate([none, x[:, :-1]], 1) * from_left
+    return y + np.concatenate([x[:, 1:], none], 1) * from_right
+
+
+@primitive
+def has_pairs(d: Any) -> bool:
+    return bool(np.any(np.diagonal(d, 1)) or np.any(np.diagonal(d, -1)))
+
+
+non_differentiable(has_pairs)
 
 
 @rrule.register(linalg.ldl, Array)
@@ -56,7 +98,7 @@ def ldl_rrule(A, *, lower=True, hermitian=True, overwrite_a=False, check_finite=
     if np.ndim(A) != 2 or np.size(A) == 0:
         return None
     y = linalg.ldl(A, lower, hermitian, check_finite=check_finite)
-    factor, d, _ = y
+    factor, d, order = y
 
     def ldl_pullback(y_bar):
         l_bar, d_bar = part(y_bar, 0), part(y_bar, 1)
@@ -67,11 +109,10 @@ def ldl_rrule(A, *, lower=True, hermitian=True, overwrite_a=False, check_finite=
         if l_bar is not None:
             k_bar = np.where(below, np.matmul(adjoint(factor), l_bar), 0)
             # K = (X below) D⁻¹
-            x_bar = x_bar + np.where(below, adjoint(solved(d, adjoint(k_bar))), 0)
-        same = is_hermitian(A, hermitian)
-        fh = adjoint(factor)
-        a_bar = turned(solved(fh, turned(solved(fh, x_bar), same)), same)
-        return structured(lower, same).written(a_bar)
+            x_bar = x_bar + np.where(below, over_blocks(k_bar, adjoint(d)), 0)
+        same, triangle = is_hermitian(A, hermitian), Triangle(factor, order, lower)
+        half = turned(triangle.solve_adjoint(x_bar), same)
+        return structured(lower, same).written(turned(triangle.solve_adjoint(half), same))
 
     return y, ldl_pullback
 
@@ -81,13 +122,12 @@ def ldl_frule(dots, A, *, lower=True, hermitian=True, overwrite_a=False, check_f
     if np.ndim(A) != 2 or np.size(A) == 0:
         return None
     y = linalg.ldl(A, lower, hermitian, check_finite=check_finite)
-    factor, d, _ = y
-    hermitian = is_hermitian(A, hermitian)
-    x = solved(factor, structured(lower, hermitian).read(dots[0]))
-    x = turned(solved(factor, turned(x, hermitian)), hermitian)
+    factor, d, order = y
+    hermitian, triangle = is_hermitian(A, hermitian), Triangle(factor, order, lower)
+    x = triangle.solve(structured(lower, hermitian).read(dots[0]))
+    x = turned(triangle.solve(turned(x, hermitian)), hermitian)
     inside, below = blocks_of(d, lower)
-    k = solved(d.mT, np.where(below, x, 0).mT).mT
-    l_dot = np.matmul(factor, np.where(below, k, 0))
+    l_dot = np.matmul(factor, np.where(below, over_blocks(np.where(below, x, 0), d), 0))
     return y, Tangent[type(y)](l_dot, np.where(inside, x, 0), NoTangent())
 
 

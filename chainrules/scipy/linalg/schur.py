@@ -1,14 +1,12 @@
-"""Schur and Hessenberg forms, and balancing.
+"""Schur forms, and balancing.
 
 Schur: A = Z T Zᴴ. With X = Zᴴ Ȧ Z and a skew K, Ż = Z K and Ṫ = X + T K - K T. That T stays
-triangular determines K below the diagonal, column by column: K T - T K is X there. A real
-form has blocks of two on its diagonal for pairs of complex eigenvalues; LAPACK makes the
-diagonal of a block [[a, b], [c, a]] constant, which determines the rotation in it: κ =
--(Ṫ₁₁ - Ṫ₂₂)/(2(b + c)), by the Ṫ that K makes without it. A complex form has phases of
-LAPACK's own: in reverse a gradient that depends on them is declared as missing, forward
-they stand still.
-
-Hessenberg: the reflections of Householder, traced; LAPACK makes the same.
+triangular determines K below the diagonal: K T - T K is X there, which are Sylvester equations
+when T is cut in two again and again (see `solve_below`). A real form has blocks of two on its
+diagonal for pairs of complex eigenvalues; LAPACK makes the diagonal of a block [[a, b], [c, a]]
+constant, which determines the rotation in it: κ = -(Ṫ₁₁ - Ṫ₂₂)/(2(b + c)), by the Ṫ that K makes
+without it. A complex form has phases of LAPACK's own: in reverse a gradient that depends on them is
+declared as missing, forward they stand still.
 
 Balancing: the powers of two and the permutation are constant.
 """
@@ -21,7 +19,7 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.gaps import negligible
-from chainrules.linalg.matrices import adjoint, conj, diagonal, diagonal_matrix
+from chainrules.linalg.matrices import adjoint, commutator, diagonal, diagonal_matrix
 from chainrules.linalg.spectral import part
 from chainrules.refused import refuse
 from chainrules.scipy.delegated import both, register_body
@@ -36,6 +34,10 @@ from chainrules_core import (
 )
 from chainrules_core.define import primitive
 
+EQUAL = (
+    "scipy.linalg.schur of a matrix with equal eigenvalues has no derivative: which vectors of Z "
+    "belong to them is arbitrary. Use a function of the matrix itself (expm, solve, eigvals)"
+)
 PHASE = (
     "the loss depends on the phases that LAPACK gave to the complex form of scipy.linalg.schur: "
     "take absolute values, or products that have no phase"
@@ -43,90 +45,147 @@ PHASE = (
 
 
 @primitive
-def blocks_of(t: Any) -> list[slice]:
-    """Where the blocks on the diagonal stand."""
-    n, start, blocks = len(t), 0, []
-    while start < n:
-        size = 2 if start + 1 < n and t[start + 1, start] != 0 else 1
-        blocks.append(slice(start, start + size))
-        start += size
-    return blocks
+def blocks_of(t: Any) -> Any:
+    """Where the blocks on the diagonal begin, and, last, where they end."""
+    goes_on = np.append(np.diagonal(t, -1) != 0, False)
+    return np.append(0, np.flatnonzero(~goes_on) + 1)
+
+
+@primitive
+def pairs_in(t: Any) -> Any:
+    """Where the blocks of two on the diagonal begin."""
+    return np.flatnonzero(np.diagonal(t, -1))
 
 
 non_differentiable(blocks_of)
+non_differentiable(pairs_in)
 
 
-def block_equation(right: Any, left: Any, q: Any) -> Any:
-    """Solve X R - L X = Q, for R of one row or two."""
-    m, k = np.shape(q)
-    if k == 1:
-        return np.linalg.solve(np.eye(m) * right[0, 0] - left, q)
-    whole = np.kron(np.eye(m), right.T) - np.kron(left, np.eye(k))
-    return np.reshape(np.linalg.solve(whole, np.reshape(q, (m * k,))), (m, k))
+def sylvester(left: Any, right: Any, q: Any, transposed: bool) -> Any:
+    """Solve X R - L X = Q with quasi-triangular L and R, or with their adjoints."""
+    if np.iscomplexobj(q) and not np.iscomplexobj(left):  # blocks of two are for real numbers
+        parts = [sylvester(left, right, part, transposed) for part in (q.real, q.imag)]
+        return parts[0] + 1j * parts[1]
+    (trsyl,) = linalg.get_lapack_funcs(("trsyl",), (left, q))
+    way = "N" if not transposed else "C" if trsyl.typecode in "cz" else "T"
+    x, scale, info = trsyl(left, right, -q, way, way, -1)
+    if info:
+        raise np.linalg.LinAlgError(EQUAL)
+    return x / scale
 
 
-def under(columns: Any, n: int) -> Any:
-    """A column of blocks with zeros above it."""
-    m, k = np.shape(columns)
-    return np.concatenate([np.zeros((n - m, k), columns.dtype), columns])
+def solve_below(t: np.ndarray, x: np.ndarray, blocks: np.ndarray) -> np.ndarray:
+    """Write into `x`, below the blocks, the K for which K T - T K is X there.
 
-
-def below_blocks(t: Any, blocks: list[slice], x: Any) -> Any:
-    """The K below the blocks for which K T - T K is X there."""
-    n = np.shape(t)[0]
-    k = np.zeros((n, 0), x.dtype)
-    for at in blocks:
-        rest = slice(at.stop, n)
-        q = x[rest, at] - np.matmul(k[rest], t[: at.start, at])
-        k = np.concatenate([k, under(block_equation(t[at, at], t[rest, rest], q), n)], 1)
-    return k
-
-
-def below_blocks_adjoint(t: Any, blocks: list[slice], k_bar: Any) -> Any:
-    """The cotangent of X, from that of K."""
-    n = np.shape(t)[0]
-    th = adjoint(t)
-    x = np.zeros((n, 0), k_bar.dtype)
-    for at in reversed(blocks):
-        rest = slice(at.stop, n)
-        q = k_bar[rest, at] - np.matmul(x[rest], th[at.stop :, at])
-        x = np.concatenate([under(block_equation(th[at, at], th[rest, rest], q), n), x], 1)
+    Cut in two, the lower left part of K solves a Sylvester equation, and then the two parts on
+    the diagonal are problems of the same kind.
+    """
+    if len(blocks) > 2:
+        half = len(blocks) // 2
+        start, at, stop = blocks[0], blocks[half], blocks[-1]
+        first, last = slice(start, at), slice(at, stop)
+        k = sylvester(t[last, last], t[first, first], x[last, first], False)
+        x[last, first] = k
+        x[first, first] += t[first, last] @ k
+        x[last, last] -= k @ t[first, last]
+        solve_below(t, x, blocks[: half + 1])
+        solve_below(t, x, blocks[half:])
     return x
 
 
-def inside_blocks(n: int, blocks: list[slice]) -> Any:
+def solve_below_adjoint(t: np.ndarray, x: np.ndarray, blocks: np.ndarray) -> np.ndarray:
+    """The same with Tᴴ in the place of T, for which the order of the parts is the other one."""
+    if len(blocks) > 2:
+        half = len(blocks) // 2
+        start, at, stop = blocks[0], blocks[half], blocks[-1]
+        first, last = slice(start, at), slice(at, stop)
+        solve_below_adjoint(t, x, blocks[: half + 1])
+        solve_below_adjoint(t, x, blocks[half:])
+        back = t[first, last].conj().T
+        q = x[last, first] - x[last, last] @ back + back @ x[first, first]
+        x[last, first] = sylvester(t[last, last], t[first, first], q, True)
+    return x
+
+
+@primitive
+def inside_blocks(t: Any) -> Any:
     """The mask of what is on or above the blocks."""
-    mask = np.triu(np.ones((n, n), bool))
-    for at in blocks:
-        mask[at, at] = True
+    mask = np.triu(np.ones(np.shape(t), bool))
+    at = pairs_in(t)
+    mask[at + 1, at] = True
     return mask
 
 
-def turns(n: int, blocks: list[slice]) -> list[Any]:
-    """The generator of the rotation in each block of two."""
-    found = []
-    for at in blocks:
-        if at.stop - at.start == 2:
-            j = np.zeros((n, n))
-            j[at.start + 1, at.start], j[at.start, at.start + 1] = 1, -1
-            found.append(j)
-    return found
+non_differentiable(inside_blocks)
 
 
-def commutator(a: Any, b: Any) -> Any:
-    return np.matmul(a, b) - np.matmul(b, a)
+@primitive
+def below_blocks(t: Any, x: Any) -> Any:
+    """The K below the blocks for which K T - T K is X there."""
+    whole = np.array(x, np.result_type(t, x))
+    return np.where(inside_blocks(t), 0, solve_below(t, whole, blocks_of(t)))
 
 
-def spread(t: Any, turn: Any) -> Any:
-    """The change of a block's first diagonal element with its rotation: b + c; and where it is."""
-    return np.diagonal(commutator(t, turn))
+@primitive
+def below_blocks_adjoint(t: Any, k_bar: Any) -> Any:
+    """The cotangent of X in `below_blocks`: the same with Tᴴ in the place of T."""
+    below = np.where(inside_blocks(t), 0, k_bar).astype(np.result_type(t, k_bar), copy=False)
+    return solve_below_adjoint(t, below, blocks_of(t))
+
+
+# Either is linear in its second argument; with T, K T - T K changes.
+
+
+@rrule.register(below_blocks, Array, Array)
+def below_blocks_rrule(t, x):
+    k = below_blocks(t, x)
+
+    def below_blocks_pullback(k_bar):
+        x_bar = below_blocks_adjoint(t, k_bar)
+        return np.where(inside_blocks(t), commutator(x_bar, adjoint(k)), 0), x_bar
+
+    return k, below_blocks_pullback
+
+
+@frule.register(below_blocks, Array, Array)
+def below_blocks_frule(dots, t, x):
+    k, t_dot = below_blocks(t, x), np.where(inside_blocks(t), dots[0], 0)
+    return k, below_blocks(t, dots[1] + commutator(t_dot, k))
+
+
+@rrule.register(below_blocks_adjoint, Array, Array)
+def below_blocks_adjoint_rrule(t, k_bar):
+    y = below_blocks_adjoint(t, k_bar)
+
+    def below_blocks_adjoint_pullback(y_bar):
+        k = below_blocks(t, y_bar)
+        return np.where(inside_blocks(t), commutator(y, adjoint(k)), 0), k
+
+    return y, below_blocks_adjoint_pullback
+
+
+@frule.register(below_blocks_adjoint, Array, Array)
+def below_blocks_adjoint_frule(dots, t, k_bar):
+    y, t_dot = below_blocks_adjoint(t, k_bar), np.where(inside_blocks(t), dots[0], 0)
+    return y, below_blocks_adjoint(t, dots[1] + commutator(adjoint(t_dot), y))
+
+
+# ---------------------------------------------------------------------------------------- Schur
+
+
+def slopes(t: Any, at: Any) -> Any:
+    """By how much the first diagonal elements of blocks of two change with their rotations."""
+    return t[at, at + 1] + t[at + 1, at]
+
+
+def signs(n: int, at: Any) -> Any:
+    """A column for each block of two: 1 and -1 where its diagonal elements are."""
+    return np.eye(n)[:, at] - np.eye(n)[:, at + 1]
 
 
 def schur_adjoint(t: Any, z: Any, t_bar: Any, z_bar: Any) -> Any:
     """Ā; either cotangent may be None."""
-    n = np.shape(t)[0]
-    blocks = blocks_of(t)
-    inside, th = inside_blocks(n, blocks), adjoint(t)
+    inside, th = inside_blocks(t), adjoint(t)
     x_bar = np.zeros_like(t) if t_bar is None else np.where(inside, t_bar, 0)
     turned = np.zeros_like(t) if z_bar is None else np.matmul(adjoint(z), z_bar)
     k_bar = turned + commutator(th, x_bar)
@@ -134,29 +193,28 @@ def schur_adjoint(t: Any, z: Any, t_bar: Any, z_bar: Any) -> Any:
         phases = diagonal_matrix(np.imag(diagonal(k_bar)))
         if not np.all(negligible(phases, k_bar)):
             return not_implemented(PHASE)
-    for turn in turns(n, blocks):
-        change = spread(t, turn)
-        kappa_bar = np.sum(k_bar * turn)
-        # κ = -Ṫ · change / |change|²
-        x_bar = x_bar - np.diag(change * (kappa_bar / np.sum(change * change)))
-    k_bar = turned + commutator(th, x_bar)
-    x_bar = x_bar + below_blocks_adjoint(t, blocks, np.where(inside, 0, k_bar - adjoint(k_bar)))
+    at = pairs_in(t)
+    if np.size(at):
+        half = (k_bar[at + 1, at] - k_bar[at, at + 1]) / (2 * slopes(t, at))
+        x_bar = x_bar - np.diag(np.matmul(signs(len(t), at), half))
+        k_bar = turned + commutator(th, x_bar)
+    x_bar = x_bar + below_blocks_adjoint(t, k_bar - adjoint(k_bar))
     return np.matmul(np.matmul(z, x_bar), adjoint(z))
 
 
 def schur_tangent(t: Any, z: Any, a_dot: Any) -> tuple[Any, Any]:
     """The tangents of T and Z."""
     n = np.shape(t)[0]
-    blocks = blocks_of(t)
     x = np.matmul(np.matmul(adjoint(z), a_dot), z)
-    k = below_blocks(t, blocks, x)
+    k = below_blocks(t, x)
     k = k - adjoint(k)
     t_dot = x + commutator(t, k)
-    for turn in turns(n, blocks):
-        change = spread(t, turn)
-        kappa = -np.sum(np.diagonal(t_dot) * change) / np.sum(change * change)
-        k, t_dot = k + kappa * turn, t_dot + kappa * commutator(t, turn)
-    return np.where(inside_blocks(n, blocks), t_dot, 0), np.matmul(z, k)
+    at = pairs_in(t)
+    if np.size(at):
+        kappa = -np.matmul(diagonal(t_dot), signs(n, at)) / (2 * slopes(t, at))
+        turn = np.diag(np.matmul(np.eye(n)[: n - 1, at], kappa), -1)
+        k, t_dot = k + turn - turn.T, t_dot + commutator(t, turn - turn.T)
+    return np.where(inside_blocks(t), t_dot, 0), np.matmul(z, k)
 
 
 def schur_rrule(a, *, output="real", lwork=None, overwrite_a=False, sort=None, check_finite=True):
@@ -184,45 +242,6 @@ def schur_frule(
 for _schur in both(linalg.schur):
     rrule.register(_schur, Array)(schur_rrule)
     frule.register(_schur, Array)(schur_frule)
-
-
-# ------------------------------------------------------------------------------------- Hessenberg
-
-
-def reflected(a: Any, q: Any, k: int) -> tuple[Any, Any]:
-    """One step: a reflection that clears a column below the diagonal next to the main one."""
-    x = a[k + 1 :, k]
-    if np.all(x[1:] == 0) and not np.iscomplexobj(x):
-        return a, q
-    size = np.sqrt(np.sum(np.real(x * conj(x))))
-    if size == 0:
-        return a, q
-    beta = -size if np.real(x[0]) >= 0 else size
-    first = np.arange(np.shape(x)[0]) == 0
-    v = np.where(first, x - beta, x) / (x[0] - beta)
-    # H = 1 - τ v vᴴ, and Hᴴ x = β e₁
-    tau = (beta - x[0]) / beta
-    v = np.concatenate([np.zeros(k + 1, v.dtype), v])
-    a = a - conj(tau) * np.outer(v, np.matmul(conj(v), a))
-    a = a - tau * np.outer(np.matmul(a, v), conj(v))
-    return a, q - tau * np.outer(np.matmul(q, v), conj(v))
-
-
-@register_body(linalg.hessenberg)
-def hessenberg_body(a, calc_q=False, overwrite_a=False, check_finite=True):
-    a = np.asarray(a)
-    if np.ndim(a) > 2:
-        pairs = [hessenberg_body(part_of, True) for part_of in a]
-        h, q = np.stack([h for h, _ in pairs]), np.stack([q for _, q in pairs])
-        return (h, q) if calc_q else h
-    n = np.shape(a)[0]
-    q = np.eye(n, dtype=a.dtype)
-    h = a
-    if n > 2:
-        for k in range(n - 1 if np.iscomplexobj(a) else n - 2):
-            h, q = reflected(h, q, k)
-        h = np.triu(h, -1)
-    return (h, q) if calc_q else h
 
 
 # -------------------------------------------------------------------------------------- balancing

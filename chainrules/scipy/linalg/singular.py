@@ -17,7 +17,7 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.lists import take_lists
-from chainrules.linalg.matrices import adjoint, hermitian
+from chainrules.linalg.matrices import adjoint, column, hermitian, row
 from chainrules.linalg.singular import svd_adjoint, svd_tangent, values_adjoint, values_tangent
 from chainrules.linalg.spectral import part
 from chainrules.refused import refuse
@@ -85,6 +85,35 @@ def unitary(a: Any) -> Any:
     return np.matmul(w, vh)
 
 
+@primitive
+def symmetric_solution(p: Any, x: Any) -> Any:
+    """Solve P Ω + Ω P = X for a Hermitian P, by its eigenvalues."""
+    w, v = np.linalg.eigh(p)
+    inner = np.matmul(np.matmul(adjoint(v), x), v)
+    return np.matmul(np.matmul(v, inner / (column(w) + row(w))), adjoint(v))
+
+
+@rrule.register(symmetric_solution, Array, Array)
+def symmetric_solution_rrule(p, x):
+    y = symmetric_solution(p, x)
+
+    def symmetric_solution_pullback(y_bar):
+        x_bar = symmetric_solution(p, y_bar)
+        yh = adjoint(y)
+        return hermitian(-np.matmul(x_bar, yh) - np.matmul(yh, x_bar)), x_bar
+
+    return y, symmetric_solution_pullback
+
+
+@frule.register(symmetric_solution, Array, Array)
+def symmetric_solution_frule(dots, p, x):
+    p_dot, x_dot = dots
+    y = symmetric_solution(p, x)
+    p_dot = hermitian(p_dot)
+    moved = np.matmul(p_dot, y) + np.matmul(y, p_dot)
+    return y, symmetric_solution(p, x_dot - moved)
+
+
 def turned(a: Any, u: Any, x: Any) -> Any:
     """Return the derivative of U along X, a map that is its own adjoint.
 
@@ -95,7 +124,7 @@ def turned(a: Any, u: Any, x: Any) -> Any:
         return adjoint(turned(adjoint(a), adjoint(u), adjoint(x)))
     uh = adjoint(u)
     p, inner = hermitian(np.matmul(uh, a)), np.matmul(uh, x)
-    tangent = np.matmul(u, linalg.solve_sylvester(p, p, inner - adjoint(inner)))
+    tangent = np.matmul(u, symmetric_solution(p, inner - adjoint(inner)))
     if rows == columns:
         return tangent
     rest = x - np.matmul(u, inner)

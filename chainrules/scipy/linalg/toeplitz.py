@@ -14,13 +14,46 @@ from scipy import linalg
 
 from chainrules.linalg.matrices import adjoint, column, conj
 from chainrules.scipy.delegated import register_body
-from chainrules_core import Array, decompose, frule, rrule, thunk
+from chainrules_core import Array, decompose, frule, linear_rule, rrule, thunk
 from chainrules_core.define import primitive
 
+BLOCK = 32
 
-def at(values: Any, places: Any) -> Any:
-    """The matrices with these elements of stacks of vectors."""
-    return values[..., places]
+
+@primitive
+def in_steps(values: Any, rows: int, back: bool) -> Any:
+    """The matrices in which each row begins one element later: v[i + j], or each row reversed."""
+    if back:  # the same as rows and values from the end
+        values = np.ascontiguousarray(values[..., ::-1])
+    windows = np.lib.stride_tricks.sliding_window_view(values, np.shape(values)[-1] - rows + 1, -1)
+    return np.array(windows[..., ::-1, :] if back else windows, order="C")
+
+
+@primitive
+def sums_of_steps(x: Any, back: bool) -> Any:
+    """The sums along the diagonals, from the upper left corner on; or the upper right one.
+
+    A few rows at a time are written into a buffer with zeros behind them, of which each row, read
+    with one column less, begins one element later.
+    """
+    x = x[..., ::-1, :] if back else x
+    *stack, m, n = np.shape(x)
+    if m > n:
+        x, m, n = np.ascontiguousarray(x.mT), n, m
+    size = min(m, BLOCK)
+    sums = np.zeros((*stack, m + n - 1), x.dtype)
+    buffer = np.zeros((*stack, size * (n + size)), x.dtype)
+    rows = np.reshape(buffer, (*stack, size, n + size))[..., :n]
+    steps = np.reshape(buffer[..., :-size], (*stack, size, n + size - 1))
+    for i in range(0, m, size):
+        count = min(size, m - i)
+        rows[..., :count, :] = x[..., i : i + count, :]
+        sums[..., i : i + n + count - 1] += np.sum(steps[..., :count, : n + count - 1], -2)
+    return sums[..., ::-1] if back else sums
+
+
+linear_rule(in_steps, lambda x_bar, values, rows, back: sums_of_steps(x_bar, back))
+linear_rule(sums_of_steps, lambda bar, x, back: in_steps(bar, np.shape(x)[-2], back))
 
 
 def vector(x: Any) -> Any:
@@ -32,11 +65,6 @@ def vector(x: Any) -> Any:
 def first_row(c: Any, r: Any) -> Any:
     """The first row that goes with the first column `c`, if none is given."""
     return conj(c) if r is None else vector(r)
-
-
-def differences(m: int, n: int) -> Any:
-    """I - j, for the elements of a matrix."""
-    return np.arange(m)[:, None] - np.arange(n)
 
 
 def in_stacks(c: Any, r: Any) -> tuple[Any, Any]:
@@ -54,37 +82,36 @@ def in_stacks(c: Any, r: Any) -> tuple[Any, Any]:
 def toeplitz_body(c, r=None):
     c = vector(c)
     c, r = in_stacks(c, first_row(c, r))
-    m, n = np.shape(c)[-1], np.shape(r)[-1]
-    values = np.concatenate([r[..., :0:-1], c], -1)
-    return at(values, differences(m, n) + n - 1)
+    if np.shape(c)[-1] == 0 or np.shape(r)[-1] == 0:
+        return np.zeros((*np.shape(c), np.shape(r)[-1]), np.result_type(c, r))
+    return in_steps(np.concatenate([r[..., :0:-1], c], -1), np.shape(c)[-1], True)
 
 
 @register_body(linalg.hankel)
 def hankel_body(c, r=None):
     c = np.ravel(np.asarray(c))
     r = np.zeros_like(c) if r is None else np.ravel(np.asarray(r))
-    m, n = np.shape(c)[0], np.shape(r)[0]
-    values = np.concatenate([c, r[1:]])
-    return at(values, np.arange(m)[:, None] + np.arange(n))
+    if np.size(c) == 0 or np.size(r) == 0:
+        return np.zeros((np.size(c), np.size(r)), np.result_type(c, r))
+    return in_steps(np.concatenate([c, r[1:]]), np.size(c), False)
 
 
 @register_body(linalg.circulant)
 def circulant_body(c):
     c = vector(c)
-    n = np.shape(c)[-1]
-    return at(c, differences(n, n) % max(n, 1))
+    if np.shape(c)[-1] == 0:
+        return np.zeros((*np.shape(c), 0), c.dtype)
+    return in_steps(np.concatenate([c[..., 1:], c], -1), np.shape(c)[-1], True)
 
 
 # ---------------------------------------------------------------------------------------- systems
 
 
-def diagonal_sums(x: Any) -> Any:
-    """The sums along the diagonals of square matrices, from the lower left corner on."""
-    n = np.shape(x)[-1]
-    stack = np.shape(x)[:-2]
-    wide = np.concatenate([x, np.zeros_like(x)], -1)[..., ::-1, :]
-    skewed = np.reshape(wide, (*stack, 2 * n * n))[..., : n * (2 * n - 1)]
-    return np.sum(np.reshape(skewed, (*stack, n, 2 * n - 1)), -2)
+def diagonal_sums(x: Any, y: Any) -> Any:
+    """The sums along the diagonals of X Yᴴ, from the upper right corner on."""
+    if np.shape(x)[-1] == 1:
+        return np.correlate(x[:, 0], y[:, 0], "full")
+    return sums_of_steps(np.matmul(x, adjoint(y)), True)
 
 
 @primitive
@@ -107,13 +134,13 @@ def toeplitz_solution_rrule(c, r, b):
         n = np.shape(c)[0]
 
         def sums():
-            return diagonal_sums(-np.matmul(b_bar, adjoint(y)))
+            return diagonal_sums(-b_bar, y)
 
         def c_bar():
-            return sums()[n - 1 :: -1]
+            return sums()[n - 1 :]
 
         def r_bar():
-            sums_of = sums()[n - 1 :]
+            sums_of = sums()[n - 1 :: -1]
             return np.concatenate([np.zeros_like(sums_of[:1]), sums_of[1:]])
 
         return thunk(c_bar), thunk(r_bar), b_bar

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import ndimage, signal
 
+from chainrules.linalg.matrices import conj
 from chainrules.scipy.ndimage.kernels import PADDING, along, kernel, typed, widths_of
 from chainrules.transforms.margins import extended, folded
 from chainrules_core import linear_rule, primitive
@@ -47,12 +48,15 @@ def w_adjoint(y_bar, x, w, mode, origins):
     whole = extended(x, widths_of(w.shape, origins), mode)
     if w.size > FEW:
         return signal.correlate(whole, y_bar, "valid")
-    n = np.shape(y_bar)
+    n, axes = np.shape(y_bar), list(range(np.ndim(y_bar)))
+    y_bar = conj(y_bar)
     windows = [
         whole[tuple([slice(start, start + length) for start, length in zip(place, n, strict=True)])]
         for place in np.ndindex(w.shape)
     ]
-    return np.reshape(np.stack([np.vdot(y_bar, window) for window in windows]), w.shape)
+    # A sum of products without copies of what does not lie in one piece.
+    sums = [np.einsum(y_bar, axes, window, axes, []) for window in windows]
+    return np.reshape(np.stack(sums), w.shape)
 
 
 linear_rule(correlated, x_adjoint, w_adjoint)

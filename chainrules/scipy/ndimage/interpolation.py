@@ -1,107 +1,63 @@
-"""Splines evaluated between grid points: ``map_coordinates``, ``affine_transform``, ``zoom``, ....
+"""Splines between grid points: ``map_coordinates``, ``affine_transform``, ``zoom``, ....
 
-At a coordinate t along an axis a spline of order p reads p+1 coefficients, from the place
-⌊t⌋ - p//2 on for odd p (⌊t + ½⌋ for even). With f the distance to the knot before, their weights
-are
-
-    w_j = ((f + p - j) w'_{j-1} + (1 - f + j) w'_j) / p,  w' being those of order p-1,
-
-which is the Cox-de Boor recursion on a grid of knots. Along several axes the weights multiply. A
-coordinate beyond the ends is first brought inside by the mode; places that are read beyond them are
-brought inside in the same way, where "constant" and "wrap" mirror at the ends.
+A coordinate beyond the ends is first brought inside by the mode, which is traced; what the spline
+is there says `sampling`. Where the coordinates along each axis depend on the place along it alone,
+one axis is evaluated after the other.
 """
 
 from __future__ import annotations
 
-import itertools
+import functools
 from typing import Any
 
 import numpy as np
 
-from chainrules.scipy.ndimage.kernels import kernel
-
-NEAREST, WRAP, REFLECT, MIRROR, CONSTANT, GRID_WRAP, GRID_CONSTANT = range(7)
-OUTSIDE = -1.0
+from chainrules.scipy.ndimage.kernels import along, kernel
+from chainrules.scipy.ndimage.sampling import CONSTANT, GRID_CONSTANT, OUTSIDE, inside, spline
 
 
-def inside(t: Any, n: int, mode: int) -> Any:
-    """Bring coordinates inside an axis of length `n`; `OUTSIDE` where there is a constant."""
-    if mode in (NEAREST, GRID_CONSTANT):
-        return t  # what is read there is dealt with
-    if mode == CONSTANT:
-        return np.where((t < 0) | (t > n - 1), OUTSIDE, t)
-    if mode == WRAP:
-        if n <= 1:
-            return 0 * t
-        period = n - 1
-        below = t + period * (np.floor(-t / period) + 1)
-        above = t - period * np.floor(t / period)
-        return np.where(t < 0, below, np.where(t > n - 1, above, t))
-    if mode == GRID_WRAP:
-        return np.where((t < 0) | (t > n - 1), t - n * np.floor(t / n), t)
-    if mode == MIRROR:
-        if n <= 1:
-            return 0 * t
-        t = np.abs(t)
-        period = 2 * n - 2
-        t = t - period * np.floor(t / period)
-        return np.where(t >= n, period - t, t)
-    period = 2 * n
-    t = np.where(t < 0, -1 - t, t)
-    t = t - period * np.floor(t / period)
-    return np.where(t >= n, period - 1 - t, t)
+def evaluated(c: Any, coordinates: Any, order: int, mode: int, cval: Any, npad: int) -> Any:
+    """Return the values of a spline with coefficients `c` at places, an array for all axes."""
+    at = [inside(t + npad, n, mode) for n, t in zip(np.shape(c), coordinates, strict=True)]
+    outside = are_outside(at, mode)
+    read = spline(beyond_zero(c, mode, cval), np.stack(within(at, mode)), order, mode)
+    return filled(read, outside, mode, cval)
 
 
-def places(start: np.ndarray, n: int, mode: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return places that are read, brought inside, and which of them there are."""
-    there = np.ones(start.shape, bool)
-    if mode in (CONSTANT, WRAP):
-        mode = MIRROR
+def evaluated_on_grid(
+    c: Any, coordinates: list, order: int, mode: int, cval: Any, npad: int
+) -> Any:
+    """The same where the coordinates along each axis are those of a grid: axis after axis."""
+    at = [inside(t + npad, n, mode) for n, t in zip(np.shape(c), coordinates, strict=True)]
+    ndim = np.ndim(c)
+    columns = [np.reshape(t, along(-1, axis, ndim, 1)) for axis, t in enumerate(at)]
+    outside = are_outside(columns, mode)
+    read = beyond_zero(c, mode, cval)
+    for axis, t in enumerate(within(at, mode)):
+        lines = spline(np.moveaxis(read, axis, 0), t[None], order, mode)
+        read = np.moveaxis(lines, 0, axis)
+    return filled(read, outside, mode, cval)
+
+
+def are_outside(at: list, mode: int) -> Any:
+    """Which places are outside, where there is a constant."""
+    return functools.reduce(np.logical_or, [t == OUTSIDE for t in at]) if mode == CONSTANT else None
+
+
+def within(at: list, mode: int) -> list:
+    """The coordinates, but 0 for those outside."""
+    return [np.where(t == OUTSIDE, 0.0, t) for t in at] if mode == CONSTANT else at
+
+
+def beyond_zero(c: Any, mode: int, cval: Any) -> Any:
+    """The coefficients such that they are 0 beyond the ends; the weights add up to 1."""
+    return c - cval if mode == GRID_CONSTANT else c
+
+
+def filled(read: Any, outside: Any, mode: int, cval: Any) -> Any:
     if mode == GRID_CONSTANT:
-        there = (start >= 0) & (start < n)
-        return np.clip(start, 0, n - 1), there
-    if mode == NEAREST:
-        return np.clip(start, 0, n - 1), there
-    return inside(start, n, mode).astype(int), there
-
-
-def weights(f: Any, order: int) -> list[Any]:
-    """Return the weights of the coefficients that are read, `f` behind the knot before it."""
-    found = [np.ones(np.shape(f))]
-    for p in range(1, order + 1):
-        before, after = [0, *found], [*found, 0]
-        found = [((f + p - j) * before[j] + (1 - f + j) * after[j]) / p for j in range(p + 1)]
-    return found
-
-
-def evaluated(c: Any, coordinates: list, order: int, mode: int, cval: Any, npad: int) -> Any:
-    """Return the values of a spline with coefficients `c`.
-
-    The coordinates along each axis broadcast to the shape of the result.
-    """
-    outside: Any = False
-    read = []
-    for n, t in zip(np.shape(c), coordinates, strict=True):
-        t = inside(t + npad, n, mode)
-        if mode == CONSTANT:
-            outside = outside | (t == OUTSIDE)
-            t = np.where(t == OUTSIDE, 0.0, t)
-        half = 0.0 if order % 2 else 0.5
-        knot = np.floor(t + half)
-        first = knot.astype(int) - order // 2
-        taps = weights(t - knot + half, order)
-        read.append([(*places(first + k, n, mode), taps[k]) for k in range(order + 1)])
-    total: Any = 0.0
-    for taps in itertools.product(*read):
-        index = tuple([place for place, _, _ in taps])
-        value = c[index]
-        if mode == GRID_CONSTANT:
-            there = np.all(np.broadcast_arrays(*[t for _, t, _ in taps]), axis=0)
-            value = np.where(there, value, cval)
-        for _, _, weight in taps:
-            value = value * weight
-        total = total + value
-    return np.where(outside, cval, total) if mode == CONSTANT else total
+        return read + cval
+    return np.where(outside, cval, read) if mode == CONSTANT else read
 
 
 @kernel("geometric_transform")
@@ -111,26 +67,24 @@ def geometric_transform_body(
     if mapping is not None:
         found = [mapping(place, *extra, **keywords) for place in np.ndindex(output.shape)]
         stacked = np.stack([np.stack(list(t)) for t in found])
-        axes = [np.reshape(stacked[:, i], output.shape) for i in range(np.ndim(input))]
+        at = np.reshape(stacked.T, (np.ndim(input), *output.shape))
     elif coordinates is not None:
-        axes = [coordinates[i] for i in range(np.ndim(input))]
+        at = coordinates
     else:
         grid = np.indices(output.shape, dtype=float)
-        axes = [
-            sum(matrix[i, j] * grid[j] for j in range(output.ndim)) + shift[i]
-            for i in range(np.ndim(input))
-        ]
-    output[...] = evaluated(input, axes, int(order), int(mode), cval, int(npad))
+        column = (-1,) + (1,) * output.ndim
+        at = np.tensordot(matrix, grid, 1) + np.reshape(shift, column)
+    output[...] = evaluated(input, at, int(order), int(mode), cval, int(npad))
 
 
 @kernel("zoom_shift")
 def zoom_shift_body(input, zoom, shift, output, order, mode, cval, npad, grid_mode):
     axes = []
     for i, n in enumerate(output.shape):
-        t = np.reshape(np.arange(n, dtype=float), [-1 if j == i else 1 for j in range(output.ndim)])
+        t = np.arange(n, dtype=float)
         if shift is not None:
             t = t + shift[i]
         if zoom is not None:
             t = (t + 0.5) * zoom[i] - 0.5 if grid_mode else t * zoom[i]
         axes.append(t)
-    output[...] = evaluated(input, axes, int(order), int(mode), cval, int(npad))
+    output[...] = evaluated_on_grid(input, axes, int(order), int(mode), cval, int(npad))

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
+from chainrules.scipy.found import with_value
 from chainrules.scipy.optimize.active import sides_of
 from chainrules.scipy.optimize.fitting import box
 from chainrules.scipy.optimize.implicit import (
@@ -25,15 +26,10 @@ from chainrules.scipy.optimize.implicit import (
     decomposed,
     with_fields,
 )
-from chainrules_core import ignore_derivatives, non_differentiable
+from chainrules_core import non_differentiable
 
 CLOSE = 1e-3
 ON = 1e-9
-
-
-def moved(value: Any, formula: Any) -> Any:
-    """Return the `value` of the primal, with the derivatives of a formula for the same."""
-    return value + (formula - ignore_derivatives(formula))
 
 
 @non_differentiable
@@ -78,7 +74,7 @@ def constrained(name: str, a: Any, b: Any, x: Any, lower: tuple, upper: tuple) -
     if free:
         parts.append(np.linalg.lstsq(a[:, free], rest, rcond=None)[0])
     order = np.argsort(np.array(fixed + free))
-    return moved(x, np.concatenate(parts)[order])
+    return with_value(x, np.concatenate(parts)[order])
 
 
 @decomposed(optimize.nnls)
@@ -87,7 +83,7 @@ def nnls_body(call, result):
     a, b = np.array(call["A"]), np.array(call["b"])
     n = np.shape(a)[1]
     x = constrained("scipy.optimize.nnls", a, b, result[0], (0.0,) * n, (None,) * n)
-    return x, moved(result[1], np.linalg.norm(np.matmul(a, x) - b))
+    return x, with_value(result[1], np.linalg.norm(np.matmul(a, x) - b))
 
 
 @decomposed(optimize.lsq_linear)
@@ -109,4 +105,6 @@ def isotonic_regression_body(call, result):
     ends = result.blocks
     total = np.add.reduceat(weights, ends[:-1])
     means = np.add.reduceat(weights * y, ends[:-1]) / total
-    return with_fields(result, x=moved(result.x, np.repeat(means, np.diff(ends))), weights=total)
+    return with_fields(
+        result, x=with_value(result.x, np.repeat(means, np.diff(ends))), weights=total
+    )

@@ -11,8 +11,10 @@ from chainrules.scipy.signal import (
     peaks as peaks,
     planes as planes,
     resampling as resampling,
+    responses as responses,
     segments as segments,
     splines as splines,
     states as states,
     systems as systems,
+    waveforms as waveforms,
 )

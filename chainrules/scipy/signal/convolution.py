@@ -14,11 +14,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import signal
+from scipy import fft, signal
 
 from chainrules.linalg.lists import take_lists
 from chainrules.reductions.axes import NUMERIC, reduced_axes
 from chainrules.scipy.delegated import both
+from chainrules.scipy.signal.segments import segments
 from chainrules_core import linear_rule, non_differentiable, unbroadcast
 
 Shape = tuple[int, ...]
@@ -80,17 +81,69 @@ def convolution_rules(f: Callable, axes_of: Callable, convolver_of: Callable) ->
     take_lists(both(f), arrays=2)
 
 
+MANY = 16
+"""So many times as long as what they leave are arrays that are multiplied block by block."""
+
+
+def by_transforms(f: Callable) -> Convolver:
+    """Convolve by a function that makes Fourier transforms, or by those of blocks."""
+
+    def convolver(x: Any, kernel: Any, axes: tuple[int, ...]) -> Any:
+        if len(axes) == 1:
+            n, longer = np.shape(kernel)[axes[0]], np.shape(x)[axes[0]]
+            if are_few(longer - n + 1, n):
+                moved = [np.moveaxis(part, axes[0], -1) for part in (x, kernel)]
+                return np.moveaxis(few_sums(*moved), -1, axes[0])
+        return f(x, kernel, "valid", axes)
+
+    return convolver
+
+
 def by_method(method: str = "auto") -> Convolver:
-    return lambda x, kernel, axes: signal.convolve(x, kernel, "valid", method)
+    def convolved(x: Any, kernel: Any, mode: str, axes: tuple[int, ...]) -> Any:
+        return signal.convolve(x, kernel, mode, method)
+
+    if method == "direct":
+        return lambda x, kernel, axes: signal.convolve(x, kernel, "valid", method)
+    return by_transforms(convolved)
 
 
-def by_blocks() -> Convolver:
-    return lambda x, kernel, axes: signal.fftconvolve(x, kernel, "valid", axes)
+SHORT = 4096
+"""Up to this length one transform is as quick."""
+
+
+def are_few(count: int, n: int) -> bool:
+    """Whether so many sums of products of `n` elements are made block by block."""
+    return n > MANY * count and n > SHORT
+
+
+def few_sums(x: Any, kernel: Any) -> Any:
+    """The complete overlaps of two long arrays, of which there are few, along the last axis.
+
+    Both are cut into blocks; the transforms of the products of these are added up before the one
+    transform back.
+    """
+    n, count = np.shape(kernel)[-1], np.shape(x)[-1] - np.shape(kernel)[-1] + 1
+    size = fft.next_fast_len(max(8 * count, SHORT // 4), True)
+    step = size - count + 1
+    blocks = -(-n // step)
+    weights = segments(lengthened(np.flip(kernel, -1), blocks * step), step, step, blocks)
+    pieces = segments(lengthened(x, (blocks - 1) * step + size), size, step, blocks)
+    if np.iscomplexobj(x) or np.iscomplexobj(kernel):
+        turned = np.conj(fft.fft(np.conj(weights), size))
+        return fft.ifft(np.sum(fft.fft(pieces, size) * turned, -2), size)[..., :count]
+    products = fft.rfft(pieces, size) * np.conj(fft.rfft(weights, size))
+    return fft.irfft(np.sum(products, -2), size)[..., :count]
+
+
+def lengthened(x: Any, n: int) -> Any:
+    """Put zeros behind the last axis, up to a length."""
+    return np.pad(x, [(0, 0)] * (np.ndim(x) - 1) + [(0, n - np.shape(x)[-1])])
 
 
 convolution_rules(signal.convolve, all_axes, by_method)
-convolution_rules(signal.fftconvolve, some_axes, by_blocks)
-convolution_rules(signal.oaconvolve, some_axes, by_blocks)
+convolution_rules(signal.fftconvolve, some_axes, lambda: by_transforms(signal.fftconvolve))
+convolution_rules(signal.oaconvolve, some_axes, lambda: by_transforms(signal.oaconvolve))
 
 
 def correlate_a_bar(y_bar, in1, in2, *, mode="full", method="auto"):

@@ -17,6 +17,7 @@ from scipy import signal
 from scipy.signal import _upfirdn
 
 from chainrules.scipy.delegated import both
+from chainrules.scipy.signal.convolution import are_few, few_sums
 from chainrules.transforms.linear import fitted
 from chainrules_core import decompose, linear_rule, primitive
 
@@ -60,14 +61,23 @@ def x_adjoint(y_bar, h, x, up, down):
     return fitted(filtered(back, y_bar, down, up)[..., start : start + n], n, -1)
 
 
+def with_gaps(x: Any, step: int) -> Any:
+    """Put zeros between elements, such that they are `step` apart."""
+    gaps = np.zeros((*np.shape(x), step - 1), x.dtype)
+    spread = np.concatenate([x[..., None], gaps], axis=-1)
+    return np.reshape(spread, (*np.shape(x)[:-1], np.shape(x)[-1] * step))
+
+
 def h_adjoint(y_bar, h, x, up, down):
     taps, n = h.shape[0], np.shape(x)[-1]
-    gaps = np.zeros((*np.shape(y_bar), down - 1), y_bar.dtype)
-    spread = np.concatenate([y_bar[..., None], gaps], axis=-1)
-    spread = np.reshape(spread, (*np.shape(y_bar)[:-1], np.shape(y_bar)[-1] * down))
-    spread = fitted(spread, taps + n * up, -1)
+    spread = fitted(with_gaps(y_bar, down), taps + n * up - 1, -1)
     x = np.conj(x)
-    return np.stack([np.sum(x * spread[..., k : k + n * up : up]) for k in range(taps)])
+    if are_few(taps, n * up):
+        sums = few_sums(spread, np.flip(with_gaps(x, up), -1))
+        return np.sum(sums, tuple(range(x.ndim - 1)))
+    axes, spread = list(range(x.ndim)), fitted(spread, taps + n * up, -1)
+    lags = [spread[..., k : k + n * up : up] for k in range(taps)]
+    return np.stack([np.einsum(x, axes, lag, axes, []) for lag in lags])
 
 
 linear_rule(filtered, h_adjoint, x_adjoint)

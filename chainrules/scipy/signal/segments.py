@@ -9,12 +9,15 @@ made as there are such pieces in one segment.
 from __future__ import annotations
 
 import functools
+import inspect
+import warnings
 from typing import Any
 
 import numpy as np
 from scipy import fft, signal
 
-from chainrules_core import decompose, linear_rule
+from chainrules.scipy.delegated import register_body
+from chainrules_core import decompose, linear_rule, non_differentiable
 from chainrules_core.define import primitive
 
 
@@ -136,3 +139,96 @@ def stft_detrend_body(
 
 stft_detrend_body.traces_objects = True  # type: ignore[attr-defined] # the window may be traced
 decompose(signal.ShortTimeFFT.stft_detrend)(stft_detrend_body)
+
+
+# ------------------------------------------------------------------------------- and back again
+
+WINDOW = inspect.signature(signal.istft).parameters["window"].default
+"""Another one in older versions."""
+
+TINY = 1e-10
+"""What the squares of the windows add up to at least, where SciPy divides by it."""
+
+
+def sizes_of_segments(
+    bins: int, nperseg: Any, noverlap: Any, nfft: Any, onesided: bool
+) -> tuple[int, int, int]:
+    """How long a segment is, after how many samples the next begins, and how long its transform."""
+    even = 2 * (bins - 1) if onesided else bins
+    nperseg = even if nperseg is None else int(nperseg)
+    if nperseg < 1:
+        raise ValueError(f"nperseg must be a positive integer, not {nperseg}")
+    if nfft is None:
+        nfft = nperseg if onesided and nperseg == even + 1 else even
+    elif int(nfft) < nperseg:
+        raise ValueError(f"nfft must be at least nperseg = {nperseg}, not {nfft}")
+    noverlap = nperseg // 2 if noverlap is None else int(noverlap)
+    if noverlap >= nperseg:
+        raise ValueError(f"noverlap must be less than nperseg = {nperseg}, not {noverlap}")
+    return nperseg, nperseg - noverlap, int(nfft)
+
+
+def window_of(window: Any, nperseg: int) -> Any:
+    """The samples of a window that is given by its name or as an array."""
+    if isinstance(window, (str, tuple)):
+        return signal.get_window(window, nperseg)
+    window = np.asarray(window)
+    if np.shape(window) != (nperseg,):
+        raise ValueError(f"window must have the shape ({nperseg},), not {np.shape(window)}")
+    return window
+
+
+@non_differentiable
+def warn_of_gaps(norm: Any, has_boundary: bool) -> None:
+    """Warn where no window says anything about a sample."""
+    if np.any(norm <= TINY):
+        warnings.warn(
+            "NOLA condition failed, STFT may not be invertible."
+            + ("" if has_boundary else " Possibly due to missing boundary"),
+            stacklevel=3,
+        )
+
+
+@register_body(signal.istft)
+def istft_body(
+    Zxx: Any,
+    fs: Any = 1.0,
+    window: Any = WINDOW,
+    nperseg: Any = None,
+    noverlap: Any = None,
+    nfft: Any = None,
+    input_onesided: bool = True,
+    boundary: bool = True,
+    time_axis: int = -1,
+    freq_axis: int = -2,
+    scaling: str = "spectrum",
+) -> Any:
+    """The segments of all times at once, added up."""
+    z = np.asarray(Zxx) + 0j
+    if np.ndim(z) < 2 or freq_axis % np.ndim(z) == time_axis % np.ndim(z):
+        raise ValueError("Zxx needs an axis of frequencies and another one of times")
+    if scaling not in ("spectrum", "psd"):
+        raise ValueError(f"scaling must be 'spectrum' or 'psd', not {scaling!r}")
+    z = np.moveaxis(z, (time_axis, freq_axis), (-2, -1))
+    count, bins = np.shape(z)[-2:]
+    nperseg, step, nfft = sizes_of_segments(bins, nperseg, noverlap, nfft, input_onesided)
+    pieces = (fft.irfft if input_onesided else fft.ifft)(z, n=nfft)[..., :nperseg]
+    win = window_of(window, nperseg)
+    if np.result_type(win, pieces) != pieces.dtype:
+        win = win.astype(pieces.dtype)
+    squares = win**2
+    factor = np.sum(win) if scaling == "spectrum" else np.sqrt(fs * np.sum(squares))
+    n = nperseg + (count - 1) * step
+    x = added_up(pieces * (win * factor), n, step)
+    norm = added_up(np.broadcast_to(squares, (count, nperseg)), n, step)
+    if boundary:
+        margin = nperseg // 2
+        x, norm = x[..., margin:-margin], norm[margin:-margin]
+    warn_of_gaps(np.real(norm), boundary)
+    x = x / np.where(np.real(norm) > TINY, norm, 1)
+    x = np.real(x) if input_onesided else x
+    # As SciPy has it: where the axis of times was not the last one, it is put back.
+    at = time_axis % np.ndim(z)
+    if at != np.ndim(z) - 1:
+        x = np.moveaxis(x, -1, at - (freq_axis % np.ndim(z) < at))
+    return np.arange(np.shape(x)[0]) / float(fs), x

@@ -19,7 +19,7 @@ from chainrules.scipy.delegated import both, register_body, trace_body
 from chainrules_core import non_differentiable
 
 FUNCTIONS = """
-    bode dbode dfreqresp dimpulse dlsim dstep freqresp impulse lsim step cont2discrete ss2tf ss2zpk
+    bode dbode dfreqresp dimpulse dlsim dstep freqresp impulse step cont2discrete ss2tf ss2zpk
     tf2ss zpk2ss abcd_normalize
 """
 

@@ -19,12 +19,11 @@ from chainrules.scipy.sparse.entries import (
     followed,
     gathered,
     is_sparse,
-    natively,
     numbered,
     vector_of,
 )
 from chainrules.scipy.sparse.products import coo_of
-from chainrules_core import decompose
+from chainrules_core import decompose, natively
 from chainrules_core.sparse_arrays import entries_of, with_entries
 
 

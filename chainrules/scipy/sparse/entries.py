@@ -8,7 +8,6 @@ none does. The result is one gather, which has rules for both modes at all order
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -16,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from chainrules.refused import RefusedError
-from chainrules_core import decompose, linear_rule, primitive
+from chainrules_core import decompose, linear_rule, natively, primitive
 from chainrules_core.sparse_arrays import coords_of, entries_of, with_entries
 
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
@@ -30,9 +29,9 @@ MATRIX_RESULT = (
 )
 
 
-def natively(f: Callable, *args: Any, **kwargs: Any) -> Any:
-    """Call a function from C: the calls in its body are not looked at."""
-    return operator.methodcaller("__call__", *args, **kwargs)(f)
+def method(name: str, *args: Any, **kwargs: Any) -> Callable:
+    """Return a function that calls a method of a sparse array, in which no calls are looked at."""
+    return lambda x: natively(getattr(x, name), *args, **kwargs)
 
 
 def refused(name: str, reason: str) -> NoReturn:
@@ -100,7 +99,7 @@ def places_of(x: Any) -> tuple[np.ndarray, ...]:
         return coords_of(x)
     if x.format == "coo":
         return x.coords
-    return natively(operator.methodcaller("tocoo"), numbered(x)).coords
+    return method("tocoo")(numbered(x)).coords
 
 
 @primitive
@@ -130,7 +129,7 @@ def canonical(x: Any) -> Any:
     if plain.has_canonical_format:
         return x
     if x.format == "bsr":
-        return canonical(followed(operator.methodcaller("tocoo"), x))
+        return canonical(followed(method("tocoo"), x))
     places = places_of(x)
     linear = np.ravel_multi_index(places, x.shape)
     stored, into = np.unique(linear, return_inverse=True)
@@ -157,7 +156,7 @@ def _is_sorted(places: tuple, shape: tuple) -> bool:
 def as_format(x: Any, name: str) -> Any:
     """Return a sparse array in a format, each element stored at most once."""
     x = canonical(x)
-    return x if x.format == name else followed(operator.methodcaller("asformat", name), x)
+    return x if x.format == name else followed(method("asformat", name), x)
 
 
 def like_class(x: Any, example: Any) -> Any:

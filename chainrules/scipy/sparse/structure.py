@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +19,7 @@ from chainrules.scipy.sparse.entries import (
     gathered,
     is_matrix,
     is_sparse,
+    method,
     numbered,
     places_of,
     refused,
@@ -34,7 +34,7 @@ def _moving(name: str, *, alone: bool = True) -> Callable:
 
     def body(self: Any, *args: Any, **kwargs: Any) -> Any:
         x = canonical(self) if alone else self
-        return followed(operator.methodcaller(name, *args, **kwargs), x)
+        return followed(method(name, *args, **kwargs), x)
 
     return body
 
@@ -53,7 +53,7 @@ def _dense(name: str) -> Callable:
         if out is not None:
             refused(f"{name}(out=)", "assign the result of toarray() instead.")
         x = as_format(self, "coo")
-        return gathered(operator.methodcaller("toarray", order=order)(numbered(x)), vector_of(x))
+        return gathered(method("toarray", order=order)(numbered(x)), vector_of(x))
 
     return body
 
@@ -76,7 +76,7 @@ def _changing(name: str) -> Callable:
     def body(self: Any, *args: Any, **kwargs: Any) -> None:
         x = canonical(self)
         plain = numbered(x)
-        operator.methodcaller(name, *args, **kwargs)(plain)
+        method(name, *args, **kwargs)(plain)
         become(self, gathered(plain, vector_of(x)))
 
     return body
@@ -92,7 +92,7 @@ def _sum_duplicates(self: Any) -> None:
         return
     x = as_format(x, "coo")
     plain = numbered(self)
-    operator.methodcaller("sum_duplicates")(plain)
+    method("sum_duplicates")(plain)
     # The sums in the order in which SciPy leaves them.
     stored = np.ravel_multi_index(places_of(x), x.shape)
     wanted = np.ravel_multi_index(places_of(plain), x.shape)
@@ -102,7 +102,7 @@ def _sum_duplicates(self: Any) -> None:
 
 def _sorted_indices(self: Any) -> Any:
     plain = numbered(self)
-    return gathered(operator.methodcaller("sorted_indices")(plain), vector_of(self))
+    return gathered(method("sorted_indices")(plain), vector_of(self))
 
 
 def _eliminate_zeros(self: Any) -> None:
@@ -149,12 +149,12 @@ def _writing(name: str) -> Callable:
     if name == "__setitem__":
 
         def setitem(self: Any, key: Any, x: Any) -> None:
-            write(self, x, lambda plain, v: operator.methodcaller(name, key, v)(plain))
+            write(self, x, lambda plain, v: method(name, key, v)(plain))
 
         return setitem
 
     def setdiag(self: Any, values: Any, k: Any = 0) -> None:
-        write(self, values, lambda plain, v: operator.methodcaller(name, v, k)(plain))
+        write(self, values, lambda plain, v: method(name, v, k)(plain))
 
     return setdiag
 

@@ -15,8 +15,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import spatial
 from scipy.spatial import distance
 
+from chainrules.scipy.found import with_value
 from chainrules_core import decompose, frule, ignore_derivatives, non_differentiable, rrule
 from chainrules_core.define import primitive
 
@@ -156,6 +158,26 @@ def squared_distances_frule(dots, a, b):
     return squared_distances(a, b), 2 * np.sum(moved, axis=-1)
 
 
+# --------------------------------------------------------------------------- angles, of all pairs
+
+
+def cosines(a: Any, b: Any, w: Any = None) -> Any:
+    """The distance by `cosine` of each vector of `a` from each of `b`."""
+    sizes = [np.sqrt(weighted(x * x, w))[:, None] for x in (a, b)]
+    a = a if w is None else w * a
+    return 1 - np.matmul(a / sizes[0], np.transpose(b / sizes[1]))
+
+
+def correlations(a: Any, b: Any, w: Any = None, centered: bool = True) -> Any:
+    """The same by `correlation`."""
+    if centered:
+        total = np.shape(a)[-1] if w is None else np.sum(w)
+        a, b = [x - (weighted(x, w) / total)[:, None] for x in (a, b)]
+    return cosines(a, b, w)
+
+
+ANGLES: dict[str, Callable] = {"cosine": cosines, "correlation": correlations}
+
 SQUARES: dict[str, Callable] = {"sqeuclidean": lambda q: q, "euclidean": root}
 
 METRICS: dict[str, Callable] = {
@@ -167,18 +189,29 @@ METRICS: dict[str, Callable] = {
 }  # fmt: skip
 
 
-def vectors(f: Callable) -> Callable:
-    """The same for anything that NumPy takes for two vectors."""
+def listed(x: Any) -> Any:
+    return np.asarray(x) if isinstance(x, (list, tuple)) else x
+
+
+def vectors(f: Callable, found: Callable) -> Callable:
+    """The same for anything that NumPy takes for two vectors, with the value that SciPy finds."""
 
     def body(u, v, *args, **options):
-        return f(np.asarray(u, dtype=float), np.asarray(v, dtype=float), *args, **options)
+        args = [listed(x) for x in args]
+        options = {key: listed(x) for key, x in options.items()}
+        given = [ignore_derivatives(x) for x in (u, v, *args)]
+        known = found(*given, **{key: ignore_derivatives(x) for key, x in options.items()})
+        y = f(np.asarray(u, dtype=float), np.asarray(v, dtype=float), *args, **options)
+        return with_value(known, y)
 
     return body
 
 
 for _name, _metric in METRICS.items():
     if _name != "jensenshannon":  # it has axes, and is traced
-        decompose(getattr(distance, _name))(vectors(_metric))
+        _found = getattr(distance, _name)
+        decompose(_found)(vectors(_metric, _found))
+decompose(spatial.minkowski_distance)(vectors(minkowski, spatial.minkowski_distance))
 
 
 def name_of(metric: Any) -> str | None:
@@ -189,6 +222,11 @@ def name_of(metric: Any) -> str | None:
     text = metric.lower().removeprefix("test_")
     info = distance._METRIC_ALIAS.get(text)
     return None if info is None else info.canonical_name
+
+
+def by_columns(x: Any) -> Any:
+    """Vectors whose coordinates lie side by side: sums over these are then sums of long rows."""
+    return np.transpose(np.copy(np.transpose(x), order="C"))
 
 
 def completed(name: str, options: dict[str, Any], X: Any) -> dict[str, Any]:
@@ -212,10 +250,12 @@ def cdist_body(XA, XB, metric="euclidean", *, out=None, **options):
         y = distance.cdist(ignore_derivatives(XA), ignore_derivatives(XB), name, **plain)
     elif name in SQUARES and not any(value is not None for value in options.values()):
         y = SQUARES[name](squared_distances(XA, XB))
+    elif name in ANGLES:
+        y = ANGLES[name](XA, XB, **completed(name, options, None))
     else:
         stacked = np.concatenate([XA, XB]) if name in ("seuclidean", "mahalanobis") else None
         options = completed(name, options, stacked)
-        y = METRICS[name](XA[:, None], XB[None], **options)
+        y = METRICS[name](by_columns(XA)[:, None], by_columns(XB)[None], **options)
     if out is None:
         return y
     out[...] = y
@@ -235,6 +275,8 @@ def pdist_body(X, metric="euclidean", *, out=None, **options):
         y = distance.pdist(ignore_derivatives(X), name, **plain)
     elif name in SQUARES and not any(value is not None for value in options.values()):
         y = SQUARES[name](squared_distances(X, X)[i, j])
+    elif name in ANGLES:
+        y = ANGLES[name](X, X, **completed(name, options, X))[i, j]
     else:
         y = METRICS[name](X[i], X[j], **completed(name, options, X))
     if out is None:

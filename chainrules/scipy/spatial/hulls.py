@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import spatial
 
-from chainrules.refused import refuse
+from chainrules.refused import RefusedError, refuse
 from chainrules_core import decompose, ignore_derivatives
 
 
@@ -42,9 +42,10 @@ class Hull:
 
     def __getattr__(self, name: str) -> Any:
         if name in ("equations", "add_points"):
-            raise NotImplementedError(
-                f"{name} of a ConvexHull of traced points is not differentiated: compute with the "
-                "points by its simplices and vertices, which are indices."
+            raise RefusedError(
+                f"scipy.spatial.ConvexHull.{name}",
+                "of the hull only volume and area are. Compute with the points by its simplices "
+                "and vertices, which are indices.",
             )
         if name == "made" or name.startswith("__"):
             raise AttributeError(name)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import spatial
 
-from chainrules.refused import refuse
+from chainrules.refused import RefusedError, refuse
 from chainrules.scipy.spatial.distance import minkowski
 from chainrules_core import decompose, ignore_derivatives
 
@@ -39,11 +39,11 @@ class Tree:
 
     def sparse_distance_matrix(self, *args: Any, **kwargs: Any) -> Any:
         """An error."""
-        raise NotImplementedError(f"sparse_distance_matrix of traced points: {INSTEAD}")
+        raise RefusedError("scipy.spatial.KDTree.sparse_distance_matrix", INSTEAD)
 
     def count_neighbors(self, *args: Any, **kwargs: Any) -> Any:
         """An error."""
-        raise NotImplementedError(f"count_neighbors of traced points: {INSTEAD}")
+        raise RefusedError("scipy.spatial.KDTree.count_neighbors", INSTEAD)
 
     def query(
         self, x: Any, k: Any = 1, eps: Any = 0.0, p: Any = 2.0,
@@ -78,7 +78,11 @@ def made_of(kind: type) -> None:
     ):
         data = np.asarray(data, dtype=float)
         if boxsize is not None:
-            raise NotImplementedError("A periodic tree (boxsize=) of traced points is not made.")
+            raise RefusedError(
+                f"scipy.spatial.{kind.__name__}",
+                "points in a periodic box (boxsize=) are constants. Make the tree of "
+                "autodiff.ignore_derivatives(points), and compute the distances of the pairs.",
+            )
         options = (leafsize, compact_nodes, copy_data, balanced_tree)
         return Tree(kind(ignore_derivatives(data), *options), data)
 

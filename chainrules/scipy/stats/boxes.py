@@ -27,18 +27,29 @@ from typing import Any
 
 import numpy as np
 from scipy import special, stats
+from scipy.stats import _kde, _multivariate
 
 from chainrules.refused import refuse
-from chainrules.scipy.stats.quadrature import as_found, plain, with_value
+from chainrules.scipy.found import with_value
+from chainrules.scipy.stats.quadrature import as_found, plain
 from chainrules_core import ZeroTangent, decompose, frule, primitive, rrule, thunk
 
 try:
     from scipy.stats import _qmvnt as lattices
-except ImportError:  # an older SciPy
+except ImportError:
     lattices = None
+compiled = getattr(_multivariate, "_mvn", None)  # until SciPy 1.15
 
 normal, student = type(stats.multivariate_normal), type(stats.multivariate_t)
 ROOT_2PI = math.sqrt(2 * math.pi)
+
+
+def plane(low: Any, high: Any, cov: Any) -> Any:
+    """Return the probability of a box of two dimensions, exactly."""
+    if hasattr(lattices, "_bvn"):
+        return lattices._bvn(low, high, cov)
+    with _multivariate.MVN_LOCK:
+        return compiled.mvnun(low, high, np.zeros(2), cov)[0]
 
 
 @primitive
@@ -53,7 +64,7 @@ def box(a: Any, b: Any, cov: Any, *, known: Any = None) -> Any:
     sign = (-1.0) ** np.sum(b < a)
     low, high = np.minimum(a, b), np.maximum(a, b)
     if n == 2:
-        return sign * lattices._bvn(low, high, cov)
+        return sign * plane(low, high, cov)
     rng = np.random.default_rng(0)
     found = lattices._qauto(
         lattices._qmvn, cov, low, high, rng, error=1e-7, limit=200_000, n_batches=10
@@ -198,7 +209,16 @@ def student_cdf(
     return each_point(x, lower_limit, loc, known, lambda a, b, y: student_box(a, b, shape, df, y))
 
 
-if lattices is not None and hasattr(lattices, "_bvn"):
+def kernels_in_box(self: Any, low_bounds: Any, high_bounds: Any, maxpts: Any = None) -> Any:
+    known = as_found(KERNELS, self, low_bounds, high_bounds, maxpts)
+    if self.d != 2 and np.any(plain(low_bounds) > plain(high_bounds)):
+        return known  # 0, while in two dimensions SciPy changes the sign
+    low, high = low_bounds - self.dataset.T, high_bounds - self.dataset.T
+    parts = [box(a, b, self.covariance) for a, b in zip(low, high, strict=True)]
+    return with_value(known, np.sum(np.stack(parts) * self.weights))
+
+
+if lattices is not None and (compiled is not None or hasattr(lattices, "_bvn")):
     NORMAL, STUDENT = normal._cdf, student._cdf
     decompose(NORMAL)(normal_cdf)
     decompose(STUDENT)(student_cdf)
@@ -207,3 +227,6 @@ else:
         (normal._cdf, student._cdf),
         "this version of SciPy computes it by compiled code. Use a newer one.",
     )
+if hasattr(_kde, "_mvn"):  # newer versions call the distribution
+    KERNELS = stats.gaussian_kde.integrate_box
+    decompose(KERNELS)(kernels_in_box)

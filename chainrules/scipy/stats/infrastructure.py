@@ -19,15 +19,18 @@ from typing import Any
 import numpy as np
 
 from chainrules.refused import refuse
-from chainrules.scipy.stats.quadrature import as_found, plain, quadrature, with_value
+from chainrules.scipy.found import with_value
+from chainrules.scipy.stats.quadrature import as_found, plain, quadrature
 from chainrules_core import ChainRulesError, decompose, non_differentiable
 
 try:
     from scipy.stats import _distribution_infrastructure as base
 except ImportError:  # an older SciPy has none of it
     base = None
-if not hasattr(base, "UnivariateDistribution"):  # SciPy 1.15 has another form of it
-    base = None
+
+if base is not None:  # SciPy 1.15 has no discrete ones, and no class above the continuous
+    CONTINUOUS = base.ContinuousDistribution
+    UNIVARIATE = getattr(base, "UnivariateDistribution", CONTINUOUS)
 
 
 class SumError(ChainRulesError, ArithmeticError):
@@ -56,13 +59,13 @@ def quadrature_of(
     def f(x: Any) -> Any:
         return integrand(x, *args, **params)
 
-    if isinstance(self, base.ContinuousDistribution):
+    if isinstance(self, CONTINUOUS):
         return quadrature(f, a, b, known, log=log, name=name_of(self))
     return summed(f, plain(a), plain(b), known, log, name_of(self))
 
 
 if base is not None:
-    integrate = base.UnivariateDistribution._quadrature
+    integrate = UNIVARIATE._quadrature
     decompose(integrate)(quadrature_of)
 
 
@@ -104,6 +107,12 @@ def summed(f: Callable, a: Any, b: Any, known: Any, log: bool, name: str) -> Any
 # ------------------------------------------------------------------------------------- inversions
 
 
+def probabilities(self: Any, log: bool = False) -> Callable:
+    """Return the method for the density or the mass function."""
+    kind = "pxf" if hasattr(self, "_pxf_dispatch") else "pdf"
+    return getattr(self, f"_{'log' if log else ''}{kind}_dispatch")
+
+
 def newton(x: Any, residual: Callable, slope: Callable) -> Any:
     """Return the zero of a function, moved by what the function depends on."""
     x0 = plain(x)
@@ -118,10 +127,9 @@ def newton(x: Any, residual: Callable, slope: Callable) -> Any:
 
 def inversion(name: str, distribution: str, sign: float, log: bool) -> None:
     """Register the body of the inverse of F, 1 - F or a logarithm of them."""
-    cls = base.UnivariateDistribution
-    if name not in vars(cls):
+    if name not in vars(UNIVARIATE):
         return
-    found = getattr(cls, name)
+    found = getattr(UNIVARIATE, name)
 
     @decompose(found)
     def inversion_body(self: Any, x: Any, **params: Any) -> Any:
@@ -129,7 +137,7 @@ def inversion(name: str, distribution: str, sign: float, log: bool) -> None:
         y = as_found(found, self, x, **params)
 
         def slope(y: Any) -> Any:
-            density = self._pxf_dispatch(y, **params)
+            density = probabilities(self)(y, **params)
             return sign * (density / np.exp(f(y, **params)) if log else density)
 
         return newton(y, lambda y: f(y, **params) - x, slope)
@@ -223,11 +231,12 @@ def moved_mode(mode: Any, a: Any, b: Any, width: Any, log_density: Callable) -> 
 
 
 def mode_of(self: Any, xatol: Any = None, **params: Any) -> Any:
-    mode = as_found(optimize_mode, self, xatol=xatol, **params)
+    options = {} if xatol is None else {"xatol": xatol}
+    mode = as_found(optimize_mode, self, **options, **params)
     a, b = self._support(**params)
     quartiles = [self._icdf_dispatch(np.asarray(q), **params) for q in (0.25, 0.75)]
     width = (quartiles[1] - quartiles[0]) / 4
-    return moved_mode(mode, a, b, width, lambda x: self._logpxf_dispatch(x, **params))
+    return moved_mode(mode, a, b, width, lambda x: probabilities(self, log=True)(x, **params))
 
 
 def mixture_mode(self: Any, *, method: Any = None) -> Any:
@@ -242,8 +251,8 @@ if base is not None:
     inversion("_iccdf_inversion", "_ccdf_dispatch", -1.0, False)
     inversion("_ilogcdf_inversion", "_logcdf_dispatch", 1.0, True)
     inversion("_ilogccdf_inversion", "_logccdf_dispatch", -1.0, True)
-    decompose(base.UnivariateDistribution._moment_transform_center)(moment_about)
-    optimize_mode = base.UnivariateDistribution._mode_optimization
+    decompose(UNIVARIATE._moment_transform_center)(moment_about)
+    optimize_mode = UNIVARIATE._mode_optimization
     decompose(optimize_mode)(mode_of)
     for _cls in (getattr(base, "DiscreteDistribution", None),):
         for _name in (

@@ -20,6 +20,7 @@ from scipy import linalg, special, stats
 from scipy._lib import array_api_extra
 from scipy.stats import _multivariate
 
+from chainrules.scipy.stats.quadrature import plain
 from chainrules_core import decompose, non_differentiable, primitive
 
 LOG_2PI = math.log(2 * math.pi)
@@ -176,21 +177,23 @@ class TracedAt:
     def __getitem__(self, index: Any) -> TracedAt:
         return TracedAt(self.x, index)
 
-    def set(self, y: Any, /, **options: Any) -> Any:
+    def set(self, y: Any, /, copy: bool | None = None, **options: Any) -> Any:
         """Replace the elements at the index, in place as SciPy does; a number is made anew."""
-        return replaced(self.x, self.index, y, None)
+        return replaced(self.x, self.index, y, None, copy)
 
 
-def replaced(x: Any, index: Any, y: Any, change: Callable | None) -> Any:
-    if not isinstance(x, np.ndarray):
+def replaced(x: Any, index: Any, y: Any, change: Callable | None, copy: bool | None) -> Any:
+    if copy is None:
+        copy = not (isinstance(x, np.ndarray) and plain(x).flags.writeable)
+    if copy:
         return updated(x, y, index=index, change=change)
     x[index] = y if change is None else change(x[index], y)
     return x
 
 
 def changing(change: Callable) -> Callable:
-    def method(self: TracedAt, y: Any, /, **options: Any) -> Any:
-        return replaced(self.x, self.index, y, change)
+    def method(self: TracedAt, y: Any, /, copy: bool | None = None, **options: Any) -> Any:
+        return replaced(self.x, self.index, y, change, copy)
 
     return method
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from chainrules_core import rrule
 from chainrules_core.testing import (
     COMPLEX,
     NONZERO,
@@ -64,6 +65,16 @@ def test_binary(f, shapes):
 def test_binary_in_other_forms(f):
     check_rule(f, NONZERO.draw(3, np.float32), NONZERO.draw(3, np.float32))
     check_rule(f, NONZERO.draw(3), 2)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
+def test_angles_of_many(scale):
+    a, b = NONZERO.draw(300), NONZERO.draw(300)
+    bars = rrule(np.arctan2, scale * a, scale * b)[1](np.full(300, scale))[1:]
+    expected = rrule(np.arctan2, a[:1], b[:1])[1](np.ones(1))[1:]
+    for bar, first in zip(bars, expected, strict=True):
+        np.testing.assert_allclose(bar[:1], first, rtol=1e-14)
+    check_rule(np.arctan2, a[:256], b[:256])
 
 
 @pytest.mark.parametrize("x", [1e-5, 0.01, 0.09, 0.1, -0.05, np.array([0.0, 1e-7, 0.2, 3])])

@@ -1,10 +1,13 @@
+import functools
+
 import numpy as np
 import pytest
 
 import autodiff
+from chainrules.reductions.folds import FoldError, weights
 from chainrules.reductions.ufunc_methods import binary_ufuncs
 from chainrules_core import NoTangent, frule, rrule
-from chainrules_core.testing import NONZERO, POSITIVE, check_rule
+from chainrules_core.testing import NONZERO, POSITIVE, RuleCheckError, check_rule
 
 REORDERABLE = [
     np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logaddexp, np.logaddexp2,
@@ -25,12 +28,34 @@ def draw(f, shape, dtype=float, rng=1):
     return NONZERO.draw(shape, dtype, rng=rng)
 
 
+def reduces_rightly(f):
+    """Whether this NumPy does: on processors with AVX-512 it does not always."""
+    x = [1.3, 1.2, 1.1, 1.4]
+    return np.isclose(f.reduce(np.array(x)), functools.reduce(f, x))
+
+
+WRONG = [f for f in IN_ORDER if not reduces_rightly(f)]
+
+
 def check(f, *args, **kwargs):
-    check_rule(f, *args, fkwargs=kwargs)
+    try:
+        check_rule(f, *args, fkwargs=kwargs)
+    except RuleCheckError as error:
+        if f.__self__ not in WRONG or not isinstance(error.__cause__, FoldError):
+            raise
 
 
 def check_second(f, *args, **kwargs):
-    check_rule(f, *args, fkwargs=kwargs, second_order=True, gradient=autodiff.gradient)
+    check(f, *args, **kwargs)
+    if f.__self__ not in WRONG:
+        check_rule(f, *args, fkwargs=kwargs, second_order=True, gradient=autodiff.gradient)
+
+
+def test_a_wrong_reduction_is_refused():
+    """As where NumPy takes the first and the last element alone."""
+    x = np.array([[1.3, 1.2, 1.1]])
+    with pytest.raises(FoldError, match="one element after the other"):
+        weights(np.power, x, np.power(x[:, :1], x[:, -1:]))
 
 
 @pytest.mark.parametrize("f", REORDERABLE + IN_ORDER)

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse.linalg as spl
 
 from chainrules.refused import refuse
-from chainrules.scipy.sparse.entries import natively, refused
+from chainrules.scipy.sparse.entries import refused
 from chainrules.scipy.sparse.linalg.solving import System
-from chainrules_core import NoTangent, decompose, frule, ignore_derivatives, rrule
+from chainrules_core import NoTangent, decompose, frule, ignore_derivatives, natively, rrule
 
 
 class Factorisation:

@@ -16,14 +16,13 @@ from chainrules.scipy.sparse.entries import (
     canonical,
     decompose_method,
     is_sparse,
-    natively,
     places_of,
     refused,
     summed,
     vector_of,
 )
 from chainrules.scipy.sparse.linalg.spectral import array_of
-from chainrules_core import decompose, ignore_derivatives
+from chainrules_core import decompose, ignore_derivatives, natively
 from chainrules_core.sparse_arrays import with_entries
 
 

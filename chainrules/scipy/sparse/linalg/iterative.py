@@ -17,10 +17,10 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 
-from chainrules.scipy.sparse.entries import as_format, from_places, is_sparse, natively, refused
+from chainrules.scipy.sparse.entries import as_format, from_places, is_sparse, refused
 from chainrules.scipy.sparse.linalg.operators import dense_of, is_operator, plain
 from chainrules.scipy.sparse.linalg.solving import System, square_csr
-from chainrules_core import decompose, ignore_derivatives
+from chainrules_core import decompose, ignore_derivatives, natively
 
 
 def _iterative(f: Callable) -> Callable:

@@ -18,12 +18,11 @@ from chainrules.scipy.sparse.entries import (
     gathered,
     is_matrix,
     is_sparse,
-    natively,
     vector_of,
 )
 from chainrules.scipy.sparse.linalg.operators import dense_of, is_operator
 from chainrules.scipy.sparse.products import Pattern, product
-from chainrules_core import AbstractZero, decompose, frule, primitive, rrule
+from chainrules_core import AbstractZero, decompose, frule, natively, primitive, rrule
 
 
 class Solver:

@@ -22,14 +22,13 @@ from chainrules.scipy.sparse.entries import (
     as_format,
     from_places,
     is_sparse,
-    natively,
     places_of,
     refused,
     vector_of,
 )
 from chainrules.scipy.sparse.linalg.operators import dense_of, is_operator, plain
 from chainrules.scipy.sparse.linalg.solving import System
-from chainrules_core import decompose, ignore_derivatives
+from chainrules_core import decompose, ignore_derivatives, natively
 
 
 def array_of(x: Any) -> Any:

@@ -67,6 +67,29 @@ def test_values_abscissae_and_places(name, check_traced):
     check_traced(lambda x, y, q: make(x, y)(q), X, Y, Q, rtol=1e-5)
 
 
+AT_NODES = {
+    "barycentric": MAKERS["barycentric"],
+    "barycentric slope": lambda x, y: interpolate.BarycentricInterpolator(x, y).derivative,
+    "barycentric columns": lambda x, y: interpolate.BarycentricInterpolator(x, np.outer(y, y)),
+    "krogh": MAKERS["krogh"],
+    "CubicSpline": MAKERS["CubicSpline"],
+    "rational": lambda x, y: interpolate.FloaterHormannInterpolator(x, y, d=2),
+    "rational columns": lambda x, y: interpolate.FloaterHormannInterpolator(x, np.outer(y, y)),
+    "AAA": lambda x, y: interpolate.AAA(X, np.exp(y), max_terms=6, clean_up=False),
+    "rbf": MAKERS["rbf"],
+}
+
+
+@pytest.mark.filterwarnings("ignore:AAA failed")
+@pytest.mark.parametrize("name", AT_NODES)
+def test_at_nodes(name, check_traced):
+    """There SciPy takes the value from the data, past the formula."""
+    make = AT_NODES[name]
+    check_traced(lambda x, y, q: make(x, y)(q), X, Y, X[1:4].copy(), step=1e-4, rtol=1e-5)
+    if name not in ("CubicSpline", "rbf"):  # whose second derivatives have kinks there
+        check_traced(lambda q: autodiff.gradient(lambda q: np.sum(make(X, Y)(q) ** 2), q), X[1:4])
+
+
 @pytest.mark.parametrize("name", ["CubicSpline", "pchip", "make_interp_spline", "interpolated"])
 def test_what_is_made_of_a_spline(name, check_traced):
     make = MAKERS[name]

@@ -57,6 +57,16 @@ def test_splines(f, check_traced):
     check_traced(f, Z, PX, rtol=1e-5)
 
 
+@pytest.mark.parametrize("method", ["slinear", "cubic"])
+def test_the_value_of_a_grid(method):
+    """SciPy solves for the coefficients by iteration."""
+
+    def f(z):
+        return np.sum(interpolate.interpn((GX, GY), z, PLACES, method))
+
+    np.testing.assert_allclose(autodiff.value_and_gradient(f, Z)[0], f(Z), rtol=1e-13)
+
+
 @pytest.mark.parametrize("method", ["linear", "nearest", "cubic"])
 def test_griddata(method, check_traced):
     check_traced(lambda v: interpolate.griddata(SITES, v, INSIDE, method, 0.0), VALUES, step=0.3)

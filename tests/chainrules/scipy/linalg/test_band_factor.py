@@ -1,11 +1,12 @@
-"""The Cholesky factor of long band matrices, block by block."""
+"""The Cholesky factor of band matrices, of narrow ones and block by block."""
 
 import numpy as np
 import pytest
 from scipy import linalg
 
 import autodiff
-from chainrules.scipy.linalg.band_factor import band_factor
+from chainrules.scipy.linalg.band_factor import band_factor, within
+from chainrules.scipy.linalg.narrow_bands import factor_change, factor_change_adjoint
 from chainrules_core.testing import check_rule
 
 RNG = np.random.default_rng(0)
@@ -20,7 +21,7 @@ def matrix(n, width, dtype, lower=True):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])
-@pytest.mark.parametrize("n, width", [(65, 1), (70, 0), (96, 3), (130, 40)])
+@pytest.mark.parametrize("n, width", [(65, 1), (70, 0), (96, 3), (96, 8), (130, 40)])
 @pytest.mark.parametrize("lower", [True, False])
 def test_is_that_of_the_dense_matrix(n, width, dtype, lower):
     ab = matrix(n, width, dtype, lower)
@@ -38,13 +39,23 @@ def test_is_that_of_the_dense_matrix(n, width, dtype, lower):
     np.testing.assert_allclose(pushed, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("n, width, dtype", [(65, 2, np.float64), (66, 1, np.complex128)])
+@pytest.mark.parametrize(
+    "n, width, dtype", [(65, 2, np.float64), (65, 7, np.float64), (66, 1, np.complex128)]
+)
 def test_rules(n, width, dtype):
     check_rule(band_factor, matrix(n, width, dtype))
 
 
-def test_second_order():
-    ab, v, h = matrix(80, 2, float), RNG.standard_normal((3, 80)), 1e-5
+@pytest.mark.parametrize("n, width", [(5, 2), (3, 0), (2, 3), (7, 6)])
+@pytest.mark.parametrize("f", [factor_change, factor_change_adjoint])
+def test_change_of_narrow_bands(f, n, width, check_modes):
+    factor, change = matrix(n, width, float), RNG.standard_normal((width + 1, n))
+    check_modes(lambda lb, x: f(within(lb), within(x)), factor, change)
+
+
+@pytest.mark.parametrize("width", [2, 8])
+def test_second_order(width):
+    ab, v, h = matrix(80, width, float), RNG.standard_normal((width + 1, 80)), 1e-5
 
     def inner(a):
         return autodiff.gradient(lambda z: np.sum(linalg.cholesky_banded(z, lower=True) ** 3), a)

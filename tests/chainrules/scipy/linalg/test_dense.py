@@ -111,7 +111,11 @@ def test_sketches(option, check_modes):
 EQUAL = [2 * np.eye(3), np.eye(4)[:, [2, 0]], np.eye(3)[:2]]
 
 
-@pytest.mark.parametrize("a", [A, T, W, TZ, WZ, np.stack([A, A.T]), *EQUAL])
+# SciPy 1.15 has no polar factors of stacks.
+STACKS = [np.stack([A, A.T])] if hasattr(linalg.polar, "__wrapped__") else []
+
+
+@pytest.mark.parametrize("a", [A, T, W, TZ, WZ, *STACKS, *EQUAL])
 def test_unitary(a, check_case):
     check_case(unitary, (a,), {}, np.ndim(a) == 2)
 

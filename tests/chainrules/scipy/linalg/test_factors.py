@@ -5,7 +5,7 @@ from scipy import linalg
 import autodiff
 from chainrules.scipy.linalg.cholesky import cho_solution
 from chainrules.scipy.linalg.lu import lu_solution
-from chainrules.scipy.linalg.toeplitz import toeplitz_solution
+from chainrules.scipy.linalg.toeplitz import in_steps, sums_of_steps, toeplitz_solution
 
 RNG = np.random.default_rng(4)
 
@@ -33,6 +33,7 @@ P, PZ = A @ A.T + EYE, Z @ Z.conj().T + EYE
 TALL, WIDE = real(4, 3), compl(3, 4)
 LU, PIVOTS = linalg.lu_factor(TALL[:3])
 INDEFINITE = np.array([[0, 1.0, 2, 0.3], [1, 0, 0.5, 0.2], [2, 0.5, 0, 1], [0.3, 0.2, 1, 0]])
+LARGE = real(70, 70) / 20 + np.eye(70)
 CASES = [
     *[case(linalg.lu, a, p_indices=True) for a in (A, TALL, WIDE, Z, np.stack([A, A + 1]))],
     case(linalg.lu, TALL),
@@ -47,6 +48,9 @@ CASES = [
     *[case(lu_solution, LU, real(3, 2), pivots=PIVOTS, trans=t) for t in (0, 1, 2)],
     *[case(lu_solution, LU + 0.3j, compl(3, 2), pivots=PIVOTS, trans=t) for t in (0, 1, 2)],
     case(toeplitz_solution, np.array([5.0, 1, 2]), real(3), real(3, 2)),
+    case(toeplitz_solution, np.array([5.0, 1j, 2]), compl(3), compl(3, 1)),
+    *[case(in_steps, compl(2, 6), 2, back) for back in (False, True)],
+    *[case(sums_of_steps, real(2, *n), True) for n in ((2, 3), (40, 33), (3, 2))],
     case(toeplitz_solution, np.array([5.0, 1j, 2]), compl(3), compl(3, 2)),
     case(linalg.cholesky, P.tolist()),
     case(linalg.cho_factor, P.tolist()),
@@ -54,6 +58,9 @@ CASES = [
     case(linalg.ldl, Z + Z.conj().T),
     case(linalg.ldl, Z + Z.T, lower=False, hermitian=False),
     case(linalg.ldl, P.tolist()),
+    case(linalg.ldl, INDEFINITE + 1j * (np.tri(4) - np.tri(4).T)),
+    *[case(linalg.lu, a) for a in (np.stack([LARGE, LARGE.T]), compl(70, 68) + 9 * LARGE[:, :68])],
+    *[case(linalg.lu_factor, a) for a in (LARGE, LARGE[:, :69])],
 ]
 
 

@@ -33,6 +33,8 @@ STABLE, STABLE_Z = A - 2 * EYE, Z - 2 * EYE
 CONTROL, COST = real(3, 2), np.array([[2.0, 0.1], [0.1, 3.0]])
 CASES = [
     *[case(linalg.expm, a) for a in (A, Z, *single(A), np.stack([A, B]), A.tolist())],
+    *[case(linalg.expm_frechet, *x) for x in [(A, B), (Z, C), (9 * A, B), (A, B.tolist())]],
+    case(linalg.expm_frechet, 5 * Z, C, compute_expm=False),
     *[case(linalg.logm, a) for a in (P, TURN, PZ, P.tolist())],
     *[case(linalg.sqrtm, a) for a in (P, TURN, PZ, P.tolist())],
     *[case(linalg.signm, a) for a in (TURN - 1.5 * EYE, P - 2 * EYE, Z, TURN.tolist())],
@@ -49,7 +51,7 @@ CASES = [
 
 @pytest.mark.parametrize("f, args, kwargs", CASES)
 def test_rule(f, args, kwargs, check_case):
-    smooth = f not in (linalg.signm, linalg.logm) and not isinstance(args[0], list)
+    smooth = f not in (linalg.signm, linalg.logm) and not isinstance(args[-1], list)
     check_case(f, args, kwargs, smooth and np.ndim(args[0]) == 2)
 
 

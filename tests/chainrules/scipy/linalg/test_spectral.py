@@ -2,6 +2,9 @@ import numpy as np
 import pytest
 from scipy import linalg
 
+from chainrules.scipy.linalg.hessenberg import turning, turning_adjoint
+from chainrules.scipy.linalg.schur import below_blocks, below_blocks_adjoint
+
 RNG = np.random.default_rng(4)
 
 
@@ -32,6 +35,11 @@ LOW, UP = real(2, 4) + np.array([[3.0, 6, 9, 13], [0] * 4]), None
 UP = LOW[::-1]
 D, E = np.array([1.0, 3.0, 6.0, 10.0]), real(3)
 HERMITIAN = [(S, P), (H, PZ)]
+HELPERS = (turning, turning_adjoint)
+STACKS = [real(2, 3, 3)] if hasattr(linalg.hessenberg, "__wrapped__") else []  # of newer versions
+STAIRS = np.diag([1.0, 2, 3, 4, 5])
+FORMS = [(real(5, 5) + STAIRS, real(5, 5)), (compl(5, 5) + STAIRS, compl(5, 5))]
+PAIRS = 2 * np.diag([1.0, 0, 0, 1], -1)
 CASES = [
     *[case(f, a) for f in (linalg.eig, linalg.eigvals) for a in (A, TURN, Z, S)],
     case(linalg.eig, TURN, left=True),
@@ -73,13 +81,18 @@ CASES = [
     case(linalg.schur, S),
     case(linalg.schur, TURN),
     case(linalg.schur, S, sort="rhp"),
+    *[case(linalg.hessenberg, a) for a in (real(5, 5), compl(4, 4), compl(2, 2), *STACKS)],
+    case(linalg.hessenberg, A.tolist()),
+    *[case(linalg.hessenberg, a, calc_q=True) for a in (real(4, 4), compl(4, 4), real(1, 1))],
+    *[case(f, np.triu(a, -1), b) for a, b in FORMS for f in (turning, turning_adjoint)],
     case(linalg.schur.__wrapped__ if hasattr(linalg.schur, "__wrapped__") else linalg.schur, S),
 ]
 
 
 @pytest.mark.parametrize("f, args, kwargs", CASES)
 def test_rule(f, args, kwargs, check_case):
-    plain = f in (linalg.eigvals, linalg.eigvalsh) and len(args) == 1
+    plain = f in (linalg.eigvals, linalg.eigvalsh, linalg.schur, *HELPERS) or "hess" in f.__name__
+    plain = plain and (len(args) == 1 or f in HELPERS)
     check_case(f, args, kwargs, plain and not isinstance(args[0], list))
 
 
@@ -100,9 +113,13 @@ def sizes(parts):
         (lambda a: sizes(linalg.schur(a, output="complex")), (TURN,)),
         (lambda a: np.abs(linalg.rsf2csf(*linalg.schur(a))[0]), (TURN,)),
         (lambda a: linalg.cdf2rdf(*linalg.eig(a)), (TURN,)),
-        (lambda a: linalg.hessenberg(a), (real(4, 4),)),
-        (lambda a: linalg.hessenberg(a, calc_q=True), (compl(4, 4),)),
     ],
 )
 def test_engine(f, xs, check_modes):
     check_modes(f, *xs, twice=False)
+
+
+@pytest.mark.parametrize("f", [below_blocks, below_blocks_adjoint])
+@pytest.mark.parametrize("t, x, more", [(*FORMS[0], 0), (*FORMS[1], 0), (*FORMS[0], PAIRS)])
+def test_equations_of_schur_forms(f, t, x, more, check_modes):
+    check_modes(lambda t, x: f(np.triu(t) + more, x), t, x)

@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+import autodiff
+from chainrules.scipy.ndimage.sampling import GRID_CONSTANT, MIRROR, WRAP, spline, spread
 from chainrules.scipy.ndimage.splines import coefficients
 from chainrules_core.testing import REAL, check_rule
 
@@ -19,6 +21,45 @@ def test_rule(order, mode):
     for shape, axis in (((5,), 0), ((3, 2), 0), ((1, 4), 0), ((2, 34), 1), ((2,), 0)):
         check_rule(coefficients, REAL.draw(shape), order, axis, mode)
     check_rule(coefficients, REAL.draw(5, np.float32), order, 0, mode)
+
+
+@pytest.fixture
+def check_case():
+    """Check both rules of a call, and the gradient of the gradient."""
+
+    def check(f, args, options):
+        check_rule(f, *args, fkwargs=options, second_order=True, gradient=autodiff.gradient)
+
+    return check
+
+
+SAMPLES = [  # coefficients, places
+    (X, PLACES % 2 + 0.13),
+    (X * (1 + 2j), PLACES[:, :4].reshape(2, 2, 2)),
+    (X[0], PLACES[:1]),
+    (X.reshape(4, 3, 1) * [1, 2j], PLACES[:1, :4]),
+    (X[:, :, None] + X[0], np.array([[0.3], [1.2], [2.7]])),
+]
+
+
+@pytest.mark.parametrize("c, t", SAMPLES)
+@pytest.mark.parametrize(
+    "order, mode, steep", [(3, MIRROR, 0), (2, GRID_CONSTANT, 1), (1, WRAP, 2)]
+)
+def test_reading(c, t, order, mode, steep, check_case):
+    slopes = (steep, *(0,) * (len(t) - 1))
+    options = {"order": order, "mode": mode, "slopes": slopes}
+    check_case(spline, (c, t), options)
+    y = spline(c, t, **options)
+    check_case(spread, (y, t), {"shape": c.shape, **options})
+    np.testing.assert_allclose(np.vdot(c, spread(y, t, c.shape, **options)), np.vdot(y, y))
+
+
+def test_no_place():
+    def f(x):
+        return np.sum(ndimage.map_coordinates(x, PLACES * np.nan, cval=0.3))
+
+    assert autodiff.value_and_gradient(f, X)[0] == f(X)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -340,6 +340,9 @@ CALLS = [
     lambda x40: signal.symiirorder2(x40, 0.3, 0.4),
     lambda t: signal.chirp(t, 1.0, 1.5, 3.0),
     lambda t, s, p, tau: signal.chirp(t, f0=s, t1=p, f1=tau),
+    lambda t, wn: signal.chirp(t, wn, 1.5, 0.3, "log"),  # of constant frequency, as the next
+    lambda t, wn: signal.chirp(t, 0.3, 1.5, wn, "hyperbolic"),
+    lambda t, wn, fs: signal.chirp(t, wn, fs, 0.7, "quadratic", vertex_zero=False),
     lambda t_, tau: signal.gausspulse(t_, fc=tau),
     lambda t_, tau: signal.gausspulse(t_, tau, 0.4, -5, retquad=True, retenv=True),
     lambda t: signal.sawtooth(t * 3 + 0.1),

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from chainrules_core import NoTangent, rrule
+from chainrules.scipy.signal.convolution import few_sums
+from chainrules_core import NoTangent, rrule, unthunk
 from chainrules_core.testing import COMPLEX, REAL, check_rule
 
 MODES = ("full", "same", "valid")
@@ -58,6 +59,27 @@ def test_rule(f, args, kwargs):
 def test_engine(f, mode, check_engine):
     check_engine(lambda a, v: f(a, in2=v, mode=mode), real(4), real(3))
     check_engine(lambda x: f([x[0], x[1] * 1j, 1.0], x[1:], mode), real(3))
+
+
+@pytest.mark.parametrize("x, kernel", [(real(2, 50), real(2, 44)), (compl(50), real(50))])
+def test_few_sums(x, kernel, check_engine):
+    found = [
+        signal.convolve(a, b, "valid")
+        for a, b in zip(*map(np.atleast_2d, (x, kernel)), strict=True)
+    ]
+    np.testing.assert_allclose(np.atleast_2d(few_sums(x, kernel)), found, atol=1e-12)
+    check_engine(few_sums, x[..., :12], kernel[..., :9])
+
+
+@pytest.mark.parametrize("f", ALL)
+@pytest.mark.parametrize("a, v", [(real(9000), compl(7)), (real(5), real(9001))])
+def test_long_arrays(f, a, v):
+    y, back = rrule(f, a, v)
+    same = signal.correlate if f is signal.correlate else signal.convolve
+    expected = rrule(same, a, v, method="direct")
+    y_bar = np.cos(np.arange(len(y)))
+    for bar, other in zip(back(y_bar)[1:], expected[1](y_bar)[1:], strict=True):
+        np.testing.assert_allclose(unthunk(bar), unthunk(other), atol=1e-9)
 
 
 def test_constants():

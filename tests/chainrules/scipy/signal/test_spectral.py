@@ -3,6 +3,7 @@ import pytest
 from scipy import signal
 
 from chainrules.scipy.signal.resampling import filtered
+from chainrules_core import rrule, unthunk
 from chainrules_core.testing import check_rule
 
 RNG = np.random.default_rng(7)
@@ -97,3 +98,11 @@ def test_upfirdn_rule(up, down):
     check_rule(filtered, RNG.normal(size=4), RNG.normal(size=6), up, down)
     check_rule(filtered, RNG.normal(size=3) * (1 + 2j), RNG.normal(size=(2, 5)), up, down)
     check_rule(filtered, RNG.normal(size=1), RNG.normal(size=3).astype(np.float32), up, down)
+
+
+def test_upfirdn_of_a_long_signal():
+    h, x = RNG.normal(size=5), RNG.normal(size=(2, 3000))
+    y, back = rrule(filtered, h, x, 3, 2)
+    y_bar = RNG.normal(size=y.shape)
+    h_bar, dot = unthunk(back(y_bar)[1]), RNG.normal(size=5)
+    np.testing.assert_allclose(np.vdot(h_bar, dot), np.vdot(y_bar, filtered(dot, x, 3, 2)))

@@ -2,6 +2,10 @@ import numpy as np
 import pytest
 from scipy import signal
 
+from autodiff import gradient
+from chainrules.scipy.signal.responses import states
+from chainrules_core.testing.check import check_rule
+
 A, B = np.array([[-1.0, 0.3], [0.2, -2.0]]), np.array([[1.0], [0.5]])
 C, D = np.array([[1.0, 0.2]]), np.array([[0.1]])
 NUM, DEN = np.array([0.3, 0.5]), np.array([1.2, 0.3, 0.2])
@@ -31,6 +35,12 @@ CASES = [
     case("dlsim", lambda a, u: signal.dlsim((a, B, C, D, 0.1), u)[1], A / 4, U),
     case("dimpulse", lambda a: signal.dimpulse((a, B, C, D, 0.1), n=5)[1], A / 4),
     case("dstep", lambda b, a: signal.dstep((b, a, 0.1), n=5)[1], NUM, DEN),
+    case("lsim late", lambda a, u, x: signal.lsim((a, B, C, D), u, T + 0.3, x), A, U, B[:, 0]),
+    case("lsim hold", lambda b, u: signal.lsim((A, b, C, D), u, T, interp=False)[1:], B, U),
+    case("lsim at rest", lambda u: signal.lsim((A, B, C, D), u, T)[1], 0 * U),
+    case("lsim alone", lambda a, x: signal.lsim((a, B, C, D), None, T, x)[1], A, B[:, 0]),
+    case("lsim at once", lambda x, u: signal.lsim((A, B, C, D), u, T[:1], x)[1:], B[:, 0], U[:1]),
+    case("lsim lti", lambda b: signal.lsim(signal.lti(b, DEN), np.stack([U], 1), T)[1], NUM),
     case("lsim input", lambda u: signal.lsim((A, B, C, D), u, T)[1], U),
     case("lsim state", lambda x: signal.lsim((A, B, C, D), U, T, x)[1], B[:, 0]),
 ]
@@ -39,3 +49,27 @@ CASES = [
 @pytest.mark.parametrize("f, xs", CASES)
 def test_traced(f, xs, check_traced):
     check_traced(f, *xs, step=1e-4)
+
+
+@pytest.mark.parametrize("a", [A, A + 0.3j])
+def test_states(a):
+    first, pushes = B[:, 0] * a[0, 0], np.sin(np.arange(8.0)).reshape(4, 2) * a[0, 0]
+    check_rule(states, first, a, pushes, second_order=True, gradient=gradient)
+
+
+@pytest.mark.parametrize(
+    "f, words",
+    [
+        (lambda u: signal.lsim((A, B, C, D, 0.1), u, T), "instance of"),
+        (lambda u: signal.lsim(signal.dlti(A, B, C, D), u, T), "not for dlti"),
+        (lambda u: signal.lsim((A, B, C, D), u, T[None]), "one axis"),
+        (lambda u: signal.lsim((A, B, C, D), u, T - 1), "before 0"),
+        (lambda u: signal.lsim((A, B, C, D), u, T**2), "equally spaced"),
+        (lambda u: signal.lsim((A, B, C, D), u[:3], T), "a row for each time"),
+        (lambda u: signal.lsim((np.array([[-1]]), [[1]], [[1]], [[0]]), u, T), "type of A"),
+        (lambda u: signal.lsim((A, B, C, D), u * 1j, T), "type of A"),
+    ],
+)
+def test_wrong_calls(f, words):
+    with pytest.raises((ValueError, TypeError, AttributeError), match=words):
+        gradient(lambda u: np.sum(np.real(f(u)[1])), U)

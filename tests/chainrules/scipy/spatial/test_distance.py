@@ -41,6 +41,8 @@ def test_metrics(metric, check_traced):
         lambda x: distance.mahalanobis(x[0], B[0], np.eye(3) + 0.1),
         lambda x: distance.minkowski(x[0], B[0], 3, W),
         lambda x: distance.minkowski(x[0], B[0], np.inf),
+        lambda x: distance.chebyshev(x[0], B[0], w=[1, 0, 2]),
+        lambda x: distance.canberra(x[0], [1, 2, 3], list(W)),
         lambda x: distance.squareform(x[0]),
         lambda x: distance.squareform(distance.squareform(distance.pdist(x))),
         lambda x: distance.directed_hausdorff(x, B)[0],
@@ -82,6 +84,10 @@ def test_distance_zero(metric):
         lambda x: spatial.cKDTree(B).count_neighbors(x, 1.0),
         lambda x: spatial.KDTree(B).sparse_distance_matrix(x, 1.0),
         lambda x: spatial.KDTree(B).count_neighbors(x, 1.0),
+        lambda x: spatial.KDTree(x).sparse_distance_matrix(spatial.KDTree(B), 1.0),
+        lambda x: spatial.cKDTree(x).count_neighbors(spatial.cKDTree(B), 1.0),
+        lambda x: spatial.KDTree(x, boxsize=9.0),
+        lambda x: spatial.ConvexHull(x).equations,
     ],
 )
 def test_refused(f):

@@ -8,7 +8,7 @@ E = np.array([0.3, 0.5, -0.2])
 POINTS, MANY = RNG.normal(size=(5, 3)), RNG.uniform(0.2, 1, (4, 3))
 
 pytestmark = pytest.mark.skipif(
-    not hasattr(transform._rotation, "select_backend"), reason="compiled alone in this SciPy"
+    not hasattr(transform._rotation, "select_backend"), reason="SciPy 1.15 compiles rotations"
 )
 
 

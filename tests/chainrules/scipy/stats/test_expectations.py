@@ -37,6 +37,13 @@ CASES = {
     "entropy with a kink": (lambda a: stats.skewcauchy.entropy(a), 0.5),
     "moments": (lambda a: [stats.burr12.moment(2, a, 4.0), stats.burr12(a, 4.0).std()], 10.0),
     "moments by numbers": (lambda k: stats.genhalflogistic.moment(3, k, 0.1, 1.2), 0.77),
+    "moments of shape zero": (
+        lambda c: [stats.genpareto.moment(2, c), *stats.genextreme.stats(c, moments="mv")], 0.0,
+    ),
+    "moments of shape one": (lambda b: stats.truncpareto.mean(b, 3.0), 1.0),
+    "all moments": (
+        lambda c: stats.genextreme.stats(c, moments="mvsk"), np.array([-0.2, -0.04, 0.02, 0.3]),
+    ),
     "stats": (lambda a, m: stats.gamma(a, loc=m).stats("mvsk"), 1.7, M),
     "interval": (lambda a, m: stats.gamma(a, m).interval(0.8), 1.7, M),
     "median": (lambda a: stats.dgamma.median(a, 0.1), 1.3),

@@ -35,11 +35,17 @@ CASES = {
     "one point": (lambda x: OUTSIDE(x), 0.3),
     "between": (lambda d, a, b: kde(d).integrate_box_1d(a, b), DATA, -0.3, 0.5),
     "in a box": (lambda d, a: kde(d).integrate_box(a, a + 1), PLANE, Y[:, 1]),
+    "in a box turned round": (lambda d, a: kde(d).integrate_box(a, a - 1), PLANE, Y[:, 1]),
+    "in a line turned round": (lambda d, a: kde(d).integrate_box(a, a - 1), DATA, X[:1]),
+    "in a box by weights": (
+        lambda d, w, a, b: kde(d, weights=w).integrate_box([a, -np.inf], [np.inf, b]),
+        PLANE, WEIGHTS, -0.3, 0.5,
+    ),
     "under a normal": (lambda d, m: kde(d).integrate_gaussian(m, COV), PLANE, Y[:, 1]),
     "under another": (lambda d, e: kde(d).integrate_kde(kde(e)), DATA, X),
     "marginal": (lambda d: kde(d).marginal([1])(X), PLANE),
     "attributes": (lambda d: [kde(d).covariance, kde(d).inv_cov, kde(d).factor], PLANE),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)

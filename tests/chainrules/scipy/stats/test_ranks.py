@@ -33,6 +33,11 @@ def test_more_samples():
         np.testing.assert_allclose(found[0], f(X, Y, Z).statistic)
 
 
+def test_one_sample():
+    found = autodiff.gradient(lambda x: x[0] * stats.wilcoxon(x - 0.3).statistic, X)
+    np.testing.assert_allclose(found[0], stats.wilcoxon(X - 0.3).statistic)
+
+
 def test_rankdata():
     found = autodiff.gradient(lambda x: np.sum(stats.rankdata(x) * x), X)
     np.testing.assert_allclose(found, stats.rankdata(X))

@@ -104,19 +104,51 @@ CASES = {
     ),
     "lmoment": (lambda x: stats.lmoment(x, order=[1, 2, 3]), X),
     "zmap": (lambda x, y: stats.zmap(x, y, ddof=1), X, Y),
+    "power_divergence": (lambda x, p: stats.power_divergence(x, lambda_=p)[:], P, 0.6),
+    "iqr of scale 1": (lambda x, s: stats.iqr(x, rng=(20, 70), scale=s), X, 1.0),
+    "iqr of columns": (lambda x: stats.iqr(x, 0, scale="normal", keepdims=True), TABLE),
     "energy_distance": (lambda x, y, u: stats.energy_distance(x, y, u), X, Y, P),
 }  # fmt: skip
-# Of SciPy 1.15 and later.
-NEW = ("quantile", "lmoment")
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CASES)
 def test_against_differences(name, check_traced):
     f, *args = CASES[name]
-    if name.split()[0] in NEW and not hasattr(stats, name.split()[0]):
-        pytest.skip("this version of SciPy does not have it")
     check_traced(f, *args, step=1e-5, rtol=1e-5)
+
+
+EXPONENTS = {
+    "boxcox": lambda p, x: stats.boxcox(x, p),
+    "boxcox_llf": lambda p, x: stats.boxcox_llf(p, x),
+    "yeojohnson": lambda p, x: stats.yeojohnson(x - 1.0, p),
+    "yeojohnson_llf": lambda p, x: stats.yeojohnson_llf(p, x - 1.0),
+    "pmean": lambda p, x: stats.pmean(x, p),
+    "pmean weighted": lambda p, x: stats.pmean([x, x**2], p, axis=1, weights=np.arange(1.0, 10)),
+    "pmean of all": lambda p, x: stats.pmean([x, x**2], p, axis=None, keepdims=True),
+}
+
+
+@pytest.mark.parametrize("p", [-0.7, 0.0, 1.0, 2.0, 3.4])
+@pytest.mark.parametrize("name", EXPONENTS)
+def test_exponents(name, p, check_traced):
+    """SciPy has formulas of their own for 0, 1 and 2, in which the exponent does not occur."""
+    f = EXPONENTS[name]
+    check_traced(f, p, P, step=1e-2, rtol=1e-7)
+    check_traced(lambda p, x: autodiff.gradient(lambda p: np.sum(f(p, x) ** 2), p), p, P, step=1e-2)
+
+
+@pytest.mark.parametrize("name", EXPONENTS)
+def test_exponents_nearby(name):
+    """Where SciPy's own values have lost digits."""
+
+    def loss(p, x):
+        return np.sum(EXPONENTS[name](p, x) ** 2)
+
+    for p in (0.0, 2.0):
+        at, near = (autodiff.gradient(loss, q, P) for q in (p, p + 1e-9))
+        np.testing.assert_allclose(near[0], at[0], rtol=1e-6)
+        np.testing.assert_allclose(near[1], at[1], rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -142,6 +174,7 @@ def test_the_best_transformation(fit, likelihood, data):
 @pytest.mark.parametrize(
     "f",
     [
+        *[lambda x, p=p: stats.power_divergence(P, lambda_=p + x[0] - X[0])[0] for p in (-1, 0, 1)],
         lambda x: stats.multiscale_graphcorr(x[:, None], Y[:, None], reps=2).statistic,
         lambda x: stats.power(stats.ttest_1samp, lambda size: X, 8, kwargs={"popmean": x[0]}).power,
     ],
