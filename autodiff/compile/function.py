@@ -13,7 +13,7 @@ import numpy as np
 
 from autodiff.arguments import innermost
 from autodiff.compile import impure as impure, machine
-from autodiff.compile.blocks import in_blocks
+from autodiff.compile.blocks import Chain, in_blocks
 from autodiff.compile.chunks import PARTED
 from autodiff.compile.dependencies import Dependency, dependencies
 from autodiff.compile.emit import Emitter, restored
@@ -24,6 +24,7 @@ from autodiff.compile.kernels import Kernel, with_kernels
 from autodiff.compile.memory import OUTSIDE, Memory, without_copies
 from autodiff.compile.passes import has_nan, optimised
 from autodiff.compile.program import Program, Ref, Step, effect, guard, read_by_guards
+from autodiff.compile.promotion import Candidate, take, watch
 from autodiff.compile.recording import Recording
 from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
@@ -235,6 +236,8 @@ class _Writing:
         self.backend = backend
         self.may_use_numba = backend != "python" and machine.is_installed()
         self._copied: set[int] = set()
+        self._whole: Any = None  # the program before its chains are put together
+        self._has_chains = False
 
     def variant(self, program: Program, last: bool = False) -> Variant:
         """Return a program made shorter and written as source; say if it is needed no more."""
@@ -242,9 +245,11 @@ class _Writing:
         shorter = optimised(program)
         if last:
             program.steps.clear()  # a long one takes much memory
-        program = without_copies(shorter)
+        program = self._whole = without_copies(shorter)
         if not program.exact:
-            program = in_blocks(without_copies(gathered(program)), self.may_use_numba)
+            self._whole = without_copies(gathered(program))
+            program = in_blocks(self._whole, self.may_use_numba)
+            self._has_chains = any(type(s.f) is Chain for s in program.steps)
         self._copied = _outputs_outside(program) - was_outside
         run, filename, source = self.emitted(program)
         return Variant(run, source, program, filename)
@@ -257,29 +262,48 @@ class _Writing:
         source = emitter.source(self.parameters, self.name)
         return (*_function(source, self.name, names.scope), source)
 
-    def by_machine(self, program: Program) -> tuple[Callable, str, str] | None:
-        """Return the same, made machine code of; None where nothing is to be gained."""
-        forced = self.backend == "numba"
+    def by_machine(self, program: Program, forced: bool) -> Candidate | None:
+        """Return what machine code could be made of a program; None if there is none."""
         kernel = machine.kernel_of(program, forced)
         if kernel is not None:
-            source = kernel.wrapper(self.inputs, self.outputs, self.parameters, self.name)
-            run, filename = _function(source, self.name, self.inputs.names.scope)
-            return run, filename, f"{kernel.source}\n\n{source}"
+            seconds = _SECONDS + _SECONDS_BY_LINE * kernel.source.count("\n")
+            return Candidate(seconds, True, lambda: self._of_floats(kernel))
         faster = with_kernels(program, forced)
         if faster is None:
             return None
+        kernels = [s.f for s in faster.steps if type(s.f) is Kernel]
+        nests = sum(k.nests for k in kernels)
+        if forced and nests > _MOST_NESTS and self.backend != "numba":
+            return None
+        is_asked_for = self.backend == "numba" and not self._has_chains
+        is_small = max(k.largest for k in kernels) <= _SMALL
+        is_faster = is_asked_for or (is_small and (not forced or self.backend == "numba"))
+        return Candidate(
+            _SECONDS + _SECONDS_BY_NEST * nests, is_faster, lambda: self._of_arrays(faster, kernels)
+        )
+
+    def _of_floats(self, kernel: machine.Kernel) -> tuple[Callable, str, str]:
+        source = kernel.wrapper(self.inputs, self.outputs, self.parameters, self.name)
+        run, filename = _function(source, self.name, self.inputs.names.scope)
+        return run, filename, f"{kernel.source}\n\n{source}"
+
+    def _of_arrays(self, faster: Program, kernels: list[Kernel]) -> tuple[Callable, str, str]:
         run, filename, source = self.emitted(faster)
-        kernels = [s.f.compiled() for s in faster.steps if type(s.f) is Kernel]
+        for k in kernels:
+            k.compiled()
         return run, filename, "\n\n".join([*[k.source for k in kernels], source])
 
     def promote(self, variant: Variant) -> None:
         """Have machine code made of a variant: at once if asked for, else when it pays."""
-        n = len(variant.program.steps)
+        whole, program = self._whole, variant.program
+        n = len(program.steps)
         if self.backend == "numba":
-            _promote(variant, self.by_machine(variant.program))
-        elif self.may_use_numba and n >= machine.FEWEST:
-            wait = _FEW_CALLS if n >= _MANY_STEPS else _MANY_CALLS
-            variant.run = _promoted_after(wait, variant, self.by_machine)
+            candidate = self.by_machine(whole, True)
+            if candidate is not None:
+                take(variant, candidate, variant.run)
+        elif self.may_use_numba and n >= _FEWEST_STEPS:
+            soon = (lambda: self.by_machine(program, False)) if n >= machine.FEWEST else None
+            watch(variant, n, soon, lambda: self.by_machine(whole, True))
 
 
 def _check_unchanged(f: Callable, outside: list[Dependency]) -> None:
@@ -298,39 +322,11 @@ def _outputs_outside(program: Program) -> set[int]:
     return {k for k, i in refs.items() if OUTSIDE in owners[i]}
 
 
-_FEW_CALLS, _MANY_CALLS, _MANY_STEPS = 3, 30, 200
-
-
-def _promote(variant: Variant, made: tuple[Callable, str, str] | None) -> None:
-    """Have a variant run as machine code, if there is some."""
-    if made is None:
-        return
-    run, (quick, variant.filename, variant.source) = variant.run, made
-
-    def either(*args: Any) -> Any:
-        # A branch may hang on the last bits, which are not the same in machine code.
-        y = quick(*args)
-        return run(*args) if y is MISMATCH else y
-
-    variant.run = either
-
-
-def _promoted_after(calls: int, variant: Variant, by_machine: Callable) -> Callable:
-    """Return a function that makes machine code of a program when it has been called often."""
-    run, left = variant.run, [calls]
-
-    def counted(*args: Any) -> Any:
-        left[0] -= 1
-        if left[0] == 0:
-            variant.run = run
-            try:
-                _promote(variant, by_machine(variant.program))
-            except Exception:  # something that numba does not know: the program runs as it is
-                variant.run = run
-            return variant.run(*args)
-        return run(*args)
-
-    return counted
+# How long numba takes: to begin with, for each nest of loops, for each line on floats.
+_SECONDS, _SECONDS_BY_NEST, _SECONDS_BY_LINE = 0.2, 0.06, 0.004
+_MOST_NESTS = 100
+_FEWEST_STEPS = 6
+_SMALL = 8192
 
 
 def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, str]:

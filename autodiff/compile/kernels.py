@@ -179,6 +179,8 @@ class Kernel:
         What is compiled.
     nests : int
         How many nests of loops it has.
+    largest : int
+        The number of elements of its largest result.
     has_guards : bool
         Whether it may return None: a guard has failed.
     """
@@ -191,6 +193,7 @@ class Kernel:
         self._tables = writer.tables
         body = writer.source()
         self.nests = writer.nests
+        self.largest = max([op.size for op in reader.ops], default=0)
         if writer.nests > _MOST_NESTS:
             raise NotSmallError
         arrays: list[int] = []

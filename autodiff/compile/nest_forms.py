@@ -219,7 +219,7 @@ def _stacked(w: NestWriter, block: Block, p: int) -> None:
     alike: dict[tuple, list[int]] = {}
     if block.loop is None:
         for a, v in enumerate(views):
-            if v.kind == "v" and w.address[v.base] >= 0:
+            if v.kind == "v" and w.address[v.base] >= 0 and v.base not in w.forwarded:
                 alike.setdefault((v.shape, v.strides), []).append(a)
     done: set[int] = set()
     for (shape, strides), group in alike.items():
@@ -234,7 +234,7 @@ def _stacked(w: NestWriter, block: Block, p: int) -> None:
         w.write(f"put(s, {at(to, terms[0])}, get(s, {at(begin, terms[1])}))")
         w.leave(len(variables) + 1)
     for a, view in enumerate(views):
-        if a not in done:
+        if a not in done and not (view.kind == "v" and w.forwarded.get(view.base, (-1,))[0] == p):
             start = w.temporary(f"{target} + {begins[a]}") if begins[a] else target
             _copied(w, block, p, a, start, (view.shape, strides_of(view.shape)))
             w.nests += 1

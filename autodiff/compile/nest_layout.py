@@ -7,9 +7,13 @@ nobody reads any more as it was is made in place.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
 
 from autodiff.compile.nest_ops import NotSmallError, Op, View
+from autodiff.compile.nest_schedule import Memory, scheduled
 from autodiff.compile.turns import Loop, loops_of
 
 _LARGEST_MEMORY = 1 << 22
@@ -53,13 +57,16 @@ class Layout:
         for loop in self.loops:
             for p in range(loop.start, loop.start + loop.period * loop.count):
                 self.loop_of[p] = loop
-        self.size = 0
         self.home = self._homes()
+        self.items = {block.start: scheduled(self, block) for block in self.blocks()}
         self.kept: set[int] = set()  # positions whose result is read from the memory
         self._whole: set[tuple[int, int]] = set()  # (start, slot) of which all turns are kept
         self.carried: dict[tuple[int, int], View] = {}
         self._note_readers()
+        self.forwarded = self._forwarded()
+        self._memory = Memory()
         self.address = self._placed()
+        self.size = self._memory.size
 
     # -- who reads what --------------------------------------------------------------------------
 
@@ -130,11 +137,16 @@ class Layout:
     def _note_readers(self) -> None:
         for block in self.blocks():
             loop = block.loop
+            together = {
+                p: item.positions for item in self.items[block.start] for p in item.positions
+            }
             for p in range(block.start, block.start + block.n):
                 for a, view in enumerate(self.ops[p].args):
                     if view.kind != "v":
                         continue
                     form = self.form(block, p, a)
+                    if form in ("here", "same") and view.base in together[p] and view.shape:
+                        continue
                     if form == "here" or (loop is None and form == "same"):
                         if not self.is_variable(block, p, view, form):
                             self._note(view.base, loop)
@@ -203,38 +215,130 @@ class Layout:
 
     # -- memory ----------------------------------------------------------------------------------
 
+    def _forwarded(self) -> dict[int, tuple[int, int]]:
+        """Results that are written where an array has them that is put together of such.
+
+        For each the position of that array, and the place in it.
+        """
+        readers: dict[int, int] = {}
+        for views in (self.results, *[op.args for op in self.ops]):
+            for a in views:
+                if a.kind == "v":
+                    readers[a.base] = readers.get(a.base, 0) + 1
+        found: dict[int, tuple[int, int]] = {}
+        for p, op in enumerate(self.ops):
+            if op.kind != "stack" or self.loop_of[p] is not None:
+                continue
+            begin = 0
+            for a in op.args:
+                size = int(np.prod(a.shape))
+                if a.kind == "v" and a.is_whole() and readers[a.base] == 1:
+                    q = self.ops[a.base]
+                    alone = self.loop_of[a.base] is None and self.home[a.base] == a.base
+                    if alone and not q.is_bool and q.shape == a.shape != ():
+                        found[a.base] = (p, begin)
+                begin += size
+        return found
+
+    def _root(self, p: int) -> int:
+        """Return the position whose memory a result is in."""
+        p = self.home[p]
+        while p in self.forwarded:
+            p = self.home[self.forwarded[p][0]]
+        return p
+
     def _placed(self) -> np.ndarray:
-        """Return where each result is: -1 for those that are not stored."""
+        """Return where each result is: -1 for those that are not stored.
+
+        What is read for the last time gives its memory back; what is made in a loop does not.
+        """
         address = np.full(len(self.ops), -1, np.int64)
+        blocks = self.blocks()
+        last = self._last_reads(blocks)
+        ends: dict[int, list[int]] = {}
+        for root, t in last.items():
+            ends.setdefault(t, []).append(root)
         changed: list[range] = []
-        for block in self.blocks():
-            loop = block.loop
-            for p in range(block.start, block.start + block.n):
-                if p not in self.kept or self.ops[p].kind == "guard":
-                    continue
-                turns = block.turns(p)
-                if self.home[p] != p:
-                    changed.append(turns)
-                    continue
-                size, t = self.ops[p].size, np.arange(block.count)
-                slot = (block.start, p - block.start)
-                if loop is None or not (slot in self._whole or slot in self.carried):
-                    address[turns] = self._room(size)
-                elif slot in self._whole:
-                    extra = slot in self.carried
-                    address[turns] = self._room(size * (loop.count + extra)) + size * (t + extra)
-                else:
-                    address[turns] = self._room(2 * size) + size * ((t + 1) & 1)
+        t = 0
+        for block in blocks:
+            if block.loop is not None:
+                changed += self._placed_in_loop(block, address)
+                self._give_back(ends.get(t, ()), address)
+                t += 1
+                continue
+            for item in self.items[block.start]:
+                for p in item.positions:
+                    if p not in self.kept or self.ops[p].kind == "guard":
+                        continue
+                    root = self._root(p)
+                    if address[root] < 0:
+                        address[root] = self._memory.room(self.ops[root].size)
+                    self._settle(p, address)
+                self._give_back(ends.get(t, ()), address)
+                t += 1
         for turns in changed:  # their homes may come later, in the turn before
             address[turns] = address[[self.home[q] for q in turns]]
-        if self.size > _LARGEST_MEMORY:
+        if self._memory.size > _LARGEST_MEMORY:
             raise NotSmallError
         return address
 
-    def _room(self, n: int) -> int:
-        place = self.size
-        self.size += n
-        return place
+    def _settle(self, p: int, address: np.ndarray) -> None:
+        """Say where a result is in the memory of its root."""
+        home = self.home[p]
+        if home in self.forwarded:
+            whole, begin = self.forwarded[home]
+            self._settle(whole, address)
+            address[home] = address[whole] + begin
+        address[p] = address[home]
+
+    def _last_reads(self, blocks: list[Block]) -> dict[int, int]:
+        """Return when the memory of each result is read or written for the last time."""
+        last: dict[int, int] = {}
+        t = 0
+        for block in blocks:
+            for item in self.items[block.start]:
+                for p in item.positions:
+                    for q in block.turns(p):
+                        for a in self.ops[q].args:
+                            if a.kind == "v":
+                                last[self._root(a.base)] = t
+                        last[self._root(q)] = max(t, last.get(self._root(q), 0))
+                if block.loop is None:
+                    t += 1
+            if block.loop is not None:
+                t += 1
+        for view in self.results:
+            if view.kind == "v":
+                last[self._root(view.base)] = t
+        return last
+
+    def _give_back(self, roots: Iterable[int], address: np.ndarray) -> None:
+        for root in roots:
+            if self.loop_of[root] is None and address[root] >= 0:
+                self._memory.give_back(int(address[root]), self.ops[root].size)
+
+    def _placed_in_loop(self, block: Block, address: np.ndarray) -> list[range]:
+        """Place what a loop makes; return the changes, whose homes come first."""
+        changed: list[range] = []
+        loop: Any = block.loop
+        room = self._memory.room
+        for p in range(block.start, block.start + block.n):
+            if p not in self.kept or self.ops[p].kind == "guard":
+                continue
+            turns = block.turns(p)
+            if self.home[p] != p:
+                changed.append(turns)
+                continue
+            size, t = self.ops[p].size, np.arange(block.count)
+            slot = (block.start, p - block.start)
+            if not (slot in self._whole or slot in self.carried):
+                address[turns] = room(size)
+            elif slot in self._whole:
+                extra = slot in self.carried
+                address[turns] = room(size * (loop.count + extra)) + size * (t + extra)
+            else:
+                address[turns] = room(2 * size) + size * ((t + 1) & 1)
+        return changed
 
     def offsets(self, block: Block, p: int, a: int) -> np.ndarray:
         """Return the place of the first element of an operand in its array, in each turn."""

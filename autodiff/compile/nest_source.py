@@ -17,6 +17,8 @@ from autodiff.compile.nests import TEXTS
 from autodiff.compile.passes import has_nan
 from autodiff.compile.rolling import UNDEFINED
 
+_SUMMED = ("sum", "product", "guard")  # what joins a nest and adds its elements up
+
 
 class NestWriter(Layout):
     """Writes the source of a list of operations.
@@ -147,44 +149,21 @@ class NestWriter(Layout):
         self.leave()
 
     def _block(self, block: Block) -> None:
-        """Write the operations of a block: elementwise ones in groups of one shape."""
+        """Write the operations of a block."""
         from autodiff.compile.nest_forms import written
 
-        pending: dict[tuple, list[int]] = {}
-        for p in range(block.start, block.start + block.n):
-            op = self.ops[p]
-            read = {
-                a.base
-                for k, a in enumerate(op.args)
-                if a.kind == "v" and self.form(block, p, k) in ("here", "same")
-            }
-            is_map = op.kind == "map" and op.shape != ()
-            for shape, group in list(pending.items()):
-                inside = read.intersection(group)
-                if (op.kind == "change") or (
-                    inside
-                    and not (is_map and shape == op.shape and self._reads_in_order(op, inside))
-                ):
-                    self._group(block, pending.pop(shape))
-            if is_map:
-                pending.setdefault(op.shape, []).append(p)
-            elif op.kind == "map":
+        for item in self.items[block.start]:
+            if item.kind == "nest":
+                self._group(block, item.positions, item.shape)
+                continue
+            (p,) = item.positions
+            if item.kind == "number":
                 self._scalar(block, p)
-            elif op.kind == "guard":
+            elif item.kind == "guard":
                 self._guard(block, p)
             else:
                 written(self, block, p)
                 self.nests += 1
-        for group in pending.values():
-            self._group(block, group)
-
-    def _reads_in_order(self, op: Op, positions: set[int]) -> bool:
-        """Whether an operation reads others element by element."""
-        return all(
-            a.is_whole() and a.shape == op.shape
-            for a in op.args
-            if a.kind == "v" and a.base in positions
-        )
 
     def _scalar(self, block: Block, p: int) -> None:
         op = self.ops[p]
@@ -253,10 +232,9 @@ class NestWriter(Layout):
                     term.append(variable if stride == 1 else f"({stride}) * {variable}")
         return terms, variables
 
-    def _group(self, block: Block, positions: list[int]) -> None:
-        """Write elementwise operations of one shape as one nest."""
+    def _group(self, block: Block, positions: list[int], shape: tuple) -> None:
+        """Write operations on elements of one shape as one nest."""
         self.nests += 1
-        shape = self.ops[positions[0]].shape
         mine = {p: f"g{p}" for p in positions}
         reads: list[tuple[str, str]] = []
         strides: list[tuple] = [strides_of(shape)]
@@ -266,6 +244,8 @@ class NestWriter(Layout):
             shown: list[Any] = []
             for a, view in enumerate(op.args):
                 inside = view.kind == "v" and view.base in mine
+                if op.kind == "change" and a == 0:
+                    continue  # it is changed in place
                 if inside and self.form(block, p, a) in ("here", "same"):
                     shown.append(mine[view.base])
                 elif view.kind in "nc" or self.is_single(view):
@@ -283,8 +263,23 @@ class NestWriter(Layout):
                     shown.append((len(strides) - 1, view))
             plan.append(shown)
         places = [place if place.isdigit() else self.temporary(place) for _, place in reads]
-        stored = {p: self.target(block, p) for p in positions if p in self.kept}
-        stored = {p: t if t.isdigit() else self.temporary(t) for p, t in stored.items()}
+        targets: dict[int, tuple[str, int]] = {}
+        for p in positions:
+            op = self.ops[p]
+            if op.kind in _SUMMED:
+                self.write(f"total{p} = 0.0")
+                continue
+            if op.kind in ("change", "scatter"):
+                place = self.region(block, p)
+                strides.append(op.extra[-1])
+                if op.kind == "scatter":
+                    self._cleared(block, p)
+            elif p in self.kept:
+                place = self.target(block, p)
+                strides.append(strides[0])
+            else:
+                continue
+            targets[p] = (place if place.isdigit() else self.temporary(place), len(strides) - 1)
         terms, variables = self.nest(shape, strides)
         for p, shown in zip(positions, plan, strict=True):
             op = self.ops[p]
@@ -300,11 +295,52 @@ class NestWriter(Layout):
                 name = f"e{self._temporaries}"
                 self.write(f"{name} = {text}{' != 0.0' if is_bool else ''}")
                 args.append(name)
-            self.write(f"{mine[p]} = {self._expression(op, args)}")
-            if p in stored:
+            if op.kind in _SUMMED:
+                term = args[0] if op.kind == "sum" else f"times({args[0]}, {args[-1]})"
+                self.write(f"total{p} = plus(total{p}, {term})")
+                continue
+            to = at(targets[p][0], terms[targets[p][1]]) if p in targets else ""
+            if op.kind == "map":
+                text = self._expression(op, args)
+            elif op.kind == "change" and op.extra[0] != "=":
+                text = f"get(s, {to}) {op.extra[0]} {args[0]}"
+            else:
+                text = args[0]
+            self.write(f"{mine[p]} = {text}")
+            if to:
                 value = f"1.0 if {mine[p]} else 0.0" if op.is_bool else mine[p]
-                self.write(f"put(s, {at(stored[p], terms[0])}, {value})")
+                self.write(f"put(s, {to}, {value})")
         self.leave(len(variables))
+        for p in positions:
+            if self.ops[p].kind in _SUMMED:
+                self._finish(block, p)
+
+    def _finish(self, block: Block, p: int) -> None:
+        """Write what is done with a sum over a nest behind it."""
+        op = self.ops[p]
+        if op.kind == "guard":
+            self.write(f"if total{p} != total{p}: return 0")
+            return
+        divisor = op.extra[1] if op.kind == "sum" else 0
+        name = self.variable(p)
+        self.write(f"{name} = total{p}" + (f" / {float(divisor)!r}" if divisor else ""))
+        if p in self.kept:
+            self.write(f"put(s, {self.target(block, p)}, {name})")
+
+    def _cleared(self, block: Block, p: int) -> None:
+        """Write zeros to a result of which a region is written then: around it, if it is a run."""
+        op = self.ops[p]
+        target = self.target(block, p)
+        place = target if target.isdigit() else self.temporary(target)
+        shape, strides = op.extra
+        stretches = [(0, op.size)]
+        if len(op.shape) == 1 and strides == (1,):
+            stretches = [(0, op.offset), (op.offset + shape[0], op.size)]
+        for first, end in stretches:
+            if first < end:
+                self.enter("i0", end - first)
+                self.write(f"put(s, {place} + {first} + i0, 0.0)")
+                self.leave()
 
     def _hoisted(self, text: str) -> str:
         is_plain = text.replace(".", "").replace("e", "").replace("-", "").isdigit()

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile.domains import SOURCES
+from autodiff.compile.nest_moves import arrays_of, is_move, moved
 from autodiff.compile.nest_ops import NotSmallError, Op, View, strides_of
 from autodiff.compile.ops import INFIX, MATH, UFUNC_OF, is_elementwise
 from autodiff.compile.packs import pack
@@ -33,8 +34,8 @@ from autodiff.compile.program import (
 from autodiff.compile.scalars import LOGIC, WRITTEN, is_number, is_truth
 from chainrules_core.scattering import may_repeat, scatter
 
-LARGEST = 8192
-"""Up to how many elements an array is small."""
+LARGEST = 1 << 18
+"""Up to how many elements an array is small: several of them fit into the cache of a core."""
 LARGEST_PRODUCT = 1 << 15
 """Up to how many products a matrix product is left to loops; more is BLAS's business."""
 _MOST_OPERANDS = 4096
@@ -124,6 +125,8 @@ def handles(step: Step, metas: list[Meta]) -> bool:
         return is_constant and _is_array(args[0], metas) and _is_operand(args[2], metas)
     if f is scatter:
         return _is_operand(args[0], metas) and _is_plain(args[1]) and not may_repeat(args[1])
+    if is_move(step, metas):
+        return all(_is_array(a, metas) for a in arrays_of(step))
     if f in (np.stack, np.array, np.concatenate):
         items = args[0]
         return (
@@ -266,9 +269,10 @@ class Reader:
     def _copied(self, x: View) -> View:
         op = Op("map", np.copy, [x], x.shape)
         op.is_bool = x.is_bool
-        return self._new(op)
+        return self.added(op)
 
-    def _new(self, op: Op) -> View:
+    def added(self, op: Op) -> View:
+        """Add an operation; return its result."""
         self.ops.append(op)
         return View("v", len(self.ops) - 1, 0, op.shape, strides_of(op.shape), op.is_bool)
 
@@ -293,7 +297,7 @@ class Reader:
         op.is_number = meta.shape is None
         if op.kind != "map" and any(a.is_bool for a in op.args):
             raise NotSmallError
-        self.views[step.out] = self._new(op)
+        self.views[step.out] = self.added(op)
 
     def _op(self, f: Any, step: Step, shape: tuple) -> Op:
         args = step.args
@@ -313,23 +317,25 @@ class Reader:
             return self._reduction(f, step, shape)
         if f in _CHANGES or f is set_flat:
             before, index, value = args
-            place = _lattice(index) if f is set_flat else self._region(shape, index)
+            place = _lattice(index) if f is set_flat else self.region(shape, index)
             given = self.view(value).broadcast(place.shape)
             extra = (_CHANGES.get(f, "="), place.shape, place.strides)
             return Op("change", None, [self.view(before), given], shape, extra, place.offset)
         if f is scatter:
             y_bar, index = args[:2]
-            place = self._region(shape, index)
+            place = self.region(shape, index)
             given = self.view(y_bar).broadcast(place.shape)
             return Op("scatter", None, [given], shape, (place.shape, place.strides), place.offset)
         if f is pack:
             return Op("pack", None, [self.view(v) for v in args[2:]], shape, (args[1],))
+        if is_move(step, self.metas):
+            return moved(self, step, shape)
         items = [self.view(a) for a in args[0]]
         if any(v.shape != items[0].shape for v in items[1:]) and f is not np.concatenate:
             raise NotSmallError
         return Op("stack", None, items, shape)
 
-    def _region(self, shape: tuple, index: Any) -> View:
+    def region(self, shape: tuple, index: Any) -> View:
         """Return the elements of an array of this shape that an index means."""
         return self.taken(View("v", -1, 0, shape, strides_of(shape)), _at(index))
 

@@ -114,9 +114,42 @@ def normalised(a, u, b):
     return total + np.mean(p)
 
 
+def stencil(a, u, b):
+    v = np.pad(a, ((1, 0), (2, 1))) + np.pad(np.roll(a, 1, axis=0), (1, 2))[:5, :7]
+    for _ in range(3):
+        inner = v[1:-1, 2:] + v[1:-1, :-2] - 0.5 * v[2:, 1:-1]
+        v = 0.5 * np.pad(np.tanh(inner), 1) + np.roll(v, -2, 1) - np.roll(v, 5, axis=0)
+    wide = np.concatenate([v, np.diff(v, axis=1), v[:, :2]], axis=1)
+    return np.sum(wide * wide) + np.sum(np.diff(np.roll(b, 2)) ** 2) + np.vdot(v[0], v[1])
+
+
+def accumulated(a, u, b):
+    out, total = np.zeros(12), 0.0
+    for i in range(5):
+        row = np.tanh(a[i % 4] * b)
+        out[2 * i : 2 * i + 4] += row
+        out[1:] = out[1:] + 0.1 * out[:-1]
+        out[::3] -= np.exp(-row)
+        total = total + np.sum(row * row) + np.dot(row, b)
+        out[:4] = row * out[:4]
+        row = row + out[4:8]
+        out[4:8] = row
+        total = total * np.mean(out)
+    return total + np.sum(np.concatenate([out[:3], out[5:] * out[:-5], [1.0, 2.0]]))
+
+
+def shifted(a, _u, b):
+    y, x = np.zeros(4), a[0]
+    for h in (0.3, 0.2, 0.1):
+        k = np.concatenate([x[:1], x[1:] * y[:-1]])
+        m = np.concatenate([x[:1], x[1:] * (y + h * k)[:-1]])
+        y = y + h * (k + 2.0 * m)
+    return y[-1] + np.sum(y * b)
+
+
 PROGRAMS = [
     rnn, lstm, second_order, runge_kutta, filtered, bodies, written_rows, heat, stacked, branches,
-    scalars, normalised,
+    scalars, normalised, stencil, accumulated, shifted,
 ]  # fmt: skip
 POINTS = [(A, B, V), (0.5 * A, B, -V), (-A, 2.0 * B, V), (A.T, B[::-1], V[::-1]), (A, B, V)]
 

@@ -1,0 +1,105 @@
+"""When machine code is made, and which of two programs stays."""
+
+import numpy as np
+import pytest
+
+from autodiff.compile import promotion
+from autodiff.compile.errors import MISMATCH
+from autodiff.compile.promotion import TRIALS, Candidate, watch
+
+
+class Clock:
+    """Time goes by where it is told to."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+    def taking(self, seconds, value):
+        def run(*args):
+            self.now += seconds
+            return value
+
+        return run
+
+
+class Stub:
+    filename = source = "before"
+
+    def __init__(self, run):
+        self.run = run
+
+    def forget(self):
+        self.filename = None
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(promotion, "clock", clock)
+    return clock
+
+
+def machine(clock, seconds, is_faster, compiling, value="machine"):
+    made = (clock.taking(seconds, value), "file", "machine code")
+    return lambda: Candidate(compiling, is_faster, lambda: made)
+
+
+def calls_until(variant, source, most):
+    for n in range(1, most):
+        variant.run()
+        if variant.source == source:
+            return n
+    return None
+
+
+def test_what_is_sure_to_be_faster_is_made_after_a_few_calls(clock):
+    variant = Stub(clock.taking(1e-6, "python"))
+    watch(variant, 300, machine(clock, 1e-7, True, 1.0), lambda: None)
+    assert calls_until(variant, "machine code", 100) == promotion.FEW_CALLS
+    assert variant.run() == "machine"
+
+
+@pytest.mark.parametrize("seconds", [1e-4, 1e-3, 0.1])
+def test_what_takes_long_to_make_has_to_have_been_paid(clock, seconds):
+    variant = Stub(clock.taking(seconds, "python"))
+    watch(variant, 300, machine(clock, 1e-7, True, 10.0), lambda: None)
+    assert calls_until(variant, "machine code", 100_000) is not None
+    assert 10.0 * promotion.SHARE <= clock.now <= 10.0 * promotion.SHARE + 8200 * seconds
+
+
+@pytest.mark.parametrize("seconds, stays", [(1e-4, "machine code"), (1e-2, "before")])
+def test_the_faster_one_stays(clock, seconds, stays):
+    variant = Stub(clock.taking(1e-3, "python"))
+    watch(variant, 10, None, machine(clock, seconds, False, 1.0))
+    for _ in range(2000):
+        assert variant.run() in ("python", "machine")
+    assert variant.source == stays
+    assert variant.run() == ("machine" if stays == "machine code" else "python")
+
+
+def test_a_guard_that_fails_in_a_trial_is_no_turn(clock):
+    variant = Stub(clock.taking(1e-3, "python"))
+    watch(variant, 10, None, machine(clock, 1e-5, False, 0.1, MISMATCH))
+    assert {variant.run() for _ in range(1000 + 4 * TRIALS)} == {"python"}
+
+
+def test_where_there_is_none_nothing_is_counted_any_more(clock):
+    run = clock.taking(1e-3, "python")
+    variant = Stub(run)
+    watch(variant, 300, lambda: None, lambda: None)
+    for _ in range(1000):
+        variant.run()
+    assert variant.run is run
+
+
+def test_what_numba_does_not_know_runs_as_it_is(clock):
+    def fails():
+        raise np.exceptions.AxisError("unknown")
+
+    run = clock.taking(1e-3, "python")
+    variant = Stub(run)
+    watch(variant, 300, fails, lambda: None)
+    assert [variant.run() for _ in range(9)] == ["python"] * 9
+    assert variant.run is run
