@@ -28,8 +28,9 @@ from autodiff.arguments import (
 from autodiff.bindings import Contents
 from autodiff.elementwise import NOT_HERE, binary
 from autodiff.errors import DifferentiationError, array_of_objects, missing_rule
+from autodiff.nodes import Node, Part, ProductNode, Whole
 from autodiff.structures import as_tangent, map_leaves, parts_of, tangent_of
-from autodiff.tape import CONSTANT, Node, Part, ProductNode, Tape, Whole
+from autodiff.tape import CONSTANT, Tape
 from autodiff.tracer import Tracer, wrap
 from autodiff.views import note_shared
 from chainrules_core import (

@@ -27,6 +27,7 @@ from autodiff.call import (
 from autodiff.errors import SeedError
 from autodiff.intercept import intercept
 from autodiff.layout import copy_of
+from autodiff.nodes import Leaf
 from autodiff.observe import new_forward
 from autodiff.reverse import (
     MISSING,
@@ -44,7 +45,7 @@ from autodiff.structures import (
     rebuilt,
     tangent_of,
 )
-from autodiff.tape import CONSTANT, Forward, Leaf, Tape, sweep
+from autodiff.tape import CONSTANT, Forward, Tape, sweep
 from autodiff.tracer import Tracer, is_tracer, untraced, wrap
 from autodiff.views import note_shared
 from chainrules_core import (

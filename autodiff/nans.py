@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from autodiff.errors import DifferentiationError, user_line
+from autodiff.nodes import Node, ProductNode
 from autodiff.observe import Observer, observing
 from autodiff.structures import leaves_of
-from autodiff.tape import Node, ProductNode, Tape
+from autodiff.tape import Tape
 from autodiff.tracer import is_tracer, untraced
 from chainrules_core import AbstractZero, ChainRulesError, NotImplementedTangent, Tangent, unthunk
 from chainrules_core.define.scalar import strong_product

@@ -14,9 +14,10 @@ from autodiff.errors import ArgumentError, OutputError, SeedError
 from autodiff.intercept import intercept
 from autodiff.layout import copy_of
 from autodiff.levels import recording
+from autodiff.nodes import Leaf
 from autodiff.observe import new_tape
 from autodiff.structures import is_perturbable, map_leaves
-from autodiff.tape import CONSTANT, Leaf, Tape, sweep
+from autodiff.tape import CONSTANT, Tape, sweep
 from autodiff.tracer import FloatTracer, Tracer, is_tracer, note_view, untraced, wrap
 from autodiff.views import refuse
 from chainrules_core import (

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from autodiff.elementwise import Elementwise, ElementwiseOfTwo, pulled
+from autodiff.nodes import Node, ProductNode
 from autodiff.plan_kinds import HandNode, LinearNode
 from autodiff.reverse import Linearised, has_nan
 from autodiff.structures import is_perturbable, map_leaves
-from autodiff.tape import FLOAT, Node, ProductNode, Tape, projected
+from autodiff.tape import FLOAT, Tape, projected
 from autodiff.tracer import is_tracer
 from chainrules_core import AbstractZero, NotImplementedTangent, unbroadcast, unthunk
 from chainrules_core.projection import ProjectToArray, ProjectToNumber

@@ -22,9 +22,10 @@ import numpy as np
 from autodiff.arguments import PLAIN
 from autodiff.call import NO_RULE
 from autodiff.mutation import Write
+from autodiff.nodes import Leaf, Node, Part
 from autodiff.observe import ObservedTape, Observer
 from autodiff.structures import is_perturbable, leaves_of
-from autodiff.tape import Forward, Leaf, Node, Part, Tape
+from autodiff.tape import Forward, Tape
 from autodiff.tracer import is_tracer, untraced
 from chainrules_core import AbstractZero, InplaceableThunk, Tangent, unthunk
 from chainrules_core.rules import name_of
