@@ -39,9 +39,14 @@ class recording:  # noqa: N801 - it reads like a function
         _levels.tapes.remove(self.tape)
 
 
-def is_recording() -> bool:
-    """Whether a tape records in this thread."""
-    return bool(_levels.tapes)
+def is_recording(tape: Tape | None = None) -> bool:
+    """Whether a tape, or any, records in this thread."""
+    return bool(_levels.tapes) if tape is None else tape in _levels.tapes
+
+
+def active_tapes() -> list[Tape]:
+    """Return the tapes that record in this thread."""
+    return _levels.tapes
 
 
 def program_tape() -> Any:

@@ -14,7 +14,6 @@ written. So filling an array of n elements costs O(n) in all.
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +22,7 @@ import numpy as np
 from autodiff.arguments import innermost, of_level
 from autodiff.call import as_array
 from autodiff.errors import MutationError
+from autodiff.levels import is_recording
 from autodiff.tape import CONSTANT, Cotangents
 from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
 from chainrules_core import ProjectTo, unbroadcast, zero_tangent
@@ -50,18 +50,16 @@ def _family(root: Tracer) -> list[Tracer]:
     return members
 
 
-# Threads of a traced function may fill one array together: what a write finds recorded about the
-# array before must still hold when it records what comes after.
-_writing = threading.RLock()
-
-
 def assign_item(target: Tracer, index: Any, value: Any) -> None:
     """Do ``target[index] = value``."""
-    with _writing:
-        _assign_item(target, index, value)
-
-
-def _assign_item(target: Tracer, index: Any, value: Any) -> None:
+    tape = target._tape if target._tape is not CONSTANT else getattr(value, "_tape", CONSTANT)
+    if tape is not CONSTANT and not tape.forward and not is_recording(tape):
+        tape.check_open()
+        raise MutationError(
+            "a thread that the function being differentiated has begun writes into a traced array. "
+            "What other threads make of that array meanwhile would be lost: return the values from "
+            "the thread, and write them where it was begun."
+        )
     if type(value) is FloatTracer and _write_element(target, index, value):
         return
     if not isinstance(target, np.ndarray):

@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff import structures
 from autodiff.arguments import is_constant, of_level
-from autodiff.errors import ArgumentError, OutputError, SeedError
+from autodiff.errors import ArgumentError, MutationError, OutputError, SeedError
 from autodiff.intercept import intercept
 from autodiff.layout import copy_of
 from autodiff.levels import recording
@@ -82,6 +82,12 @@ class Linearised:
                 output = intercept(f)(*traced, **kwargs)
         finally:
             self.nodes = tape.close()
+        if tape.watched is not None and tape.has_changed():
+            raise MutationError(
+                f"an array that was used while {name_of(f)} ran is written into afterwards, by a "
+                "function whose source is not to be had (made by exec, or typed in where no source "
+                "is kept): the derivative needs its old values. Write into a copy (c = c.copy())."
+            )
         self.tape = tape
         self.aux = None
         if has_aux:

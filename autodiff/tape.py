@@ -61,6 +61,8 @@ class Tape:
         How many of them, at the start, are leaves.
     held : set of int
         The identities of arrays from outside that pullbacks may hold.
+    watched : list, optional
+        These with copies of them, where a function runs that has no source.
     serial : int
         Grows with every tape: of two that meet in a call, the larger is the inner one.
     nested : bool
@@ -68,7 +70,7 @@ class Tape:
         and nothing is added in place.
     """
 
-    __slots__ = ("held", "leaves", "nested", "nodes", "serial")
+    __slots__ = ("held", "leaves", "nested", "nodes", "serial", "watched")
 
     records = True
     forward = False
@@ -82,6 +84,7 @@ class Tape:
         self.leaves = 0
         self.nested = False
         self.held: dict[int, Callable[[], Any]] = {}
+        self.watched: list[tuple[np.ndarray, np.ndarray]] | None = None
         self.serial = next(_serials)
 
     def __repr__(self) -> str:
@@ -100,6 +103,23 @@ class Tape:
         known = self.held.get(id(owner))
         if known is None or known() is not owner:  # another one has had this identity
             self.held[id(owner)] = _reference(owner)
+            if self.watched is not None:
+                self._watch(owner)
+
+    def watch(self) -> None:
+        """Keep copies of what is held: code runs whose writes are not seen."""
+        if self.watched is None:
+            self.watched = []
+            for known in list(self.held.values()):
+                self._watch(known())
+
+    def _watch(self, owner: Any) -> None:
+        if type(owner) is np.ndarray and not owner.dtype.hasobject:
+            self.watched.append((owner, owner.copy()))  # type: ignore[union-attr] # it is a list by now
+
+    def has_changed(self) -> bool:
+        """Whether an array that is held has been written into by such code."""
+        return any(x.tobytes() != before.tobytes() for x, before in self.watched or ())
 
     def kept(self, x: np.ndarray) -> np.ndarray:
         """Return what a pullback may keep of an array from outside.

@@ -359,6 +359,8 @@ def _one_recording(
         tape.close()
     if tape.spoilt:
         raise NotRecordedError(tape.spoilt)
+    if tape.has_changed():
+        raise NotRecordedError("a function without source writes into an array after its use")
     for late in tape.late:
         late()
     return tape, inputs, outputs, parameters

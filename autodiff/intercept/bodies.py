@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import sysconfig
 import types
 from collections.abc import Callable
 from typing import Any
 
 from autodiff.intercept import rewrite, source
+from autodiff.levels import active_tapes
 
 _LIBRARY = tuple(
     {
@@ -47,6 +49,18 @@ def rewritten(g: types.FunctionType) -> Callable:
     if known[1] is None:
         return g
     return source.rebuilt(g, known[1], helpers)
+
+
+def unwatched(g: types.FunctionType) -> Callable:
+    """Return a function without source, whose writes are not seen: what is held is copied then."""
+
+    @functools.wraps(g)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        for tape in active_tapes():
+            tape.watch()
+        return g(*args, **kwargs)
+
+    return called
 
 
 def _rewrite(g: types.FunctionType) -> types.CodeType | None:

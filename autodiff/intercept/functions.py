@@ -169,7 +169,8 @@ def _function(g: types.FunctionType) -> Callable:
     if g.__name__ in _MAKERS_BY_NAME and ".array_api_compat." in (g.__module__ or ""):
         # The array API's spelling of a function of NumPy, by which SciPy's own code calls it.
         return _remember(g, keeping_new(_body(g)))
-    return _remember(g, _body(g))
+    body = _body(g)
+    return _remember(g, bodies.unwatched(g) if body is g and not _is_ours(g) else body)
 
 
 # Functions of the library that give a function to another thread, where nobody would see its calls.
@@ -198,10 +199,15 @@ def _handing_on(g: types.FunctionType) -> Callable:
 _MAKERS_BY_NAME = frozenset(g.__name__ for g in MAKERS)
 
 
+def _is_ours(g: types.FunctionType) -> bool:
+    """Whether a function is the engine's own or the core's, and runs as it is."""
+    module = g.__globals__.get("__name__", "")
+    return module.partition(".")[0] in _OURS and "<locals>" not in g.__qualname__
+
+
 def _body(g: types.FunctionType) -> Callable:
     """Return the rewritten function; for a library's function one that decides at each call."""
-    module = g.__globals__.get("__name__", "")
-    if module.partition(".")[0] in _OURS and "<locals>" not in g.__qualname__:
+    if _is_ours(g):
         return g
     if not bodies.is_library(g) or hasattr(g, "__wrapped__") or calls_back(g):
         return bodies.rewritten(g)

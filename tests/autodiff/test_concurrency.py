@@ -21,7 +21,15 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff import checkpoint, debug_nans, gradient, hessian, numeric_fallback, pullback
+from autodiff import (
+    MutationError,
+    checkpoint,
+    debug_nans,
+    gradient,
+    hessian,
+    numeric_fallback,
+    pullback,
+)
 
 ROOT = Path(__file__).parents[2]
 X = np.array([0.3, 1.2, -0.5])
@@ -154,15 +162,28 @@ def filled(x: Any, run: Callable) -> Any:
     return np.sum(out * out)
 
 
-@pytest.mark.parametrize("f", [lambda x, run: sum(run(stepped, x)), filled])
-def test_threads_that_record_on_one_tape(f: Callable) -> None:
-    """Wherever one thread gives way to another, each value keeps its own place on the tape."""
-    x = np.linspace(0.5, 1.0, 4)
-    expected = gradient(lambda x: f(x, map), x)
-
+def in_threads(f: Callable) -> Callable:
     def threaded(x: Any) -> Any:
         with ThreadPoolExecutor(4) as pool:
             return f(x, pool.map)
+
+    return threaded
+
+
+def test_threads_that_write_into_one_array_are_refused() -> None:
+    with pytest.raises(MutationError, match="a thread that the function"):
+        gradient(in_threads(filled), np.linspace(0.5, 1.0, 4))
+
+
+def test_threads_that_record_on_one_tape() -> None:
+    """Wherever one thread gives way to another, each value keeps its own place on the tape."""
+    x = np.linspace(0.5, 1.0, 4)
+
+    def f(x: Any, run: Callable) -> Any:
+        return sum(run(stepped, x))
+
+    expected = gradient(lambda x: f(x, map), x)
+    threaded = in_threads(f)
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import autodiff
 from autodiff import MutationError, gradient, hvp, pushforward, value_and_gradient
 
 X = np.array([0.3, -0.7, 0.5])
@@ -223,3 +224,21 @@ def test_a_pullback_has_what_was_there_when_it_was_recorded(f: Any, differences:
     np.testing.assert_allclose(pushforward(f, X)[1](v), found @ v)
     second = (gradient(f, X + 1e-5 * v) - gradient(f, X - 1e-5 * v)) / 2e-5
     np.testing.assert_allclose(hvp(f, X, v), second, rtol=1e-5, atol=1e-7)
+
+
+WITHOUT_SOURCE = """
+def f(x):
+    c = np.arange(3.0)
+    z = x * c
+    c[1] = 50.0
+    return np.sum(z)
+"""
+
+
+@pytest.mark.parametrize("differentiate", [gradient, lambda f, x: autodiff.compile(f)(x)])
+def test_a_write_in_a_function_without_source_is_noticed(differentiate: Any) -> None:
+    namespace: dict[str, Any] = {"np": np}
+    exec(WITHOUT_SOURCE, namespace)
+    f = namespace["f"]
+    with pytest.raises(MutationError, match="source"):
+        differentiate(lambda x: gradient(f, x), X)
