@@ -88,7 +88,7 @@ def unitary(a: Any) -> Any:
 @primitive
 def symmetric_solution(p: Any, x: Any) -> Any:
     """Solve P Ω + Ω P = X for a Hermitian P, by its eigenvalues."""
-    w, v = np.linalg.eigh(p)
+    w, v = np.linalg.eigh(hermitian(p))
     inner = np.matmul(np.matmul(adjoint(v), x), v)
     return np.matmul(np.matmul(v, inner / (column(w) + row(w))), adjoint(v))
 

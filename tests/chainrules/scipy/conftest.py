@@ -5,6 +5,8 @@ import pytest
 import scipy
 
 import autodiff
+from chainrules_core import NoTangent, frule, rrule, unthunk
+from chainrules_core.testing import check_frule, with_tangent
 
 NEWEST = tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 17)
 STENCIL = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
@@ -34,6 +36,25 @@ def value(f, *xs):
 def value_of():
     """The value of a call, or a skip where an older SciPy cannot do it."""
     return value
+
+
+@pytest.fixture
+def check_structured():
+    """Check both rules of f(a, x), where `a` may only be moved along `a_dot`."""
+
+    def check(f, a, a_dot, x):
+        check_frule(f, with_tangent(a, a_dot), x)
+        y, pull = rrule(f, a, x)
+        y_bar = np.cos(np.arange(np.size(y))).reshape(np.shape(y)) * (1 + 0.3j)
+        y_bar = y_bar if np.iscomplexobj(y) else y_bar.real
+        x_dot = 0.5 * x + 0.1
+        y_dot = frule((NoTangent(), a_dot, x_dot), f, a, x)[1]
+        _, a_bar, x_bar = map(unthunk, pull(y_bar))
+        expected = np.vdot(y_bar, y_dot).real
+        found = np.vdot(a_bar, a_dot).real + np.vdot(x_bar, x_dot).real
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+    return check
 
 
 @pytest.fixture

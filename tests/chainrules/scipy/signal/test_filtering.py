@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy import signal
 
+from chainrules.scipy.signal.filtering import cascade
 from chainrules_core.testing import COMPLEX, REAL, check_rule, const
 
 B, A = np.array([0.3, 0.5, 0.2]), np.array([1.2, -0.3, 0.2])
@@ -98,3 +99,10 @@ def by_free(f):
 )
 def test_sections(f, check_engine):
     check_engine(by_free(f), np.delete(SOS, 3, 1), real(6))
+
+
+@pytest.mark.parametrize("x", [real(9), compl(2, 7)])
+def test_a_cascade_from_rest(x, check_structured):
+    sos_dot = real(*np.shape(SOS))
+    sos_dot[:, 3] = 0  # SciPy wants ones there
+    check_structured(cascade, SOS, sos_dot, x)
