@@ -68,12 +68,37 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
     if type(value) in (list, tuple) and innermost((value,), {}) is not None:
         value = as_array(value)
     index = frozen(index)
+    if _reads_what_it_writes(target, index, value):
+        raise MutationError(
+            "elements chosen by a mask are written from an array that shares their memory: what "
+            "NumPy makes of it hangs on the order in which it does so. Write a copy: x[mask] = "
+            "y.copy()."
+        )
     root, path = _root_and_path(target)
     tape = innermost((root, value, index), {})
     if tape is None:
         _write_constant(root, path, index, untraced(value))
     else:
         _write(root, path, index, value, tape)
+
+
+def _reads_what_it_writes(target: Tracer, index: Any, value: Any) -> bool:
+    """Whether a mask's elements are written from other ones of the same memory, element by element.
+
+    All other writes NumPy makes as if the value had been copied.
+    """
+    if not any(getattr(bare(i), "dtype", None) == np.bool_ for i in _parts_of(index)):
+        return False
+    to, new = bare(target), bare(value)
+    if type(new) is not np.ndarray or new.ndim == 0 or not np.may_share_memory(to, new):
+        return False
+    if to.strides == new.strides and to.ctypes.data == new.ctypes.data:
+        return False
+    return bool(np.shares_memory(to, new))
+
+
+def _parts_of(index: Any) -> tuple:
+    return index if type(index) is tuple else (index,)
 
 
 def _write_element(target: Tracer, index: Any, value: FloatTracer) -> bool:

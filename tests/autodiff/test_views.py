@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff import gradient
+from autodiff import MutationError, gradient
 from autodiff.call import call
 from chainrules_core import NoTangent, rrule, unthunk
 
@@ -177,3 +177,26 @@ def test_a_write_into_one_of_several_views() -> None:
         return np.sum(p * b * W[:2])  # 8 x_1 x_2
 
     np.testing.assert_allclose(gradient(write, X), [0, 8 * X[2], 8 * X[1]])
+
+
+def mirrored(x: Any) -> Any:
+    y = x * 1.0
+    y[::-1][y > -9] = y
+    return np.sum(y)
+
+
+def halves(x: Any) -> Any:
+    y = np.concatenate([x, 2 * x])
+    y[::2][np.ones(len(x), bool)] = y[1::2]
+    y[1:][y[1:] > -9] = y[1:]
+    return np.sum(y * y)
+
+
+def test_a_mask_is_not_filled_from_the_memory_that_it_chooses() -> None:
+    """NumPy copies the value of any other write first; of a mask it reads what it has written."""
+    with pytest.raises(MutationError, match="chosen by a mask"):
+        gradient(mirrored, np.array([0.3, -0.7, 0.5]))
+    x = np.array([0.3, -0.7])
+    value, found = autodiff.value_and_gradient(halves, x)
+    assert value == halves(x)
+    np.testing.assert_allclose(found, [0.0, -11.2 - 2.8], atol=1e-12)
