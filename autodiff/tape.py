@@ -35,6 +35,7 @@ from chainrules_core.projection import ProjectToArray
 _serials = count(1)
 _ndarray = np.ndarray
 _COPIED = 1 << 16
+_WIDTH = 1021
 # What a cotangent is mostly: nothing to be forced.
 _FORCED = frozenset({_ndarray, float, np.float64})
 
@@ -45,6 +46,21 @@ def _reference(owner: Any) -> Callable[[], Any]:
         return weakref.ref(owner)
     except TypeError:  # memory that is not an array's
         return lambda: owner
+
+
+def fingerprint(x: np.ndarray) -> np.ndarray:
+    """Return a copy of an array, or, of a large one, sums of its bits by rows and by columns.
+
+    These tell a change of elements, and of their order.
+    """
+    kind = {4: np.uint32, 8: np.uint64, 16: np.uint64}.get(x.itemsize)
+    if x.nbytes <= _COPIED or kind is None or not x.flags.forc:
+        return x.copy()
+    bits = x.ravel(order="K").view(kind)
+    n = bits.size - bits.size % _WIDTH
+    table = bits[:n].reshape(-1, _WIDTH)
+    sums = [np.add.reduce(table, axis, dtype=np.uint64) for axis in (0, 1)]
+    return np.concatenate([*sums, bits[n:]])
 
 
 class Tape:
@@ -62,7 +78,7 @@ class Tape:
     held : set of int
         The identities of arrays from outside that pullbacks may hold.
     watched : list, optional
-        These with copies of them, where a function runs that has no source.
+        These with what they were, where a function runs that has no source.
     serial : int
         Grows with every tape: of two that meet in a call, the larger is the inner one.
     nested : bool
@@ -115,11 +131,13 @@ class Tape:
 
     def _watch(self, owner: Any) -> None:
         if type(owner) is np.ndarray and not owner.dtype.hasobject:
-            self.watched.append((owner, owner.copy()))  # type: ignore[union-attr] # it is a list by now
+            # It is a list by now.
+            self.watched.append((owner, fingerprint(owner)))  # type: ignore[union-attr]
 
     def has_changed(self) -> bool:
         """Whether an array that is held has been written into by such code."""
-        return any(x.tobytes() != before.tobytes() for x, before in self.watched or ())
+        watched = self.watched or ()
+        return any(fingerprint(x).tobytes() != before.tobytes() for x, before in watched)
 
     def kept(self, x: np.ndarray) -> np.ndarray:
         """Return what a pullback may keep of an array from outside.

@@ -11,6 +11,7 @@ import pytest
 
 import autodiff
 from autodiff import MutationError, gradient, hvp, pushforward, value_and_gradient
+from autodiff.tape import fingerprint
 
 X = np.array([0.3, -0.7, 0.5])
 CONSTANT = np.arange(3.0) + 1.0
@@ -242,3 +243,21 @@ def test_a_write_in_a_function_without_source_is_noticed(differentiate: Any) -> 
     f = namespace["f"]
     with pytest.raises(MutationError, match="source"):
         differentiate(lambda x: gradient(f, x), X)
+
+
+CHANGES: dict[str, Any] = {
+    "an element": lambda c: c.__setitem__(70_001, 3.0),
+    "the last one": lambda c: c.__setitem__(-1, 3.0),
+    "the order": lambda c: c.sort(),
+    "two of them": lambda c: c.__setitem__([5, 90_000], c[[90_000, 5]]),
+}
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.complex128, np.float16])
+@pytest.mark.parametrize("change", CHANGES)
+def test_large_arrays_are_known_by_sums(change: str, kind: type) -> None:
+    c = np.random.default_rng(0).standard_normal(100_003).astype(kind)
+    before = fingerprint(c)
+    np.testing.assert_array_equal(fingerprint(c.copy()), before)
+    CHANGES[change](c)
+    assert fingerprint(c).tobytes() != before.tobytes()
