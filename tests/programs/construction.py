@@ -11,56 +11,7 @@ import weakref
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
-
 X = [0.7, 1.3, 2.1, 0.4]
-
-
-@functools.singledispatch
-def magnitude(v):
-    raise TypeError(type(v))
-
-
-@magnitude.register
-def _(v: float):
-    return math.fabs(v)
-
-
-@magnitude.register(list)
-@magnitude.register(tuple)
-def _(v):
-    return sum(magnitude(a) for a in v)
-
-
-@magnitude.register(np.ndarray)
-def _(v):
-    return np.linalg.norm(v)
-
-
-@magnitude.register(dict)
-def _(v):
-    return max(magnitude(a) for a in v.values())
-
-
-@magnitude.register
-def _(v: float):
-    return math.fabs(v)
-
-
-@magnitude.register(list)
-@magnitude.register(tuple)
-def _(v):
-    return sum(magnitude(a) for a in v)
-
-
-@magnitude.register(np.ndarray)
-def _(v):
-    return np.linalg.norm(v)
-
-
-@magnitude.register(dict)
-def _(v):
-    return max(magnitude(a) for a in v.values())
 
 
 @dataclass(slots=True)

@@ -13,8 +13,6 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 X = [0.7, 1.3, 2.1, 0.4]
 
 
@@ -146,53 +144,6 @@ def nonlocal_counter(x):
         add(v)
     t, n = get()
     return t * n + add(x[1])
-
-
-@functools.singledispatch
-def magnitude(v):
-    raise TypeError(type(v))
-
-
-@magnitude.register
-def _(v: float):
-    return math.fabs(v)
-
-
-@magnitude.register(list)
-@magnitude.register(tuple)
-def _(v):
-    return sum(magnitude(a) for a in v)
-
-
-@magnitude.register(np.ndarray)
-def _(v):
-    return np.linalg.norm(v)
-
-
-@magnitude.register(dict)
-def _(v):
-    return max(magnitude(a) for a in v.values())
-
-
-@magnitude.register
-def _(v: float):
-    return math.fabs(v)
-
-
-@magnitude.register(list)
-@magnitude.register(tuple)
-def _(v):
-    return sum(magnitude(a) for a in v)
-
-
-@magnitude.register(np.ndarray)
-def _(v):
-    return np.linalg.norm(v)
-
-
-@magnitude.register(dict)
-def _(v):
-    return max(magnitude(a) for a in v.values())
 
 
 def counter_chainmap(x):
