@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.elementwise import Elementwise, ElementwiseOfTwo, pulled
 from autodiff.nodes import Node, ProductNode
 from autodiff.plan_kinds import HandNode, LinearNode
+from autodiff.products import Elementwise, ElementwiseOfTwo, pulled
 from autodiff.reverse import Linearised, has_nan
 from autodiff.structures import is_perturbable, map_leaves
 from autodiff.tape import FLOAT, Tape, projected
