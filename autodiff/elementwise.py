@@ -31,6 +31,8 @@ from chainrules_core.rules import RuleTable
 
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
+_FLOAT64_SPACES = KNOWN_SPACES[_FLOAT64]
+_new = object.__new__  # with the attributes set: half of the time of a call
 _NUMBERS = frozenset(
     {float, int, complex, np.float64, np.float32, np.complex128, np.complex64, np.int64}
 )
@@ -129,25 +131,30 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
         sources = (a, b) if wanted == 3 else (a,) if wanted == 1 else (b,)
         return _over_outer(f, (x, z), sources, wanted, tape)
     y = f(x, z)
+    is_array = type(y) is _ndarray
     space: Any
-    if type(y) is _ndarray:
+    if is_array:
         dtype = y.dtype
-        try:
-            space = KNOWN_SPACES[dtype][y.shape]
-        except KeyError:
+        if dtype is _FLOAT64:
+            try:
+                space = _FLOAT64_SPACES[y.shape]
+            except KeyError:
+                space = ProjectTo(y)
+        elif dtype.kind in "fc":
             space = ProjectTo(y)
-        if dtype is not _FLOAT64 and dtype.kind not in "fc":
+        else:
             return NOT_HERE
     else:
         dtype = getattr(y, "dtype", None)
         if type(y) is not float and (dtype is None or dtype.kind not in "fc"):
             return NOT_HERE
         space = ProjectTo(y)
-    if other is _ndarray:
-        z = tape.kept(b)
-    elif kind is _ndarray:
-        x = tape.kept(a)
     keep_y, keep_x, keep_z = plan.keeps[wanted]
+    if other is _ndarray:
+        if keep_z:
+            z = tape.kept(b)
+    elif kind is _ndarray and keep_x:
+        x = tape.kept(a)
     values = (y if keep_y else None, x if keep_x else None, z if keep_z else None)
     node: Any
     if wanted == 3:
@@ -161,7 +168,14 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
     nodes.append(node)
     if nodes[place] is not node:
         place = place_of(node, nodes)
-    return Tracer(y, tape, place) if type(y) is _ndarray else wrap(y, tape, place)
+    if not is_array:
+        return wrap(y, tape, place)
+    made = _new(Tracer)
+    made._value = y
+    made._tape = tape
+    made._index = place
+    made._origin = made._views = None
+    return made
 
 
 def unary(f: Callable, a: Any) -> Any:
@@ -183,7 +197,7 @@ def unary(f: Callable, a: Any) -> Any:
         return NOT_HERE
     is_array = type(y) is _ndarray
     try:
-        space = KNOWN_SPACES[dtype][y.shape] if is_array else ProjectTo(y)
+        space = _FLOAT64_SPACES[y.shape] if is_array and dtype is _FLOAT64 else ProjectTo(y)
     except KeyError:
         space = ProjectTo(y)
     keep_y, keep_x = plan.keeps[1]
@@ -194,7 +208,14 @@ def unary(f: Callable, a: Any) -> Any:
     nodes.append(node)
     if nodes[place] is not node:
         place = place_of(node, nodes)
-    return Tracer(y, tape, place) if is_array else wrap(y, tape, place)
+    if not is_array:
+        return wrap(y, tape, place)
+    made = _new(Tracer)
+    made._value = y
+    made._tape = tape
+    made._index = place
+    made._origin = made._views = None
+    return made
 
 
 # --------------------------------------------------------------------------- nested levels

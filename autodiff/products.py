@@ -21,6 +21,7 @@ from chainrules_core.define.scalar import (
 )
 
 _ndarray = np.ndarray
+_float64 = np.float64
 _FLOAT64 = np.dtype(np.float64)
 _VALUES = frozenset({np.ndarray, float, int, np.float64, Tracer, FloatTracer})
 _SPECIAL = (AbstractZero, NotImplementedTangent)
@@ -51,10 +52,7 @@ class Elementwise:
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
         """Hand conj(∂y/∂x) ȳ on to the argument."""
-        j, owned = self.parent, bool(bars.owns_current)
-        x_bar = pulled(self.partial, self, y_bar, bars, j, strong, owned)
-        if x_bar is not None:
-            bars.put(j, x_bar, owned if x_bar is y_bar else sys.getrefcount(x_bar) == _ALONE)
+        hand_product(self.partial, self, y_bar, bars, self.parent, strong, bool(bars.owns_current))
 
 
 class ElementwiseOfTwo:
@@ -84,20 +82,19 @@ class ElementwiseOfTwo:
                 bars.put(self.right, made[1], True)
                 return
         by_left, by_right = rule.partials[0]
-        left = pulled(by_left, self, y_bar, bars, self.left, strong, False)
-        if left is not None:
-            fresh = left is not y_bar and sys.getrefcount(left) == _ALONE
-            if self.left == self.right and self._is_square(by_left, by_right):
-                large = fresh and type(left) is _ndarray and left.size > _LARGE
-                bars.put(self.left, np.add(left, left, out=left) if large else left + left, True)
+        left, right = self.left, self.right
+        if left == right and self._is_square(by_left, by_right):
+            x_bar = pulled(by_left, self, y_bar, bars, left, strong, False)
+            if x_bar is not None:
+                large = type(x_bar) is _ndarray and x_bar.size > _LARGE
+                alone = large and sys.getrefcount(x_bar) == _ALONE and x_bar is not y_bar
+                bars.put(left, np.add(x_bar, x_bar, out=x_bar) if alone else x_bar + x_bar, True)
                 return
-            bars.put(self.left, left, fresh)
-        owned = bool(bars.owns_current) and left is not y_bar
-        del left
-        right = pulled(by_right, self, y_bar, bars, self.right, strong, owned)
-        if right is not None:
-            fresh = owned if right is y_bar else sys.getrefcount(right) == _ALONE
-            bars.put(self.right, right, fresh)
+        else:
+            hand_product(by_left, self, y_bar, bars, left, strong, False)
+        # The cotangent may have become that of the left argument.
+        owned = bool(bars.owns_current) and bars.values[left] is not y_bar
+        hand_product(by_right, self, y_bar, bars, right, strong, owned)
 
     def _is_square(self, by_left: Partial, by_right: Partial) -> bool:
         """Whether the value is that of a product of a value with itself."""
@@ -112,6 +109,59 @@ def _references_alone() -> int:
 
 
 _ALONE = _references_alone()
+
+
+def hand_product(
+    partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: bool
+) -> None:
+    """Hand conj(∂y/∂x) ȳ on to the value at place `j`; `owned` as for `pulled`."""
+    target = bars.nodes[j]
+    if (
+        type(y_bar) is not _ndarray
+        or y_bar.size > _LARGE
+        or y_bar.dtype is not _FLOAT64
+        or strong
+        or bars.nested
+        or type(target) is tuple
+        or not target.space.shape
+    ):
+        x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
+        if x_bar is not None:
+            bars.put(j, x_bar, owned if x_bar is y_bar else sys.getrefcount(x_bar) == _ALONE)
+        return
+    # The same for small arrays, where calls are what takes the time.
+    function = partial.function
+    if function is None:
+        d = partial.constant
+    else:
+        try:
+            d = function(*node.values)
+        except ARITHMETIC:
+            d = partial.safely(*node.values)
+    fresh: Any = True
+    kind = type(d)
+    if (kind is _ndarray and d.dtype is _FLOAT64) or kind is float or kind is _float64:
+        x_bar = d * y_bar
+    elif kind is int:
+        x_bar = y_bar if d == 1 else -y_bar if d == -1 else d * y_bar
+        fresh = d != 1 or owned
+    else:
+        x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
+        if x_bar is None:
+            return
+        fresh = False
+    space = target.space
+    if type(x_bar) is not _ndarray or x_bar.shape != space.shape or x_bar.dtype is not space.dtype:
+        bars.put(j, x_bar, fresh)
+        return
+    before = bars.values[j]
+    if before is None:
+        bars.values[j] = x_bar
+        bars.owned[j] = fresh
+    elif bars.owned[j]:
+        before += x_bar
+    else:
+        bars.accumulate(j, before, x_bar, fresh)
 
 
 def pulled(

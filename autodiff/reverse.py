@@ -197,10 +197,10 @@ class Linearised:
 
 def _is_large(nodes: list) -> bool:
     """Whether there are large arrays on a tape; of many nodes a few are looked at."""
-    return any(
-        type(node) is not tuple and getattr(node.space, "size", 0) >= LARGE
-        for node in nodes[:: len(nodes) // 16 + 1]
-    )
+    for node in nodes[:: len(nodes) // 16 + 1]:
+        if type(node) is not tuple and getattr(node.space, "size", 0) >= LARGE:
+            return True
+    return False
 
 
 def _left(x: Any, tape: Tape) -> Any:

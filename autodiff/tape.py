@@ -147,7 +147,10 @@ class Tape:
         """
         if x.dtype.kind in "biu" and x.nbytes <= _COPIED:
             return x.copy()
-        self.hold(x)
+        owner = x if x.base is None else x.base
+        known = self.held.get(id(owner))
+        if known is None or known() is not owner:
+            self.hold(x)
         return x
 
     def holds(self, owner: Any) -> bool:
@@ -358,7 +361,7 @@ class Cotangents:
             self.values[j] = x_bar
             self.owned[j] = fresh and type(x_bar) is _ndarray and not self.nested
         else:
-            self._accumulate(j, before, x_bar, fresh)
+            self.accumulate(j, before, x_bar, fresh)
 
     def add_each(self, node: Any, x_bars: Iterable[Any]) -> None:
         """Add the cotangents that a rule's pullback returned for the parents of a node."""
@@ -403,9 +406,9 @@ class Cotangents:
             self.values[j] = x_bar
             self.owned[j] = fresh
         else:
-            self._accumulate(j, before, x_bar, fresh)
+            self.accumulate(j, before, x_bar, fresh)
 
-    def _accumulate(self, j: int, before: Any, x_bar: Any, fresh: bool) -> None:
+    def accumulate(self, j: int, before: Any, x_bar: Any, fresh: bool) -> None:
         """Add a further cotangent for place `j`, in place where a buffer is owned."""
         if type(x_bar) is _ndarray:
             if self.owned[j]:
