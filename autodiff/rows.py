@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.list_plans import ListNode
 from autodiff.nodes import Node, ProductNode
 from autodiff.plan_kinds import HandNode, LinearNode
 from autodiff.products import Elementwise, ElementwiseOfTwo, pulled
@@ -22,7 +23,7 @@ from chainrules_core import AbstractZero, NotImplementedTangent, unbroadcast, un
 from chainrules_core.projection import ProjectToArray, ProjectToNumber
 
 _ELEMENTWISE = frozenset({tuple, Elementwise, ElementwiseOfTwo})
-_ROW_BY_ROW = frozenset({LinearNode, HandNode, Node, ProductNode})
+_ROW_BY_ROW = frozenset({LinearNode, HandNode, ListNode, Node, ProductNode})
 _SPACES = frozenset({ProjectToArray, ProjectToNumber})
 # Elements of the largest cotangent with all its rows; where there are more, some rows at a time.
 _MOST = 1 << 22
