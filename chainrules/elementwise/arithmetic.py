@@ -92,6 +92,19 @@ def power_by_exponent(y: Any, x: Any, p: Any) -> Any:
     return np.where(zero, at_zero, y * np.log(np.where(zero, 1.0, base)))
 
 
+def power_together(y_bar: Any, y: Any, x: Any, p: Any) -> tuple | None:
+    """Both cotangents without another power: p x^(p-1) is p y/x unless y over- or underflows."""
+    with np.errstate(all="ignore"):
+        lowest, least = np.min(x, initial=np.inf), np.min(y, initial=np.inf)
+        if not (lowest > 0 and least >= np.finfo(float).tiny and np.max(y, initial=0) < np.inf):
+            return None
+        weighted = y_bar * y
+        if not np.isfinite(np.sum(weighted)):
+            return None
+        by_exponent = weighted * np.log(x)
+        return np.multiply(np.divide(weighted, x, out=weighted), p, out=weighted), by_exponent
+
+
 for power in (operator.pow, np.power, np.float_power):
     types = (NUMERIC, NUMERIC) if power is operator.pow else ()
-    scalar_rule(power, power_by_base, power_by_exponent, types=types)
+    scalar_rule(power, power_by_base, power_by_exponent, types=types, together=power_together)

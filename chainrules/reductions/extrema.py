@@ -70,10 +70,11 @@ linear_rule(
 )
 
 
-def few_places(mask: Any) -> Any:
+def few_places(mask: Any, expected: int = 0) -> Any:
     """Return where in its flat form an array is true; None if that is not in a few places only.
 
-    Eight truth values at a time are looked at as one integer.
+    Eight truth values at a time are looked at as one integer; one place that is `expected` is
+    found sooner.
 
     Examples
     --------
@@ -82,6 +83,8 @@ def few_places(mask: Any) -> Any:
     """
     if is_foreign(mask):
         return None  # how many there are is not to be fixed
+    if expected == 1 and np.count_nonzero(mask) == 1:
+        return np.array([np.argmax(mask)])
     flat = np.ravel(mask)
     if type(flat) is not np.ndarray or flat.dtype != bool or not flat.flags.c_contiguous:
         places = np.flatnonzero(flat)
@@ -102,16 +105,6 @@ def has_gaps(y: Any) -> bool:
     return bool(y != y) if type(y) is np.float64 else bool(np.any(np.not_equal(y, y)))
 
 
-def lone_places(mask: Any, n: int) -> Any:
-    """Return where in its flat form an array is true, if that is at `n` places; else None.
-
-    They are counted before they are listed, since to list many takes long.
-    """
-    if is_foreign(mask) or np.count_nonzero(mask) != n:
-        return None
-    return np.array([np.argmax(mask)]) if n == 1 else np.flatnonzero(mask)
-
-
 class Ties:
     """Which elements of `a` (and whether ``initial``) are the extremum `y`."""
 
@@ -119,20 +112,19 @@ class Ties:
         self.shape, self.axis = np.shape(a), axis
         y = kept(y, self.shape, axis)
         tie = np.equal(a, y)
-        is_whole = not selected(where) and not is_given(initial)
         gaps = has_gaps(y)
-        # If as many elements as results tie, each result is one element.
-        self.places: Any = lone_places(tie, np.size(y)) if is_whole and not gaps else None
-        self.is_one_each = self.places is not None
-        if self.is_one_each:
-            self.elements, self.initial, self.n = tie, False, 1
-            return
         if gaps:
             tie = tie | (np.isnan(a) & np.isnan(y))
         self.elements = tie & where if selected(where) else tie
         self.initial = np.equal(initial, y) if is_given(initial) else False
-        self.places = few_places(self.elements)
-        self.n = divisor(self._count(np.ndim(y)) + self.initial, a)
+        results = np.size(y)
+        self.places: Any = few_places(self.elements, results)
+        # Every result is an element; if these are as many as results, each is one of them.
+        is_whole = not (gaps or selected(where) or is_given(initial))
+        self.is_one_each = is_whole and self.places is not None and len(self.places) == results
+        self.n: Any = 1
+        if not self.is_one_each:
+            self.n = divisor(self._count(np.ndim(y)) + self.initial, a)
 
     def _count(self, ndim: int) -> Any:
         """How many elements tie for each result, axes kept."""
