@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from chainrules_core import Array, NoTangent, Scalar, ZeroTangent, scalar_rule
+from chainrules_core.define.scalar import has_nan
+from chainrules_core.projection import is_foreign
 
 NUMERIC = (*Scalar, Array)
 
@@ -48,7 +50,22 @@ scalar_rule(np.square, lambda y, x: 2 * x)
 scalar_rule(np.reciprocal, lambda y, x: -y * y)
 
 
-scalar_rule(np.copysign, lambda y, a, b: np.sign(a) * np.copysign(1.0, b), ZeroTangent())
+def copysign_by_size(y: Any, a: Any, b: Any) -> Any:
+    """Whether the sign of a changes, as 1 and -1, and 0 at 0: y/a, but for 0 and Inf."""
+    if (
+        type(y) is np.ndarray
+        and not is_foreign(y)
+        and y.shape == np.shape(a)
+        and y.dtype == a.dtype
+    ):
+        with np.errstate(all="ignore"):
+            slope = y / a
+        if not has_nan(slope):
+            return slope
+    return np.sign(a) * np.copysign(1.0, b)
+
+
+scalar_rule(np.copysign, lambda y, a, b: copysign_by_size(y, a, b), ZeroTangent())
 scalar_rule(np.nextafter, 1, ZeroTangent())
 
 # A remainder is a - n b with a number n of times that changes in steps. Where it does, the slopes
