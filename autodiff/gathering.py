@@ -99,7 +99,7 @@ def gathered(f: Callable, x: Any, options: dict[str, Any]) -> Any:
         Other arguments of `f`, by name.
     """
     flat = x
-    shape = (len(x),)
+    shape: tuple[int, ...] = (len(x),)
     while flat and type(flat[0]) in _NESTS:
         n = len(flat[0])
         if not (_NESTS.issuperset(map(type, flat)) and {n}.issuperset(map(len, flat))):

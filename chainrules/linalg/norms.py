@@ -157,6 +157,8 @@ class Norm:
     def tangent(self, y: Any, x_dot: Any, keepdims: bool) -> Any:
         """The tangent of `y`."""
         if self.is_euclidean:
+            if len(self.axes) == np.ndim(self.x) and not keepdims:
+                return over_norm(real(np.vdot(self.x, x_dot)), y)
             along = np.sum(real(conj(self.x) * x_dot), axis=self.axes, keepdims=keepdims)
             return over_norm(along, y)
         slope = conj(self.gradient(self.kept(y)))
