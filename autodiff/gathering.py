@@ -25,10 +25,12 @@ _FLOATS = frozenset({FloatTracer})
 _NUMBERS = frozenset({FloatTracer, float, int, bool, np.float64})
 
 _rules: dict[tuple[Callable, type], Rule | None] = {}
+_making: dict[Callable, bool] = {}
 
 
 def _forget(rule: Rule) -> None:
     _rules.clear()
+    _making.clear()
 
 
 rrule.watch(_forget)
@@ -43,6 +45,25 @@ def _rule(f: Callable, kind: type) -> Rule | None:
         function = getattr(rule, "function", None)
         _rules[key] = rule if getattr(function, "puts_together", False) else None
     return _rules[key]
+
+
+def makes_arrays_of_lists(f: Callable) -> bool:
+    """Whether all rules of `f` are for arrays, and take lists as these."""
+    known = _making.get(f)
+    if known is None:
+        entry = rrule.entry(f)
+        functions = [getattr(r, "function", None) for r in entry.rules] if entry else []
+        known = bool(functions) and all(hasattr(g, "without_lists") for g in functions)
+        _making[f] = known
+    return known
+
+
+def as_gathered(x: Any) -> Any:
+    """Return a list that holds traced floats as an array, if it can be gathered."""
+    if type(x) not in _NESTS:
+        return x
+    made = gathered(np.array, x, {})
+    return x if made is NOT_HERE else made
 
 
 class Gathered:

@@ -13,7 +13,7 @@ from autodiff import call as calls, iterators, protocols
 from autodiff.arguments import innermost
 from autodiff.call import NO_RULE, as_array, by_rule
 from autodiff.elementwise import NOT_HERE
-from autodiff.gathering import gathered
+from autodiff.gathering import as_gathered, gathered, makes_arrays_of_lists
 from autodiff.intercept import syntax
 from autodiff.iterators import Flat, flattened
 from autodiff.levels import check_free
@@ -195,6 +195,8 @@ def _with_lists(g: Callable, key: Callable, args: tuple, kwargs: dict[str, Any])
     if key in protocols.BY_BODY:
         return protocols.function(key, args, kwargs)
     for_arrays = isinstance(key, np.ufunc) or key in _FOR_ARRAYS
+    if not for_arrays and makes_arrays_of_lists(key):
+        args = tuple([as_gathered(a) for a in args])
     result = NO_RULE if for_arrays else by_rule(key, args, kwargs)
     if result is not NO_RULE:
         return result

@@ -125,6 +125,27 @@ def test_one_node_is_recorded():
     assert node.space is ProjectTo(np.zeros((2, 2)))
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum([x[0] * x[1], 2.0, x[2]]),
+        lambda x: np.mean([[x[0], x[1]], [x[2], x[0]]], axis=0)[0] * x[1],
+        lambda x: np.max([x[0], x[1] ** 2, 1.0]),
+        lambda x: np.prod((x[0], x[1], 3)),
+        lambda x: np.std([x[0], x[1], x[2]], ddof=1),
+        lambda x: np.average([x[0], x[1]], weights=[2.0, x[2]]),
+        lambda x: np.cumsum([x[0], x[1], x[2]])[1] * x[0],
+        lambda x: np.percentile([x[0], x[1], x[2]], 30),
+        lambda x: np.linalg.norm([x[0], x[1], 2.0]),
+    ],
+)
+def test_functions_of_lists(f):
+    assert_differentiated(f)
+    second = hessian(f, X)
+    expected = np.stack([differences(lambda z, i=i: gradient(f, z)[i], X) for i in range(4)])
+    np.testing.assert_allclose(second, expected, rtol=1e-5, atol=1e-6)
+
+
 def test_explain_sees_the_call():
     report = explain(lambda x: np.sum(np.array([x[0], x[1]]) ** 2), X)
     assert "numpy.array" in str(report)
