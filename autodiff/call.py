@@ -28,6 +28,7 @@ from autodiff.arguments import (
 from autodiff.bindings import Contents
 from autodiff.elementwise import NOT_HERE, binary
 from autodiff.errors import DifferentiationError, array_of_objects, missing_rule
+from autodiff.gathering import gathered
 from autodiff.nodes import Node, Part, ProductNode, Whole
 from autodiff.structures import as_tangent, map_leaves, parts_of, tangent_of
 from autodiff.tape import CONSTANT, Tape
@@ -412,6 +413,9 @@ def as_array(x: Any) -> Any:
     """Return nested lists as an array, traced if something in them is; anything else as it is."""
     if type(x) not in (list, tuple):
         return x
+    made = gathered(np.array, x, {})
+    if made is not NOT_HERE:
+        return made
     return np.asarray(x) if innermost((x,), {}) is None else call(np.array, (x,))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.gathering import Gathered
 from autodiff.list_plans import ListNode
 from autodiff.nodes import Node, ProductNode
 from autodiff.plan_kinds import HandNode, LinearNode
@@ -58,7 +59,7 @@ def jacobian_rows(traced: Linearised, y: Any) -> list | None:
 def _can_be_swept(nodes: list, leaves: int) -> bool:
     """Whether all nodes of a tape can be swept with many rows at once."""
     return all(
-        (type(node) in _ELEMENTWISE or type(node) in _ROW_BY_ROW)
+        (type(node) in _ELEMENTWISE or type(node) in _ROW_BY_ROW or type(node) is Gathered)
         and (type(node) is tuple or type(node.space) in _SPACES)
         for node in nodes[leaves:]
     ) and all(type(leaf.space) in _SPACES for leaf in nodes[:leaves])
@@ -116,6 +117,8 @@ def _some_rows(nodes: list, leaves: int, place: int, which: range, strong: bool)
             bars.hand_on_scalars(node, y_bars)
         elif type(node) in _ELEMENTWISE:
             bars.hand_on_products(node, y_bars, strong)
+        elif type(node) is Gathered:
+            bars.hand_on_elements(node, y_bars)
         else:
             bars.hand_on_one_by_one(node, y_bars)
     found = bars.values[:leaves]
@@ -173,6 +176,12 @@ class _Rows:
                 raise x_bars.error()
             if x_bars is not None:
                 self.add(j, x_bars)
+
+    def hand_on_elements(self, node: Gathered, y_bars: np.ndarray) -> None:
+        """Hand the elements on that an array was made of."""
+        flat = y_bars.reshape(len(y_bars), -1)
+        for j, i in zip(node.parents, node.elements, strict=True):
+            self.add(j, flat[:, i])
 
     def hand_on_one_by_one(self, node: Any, y_bars: np.ndarray) -> None:
         """Hand on what a rule's pullback makes of each row."""

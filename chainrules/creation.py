@@ -89,6 +89,9 @@ def register_array(f: Callable) -> None:
 
         return y, array_pullback
 
+    # For engines that know: the elements stand in the array in their order.
+    array_rrule.puts_together = True  # type: ignore[attr-defined] # a function with one
+
     @frule.register(f, ARRAY_LIKE)
     def array_frule(dots: tuple, a: Any, dtype: Any = UNSET, **options: Any) -> Any:
         y = of_numbers(called(f, a, dtype, options))

@@ -62,8 +62,13 @@ class Ends:
 
 def interpolation_back(row_bar: Any, num: int, endpoint: bool, axis: int) -> tuple[Any, Any]:
     """Pull back from a row to its two ends (broadcast against each other)."""
-    row_bar = np.moveaxis(row_bar, axis, 0)
-    stop_bar = np.sum(parts_of_stop(num, endpoint, np.ndim(row_bar) - 1) * row_bar, axis=0)
+    if np.ndim(row_bar) > 1:
+        row_bar = np.moveaxis(row_bar, axis, 0)
+    places = np.arange(float(num))
+    weighted = (
+        np.dot(places, row_bar) if np.ndim(row_bar) == 1 else np.tensordot(places, row_bar, 1)
+    )
+    stop_bar = weighted / max(steps(num, endpoint), 1)
     return np.sum(row_bar, axis=0) - stop_bar, stop_bar
 
 

@@ -142,15 +142,10 @@ def _remember(g: Any, replacement: Callable) -> Callable:
         table.pop(key, None)  # at the end of the process the global is gone
 
     try:
-        reference: Callable = weakref.ref(g, drop)
+        _replacements[key] = weakref.ref(g, drop), replacement
     except TypeError:  # a function made in C, which stays
-        reference = functools.partial(_same, g)
-    _replacements[key] = (reference, replacement)
+        _replacements[key] = (lambda: g), replacement
     return replacement
-
-
-def _same(g: Any) -> Any:
-    return g
 
 
 def _function(g: types.FunctionType) -> Callable:
@@ -318,7 +313,9 @@ def _builtin(g: Any) -> Callable:
     if type(owner) is contextvars.Context and g.__name__ == "run":
         return first_argument(g)
     if has_rule(key_of(g)[0]):
-        return asking_for(g)
+        if type(owner) is not np.ufunc:
+            return asking_for(g)
+        return _lasting.get(g) or _lasting.setdefault(g, asking_for(g))  # g is new, but equal
     return g if type(owner).__module__ == "builtins" else refusing_for(g)
 
 

@@ -12,6 +12,8 @@ import numpy as np
 from autodiff import call as calls, iterators, protocols
 from autodiff.arguments import innermost
 from autodiff.call import NO_RULE, as_array, by_rule
+from autodiff.elementwise import NOT_HERE
+from autodiff.gathering import as_gathered, gathered, makes_arrays_of_lists
 from autodiff.intercept import syntax
 from autodiff.iterators import Flat, flattened
 from autodiff.levels import check_free
@@ -89,6 +91,8 @@ MAKERS: frozenset[Any] = frozenset(
 _LISTS = frozenset({list, tuple, Flat, np.poly1d})
 # Functions of NumPy that call a function, which may hold a traced value in a closure.
 _CALLING = frozenset({np.apply_along_axis, np.apply_over_axes, np.fromfunction, np.piecewise})
+_OF_LISTS = frozenset({np.array, np.asarray, np.asanyarray})
+_DTYPE = frozenset({"dtype"})
 # Their rules are for arrays, as those of ufuncs are; the rules of others may know lists.
 _FOR_ARRAYS = frozenset(
     {np.angle, np.clip, np.i0, np.imag, np.nan_to_num, np.real, np.real_if_close, np.sinc}
@@ -142,6 +146,16 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
             return protocols.function(key, args, kwargs)
         return g(*args, **kwargs)
 
+    if key in _OF_LISTS:
+
+        def of_list(*args: Any, **kwargs: Any) -> Any:
+            if len(args) == 1 and type(args[0]) in (list, tuple) and _DTYPE.issuperset(kwargs):
+                made = gathered(key, args[0], kwargs)
+                if made is not NOT_HERE:
+                    return made
+            return looking(*args, **kwargs)
+
+        return of_list
     if not is_ufunc or g is not key:
         return looking
 
@@ -181,6 +195,8 @@ def _with_lists(g: Callable, key: Callable, args: tuple, kwargs: dict[str, Any])
     if key in protocols.BY_BODY:
         return protocols.function(key, args, kwargs)
     for_arrays = isinstance(key, np.ufunc) or key in _FOR_ARRAYS
+    if not for_arrays and makes_arrays_of_lists(key):
+        args = tuple([as_gathered(a) for a in args])
     result = NO_RULE if for_arrays else by_rule(key, args, kwargs)
     if result is not NO_RULE:
         return result

@@ -126,8 +126,9 @@ def larger_of_all_pairs(y_bar: Any, y: Any, a: Any, b: Any) -> tuple:
     """``maximum.outer`` and its kin."""
     hit, other = y == a[:, None], y == b
     np.count_nonzero(hit == other)
-    bar = hit * y_bar
-    return np.sum(bar, axis=1), np.sum(y_bar - bar, axis=0)
+    weights = hit.astype(float)
+    a_bar = np.vecdot(weights, y_bar)
+    return a_bar, np.einsum("ij,ij->j", np.subtract(1.0, weights, out=weights), y_bar)
 
 
 def dot(y_bar: Any, y: Any, a: Any, b: Any) -> tuple:

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from chainrules_core import Array, NoTangent, Scalar, ZeroTangent, scalar_rule
+from chainrules_core.define.scalar import has_nan
+from chainrules_core.projection import is_foreign
 
 NUMERIC = (*Scalar, Array)
 
@@ -48,7 +50,22 @@ scalar_rule(np.square, lambda y, x: 2 * x)
 scalar_rule(np.reciprocal, lambda y, x: -y * y)
 
 
-scalar_rule(np.copysign, lambda y, a, b: np.sign(a) * np.copysign(1.0, b), ZeroTangent())
+def copysign_by_size(y: Any, a: Any, b: Any) -> Any:
+    """Whether the sign of a changes, as 1 and -1, and 0 at 0: y/a, but for 0 and Inf."""
+    if (
+        type(y) is np.ndarray
+        and not is_foreign(y)
+        and y.shape == np.shape(a)
+        and y.dtype == a.dtype
+    ):
+        with np.errstate(all="ignore"):
+            slope = y / a
+        if not has_nan(slope):
+            return slope
+    return np.sign(a) * np.copysign(1.0, b)
+
+
+scalar_rule(np.copysign, lambda y, a, b: copysign_by_size(y, a, b), ZeroTangent())
 scalar_rule(np.nextafter, 1, ZeroTangent())
 
 # A remainder is a - n b with a number n of times that changes in steps. Where it does, the slopes
@@ -92,6 +109,19 @@ def power_by_exponent(y: Any, x: Any, p: Any) -> Any:
     return np.where(zero, at_zero, y * np.log(np.where(zero, 1.0, base)))
 
 
+def power_together(y_bar: Any, y: Any, x: Any, p: Any) -> tuple | None:
+    """Both cotangents without another power: p x^(p-1) is p y/x unless y over- or underflows."""
+    with np.errstate(all="ignore"):
+        lowest, least = np.min(x, initial=np.inf), np.min(y, initial=np.inf)
+        if not (lowest > 0 and least >= np.finfo(float).tiny and np.max(y, initial=0) < np.inf):
+            return None
+        weighted = y_bar * y
+        if not np.isfinite(np.sum(weighted)):
+            return None
+        by_exponent = weighted * np.log(x)
+        return np.multiply(np.divide(weighted, x, out=weighted), p, out=weighted), by_exponent
+
+
 for power in (operator.pow, np.power, np.float_power):
     types = (NUMERIC, NUMERIC) if power is operator.pow else ()
-    scalar_rule(power, power_by_base, power_by_exponent, types=types)
+    scalar_rule(power, power_by_base, power_by_exponent, types=types, together=power_together)

@@ -36,6 +36,7 @@ from chainrules_core import (
 )
 from chainrules_core.define.bits import turned_by_sign
 from chainrules_core.define.scalar import conjugate, fit
+from chainrules_core.projection import is_foreign
 
 Complex = (complex, np.complexfloating)
 
@@ -90,7 +91,12 @@ def along(y_bar: Any, y: Any, x: Any) -> Any:
     if not np.iscomplexobj(x):
         turned = turned_by_sign(y_bar, x) if np.min(y, initial=1) > 0 else None
         return y_bar * np.sign(x) if turned is None else turned
-    return y_bar / (y if np.all(y) else nonzero(y)) * x
+    slope = y_bar / (y if np.min(y, initial=1) > 0 else nonzero(y))
+    if is_foreign(slope) or is_foreign(x) or np.result_type(slope, x) != x.dtype:
+        return slope * x
+    # NumPy would convert the slope as well, but piece by piece, and take memory of its own.
+    product = np.broadcast_to(slope, x.shape).astype(x.dtype)
+    return np.multiply(product, x, out=product)
 
 
 # For real numbers as a partial derivative, which engines take as a number.

@@ -7,12 +7,14 @@ of their cotangent, so that a slope of Inf behind it makes no NaN.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from chainrules_core import (
+    AbstractZero,
     NoTangent,
     ProjectTo,
     Tangent,
@@ -110,7 +112,8 @@ def clip_shares(y: Any, a: Any, low: Any, high: Any) -> Callable[[int, Any], Any
         values = (a, low, high)
         own = hit(i, values[i])
         others = [hit(j, x) for j, x in enumerate(values) if x is not None and j != i]
-        if any(np.any(own & other) for other in others):
+        shared = functools.reduce(np.logical_or, others) if others else False
+        if np.any(np.logical_and(own, shared)):
             t = t / np.maximum(1.0 * own + sum(others), 1.0)
         return where_true(own, t)
 
@@ -150,9 +153,9 @@ def clip_frule(
     low, high = bounds_of(given)
     y = np.clip(a, low, high)
     shares = clip_shares(y, a, low, high)
-    y_dot = shares(0, dots[0])
+    y_dot = 0 if isinstance(dots[0], AbstractZero) else shares(0, dots[0])
     for i, (bound, dot) in enumerate(zip(given, dots[1:], strict=False)):
-        if is_bound(bound):
+        if is_bound(bound) and not isinstance(dot, AbstractZero):
             y_dot = y_dot + shares(1 + i % 2, dot)
     return y, fit(y_dot, y)
 

@@ -30,6 +30,7 @@ from chainrules_core import (
     unbroadcast,
 )
 from chainrules_core.define.linear import natural
+from chainrules_core.define.scalar import fit
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -139,6 +140,8 @@ def of_operand(i: int, y_bar: Any, operands: list, shapes: list, parts: Sum, opt
     found = "".join([c for c in own if c in known])
     if not parts.output and [s for _, s in others] == [found]:  # a number times the other operand
         x_bar = y_bar * conj(others[0][0])
+    elif optimize is True and is_one_product(parts.output, np.shape(y_bar), others, found):
+        x_bar = as_one_product(y_bar, parts.output, *others[0], found)
     else:
         x_bar = np.einsum(
             ",".join([parts.output, *[s for _, s in others]]) + "->" + found,
@@ -154,6 +157,34 @@ def of_operand(i: int, y_bar: Any, operands: list, shapes: list, parts: Sum, opt
     if np.shape(x_bar) != shape:  # these, and others that have length one elsewhere
         x_bar = np.broadcast_to(x_bar, shape)
     return x_bar if own == mine else on_diagonals(x_bar, own, mine)
+
+
+def is_one_product(output: str, shape: tuple[int, ...], others: list, found: str) -> bool:
+    """Whether ȳ and one other operand make a product of matrices, without a search for the way.
+
+    None of the letters stands twice, those of both are summed, and no length of one is broadcast.
+    """
+    if len(others) != 1:
+        return False
+    (other, labels) = others[0]
+    if len(set(output)) < len(output) or len(set(labels)) < len(labels):
+        return False
+    sizes = dict(zip(output, shape, strict=True))
+    both = set(output) & set(labels)
+    lengths = zip(labels, np.shape(other), strict=True)
+    return set(found) == set(output) ^ set(labels) and all(
+        sizes[c] == n for c, n in lengths if c in both
+    )
+
+
+def as_one_product(y_bar: Any, output: str, other: Any, labels: str, found: str) -> Any:
+    """The product of ȳ and the conjugate of the other operand, summed over what both have."""
+    both = [c for c in output if c in labels]
+    axes = [output.index(c) for c in both], [labels.index(c) for c in both]
+    rest = [c for c in (*output, *labels) if c not in both]
+    made = np.tensordot(y_bar, conj(other), axes)
+    order = [rest.index(c) for c in found]
+    return made if order == sorted(order) else np.transpose(made, order)
 
 
 def broadcastable(x_bar: Any, labels: str, sizes: dict[str, int]) -> tuple[int, ...]:
@@ -190,7 +221,8 @@ def einsum_frule(dots, *args, **kwargs):
             continue
         moved = [dots[place] if k == place else a for k, a in enumerate(args)]
         y_dot = y_dot + np.einsum(*moved, **kwargs)
-    return np.einsum(*args, **kwargs), y_dot
+    y = np.einsum(*args, **kwargs)
+    return y, fit(y_dot, y)
 
 
 non_differentiable(np.einsum_path)

@@ -20,10 +20,12 @@ import numpy as np
 
 from chainrules.indexing.taking import scatter_along
 from chainrules.linalg.gaps import coinciding, vanishing
-from chainrules.linalg.matrices import NUMERIC, adjoint, conj, real, row
+from chainrules.linalg.matrices import NUMERIC, adjoint, column, conj, real, row
+from chainrules.linalg.pairs import singular_pair
 from chainrules.reductions.axes import kept, reduced_axes
 from chainrules.reductions.extrema import placed
 from chainrules_core import Array, frule, rrule
+from chainrules_core.projection import is_foreign
 
 # ------------------------------------------------------------------------------------ vector norms
 
@@ -67,8 +69,8 @@ def extreme_only(x: Any, y: Any, y_bar: Any) -> Any:
 # ------------------------------------------------------------------------------------ matrix norms
 
 
-def matrix_gradient(x: Any, order: Any, axes: tuple[int, ...]) -> Any:
-    """The gradient of a norm of the matrices in two axes, rows and columns."""
+def matrix_gradient(x: Any, y: Any, order: Any, axes: tuple[int, ...]) -> Any:
+    """The gradient of a norm of the matrices in two axes, rows and columns; `y` is the norm."""
     if order in (1, -1, np.inf, -np.inf):
         summed, compared = axes if order in (1, -1) else axes[::-1]
         sums = np.sum(np.abs(x), axis=summed, keepdims=True)
@@ -79,9 +81,23 @@ def matrix_gradient(x: Any, order: Any, axes: tuple[int, ...]) -> Any:
             signs = np.sign(np.take(x, places, compared)) * np.take(shares, places, compared)
             return scatter_along(signs, places, compared, np.shape(x), signs.dtype)
         return np.sign(x) * shares
-    u, s, vh = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), full_matrices=False)
+    x = np.moveaxis(x, axes, (-2, -1))
+    pair = singular_pair(x, np.max(y)) if order in (2, -2) and np.ndim(x) == 2 else None
+    if pair is not None:
+        u, v = pair
+        return np.moveaxis(column(u) * row(conj(v)), (-2, -1), axes)
+    u, s, vh = np.linalg.svd(x, full_matrices=False)
     weights = singular_weights(s, order)
-    return np.moveaxis(np.matmul(u * row(weights), vh), (-2, -1), axes)
+    return np.moveaxis(weighted(u, weights, vh), (-2, -1), axes)
+
+
+def weighted(u: Any, weights: Any, vh: Any) -> Any:
+    """U diag(w) Vᴴ; of the singular vectors that count if they are few."""
+    if np.ndim(u) == 2 and not is_foreign(weights):
+        places = np.flatnonzero(weights)
+        if 4 * len(places) <= len(weights):
+            return np.matmul(u[:, places] * weights[places], vh[places])
+    return np.matmul(u * row(weights), vh)
 
 
 def singular_weights(s: Any, order: Any) -> Any:
@@ -126,7 +142,7 @@ class Norm:
         if self.is_euclidean:
             return over_norm(self.x, y)
         if self.of_matrix:
-            return matrix_gradient(self.x, self.order, self.axes)
+            return matrix_gradient(self.x, y, self.order, self.axes)
         return vector_gradient(self.x, y, self.order, self.axes)
 
     def cotangent(self, y: Any, y_bar: Any) -> Any:
@@ -141,6 +157,8 @@ class Norm:
     def tangent(self, y: Any, x_dot: Any, keepdims: bool) -> Any:
         """The tangent of `y`."""
         if self.is_euclidean:
+            if len(self.axes) == np.ndim(self.x) and not keepdims:
+                return over_norm(real(np.vdot(self.x, x_dot)), y)
             along = np.sum(real(conj(self.x) * x_dot), axis=self.axes, keepdims=keepdims)
             return over_norm(along, y)
         slope = conj(self.gradient(self.kept(y)))
@@ -215,7 +233,7 @@ def cond_gradient(x: Any, y: Any, p: Any) -> Any:
             weights = (by_smallest - smallest / largest * by_largest) / largest
         else:
             weights = (by_largest - largest / smallest * by_smallest) / smallest
-        gradient = np.matmul(u * row(weights), vh)
+        gradient = weighted(u, weights, vh)
     else:
         inverse = np.linalg.inv(x)
         norms = [norm_of(m, p, (-2, -1)) for m in (x, inverse)]

@@ -56,8 +56,9 @@ def tall_adjoint(q: Any, r: Any, q_bar: Any, r_bar: Any) -> Any:
     m = below(n - adjoint(n)) - n
     if np.iscomplexobj(n):
         m = m + 1j * diagonal_matrix(np.imag(diagonal(n)))
-    moved = np.matmul(q, m) if q_bar is None else q_bar + np.matmul(q, m)
-    return right_lower(moved, adjoint(r))
+    if q_bar is None:
+        return np.matmul(q, right_lower(m, adjoint(r)))
+    return right_lower(q_bar + np.matmul(q, m), adjoint(r))
 
 
 def tall_tangent(q: Any, r: Any, a_dot: Any) -> tuple[Any, Any]:

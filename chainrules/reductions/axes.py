@@ -206,15 +206,25 @@ def scaled(fresh: Any, factor: Any) -> Any:
         return fresh
     if type(factor) is np.ndarray and factor.dtype == bool and np.shape(fresh) == factor.shape:
         return where_true(factor, fresh)
-    if (
-        type(fresh) is np.ndarray
-        and isinstance(factor, (float, np.floating, np.ndarray))
-        and type(factor) in _PLAIN
-        and np.result_type(fresh, factor) == fresh.dtype
-        and np.broadcast_shapes(fresh.shape, np.shape(factor)) == fresh.shape
-    ):
+    if _fits(fresh, factor):
         return np.multiply(fresh, factor, out=fresh)
     return fresh * factor
+
+
+def divided(fresh: Any, by: Any) -> Any:
+    """``fresh / by``, in the memory of `fresh`, an array that nobody else holds, if it fits."""
+    return np.divide(fresh, by, out=fresh) if _fits(fresh, by) else fresh / by
+
+
+def _fits(fresh: Any, other: Any) -> bool:
+    """Whether what is computed of plain values has the shape and precision of the first."""
+    return (
+        type(fresh) is np.ndarray
+        and isinstance(other, (float, np.floating, np.ndarray))
+        and type(other) in _PLAIN
+        and np.result_type(fresh, other) == fresh.dtype
+        and np.broadcast_shapes(fresh.shape, np.shape(other)) == fresh.shape
+    )
 
 
 _PLAIN = (float, np.float64, np.float32, np.ndarray)

@@ -57,9 +57,9 @@ def placed(values: Any, places: Any, shape: tuple[int, ...]) -> Any:
     array([[0., 5.],
            [3., 0.]])
     """
-    whole = np.zeros(math.prod(shape), np.result_type(values))
-    whole[places] = values
-    return np.reshape(whole, shape)
+    whole = np.zeros(shape, np.result_type(values))
+    whole.reshape(-1)[places] = values  # of new memory it is a view
+    return whole
 
 
 linear_rule(
@@ -70,10 +70,11 @@ linear_rule(
 )
 
 
-def few_places(mask: Any) -> Any:
+def few_places(mask: Any, expected: int = 0) -> Any:
     """Return where in its flat form an array is true; None if that is not in a few places only.
 
-    Eight truth values at a time are looked at as one integer.
+    Eight truth values at a time are looked at as one integer; one place that is `expected` is
+    found sooner.
 
     Examples
     --------
@@ -82,6 +83,8 @@ def few_places(mask: Any) -> Any:
     """
     if is_foreign(mask):
         return None  # how many there are is not to be fixed
+    if expected == 1 and np.count_nonzero(mask) == 1:
+        return np.array([np.argmax(mask)])
     flat = np.ravel(mask)
     if type(flat) is not np.ndarray or flat.dtype != bool or not flat.flags.c_contiguous:
         places = np.flatnonzero(flat)
@@ -97,6 +100,11 @@ def few_places(mask: Any) -> Any:
     return places if len(places) * _FEW <= flat.size else None
 
 
+def has_gaps(y: Any) -> bool:
+    """Whether a result is NaN."""
+    return bool(y != y) if type(y) is np.float64 else bool(np.any(np.not_equal(y, y)))
+
+
 class Ties:
     """Which elements of `a` (and whether ``initial``) are the extremum `y`."""
 
@@ -104,12 +112,19 @@ class Ties:
         self.shape, self.axis = np.shape(a), axis
         y = kept(y, self.shape, axis)
         tie = np.equal(a, y)
-        if np.any(np.not_equal(y, y)):
+        gaps = has_gaps(y)
+        if gaps:
             tie = tie | (np.isnan(a) & np.isnan(y))
         self.elements = tie & where if selected(where) else tie
         self.initial = np.equal(initial, y) if is_given(initial) else False
-        self.places: Any = few_places(self.elements)
-        self.n = divisor(self._count(np.ndim(y)) + self.initial, a)
+        results = np.size(y)
+        self.places: Any = few_places(self.elements, results)
+        # Every result is an element; if these are as many as results, each is one of them.
+        is_whole = not (gaps or selected(where) or is_given(initial))
+        self.is_one_each = is_whole and self.places is not None and len(self.places) == results
+        self.n: Any = 1
+        if not self.is_one_each:
+            self.n = divisor(self._count(np.ndim(y)) + self.initial, a)
 
     def _count(self, ndim: int) -> Any:
         """How many elements tie for each result, axes kept."""
@@ -119,22 +134,35 @@ class Ties:
             axes = reduced_axes(ndim, self.axis)
             return np.count_nonzero(self.elements, axis=axes, keepdims=True)
         shape = kept_shape(self.shape, self.axis)
-        result = np.ravel_multi_index(self._of_results(), shape)
-        return np.reshape(np.bincount(result, minlength=math.prod(shape)), shape)
+        return np.reshape(np.bincount(self._results(), minlength=math.prod(shape)), shape)
 
-    def _of_results(self) -> tuple:
-        """The indices of the results that the elements at `places` belong to, axes kept."""
-        axes = reduced_axes(len(self.shape), self.axis)
+    def _results(self) -> Any:
+        """The result that each of the elements at `places` belongs to; None if one after another.
+
+        The results are counted as in their flat array.
+        """
+        axes = sorted(reduced_axes(len(self.shape), self.axis))
+        if axes == list(range(len(axes))):
+            return self.places % math.prod(self.shape[len(axes) :])
+        if axes[0] == len(self.shape) - len(axes):
+            if self.is_one_each:
+                return None
+            return self.places // math.prod(self.shape[axes[0] :])
         index = np.unravel_index(self.places, self.shape)
-        return tuple([i * 0 if k in axes else i for k, i in enumerate(index)])
+        kept_index = tuple([i * 0 if k in axes else i for k, i in enumerate(index)])
+        return np.ravel_multi_index(kept_index, kept_shape(self.shape, self.axis))
 
     def shares(self, y_bar: Any) -> Any:
         """Each result's cotangent divided by the number of elements that tie, axes kept."""
-        return kept(y_bar, self.shape, self.axis) / self.n
+        share = kept(y_bar, self.shape, self.axis)
+        return share if self.is_one_each else share / self.n
 
     def at_places(self, share: Any) -> Any:
         """The shares of the elements at `places`; a number if it is the same for all."""
-        return share[self._of_results()] if np.ndim(share) else share
+        if not np.ndim(share):
+            return share
+        order = self._results()
+        return np.reshape(share, (-1,)) if order is None else np.reshape(share, (-1,))[order]
 
     def pull(self, y_bar: Any) -> Any:
         """Hand each result's cotangent to the elements that tie."""
@@ -149,6 +177,14 @@ class Ties:
 
     def push(self, a_dot: Any, keepdims: Any) -> Any:
         """Average the tangents of the elements that tie."""
+        if self.is_one_each:
+            order = self._results()
+            places = self.places if order is None else self.places[np.argsort(order)]
+            shape = kept_shape(self.shape, self.axis)
+            if not is_given(keepdims) or not keepdims:
+                axes = reduced_axes(len(shape), self.axis)
+                shape = tuple([n for i, n in enumerate(shape) if i not in axes])
+            return np.reshape(np.reshape(a_dot, (-1,))[places], shape)
         own = np.where(self.elements, a_dot, 0) / self.n
         return np.sum(own, axis=self.axis, **options_of(keepdims=keepdims))
 
@@ -182,7 +218,7 @@ def extremum_rules(f: Callable, elements: Callable) -> Rules:
             if a_bar is not None:
                 return a_bar, NoTangent()
             # A NaN is equal to nothing, so it has to be left out only where the result is one.
-            some = elements(a, where) if np.any(np.not_equal(y, y)) else where
+            some = elements(a, where) if has_gaps(y) else where
             ties = Ties(a, y, axis, some, initial)
             own = ties.pull_initial(y_bar) if is_given(initial) else NoTangent()
             return ties.pull(y_bar), own
@@ -193,7 +229,7 @@ def extremum_rules(f: Callable, elements: Callable) -> Rules:
         a_dot, *initial_dot = dots
         options = options_of(keepdims=keepdims, initial=initial, where=where)
         y = f(a, axis=axis, **options)
-        ties = Ties(a, y, axis, elements(a, where), initial)
+        ties = Ties(a, y, axis, elements(a, where) if has_gaps(y) else where, initial)
         y_dot: Any = ZeroTangent()
         if not isinstance(a_dot, AbstractZero):
             y_dot = ties.push(a_dot, keepdims)
@@ -215,19 +251,19 @@ for _f, _elements in [*_EXTREMA, (np.nanmax, present), (np.nanmin, present)]:
 @rrule.register(np.ptp, ARRAY_LIKE)
 @rrule_on_arrays
 def ptp_rrule(a, *, axis=None, keepdims=False):
-    y = np.ptp(a, axis=axis, **options_of(keepdims=keepdims))
+    y, top, bottom = ends(a, axis, keepdims)
 
     def ptp_pullback(y_bar):
-        top, bottom = ends(a, axis)
+        largest, smallest = Ties(a, top, axis), Ties(a, bottom, axis)
         flat = np.any(np.equal(y, 0))  # then elements are largest and smallest at once
-        if top.places is None or bottom.places is None or flat:
-            return top.pull(y_bar) - bottom.pull(y_bar)
+        if largest.places is None or smallest.places is None or flat:
+            return largest.pull(y_bar) - smallest.pull(y_bar)
         values = [
             np.broadcast_to(ties.at_places(ties.shares(bar)), np.shape(ties.places))
-            for ties, bar in ((top, y_bar), (bottom, -y_bar))
+            for ties, bar in ((largest, y_bar), (smallest, -y_bar))
         ]
-        places = np.concatenate([top.places, bottom.places])
-        return placed(np.concatenate(values), places, top.shape)
+        places = np.concatenate([largest.places, smallest.places])
+        return placed(np.concatenate(values), places, largest.shape)
 
     return y, ptp_pullback
 
@@ -235,11 +271,15 @@ def ptp_rrule(a, *, axis=None, keepdims=False):
 @frule.register(np.ptp, ARRAY_LIKE)
 @frule_on_arrays
 def ptp_frule(dots, a, *, axis=None, keepdims=False):
-    y = np.ptp(a, axis=axis, **options_of(keepdims=keepdims))
-    top, bottom = ends(a, axis)
-    return y, fit(top.push(dots[0], keepdims) - bottom.push(dots[0], keepdims), y)
+    y, top, bottom = ends(a, axis, keepdims)
+    y_dot = Ties(a, top, axis).push(dots[0], keepdims) - Ties(a, bottom, axis).push(
+        dots[0], keepdims
+    )
+    return y, fit(y_dot, y)
 
 
-def ends(a: Any, axis: Any) -> tuple[Ties, Ties]:
-    """Return which elements are largest and which smallest."""
-    return Ties(a, np.max(a, axis=axis), axis), Ties(a, np.min(a, axis=axis), axis)
+def ends(a: Any, axis: Any, keepdims: Any) -> tuple[Any, Any, Any]:
+    """Return what ``ptp`` gives, and the largest and smallest elements that it is made of."""
+    options = options_of(keepdims=keepdims)
+    top, bottom = np.max(a, axis=axis, **options), np.min(a, axis=axis, **options)
+    return np.subtract(top, bottom), top, bottom

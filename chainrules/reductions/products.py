@@ -32,10 +32,15 @@ from chainrules.reductions.axes import (
     rows,
     selected,
 )
+from chainrules.reductions.extrema import few_places, placed
 from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules.reductions.recurrence import recurrence, reversed_recurrence
 from chainrules_core import AbstractZero, NoTangent, ZeroTangent, conj, frule, rrule
+from chainrules_core.define.bits import where_true
 from chainrules_core.define.scalar import fit
+from chainrules_core.projection import is_foreign
+
+_LARGE = 64  # elements: fewer steps count for more than fewer passes
 
 
 def can_divide(y: Any, a: Any) -> bool:
@@ -47,12 +52,25 @@ def can_divide(y: Any, a: Any) -> bool:
     dtype = getattr(a, "dtype", np.dtype(float))
     if np.size(a) == 0 or dtype.kind not in "fc":
         return bool(np.all(np.not_equal(y, 0)))
+    if 4 * np.size(y) <= np.size(a) and is_normal(y):
+        return True
     if not np.all(np.isfinite(y)):
         return False
     least = np.finfo(dtype).tiny ** 0.5
     if dtype.kind == "f" and np.min(a) > least:
         return True
     return bool(np.min(np.abs(a)) > least)
+
+
+def is_normal(y: Any) -> bool:
+    """Whether all products are finite, and so far from zero that no factor can be zero.
+
+    >>> is_normal(np.array([2.0, 1e-300])), is_normal(np.array([2.0, 0.0]))
+    (True, False)
+    """
+    size = np.abs(y)
+    least = np.finfo(getattr(y, "dtype", float)).tiny
+    return bool(np.all(size >= least)) and bool(np.all(np.isfinite(size)))
 
 
 def others(a: Any) -> Any:
@@ -87,12 +105,38 @@ class Factors:
         """Each element of the (conjugate) derivative of the product by a factor, times `scale`."""
         if is_given(self.initial):
             scale = scale * conjugate(self.initial)
+        by_a = self._at_zeros(scale, conjugate)
+        if by_a is not None:
+            return chosen(by_a, self.where)
         if can_divide(self.product, self.a):
             by_a = (scale * conjugate(self.product)) / conjugate(self.a)
         else:
             rest = from_rows(others(rows(self.a, self.axis)), self.shape, self.axis)
             by_a = scale * conjugate(rest)
         return chosen(by_a, self.where)
+
+    def _at_zeros(self, scale: Any, conjugate: Callable) -> Any:
+        """What `times_others` returns where each product has a zero factor; None elsewhere.
+
+        A product with one zero changes with this factor alone, one with two does not change.
+        """
+        if is_foreign(self.a) or np.size(self.a) < _LARGE or np.any(self.product):
+            return None
+        zero = np.equal(self.a, 0)
+        n: Any = np.count_nonzero(zero)  # along axes it takes much longer
+        if np.ndim(self.product) and n:
+            n = np.count_nonzero(zero, axis=self.axis, keepdims=True)
+        if not np.all(n):
+            return None
+        rest = self.a.copy()
+        rest[zero] = 1
+        product = np.prod(rest, axis=self.axis, keepdims=np.ndim(self.product) > 0)
+        if not can_divide(product, rest):
+            return None
+        share = np.where(np.equal(n, 1), scale * conjugate(product), 0)
+        if np.ndim(share) == 0 and n == 1:
+            return placed(share, few_places(zero, 1), self.shape)
+        return where_true(zero, share)
 
 
 def product_rules(f: Callable, factors: Callable) -> Rules:
@@ -159,8 +203,29 @@ def pull_running(y_bar: Any, a: Any, y: Any) -> Any:
     """Pull back through a running product along the last axis."""
     a, y = conj(a), conj(y)
     if can_divide(y, a):
-        return np.cumsum((y * y_bar)[..., ::-1], axis=-1)[..., ::-1] / a
+        return pull_divided(y_bar, a, y)
+    if np.ndim(a) == 1 and np.size(a) >= _LARGE and not is_foreign(a) and not is_foreign(y):
+        zero = int(np.argmax(np.equal(a, 0)))
+        if a[zero] == 0 and can_divide(y[:zero], a[:zero]):
+            until = pull_divided(y_bar[:zero], a[:zero], y[:zero])
+            since = pull_from_zero(y_bar[zero:], a[zero:], y[zero - 1] if zero else 1)
+            return np.concatenate([until, since])
     return before(y) * reversed_recurrence(a, y_bar)
+
+
+def pull_divided(y_bar: Any, a: Any, y: Any) -> Any:
+    """The same where no factor is near zero, given their conjugates."""
+    return np.cumsum((y * y_bar)[..., ::-1], axis=-1)[..., ::-1] / a
+
+
+def pull_from_zero(y_bar: Any, a: Any, product: Any) -> Any:
+    """The same from the first zero on, given the `product` of the factors before it.
+
+    The running products after it change with this one factor alone.
+    """
+    rest = np.concatenate([np.ones_like(a[:1]), a[1:]])
+    first = product * np.sum(np.cumprod(rest) * y_bar)
+    return np.concatenate([np.reshape(first, (1,)), np.zeros_like(a[1:])])
 
 
 def push_running(a_dot: Any, a: Any, y: Any) -> Any:

@@ -8,7 +8,6 @@ the elementwise rules say: a method of a function whose result is constant is co
 
 from __future__ import annotations
 
-import functools
 import math
 from functools import partial
 from typing import Any
@@ -19,13 +18,14 @@ from chainrules.elementwise.selection import as_chosen
 from chainrules.reductions.axes import (
     UNSET,
     Rules,
+    divided,
     divisor,
     every,
     present,
     scaled,
 )
 from chainrules.reductions.cumulative import running_sum_rules
-from chainrules.reductions.extrema import extremum_rules, few_places, placed
+from chainrules.reductions.extrema import extremum_rules, few_places, has_gaps, placed
 from chainrules.reductions.folds import (
     WEIGHTS,
     accumulate_rules,
@@ -50,6 +50,7 @@ from chainrules_core import (
     unbroadcast,
 )
 from chainrules_core.define.scalar import fit, strong_product
+from chainrules_core.projection import is_foreign
 from chainrules_core.scattering import scatter
 
 EXTREMA = (np.maximum, np.minimum, np.fmax, np.fmin)
@@ -154,12 +155,10 @@ class Segments:
 
     def chosen(self, array: Any, y: Any) -> Any:
         """The place of the one element that each result is, if these are few and there is one."""
-        if np.ndim(array) != 1:
+        if np.ndim(array) != 1 or len(y) * 256 > len(array) or has_gaps(y):
             return None
-        places = few_places(self.ties(array, y))
-        if places is None or len(places) != len(y) or np.any(np.not_equal(y, y)):
-            return None
-        return places
+        places = few_places(self.ties(array, y), len(y))
+        return places if places is not None and len(places) == len(y) else None
 
     def weights(self, f: np.ufunc, array: Any, y: Any) -> tuple[Any, Any]:
         """The derivatives of results by elements: a factor of the elements, one of the results."""
@@ -202,6 +201,10 @@ def reduceat_rules(f: np.ufunc) -> Rules:
             if places is not None:
                 bar = placed(y_bar, places, (int(np.sum(segments.lengths)),))
                 return segments.scattered(bar)
+            x = segments.gathered(array) if f is np.multiply else None
+            if x is not None and can_divide(y, x):
+                bar = segments.repeated(conj(y) * y_bar)
+                return segments.scattered(divided(bar, conj(x)))
             of_elements, of_results = segments.weights(f, array, y)
             bar = segments.repeated(conj(of_results) * y_bar)
             return segments.scattered(scaled(bar, conj(of_elements)))
@@ -220,23 +223,64 @@ def reduceat_rules(f: np.ufunc) -> Rules:
 # ------------------------------------------------------------------------------------------- outer
 
 
+def sums_of_chosen(y_bar: Any, y: Any, a: Any, b: Any) -> tuple | None:
+    """The cotangents of two vectors whose pairs were compared; None for others and for ties.
+
+    Truth values as numbers add up at once what belongs to an element. Infinite cotangents would
+    make NaN of the zeros among them.
+    """
+    if is_foreign(y_bar) or is_foreign(y) or np.ndim(a) != 1 or np.ndim(b) != 1:
+        return None
+    dtype = np.dtype(float)
+    if not dtype == y_bar.dtype == y.dtype == a.dtype == b.dtype:
+        return None
+    of_a, of_b = np.equal(y, a[:, None]), np.equal(y, b)
+    if not np.all(np.not_equal(of_a, of_b, out=of_b)):
+        return None
+    weights = of_a.astype(dtype)
+    a_bar = np.vecdot(weights, y_bar)
+    b_bar = np.einsum("ij,ij->j", np.subtract(1.0, weights, out=weights), y_bar)
+    return (a_bar, b_bar) if np.isfinite(np.sum(a_bar) + np.sum(b_bar)) else None
+
+
 def register_outer(f: np.ufunc) -> None:
     """Register the rules of ``f.outer``: f itself, of `A` with axes of length one behind it."""
 
     def spread(a: Any, b: Any) -> Any:
         return np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
 
+    def summed(j: int, bar: Any, a: Any, b: Any, weights: Any) -> Any:
+        """The rows or columns of `bar`, times weights, added up: one product with a vector."""
+        matrix = np.reshape(bar, (math.prod(np.shape(a)), math.prod(np.shape(b))))
+        if j == 0:
+            return np.reshape(matrix @ np.reshape(weights, (-1,)), np.shape(a))
+        return np.reshape(np.reshape(weights, (-1,)) @ matrix, np.shape(b))
+
     def pull(j: int, y_bar: Any, y: Any, a: Any, b: Any) -> Any:
-        if f is np.multiply:  # then the product is summed as it is made
-            matrix = np.reshape(y_bar, (math.prod(np.shape(a)), math.prod(np.shape(b))))
+        if f is np.multiply:
+            return summed(j, y_bar, a, b, conj((b, a)[j]))
+        if f is np.divide and np.all(np.isfinite(a)) and can_divide(b, b):
             if j == 0:
-                return np.reshape(matrix @ conj(np.reshape(b, (-1,))), np.shape(a))
-            return np.reshape(conj(np.reshape(a, (-1,))) @ matrix, np.shape(b))
+                return summed(0, y_bar, a, b, conj(1 / b))
+            return -summed(1, y_bar, a, b, conj(a)) / conj(b) / conj(b)
         wide = spread(a, b)
         bar = strong_product(conj(derivative(j, y, f, wide, b)), y_bar)
         if j == 1 or isinstance(bar, AbstractZero):
             return unbroadcast(bar, np.shape(b))
         return np.reshape(unbroadcast(bar, np.shape(wide)), np.shape(a))
+
+    def together(y_bar: Any, y: Any, a: Any, b: Any) -> tuple | None:
+        """Both cotangents, where there is a way to make them together."""
+        if f is np.divide:
+            return None  # its sums need no products of all pairs
+        bars = sums_of_chosen(y_bar, y, a, b) if f in EXTREMA else None
+        if bars is None:
+            products = products_together(f, y_bar, y, spread(a, b), b)
+            if products is None:
+                return None
+            ones = np.ones_like(b), np.ones_like(a)
+            bars = tuple([summed(j, products[j], a, b, ones[j]) for j in (0, 1)])
+        return bars
 
     @rrule.register(f.outer, ARRAY_LIKE, ARRAY_LIKE)
     @rrule_on_arrays
@@ -244,14 +288,12 @@ def register_outer(f: np.ufunc) -> None:
         y = f.outer(a, b, dtype=dtype)
 
         def outer_pullback(y_bar):
-            together = functools.cache(lambda: products_together(f, y_bar, y, spread(a, b), b))
+            made: list[Any] = []
 
             def of(j):
-                bars = together()
-                if bars is None:
-                    return pull(j, y_bar, y, a, b)
-                bar = unbroadcast(bars[j], np.shape((spread(a, b), b)[j]))
-                return np.reshape(bar, np.shape((a, b)[j]))
+                if not made:
+                    made.append(together(y_bar, y, a, b))
+                return pull(j, y_bar, y, a, b) if made[0] is None else made[0][j]
 
             return thunk(partial(of, 0)), thunk(partial(of, 1))
 

@@ -33,6 +33,7 @@ from chainrules_core import (
     unthunk,
 )
 from chainrules_core.define import primitive
+from chainrules_core.projection import is_foreign
 from chainrules_core.scattering import scatter_along_into
 
 READING = ("edge", "wrap", "reflect", "symmetric")
@@ -89,7 +90,7 @@ class Padding:
             sums, chunks = [sums[0] + sums[1]], chunks[:1]
         for bar, (start, stop) in zip(sums, chunks, strict=True):
             if stop > start:
-                x_bar = added(x_bar, self.weights(axis, start, stop) * bar, axis, start, stop)
+                x_bar = added(x_bar, self.shares(axis, start, stop, bar), axis, start, stop)
         return x_bar
 
     def read_back(self, y_bar: Any, axis: int) -> Any:
@@ -144,17 +145,27 @@ class Padding:
         length = n if length is None else min(length, n)
         return (n - length, n) if side else (0, length)
 
+    def shares(self, axis: int, start: int, stop: int, bar: Any) -> Any:
+        """The cotangents of these elements, given that of a statistic of them."""
+        if self.padded is None or is_foreign(bar):
+            return self.weights(axis, start, stop) * bar
+        return unthunk(self.statistic(axis, start, stop)[1](bar)[1])
+
     def weights(self, axis: int, start: int, stop: int) -> Any:
         """The gradient of a statistic of these elements."""
         if self.padded is None:
             return 1 / (stop - start)
+        y, pullback = self.statistic(axis, start, stop)
+        return unthunk(pullback(np.ones_like(y))[1])
+
+    def statistic(self, axis: int, start: int, stop: int) -> tuple:
+        """A statistic of these elements, and its pullback."""
         # What was there when this axis had its turn: the axes behind had not.
         chunk = slab(self.padded, axis, self.widths[axis][0] + start, self.widths[axis][0] + stop)
         for behind in range(axis + 1, len(self.shape)):
             left = self.widths[behind][0]
             chunk = slab(chunk, behind, left, left + self.shape[behind])
-        y, pullback = require_rrule(STATISTICS[self.mode], chunk, axis=axis, keepdims=True)
-        return unthunk(pullback(np.ones_like(y))[1])
+        return require_rrule(STATISTICS[self.mode], chunk, axis=axis, keepdims=True)
 
     def forward(self, x_dot: Any, axis: int) -> Any:
         """Push forward through the padding of one axis by a statistic."""

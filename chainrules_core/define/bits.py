@@ -16,6 +16,7 @@ _INTEGERS: dict[Any, Any] = {
     np.dtype(np.float64): np.dtype(np.int64),
     np.dtype(np.float32): np.dtype(np.int32),
 }
+_PLAIN = frozenset({np.ndarray, np.float64, np.float32})
 
 
 def where_true(mask: Any, t: Any) -> Any:
@@ -28,11 +29,13 @@ def where_true(mask: Any, t: Any) -> Any:
     >>> where_true(np.array([True, False, False]), np.array([1.5, -2.0, np.inf]))
     array([1.5, 0. , 0. ])
     """
-    if type(mask) is np.ndarray and type(t) is np.ndarray and mask.dtype.kind == "b":
-        integer = _INTEGERS.get(t.dtype)
+    if type(mask) is np.ndarray and mask.ndim and mask.dtype.kind == "b":
+        if type(t) is float:
+            t = np.float64(t)
+        integer = _INTEGERS.get(t.dtype) if type(t) in _PLAIN else None
         if integer is not None:
             bits = np.negative(mask.view(np.int8)).astype(integer)
-            out = bits if bits.shape == t.shape else None
+            out = bits if t.shape in (bits.shape, ()) else None
             return np.bitwise_and(bits, t.view(integer), out=out).view(t.dtype)
     return np.where(mask, t, 0)
 

@@ -3,6 +3,7 @@ import operator
 import numpy as np
 import pytest
 
+from chainrules_core import rrule
 from chainrules_core.testing import COMPLEX, NONZERO, POSITIVE, REAL, check_rule, const
 
 SHAPES = [((), ()), ((3,), (3,)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((), (2,)), ((0,), ())]
@@ -158,3 +159,28 @@ ENGINE = [
 @pytest.mark.parametrize("f", ENGINE)
 def test_engine(f, check_engine):
     check_engine(f, X)
+
+
+def test_powers_that_over_or_underflow():
+    """There p x^(p-1) is not p y/x."""
+    x, p = np.array([1e300, 1e-300, 2.0, 0.5]), np.array([1.03, 1.05, 3.0, 2.0])
+    with np.errstate(over="ignore", under="ignore"):
+        _, x_bar, p_bar = rrule(np.power, x, p)[1](np.ones(4))
+    np.testing.assert_allclose(x_bar, p * x ** (p - 1), rtol=1e-13)
+    assert p_bar[0] == np.inf
+    np.testing.assert_allclose(p_bar[1:], x[1:] ** p[1:] * np.log(x[1:]), rtol=1e-13)
+
+
+def test_powers_of_zero_and_of_negative_numbers():
+    x, p = np.array([0.0, -2.0, 3.0]), np.array([2.0, 3.0, 1.5])
+    _, x_bar, p_bar = rrule(np.power, x, p)[1](np.ones(3))
+    np.testing.assert_allclose(x_bar, p * x ** (p - 1))
+    np.testing.assert_allclose(p_bar, [0, -8 * np.log(2), 3**1.5 * np.log(3)])
+
+
+def test_copysign_at_zero_and_infinity():
+    a, b = np.array([0.0, -0.0, np.inf, -2.0, 3.0]), np.array([-1.0, 1.0, -1.0, 1.0, -1.0])
+    a_bar = rrule(np.copysign, a, b)[1](np.full(5, 2.0))[1]
+    np.testing.assert_array_equal(a_bar, [0, 0, -2, -2, -2])
+    a_bar = rrule(np.copysign, a[3:], b[3:])[1](np.full(2, 2.0))[1]
+    np.testing.assert_array_equal(a_bar, [-2, -2])

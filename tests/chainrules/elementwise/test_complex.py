@@ -58,6 +58,13 @@ def test_the_gradient_of_the_modulus_is_the_direction():
     assert rrule(np.absolute, 3 + 4j)[1](1.0)[1] == 0.6 + 0.8j
 
 
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+def test_the_modulus_at_zero(dtype):
+    x = np.array([3 + 4j, 0, -2j, 1e-30], dtype)
+    x_bar = rrule(np.absolute, x)[1](np.full(4, 2, x.real.dtype))[1]
+    np.testing.assert_allclose(x_bar, 2 * np.array([0.6 + 0.8j, 0, -1j, 1]), rtol=1e-6)
+
+
 ENGINE = [
     abs,
     np.abs,

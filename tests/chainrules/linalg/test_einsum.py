@@ -34,6 +34,16 @@ CASES = [
     case("ij,jk->ik", real(2, 3), np.arange(12).reshape(3, 4)),
     case("ij,jk->ik", real(6, 6)[::3, ::-2], real(3, 4)),
     case(" i j , j k -> i k ", real(2, 3), real(3, 4)),
+    # products of two, with the way found beforehand
+    case("ij,jk->ik", compl(2, 3), compl(3, 4), optimize=True),
+    case("ij,jk->ki", compl(2, 3), real(3, 4), optimize=True),
+    case("ijk,kl->lji", compl(2, 3, 4), compl(4, 2), optimize=True),
+    case("ikj,jk->i", real(2, 3, 4), compl(4, 3), optimize=True),
+    case("ij,j->i", compl(2, 3), compl(3), optimize=True),
+    case("i,j->ji", compl(2), compl(3), optimize=True),
+    case("ij,jk->ik", compl(2, 1), compl(3, 4), optimize=True),
+    case("bij,bjk->bik", compl(2, 2, 3), compl(2, 3, 2), optimize=True),
+    case("ij,j->", compl(2, 3), compl(3), optimize=True),
     # one operand
     case("ij->ji", compl(2, 3)),
     case("ij->i", compl(2, 3)),

@@ -35,6 +35,9 @@ M, ZM = separated_singular_values(4, 3, rng=3), separated_singular_values(3, 4, 
 T, ZT = real(4, 2, 3), compl(4, 2, 3)
 A, ZA = well_conditioned_matrix(3, rng=5), well_conditioned_matrix(3, complex, rng=6)
 STRIDED = real(6, 8)[::2, ::-2]
+# Large enough for one pair of singular vectors to be looked for alone.
+L = separated_singular_values(36, 33, rng=7)
+ZL = separated_singular_values(33, 40, complex, rng=8)
 norm, vector_norm, matrix_norm = np.linalg.norm, np.linalg.vector_norm, np.linalg.matrix_norm
 
 CASES = [
@@ -66,6 +69,8 @@ CASES = [
     *[case(norm, M.astype(np.float32), const(order)) for order in ("nuc", 2, 1)],
     *[case(norm, V.astype(np.float32), const(order)) for order in (1, 3, INF)],
     *[case(matrix_norm, ZT, ord=order) for order in MATRIX_ORDERS],
+    *[case(norm, x, ord=order) for x in (L, ZL) for order in (2, -2)],
+    *[case(norm, x, ord=order, axis=(1, 0), keepdims=True) for x in (L, ZL) for order in (2, -2)],
     case(matrix_norm, M),
     case(matrix_norm, T, keepdims=True),
     *[case(vector_norm, V, ord=order) for order in VECTOR_ORDERS],

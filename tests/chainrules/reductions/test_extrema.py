@@ -3,7 +3,7 @@ import pytest
 
 import autodiff
 from chainrules.reductions.extrema import placed
-from chainrules_core import rrule, unthunk
+from chainrules_core import NoTangent, frule, rrule, unthunk
 from chainrules_core.testing import COMPLEX, REAL, check_rule
 
 V = REAL.draw(5, rng=1)
@@ -92,6 +92,52 @@ def test_ties_share(f, sign, n):
         x = np.append(np.full(n, 2.0 * sign), np.zeros(m))
         x_bar = unthunk(rrule(f, x)[1](6.0)[1])
         assert x_bar.tolist() == [6.0 / n] * n + [0.0] * m
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_tie_and_a_nan_do_not_make_up_for_each_other(axis):
+    """Then as many elements tie as there are results."""
+    x = np.tile(np.arange(5000.0), (2, 1))
+    x[0, 7], x[1, 8] = np.nan, 4999.0
+    x = x if axis == 1 else np.ascontiguousarray(x.T)
+    bar = unthunk(rrule(np.max, x, axis=axis)[1](np.array([3.0, 5.0]))[1])
+    expected = np.zeros((2, 5000))
+    expected[0, 7], expected[1, [8, 4999]] = 3.0, 2.5
+    np.testing.assert_array_equal(bar, expected if axis == 1 else expected.T)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, 2, (0, 1), (1, 2), (0, 2), (0, 1, 2), ()])
+@pytest.mark.parametrize("f", [np.max, np.nanmin, np.ptp])
+def test_large_arrays(f, axis):
+    """Each result is one of many elements: all forms of axes."""
+    x = REAL.draw((20, 24, 30), rng=10)
+    options = {"axis": axis, "keepdims": True}
+    if f is np.ptp and axis == ():
+        return
+    y, pullback = rrule(f, x, **options)
+    y_bar = REAL.draw(np.shape(y), rng=11)
+    hits = [(y_bar, np.equal(x, y))]
+    if f is np.ptp:
+        low, high = np.min(x, **options), np.max(x, **options)
+        hits = [(y_bar, np.equal(x, high)), (-y_bar, np.equal(x, low))]
+    expected = sum(np.where(hit, bar, 0) for bar, hit in hits)
+    np.testing.assert_array_equal(unthunk(pullback(y_bar)[1]), expected)
+    x_dot = REAL.draw(x.shape, rng=12)
+    y_dot = frule((NoTangent(), x_dot), f, x, **options)[1]
+    signs = [1, -1]
+    moved = sum(
+        s * np.sum(np.where(hit, x_dot, 0), **options)
+        for s, (_, hit) in zip(signs, hits, strict=False)
+    )
+    np.testing.assert_allclose(y_dot, moved, rtol=1e-12)
+    flat = frule((NoTangent(), x_dot), f, x, axis=axis)[1]
+    assert np.shape(flat) == np.shape(f(x, axis=axis))
+    np.testing.assert_array_equal(np.ravel(flat), np.ravel(y_dot))
+
+
+def test_ptp_has_numpys_value():
+    for axis in (None, 0, 1):
+        assert np.array_equal(rrule(np.ptp, X32, axis=axis)[0], np.ptp(X32, axis=axis))
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,11 @@ ZEROS = zeros_at(X, (0, 1, 1), (0, 1, 3), (1, 2, 0), (1, 0, 3))  # 2, 1, 1 and n
 Z_ZERO = zeros_at(Z, (0, 1), (2, 2), (2, 3))
 
 
+MANY = np.exp(0.05 * NONZERO.draw((4, 40), rng=9))  # where the zeros are looked for
+MANY_Z = MANY * np.exp(1j * NONZERO.draw((4, 40), rng=10))
+ONE_EACH = zeros_at(MANY, (0, 3), (1, 0), (2, 39), (3, 20), (3, 21))  # 1, 1, 1 and 2 in a row
+
+
 def case(f, /, *args, **kwargs):
     return pytest.param(f, args, kwargs, id=f.__name__)
 
@@ -77,6 +82,14 @@ PRODUCTS = [
         case(f, ONE_ZERO, None, None, None, False, 0.0),
         case(f, ZEROS, 2, None, None, True, 1.5),
         case(f, ZEROS[0], where=MASK),
+        case(f, ONE_EACH, 1),
+        case(f, ONE_EACH, -1, keepdims=True),
+        case(f, ONE_EACH[:1]),
+        case(f, ONE_EACH[:2]),
+        case(f, ONE_EACH.T, 0),
+        case(f, ONE_EACH, 1, None, None, False, 1.5),
+        case(f, ONE_EACH, 0),
+        case(f, zeros_at(MANY_Z, (0, 3), (1, 2), (2, 2), (2, 3), (3, 0)), 1),
     )
 ] + [
     case(np.nanprod, GAPS),
@@ -111,6 +124,11 @@ RUNNING = [
         (ZEROS, {"axis": 0}),
         (Z_ZERO, {"axis": 1}),
         (zeros_at(X32, (1, 1)), {"axis": 0}),
+        (zeros_at(MANY[:2], (0, 5)), {}),
+        (zeros_at(MANY[:2], (0, 5), (1, 7)), {}),
+        (zeros_at(MANY[:2], (0, 0)), {}),
+        (zeros_at(MANY[:2], (1, 39)), {}),
+        (zeros_at(MANY_Z[:2], (0, 30)), {}),
     )
 ] + [
     case(np.cumprod, X, 1),

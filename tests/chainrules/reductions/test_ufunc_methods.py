@@ -6,8 +6,8 @@ import pytest
 import autodiff
 from chainrules.reductions.folds import FoldError, weights
 from chainrules.reductions.ufunc_methods import binary_ufuncs
-from chainrules_core import NoTangent, frule, rrule
-from chainrules_core.testing import NONZERO, POSITIVE, RuleCheckError, check_rule
+from chainrules_core import NoTangent, frule, rrule, unthunk
+from chainrules_core.testing import NONZERO, POSITIVE, REAL, RuleCheckError, check_rule
 
 REORDERABLE = [
     np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logaddexp, np.logaddexp2,
@@ -219,3 +219,39 @@ def test_running_extrema_rounded_to_less_precision(f, running, parts):
     np.testing.assert_array_equal(found[1], running)
     found = rrule(f.reduceat, x, [0, 2], dtype=np.float32)[1](np.array([1, 2], np.float32))
     np.testing.assert_array_equal(found[1], parts)
+
+
+@pytest.mark.parametrize("f", [np.maximum, np.fmin])
+def test_outer_where_elements_tie_or_a_cotangent_is_infinite(f):
+    a, b = np.array([1.0, 2.0]), np.array([2.0, 0.5, 3.0])
+    y, pullback = rrule(f.outer, a, b)
+    y_bar = np.arange(1.0, 7.0).reshape(2, 3)
+    weights = np.where(np.equal.outer(a, b), 0.5, np.equal(y, a[:, None]))
+    _, a_bar, b_bar = map(unthunk, pullback(y_bar))
+    np.testing.assert_array_equal(a_bar, np.sum(weights * y_bar, 1))
+    np.testing.assert_array_equal(b_bar, np.sum((1 - weights) * y_bar, 0))
+    y, pullback = rrule(f.outer, a, b + 0.25)
+    y_bar[0, 1] = np.inf
+    of_a = np.equal(y, a[:, None])
+    with np.errstate(invalid="ignore"):
+        _, a_bar, b_bar = map(unthunk, pullback(y_bar))
+    np.testing.assert_array_equal(a_bar, np.sum(np.where(of_a, y_bar, 0), 1))
+    np.testing.assert_array_equal(b_bar, np.sum(np.where(of_a, 0, y_bar), 0))
+
+
+def test_quotients_of_all_pairs_where_one_is_infinite():
+    a, b = np.array([1.0, -2.0]), np.array([0.0, 4.0])
+    with np.errstate(all="ignore"):
+        _, pullback = rrule(np.divide.outer, a, b)
+        _, a_bar, b_bar = map(unthunk, pullback(np.array([[0.0, 1.0], [0.0, 2.0]])))
+    np.testing.assert_array_equal(a_bar, [0.25, 0.5])
+    np.testing.assert_array_equal(b_bar, [0, -(1 * 1 - 2 * 2) / 16])
+
+
+@pytest.mark.parametrize("f, find", [(np.maximum, np.argmax), (np.fmin, np.argmin)])
+def test_segments_of_many_elements(f, find):
+    """Where each result is one of many elements it is put in its place."""
+    x, starts, y_bar = REAL.draw(2000, rng=9), np.array([0, 700, 900]), np.array([1.0, 2.0, 3.0])
+    expected = np.zeros(2000)
+    expected[starts + [find(part) for part in np.split(x, starts[1:])]] = y_bar
+    np.testing.assert_array_equal(unthunk(rrule(f.reduceat, x, starts)[1](y_bar)[1]), expected)

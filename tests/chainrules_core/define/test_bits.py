@@ -51,3 +51,11 @@ def test_turned_by_sign(dtype):
 )
 def test_turned_by_sign_leaves_the_rest_to_others(t, x):
     assert turned_by_sign(t, x) is None
+
+
+@pytest.mark.parametrize("t", [1.5, -np.inf, np.float64(2), np.float32(2.5), np.array(1.5), 3, 1j])
+def test_where_true_of_numbers(t):
+    for mask in (np.array([[True, False], [False, True]]), np.array(True), np.zeros(0, bool)):
+        found, expected = where_true(mask, t), np.where(mask, t, 0)
+        np.testing.assert_array_equal(found, expected)
+        assert found.dtype == expected.dtype
