@@ -116,7 +116,7 @@ def power_together(y_bar: Any, y: Any, x: Any, p: Any) -> tuple | None:
         if not (lowest > 0 and least >= np.finfo(float).tiny and np.max(y, initial=0) < np.inf):
             return None
         weighted = y_bar * y
-        if not np.isfinite(np.sum(weighted)):
+        if not np.isfinite(np.sum(weighted) + np.sum(p)):
             return None
         by_exponent = weighted * np.log(x)
         return np.multiply(np.divide(weighted, x, out=weighted), p, out=weighted), by_exponent
