@@ -32,10 +32,9 @@ from chainrules_core import Array, NoTangent, Tangent, decompose, frule, rrule, 
 from chainrules_core.define import primitive
 from chainrules_core.projection import is_foreign
 
-
 SINGULAR = (
-    "the LU factors of a singular matrix have no derivative: L is arbitrary in the columns of zeros "
-    "on the diagonal of U"
+    "the LU factors of a singular matrix have no derivative: where the diagonal of U has a zero, "
+    "the column of L is arbitrary"
 )
 
 
@@ -55,12 +54,12 @@ BLOCK = 64
 def plain_adjoint(lower: Any, upper: Any, l_bar: Any, u_bar: Any) -> Any:
     """The cotangent of L U block by block, last first.
 
-    Of all four arrays only what is in L or U is read, without the diagonal of L, so either may stand
-    in one array with the other.
+    Of all four arrays only what is in L or U is read, without the diagonal of L; so L and U may
+    stand in one array.
 
     A block column of L, D over C, and a block row of U, E beside F, were made from what was left of
-    A after the blocks before: D E, C E and D F. So L̄ and Ū lose what is due to the products of later
-    blocks, whose cotangent is known by then.
+    A after the blocks before: D E, C E and D F. So L̄ and Ū lose what is due to the products of
+    later blocks, whose cotangent is known by then.
     """
     m, n = np.shape(lower)[-2], np.shape(upper)[-1]
     a_bar = np.zeros((*np.shape(lower)[:-2], m, n), np.result_type(lower, upper, l_bar, u_bar))
