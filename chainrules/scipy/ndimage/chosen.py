@@ -48,9 +48,10 @@ class Selected:
         self.y, self.seen, self.has_nan = y, views(x, footprint), bool(np.any(np.isnan(y)))
         small = np.uint8 if len(self.seen) < 256 else np.intp
         self.which, self.counts = np.zeros(y.shape, small), np.zeros(y.shape, small)
-        if rank is not None and not self.has_nan:
-            if self._by_rank(rank):
-                return
+        self.by_rank = rank is not None and not self.has_nan and self._by_rank(rank)
+        if self.by_rank:
+            return
+        if rank is not None:
             self.which[...] = self.counts[...] = 0
         for k, part in enumerate(self.seen):
             hit = equal(part, y, self.has_nan).view(np.uint8)
@@ -74,22 +75,42 @@ class Selected:
         self.counts[...] = 1
         return bool(np.all(found))
 
+    def takes(self, k: int) -> np.ndarray:
+        """At which places the k-th element is, or is one of those, that were selected."""
+        hit = equal(self.seen[k], self.y, self.has_nan)
+        return hit & ((self.which == k) | (self.counts != 1)) if self.by_rank else hit
+
     def hits(self, k: int, at: Any) -> np.ndarray:
         """Where the k-th elements are among several that were selected, at flat places."""
         return equal(self.seen[k].reshape(-1)[at], self.y.reshape(-1)[at], self.has_nan)
+
+
+MANY = 16
+"""Where one place in so many has ties, each element of the footprint is dealt with everywhere."""
+
+
+def shared_by_all(y_bar: np.ndarray, x: np.ndarray, known: Selected, footprint: Any) -> np.ndarray:
+    """The same as `shared`, in as many passes as there are elements in the footprint."""
+    total = np.zeros(x.shape, y_bar.dtype)
+    share = (y_bar / np.maximum(known.counts, 1)).astype(y_bar.dtype, copy=False)
+    for k, target in enumerate(views(total, footprint)):
+        target += where_true(known.takes(k), share)
+    return total
 
 
 @primitive
 def shared(y_bar: Any, x: Any, y: Any, footprint: Any, rank: int | None) -> Any:
     """Add what is due to each window's result to the elements of `x` that it was."""
     known = Selected(x, y, footprint, rank)
+    several = np.flatnonzero(known.counts != 1)
+    if several.size * MANY > y.size:
+        return shared_by_all(y_bar, x, known, footprint)
     elements = np.reshape(np.arange(x.size), x.shape)
     corner = tuple([slice(n) for n in y.shape])
     first = np.reshape(elements[corner], -1)
     offsets = np.array([part.reshape(-1)[0] for part in views(elements, footprint)])
     which, counts = np.reshape(known.which, -1), np.reshape(known.counts, -1)
     share = np.reshape(y_bar, -1)
-    several = np.flatnonzero(counts != 1)
     if several.size:
         which[several], share = 0, np.where(counts == 1, share, 0)
     total = np.bincount(first + offsets[which], share, x.size)
@@ -107,8 +128,7 @@ def averaged(x_dot: Any, x: Any, y: Any, footprint: Any, rank: int | None) -> An
     known = Selected(x, y, footprint, rank)
     total: Any = 0
     for k, part in enumerate(views(x_dot, footprint)):
-        hit = equal(known.seen[k], y, known.has_nan)
-        total = total + where_true((known.which == k) | (known.counts != 1), where_true(hit, part))
+        total = total + where_true(known.takes(k), part)
     return total / np.maximum(known.counts, 1)
 
 
