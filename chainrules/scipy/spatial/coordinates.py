@@ -17,7 +17,7 @@ from scipy.spatial import distance
 from chainrules.scipy.spatial.squares import condensed, squared
 from chainrules_core import frule, ignore_derivatives, linear_rule, rrule
 from chainrules_core.define import primitive
-from chainrules_core.define.bits import where_true
+from chainrules_core.define.bits import turned_by_sign, where_true
 
 LARGEST, SUM = "chebyshev", "cityblock"
 
@@ -26,24 +26,22 @@ class Slopes:
     """The derivatives of distances by the differences of one coordinate after the other."""
 
     def __init__(self, a: np.ndarray, b: np.ndarray, y: np.ndarray, metric: str) -> None:
-        self.y, self.metric = y, metric
+        self.y, self.metric, self.has_nan = y, metric, bool(np.any(np.isnan(y)))
         self.columns = [np.ascontiguousarray(np.transpose(x)) for x in (a, b)]
-        self.buffer = np.empty(y.shape)
+        self.differences, self.sizes = np.empty(y.shape), np.empty(y.shape)
         self.counts = np.zeros(y.shape, np.intp if len(a.T) > 255 else np.uint8)
 
     def times(self, g: np.ndarray, c: int) -> np.ndarray:
-        """`g` times the derivatives by a coordinate, but for ties, which are counted.
-
-        What is returned is overwritten by the next call.
-        """
-        first, second = self.columns
-        d, is_largest = np.subtract(first[c, :, None], second[c], out=self.buffer), None
-        if self.metric == LARGEST:
-            is_largest = np.equal(np.abs(d), self.y)
-            self.counts += is_largest.view(np.uint8)
-        signed = np.sign(d, out=d)
-        signed *= g
-        return signed if is_largest is None else where_true(is_largest, signed)
+        """`g` times the derivatives by a coordinate, but for ties, which are counted."""
+        d = np.subtract(self.columns[0][c, :, None], self.columns[1][c], out=self.differences)
+        has_sign = not (self.has_nan or np.any(np.equal(d, 0)))
+        signed = turned_by_sign(g, d) if has_sign else None
+        signed = np.sign(d) * g if signed is None else signed
+        if self.metric == SUM:
+            return signed
+        is_largest = np.equal(np.abs(d, out=self.sizes), self.y)
+        self.counts += is_largest.view(np.uint8)
+        return where_true(is_largest, signed)
 
     def shares(self) -> np.ndarray | None:
         """How many coordinates share the derivative, once all have been looked at; None for one."""
