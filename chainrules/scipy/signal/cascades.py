@@ -43,29 +43,38 @@ def at_rest(sos: Any, x: Any) -> Any:
     return np.zeros((np.shape(sos)[0], *np.shape(x)[:-1], 2), np.result_type(sos, x))
 
 
-def cascade_adjoints(sos: Any, x: Any, zi: Any, y: Any, y_bar: Any, zf_bar: Any) -> tuple:
-    """The cotangents of all coefficients, section by section, of x and of the states."""
-    parts, us = sections(sos), [x]
-    for (b, a), z in list(zip(parts, zi, strict=True))[:-1]:
-        us.append(signal.lfilter(b, a, us[-1], -1, z)[0])
-    us.append(y)
+def backward(sos: Any, y_bar: Any, zf_bar: Any) -> list:
+    """E of each section."""
+    found = []
     # In reversed time, the nearest first, what comes after the end is the past.
-    reversed_bar, past = np.flip(y_bar, -1), np.zeros_like(zf_bar[0])
-    b_conj, rows, z_bars = np.eye(3, dtype=sos.dtype)[0], [], []
-    for s in reversed(range(len(parts))):
-        a, after = np.conj(parts[s][1]), zf_bar[s]
-        nearest = b_conj[1:] * past[..., :1] - a[1:] * after[..., :1]
-        farther = b_conj[2:] * past[..., 1:] - a[2:] * after[..., 1:]
+    bar, past = np.flip(y_bar, -1), np.zeros_like(zf_bar[0])
+    b = np.eye(3, dtype=sos.dtype)[0]
+    for (own_b, own_a), after in reversed(list(zip(sections(sos), zf_bar, strict=True))):
+        a = np.conj(own_a)
+        nearest = b[1:] * past[..., :1] - a[1:] * after[..., :1]
+        farther = b[2:] * past[..., 1:] - a[2:] * after[..., 1:]
         state = np.concatenate([nearest[..., :1] + farther, nearest[..., 1:]], -1)
-        reversed_bar, _ = signal.lfilter(b_conj, a, reversed_bar, -1, state)
-        E = np.concatenate([np.flip(reversed_bar, -1), after], -1)
-        of_b, of_a = lagged_products(E, us[s], 3), lagged_products(E, us[s + 1], 3)
+        bar, _ = signal.lfilter(b, a, bar, -1, state)
+        found.append(np.concatenate([np.flip(bar, -1), after], -1))
+        b, past = np.conj(own_b), after
+    return found[::-1]
+
+
+def input_bar(sos: Any, first: Any) -> Any:
+    """The cotangent of the input, from E of the first section."""
+    b, n = np.conj(sos[0, :3]), np.shape(first)[-1] - 2
+    return b[0] * first[..., :n] + b[1] * first[..., 1 : n + 1] + b[2] * first[..., 2:]
+
+
+def coefficients_bar(sos: Any, x: Any, zi: Any, y: Any, Es: list) -> Any:
+    """The cotangents of all coefficients, section by section."""
+    us, rows = [x], []
+    for (b, a), z in list(zip(sections(sos), zi, strict=True))[:-1]:
+        us.append(signal.lfilter(b, a, us[-1], -1, z)[0])
+    for E, before, after in zip(Es, us, [*us[1:], y], strict=True):
+        of_b, of_a = lagged_products(E, before, 3), lagged_products(E, after, 3)
         rows.append(np.concatenate([of_b, np.zeros(1, of_b.dtype), -of_a[1:]]))
-        z_bars.append(E[..., :2])
-        b_conj, past = np.conj(parts[s][0]), after
-    n = np.shape(x)[-1]
-    x_bar = b_conj[0] * E[..., :n] + b_conj[1] * E[..., 1 : n + 1] + b_conj[2] * E[..., 2:]
-    return np.stack(rows[::-1]), x_bar, np.stack(z_bars[::-1])
+    return np.stack(rows)
 
 
 @rrule.register(cascade, Array, Array)
@@ -77,14 +86,14 @@ def cascade_rrule(sos, x):
 
         def sos_bar():
             none = at_rest(sos, y)
-            of_sos, of_x, _ = cascade_adjoints(sos, x, none, y, y_bar, none)
-            known.append(of_x)
-            return of_sos
+            Es = backward(sos, y_bar, none)
+            known.append(Es[0])
+            return coefficients_bar(sos, x, none, y, Es)
 
         def x_bar():
             # Without that of the coefficients it is the same cascade backwards in time.
             if known:
-                return known[0]
+                return input_bar(sos, known[0])
             return np.flip(cascade(np.conj(sos), np.flip(y_bar, -1)), -1)
 
         return thunk(sos_bar), thunk(x_bar)
@@ -123,7 +132,9 @@ def cascade_from_rrule(sos, x, zi):
         y_bar, zf_bar = part(bars, 0), part(bars, 1)
         y_bar = np.zeros_like(y[0]) if y_bar is None else y_bar
         zf_bar = np.zeros_like(y[1]) if zf_bar is None else zf_bar
-        return cascade_adjoints(sos, x, zi, y[0], y_bar, zf_bar)
+        Es = backward(sos, y_bar, zf_bar)
+        sos_bar = thunk(lambda: coefficients_bar(sos, x, zi, y[0], Es))
+        return sos_bar, input_bar(sos, Es[0]), np.stack([E[..., :2] for E in Es])
 
     return y, cascade_from_pullback
 

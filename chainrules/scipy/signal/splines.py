@@ -14,10 +14,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import ndimage, signal
+from scipy import signal
 from scipy.signal import _spline_filters
 
 from chainrules.scipy.delegated import both
+from chainrules.scipy.ndimage.correlation import correlated
+from chainrules.scipy.ndimage.kernels import along
 from chainrules_core import decompose, linear_rule, primitive, scalar_rule
 
 
@@ -81,9 +83,15 @@ register_start("symiirorder2_ic_bwd", from_end=True)
 # ---------------------------------------------------------------------------- separable filters
 
 
+def convolved(x: Any, weights: Any, axis: int) -> Any:
+    """``ndimage.convolve1d`` of a plane that is mirrored at its ends."""
+    origins, weights = [0, 0], np.flip(weights)
+    origins[axis] = np.size(weights) % 2 - 1
+    return correlated(x, np.reshape(weights, along(-1, axis, 2, 1)), "symmetric", tuple(origins))
+
+
 def sepfir2d_body(input, hrow, hcol):
-    x = ndimage.convolve1d(np.asarray(input), hrow, axis=1, mode="reflect")
-    return ndimage.convolve1d(x, hcol, axis=0, mode="reflect")
+    return convolved(convolved(np.asarray(input), np.asarray(hrow), 1), np.asarray(hcol), 0)
 
 
 for _f in both(signal.sepfir2d):
