@@ -14,6 +14,7 @@ from chainrules.scipy.signal import (
     resampling as resampling,
     responses as responses,
     segments as segments,
+    smoothing as smoothing,
     splines as splines,
     states as states,
     systems as systems,
