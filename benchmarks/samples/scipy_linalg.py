@@ -24,6 +24,7 @@ SMALL = reals(100, 100) / 30
 STABLE = reals(40, 40) / 20 - 2 * np.eye(40)
 BANDED = reals(5, 5000) + 20 * (np.arange(5) == 2)[:, None]
 UPPER_BANDED = reals(3, 5000) + 20 * (np.arange(3) == 2)[:, None]
+WIDE_BAND = reals(21, 5000) + 100 * (np.arange(21) == 0)[:, None]
 DIAGONAL, BESIDE = reals(400), reals(399)
 EYE, Q40, H40 = np.eye(40), definite(40), definite(40, seed=1)
 
@@ -47,6 +48,7 @@ SAMPLES = [
     factorisation(linalg.cho_factor, S),
     sample(linalg.cho_solve, (linalg.cholesky(S), False), B),
     sample(linalg.cholesky_banded, UPPER_BANDED[:, :500]),
+    sample(linalg.cholesky_banded, WIDE_BAND, lower=True, note="wide"),
     factorisation(linalg.lu, R),
     factorisation(linalg.lu_factor, R),
     sample(linalg.lu_solve, linalg.lu_factor(R), B),
