@@ -65,6 +65,8 @@ CASES = [
     *[case(linalg.lu_factor, a) for a in (LARGE, LARGE[:, :69], LARGE[:69], LARGE * (1 + 0.1j))],
     case(linalg.lu_factor, np.stack([LARGE, LARGE.T])),
     *[case(linalg.ldl, a) for a in (PAIRS, PAIRS[1:, 1:], LARGE + LARGE.T)],
+    *[case(linalg.cho_factor, LARGE @ LARGE.T, lower=low) for low in (True, False)],
+    *[case(linalg.cholesky, a @ a.conj().T, True) for a in (LARGE, LARGE + 0.1j * LARGE.T)],
     case(linalg.ldl, PAIRS + 1j * np.triu(PAIRS[0] / 9, 1) - 1j * np.triu(PAIRS[0] / 9, 1).T),
 ]
 
