@@ -18,8 +18,6 @@ from scipy import signal
 from scipy.signal import _spline_filters
 
 from chainrules.scipy.delegated import both
-from chainrules.scipy.ndimage.correlation import correlated
-from chainrules.scipy.ndimage.kernels import along
 from chainrules_core import decompose, linear_rule, primitive, scalar_rule
 
 
@@ -85,9 +83,12 @@ register_start("symiirorder2_ic_bwd", from_end=True)
 
 def convolved(x: Any, weights: Any, axis: int) -> Any:
     """``ndimage.convolve1d`` of a plane that is mirrored at its ends."""
-    origins, weights = [0, 0], np.flip(weights)
-    origins[axis] = np.size(weights) % 2 - 1
-    return correlated(x, np.reshape(weights, along(-1, axis, 2, 1)), "symmetric", tuple(origins))
+    # Late: the rules of scipy.ndimage import scipy.signal, whose rules these are.
+    from chainrules.scipy.ndimage.correlation import correlated
+
+    shape, origins = [1, 1], [0, 0]
+    shape[axis], origins[axis] = -1, np.size(weights) % 2 - 1
+    return correlated(x, np.reshape(np.flip(weights), shape), "symmetric", tuple(origins))
 
 
 def sepfir2d_body(input, hrow, hcol):
