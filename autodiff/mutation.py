@@ -334,6 +334,10 @@ class Write:
         """Hand the cotangent on to the array before and to the value."""
         region, place, part = y_bar, self.index, None
         in_place = type(y_bar) is np.ndarray
+        if in_place and self.before is None and not self.path and self.value is not None:
+            bar = self._of_value(y_bar, place, None, in_place=False)
+            bars.put(self.value, bar, getattr(bar, "base", y_bar) is None)
+            return
         if in_place:
             if not bars.owns_current:
                 y_bar = region = y_bar.copy()
@@ -373,10 +377,12 @@ class Write:
         region[...] = 1
         return np.real if np.any(np.real(probe)) else np.imag
 
-    def _of_value(self, region: Any, place: Any, part: Callable | None) -> Any:
-        """Return the cotangent of the value written."""
+    def _of_value(
+        self, region: Any, place: Any, part: Callable | None, in_place: bool = True
+    ) -> Any:
+        """Return the cotangent of the value written; `in_place`, that of the array changes then."""
         bar = region[place] if part is None else part(region[place])
-        if type(bar) is np.ndarray and bar.base is not None:
+        if in_place and type(bar) is np.ndarray and bar.base is not None:
             bar = bar.copy()  # a view of what is about to be overwritten
         winner = last_writes(np.shape(region), place)
         if winner is not None:

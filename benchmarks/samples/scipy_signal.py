@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import signal
 
-from benchmarks.samples import N, complexes, positive, reals, sample
+from benchmarks.samples import N, by_hand_scipy, complexes, positive, reals, sample
 
 A, SHORT = reals(), reals(101)
 LONG = reals(100_000)
@@ -25,7 +25,7 @@ SAMPLES = [
     sample(signal.lfilter, B6, A6, LONG),
     sample(signal.lfilter, SHORT, [1.0], LONG, note="FIR"),
     sample(signal.filtfilt, B6, A6, LONG),
-    sample(signal.sosfilt, SOS, LONG),
+    sample(signal.sosfilt, SOS, LONG, by_hand=by_hand_scipy.cascade),
     sample(signal.sosfiltfilt, SOS, LONG),
     sample(signal.savgol_filter, LONG, 11, 3),
     sample(signal.medfilt, LONG, 5),

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import spatial, stats
 from scipy.spatial import distance
 
-from benchmarks.samples import positive, reals, sample, unit
+from benchmarks.samples import by_hand_scipy as by_hand, positive, reals, sample, unit
 
 X, P, U = reals(50_000), positive(50_000), unit(50_000)
 LOC = 0.1 * reals(50_000, seed=2)
@@ -46,8 +46,14 @@ SAMPLES = [
     sample(stats.boxcox_llf, 0.5, P),
     sample(stats.wasserstein_distance, X, P),
     sample(stats.energy_distance, X[:5000], P[:5000]),
-    *[sample(distance.cdist, C, D, m, note=m) for m in ("euclidean", "sqeuclidean", "cityblock")],
-    *[sample(distance.cdist, C, D, m, note=m) for m in ("chebyshev", "cosine", "correlation")],
+    *[sample(distance.cdist, C, D, m, note=m) for m in ("euclidean", "sqeuclidean")],
+    sample(
+        distance.cdist, C, D, "cityblock", note="cityblock", by_hand=by_hand.sums_of_differences
+    ),
+    sample(
+        distance.cdist, C, D, "chebyshev", note="chebyshev", by_hand=by_hand.largest_differences
+    ),
+    *[sample(distance.cdist, C, D, m, note=m) for m in ("cosine", "correlation")],
     sample(distance.pdist, C),
     *[sample(f, X, P) for f in (distance.euclidean, distance.cosine, distance.correlation)],
     sample(distance.squareform, positive(4950)),

@@ -44,7 +44,11 @@ def line_at(x: Any, xp: Any, fp: Any) -> Line:
     widths = np.diff(xp)
     slopes = np.diff(fp) / np.where(widths == 0, 1, widths)
     slopes = np.concatenate([[0.0], slopes, [0.0]])
-    left, right = np.searchsorted(xp, x, "left"), np.searchsorted(xp, x, "right")
+    right = np.searchsorted(xp, x, "right")
+    if np.all(np.greater(widths, 0)):
+        left = right - np.equal(x, xp[np.maximum(right - 1, 0)])
+    else:
+        left = np.searchsorted(xp, x, "left")
     slope = (slopes[left] + slopes[right]) / 2
     j = np.clip(right - 1, 0, n - 2)
     inside = np.logical_and(np.greater_equal(x, xp[0]), np.less(x, xp[-1]))

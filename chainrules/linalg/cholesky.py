@@ -27,6 +27,7 @@ from chainrules.linalg.triangular import (
 )
 from chainrules_core import Array, frule, rrule
 from chainrules_core.define import primitive
+from chainrules_core.projection import is_foreign
 
 BLOCK = 48
 
@@ -68,6 +69,36 @@ def cholesky_adjoint(lower: Any, lower_bar: Any) -> Any:
         if start:
             a_bar[..., block, before] -= np.matmul(s, r)
     return a_bar
+
+
+@primitive
+def plain_tangent(lower: Any, a_dot: Any) -> Any:
+    """The tangent of L from the lower triangle of that of A, block column by block column."""
+    n = lower.shape[-1]
+    l_dot = np.zeros(a_dot.shape, np.result_type(lower, a_dot))
+    for start in range(0, n, BLOCK):
+        end = min(start + BLOCK, n)
+        before, block, rows = slice(start), slice(start, end), slice(start, n)
+        left = a_dot[..., rows, block] - np.matmul(
+            l_dot[..., rows, before], adjoint(lower[..., block, before])
+        )
+        left -= np.matmul(lower[..., rows, before], adjoint(l_dot[..., block, before]))
+        d, size = np.tril(lower[..., block, block]), end - start
+        inverse = inverse_of_lower(d)
+        inner = np.matmul(np.matmul(inverse, completed(left[..., :size, :])), adjoint(inverse))
+        d_dot = np.matmul(d, half_triangle(inner))
+        l_dot[..., block, block] = d_dot
+        rest = left[..., size:, :] - np.matmul(lower[..., end:, block], adjoint(d_dot))
+        l_dot[..., end:, block] = np.matmul(rest, adjoint(inverse))
+    return l_dot
+
+
+def cholesky_tangent(lower: Any, a_dot: Any) -> Any:
+    """The tangent of L from the lower triangle of that of A."""
+    if not is_foreign(lower) and not is_foreign(a_dot):
+        return plain_tangent(lower, a_dot)
+    x = solve_lower(lower, completed(a_dot))
+    return np.matmul(lower, half_triangle(solve_lower(lower, adjoint(x))))
 
 
 # The derivatives of the adjoint, for second derivatives of the factor, from its closed form.
@@ -121,6 +152,5 @@ def cholesky_frule(dots, a, *, upper=False):
     (a_dot,) = dots
     y = np.linalg.cholesky(a, upper=upper)
     lower, read = (adjoint(y), adjoint(a_dot)) if upper else (y, a_dot)
-    x = solve_lower(lower, completed(read))
-    lower_dot = np.matmul(lower, half_triangle(solve_lower(lower, adjoint(x))))
+    lower_dot = cholesky_tangent(lower, read)
     return y, adjoint(lower_dot) if upper else lower_dot

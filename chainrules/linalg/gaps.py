@@ -21,6 +21,7 @@ import numpy as np
 from chainrules.linalg.matrices import adjoint, column, row
 from chainrules_core import non_differentiable
 from chainrules_core.define import primitive
+from chainrules_core.projection import is_foreign
 
 
 def differences(x: Any) -> Any:
@@ -34,6 +35,16 @@ def coinciding(x: Any) -> Any:
     n = np.shape(x)[-1]
     largest = np.max(np.abs(x), -1, keepdims=True, initial=0)
     return np.abs(differences(x)) <= 4 * n * np.finfo(x.dtype).eps * column(largest)
+
+
+@primitive
+def are_apart(x: Any) -> bool:
+    """Whether these are real values none of which is `coinciding`, told without all the pairs."""
+    if x.dtype.kind != "f" or x.shape[-1] == 0:
+        return False
+    ordered, n = np.sort(x, -1), x.shape[-1]
+    largest = np.max(np.abs(x), -1, keepdims=True)
+    return bool(np.all(np.diff(ordered) > 4 * n * np.finfo(x.dtype).eps * largest))
 
 
 @primitive
@@ -57,12 +68,25 @@ def is_set(x: Any) -> Any:
     return np.not_equal(x, 0)
 
 
-for question in (coinciding, vanishing, negligible, is_set):
+for question in (are_apart, coinciding, vanishing, negligible, is_set):
     non_differentiable(question)
+
+
+@primitive
+def quotients(part: Any, x: Any) -> Any:
+    """part_ij / (x_j - x_i), and 0 on the diagonal, for plain values that are apart."""
+    gaps, n = differences(x), np.shape(x)[-1]
+    gaps[..., range(n), range(n)] = 1
+    out = gaps if gaps.dtype == part.dtype and gaps.shape == part.shape else None
+    quotient = np.divide(part, gaps, out=out)
+    quotient[..., range(n), range(n)] = 0
+    return quotient
 
 
 def over_gaps(part: Any, whole: Any, x: Any, ambiguous: Any = False) -> Any:
     """part_ij / (x_j - x_i); where these coincide 0 or, unless the part is negligible, NaN."""
+    if not is_foreign(part) and not is_foreign(x) and are_apart(x):
+        return quotients(part, x)
     same = coinciding(x)
     quotient = np.where(same, 0, part / np.where(same, 1, differences(x)))
     others = same & ~np.eye(np.shape(x)[-1], dtype=bool)
@@ -74,7 +98,7 @@ def over_gaps(part: Any, whole: Any, x: Any, ambiguous: Any = False) -> Any:
 def turned(m: Any, x: Any, x_bar: Any) -> Any:
     """(M - Mᴴ)_ij / (x_j - x_i), for M = Vᴴ V̄ and the cotangent of the values (or None)."""
     ambiguous = False
-    if x_bar is not None:
+    if x_bar is not None and not are_apart(x):
         moved = is_set(x_bar)
         ambiguous = ~negligible(m, m) & (row(moved) | column(moved))
     return over_gaps(m - adjoint(m), m, x, ambiguous)

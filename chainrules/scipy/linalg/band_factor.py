@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.linalg.matrices import adjoint, completed, half_triangle, halves
+from chainrules.linalg.matrices import adjoint, completed, half_triangle, halves, onto_triangle
 from chainrules.scipy.linalg.narrow_bands import (
     factor_change,
     factor_change_adjoint,
@@ -23,14 +23,21 @@ from chainrules.scipy.linalg.narrow_bands import (
 )
 from chainrules_core import Array, frule, rrule
 from chainrules_core.define import primitive
+from chainrules_core.projection import is_foreign
 
 BLOCK = 32
+"""Blocks are at least as large; for plain numbers, of which many are dealt with at once, half."""
+
+
+def in_matrix(shape: tuple[int, int]) -> np.ndarray:
+    """Which elements of the lower half of a band are in the matrix."""
+    rows, n = shape
+    return np.arange(n) + np.arange(rows)[:, None] < n
 
 
 def within(lb: Any) -> Any:
     """The lower half of a band, with 0 for what is not in the matrix."""
-    rows, n = np.shape(lb)
-    return np.where(np.arange(n) + np.arange(rows)[:, None] < n, lb, 0)
+    return np.where(in_matrix(np.shape(lb)), lb, 0)
 
 
 @primitive
@@ -47,7 +54,7 @@ def blocks(lb: Any) -> tuple[Any, Any]:
     """The blocks on the diagonal and those below them, of a triangular matrix."""
     (rows, n), size = np.shape(lb), size_of_blocks(lb)
     count = -(-n // size)
-    inside = np.arange(n) + np.arange(rows)[:, None] < n
+    inside = in_matrix((rows, n))
     padded = np.pad(np.where(inside, lb, 0), [(0, 0), (0, count * size - n)])
     r, c = np.indices((size, size))
     columns = np.arange(count)[:, None, None] * size + c
@@ -102,6 +109,72 @@ def band_factor_adjoint(y: Any, y_bar: Any) -> Any:
     return band(np.stack(on_diagonal[::-1]), np.stack(below[::-1]), np.shape(y))
 
 
+# --------------------------------------------------------------------------- for plain numbers
+
+
+class Blocks:
+    """The blocks on the diagonal and those below them of a band, as views of one array.
+
+    A band that is stored column after column, each with zeros behind it, has its blocks in it with
+    rows that begin one element earlier each.
+    """
+
+    def __init__(self, shape: tuple[int, int], size: int, dtype: Any) -> None:
+        rows, n = shape
+        count, width = -(-n // size), 3 * size
+        stored = np.zeros((count * size + 2, width), dtype)
+        self.by_column = stored[1 : n + 1, :rows]
+        step = stored.itemsize
+        transposed = np.lib.stride_tricks.as_strided(
+            stored[1:], (count, size, 2 * size), (size * width * step, (width - 1) * step, step)
+        )
+        self.diagonal, self.below = transposed[..., :size].mT, transposed[:-1, :, size:].mT
+
+
+def plain_blocks(lb: np.ndarray, size: int, ones: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """The blocks of a triangular matrix; beyond its end there are `ones` on the diagonal."""
+    n, found = lb.shape[1], Blocks(lb.shape, size, lb.dtype)
+    found.by_column[...] = within(lb).T
+    diagonal = found.diagonal.copy()
+    if ones:
+        last = np.arange(n - (len(diagonal) - 1) * diagonal.shape[1], diagonal.shape[1])
+        diagonal[-1, last, last] = 1
+    return diagonal, found.below.copy()
+
+
+@primitive
+def plain_adjoint(y: Any, y_bar: Any) -> Any:
+    """The same as `band_factor_adjoint`, for plain numbers.
+
+    Let G be the Hermitian matrix of which the cotangent is the band, and W = C D⁻¹. Then
+    G_{i+1,i} = ½ C̄ D⁻¹ - G_{i+1,i+1} W, and G_ii = R + Wᴴ G_{i+1,i+1} W, where R has no G in it. So
+    all but two products for each block are made for all blocks at once.
+    """
+    size = max(BLOCK // 2, len(y) - 1)
+    d, c = plain_blocks(y, size, ones=True)
+    d_bar, c_bar = plain_blocks(y_bar, size)
+    phi = halves(d.shape[-1], d.dtype)
+    (trtri,) = linalg.get_lapack_funcs(("trtri",), (d,))
+    inverse = np.stack([trtri(block.T, lower=0)[0].T for block in d])
+    x = np.matmul(adjoint(d), d_bar)
+    half = np.matmul(adjoint(c), c_bar)
+    x[:-1] += half
+    x *= phi
+    x = (x + adjoint(x)) / 2
+    half /= 2
+    x[:-1] -= half
+    g = np.matmul(np.matmul(adjoint(inverse), x), inverse)
+    w, k = np.matmul(c, inverse[:-1]), np.matmul(c_bar, inverse[:-1]) / 2
+    g[:-1] -= np.matmul(adjoint(k), w)
+    wh, product = adjoint(w), np.empty_like(phi, g.dtype)
+    for i in reversed(range(len(w))):
+        g[i] += np.matmul(wh[i], np.matmul(g[i + 1], w[i], out=product))
+    found = Blocks(y.shape, len(phi), g.dtype)
+    found.diagonal[...] = onto_triangle(g)
+    found.below[...] = 2 * (k - np.matmul(g[1:], w))
+    return np.where(in_matrix(y.shape), found.by_column.T, 0)
+
+
 @rrule.register(band_factor, Array)
 def band_factor_rrule(lb):
     y = band_factor(lb)
@@ -109,6 +182,8 @@ def band_factor_rrule(lb):
     def band_factor_pullback(y_bar):
         if is_narrow(y):
             return factor_change_adjoint(y, within(y_bar))
+        if not is_foreign(y) and not is_foreign(y_bar):
+            return plain_adjoint(y, y_bar)
         return band_factor_adjoint(y, y_bar)
 
     return y, band_factor_pullback

@@ -28,15 +28,13 @@ PHASE = (
 )
 
 
-def free_adjoint(w: Any, v: Any, w_bar: Any, v_bar: Any) -> Any:
-    """The cotangent of a Hermitian matrix, from that of vectors whose phase is arbitrary."""
+def inner_adjoint(w: Any, v: Any, w_bar: Any, v_bar: Any) -> Any:
+    """Vᴴ Ā V for a Hermitian matrix A, from the cotangent of vectors whose phase is arbitrary."""
     n = np.matmul(adjoint(v), v_bar)
     if np.iscomplexobj(v) and not np.all(negligible(diagonal_matrix(np.imag(diagonal(n))), n)):
         return not_implemented(PHASE)
     inner = turned(n, w, w_bar) / 2
-    if w_bar is not None:
-        inner = inner + diagonal_matrix(w_bar)
-    return np.matmul(np.matmul(v, inner), adjoint(v))
+    return inner if w_bar is None else inner + diagonal_matrix(w_bar)
 
 
 def free_tangent(w: Any, v: Any, a_dot: Any) -> tuple[Any, Any]:
@@ -61,9 +59,10 @@ def band_cotangent(a_band: Any, lower: bool, w: Any, v: Any, w_bar: Any, v_bar: 
         return onto_hermitian_band(v * row(w_bar), v, lower, n)
     w, v, where = completed(w, v, lambda: linalg.eig_banded(a_band, lower))
     size = np.shape(w)[-1]
-    a_bar = free_adjoint(w, v, padded(w_bar, size, where), padded(v_bar, size, where))
-    if isinstance(a_bar, NotImplementedTangent):
-        return a_bar
+    inner = inner_adjoint(w, v, padded(w_bar, size, where), padded(v_bar, size, where))
+    if isinstance(inner, NotImplementedTangent):
+        return inner
+    a_bar = np.matmul(np.matmul(v, inner), adjoint(v))
     return band_of(onto_hermitian(a_bar, lower), *width(a_band, lower))
 
 
@@ -169,8 +168,11 @@ def eigh_tridiagonal_rrule(
             return np.sum(moved * v, -1), 2 * np.sum(moved[:-1] * v[1:], -1)
         all_w, all_v, where = completed(w, v, lambda: linalg.eigh_tridiagonal(d, e))
         n = np.shape(all_w)[-1]
-        a_bar = free_adjoint(all_w, all_v, padded(w_bar, n, where), padded(v_bar, n, where))
-        return np.diagonal(a_bar), np.diagonal(a_bar, 1) + np.diagonal(a_bar, -1)
+        inner = inner_adjoint(all_w, all_v, padded(w_bar, n, where), padded(v_bar, n, where))
+        # Of the whole cotangent, V (inner) Vᵀ, three diagonals are made.
+        moved = np.matmul(all_v, inner)
+        beside = np.sum(moved[:-1] * all_v[1:], -1) + np.sum(moved[1:] * all_v[:-1], -1)
+        return np.sum(moved * all_v, -1), beside
 
     return w if eigvals_only else y, eigh_tridiagonal_pullback
 

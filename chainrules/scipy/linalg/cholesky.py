@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.linalg.cholesky import cholesky_adjoint
+from chainrules.linalg.cholesky import cholesky_adjoint, cholesky_tangent
 from chainrules.linalg.lists import take_lists
-from chainrules.linalg.matrices import adjoint, column, half_triangle
+from chainrules.linalg.matrices import adjoint, column
 from chainrules.linalg.spectral import part
-from chainrules.linalg.triangular import solve_lower
-from chainrules.scipy.linalg.structure import hermitian, strict, triangle
+from chainrules.scipy.linalg.structure import strict, triangle
 from chainrules_core import Array, NoTangent, Tangent, decompose, frule, rrule, thunk
 from chainrules_core.define import primitive
+from chainrules_core.projection import is_foreign
 
 
 def factor_adjoint(c: Any, c_bar: Any, lower: bool) -> Any:
@@ -35,10 +35,9 @@ def factor_adjoint(c: Any, c_bar: Any, lower: bool) -> Any:
 
 def factor_tangent(c: Any, a_dot: Any, lower: bool) -> Any:
     """The tangent of the factor, from that of the matrix."""
-    factor = c if lower else adjoint(c)
-    x = solve_lower(factor, hermitian(a_dot, lower))
-    dot = np.matmul(factor, half_triangle(solve_lower(factor, adjoint(x))))
-    return dot if lower else adjoint(dot)
+    if lower:
+        return cholesky_tangent(c, a_dot)
+    return adjoint(cholesky_tangent(adjoint(c), adjoint(a_dot)))
 
 
 @rrule.register(linalg.cholesky, Array)
@@ -60,13 +59,18 @@ def cholesky_frule(dots, a, *, lower=False, overwrite_a=False, check_finite=True
 @rrule.register(linalg.cho_factor, Array)
 def cho_factor_rrule(a, *, lower=False, overwrite_a=False, check_finite=True):
     y = linalg.cho_factor(a, lower, check_finite=check_finite)
-    c = triangle(y[0], lower)
 
     def cho_factor_pullback(y_bar):
         c_bar = part(y_bar, 0)
         if c_bar is None:
             return np.zeros_like(a)
-        return factor_adjoint(c, triangle(c_bar, lower), lower) + strict(c_bar, not lower)
+        # For plain finite numbers it does not matter what is in the other triangle.
+        c, bar = y[0], c_bar
+        if is_foreign(c) or is_foreign(bar) or not check_finite:
+            c, bar = triangle(c, lower), triangle(bar, lower)
+        in_triangle = np.tri(np.shape(a)[-1], dtype=bool)
+        a_bar = factor_adjoint(c, bar, lower)
+        return np.where(in_triangle if lower else in_triangle.T, a_bar, c_bar)
 
     return y, cho_factor_pullback
 

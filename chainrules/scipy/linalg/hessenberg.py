@@ -29,7 +29,8 @@ from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, commutator
 from chainrules.linalg.spectral import part
 from chainrules.scipy.delegated import both, register_frule, register_rrule
-from chainrules_core import Array, Tangent, frule, non_differentiable, not_implemented, rrule
+from chainrules.scipy.linalg.solvers import of_commutator, solver_rules
+from chainrules_core import Array, Tangent, non_differentiable, not_implemented
 from chainrules_core.define import primitive
 
 REDUCED = (
@@ -100,41 +101,7 @@ def turning_adjoint(h: Any, k_bar: Any) -> Any:
     return x_bar
 
 
-# Either is linear in its second argument. By H, both say how X + H K - K H changes with it.
-
-
-@rrule.register(turning, Array, Array)
-def turning_rrule(h, x):
-    k = turning(h, x)
-
-    def turning_pullback(k_bar):
-        x_bar = turning_adjoint(h, k_bar)
-        return onto_form(commutator(x_bar, adjoint(k))), x_bar
-
-    return k, turning_pullback
-
-
-@frule.register(turning, Array, Array)
-def turning_frule(dots, h, x):
-    k = turning(h, x)
-    return k, turning(h, dots[1] + commutator(onto_form(dots[0]), k))
-
-
-@rrule.register(turning_adjoint, Array, Array)
-def turning_adjoint_rrule(h, k_bar):
-    y = turning_adjoint(h, k_bar)
-
-    def turning_adjoint_pullback(y_bar):
-        k = turning(h, y_bar)
-        return onto_form(commutator(y, adjoint(k))), k
-
-    return y, turning_adjoint_pullback
-
-
-@frule.register(turning_adjoint, Array, Array)
-def turning_adjoint_frule(dots, h, k_bar):
-    y = turning_adjoint(h, k_bar)
-    return y, turning_adjoint(h, dots[1] + commutator(adjoint(onto_form(dots[0])), y))
+solver_rules(turning, turning_adjoint, of_commutator(lambda h, h_dot: onto_form(h_dot)))
 
 
 # ------------------------------------------------------------------------------------- the rules

@@ -17,10 +17,11 @@ from chainrules.linalg.gaps import is_set
 from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint
 from chainrules.linalg.spectral import part
-from chainrules.linalg.triangular import solve_lower, solve_upper
+from chainrules.linalg.triangular import inverse_of_lower, solve_lower, solve_upper
 from chainrules.scipy.linalg.structure import structure_of
 from chainrules_core import Array, NoTangent, Tangent, frule, non_differentiable, rrule
 from chainrules_core.define import primitive
+from chainrules_core.projection import is_foreign
 
 
 @primitive
@@ -93,6 +94,47 @@ def has_pairs(d: Any) -> bool:
 non_differentiable(has_pairs)
 
 
+BLOCK = 64
+"""So many columns of L are pulled back at once, or one less where a block of two would be cut."""
+
+
+@primitive
+def plain_adjoint(lower: Any, d: Any, l_bar: Any, d_bar: Any) -> Any:
+    """L⁻ᴴ X̄ L⁻¹ with X̄ made Hermitian, for a lower triangle L, column after column, last first.
+
+    G L = L⁻ᴴ X̄ says what a block column of G is under the diagonal, where later columns are known:
+    there L⁻ᴴ X̄ is half of L̄ D⁻ᴴ. On the diagonal Lᴴ G L is X̄. Either cotangent may be None.
+    """
+    n = len(d)
+    g = np.zeros((n, n), np.result_type(lower, d))
+    end = n
+    while end:
+        start = max(0, end - BLOCK)
+        if start and (d[start, start - 1] or d[start - 1, start]):
+            start += 1
+        block, after = slice(start, end), slice(end, n)
+        c, ch, corner = lower[after, block], adjoint(lower[after, block]), lower[block, block]
+        inverse, ends = inverse_of_lower(corner), adjoint(d[block, block])
+        inside, below = blocks_of(d[block, block], True)
+        x = np.zeros(np.shape(corner), g.dtype)
+        if d_bar is not None:
+            x += np.where(inside, d_bar[block, block], 0)
+        right = 0
+        if l_bar is not None:
+            right = over_blocks(l_bar[after, block], ends) / 2
+            of_l = np.matmul(adjoint(corner), l_bar[block, block])
+            of_l += np.matmul(ch, l_bar[after, block])
+            x += np.where(below, over_blocks(np.where(below, of_l, 0), ends), 0)
+        column = np.matmul(right - np.matmul(g[after, after], c), inverse)
+        g[after, block], g[block, after] = column, adjoint(column)
+        x = (x + adjoint(x)) / 2 - adjoint(np.matmul(np.matmul(ch, column), corner))
+        if l_bar is not None:
+            x -= np.matmul(ch, right)
+        g[block, block] = np.matmul(np.matmul(adjoint(inverse), x), inverse)
+        end = start
+    return g
+
+
 @rrule.register(linalg.ldl, Array)
 def ldl_rrule(A, *, lower=True, hermitian=True, overwrite_a=False, check_finite=True):
     if np.ndim(A) != 2 or np.size(A) == 0:
@@ -102,6 +144,12 @@ def ldl_rrule(A, *, lower=True, hermitian=True, overwrite_a=False, check_finite=
 
     def ldl_pullback(y_bar):
         l_bar, d_bar = part(y_bar, 0), part(y_bar, 1)
+        same = is_hermitian(A, hermitian)
+        if lower and same and not any(is_foreign(x) for x in (factor, d, l_bar, d_bar)):
+            rows = None if l_bar is None else l_bar[order]
+            g = plain_adjoint(factor[order], d, rows, d_bar)
+            back = np.argsort(order)
+            return structured(lower, same).written(g[back][:, back])
         inside, below = blocks_of(d, lower)
         x_bar: Any = 0
         if d_bar is not None:
@@ -110,7 +158,7 @@ def ldl_rrule(A, *, lower=True, hermitian=True, overwrite_a=False, check_finite=
             k_bar = np.where(below, np.matmul(adjoint(factor), l_bar), 0)
             # K = (X below) D⁻¹
             x_bar = x_bar + np.where(below, over_blocks(k_bar, adjoint(d)), 0)
-        same, triangle = is_hermitian(A, hermitian), Triangle(factor, order, lower)
+        triangle = Triangle(factor, order, lower)
         half = turned(triangle.solve_adjoint(x_bar), same)
         return structured(lower, same).written(turned(triangle.solve_adjoint(half), same))
 

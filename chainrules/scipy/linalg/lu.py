@@ -7,8 +7,8 @@ constant.
 
 The adjoint: below, Ā₂ = L̄₂ U₁⁻ᴴ, and Ū₁ loses L₂ᴴ Ā₂; to the right, Ā₂ = L₁⁻ᴴ Ū₂, and L̄₁ loses
 Ā₂ U₂ᴴ. Then Ā₁ = L₁⁻ᴴ X̄ U₁⁻ᴴ, where X̄ is the strict lower triangle of L₁ᴴ L̄₁ with the upper one of
-Ū₁ U₁ᴴ. Large squares are cut in two, and each quarter is pulled back as it was factored: a third of
-the work, since zeros are not multiplied.
+Ū₁ U₁ᴴ. Plain numbers are pulled back in blocks, as they were factored, which is twice the work of
+the factorisation: zeros are not multiplied.
 """
 
 from __future__ import annotations
@@ -20,10 +20,22 @@ from scipy import linalg
 
 from chainrules.linalg.matrices import adjoint, column, conj
 from chainrules.linalg.spectral import part
-from chainrules.linalg.triangular import right_lower, right_upper, solve_lower, solve_upper
+from chainrules.linalg.triangular import (
+    inverse_of_lower,
+    right_lower,
+    right_upper,
+    solve_lower,
+    solve_upper,
+)
 from chainrules.scipy.linalg.solving import TRANSPOSED, moved_by
 from chainrules_core import Array, NoTangent, Tangent, decompose, frule, rrule, thunk
 from chainrules_core.define import primitive
+from chainrules_core.projection import is_foreign
+
+SINGULAR = (
+    "the LU factors of a singular matrix have no derivative: where the diagonal of U has a zero, "
+    "the column of L is arbitrary"
+)
 
 
 def zeros(shape: tuple, like: Any) -> Any:
@@ -35,63 +47,110 @@ def joined(first: Any, rest: Any, axis: int) -> Any:
 
 
 BLOCK = 64
-"""Up to this size a square is not cut in two."""
+"""So many columns of L and rows of U are pulled back at once."""
+
+
+@primitive
+def plain_adjoint(lower: Any, upper: Any, l_bar: Any, u_bar: Any) -> Any:
+    """The cotangent of L U block by block, last first.
+
+    Of all four arrays only what is in L or U is read, without the diagonal of L; so L and U may
+    stand in one array.
+
+    A block column of L, D over C, and a block row of U, E beside F, were made from what was left of
+    A after the blocks before: D E, C E and D F. So L̄ and Ū lose what is due to the products of
+    later blocks, whose cotangent is known by then.
+    """
+    m, n = np.shape(lower)[-2], np.shape(upper)[-1]
+    a_bar = np.zeros((*np.shape(lower)[:-2], m, n), np.result_type(lower, upper, l_bar, u_bar))
+    lh, uh = adjoint(lower), adjoint(upper)
+    for start in reversed(range(0, np.shape(upper)[-2], BLOCK)):
+        end = min(start + BLOCK, np.shape(upper)[-2])
+        block, below, beside = slice(start, end), slice(end, m), slice(end, n)
+        later = a_bar[..., below, beside]
+        is_lower = np.tri(end - start, k=-1, dtype=bool)
+        dh = np.where(is_lower.T, lh[..., block, block], np.eye(end - start, dtype=lh.dtype))
+        eh = np.where(is_lower.T, 0, uh[..., block, block])
+        if np.any(np.diagonal(eh, axis1=-2, axis2=-1) == 0):
+            raise np.linalg.LinAlgError(SINGULAR)
+        to_d, to_e = inverse_of_lower(dh.mT).mT, inverse_of_lower(eh)
+        c_bar = l_bar[..., below, block] - np.matmul(later, uh[..., beside, block])
+        f_bar = u_bar[..., block, beside] - np.matmul(lh[..., block, below], later)
+        a_bar[..., below, block] = c_bar = np.matmul(c_bar, to_e)
+        a_bar[..., block, beside] = f_bar = np.matmul(to_d, f_bar)
+        d_bar = l_bar[..., block, block] - np.matmul(f_bar, uh[..., beside, block])
+        e_bar = u_bar[..., block, block] - np.matmul(lh[..., block, below], c_bar)
+        x_bar = np.where(is_lower, np.matmul(dh, d_bar), np.matmul(e_bar, eh))
+        a_bar[..., block, block] = np.matmul(np.matmul(to_d, x_bar), to_e)
+    return a_bar
 
 
 def lu_adjoint(lower: Any, upper: Any, l_bar: Any, u_bar: Any) -> Any:
     """The cotangent of L U; either cotangent may be None."""
-    k = np.shape(upper)[-2]
-    l1, u1, u2 = lower[..., :k, :], upper[..., :k], upper[..., k:]
     if l_bar is None:
         l_bar = np.zeros_like(lower)
     if u_bar is None:
         u_bar = np.zeros_like(upper)
+    if not any(is_foreign(x) for x in (lower, upper, l_bar, u_bar)):
+        return plain_adjoint(lower, upper, l_bar, u_bar)
+    k = np.shape(upper)[-2]
+    l1, u1, l2, u2 = lower[..., :k, :], upper[..., :k], lower[..., k:, :], upper[..., k:]
     l1_bar, u1_bar = l_bar[..., :k, :], u_bar[..., :k]
-    if np.shape(lower)[-2] > k:
-        below, u1_bar = below_adjoint(lower[..., k:, :], u1, l_bar[..., k:, :], u1_bar)
-        return joined(square_adjoint(l1, u1, l1_bar, u1_bar), below, -2)
+    if np.shape(l2)[-2]:
+        below = right_lower(l_bar[..., k:, :], adjoint(u1))
+        u1_bar = u1_bar - np.matmul(adjoint(l2), below)
     if np.shape(u2)[-1]:
-        beside, l1_bar = beside_adjoint(l1, u2, l1_bar, u_bar[..., k:])
-        return joined(square_adjoint(l1, u1, l1_bar, u1_bar), beside, -1)
-    return square_adjoint(l1, u1, l1_bar, u1_bar)
+        beside = solve_upper(adjoint(l1), u_bar[..., k:])
+        l1_bar = l1_bar - np.matmul(beside, adjoint(u2))
+    of_l, of_u = np.matmul(adjoint(l1), l1_bar), np.matmul(u1_bar, adjoint(u1))
+    x_bar = np.tril(of_l, -1) + np.triu(of_u)
+    a_bar = right_lower(solve_upper(adjoint(l1), x_bar), adjoint(u1))
+    if np.shape(l2)[-2]:
+        return np.concatenate([a_bar, below], -2)
+    return np.concatenate([a_bar, beside], -1) if np.shape(u2)[-1] else a_bar
 
 
-def below_adjoint(l2: Any, u1: Any, l2_bar: Any, u1_bar: Any) -> tuple[Any, Any]:
-    """Of A₂ in L₂ = A₂ U₁⁻¹ the cotangent, and that of U₁ with what is due to it."""
-    a_bar = right_lower(l2_bar, adjoint(u1))
-    return a_bar, u1_bar - np.matmul(adjoint(l2), a_bar)
+@primitive
+def plain_tangent(lower: Any, upper: Any, a_dot: Any) -> tuple[Any, Any]:
+    """The tangents of L and U from that of L U block by block, in the order of the factorisation.
 
-
-def beside_adjoint(l1: Any, u2: Any, l1_bar: Any, u2_bar: Any) -> tuple[Any, Any]:
-    """Of A₂ in U₂ = L₁⁻¹ A₂ the cotangent, and that of L₁ with what is due to it."""
-    a_bar = solve_upper(adjoint(l1), u2_bar)
-    return a_bar, l1_bar - np.matmul(a_bar, adjoint(u2))
-
-
-def square_adjoint(lower: Any, upper: Any, l_bar: Any, u_bar: Any) -> Any:
-    """The cotangent of L U for squares; of the cotangents the triangles count."""
-    n = np.shape(lower)[-1]
-    if n <= BLOCK:
-        of_l, of_u = np.matmul(adjoint(lower), l_bar), np.matmul(u_bar, adjoint(upper))
-        x_bar = np.tril(of_l, -1) + np.triu(of_u)
-        return right_lower(solve_upper(adjoint(lower), x_bar), adjoint(upper))
-    h = n // 2
-    l1, l2, u1, u2 = lower[..., :h, :h], lower[..., h:, :h], upper[..., :h, :h], upper[..., :h, h:]
-    last = square_adjoint(
-        lower[..., h:, h:], upper[..., h:, h:], l_bar[..., h:, h:], u_bar[..., h:, h:]
-    )
-    # What is left to be factored there is A₂₂ - L₂ U₂.
-    l2_bar = l_bar[..., h:, :h] - np.matmul(last, adjoint(u2))
-    u2_bar = u_bar[..., :h, h:] - np.matmul(adjoint(l2), last)
-    below, u1_bar = below_adjoint(l2, u1, l2_bar, u_bar[..., :h, :h])
-    beside, l1_bar = beside_adjoint(l1, u2, l_bar[..., :h, :h], u2_bar)
-    first = square_adjoint(l1, u1, l1_bar, u1_bar)
-    above = np.concatenate([first, beside], -1)
-    return np.concatenate([above, np.concatenate([below, last], -1)], -2)
+    What is left of Ȧ for a block column C and a block row F loses what earlier blocks add to it.
+    """
+    (m, k), n = np.shape(lower)[-2:], np.shape(upper)[-1]
+    stack, dtype = np.shape(a_dot)[:-2], np.result_type(lower, upper, a_dot)
+    l_dot, u_dot = np.zeros((*stack, m, k), dtype), np.zeros((*stack, k, n), dtype)
+    for start in range(0, k, BLOCK):
+        end = min(start + BLOCK, k)
+        before, block, below, beside = (
+            slice(start), slice(start, end), slice(end, m), slice(end, n)
+        )  # fmt: skip
+        left = a_dot[..., start:, block] - np.matmul(
+            l_dot[..., start:, before], upper[..., before, block]
+        )
+        left -= np.matmul(lower[..., start:, before], u_dot[..., before, block])
+        top = a_dot[..., block, beside] - np.matmul(
+            l_dot[..., block, before], upper[..., before, beside]
+        )
+        top -= np.matmul(lower[..., block, before], u_dot[..., before, beside])
+        d, e = lower[..., block, block], upper[..., block, block]
+        if np.any(np.diagonal(e, axis1=-2, axis2=-1) == 0):
+            raise np.linalg.LinAlgError(SINGULAR)
+        by_d, by_e = inverse_of_lower(d), inverse_of_lower(e.mT).mT
+        size = end - start
+        x = np.matmul(np.matmul(by_d, left[..., :size, :]), by_e)
+        d_dot, e_dot = np.matmul(d, np.tril(x, -1)), np.matmul(np.triu(x), e)
+        l_dot[..., block, block], u_dot[..., block, block] = d_dot, e_dot
+        rest = left[..., size:, :] - np.matmul(lower[..., below, block], e_dot)
+        l_dot[..., below, block] = np.matmul(rest, by_e)
+        rest = top - np.matmul(d_dot, upper[..., block, beside])
+        u_dot[..., block, beside] = np.matmul(by_d, rest)
+    return l_dot, u_dot
 
 
 def lu_tangent(lower: Any, upper: Any, a_dot: Any) -> tuple[Any, Any]:
     """The tangents of L and U from that of L U."""
+    if not any(is_foreign(x) for x in (lower, upper, a_dot)):
+        return plain_tangent(lower, upper, a_dot)
     k = np.shape(upper)[-2]
     l1, l2, u1, u2 = lower[..., :k, :], lower[..., k:, :], upper[..., :k], upper[..., k:]
     x = solve_lower(l1, right_upper(a_dot[..., :k, :k], u1))
@@ -181,9 +240,10 @@ def permutation(pivots: Any, m: int) -> np.ndarray:
     pivots = np.asarray(pivots)
     order = np.broadcast_to(np.arange(m), (*pivots.shape[:-1], m)).copy()
     for stack in np.ndindex(pivots.shape[:-1]):
-        of_one = order[stack]
-        for i, j in enumerate(pivots[stack]):
+        of_one = order[stack].tolist()
+        for i, j in enumerate(pivots[stack].tolist()):
             of_one[i], of_one[j] = of_one[j], of_one[i]
+        order[stack] = of_one
     return order
 
 
@@ -197,9 +257,13 @@ def lu_factor_rrule(a, *, overwrite_a=False, check_finite=True):
         if lu_bar is None or np.size(lu) == 0:
             return np.zeros_like(a)
         k = min(np.shape(lu)[-2:])
-        bars = np.tril(lu_bar[..., :k], -1), np.triu(lu_bar[..., :k, :])
+        bars = lu_bar[..., :k], lu_bar[..., :k, :]
+        if is_foreign(lu) or is_foreign(lu_bar):
+            factors, bars = unpacked(lu), (np.tril(bars[0], -1), np.triu(bars[1]))
+        else:
+            factors = lu[..., :k], lu[..., :k, :]
         order = permutation(pivots, np.shape(lu)[-2])
-        return rows(lu_adjoint(*unpacked(lu), *bars), np.argsort(order, -1))
+        return rows(lu_adjoint(*factors, *bars), np.argsort(order, -1))
 
     return y, lu_factor_pullback
 

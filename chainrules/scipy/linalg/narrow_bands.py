@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules_core import Array, frule, rrule
+from chainrules.scipy.linalg.solvers import Change, solver_rules
 from chainrules_core.define import primitive
 
 NARROW = 6
@@ -104,35 +104,12 @@ def product_band_adjoint(bar: Any, x: Any) -> Any:
     )
 
 
-@rrule.register(factor_change, Array, Array)
-def factor_change_rrule(lb, change):
-    y = factor_change(lb, change)
-
-    def factor_change_pullback(y_bar):
-        bar = factor_change_adjoint(lb, y_bar)
-        return -product_band_adjoint(bar, y), bar
-
-    return y, factor_change_pullback
-
-
-@frule.register(factor_change, Array, Array)
-def factor_change_frule(dots, lb, change):
-    y = factor_change(lb, change)
-    return y, factor_change(lb, dots[1] - product_band(dots[0], y))
-
-
-@rrule.register(factor_change_adjoint, Array, Array)
-def factor_change_adjoint_rrule(lb, bar):
-    y = factor_change_adjoint(lb, bar)
-
-    def factor_change_adjoint_pullback(y_bar):
-        change = factor_change(lb, y_bar)
-        return -product_band_adjoint(y, change), change
-
-    return y, factor_change_adjoint_pullback
-
-
-@frule.register(factor_change_adjoint, Array, Array)
-def factor_change_adjoint_frule(dots, lb, bar):
-    y = factor_change_adjoint(lb, bar)
-    return y, factor_change_adjoint(lb, dots[1] - product_band_adjoint(y, dots[0]))
+solver_rules(
+    factor_change,
+    factor_change_adjoint,
+    Change(
+        lambda lb, lb_dot, s: -product_band(lb_dot, s),
+        lambda lb, lb_dot, bar: -product_band_adjoint(bar, lb_dot),
+        lambda lb, bar, s: -product_band_adjoint(bar, s),
+    ),
+)

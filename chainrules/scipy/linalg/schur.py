@@ -23,6 +23,7 @@ from chainrules.linalg.matrices import adjoint, commutator, diagonal, diagonal_m
 from chainrules.linalg.spectral import part
 from chainrules.refused import refuse
 from chainrules.scipy.delegated import both, register_body
+from chainrules.scipy.linalg.solvers import of_commutator, solver_rules
 from chainrules_core import (
     Array,
     NoTangent,
@@ -133,41 +134,12 @@ def below_blocks_adjoint(t: Any, k_bar: Any) -> Any:
     return solve_below_adjoint(t, below, blocks_of(t))
 
 
-# Either is linear in its second argument; with T, K T - T K changes.
+def onto_blocks(t: Any, t_dot: Any) -> Any:
+    """What there is of T: the blocks and what is above them."""
+    return np.where(inside_blocks(t), t_dot, 0)
 
 
-@rrule.register(below_blocks, Array, Array)
-def below_blocks_rrule(t, x):
-    k = below_blocks(t, x)
-
-    def below_blocks_pullback(k_bar):
-        x_bar = below_blocks_adjoint(t, k_bar)
-        return np.where(inside_blocks(t), commutator(x_bar, adjoint(k)), 0), x_bar
-
-    return k, below_blocks_pullback
-
-
-@frule.register(below_blocks, Array, Array)
-def below_blocks_frule(dots, t, x):
-    k, t_dot = below_blocks(t, x), np.where(inside_blocks(t), dots[0], 0)
-    return k, below_blocks(t, dots[1] + commutator(t_dot, k))
-
-
-@rrule.register(below_blocks_adjoint, Array, Array)
-def below_blocks_adjoint_rrule(t, k_bar):
-    y = below_blocks_adjoint(t, k_bar)
-
-    def below_blocks_adjoint_pullback(y_bar):
-        k = below_blocks(t, y_bar)
-        return np.where(inside_blocks(t), commutator(y, adjoint(k)), 0), k
-
-    return y, below_blocks_adjoint_pullback
-
-
-@frule.register(below_blocks_adjoint, Array, Array)
-def below_blocks_adjoint_frule(dots, t, k_bar):
-    y, t_dot = below_blocks_adjoint(t, k_bar), np.where(inside_blocks(t), dots[0], 0)
-    return y, below_blocks_adjoint(t, dots[1] + commutator(adjoint(t_dot), y))
+solver_rules(below_blocks, below_blocks_adjoint, of_commutator(onto_blocks))
 
 
 # ---------------------------------------------------------------------------------------- Schur
@@ -214,7 +186,7 @@ def schur_tangent(t: Any, z: Any, a_dot: Any) -> tuple[Any, Any]:
         kappa = -np.matmul(diagonal(t_dot), signs(n, at)) / (2 * slopes(t, at))
         turn = np.diag(np.matmul(np.eye(n)[: n - 1, at], kappa), -1)
         k, t_dot = k + turn - turn.T, t_dot + commutator(t, turn - turn.T)
-    return np.where(inside_blocks(t), t_dot, 0), np.matmul(z, k)
+    return onto_blocks(t, t_dot), np.matmul(z, k)
 
 
 def schur_rrule(a, *, output="real", lwork=None, overwrite_a=False, sort=None, check_finite=True):

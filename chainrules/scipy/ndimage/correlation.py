@@ -15,8 +15,11 @@ from scipy import ndimage, signal
 
 from chainrules.linalg.matrices import conj
 from chainrules.scipy.ndimage.kernels import PADDING, along, kernel, typed, widths_of
+from chainrules.shapes.joining import slab
 from chainrules.transforms.margins import extended, folded
 from chainrules_core import linear_rule, primitive
+from chainrules_core.projection import is_foreign
+from chainrules_core.scattering import scatter_along_into
 
 MODES = {"edge": "nearest", "wrap": "wrap", "symmetric": "reflect", "reflect": "mirror"}
 
@@ -36,18 +39,67 @@ def x_adjoint(y_bar, x, w, mode, origins):
     extents = np.shape(w)
     widths = widths_of(extents, origins)
     spread = tuple([after - n // 2 for (_, after), n in zip(widths, extents, strict=True)])
-    bar = correlated(extended(y_bar, widths, "constant"), np.flip(w), "constant", spread)
+    weights = np.flip(w)
+    if mode == "constant":
+        return correlated(y_bar, weights, mode, spread)
+    long = [i for i, n in enumerate(extents) if n > 1]
+    if len(long) == 1 and not is_foreign(y_bar) and not is_foreign(w):
+        (axis,) = long
+        if 2 * extents[axis] < np.shape(y_bar)[axis]:
+            return along_axis_adjoint(y_bar, weights, mode, spread, axis, widths[axis])
+    bar = correlated(extended(y_bar, widths, "constant"), weights, "constant", spread)
     return folded(bar, widths, mode)
+
+
+@primitive
+def along_axis_adjoint(
+    y_bar: Any, weights: Any, mode: str, spread: tuple, axis: int, width: tuple[int, int]
+) -> Any:
+    """The adjoint along one axis: what is due to the margins comes from what is near the ends."""
+    bar = correlated(y_bar, weights, "constant", spread)
+    n, near, widths = np.shape(y_bar)[axis], np.shape(weights)[axis], [(0, 0)] * np.ndim(y_bar)
+    widths[axis] = width
+    places = np.pad(np.arange(n), width, mode)
+    for margin, start, reached in ((width[0], 0, 0), (width[1], n - near, near + width[0])):
+        if margin:
+            end = extended(slab(y_bar, axis, start, start + near), widths, "constant")
+            due = slab(
+                correlated(end, weights, "constant", spread), axis, reached, reached + margin
+            )
+            first = 0 if not start else width[0] + n
+            scatter_along_into(bar, due, places[first : first + margin], axis)
+    return bar
 
 
 FEW = 64
 """For so many weights, sums of products are quicker than Fourier transforms."""
 
 
+@primitive
+def sums_of_products(whole: Any, y_bar: Any, extents: tuple[int, ...]) -> Any:
+    """Σ_i whole_{i+k} y_i for real numbers, as products of what lies in one piece.
+
+    With zeros between the rows of `y_bar`, what is read beyond the end of a row does not count.
+    """
+    if whole.shape[1:] != y_bar.shape[1:]:
+        padded = np.zeros((len(y_bar), *whole.shape[1:]), y_bar.dtype)
+        padded[tuple([slice(n) for n in y_bar.shape])] = y_bar
+        y_bar = padded
+    first, second = np.reshape(whole, -1), np.reshape(y_bar, -1)
+    places = np.ravel_multi_index(np.indices(extents).reshape(len(extents), -1), whole.shape)
+    counts = np.minimum(second.size, first.size - places)
+    pairs = zip(places.tolist(), counts.tolist(), strict=True)
+    return np.reshape([np.dot(first[k : k + n], second[:n]) for k, n in pairs], extents)
+
+
 def w_adjoint(y_bar, x, w, mode, origins):
     whole = extended(x, widths_of(w.shape, origins), mode)
     if w.size > FEW:
         return signal.correlate(whole, y_bar, "valid")
+    if not is_foreign(whole) and not is_foreign(y_bar) and not np.iscomplexobj(whole):
+        sums = sums_of_products(whole, np.real(y_bar), w.shape)
+        if np.all(np.isfinite(sums)):  # else one may come from 0 · Inf between the rows
+            return sums
     n, axes = np.shape(y_bar), list(range(np.ndim(y_bar)))
     y_bar = conj(y_bar)
     windows = [

@@ -6,6 +6,7 @@ convolutions, splines, which run in C, and of functions that write into arrays.
 
 from chainrules.scipy import namespaces as namespaces
 from chainrules.scipy.signal import (
+    cascades as cascades,
     convolution as convolution,
     filtering as filtering,
     peaks as peaks,
@@ -13,6 +14,7 @@ from chainrules.scipy.signal import (
     resampling as resampling,
     responses as responses,
     segments as segments,
+    smoothing as smoothing,
     splines as splines,
     states as states,
     systems as systems,

@@ -1,4 +1,4 @@
-"""Recursive filters: ``lfilter``, and ``sosfilt``, which is a cascade of it.
+"""Recursive filters: ``lfilter``. What is a cascade of it is in `cascades`.
 
 With K the larger number of coefficients, z the initial state (K-1 values), N samples, and full
 convolutions, ``lfilter`` solves a * y + a₀ (0, z_f) = b * x + a₀ (z, 0) for the output y and the
@@ -28,12 +28,11 @@ import numpy as np
 from scipy import signal
 
 from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
-from chainrules.scipy.delegated import both, register_body, trace_body
+from chainrules.scipy.delegated import both
 from chainrules.transforms.convolution import line
 from chainrules.transforms.linear import fitted
 from chainrules_core import (
     AbstractZero,
-    Array,
     NoTangent,
     Tangent,
     ZeroTangent,
@@ -43,7 +42,6 @@ from chainrules_core import (
     unbroadcast,
     unthunk,
 )
-from chainrules_core.define import primitive
 
 
 def last(x: Any, axis: int) -> Any:
@@ -163,86 +161,3 @@ def lfilter_frule(dots, b, a, x, zi=None, *, axis=-1):
 for _f in both(signal.lfilter):
     rrule.register(_f, ARRAY_LIKE, ARRAY_LIKE, ARRAY_LIKE)(lfilter_rrule)
     frule.register(_f, ARRAY_LIKE, ARRAY_LIKE, ARRAY_LIKE)(lfilter_frule)
-
-
-# ---------------------------------------------------------------------------------------- cascades
-
-
-def sections(sos: Any) -> list[tuple[Any, Any]]:
-    """Return b and a of each section; SciPy takes the fourth coefficient for granted to be 1."""
-    one = np.ones(1, sos.dtype)
-    return [(row[:3], np.concatenate([one, row[4:]])) for row in sos]
-
-
-@primitive
-def cascade(sos: Any, x: Any) -> Any:
-    """Filter along the last axis from rest."""
-    return signal.sosfilt(sos, x, -1)
-
-
-def cascade_adjoints(sos: Any, x: Any, y_bar: Any) -> tuple[Any, Any]:
-    """The cotangents of all coefficients, section by section, and of x."""
-    parts, us = sections(sos), [x]
-    for b, a in parts:
-        us.append(signal.lfilter(b, a, us[-1]))
-    n, rows, none = np.shape(x)[-1], [], np.zeros((*np.shape(x)[:-1], 2), us[-1].dtype)
-    for (b, a), u, y in reversed(list(zip(parts, us[:-1], us[1:], strict=True))):
-        E = backwards(a, y_bar, none)
-        of_b, of_a = lagged_products(E, u, 3), -lagged_products(E, y, 3)
-        rows.append(np.concatenate([of_b, np.zeros(1, of_b.dtype), of_a[1:]]))
-        b = np.conj(b)
-        y_bar = b[0] * E[..., :n] + b[1] * E[..., 1 : n + 1] + b[2] * E[..., 2:]
-    return np.stack(rows[::-1]), y_bar
-
-
-@rrule.register(cascade, Array, Array)
-def cascade_rrule(sos, x):
-    def cascade_pullback(y_bar):
-        known = []
-
-        def sos_bar():
-            of_sos, of_x = cascade_adjoints(sos, x, y_bar)
-            known.append(of_x)
-            return of_sos
-
-        def x_bar():
-            # Without that of the coefficients it is the same cascade backwards in time.
-            if known:
-                return known[0]
-            return np.flip(cascade(np.conj(sos), np.flip(y_bar, -1)), -1)
-
-        return thunk(sos_bar), thunk(x_bar)
-
-    return cascade(sos, x), cascade_pullback
-
-
-@frule.register(cascade, Array, Array)
-def cascade_frule(dots, sos, x):
-    sos_dot, x_dot = dots
-    whole = cascade(sos, x)
-    if isinstance(sos_dot, AbstractZero):
-        return whole, cascade(sos, x_dot)
-    moved = np.zeros_like(x) if isinstance(x_dot, AbstractZero) else x_dot
-    zero = np.zeros(1, sos.dtype)
-    for (b, a), row in zip(sections(sos), sos_dot, strict=True):
-        y = signal.lfilter(b, a, x)
-        a_dot = np.concatenate([zero, row[4:]])
-        moved = signal.lfilter(b, a, moved) + signal.lfilter(row[:3], a, x)
-        x, moved = y, moved - signal.lfilter(a_dot, a, y)
-    return whole, moved
-
-
-@register_body(signal.sosfilt)
-def sosfilt_body(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
-    sos, x = np.atleast_2d(sos), np.asarray(x)
-    if zi is None:
-        return np.moveaxis(cascade(sos, np.moveaxis(x, axis, -1)), -1, axis)
-    states = []
-    for (b, a), z in zip(sections(sos), np.asarray(zi), strict=True):
-        x, state = signal.lfilter(b, a, x, axis, z)
-        states.append(state)
-    return x, np.stack(states)
-
-
-# Compiled code of older versions of SciPy, beneath it, does not take arrays that may be traced.
-trace_body(*both(signal.sosfiltfilt))

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import ndimage, signal
+from scipy import signal
 from scipy.signal import _spline_filters
 
 from chainrules.scipy.delegated import both
@@ -81,9 +81,18 @@ register_start("symiirorder2_ic_bwd", from_end=True)
 # ---------------------------------------------------------------------------- separable filters
 
 
+def convolved(x: Any, weights: Any, axis: int) -> Any:
+    """``ndimage.convolve1d`` of a plane that is mirrored at its ends."""
+    # Late: the rules of scipy.ndimage import scipy.signal, whose rules these are.
+    from chainrules.scipy.ndimage.correlation import correlated
+
+    shape, origins = [1, 1], [0, 0]
+    shape[axis], origins[axis] = -1, np.size(weights) % 2 - 1
+    return correlated(x, np.reshape(np.flip(weights), shape), "symmetric", tuple(origins))
+
+
 def sepfir2d_body(input, hrow, hcol):
-    x = ndimage.convolve1d(np.asarray(input), hrow, axis=1, mode="reflect")
-    return ndimage.convolve1d(x, hcol, axis=0, mode="reflect")
+    return convolved(convolved(np.asarray(input), np.asarray(hrow), 1), np.asarray(hcol), 0)
 
 
 for _f in both(signal.sepfir2d):

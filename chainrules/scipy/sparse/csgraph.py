@@ -40,33 +40,45 @@ refuse(
 
 
 def edges_on_paths(
-    before: np.ndarray, sources: np.ndarray, edges: dict[tuple[int, int], int], n_edges: int
+    before: np.ndarray, sources: np.ndarray, graph: Any, weights: np.ndarray, directed: bool
 ) -> Any:
-    """Return the matrix of how often each edge is on the path to each node from each source."""
+    """Return the matrix of how often each edge is on the path to each node from each source.
+
+    All paths are walked back at once, one edge after the other.
+    """
     n = before.shape[1]
-    rows: list[int] = []
-    columns: list[int] = []
-    for i, source in enumerate(sources):
-        for node in range(n):
-            at = node
-            while at != source and before[i, at] >= 0:
-                rows.append(i * n + node)
-                columns.append(edges[int(before[i, at]), int(at)])
-                at = before[i, at]
-    ones = np.ones(len(rows))
-    return sp.csr_array((ones, (rows, columns)), shape=(before.size, n_edges))
+    keys, numbers = _edges(*places_of(graph), weights, n, directed)
+    at, start = np.tile(np.arange(n), len(sources)), np.repeat(sources, n)
+    path = np.arange(before.size)
+    rows, columns = [], []
+    while path.size:
+        last = before[path // n, at]
+        on = (at != start) & (last >= 0)
+        path, at, start, last = path[on], at[on], start[on], last[on].astype(np.int64)
+        edge = np.searchsorted(keys, last * n + at)
+        if not np.array_equal(np.append(keys, -1)[edge], last * n + at):
+            raise RuntimeError("SciPy went along an edge that the graph does not have")
+        rows.append(path)
+        columns.append(numbers[edge])
+        at = last
+    rows, columns = np.concatenate([*rows, path]), np.concatenate([*columns, path])
+    return sp.csr_array((np.ones(rows.size), (rows, columns)), shape=(before.size, weights.size))
 
 
-def _numbers_of_edges(graph: Any, directed: bool) -> dict[tuple[int, int], int]:
-    """Return the number of the edge from one node to another; the shorter one if undirected."""
-    rows, columns = [a.tolist() for a in places_of(graph)]
-    weights = ignore_derivatives(vector_of(graph))
-    numbers: dict[tuple[int, int], int] = {}
-    for k, (i, j) in enumerate(zip(rows, columns, strict=True)):
-        for pair in ((i, j),) if directed else ((i, j), (j, i)):
-            if pair not in numbers or weights[k] < weights[numbers[pair]]:
-                numbers[pair] = k
-    return numbers
+def _edges(
+    rows: np.ndarray, columns: np.ndarray, weights: np.ndarray, n: int, directed: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pairs of nodes with an edge, ordered, as numbers; and the shortest edge of each.
+
+    Of edges that are equally short it is the first one.
+    """
+    keys, numbers = rows.astype(np.int64) * n + columns, np.arange(weights.size)
+    if not directed:
+        keys = np.concatenate([keys, columns.astype(np.int64) * n + rows])
+        numbers = np.concatenate([numbers, numbers])
+    order = np.lexsort((numbers, weights[numbers], keys))
+    keys, first = np.unique(keys[order], return_index=True)
+    return keys, numbers[order][first]
 
 
 def _distances(f: Callable) -> Callable:
@@ -84,10 +96,9 @@ def _distances(f: Callable) -> Callable:
         graph = coo_of(csgraph)
         n = graph.shape[0]
         sources = np.arange(n) if indices is None else np.atleast_1d(indices) % n
-        numbers = _numbers_of_edges(graph, named.get("directed", True))
         steps = natively(
-            edges_on_paths, np.reshape(before, (-1, n)), sources.ravel(), numbers,
-            np.size(vector_of(graph)),
+            edges_on_paths, np.reshape(before, (-1, n)), sources.ravel(), graph,
+            ignore_derivatives(vector_of(graph)), named.get("directed", True),
         )  # fmt: skip
         sums = np.reshape(weighed(vector_of(graph), weights=steps), np.shape(distances))
         made = np.where(np.isfinite(distances), sums, distances)

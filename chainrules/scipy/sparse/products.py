@@ -18,6 +18,7 @@ from chainrules.scipy.sparse.entries import (
     MATRICES,
     as_format,
     decompose_method,
+    distinct,
     from_places,
     is_matrix,
     is_sparse,
@@ -27,7 +28,7 @@ from chainrules.scipy.sparse.entries import (
     summed,
     vector_of,
 )
-from chainrules_core import decompose, linear_rule, primitive
+from chainrules_core import decompose, linear_rule, natively, primitive
 
 
 class Pattern:
@@ -97,9 +98,9 @@ def by_sparse(x: Any, y: Any) -> Any:
     shape = (x.shape[0], y.shape[1])
     rows = np.repeat(np.arange(x.shape[0]), np.diff(a.indptr))[from_a]
     linear = rows * shape[1] + b.indices[from_b]
-    stored, into = np.unique(linear, return_inverse=True)
+    stored, into = natively(distinct, linear)
     entries = vector_of(a)[from_a] * vector_of(b)[from_b]
-    sums = summed(entries, np.ravel(into), len(stored))
+    sums = summed(entries, into, len(stored))
     return from_places(sums, (stored // max(shape[1], 1), stored % max(shape[1], 1)), shape)
 
 

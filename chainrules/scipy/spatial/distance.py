@@ -1,4 +1,4 @@
-"""Distances: of two vectors, of all pairs (`cdist`, `pdist`), and in a matrix or a vector.
+"""Distances of two vectors, and of all pairs (`cdist`, `pdist`).
 
 Each metric is written once, for arrays of vectors along the last axis, and is what is
 differentiated in place of the loops in C. At distance 0 a norm has gradient 0; the largest
@@ -19,6 +19,8 @@ from scipy import spatial
 from scipy.spatial import distance
 
 from chainrules.scipy.found import with_value
+from chainrules.scipy.spatial.coordinates import LARGEST, SUM, distances, pair_distances
+from chainrules.scipy.spatial.squares import condensed, squared
 from chainrules_core import decompose, frule, ignore_derivatives, non_differentiable, rrule
 from chainrules_core.define import primitive
 
@@ -158,6 +160,30 @@ def squared_distances_frule(dots, a, b):
     return squared_distances(a, b), 2 * np.sum(moved, axis=-1)
 
 
+@primitive
+def squared_pairs(x: Any) -> Any:
+    """The squared distances of each pair of vectors, one after the other."""
+    return distance.pdist(x, "sqeuclidean")
+
+
+@rrule.register(squared_pairs)
+def squared_pairs_rrule(x):
+    y = squared_pairs(x)
+
+    def squared_pairs_pullback(y_bar):
+        # Either vector of a pair is the first one in one of the halves.
+        g = squared(2 * y_bar)
+        return differences(g, x, x, y)
+
+    return y, squared_pairs_pullback
+
+
+@frule.register(squared_pairs)
+def squared_pairs_frule(dots, x):
+    i, j = np.triu_indices(np.shape(x)[0], 1)
+    return squared_pairs(x), 2 * np.sum((x[i] - x[j]) * (dots[0][i] - dots[0][j]), axis=-1)
+
+
 # --------------------------------------------------------------------------- angles, of all pairs
 
 
@@ -250,6 +276,8 @@ def cdist_body(XA, XB, metric="euclidean", *, out=None, **options):
         y = distance.cdist(ignore_derivatives(XA), ignore_derivatives(XB), name, **plain)
     elif name in SQUARES and not any(value is not None for value in options.values()):
         y = SQUARES[name](squared_distances(XA, XB))
+    elif name in (LARGEST, SUM) and not any(value is not None for value in options.values()):
+        y = distances(XA, XB, name)
     elif name in ANGLES:
         y = ANGLES[name](XA, XB, **completed(name, options, None))
     else:
@@ -265,36 +293,26 @@ def cdist_body(XA, XB, metric="euclidean", *, out=None, **options):
 @decompose(distance.pdist)
 def pdist_body(X, metric="euclidean", *, out=None, **options):
     X = np.asarray(X, dtype=float)
-    i, j = np.triu_indices(np.shape(X)[0], 1)
     name = name_of(metric)
     if name is None:
-        pairs = zip(i, j, strict=True)
+        pairs = zip(*np.triu_indices(np.shape(X)[0], 1), strict=True)
         y = np.stack([np.asarray(metric(X[a], X[b], **options)) for a, b in pairs])
     elif name not in METRICS:
         plain = {key: ignore_derivatives(value) for key, value in options.items()}
         y = distance.pdist(ignore_derivatives(X), name, **plain)
     elif name in SQUARES and not any(value is not None for value in options.values()):
-        y = SQUARES[name](squared_distances(X, X)[i, j])
+        y = SQUARES[name](squared_pairs(X))
+    elif name in (LARGEST, SUM) and not any(value is not None for value in options.values()):
+        y = pair_distances(X, name)
     elif name in ANGLES:
-        y = ANGLES[name](X, X, **completed(name, options, X))[i, j]
+        y = condensed(ANGLES[name](X, X, **completed(name, options, X)))
     else:
+        i, j = np.triu_indices(np.shape(X)[0], 1)
         y = METRICS[name](X[i], X[j], **completed(name, options, X))
     if out is None:
         return y
     out[...] = y
     return out
-
-
-@decompose(distance.squareform)
-def squareform_body(X, force="no", checks=True):
-    X = np.asarray(X)
-    plain = distance.squareform(ignore_derivatives(X), force, checks)
-    if np.ndim(X) == 2:
-        return X[np.triu_indices(np.shape(X)[0], 1)]
-    n = np.shape(plain)[0]
-    upper = np.zeros((n, n), X.dtype)
-    upper[np.triu_indices(n, 1)] = X
-    return upper + np.transpose(upper)
 
 
 @decompose(distance.directed_hausdorff)

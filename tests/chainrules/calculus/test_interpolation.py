@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+import autodiff
 from chainrules_core.testing.check import check_rule
 
 X = np.array([0.7, -1.3, 2.1, 0.4])
@@ -63,3 +64,9 @@ TRACED = [
 @pytest.mark.parametrize("f, xs", TRACED)
 def test_engine(f, xs, check_modes):
     check_modes(f, *xs)
+
+
+def test_a_jump_has_the_slopes_of_both_sides():
+    xp, fp = np.array([0.0, 1.0, 1.0, 2.0]), np.array([0.0, 1.0, 5.0, 8.0])
+    found = autodiff.gradient(lambda x: np.sum(np.interp(x, xp, fp)), np.array([0.5, 1.0, 1.5]))
+    np.testing.assert_array_equal(found, [1.0, 2.0, 3.0])

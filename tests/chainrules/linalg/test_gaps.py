@@ -3,6 +3,7 @@ import pytest
 
 from chainrules.linalg.determinants import is_regular
 from chainrules.linalg.gaps import (
+    are_apart,
     coinciding,
     has_phase_from,
     is_set,
@@ -36,6 +37,27 @@ def test_over_gaps():
     assert negligible(PART, PART)[0, 1]
 
 
+@pytest.mark.parametrize(
+    "x, expected",
+    [
+        (np.array([3.0, 1.0, 2.0]), True),
+        (X, False),
+        (np.array([[1.0, 2.0], [4.0, 4.0]]), False),
+        (np.array([1.0, np.nan]), False),
+        (np.array([1.0, 2.0]) + 0j, False),
+        (np.zeros(0), False),
+    ],
+)
+def test_values_that_are_apart(x, expected):
+    assert are_apart(x) is expected
+
+
+def test_over_gaps_of_values_that_are_apart():
+    x, part = np.array([[3.0, 1.0, 2.0], [0.0, 4.0, 1.0]]), np.stack([PART, PART * 1j])
+    gaps = x[:, None, :] - x[:, :, None] + np.eye(3)
+    np.testing.assert_array_equal(over_gaps(part, part, x), (1 - np.eye(3)) * part / gaps)
+
+
 def test_phases():
     v = np.array([[0.5, 0.5j, 0.0], [0.5j, 0.5, 1.0]])
     assert has_phase_from(v, 0).tolist() == [True, False, False]
@@ -45,6 +67,7 @@ def test_phases():
 # What is asked of values is constant: a pullback that asks can be differentiated.
 QUESTIONS = [
     (coinciding, X),
+    (are_apart, X),
     (vanishing, X),
     (negligible, PART, PART),
     (is_set, X),

@@ -21,6 +21,11 @@ def test_rule(mode):
     check_rule(correlated, real(4, 3), real(1, 2), mode, (0, -1))
     check_rule(correlated, real(4, 3), real(3, 2), mode, (1, 0))
     check_rule(correlated, real(4, dtype=np.float32), real(3), mode, (0,))
+    # Long lines: the margins are dealt with by themselves.
+    check_rule(correlated, real(12), real(5), mode, (1,))
+    check_rule(correlated, real(2, 9), real(1, 4), mode, (0, -2))
+    check_rule(correlated, real(9, 2, 2), real(3, 1, 1), mode, (-1, 0, 0))
+    check_rule(correlated, real(9, dtype=np.float32), real(2), mode, (0,))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -78,6 +83,17 @@ class TestModes:
 )
 def test_traced(f, check_traced):
     check_traced(f, real(4, 3), 0.8)
+
+
+@pytest.mark.parametrize("bad", [np.inf, np.nan])
+def test_what_no_window_sees_does_not_count(bad):
+    x = np.ones((3, 12))
+    x[0, -1] = bad
+
+    # The first of two weights sees what is before each place, so never the last element of a row.
+    found = autodiff.gradient(lambda w: np.sum(ndimage.correlate1d(x, w)), np.array([0.5, 1.0]))
+    assert found[0] == 36
+    assert not np.isfinite(found[1])
 
 
 def test_output_array(check_traced):

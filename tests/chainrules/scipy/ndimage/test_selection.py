@@ -2,6 +2,10 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+import autodiff
+from chainrules.scipy.ndimage.chosen import averaged, shared
+from chainrules_core.testing import check_rule
+
 MODES = ["reflect", "constant", "nearest", "mirror", "wrap"]
 X = np.random.default_rng(5).normal(size=(5, 4))
 S = np.random.default_rng(6).normal(size=(3, 3)) / 3
@@ -40,6 +44,63 @@ class TestModes:
     def test_morphology(self, f, mode, check_traced):
         check_traced(lambda x: f(x, size=3, mode=mode), X, step=1e-5)
         check_traced(lambda x, s: f(x, structure=s, mode=mode), X, S, step=1e-5)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: ndimage.maximum_filter(x, 3, mode="constant", cval=x[0, 0]),
+        lambda x: ndimage.minimum_filter(x, footprint=FOOTPRINT),
+        lambda x: ndimage.rank_filter(x, 2, size=3, mode="wrap"),
+        lambda x: ndimage.rank_filter(x[:, 0], 1, size=3, mode="constant", cval=x[0, 0]),
+    ],
+)
+def test_twice(f, check_engine):
+    check_engine(lambda x: f(x) ** 3, X)
+
+
+# As SciPy has them with margins: windows of three see these in turn, with ties and a NaN.
+TIED = np.array([1.0, 1, 2, 2, 0, 0, 0, 3, np.nan, np.nan, np.nan])
+THREE = np.ones(3, bool)
+
+
+@pytest.mark.parametrize("rank", [None, 1])
+@pytest.mark.parametrize("x", [TIED, X[:, 0], TIED[:8]])
+def test_places(x, rank):
+    windows = np.lib.stride_tricks.sliding_window_view(x, 3)
+    y = np.max(windows, 1) if rank is None else np.sort(windows, 1)[:, rank]
+    bar, dot = np.cos(np.arange(len(y))), np.sin(np.arange(len(x)))
+    options = {"x": x, "y": y, "footprint": THREE, "rank": rank}
+    check_rule(shared, bar, fkwargs=options)
+    check_rule(averaged, dot, fkwargs=options)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_ties_share_and_ranks_do_not(dtype):
+    x = np.array([2, 2, 2, 1, 5, 5], dtype)
+    largest = autodiff.gradient(lambda x: np.sum(ndimage.maximum_filter1d(x, 3, mode="nearest")), x)
+    np.testing.assert_allclose(largest, np.array([6, 7, 5, 0, 11, 7]) / 6)
+    middle = autodiff.gradient(lambda x: np.sum(ndimage.rank_filter(x, 1, 3, mode="nearest")), x)
+    np.testing.assert_array_equal(middle, [1, 2, 1, 0, 1, 1])
+    assert largest.dtype == middle.dtype == dtype
+
+
+def test_many_places_share():
+    x = np.ones(700)
+    found = autodiff.gradient(lambda x: ndimage.maximum_filter1d(x, 301)[350], x)
+    np.testing.assert_allclose(found, np.repeat([0, 1 / 301, 0], [200, 301, 199]))
+
+
+def test_nans_are_no_maximum_for_scipy():
+    x = np.array([1.0, np.nan, 3.0, 2.0])
+
+    def f(x):
+        return ndimage.maximum_filter1d(x, 3, mode="nearest")
+
+    y, back = autodiff.pullback(f, x)
+    np.testing.assert_array_equal(y, f(x))
+    chosen = np.flatnonzero(~np.isnan(y))
+    assert np.sum(back(~np.isnan(y) * 1.0)) == len(chosen)
 
 
 def lines(line, out, scale=1.0):

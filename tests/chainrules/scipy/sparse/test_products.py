@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from chainrules.scipy.sparse.entries import weighed
+from chainrules.scipy.sparse.entries import distinct, weighed
 from chainrules.scipy.sparse.products import Pattern, product
 from chainrules_core.testing import check_rule
 
@@ -104,3 +104,13 @@ def test_weighed_rule(v):
         v,
         fkwargs={"weights": sp.csr_array(np.array([[1.0, 0, 2], [0, 1, 1]], v.real.dtype))},
     )
+
+
+@pytest.mark.parametrize("top", [5, 70_000, 2**33, 2**50])
+def test_distinct_numbers(top):
+    numbers = np.random.default_rng(0).integers(0, top, 50)
+    numbers[::3] = numbers[1]
+    found, expected = distinct(numbers), np.unique(numbers, return_inverse=True)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert [a.size for a in distinct(numbers[:0])] == [0, 0]

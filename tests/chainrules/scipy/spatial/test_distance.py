@@ -5,7 +5,9 @@ from scipy.spatial import distance
 
 import autodiff
 from chainrules.refused import RefusedError
-from chainrules.scipy.spatial.distance import squared_distances
+from chainrules.scipy.spatial.coordinates import distances, pair_distances, pulled, pushed
+from chainrules.scipy.spatial.distance import squared_distances, squared_pairs
+from chainrules.scipy.spatial.squares import condensed, squared
 from chainrules_core.testing import check_rule
 
 RNG = np.random.default_rng(3)
@@ -63,8 +65,62 @@ def test_hull_of_a_body(check_traced):
     check_traced(lambda x: spatial.ConvexHull(x).volume + spatial.ConvexHull(x).area, x)
 
 
-def test_twice(check_engine):
-    check_engine(lambda x: distance.cdist(x, B), A)
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "chebyshev", "cosine"])
+def test_twice(metric, check_engine):
+    check_engine(lambda x: distance.cdist(x, B, metric) ** 2, A)
+    check_engine(lambda x: distance.pdist(x, metric) ** 2, A)
+
+
+TWO = ["cityblock", "chebyshev"]
+TIED = np.array([[1.0, 0.0, -1.0], [0.0, 0.0, 0.5], [2.0, 1.0, 0.0]])
+
+
+@pytest.mark.parametrize("metric", TWO)
+def test_coordinates(metric):
+    options = {"second_order": True, "gradient": autodiff.gradient}
+    check_rule(distances, A, B, fkwargs={"metric": metric}, **options)
+    check_rule(pair_distances, A, fkwargs={"metric": metric}, **options)
+
+
+@pytest.mark.parametrize("metric", TWO)
+@pytest.mark.parametrize("a", [A, TIED, TIED.astype(np.float32)])
+def test_slopes(metric, a):
+    given = {"a": a, "b": TIED, "y": distance.cdist(a, TIED, metric), "metric": metric}
+    check_rule(pulled, np.cos(given["y"]), fkwargs=given)
+    check_rule(pushed, np.concatenate([np.sin(a), np.cos(TIED)]).astype(float), fkwargs=given)
+
+
+def test_largest_coordinates_share():
+    x = np.array([[1.0, 1.0, 0.5], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    found = autodiff.gradient(lambda x: distance.cdist(x[:1], x[1:], "chebyshev")[0, 0], x)
+    np.testing.assert_array_equal(found, [[0.5, 0.5, 0], [-0.5, -0.5, 0], [0, 0, 0]])
+    pairs = autodiff.gradient(lambda x: np.sum(distance.pdist(x, "chebyshev")), x)
+    np.testing.assert_array_equal(pairs, [[1.5, 0.5, 0], [-0.5, -1.5, 0], [-1, 1, 0]])
+
+
+@pytest.mark.parametrize("metric", TWO)
+def test_values_and_nan(metric):
+    x = np.array([[0.1, np.nan], [0.7, 0.2], [0.3, 0.3]])
+    y, back = autodiff.pullback(lambda x: distance.cdist(x, B[:, :2], metric), x)
+    np.testing.assert_array_equal(y, distance.cdist(x, B[:, :2], metric))
+    bars = back(np.ones_like(y))
+    assert np.all(np.isfinite(bars[1:]))
+    assert np.isnan(bars[0, 1]) == (metric == "cityblock")
+
+
+def test_a_hundred_coordinates():
+    a = np.ones((2, 300))
+    found = autodiff.gradient(lambda a: distance.cdist(a, 0 * a[:1], "chebyshev")[0, 0], a)
+    np.testing.assert_allclose(found, [[1 / 300] * 300, [0] * 300])
+
+
+def test_squares():
+    v, square = np.array([1.0, 2.0, -3.0]), A[:, :3][:3]
+    check_rule(squared, v, second_order=True, gradient=autodiff.gradient)
+    check_rule(condensed, square, second_order=True, gradient=autodiff.gradient)
+    check_rule(condensed, square[:1, :1])
+    check_rule(squared_pairs, A, second_order=True, gradient=autodiff.gradient)
+    check_rule(squared_pairs, FAR + 100)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "minkowski", "cityblock", "chebyshev"])
