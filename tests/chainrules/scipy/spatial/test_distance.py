@@ -188,5 +188,5 @@ def test_no_pairs(metric, count):
 @pytest.mark.parametrize("metric", TWO)
 def test_one_of_two_moves(metric, check_modes):
     far = FAR + 0.05  # no coordinates are so near each other that differences meet a kink
-    check_modes(lambda x: distance.cdist(x, far, metric), A)
-    check_modes(lambda x: distance.cdist(A, x, metric), far)
+    check_modes(lambda x: distance.cdist(x, far, metric), A[:, :2])
+    check_modes(lambda x: distance.cdist(A[:, :2], x, metric), far)
