@@ -80,9 +80,9 @@ class Selected:
         hit = equal(self.seen[k], self.y, self.has_nan)
         return hit & ((self.which == k) | (self.counts != 1)) if self.by_rank else hit
 
-    def hits(self, k: int, at: Any) -> np.ndarray:
-        """Where the k-th elements are among several that were selected, at flat places."""
-        return equal(self.seen[k].reshape(-1)[at], self.y.reshape(-1)[at], self.has_nan)
+    def hits(self, k: int, at: tuple) -> np.ndarray:
+        """Where the k-th elements are among several that were selected, at some places."""
+        return equal(self.seen[k][at], self.y[at], self.has_nan)
 
 
 MANY = 16
@@ -108,7 +108,7 @@ def shared(y_bar: Any, x: Any, y: Any, footprint: Any, rank: int | None) -> Any:
     elements = np.reshape(np.arange(x.size), x.shape)
     corner = tuple([slice(n) for n in y.shape])
     first = np.reshape(elements[corner], -1)
-    offsets = np.array([part.reshape(-1)[0] for part in views(elements, footprint)])
+    offsets = np.array([part.flat[0] for part in views(elements, footprint)])
     which, counts = np.reshape(known.which, -1), np.reshape(known.counts, -1)
     share = np.reshape(y_bar, -1)
     if several.size:
@@ -116,8 +116,9 @@ def shared(y_bar: Any, x: Any, y: Any, footprint: Any, rank: int | None) -> Any:
     total = np.bincount(first + offsets[which], share, x.size)
     if several.size:
         part = np.reshape(y_bar, -1)[several] / np.maximum(counts[several], 1)
+        at = np.unravel_index(several, y.shape)
         for k, offset in enumerate(offsets):
-            hit = known.hits(k, several)
+            hit = known.hits(k, at)
             total += np.bincount(first[several[hit]] + offset, part[hit], x.size)
     return np.reshape(total, x.shape).astype(np.result_type(y_bar), copy=False)
 

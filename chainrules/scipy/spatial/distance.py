@@ -293,21 +293,22 @@ def cdist_body(XA, XB, metric="euclidean", *, out=None, **options):
 @decompose(distance.pdist)
 def pdist_body(X, metric="euclidean", *, out=None, **options):
     X = np.asarray(X, dtype=float)
-    name = name_of(metric)
+    name, count = name_of(metric), np.shape(X)[0]
+    is_bare = count > 1 and not any(value is not None for value in options.values())
     if name is None:
-        pairs = zip(*np.triu_indices(np.shape(X)[0], 1), strict=True)
+        pairs = zip(*np.triu_indices(count, 1), strict=True)
         y = np.stack([np.asarray(metric(X[a], X[b], **options)) for a, b in pairs])
     elif name not in METRICS:
         plain = {key: ignore_derivatives(value) for key, value in options.items()}
         y = distance.pdist(ignore_derivatives(X), name, **plain)
-    elif name in SQUARES and not any(value is not None for value in options.values()):
+    elif name in SQUARES and is_bare:
         y = SQUARES[name](squared_pairs(X))
-    elif name in (LARGEST, SUM) and not any(value is not None for value in options.values()):
+    elif name in (LARGEST, SUM) and is_bare:
         y = pair_distances(X, name)
-    elif name in ANGLES:
+    elif name in ANGLES and count > 1:
         y = condensed(ANGLES[name](X, X, **completed(name, options, X)))
     else:
-        i, j = np.triu_indices(np.shape(X)[0], 1)
+        i, j = np.triu_indices(count, 1)
         y = METRICS[name](X[i], X[j], **completed(name, options, X))
     if out is None:
         return y

@@ -62,10 +62,12 @@ def test_twice(f, check_engine):
 # As SciPy has them with margins: windows of three see these in turn, with ties and a NaN.
 TIED = np.array([1.0, 1, 2, 2, 0, 0, 0, 3, np.nan, np.nan, np.nan])
 THREE = np.ones(3, bool)
+FEW_TIES = np.random.default_rng(7).normal(size=150)
+FEW_TIES[70:72] = FEW_TIES[120:124:2] = 4.0
 
 
 @pytest.mark.parametrize("rank", [None, 1])
-@pytest.mark.parametrize("x", [TIED, X[:, 0], TIED[:8]])
+@pytest.mark.parametrize("x", [TIED, X[:, 0], TIED[:8], FEW_TIES])
 def test_places(x, rank):
     windows = np.lib.stride_tricks.sliding_window_view(x, 3)
     y = np.max(windows, 1) if rank is None else np.sort(windows, 1)[:, rank]
@@ -73,6 +75,17 @@ def test_places(x, rank):
     options = {"x": x, "y": y, "footprint": THREE, "rank": rank}
     check_rule(shared, bar, fkwargs=options)
     check_rule(averaged, dot, fkwargs=options)
+
+
+def test_few_ties_share():
+    bar = np.cos(np.arange(148))
+    windows = np.lib.stride_tricks.sliding_window_view(FEW_TIES, 3)
+    expected = np.zeros(150)
+    for i, window in enumerate(windows):
+        hit = window == window.max()
+        expected[i : i + 3][hit] += bar[i] / np.sum(hit)
+    found = shared(bar, FEW_TIES, windows.max(1), THREE, None)
+    np.testing.assert_allclose(found, expected, atol=1e-15)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

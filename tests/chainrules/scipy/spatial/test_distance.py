@@ -173,3 +173,20 @@ def test_distances_of_near_points_keep_their_digits(b):
 def test_distances_of_no_points():
     found = autodiff.gradient(lambda a: np.sum(distance.cdist(a, FAR[:0])), FAR)
     np.testing.assert_array_equal(found, np.zeros_like(FAR))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "chebyshev", "cosine"])
+@pytest.mark.parametrize("count", [0, 1])
+def test_no_pairs(metric, count):
+    y, back = autodiff.pullback(lambda x: distance.pdist(x, metric), A[:count])
+    np.testing.assert_array_equal(back(y), np.zeros((count, 3)))
+    assert (
+        autodiff.pushforward(lambda x: distance.pdist(x, metric), A[:count])[1](A[:count]).size == 0
+    )
+
+
+@pytest.mark.parametrize("metric", TWO)
+def test_one_of_two_moves(metric, check_modes):
+    far = FAR + 0.05  # no coordinates are so near each other that differences meet a kink
+    check_modes(lambda x: distance.cdist(x, far, metric), A[:, :2])
+    check_modes(lambda x: distance.cdist(A[:, :2], x, metric), far)
