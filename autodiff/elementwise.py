@@ -9,19 +9,18 @@ the tangent is computed at once.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from autodiff.tape import CONSTANT, Cotangents, Forward, place_of
+from autodiff.products import Elementwise, ElementwiseOfTwo
+from autodiff.tape import CONSTANT, Forward, place_of
 from autodiff.tracer import FloatTracer, Tracer, bare, shape_of, untraced, wrap
 from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, frule, rrule
 from chainrules_core.define import ScalarRule
-from chainrules_core.define.partial import ARITHMETIC, Partial
+from chainrules_core.define.partial import Partial
 from chainrules_core.define.scalar import (
-    constant_product,
     has_nan,
     plain_product,
     strong_product,
@@ -32,6 +31,8 @@ from chainrules_core.rules import RuleTable
 
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
+_FLOAT64_SPACES = KNOWN_SPACES[_FLOAT64]
+_new = object.__new__  # with the attributes set: half of the time of a call
 _NUMBERS = frozenset(
     {float, int, complex, np.float64, np.float32, np.complex128, np.complex64, np.int64}
 )
@@ -43,133 +44,6 @@ _SPECIAL = (AbstractZero, NotImplementedTangent)
 _LARGE = 2048
 
 NOT_HERE: Any = object()
-
-
-class Elementwise:
-    """A value made by an elementwise function of one traced argument."""
-
-    __slots__ = ("parent", "partial", "rule", "space", "values")
-
-    def __init__(
-        self, parent: int, partial: Partial, values: tuple, space: Any, rule: ScalarRule
-    ) -> None:
-        self.parent = parent
-        self.partial = partial
-        self.values = values
-        self.space = space
-        self.rule = rule
-
-    @property
-    def parents(self) -> tuple[int, ...]:
-        """The place of the argument."""
-        return (self.parent,)
-
-    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand conj(∂y/∂x) ȳ on to the argument."""
-        j, owned = self.parent, bool(bars.owns_current)
-        x_bar = pulled(self.partial, self, y_bar, bars, j, strong, owned)
-        if x_bar is not None:
-            bars.put(j, x_bar, x_bar is not y_bar or owned)
-
-
-class ElementwiseOfTwo:
-    """A value made by an elementwise function of two traced arguments."""
-
-    __slots__ = ("left", "right", "rule", "space", "values")
-
-    def __init__(self, left: int, right: int, values: tuple, space: Any, rule: ScalarRule) -> None:
-        self.left = left
-        self.right = right
-        self.values = values
-        self.space = space
-        self.rule = rule
-
-    @property
-    def parents(self) -> tuple[int, ...]:
-        """The places of the arguments."""
-        return self.left, self.right
-
-    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand conj(∂y/∂x) ȳ on to each argument."""
-        rule = self.rule
-        if rule.together is not None and not strong and type(y_bar) is _ndarray:
-            made = rule.products_together(y_bar, self.values, strong=False)
-            if made is not None:
-                bars.put(self.left, made[0], True)
-                bars.put(self.right, made[1], True)
-                return
-        by_left, by_right = rule.partials[0]
-        left = pulled(by_left, self, y_bar, bars, self.left, strong, False)
-        if left is not None:
-            bars.put(self.left, left, left is not y_bar)
-        owned = bool(bars.owns_current) and left is not y_bar
-        right = pulled(by_right, self, y_bar, bars, self.right, strong, owned)
-        if right is not None:
-            bars.put(self.right, right, right is not y_bar or owned)
-
-
-def _references_alone() -> int:
-    """Count the references to an array that a local variable alone holds."""
-    d = np.empty(1)
-    return sys.getrefcount(d)
-
-
-_ALONE = _references_alone()
-
-
-def pulled(
-    partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: bool
-) -> Any:
-    """Return conj(∂y/∂x) ȳ, or None where nothing is handed on.
-
-    A large product takes the memory of the partial derivative that nobody else holds, or that of ȳ
-    if it is `owned`, which nobody needs any more. For a number that was spread to an array the
-    products are summed as they are made.
-    """
-    function = partial.function
-    if function is None:
-        d = partial.constant
-        if type(d) is int:
-            if d == 1:
-                return y_bar
-            if d == -1 and type(y_bar) is _ndarray:
-                return np.negative(y_bar, out=y_bar if owned and y_bar.size > _LARGE else None)
-    else:
-        try:
-            d = function(*node.values)
-        except ARITHMETIC:
-            d = partial.safely(*node.values)
-    kind = type(d)
-    if kind is _ndarray:
-        if type(y_bar) is _ndarray and not strong:
-            if d.size > 1 and bars.is_number(j) and d.shape == y_bar.shape:
-                return np.vdot(d, y_bar)
-            if d.dtype is _FLOAT64:
-                if d.size > _LARGE and d.shape == y_bar.shape and y_bar.dtype is _FLOAT64:
-                    if d.base is None and sys.getrefcount(d) == _ALONE:
-                        return np.multiply(d, y_bar, out=d)
-                    if owned:
-                        return np.multiply(d, y_bar, out=y_bar)
-                return d * y_bar
-    elif kind not in _VALUES and isinstance(d, _SPECIAL):
-        return None if isinstance(d, AbstractZero) else d
-    owns = False
-    if node.space.dtype.kind == "c":
-        if kind is _ndarray and d.dtype.kind == "c":
-            d, owns = np.conj(d), True
-        elif kind is not _ndarray:
-            d = np.conj(d)
-    if not strong:
-        return plain_product(d, y_bar, owns)
-    product = constant_product if _is_constant(partial, node) else strong_product
-    return product(d, y_bar, owns)
-
-
-def _is_constant(partial: Partial, node: Any) -> bool:
-    """Whether a partial derivative reads nothing that is differentiated."""
-    if type(node) is not Elementwise:
-        return False
-    return partial.reads.isdisjoint((0, node.rule.partials[0].index(partial) + 1))
 
 
 class Plan:
@@ -257,25 +131,30 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
         sources = (a, b) if wanted == 3 else (a,) if wanted == 1 else (b,)
         return _over_outer(f, (x, z), sources, wanted, tape)
     y = f(x, z)
+    is_array = type(y) is _ndarray
     space: Any
-    if type(y) is _ndarray:
+    if is_array:
         dtype = y.dtype
-        try:
-            space = KNOWN_SPACES[dtype][y.shape]
-        except KeyError:
+        if dtype is _FLOAT64:
+            try:
+                space = _FLOAT64_SPACES[y.shape]
+            except KeyError:
+                space = ProjectTo(y)
+        elif dtype.kind in "fc":
             space = ProjectTo(y)
-        if dtype is not _FLOAT64 and dtype.kind not in "fc":
+        else:
             return NOT_HERE
     else:
         dtype = getattr(y, "dtype", None)
         if type(y) is not float and (dtype is None or dtype.kind not in "fc"):
             return NOT_HERE
         space = ProjectTo(y)
-    if other is _ndarray:
-        z = tape.kept(b)
-    elif kind is _ndarray:
-        x = tape.kept(a)
     keep_y, keep_x, keep_z = plan.keeps[wanted]
+    if other is _ndarray:
+        if keep_z:
+            z = tape.kept(b)
+    elif kind is _ndarray and keep_x:
+        x = tape.kept(a)
     values = (y if keep_y else None, x if keep_x else None, z if keep_z else None)
     node: Any
     if wanted == 3:
@@ -289,7 +168,14 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
     nodes.append(node)
     if nodes[place] is not node:
         place = place_of(node, nodes)
-    return Tracer(y, tape, place) if type(y) is _ndarray else wrap(y, tape, place)
+    if not is_array:
+        return wrap(y, tape, place)
+    made = _new(Tracer)
+    made._value = y
+    made._tape = tape
+    made._index = place
+    made._origin = made._views = None
+    return made
 
 
 def unary(f: Callable, a: Any) -> Any:
@@ -311,7 +197,7 @@ def unary(f: Callable, a: Any) -> Any:
         return NOT_HERE
     is_array = type(y) is _ndarray
     try:
-        space = KNOWN_SPACES[dtype][y.shape] if is_array else ProjectTo(y)
+        space = _FLOAT64_SPACES[y.shape] if is_array and dtype is _FLOAT64 else ProjectTo(y)
     except KeyError:
         space = ProjectTo(y)
     keep_y, keep_x = plan.keeps[1]
@@ -322,7 +208,14 @@ def unary(f: Callable, a: Any) -> Any:
     nodes.append(node)
     if nodes[place] is not node:
         place = place_of(node, nodes)
-    return Tracer(y, tape, place) if is_array else wrap(y, tape, place)
+    if not is_array:
+        return wrap(y, tape, place)
+    made = _new(Tracer)
+    made._value = y
+    made._tape = tape
+    made._index = place
+    made._origin = made._views = None
+    return made
 
 
 # --------------------------------------------------------------------------- nested levels

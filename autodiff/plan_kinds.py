@@ -5,6 +5,7 @@ Which plan a call has is the business of :mod:`autodiff.plans`.
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +27,15 @@ from chainrules_core.rule import HandRule, Rule
 _TRACED = frozenset({Tracer, FloatTracer})
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
+# Plain values that hold nothing traced and that no rule needs looked at.
+SIMPLE = frozenset(
+    {
+        float, int, bool, complex, str, type(None), np.ndarray, np.float64, np.float32, np.int64,
+        type(np._NoValue), type, type(Ellipsis), slice,
+        *map(type, map(np.dtype, "?bhilqBHILQefdgFDG")),
+    }
+)  # fmt: skip
+KEYED = (types.FunctionType, np.ufunc, type(np.sum), types.BuiltinFunctionType)
 
 
 class Place:
@@ -329,7 +339,7 @@ class HandNode(PlannedNode):
         self.pullback = pullback
         self.space: Any = None
 
-    def _found(self, y_bar: Any) -> tuple:
+    def found(self, y_bar: Any) -> tuple:
         """Return a cotangent for each bound argument."""
         found = self.pullback(y_bar)
         n = len(self.plan.places)
@@ -339,12 +349,12 @@ class HandNode(PlannedNode):
 
     def pull(self, y_bar: Any) -> list:
         """Return a cotangent for each parent."""
-        found = self._found(unthunk(y_bar))
+        found = self.found(unthunk(y_bar))
         return [found[i] for i in self.plan.wanted]
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
         """Hand what the pullback returns on to the parents."""
-        found = self._found(y_bar)
+        found = self.found(y_bar)
         parents = self.parents
         for position, i in enumerate(self.plan.wanted):
             bars.add(parents[position], found[i], self, position, IN_TUPLE)

@@ -11,7 +11,6 @@ and the names of the keywords. It is forgotten when any rule changes.
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +19,10 @@ import numpy as np
 from autodiff import call as calls
 from autodiff.arguments import place_of_out
 from autodiff.call import CONFIG, NO_RULE
+from autodiff.list_plans import planned_with_list
 from autodiff.plan_kinds import (
+    KEYED,
+    SIMPLE,
     Bound,
     ForwardOfLinear,
     ForwardPlan,
@@ -38,15 +40,6 @@ from chainrules_core.define import DecomposeRule, LinearRule, ScalarRule
 from chainrules_core.registry import key_of
 from chainrules_core.rule import HandRule, Rule
 
-# Plain values that hold nothing traced and that no rule needs looked at.
-_SIMPLE = frozenset(
-    {
-        float, int, bool, complex, str, type(None), np.ndarray, np.float64, np.float32, np.int64,
-        type(np._NoValue), type, type(Ellipsis), slice,
-        *map(type, map(np.dtype, "?bhilqBHILQefdgFDG")),
-    }
-)  # fmt: skip
-_KEYED = (types.FunctionType, np.ufunc, type(np.sum), types.BuiltinFunctionType)
 _IN_TUPLES = frozenset({int, type(None), slice, type(Ellipsis)})
 _ndarray = np.ndarray
 _OBJECTS = np.dtype(object)  # its elements may be numbers: the general way looks
@@ -92,8 +85,8 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
             kind = type(a)
             if kind is Tracer or kind is FloatTracer:
                 return _planned_over_levels(f, args, kwargs, values)
-        elif kind is tuple and not _IN_TUPLES.issuperset(map(type, a)):
-            return NO_RULE
+        elif (kind is tuple and not _IN_TUPLES.issuperset(map(type, a))) or kind is list:
+            return planned_with_list(f, args, kwargs) if bit == 1 and args else NO_RULE
         bit += bit
         kinds.append(kind)
         plain.append(a)
@@ -103,7 +96,7 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     try:
         plan = _plans[key]
     except KeyError:
-        if not _SIMPLE.issuperset([kind for kind in kinds if kind is not tuple]):
+        if not SIMPLE.issuperset([kind for kind in kinds if kind is not tuple]):
             return NO_RULE
         plan = _remembered(_plans, key, f, values, len(args), tuple(kwargs), tape)
     except TypeError:  # a function that cannot be hashed
@@ -149,9 +142,9 @@ def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], value
                 if a._tape.program:
                     return NO_RULE
                 kind = a.__class__
-            if kind not in _SIMPLE:
+            if kind not in SIMPLE:
                 return NO_RULE
-        elif kind not in _SIMPLE and not (kind is tuple and _IN_TUPLES.issuperset(map(type, a))):
+        elif kind not in SIMPLE and not (kind is tuple and _IN_TUPLES.issuperset(map(type, a))):
             return NO_RULE
         kinds.append(kind)
         plain.append(a)
@@ -191,7 +184,7 @@ def _writes(f: Any, n: int, names: tuple[str, ...]) -> bool:
 
 def _made(f: Callable, values: tuple, n: int, names: tuple[str, ...], tape: Tape) -> Any:
     """Find out what a call comes to; None where it is not for a plan."""
-    if type(f) not in _KEYED or key_of(f)[0] is not f:
+    if type(f) not in KEYED or key_of(f)[0] is not f:
         return None
     table = frule if tape.forward else rrule
     entry = table.entry(f)
@@ -211,7 +204,7 @@ def _made(f: Callable, values: tuple, n: int, names: tuple[str, ...], tape: Tape
     traced = {i for i, v in enumerate(values) if type(v) in (Tracer, FloatTracer)}
     call = Bound(*bound, {i for i in traced if values[i]._tape is tape}, len(values))
     call.has_tuples = any(type(values[i]) is tuple for i, _ in call.places if i >= 0)
-    if any(type(v) not in _SIMPLE for v in call.fixed.values()):
+    if any(type(v) not in SIMPLE for v in call.fixed.values()):
         return None
     if isinstance(rule, DecomposeRule):
         return OfBody(rule, call)

@@ -10,6 +10,7 @@ import numpy as np
 
 from autodiff import structures
 from autodiff.arguments import is_constant, of_level
+from autodiff.blocks import LARGE
 from autodiff.errors import ArgumentError, MutationError, OutputError, SeedError
 from autodiff.intercept import intercept
 from autodiff.layout import copy_of
@@ -118,7 +119,10 @@ class Linearised:
         output = self._output
         if is_tracer(output) and output._tape is self.tape:
             seed = 1.0 if type(output) is FloatTracer else ProjectTo(output)(1.0)
-            return self._rebuilt(self._sweep({output._index: seed}))
+            seeds = {output._index: seed}
+            if not self.tape.nested and _is_large(self.nodes):
+                return self._rebuilt(self._sweep_once(seeds))
+            return self._rebuilt(self._sweep(seeds))
         return self._rebuilt([None] * self.leaves)
 
     def _rebuilt(self, found: list) -> list:
@@ -154,6 +158,15 @@ class Linearised:
                 found = sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
         return found
 
+    def _sweep_once(self, seeds: dict[int, Any]) -> list:
+        """Sweep with zeros strong from the start, and drop what has been visited.
+
+        On large arrays it costs little to look at each product, and much to keep the arrays that a
+        second sweep would need.
+        """
+        with np.errstate(all="ignore"):
+            return sweep(self.nodes, self.leaves, seeds, strong=True, frees=True)
+
     def _seeds(self, y_bar: Any) -> dict[int, Any]:
         """Return the cotangents of the output's traced parts by their place on the tape."""
         seeds: dict[int, Any] = {}
@@ -180,6 +193,14 @@ class Linearised:
             )
         for key, part in parts:
             self._add_seeds(part, _seed_part(self.f, y, bar, key), seeds)
+
+
+def _is_large(nodes: list) -> bool:
+    """Whether there are large arrays on a tape; of many nodes a few are looked at."""
+    for node in nodes[:: len(nodes) // 16 + 1]:
+        if type(node) is not tuple and getattr(node.space, "size", 0) >= LARGE:
+            return True
+    return False
 
 
 def _left(x: Any, tape: Tape) -> Any:

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.elementwise import Elementwise, ElementwiseOfTwo, pulled
 from autodiff.gathering import Gathered
+from autodiff.list_plans import ListNode
 from autodiff.nodes import Node, ProductNode
 from autodiff.plan_kinds import HandNode, LinearNode
+from autodiff.products import Elementwise, ElementwiseOfTwo, pulled
 from autodiff.reverse import Linearised, has_nan
 from autodiff.structures import is_perturbable, map_leaves
 from autodiff.tape import FLOAT, Tape, projected
@@ -23,7 +24,7 @@ from chainrules_core import AbstractZero, NotImplementedTangent, unbroadcast, un
 from chainrules_core.projection import ProjectToArray, ProjectToNumber
 
 _ELEMENTWISE = frozenset({tuple, Elementwise, ElementwiseOfTwo})
-_ROW_BY_ROW = frozenset({LinearNode, HandNode, Node, ProductNode})
+_ROW_BY_ROW = frozenset({LinearNode, HandNode, ListNode, Node, ProductNode})
 _SPACES = frozenset({ProjectToArray, ProjectToNumber})
 # Elements of the largest cotangent with all its rows; where there are more, some rows at a time.
 _MOST = 1 << 22

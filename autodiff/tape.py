@@ -147,7 +147,10 @@ class Tape:
         """
         if x.dtype.kind in "biu" and x.nbytes <= _COPIED:
             return x.copy()
-        self.hold(x)
+        owner = x if x.base is None else x.base
+        known = self.held.get(id(owner))
+        if known is None or known() is not owner:
+            self.hold(x)
         return x
 
     def holds(self, owner: Any) -> bool:
@@ -217,7 +220,13 @@ class Forward(Tape):
 
 
 def sweep(
-    nodes: list, leaves: int, seeds: dict[int, Any], *, nested: bool = False, strong: bool = False
+    nodes: list,
+    leaves: int,
+    seeds: dict[int, Any],
+    *,
+    nested: bool = False,
+    strong: bool = False,
+    frees: bool = False,
 ) -> list:
     """Pull cotangents back from the end of the tape to its leaves.
 
@@ -234,6 +243,8 @@ def sweep(
     strong : bool
         Whether a zero cotangent stays zero where a partial derivative is Inf or NaN, and a partial
         derivative that is exactly zero is so whatever the cotangent.
+    frees : bool
+        Whether nodes are dropped from the list when they are visited, with the arrays they hold.
 
     Returns
     -------
@@ -250,15 +261,17 @@ def sweep(
         node = nodes[i]
         if type(node) is not tuple:
             bars.owns_current = owned[i]
+            if frees:
+                nodes[i] = None
             node.hand_on(bar if type(bar) in _FORCED else unthunk(bar), bars, strong)
             continue
         n = len(node)
         if strong and n != 3:
-            if bar != 0:
-                for j, p in zip(node[::2], node[1::2], strict=True):
-                    if not is_exact_zero(p):
-                        before = values[j]
-                        values[j] = bar * p if before is None else before + bar * p
+            for j, p in zip(node[::2], node[1::2], strict=True):
+                x_bar = bar * p
+                if x_bar == x_bar or not (bar == 0 or is_exact_zero(p)):
+                    before = values[j]
+                    values[j] = x_bar if before is None else before + x_bar
         elif n == 4:
             j, p, k, q = node
             before = values[j]
@@ -317,6 +330,14 @@ class Cotangents:
         before = self.values[j]
         self.values[j] = x_bar if before is None else add(before, x_bar)
 
+    def owned_array(self, j: int, like: np.ndarray) -> np.ndarray | None:
+        """Return what is known of the cotangent at place `j`, if it may be added to in place."""
+        if not self.owned[j]:
+            return None
+        bar = self.values[j]
+        fits = bar.shape == like.shape and bar.dtype is like.dtype and bar.flags.c_contiguous
+        return bar if fits else None
+
     def is_number(self, j: int) -> bool:
         """Whether the value at place `j` is a number, to which products with arrays are summed."""
         target = self.nodes[j]
@@ -340,7 +361,7 @@ class Cotangents:
             self.values[j] = x_bar
             self.owned[j] = fresh and type(x_bar) is _ndarray and not self.nested
         else:
-            self._accumulate(j, before, x_bar, fresh)
+            self.accumulate(j, before, x_bar, fresh)
 
     def add_each(self, node: Any, x_bars: Iterable[Any]) -> None:
         """Add the cotangents that a rule's pullback returned for the parents of a node."""
@@ -385,9 +406,9 @@ class Cotangents:
             self.values[j] = x_bar
             self.owned[j] = fresh
         else:
-            self._accumulate(j, before, x_bar, fresh)
+            self.accumulate(j, before, x_bar, fresh)
 
-    def _accumulate(self, j: int, before: Any, x_bar: Any, fresh: bool) -> None:
+    def accumulate(self, j: int, before: Any, x_bar: Any, fresh: bool) -> None:
         """Add a further cotangent for place `j`, in place where a buffer is owned."""
         if type(x_bar) is _ndarray:
             if self.owned[j]:

@@ -151,7 +151,7 @@ def rows(a: Any, axis: Any) -> Any:
            [3, 6]])
     """
     shape = np.shape(a)
-    axes = reduced_axes(len(shape), axis)
+    axes = sorted(reduced_axes(len(shape), axis))
     rest = [i for i in range(len(shape)) if i not in axes]
     if rest:
         a = np.transpose(a, (*rest, *axes))
@@ -160,7 +160,7 @@ def rows(a: Any, axis: Any) -> Any:
 
 def from_rows(matrix: Any, shape: tuple[int, ...], axis: Any) -> Any:
     """Undo :func:`rows`, for an array of `shape`."""
-    axes = reduced_axes(len(shape), axis)
+    axes = sorted(reduced_axes(len(shape), axis))
     order = (*[i for i in range(len(shape)) if i not in axes], *axes)
     return np.transpose(np.reshape(matrix, [shape[i] for i in order]), np.argsort(order))
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from chainrules.creation import rounds
 from chainrules.shapes.reshaping import ARRAY, Shape, shape_of
-from chainrules_core import Array, ProjectTo, ZeroTangent, frule, rrule
+from chainrules_core import Array, ProjectTo, Tangent, ZeroTangent, frule, rrule
 from chainrules_core.define.linear import natural
+from chainrules_core.projection import ProjectToArray
 
 SEQUENCE = (list, tuple, Array)
 
@@ -57,13 +58,23 @@ def register_join(f: Callable, align: Alignment, axis: int | None = None) -> Non
         y = f(arrays, **options)
         if rounds(options.get("dtype")):
             return y, _zero_pullback
-        space, shapes = ProjectTo(arrays), shapes_of(arrays)
+        shapes = shapes_of(arrays)
         is_array = isinstance(arrays, np.ndarray)
+        kind, dtype = type(arrays), y.dtype
+        # Where all parts have the dtype of the result, the pieces of its cotangent have it too.
+        is_alike = (
+            kind in (list, tuple) and dtype.kind in "fc" and all(_has(a, dtype) for a in arrays)
+        )
+        space = None if is_alike else ProjectTo(arrays)
 
         def join_pullback(y_bar: Any) -> Any:
             aligned, axis = align(shapes, options.get("axis", default))
             pieces = cut(y_bar, [shape[axis] for shape in aligned], axis)
             bars = [np.reshape(p, shape) for p, shape in zip(pieces, shapes, strict=True)]
+            if space is None:
+                if not _has(y_bar, dtype):
+                    bars = [ProjectToArray(np.shape(bar), dtype)(bar) for bar in bars]
+                return Tangent[kind](*bars)
             return space(np.stack(bars) if is_array else bars)
 
         return y, join_pullback
@@ -75,6 +86,11 @@ def register_join(f: Callable, align: Alignment, axis: int | None = None) -> Non
         if rounds(options.get("dtype")):
             return f(arrays, **options), ZeroTangent()
         return f(arrays, **options), f(natural(dots[0], arrays), **options)
+
+
+def _has(a: Any, dtype: np.dtype) -> bool:
+    """Whether `a` is an array of a dtype."""
+    return isinstance(a, np.ndarray) and a.dtype == dtype
 
 
 def _zero_pullback(y_bar: Any) -> Any:

@@ -38,6 +38,8 @@ MEDIANS = [
         case(f, a=X, axis=-1),
         case(f, X, (0, 2)),
         case(f, X, axis=(2, 0), keepdims=True),
+        case(f, X, axis=(1, 2, 0)),
+        case(f, X, axis=(-1, 0, 1), keepdims=True),
         case(f, X32, 1),
         case(f, STRIDED, 1),
         case(f, np.array(1.5)),

@@ -79,6 +79,7 @@ def test_reduce_over_several_axes(f):
     check(f.reduce, x, None)
     check(f.reduce, x, (0, 2))
     check_second(f.reduce, x, axis=(2, 1), keepdims=True)
+    check(f.reduce, x, (1, 2, 0))  # all of them, in another order
 
 
 @pytest.mark.parametrize("f", REORDERABLE)

@@ -1,0 +1,105 @@
+"""Products of large arrays with partial derivatives, block by block.
+
+Block by block a partial derivative takes no memory of its own, what is read again is still in the
+processor's cache, and what is added to a cotangent is never an array itself. On large arrays it is
+memory, not arithmetic, that takes the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from chainrules_core.define.partial import Partial
+from chainrules_core.define.scalar import has_nan
+
+LARGE = 1 << 17
+"""From so many elements on work is done in blocks ..."""
+BLOCK = 1 << 16
+"""... of so many."""
+
+_ndarray = np.ndarray
+_NUMBERS = frozenset({type(None), float, int, np.float64, np.float32})
+
+
+class Blocks:
+    """A partial derivative beside a cotangent, block by block.
+
+    Attributes
+    ----------
+    bar : ndarray or number
+        The cotangent's elements in one row; a number if all are the same one.
+    """
+
+    __slots__ = ("_flat", "_shape", "_values", "bar", "dtype", "partial", "size")
+
+    def __init__(self, partial: Partial, values: tuple, y_bar: np.ndarray) -> None:
+        self.partial = partial
+        self.dtype = y_bar.dtype
+        self.size = y_bar.size
+        self._shape = y_bar.shape
+        self._values = list(values)
+        self._flat: list[tuple[int, np.ndarray]] = []
+        # The adjoint of a sum spreads one number.
+        self.bar: Any = flat(y_bar) if any(y_bar.strides) else y_bar[(0,) * y_bar.ndim]
+
+    def are_possible(self) -> bool:
+        """Whether all lies in one row, and the partial derivative is an array of the same dtype."""
+        if self.dtype.kind != "f" or self.bar is None:
+            return False
+        for i, value in enumerate(self._values):
+            if type(value) is _ndarray and value.ndim:
+                row = flat(value) if value.shape == self._shape else None
+                if row is None:
+                    return False
+                self._flat.append((i, row))
+            elif type(value) is not _ndarray and type(value) not in _NUMBERS:
+                return False
+        if not self._flat:
+            return False
+        d = self._evaluated(slice(0, 2))
+        return type(d) is _ndarray and d.dtype is self.dtype and d.shape == (2,)
+
+    def _evaluated(self, part: slice) -> Any:
+        values = self._values
+        for i, row in self._flat:
+            values[i] = row[part]
+        return self.partial(*values)
+
+    def __iter__(self) -> Iterator[tuple[slice, np.ndarray, Any]]:
+        bar = self.bar
+        is_row = type(bar) is _ndarray
+        for start in range(0, self.size, BLOCK):
+            part = slice(start, min(start + BLOCK, self.size))
+            d = self._evaluated(part)
+            if type(d) is not _ndarray or d.shape != (part.stop - start,):
+                d = np.full(part.stop - start, d, self.dtype)
+            yield part, d, bar[part] if is_row else bar
+
+    def sum(self) -> Any:
+        """Return the sum of the products."""
+        total: Any = 0.0
+        for _, d, b in self:
+            total += np.vdot(d, b) if type(b) is _ndarray else np.sum(d) * b
+        return total
+
+    def write(self, out: np.ndarray, *, fresh: bool, adds: bool, strong: Callable | None) -> None:
+        """Write the products into a row, or add them; `strong` makes those that hold NaN."""
+        for part, d, b in self:
+            made = out[part]
+            # What is written over, or added to, is not touched before the product is known.
+            room = made if fresh else d if d.base is None else None
+            p = np.multiply(d, b, out=room)
+            if strong is not None and has_nan(p):
+                p = strong(self._evaluated(part), b)
+            if adds:
+                made += p
+            elif p is not made:
+                made[...] = p
+
+
+def flat(x: np.ndarray) -> np.ndarray | None:
+    """Return the elements of an array in one row that shares its memory, if they lie so."""
+    return x.reshape(-1) if x.flags.c_contiguous else None

@@ -1,0 +1,170 @@
+"""Plans for functions of a list of arrays: ``np.concatenate``, ``np.stack`` and their kin.
+
+The general way takes lists apart and puts their cotangents together by what is to be found in
+them, at many times the cost of the call. A plan knows that the list holds arrays and numbers, and
+hands each part of the cotangent on to the value that stood there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.call import CONFIG, NO_RULE
+from autodiff.plan_kinds import KEYED, SIMPLE, Bound, HandNode, OfHand, Place
+from autodiff.tape import Cotangents, Tape
+from autodiff.tracer import FloatTracer, Tracer
+from chainrules_core import AbstractZero, ProjectTo, Tangent, rrule, unthunk
+from chainrules_core.errors import CotangentError
+from chainrules_core.frame import checked_pair
+from chainrules_core.registry import key_of
+from chainrules_core.rule import HandRule, Rule
+
+_ndarray = np.ndarray
+_VALUES = frozenset({float, int, np.float64, np.float32, _ndarray})
+
+
+class ListNode(HandNode):
+    """An array made of the parts of a list, some of them traced.
+
+    Attributes
+    ----------
+    parents : tuple of int
+        The places of those that are traced.
+    elements : list of int
+        Where each of them stands in the list.
+    kind, size : type, int
+        The list's class, list or tuple, and how many parts it has.
+    """
+
+    __slots__ = ("elements", "kind", "size")
+
+    def __init__(self, plan: OfHand, parents: tuple, elements: list, pullback: Callable) -> None:
+        super().__init__(plan, parents, pullback)
+        self.elements = elements
+        self.kind: type = list
+        self.size = 0
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The list's position among the bound arguments, once for each parent."""
+        return self.plan.wanted * len(self.parents)
+
+    def pull(self, y_bar: Any) -> list:
+        """Return a cotangent for each parent."""
+        (position,) = self.plan.wanted
+        bar = unthunk(self.found(unthunk(y_bar))[position])
+        if isinstance(bar, AbstractZero):
+            return [bar] * len(self.parents)
+        known = type(bar) is Tangent[self.kind] or (type(bar) is _ndarray and bar.ndim > 0)
+        if not known or len(bar) != self.size:
+            reason = f"it has not one part for each of the {self.size} in the {self.kind.__name__}"
+            raise CotangentError(self.rule, position, bar, reason)
+        parts = list(bar)
+        return [unthunk(parts[i]) for i in self.elements]
+
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand the parts of the list's cotangent on to the values that stand in it."""
+        for position, (j, x_bar) in enumerate(zip(self.parents, self.pull(y_bar), strict=True)):
+            bars.add(j, x_bar, self, position, 0)
+
+
+class OfList(OfHand):
+    """A plan for a function whose first argument is a list."""
+
+    __slots__ = ()
+
+    def run_list(self, values: list, tape: Tape, parents: list, elements: list) -> Any:
+        """Make the call, and record it; `NO_RULE` where it is not for a plan."""
+        options = self.given(values) if self.options else self.fixed
+        result = self.function(*self.bound(values), **options)
+        if result is None:
+            return NO_RULE
+        y, pullback = checked_pair(self.rule, result)
+        is_array = type(y) is _ndarray
+        if is_array:
+            if y.dtype.kind not in "fc" or y.base is not None:
+                return NO_RULE
+        elif type(y) is not float and type(y) is not np.float64:
+            return NO_RULE
+        node = ListNode(self, tuple(parents), elements, pullback)
+        node.space = ProjectTo(y)
+        node.kind, node.size = type(values[0]), len(values[0])
+        return (Tracer if is_array else FloatTracer)(y, tape, tape.add(node))
+
+
+_plans: dict[tuple, OfList | None] = {}
+
+
+def _forget(rule: Rule) -> None:
+    _plans.clear()
+
+
+rrule.watch(_forget)
+
+
+def _made(f: Callable, plain: list, n: int, names: tuple[str, ...]) -> OfList | None:
+    """Find out what a call with a list comes to; None where it is not for a plan."""
+    entry = rrule.entry(f) if type(f) in KEYED and key_of(f)[0] is f else None
+    if entry is None or entry.takes_functions:
+        return None
+    resolved = entry.resolve(tuple(plain[:n]), dict(zip(names, plain[n:], strict=True)), CONFIG)
+    if resolved is None or not isinstance(resolved[0], HandRule) or resolved[0].takes_config:
+        return None
+    rule = resolved[0]
+    stand_ins = [Place(i) for i in range(len(plain))]
+    bound = rule.binder.bind(tuple(stand_ins[:n]), dict(zip(names, stand_ins[n:], strict=True)))
+    if bound is None:
+        return None
+    call = Bound(*bound, {0}, len(plain))
+    call.has_tuples = True
+    if len(call.wanted) != 1 or not all(type(v) in SIMPLE for v in call.fixed.values()):
+        return None
+    return OfList(rule, call)
+
+
+def planned_with_list(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call `f` on a list or tuple of arrays and numbers, some traced; else `NO_RULE`."""
+    rest = [*args[1:], *kwargs.values()]
+    tape: Any = None
+    parents: list[int] = []
+    elements: list[int] = []
+    plain: list[Any] = []
+    kinds: set[Any] = set()
+    for i, a in enumerate(args[0]):
+        kind = type(a)
+        if kind is Tracer or kind is FloatTracer:
+            if a._tape is not tape:
+                if tape is not None or not a._tape.records:
+                    return NO_RULE
+                tape = a._tape
+            parents.append(a._index)
+            elements.append(i)
+            a = a._value
+            kind = type(a)
+        if kind not in _VALUES or (kind is _ndarray and a.dtype.kind not in "fc"):
+            return NO_RULE
+        kinds.add(kind)
+        plain.append(a)
+    if tape is None:
+        return NO_RULE
+    for a in rest:
+        if type(a) not in SIMPLE or type(a) is _ndarray:
+            return NO_RULE
+    if len(parents) < len(plain) and _ndarray in kinds:
+        traced = set(elements)
+        plain = [
+            tape.kept(a) if type(a) is _ndarray and i not in traced else a
+            for i, a in enumerate(plain)
+        ]
+    parts = plain if type(args[0]) is list else tuple(plain)
+    key = (f, type(args[0]), frozenset(kinds), *map(type, rest), *kwargs)
+    try:
+        plan = _plans[key]
+    except KeyError:
+        plan = _plans[key] = _made(f, [parts, *rest], len(args), tuple(kwargs))
+    except TypeError:  # a function that cannot be hashed
+        return NO_RULE
+    return NO_RULE if plan is None else plan.run_list([parts, *rest], tape, parents, elements)
