@@ -138,8 +138,7 @@ def dot(y_bar: Any, y: Any, a: Any, b: Any) -> tuple:
 
 def dots(y_bar: Any, y: Any, a: Any, b: Any) -> tuple:
     """The products of many pairs of vectors."""
-    column = y_bar[:, None]
-    return column * b, column * a
+    return np.einsum("i,ij->ij", y_bar, b), np.einsum("i,ij->ij", y_bar, a)
 
 
 def matrix_times_vector(y_bar: Any, y: Any, a: Any, b: Any) -> tuple:

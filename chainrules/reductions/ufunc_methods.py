@@ -118,13 +118,15 @@ class Segments:
     def __init__(self, shape: tuple[int, ...], indices: Any, axis: int) -> None:
         self.shape, self.axis = shape, axis
         n = shape[axis]
-        low = np.asarray(indices)
-        high = np.append(low[1:], n)
-        self.lengths = np.where(low < high, high - low, 1)
-        self.starts = np.cumsum(self.lengths) - self.lengths
+        low = np.asarray(indices, np.intp)
+        high = np.concatenate([low[1:], [n]])
+        self.lengths = high - low
         # Segments that follow each other are a slice.
         self.places: Any = slice(low[0] if len(low) else n, n)
-        if not np.all(low < high):
+        self.starts = low - low[:1]
+        if not np.all(self.lengths > 0):
+            self.lengths = np.where(low < high, high - low, 1)
+            self.starts = np.cumsum(self.lengths) - self.lengths
             total = np.arange(int(self.lengths.sum()))
             self.places = np.repeat(low - self.starts, self.lengths) + total
 

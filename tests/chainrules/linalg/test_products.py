@@ -98,6 +98,7 @@ CASES = [
     case(np.linalg.outer, compl(3), compl(2)),
     # vecdot, matvec, vecmat
     case(np.vecdot, real(3), real(3, seed=3)),
+    case(np.vecdot, compl(3, 2), compl(3, 2, seed=3)),
     case(np.vecdot, compl(3, 2), compl(4, 3, 2)),
     case(np.vecdot, compl(1, 2), compl(3, 2)),
     case(np.vecdot, compl(3, 2), compl(3, 2, seed=3), axis=0),
