@@ -361,9 +361,15 @@ def _getter(name: str) -> Callable:
             return types.MethodType(method, self)
         return attribute(self, name)
 
+    def get_property(self: Tracer) -> Any:
+        return derived(self) if type(self._value) is np.ndarray else attribute(self, name)
+
     method: Any = _METHODS.get(name)
     if method is not None:
         return get_method
+    derived: Any = _PROPERTIES.get(name)
+    if derived is not None:
+        return get_property
     return get_constant if name in _CONSTANT_ATTRIBUTES else get
 
 
