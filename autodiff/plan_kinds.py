@@ -75,7 +75,9 @@ class Plan:
         Which bound arguments are traced on the innermost level.
     """
 
-    __slots__ = ("fixed", "options", "places", "rule", "sources", "straight", "tail", "wanted")
+    __slots__ = (
+        "as_given", "fixed", "options", "places", "rule", "sources", "straight", "tail", "wanted",
+    )  # fmt: skip
 
     def __init__(self, rule: Rule, call: Bound) -> None:
         self.rule = rule
@@ -88,6 +90,7 @@ class Plan:
         expected = [*range(call.n), *[-1] * (len(self.places) - call.n)]
         self.straight = [place for place, _ in self.places] == expected
         self.tail = [default for _, default in self.places[call.n :]]
+        self.as_given = self.straight and not self.tail
 
     def bound(self, values: Any) -> Any:
         """Return the arguments in their places."""
@@ -103,8 +106,12 @@ class Plan:
 
     def run(self, values: tuple, plain: list, tape: Tape, nested: bool) -> Any:
         """Make the call with values, which are `plain` without the level of the tape; record it."""
-        parents = tuple([values[i]._index for i in self.sources])
-        primals = self.bound(plain)
+        sources = self.sources
+        if len(sources) == 1:
+            parents: tuple = (values[sources[0]]._index,)
+        else:
+            parents = tuple([values[i]._index for i in sources])
+        primals = plain if self.as_given else self.bound(plain)
         options = self.given(plain) if self.options else self.fixed
         made = self._made(primals, options, parents, nested)
         if made is None:
@@ -128,11 +135,12 @@ class Plan:
                     if nodes[place] is not node:
                         place = place_of(node, nodes)
                     result = Tracer(y, tape, place)
-                    shared = y.base is not None
-                    for a in primals:
-                        shared = shared or a is y
-                    if shared:
+                    if y.base is not None:
                         self._note_shared(result, values, options)
+                        return result
+                    for a in primals:
+                        if a is y:
+                            self._note_shared(result, values, options)
                     return result
                 if dtype.kind == "O":
                     return NO_RULE
@@ -271,7 +279,9 @@ class LinearNode(PlannedNode):
         if self.plan.shared:
             return self.seen
         i = self.plan.wanted[position]
-        return [*self.seen[:i], ProjectTo(self.seen[i]), *self.seen[i + 1 :]]
+        seen = self.seen.copy()
+        seen[i] = ProjectTo(seen[i])
+        return seen
 
     def pull(self, y_bar: Any) -> list:
         """Return a cotangent for each parent."""
@@ -285,8 +295,8 @@ class LinearNode(PlannedNode):
         """Hand the adjoints' results on, in place where the rule knows how."""
         plan = self.plan
         add_into = plan.rule.add_into
-        adjoints = plan.adjoints_for(self.nested)
-        for position, (j, adjoint) in enumerate(zip(self.parents, adjoints, strict=True)):
+        adjoints = plan.adjoints_for(self.nested) if self.nested else plan.adjoints
+        for position, j in enumerate(self.parents):
             seen = self.seen if plan.shared else self._seen_by(position)
             if add_into is not None and bars.is_addable(j):
                 buffer = bars.buffer(j)
@@ -294,7 +304,7 @@ class LinearNode(PlannedNode):
                 if result is not buffer:
                     raise BadInplaceError(add_into, result)
                 continue
-            bars.add(j, adjoint(y_bar, *seen, **self.options), self, position, PASSED)
+            bars.add(j, adjoints[position](y_bar, *seen, **self.options), self, position, PASSED)
 
 
 class OfHand(Plan):
@@ -324,7 +334,9 @@ class OfHand(Plan):
         result = function(*primals, **options)
         if result is None:
             return None
-        y, pullback = checked_pair(rule, result)
+        if type(result) is not tuple or len(result) != 2:
+            checked_pair(rule, result)
+        y, pullback = result
         return y, HandNode(self, parents, pullback)
 
 
@@ -343,8 +355,11 @@ class HandNode(PlannedNode):
         """Return a cotangent for each bound argument."""
         found = self.pullback(y_bar)
         n = len(self.plan.places)
-        if type(found) is tuple and len(found) == n:
-            return found
+        if type(found) is tuple:
+            if len(found) == n:
+                return found
+        elif n == 1 and type(found) is _ndarray:
+            return (found,)
         return sorted_bars(self.plan.rule, self.pullback, n, found)[1:]
 
     def pull(self, y_bar: Any) -> list:

@@ -65,6 +65,15 @@ frule.watch(_forget)
 
 def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call `f` as planned; `NO_RULE` where there is no plan."""
+    if len(args) == 1 and not kwargs:
+        a = args[0]
+        if type(a) is Tracer and type(a._value) is _ndarray and a._tape.records:
+            try:
+                plan = _plans.get((f, 1, _ndarray))
+            except TypeError:  # a function that cannot be hashed
+                return NO_RULE
+            if plan is not None and type(plan) is not OfBody:
+                return plan.run(args, [a._value], a._tape, False)
     values = (*args, *kwargs.values()) if kwargs else args
     tape: Any = None
     traced = 0  # which of the values are on the innermost level, as bits
