@@ -117,13 +117,17 @@ class NestWriter(Layout):
         self.write(f"c{self._temporaries} = {text}")
         return f"c{self._temporaries}"
 
-    def enter(self, variable: str, n: int) -> None:
-        """Begin a loop."""
-        self.write(f"for {variable} in range({n}):")
+    def begin(self, text: str) -> None:
+        """Write the head of a compound statement; what follows is inside."""
+        self.write(text)
         self._indent += "    "
 
+    def enter(self, variable: str, n: int | str) -> None:
+        """Begin a loop."""
+        self.begin(f"for {variable} in range({n}):")
+
     def leave(self, n: int = 1) -> None:
-        """End loops."""
+        """End loops and the like."""
         self._indent = self._indent[: len(self._indent) - 4 * n]
 
     def source(self) -> list[str]:

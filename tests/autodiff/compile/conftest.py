@@ -39,7 +39,7 @@ def put(array, place, value):
 @pytest.fixture
 def interpreted(monkeypatch):
     """Have kernels made at once, for all programs, and run as Python; return the list of them."""
-    from autodiff.compile import kernels, machine
+    from autodiff.compile import kernels, machine, nest_systems
 
     made = []
 
@@ -47,6 +47,7 @@ def interpreted(monkeypatch):
         scope = {
             "get": get, "put": put, "plus": lambda a, b: a + b, "times": lambda a, b: a * b,
             "exp": np.exp, "tanh": np.tanh, "math": Math(), "np": np, **self._tables,
+            **nest_systems.routines(get, put),
         }  # fmt: skip
         exec(self.source, scope)
         names = {
