@@ -321,7 +321,7 @@ def _outputs_outside(program: Program) -> set[int]:
 
 
 # How long numba takes: to begin with, for each line on floats and on arrays; and may take.
-_SECONDS, _SECONDS_BY_LINE, _SECONDS_BY_ARRAY_LINE, _MOST_SECONDS = 0.2, 0.004, 0.007, 12.0
+_SECONDS, _SECONDS_BY_LINE, _SECONDS_BY_ARRAY_LINE, _MOST_SECONDS = 0.2, 0.004, 0.007, 15.0
 _FEWEST_STEPS = 6
 _SMALL = 8192
 

@@ -35,7 +35,7 @@ from autodiff.compile.vectors import exponentials
 FEWEST = 60
 """From how many steps on machine code is worth its compilation."""
 _FEWEST_IF_ASKED = 4
-_MOST_NESTS, _MOST_LINES = 200, 1200
+_MOST_NESTS, _MOST_LINES = 200, 2000
 _FEWEST_BY_NEST = 5
 _TUPLE = Meta(tuple, None, None)
 

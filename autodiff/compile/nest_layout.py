@@ -318,27 +318,72 @@ class Layout:
                 self._memory.give_back(int(address[root]), self.ops[root].size)
 
     def _placed_in_loop(self, block: Block, address: np.ndarray) -> list[range]:
-        """Place what a loop makes; return the changes, whose homes come first."""
+        """Place what a loop makes; return the changes, whose homes come first.
+
+        What is kept for later turns comes first. Then what a turn alone reads gives its place back
+        when it is read for the last time.
+        """
         changed: list[range] = []
+        singles: list[list[int]] = []
         loop: Any = block.loop
-        room = self._memory.room
-        for p in range(block.start, block.start + block.n):
-            if p not in self.kept or self.ops[p].kind == "guard":
-                continue
-            turns = block.turns(p)
-            if self.home[p] != p:
-                changed.append(turns)
-                continue
-            size, t = self.ops[p].size, np.arange(block.count)
-            slot = (block.start, p - block.start)
-            if not (slot in self._whole or slot in self.carried):
-                address[turns] = room(size)
-            elif slot in self._whole:
-                extra = slot in self.carried
-                address[turns] = room(size * (loop.count + extra)) + size * (t + extra)
-            else:
-                address[turns] = room(2 * size) + size * ((t + 1) & 1)
+        for item in self.items[block.start]:
+            singles.append([])
+            for p in item.positions:
+                if p not in self.kept or self.ops[p].kind == "guard":
+                    continue
+                turns = block.turns(p)
+                slot = (block.start, p - block.start)
+                size, t = self.ops[p].size, np.arange(block.count)
+                if self.home[p] != p:
+                    changed.append(turns)
+                elif slot in self._whole:
+                    extra = slot in self.carried
+                    room = self._memory.room(size * (loop.count + extra))
+                    address[turns] = room + size * (t + extra)
+                elif slot in self.carried:
+                    address[turns] = self._memory.room(2 * size) + size * ((t + 1) & 1)
+                else:
+                    singles[-1].append(p)
+        ends = self._ends_in_turn(block)
+        placed: set[int] = set()
+        for at, positions in enumerate(singles):
+            for p in positions:
+                address[block.turns(p)] = self._memory.room(self.ops[p].size)
+            placed.update(positions)
+            for p in placed.intersection(ends.get(at, ())):
+                self._memory.give_back(int(address[p]), self.ops[p].size)
         return changed
+
+    def _ends_in_turn(self, block: Block) -> dict[int, list[int]]:
+        """Return for each item of a loop what nobody reads after it, in any turn or elsewhere."""
+        loop: Any = block.loop
+        item_of = {p: at for at, item in enumerate(self.items[block.start]) for p in item.positions}
+        last: dict[int, int] = {}
+        escaped: set[int] = set()
+
+        def turn(p: int) -> int:
+            return (p - loop.start) // loop.period if loop.holds(p) else -1
+
+        for q, op in enumerate(self.ops):
+            bases = [a.base for a in op.args if a.kind == "v"]
+            for root in {r for p in [*bases, q] for r in (p, self.home[p])}:
+                if not loop.holds(root):
+                    continue
+                slot = loop.start + (root - loop.start) % loop.period
+                if turn(q) == turn(root):
+                    at = item_of[loop.start + (q - loop.start) % loop.period]
+                    last[slot] = max(last.get(slot, 0), at)
+                else:
+                    escaped.add(slot)
+        for view in self.results:
+            if view.kind == "v" and loop.holds(view.base):
+                for root in (view.base, self.home[view.base]):
+                    escaped.add(loop.start + (root - loop.start) % loop.period)
+        ends: dict[int, list[int]] = {}
+        for slot, at in last.items():
+            if slot not in escaped:
+                ends.setdefault(at, []).append(slot)
+        return ends
 
     def offsets(self, block: Block, p: int, a: int) -> np.ndarray:
         """Return the place of the first element of an operand in its array, in each turn."""
