@@ -227,18 +227,34 @@ class Layout:
                     readers[a.base] = readers.get(a.base, 0) + 1
         found: dict[int, tuple[int, int]] = {}
         for p, op in enumerate(self.ops):
-            if op.kind != "stack" or self.loop_of[p] is not None:
+            loop = self.loop_of[p]
+            if op.kind != "stack" or (loop is not None and p >= loop.start + loop.period):
                 continue
+            turns = range(p, p + 1)
+            if loop is not None:
+                turns = range(p, p + loop.period * loop.count, loop.period)
             begin = 0
-            for a in op.args:
+            for k, a in enumerate(op.args):
                 size = int(np.prod(a.shape))
-                if a.kind == "v" and a.is_whole() and readers[a.base] == 1:
-                    q = self.ops[a.base]
-                    alone = self.loop_of[a.base] is None and self.home[a.base] == a.base
-                    if alone and not q.is_bool and q.shape == a.shape != ():
-                        found[a.base] = (p, begin)
+                if a.kind == "v" and all(self._is_alone(t, k, a.base - p, readers) for t in turns):
+                    for t in turns:
+                        found[self.ops[t].args[k].base] = (t, begin)
                 begin += size
         return found
+
+    def _is_alone(self, p: int, k: int, away: int, readers: dict[int, int]) -> bool:
+        """Whether only one operation reads an operand of its, which is made in the same turn."""
+        a = self.ops[p].args[k]
+        q, loop = self.ops[a.base], self.loop_of[p]
+        if self.loop_of[a.base] is not loop or a.base - p != away or not a.is_whole():
+            return False
+        if (
+            loop is not None
+            and (a.base - loop.start) // loop.period != (p - loop.start) // loop.period
+        ):
+            return False
+        is_plain = self.home[a.base] == a.base and not q.is_bool and q.shape == a.shape != ()
+        return is_plain and readers[a.base] == 1
 
     def _root(self, p: int) -> int:
         """Return the position whose memory a result is in."""
@@ -348,8 +364,12 @@ class Layout:
         placed: set[int] = set()
         for at, positions in enumerate(singles):
             for p in positions:
-                address[block.turns(p)] = self._memory.room(self.ops[p].size)
-            placed.update(positions)
+                root = self._root(p)
+                if address[root] < 0:
+                    address[block.turns(root)] = self._memory.room(self.ops[root].size)
+                    placed.add(root)
+                for q in block.turns(p):
+                    self._settle(q, address)
             for p in placed.intersection(ends.get(at, ())):
                 self._memory.give_back(int(address[p]), self.ops[p].size)
         return changed
