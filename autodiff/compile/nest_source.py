@@ -16,7 +16,7 @@ from autodiff.compile.nest_ops import Op, View, strides_of
 from autodiff.compile.nests import TEXTS
 from autodiff.compile.passes import has_nan
 from autodiff.compile.rolling import UNDEFINED
-from autodiff.compile.vectors import FAR, WAVES
+from autodiff.compile.vectors import FAR, WAVES, WIDENED
 
 _MANY = 8
 """From how many elements on a nest takes functions that are widened."""
@@ -287,8 +287,9 @@ class NestWriter(Layout):
             else:
                 continue
             targets[p] = (place if place.isdigit() else self.temporary(place), len(strides) - 1)
-        widened = {p for p in positions if self.ops[p].f in WAVES and self.ops[p].size >= _MANY}
-        if widened:
+        widened = {p for p in positions if self.ops[p].f in WIDENED and self.ops[p].size >= _MANY}
+        waves = {p for p in widened if self.ops[p].f in WAVES}
+        if waves:
             self.write("far = 0.0")
         terms, variables = self.nest(shape, strides)
         for p, shown in zip(positions, plan, strict=True):
@@ -310,9 +311,10 @@ class NestWriter(Layout):
                 self.write(f"total{p} = plus(total{p}, {term})")
                 continue
             to = at(targets[p][0], terms[targets[p][1]]) if p in targets else ""
-            if p in widened:
+            if p in waves:
                 self.write(f"far = plus(far, 1.0 if abs({args[0]}) > {FAR!r} else 0.0)")
-                text = f"{'sin' if op.f is np.sin else 'cos'}({args[0]})"
+            if p in widened:
+                text = WIDENED[op.f].format(*args)
             elif op.kind == "map":
                 text = self._expression(op, args)
             elif op.kind == "change" and op.extra[0] != "=":
@@ -324,7 +326,7 @@ class NestWriter(Layout):
                 value = f"1.0 if {mine[p]} else 0.0" if op.is_bool else mine[p]
                 self.write(f"put(s, {to}, {value})")
         self.leave(len(variables))
-        if widened:
+        if waves:
             self.write("if far > 0.0: return 2")
         for p in positions:
             if self.ops[p].kind in _SUMMED:

@@ -9,6 +9,9 @@ by its series: exp(y) = 2ⁿ + 2ⁿ p(r), and tanh(x) = e / (e + 2) for e = exp(
 Sines and cosines, which NumPy takes one by one, are series of what is left of x less a multiple of
 π/2 that has three parts. With products and sums in one instruction nothing is lost by that up to
 `FAR`; errors are below two units in the last place. Who uses them looks for elements beyond.
+
+Logarithms are of m 2ᵏ with m between √½ and √2: with f = m - 1 and s = f / (2 + f), log(m) is
+f - f²/2 + s (f²/2 + t), t = 2 (s²/3 + s⁴/5 + …), exact to the last place.
 """
 
 from __future__ import annotations
@@ -32,7 +35,10 @@ _WRITTEN = {
     np.tanh: "tanh({0})",
     np.sin: "sin({0})",
     np.cos: "cos({0})",
+    np.log: "log({0})",
 }
+WIDENED: Any = {f: _WRITTEN[f] for f in (np.sin, np.cos, np.log)}
+"""What loops over few elements leave to the functions of ``math``."""
 WAVES: Any = (np.sin, np.cos)
 FAR = 2.0**40
 _ARITHMETIC: Any = (np.add, np.subtract, np.multiply, np.true_divide)
@@ -45,7 +51,7 @@ def is_widened(steps: list[Step]) -> bool:
         and all(type(a) is Ref or type(a) in (int, float) for a in s.args)
         for s in steps
     )
-    return known and any(s.f in (np.exp, np.tanh, *WAVES) for s in steps)
+    return known and any(s.f in (np.exp, np.tanh, *WIDENED) for s in steps)
 
 
 def _series(degree: int) -> str:
@@ -65,8 +71,16 @@ def _alternating(first: int, terms: int) -> str:
     return text
 
 
+def _odd(terms: int) -> str:
+    """Return the series of 2/3, 2 z / 5, 2 z² / 7, … as source."""
+    text = repr(2.0 / (2 * terms + 1))
+    for k in range(terms - 1, 0, -1):
+        text = f"({text}) * z + {2.0 / (2 * k + 1)!r}"
+    return text
+
+
 def _functions() -> dict[str, Any]:
-    """Return exp, tanh, sin and cos for numba."""
+    """Return these functions for numba."""
     import numba
     from numba.core import types
     from numba.extending import intrinsic
@@ -101,6 +115,15 @@ def _functions() -> dict[str, Any]:
             return builder.bitcast(arguments[0], context.get_value_type(types.int64))
 
         return types.int64(types.float64), generate
+
+    @intrinsic
+    def float_of(typing: Any, x: Any) -> Any:
+        """The float that has these bits."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.bitcast(arguments[0], context.get_value_type(types.float64))
+
+        return types.float64(types.int64), generate
 
     # The multiple of ln 2 is rounded by adding a number so large that no fraction is left.
     reduced = """shifted = y * 1.4426950408889634 + 6755399441055744.0
@@ -143,15 +166,35 @@ def sin(x):
 
 def cos(x):
     return wave(x, 1)
+
+def log(x):
+    y = x * {2.0**54!r} if x < 2.3e-308 else x
+    bits = bits_of(y)
+    k = float_of((bits >> 52) | {0x433 << 52}) - {2.0**52 + 1023.0!r}
+    k = k - 54.0 if x < 2.3e-308 else k
+    m = float_of((bits & {(1 << 52) - 1}) | {1023 << 52})
+    k = k + 1.0 if m > 1.4142135623730951 else k
+    m = 0.5 * m if m > 1.4142135623730951 else m
+    f = m - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    h = 0.5 * f * f
+    t = z * ({_odd(10)})
+    y = k * 0.6931471805601177 - ((h - (s * (h + t) + k * -1.7239444525614835e-13)) - f)
+    y = math.inf if x == math.inf else y
+    y = -math.inf if x == 0.0 else y
+    return y if x >= 0.0 else math.nan
 """
     scope: dict[str, Any] = {
         "math": math, "power_of_two": power_of_two, "fused": fused, "bits_of": bits_of,
+        "float_of": float_of,
     }  # fmt: skip
     exec(compile(source, "<exponentials>", "exec"), scope)
     # Products and sums as one instruction: more exact here, where the user's own are left alone.
     options: Any = {"error_model": "numpy", "fastmath": {"contract"}}
+    names = ("exp", "tanh", "sin", "cos", "log")
     scope["wave"] = numba.njit(scope["wave"], **options)
-    made = {name: numba.njit(scope[name], **options) for name in ("exp", "tanh", "sin", "cos")}
+    made = {name: numba.njit(scope[name], **options) for name in names}
     if not has_fused():
         made |= {"sin": numba.njit(_sin), "cos": numba.njit(_cos)}
     return {**made, "math": math}
@@ -177,7 +220,7 @@ _known: dict[str, Any] = {}
 
 
 def exponentials() -> dict[str, Any]:
-    """Return exp, tanh, sin and cos for numba, made once."""
+    """Return these functions for numba, made once."""
     if not _known:
         _known.update(_functions())
     return _known

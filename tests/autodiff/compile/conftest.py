@@ -46,7 +46,7 @@ def interpreted(monkeypatch):
     def compiled(self):
         scope = {
             "get": get, "put": put, "plus": lambda a, b: a + b, "times": lambda a, b: a * b,
-            "exp": np.exp, "tanh": np.tanh, "sin": np.sin, "cos": np.cos,
+            "exp": np.exp, "tanh": np.tanh, "sin": np.sin, "cos": np.cos, "log": np.log,
             "math": Math(), "np": np, **self._tables,
             **nest_systems.routines(get, put),
         }  # fmt: skip

@@ -46,3 +46,22 @@ def test_sines_of_machine_code(size):
             np.testing.assert_array_equal(np.signbit(a[known]), np.signbit(b[known]))
     assert compiled.variants == 1
     assert size > 1000 or "far" in compiled.source
+
+
+@pytest.mark.parametrize("size", [40, 60_000])
+def test_logarithms_of_machine_code(size):
+    pytest.importorskip("numba")
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, -1.0, 5e-324, 2.2e-308, 1.7e308, 1.0, 2.0, 0.5]
+    root = np.sqrt(2.0)
+    x = np.concatenate([special, 10.0 ** np.linspace(-300.0, 300.0, size), [root, root / 2]])
+    x = np.concatenate([x, np.linspace(0.3, 3.0, size), 1.0 + 1e-9 * np.arange(-20.0, 20.0)])
+    f = lambda x: (np.log(x) + 0.0, np.log(x + 1.0) * 2.0, np.log(x * x) - 0.0, -np.log(1.0 / x))  # noqa: E731
+    compiled = compile(f, backend="numba" if size < 1000 else "auto")
+    for scale in (1.0, 3.0, 1.0):
+        with np.errstate(all="ignore"):
+            expected = f(scale * x)
+            for _ in range(6):
+                found = compiled(scale * x)
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=4e-16, atol=0.0)
+    assert size > 1000 or "log(" in compiled.source.replace("math.log(", "")
