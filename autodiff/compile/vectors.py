@@ -202,10 +202,9 @@ def log(x):
 
 def has_fused() -> bool:
     """Whether the processor has products and sums in one instruction."""
-    from llvmlite import binding
+    from numba.core.codegen import get_host_cpu_features
 
-    features = binding.get_host_cpu_features()
-    return bool(features.get("fma") or features.get("neon"))
+    return bool({"+fma", "+neon"} & set(get_host_cpu_features().split(",")))
 
 
 def _sin(x: float) -> float:
