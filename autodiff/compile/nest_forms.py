@@ -199,7 +199,7 @@ def _added_places(w: NestWriter, block: Block, p: int) -> None:
     target = _place(w, w.target(block, p))
     _filled(w, target, w.ops[p].size)
     text = ""
-    if view.kind in "nc" or not view.shape:
+    if view.kind in "nc" or not view.shape or w.is_single(view):
         text = w.temporary(w.number(block, p, 0))
     else:
         array, start = w.memory(block, p, 0)
@@ -225,7 +225,7 @@ def _copied(
     view = w.ops[p].args[a]
     if view.is_bool:
         raise NotSmallError
-    if view.kind in "nc" or not view.shape:
+    if view.kind in "nc" or not view.shape or w.is_single(view):
         text, mine = w.number(block, p, a), (0,) * len(shape)
         text = text if text.isidentifier() else w.temporary(text)
         array = start = ""

@@ -177,6 +177,8 @@ def indexed(a, u, b):
         rows = rows + u[np.int64(i % 4), CLASSES[0]] + a[INDICES, CLASSES][:, None]
         total = total + np.sum(np.tanh(rows)) + np.sum(a[:, CLASSES] * u[:, CLASSES])
         total = total + np.sum(a[MASK] ** 2) + np.sum(u.T[CLASSES] ** 2) + np.sum(b[[0, -1, 0]])
+        scale = np.sum(u * u) + b[0]
+        total = total + scale * np.sum(a[::-1, ::-1][INDICES]) + scale * np.sum(u[1:3, :2])
         a = a * 0.9
     return total
 
