@@ -14,7 +14,7 @@ from autodiff.compile.ops import COMPARISONS, UFUNC_OF, is_elementwise
 from autodiff.compile.passes import COUNT
 from autodiff.compile.program import FLOAT64, Meta, Program, Ref, Step, guard, meta_of, refs_of
 
-_STAYS = frozenset({np.maximum, np.minimum, np.add, np.subtract, np.multiply})
+_STAYS = frozenset({np.maximum, np.minimum, np.add, np.subtract})
 _COUNTING = frozenset({np.count_nonzero, COUNT})
 _LARGEST = 1 << 20
 
@@ -103,7 +103,7 @@ def _may_read(step: Step, metas: list[Meta]) -> bool:
 
 
 def _is_cast_to_float(step: Step) -> bool:
-    return len(step.args) == 2 and not step.kwargs and np.dtype(step.args[1]) == FLOAT64
+    return len(step.args) == 2 and not step.kwargs and step.args[1] in (FLOAT64, float, np.float64)
 
 
 def _is_cast(step: Step, counts: dict[int, Meta]) -> bool:
