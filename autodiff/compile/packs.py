@@ -149,7 +149,8 @@ class Packs:
             return None
         if not any(type(x) is Ref for x in items):
             return None
-        return self._new(Pack(meta.shape, dict(enumerate(items))), meta, out)
+        elements = {k: float(x) if type(x) is int else x for k, x in enumerate(items)}
+        return self._new(Pack(meta.shape, elements), meta, out)
 
     def _sum(self, a: Any, b: Any, meta: Meta, out: int | None) -> Any:
         s = self.simplifier

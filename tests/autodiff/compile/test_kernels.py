@@ -363,3 +363,20 @@ def test_counts_that_are_seen_stay_integers(interpreted):
             np.testing.assert_array_equal(x, y)
             assert x.dtype == y.dtype
     assert interpreted
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_arrays_of_lists_of_numbers(backend, interpreted):
+    def f(x):
+        y = np.array([x[0], 2, np.sin(x[1]), 0.5])
+        m = np.array([[x[0], -1], [1, y[2]]], dtype=float) @ np.stack([x[1], y[1] ** -2.0])
+        return y[1] / y[3], np.sum(m), y * m[0], y[1]
+
+    def g(x):
+        return autodiff.jacobian(lambda z: f(z)[2], x)
+
+    for h in (f, g):
+        compiled = compile(h, backend=backend)
+        for x in (V, -V, 3.0 * V):
+            compare(h, compiled, [(x,)])
+        assert compiled.eager_because is None
