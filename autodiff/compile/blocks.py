@@ -203,6 +203,7 @@ class Chain:
         scope.update(self._constants)
         exec(compile(self.source, "<chain of elementwise steps>", "exec"), scope)
         self._run = scope["run"]
+        self._otherwise = self._run, self._count
         self._scratch: list[list[np.ndarray]] = []
 
     def _written(self, group: list[Step], given: list[int], results: list[int], metas: list) -> str:
@@ -323,7 +324,7 @@ class Chain:
         heads = [f"x{i} = x{i}_[a:b]" for i in arrays] + [f"o{i} = o{i}_[a:b]" for i in self._outs]
         heads += [f"t{n} = scratch[{n}][:b - a]" for n in range(len(inner))]
         call = ", ".join([names.get(i, f"x{i}") for i in [*arrays, *numbers, *wanted]])
-        lines = [f"loop({call})"]
+        lines = [f"if loop({call}): return i"]
         for s in sums:
             args = [names[i] for i in refs_of(s)]
             text = f"np.add.reduce({args[0]})" if s.f is np.sum else f"{args[0]}.dot({args[1]})"
@@ -335,6 +336,7 @@ class Chain:
         scope: dict[str, Any] = {"np": np, "loop": loop}
         source = f"def run(first, last, scratch, {', '.join(parameters)}):\n{text}\n"
         exec(compile(source, "<chain as a loop>", "exec"), scope)
+        self._otherwise = self._run, self._count
         self._scratch, self._count = [], len(inner)
         self._run = scope["run"]
 
@@ -344,7 +346,10 @@ class Chain:
         except IndexError:
             scratch = [np.empty(BLOCK) for _ in range(self._count)]
         with np.errstate(all="ignore"):
-            self._run(first, last, scratch, *arguments)
+            stopped = self._run(first, last, scratch, *arguments)
+            if stopped is not None:  # at a block with numbers too large for the loop
+                run, count = self._otherwise
+                run(stopped, last, [np.empty(BLOCK) for _ in range(count)], *arguments)
         self._scratch.append(scratch)
 
 

@@ -272,15 +272,13 @@ class _Writing:
         if faster is None:
             return None
         kernels = [s.f for s in faster.steps if type(s.f) is Kernel]
-        nests = sum(k.nests for k in kernels)
-        if forced and nests > _MOST_NESTS and self.backend != "numba":
+        seconds = _SECONDS + _SECONDS_BY_ARRAY_LINE * sum(k.source.count("\n") for k in kernels)
+        if forced and seconds > _MOST_SECONDS and self.backend != "numba":
             return None
         is_asked_for = self.backend == "numba" and not self._has_chains
         is_small = max(k.largest for k in kernels) <= _SMALL
         is_faster = is_asked_for or (is_small and (not forced or self.backend == "numba"))
-        return Candidate(
-            _SECONDS + _SECONDS_BY_NEST * nests, is_faster, lambda: self._of_arrays(faster, kernels)
-        )
+        return Candidate(seconds, is_faster, lambda: self._of_arrays(faster, kernels))
 
     def _of_floats(self, kernel: machine.Kernel) -> tuple[Callable, str, str]:
         source = kernel.wrapper(self.inputs, self.outputs, self.parameters, self.name)
@@ -322,9 +320,8 @@ def _outputs_outside(program: Program) -> set[int]:
     return {k for k, i in refs.items() if OUTSIDE in owners[i]}
 
 
-# How long numba takes: to begin with, for each nest of loops, for each line on floats.
-_SECONDS, _SECONDS_BY_NEST, _SECONDS_BY_LINE = 0.2, 0.06, 0.004
-_MOST_NESTS = 100
+# How long numba takes: to begin with, for each line on floats and on arrays; and may take.
+_SECONDS, _SECONDS_BY_LINE, _SECONDS_BY_ARRAY_LINE, _MOST_SECONDS = 0.2, 0.004, 0.007, 15.0
 _FEWEST_STEPS = 6
 _SMALL = 8192
 

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.compile.counts import with_counts_as_floats
 from autodiff.compile.nest_ops import NotSmallError, View
 from autodiff.compile.nest_source import NestWriter
+from autodiff.compile.nest_systems import routines
 from autodiff.compile.nests import Reader, handles, is_view
 from autodiff.compile.program import (
     FLOAT64,
@@ -33,13 +35,14 @@ from autodiff.compile.vectors import exponentials
 FEWEST = 60
 """From how many steps on machine code is worth its compilation."""
 _FEWEST_IF_ASKED = 4
-_MOST_NESTS, _MOST_LINES = 200, 800
+_MOST_NESTS, _MOST_LINES = 200, 2000
 _FEWEST_BY_NEST = 5
 _TUPLE = Meta(tuple, None, None)
 
 
 def with_kernels(program: Program, forced: bool) -> Program | None:
     """Return a program with kernels in the place of its stretches on small arrays; None if none."""
+    program = with_counts_as_floats(program)
     steps = program.steps
     fewest = _FEWEST_IF_ASKED if forced else FEWEST
     metas = program.metas
@@ -47,42 +50,65 @@ def with_kernels(program: Program, forced: bool) -> Program | None:
         return None
     origin = {s.out: s for s in steps if s.out >= 0}
     levels, is_mine = _levels(program)
-    size: dict[int, int] = {}
-    for at, level in enumerate(levels):
-        if is_mine[at]:
-            size[level] = size.get(level, 0) + 1
-    chosen = {level for level, n in size.items() if n >= fewest}
-    while chosen:
+    failed: set[float] = set()
+    while True:
+        size: dict[float, int] = {}
+        for level, mine in zip(levels, is_mine, strict=True):
+            if mine and level not in failed:
+                size[level] = size.get(level, 0) + 1
+        chosen = {level for level, n in size.items() if n >= fewest}
+        if not chosen:
+            return None
         groups = [n if m and n in chosen else None for n, m in zip(levels, is_mine, strict=True)]
         try:
             new = _with_groups(program, origin, levels, groups, forced)
         except _GroupError as error:
-            chosen.discard(error.level)
+            if error.is_too_large and size[error.level] >= 2 * fewest:
+                _halve(program, levels, groups, error.level)
+            else:
+                failed.add(error.level)
         else:
             return Program(new, metas, program.inputs, program.outputs)
-    return None
+
+
+class _TooLargeError(NotSmallError):
+    """A kernel would have more nests than numba takes in acceptable time."""
 
 
 class _GroupError(Exception):
     """The steps of a level cannot be written as a kernel."""
 
-    def __init__(self, level: int) -> None:
+    def __init__(self, level: float, is_too_large: bool) -> None:
         self.level = level
+        self.is_too_large = is_too_large
         super().__init__(level)
+
+
+def _halve(program: Program, levels: list[float], groups: list[float | None], level: float) -> None:
+    """Have the second half of the steps of a level done after the first, with views of them."""
+    steps = program.steps
+    mine = [at for at, group in enumerate(groups) if group == level]
+    between = level + 2.0 ** (-2 - len({n for n in levels if int(n) == int(level)}))
+    later = set(mine[len(mine) // 2 :])
+    moved: set[int] = set()
+    for at, step in enumerate(steps):
+        if at in later or (is_view(step, program.metas) and step.args[0].i in moved):
+            levels[at] = max(levels[at], between)
+            moved.add(step.out)
 
 
 def _with_groups(
     program: Program,
     origin: dict[int, Step],
-    levels: list[int],
-    groups: list[int | None],
+    levels: list[float],
+    groups: list[float | None],
     forced: bool,
 ) -> list[Step]:
     """Return the steps, level by level, with kernels in the place of groups."""
     steps, metas = program.steps, program.metas
     wanted = _read_elsewhere(program, groups)
     order = sorted(range(len(steps)), key=levels.__getitem__)
-    done: set[int] = set()
+    done: set[float] = set()
     new: list[Step] = []
     for at in order:
         level = groups[at]
@@ -95,18 +121,19 @@ def _with_groups(
             try:
                 new.extend(_as_kernel(group, metas, origin, wanted, forced))
             except NotSmallError as error:
-                raise _GroupError(level) from error
+                is_too_large = isinstance(error, _TooLargeError)
+                raise _GroupError(level, is_too_large) from error
     return new
 
 
-def _levels(program: Program) -> tuple[list[int], list[bool]]:
+def _levels(program: Program) -> tuple[list[float], list[bool]]:
     """Return for each step how often kinds change on the way to it, and whether it is handled.
 
     Steps that are handled are on even levels, others on odd ones; views are on that of their array.
     """
     metas = program.metas
     of_value: dict[int, int] = {}
-    levels: list[int] = []
+    levels: list[float] = []
     is_mine: list[bool] = []
     for step in program.steps:
         before = [of_value.get(i, -1) for i in refs_of(step)]
@@ -124,10 +151,10 @@ def _levels(program: Program) -> tuple[list[int], list[bool]]:
     return levels, is_mine
 
 
-def _read_elsewhere(program: Program, group_of: list[int | None]) -> set[int]:
+def _read_elsewhere(program: Program, group_of: list[float | None]) -> set[int]:
     """Return the values that are read outside of the group of steps that they are made in."""
     metas = program.metas
-    made_by: dict[int, int | None] = {}
+    made_by: dict[int, float | None] = {}
     array_of: dict[int, int] = {}  # views: the array itself
     for step, group in zip(program.steps, group_of, strict=True):
         if is_view(step, metas):
@@ -162,7 +189,7 @@ def _as_kernel(
     kernel = Kernel(reader, outs, [metas[i] for i in outs])
     is_rolled = len(reader.ops) >= _FEWEST_BY_NEST * kernel.nests
     if not forced and not (is_rolled and kernel.source.count("\n") <= _MOST_LINES):
-        raise NotSmallError  # a nest takes some 50 ms to compile, and saves a microsecond
+        raise NotSmallError  # a nest takes some 0.1 s to compile, and saves a microsecond
     metas.append(_TUPLE)
     whole = len(metas) - 1
     steps = [Step(kernel, tuple(reader.given), None, whole)]
@@ -195,7 +222,7 @@ class Kernel:
         self.nests = writer.nests
         self.largest = max([op.size for op in reader.ops], default=0)
         if writer.nests > _MOST_NESTS:
-            raise NotSmallError
+            raise _TooLargeError
         arrays: list[int] = []
         numbers: list[str] = []
         results: list[str] = []
@@ -235,7 +262,12 @@ class Kernel:
         results: list[str],
     ) -> str:
         """Return the source of what calls the machine code."""
-        forms = {"array": "{0}.ravel()", "truths": "{0}.ravel() * 1.0", "number": "float({0})"}
+        forms = {
+            "array": "{0}.ravel()",
+            "places": "{0}",
+            "truths": "{0}.ravel() * 1.0",
+            "number": "float({0})",
+        }
         flat = [forms[kind].format(x) for x, kind in zip(given, kinds, strict=True)]
         lines = ["try: s = memory.pop()", "except IndexError: s = empty(size)"]
         lines += [f"p{k} = empty({metas[k].shape!r})" for k in arrays]
@@ -265,7 +297,8 @@ class Kernel:
         exec(compile(self.source, "<kernel>", "exec"), scope)
         array, number = numba.float64[::1], numba.float64
         given = numba.types.Array(numba.float64, 1, "C", readonly=True)
-        kinds = {"number": number, "result": array}
+        places = numba.types.Array(numba.int64, 1, "C", readonly=True)
+        kinds = {"number": number, "result": array, "places": places}
         signature = tuple([kinds.get(kind, given) for kind in self._signature])
         run = numba.njit(signature, error_model="numpy")(scope["kernel"])
         names: dict[str, Any] = {
@@ -289,6 +322,8 @@ def _kind(x: Any, metas: list[Meta]) -> str:
     shape, dtype = (metas[x.i].shape, metas[x.i].dtype) if type(x) is Ref else (x.shape, x.dtype)
     if not shape:
         return "number"
+    if dtype.kind == "i":
+        return "places"
     return "truths" if dtype == np.bool_ else "array"
 
 
@@ -349,18 +384,22 @@ def _functions() -> dict[str, Any]:
 
         return types.void(array, types.int64, types.float64), generate
 
-    # Sums and products of reductions may be taken in another order; no other operation may.
-    options: Any = {"error_model": "numpy", "fastmath": {"reassoc", "contract"}}
+    # Sums and products of reductions may be taken in another order; no other operation may. As
+    # instructions they take half the time to compile that functions would.
+    def loosely(name: str) -> Any:
+        def either(typing: Any, a: Any, b: Any) -> Any:
+            def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+                instruction = getattr(builder, name)
+                return instruction(*arguments, flags=("reassoc", "contract"))
 
-    @numba.njit(**options)
-    def plus(a: float, b: float) -> float:
-        return a + b
+            return types.float64(types.float64, types.float64), generate
 
-    @numba.njit(**options)
-    def times(a: float, b: float) -> float:
-        return a * b
+        return intrinsic(either)
 
+    plus, times = loosely("fadd"), loosely("fmul")
     _known.update(get=get, put=put, plus=plus, times=times)
+    for name, f in routines(get, put).items():
+        _known[name] = numba.njit(f, error_model="numpy")
     _known.update(exponentials())
     return _known
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.compile import nest_systems
 from autodiff.compile.nest_layout import Block
 from autodiff.compile.nest_ops import NotSmallError, strides_of
 from autodiff.compile.nest_source import NestWriter, at
@@ -162,6 +163,54 @@ def _reduced(w: NestWriter, block: Block, p: int) -> None:
         _result(w, block, p, "total")
 
 
+def _running(w: NestWriter, block: Block, p: int) -> None:
+    """The sums of all elements so far along an axis."""
+    op = w.ops[p]
+    (axis,) = op.extra
+    view = op.args[0]
+    array, place = w.memory(block, p, 0)
+    place, target = _place(w, place), _place(w, w.target(block, p))
+    out = strides_of(op.shape)
+    index: list[str] = []
+    inside: list[str] = []
+    for d, n in enumerate(op.shape):
+        if d != axis:
+            w.enter(f"k{d}", n)
+            index += _term(out[d], f"k{d}")
+            inside += _term(view.strides[d], f"k{d}")
+    here, there = w.temporary(at(place, inside)), w.temporary(at(target, index))
+    w.write("total = 0.0")
+    w.enter("j", op.shape[axis])
+    w.write(f"total = total + get({array}, {at(here, _term(view.strides[axis], 'j'))})")
+    w.write(f"put(s, {at(there, _term(out[axis], 'j'))}, total)")
+    w.leave(len(op.shape))
+
+
+def _read_places(w: NestWriter, block: Block, p: int) -> None:
+    array, place = w.memory(block, p, 0)
+    place, target = _place(w, place), _place(w, w.target(block, p))
+    w.enter("i", w.ops[p].size)
+    w.write(f"put(s, {target} + i, get({array}, {place} + x{w.ops[p].args[1].base}[i]))")
+    w.leave()
+
+
+def _added_places(w: NestWriter, block: Block, p: int) -> None:
+    view, table = w.ops[p].args
+    target = _place(w, w.target(block, p))
+    _filled(w, target, w.ops[p].size)
+    text = ""
+    if view.kind in "nc" or not view.shape or w.is_single(view):
+        text = w.temporary(w.number(block, p, 0))
+    else:
+        array, start = w.memory(block, p, 0)
+        start = _place(w, start)
+    terms, variables = w.nest(view.shape, [view.strides, strides_of(view.shape)])
+    value = text or f"get({array}, {at(start, terms[0])})"
+    to = w.temporary(f"{target} + x{table.base}[{' + '.join(terms[1]) or '0'}]")
+    w.write(f"put(s, {to}, get(s, {to}) + {value})")
+    w.leave(len(variables))
+
+
 def _filled(w: NestWriter, target: str, size: int) -> None:
     w.enter("i0", size)
     w.write(f"put(s, {target} + i0, 0.0)")
@@ -176,7 +225,7 @@ def _copied(
     view = w.ops[p].args[a]
     if view.is_bool:
         raise NotSmallError
-    if view.kind in "nc" or not view.shape:
+    if view.kind in "nc" or not view.shape or w.is_single(view):
         text, mine = w.number(block, p, a), (0,) * len(shape)
         text = text if text.isidentifier() else w.temporary(text)
         array = start = ""
@@ -271,4 +320,11 @@ _FORMS: dict[str, Any] = {
     "scatter": _scatter,
     "stack": _stacked,
     "pack": _packed,
+    "running": _running,
+    "places": _read_places,
+    "add_places": _added_places,
+    "factors": nest_systems.factors,
+    "solution": nest_systems.solution,
+    "unordered": nest_systems.unordered,
+    "determinant": lambda w, block, p: _result(w, block, p, nest_systems.determinant(w, block, p)),
 }

@@ -227,18 +227,34 @@ class Layout:
                     readers[a.base] = readers.get(a.base, 0) + 1
         found: dict[int, tuple[int, int]] = {}
         for p, op in enumerate(self.ops):
-            if op.kind != "stack" or self.loop_of[p] is not None:
+            loop = self.loop_of[p]
+            if op.kind != "stack" or (loop is not None and p >= loop.start + loop.period):
                 continue
+            turns = range(p, p + 1)
+            if loop is not None:
+                turns = range(p, p + loop.period * loop.count, loop.period)
             begin = 0
-            for a in op.args:
+            for k, a in enumerate(op.args):
                 size = int(np.prod(a.shape))
-                if a.kind == "v" and a.is_whole() and readers[a.base] == 1:
-                    q = self.ops[a.base]
-                    alone = self.loop_of[a.base] is None and self.home[a.base] == a.base
-                    if alone and not q.is_bool and q.shape == a.shape != ():
-                        found[a.base] = (p, begin)
+                if a.kind == "v" and all(self._is_alone(t, k, a.base - p, readers) for t in turns):
+                    for t in turns:
+                        found[self.ops[t].args[k].base] = (t, begin)
                 begin += size
         return found
+
+    def _is_alone(self, p: int, k: int, away: int, readers: dict[int, int]) -> bool:
+        """Whether only one operation reads an operand of its, which is made in the same turn."""
+        a = self.ops[p].args[k]
+        q, loop = self.ops[a.base], self.loop_of[p]
+        if self.loop_of[a.base] is not loop or a.base - p != away or not a.is_whole():
+            return False
+        if (
+            loop is not None
+            and (a.base - loop.start) // loop.period != (p - loop.start) // loop.period
+        ):
+            return False
+        is_plain = self.home[a.base] == a.base and not q.is_bool and q.shape == a.shape != ()
+        return is_plain and readers[a.base] == 1
 
     def _root(self, p: int) -> int:
         """Return the position whose memory a result is in."""
@@ -318,27 +334,76 @@ class Layout:
                 self._memory.give_back(int(address[root]), self.ops[root].size)
 
     def _placed_in_loop(self, block: Block, address: np.ndarray) -> list[range]:
-        """Place what a loop makes; return the changes, whose homes come first."""
+        """Place what a loop makes; return the changes, whose homes come first.
+
+        What is kept for later turns comes first. Then what a turn alone reads gives its place back
+        when it is read for the last time.
+        """
         changed: list[range] = []
+        singles: list[list[int]] = []
         loop: Any = block.loop
-        room = self._memory.room
-        for p in range(block.start, block.start + block.n):
-            if p not in self.kept or self.ops[p].kind == "guard":
-                continue
-            turns = block.turns(p)
-            if self.home[p] != p:
-                changed.append(turns)
-                continue
-            size, t = self.ops[p].size, np.arange(block.count)
-            slot = (block.start, p - block.start)
-            if not (slot in self._whole or slot in self.carried):
-                address[turns] = room(size)
-            elif slot in self._whole:
-                extra = slot in self.carried
-                address[turns] = room(size * (loop.count + extra)) + size * (t + extra)
-            else:
-                address[turns] = room(2 * size) + size * ((t + 1) & 1)
+        for item in self.items[block.start]:
+            singles.append([])
+            for p in item.positions:
+                if p not in self.kept or self.ops[p].kind == "guard":
+                    continue
+                turns = block.turns(p)
+                slot = (block.start, p - block.start)
+                size, t = self.ops[p].size, np.arange(block.count)
+                if self.home[p] != p:
+                    changed.append(turns)
+                elif slot in self._whole:
+                    extra = slot in self.carried
+                    room = self._memory.room(size * (loop.count + extra))
+                    address[turns] = room + size * (t + extra)
+                elif slot in self.carried:
+                    address[turns] = self._memory.room(2 * size) + size * ((t + 1) & 1)
+                else:
+                    singles[-1].append(p)
+        ends = self._ends_in_turn(block)
+        placed: set[int] = set()
+        for at, positions in enumerate(singles):
+            for p in positions:
+                root = self._root(p)
+                if address[root] < 0:
+                    address[block.turns(root)] = self._memory.room(self.ops[root].size)
+                    placed.add(root)
+                for q in block.turns(p):
+                    self._settle(q, address)
+            for p in placed.intersection(ends.get(at, ())):
+                self._memory.give_back(int(address[p]), self.ops[p].size)
         return changed
+
+    def _ends_in_turn(self, block: Block) -> dict[int, list[int]]:
+        """Return for each item of a loop what nobody reads after it, in any turn or elsewhere."""
+        loop: Any = block.loop
+        item_of = {p: at for at, item in enumerate(self.items[block.start]) for p in item.positions}
+        last: dict[int, int] = {}
+        escaped: set[int] = set()
+
+        def turn(p: int) -> int:
+            return (p - loop.start) // loop.period if loop.holds(p) else -1
+
+        for q, op in enumerate(self.ops):
+            bases = [a.base for a in op.args if a.kind == "v"]
+            for root in {r for p in [*bases, q] for r in (p, self.home[p])}:
+                if not loop.holds(root):
+                    continue
+                slot = loop.start + (root - loop.start) % loop.period
+                if turn(q) == turn(root):
+                    at = item_of[loop.start + (q - loop.start) % loop.period]
+                    last[slot] = max(last.get(slot, 0), at)
+                else:
+                    escaped.add(slot)
+        for view in self.results:
+            if view.kind == "v" and loop.holds(view.base):
+                for root in (view.base, self.home[view.base]):
+                    escaped.add(loop.start + (root - loop.start) % loop.period)
+        ends: dict[int, list[int]] = {}
+        for slot, at in last.items():
+            if slot not in escaped:
+                ends.setdefault(at, []).append(slot)
+        return ends
 
     def offsets(self, block: Block, p: int, a: int) -> np.ndarray:
         """Return the place of the first element of an operand in its array, in each turn."""

@@ -50,7 +50,9 @@ def is_move(step: Step, metas: list[Meta]) -> bool:
     shape: Any = metas[a.i].shape if isinstance(a, Ref) else a.shape
     if step.f is np.roll:
         is_flat = given["axis"] is None and len(shape) == 1
-        return type(given["shift"]) is int and (is_flat or type(given["axis"]) is int)
+        return isinstance(given["shift"], (int, np.integer)) and (
+            is_flat or type(given["axis"]) is int
+        )
     if step.f is np.diff:
         return type(given["n"]) is int and given["n"] == 1
     return given["mode"] == "constant" and _is_int(given["widths"])
@@ -92,7 +94,7 @@ def moved(reader: Reader, step: Step, shape: tuple) -> Op:
     n = x.shape[axis]
     if step.f is np.diff:
         return Op("map", np.subtract, [part(1, n), part(0, n - 1)], shape)
-    s = given["shift"] % n
+    s = int(given["shift"]) % n
     return _joined(reader, [part(n - s, n), part(0, n - s)] if s else [x], shape, axis)
 
 

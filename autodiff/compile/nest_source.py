@@ -16,7 +16,10 @@ from autodiff.compile.nest_ops import Op, View, strides_of
 from autodiff.compile.nests import TEXTS
 from autodiff.compile.passes import has_nan
 from autodiff.compile.rolling import UNDEFINED
+from autodiff.compile.vectors import FAR, WAVES, WIDENED
 
+_MANY = 8
+"""From how many elements on a nest takes functions that are widened."""
 _SUMMED = ("sum", "product", "guard")  # what joins a nest and adds its elements up
 
 
@@ -117,13 +120,17 @@ class NestWriter(Layout):
         self.write(f"c{self._temporaries} = {text}")
         return f"c{self._temporaries}"
 
-    def enter(self, variable: str, n: int) -> None:
-        """Begin a loop."""
-        self.write(f"for {variable} in range({n}):")
+    def begin(self, text: str) -> None:
+        """Write the head of a compound statement; what follows is inside."""
+        self.write(text)
         self._indent += "    "
 
+    def enter(self, variable: str, n: int | str) -> None:
+        """Begin a loop."""
+        self.begin(f"for {variable} in range({n}):")
+
     def leave(self, n: int = 1) -> None:
-        """End loops."""
+        """End loops and the like."""
         self._indent = self._indent[: len(self._indent) - 4 * n]
 
     def source(self) -> list[str]:
@@ -280,6 +287,10 @@ class NestWriter(Layout):
             else:
                 continue
             targets[p] = (place if place.isdigit() else self.temporary(place), len(strides) - 1)
+        widened = {p for p in positions if self.ops[p].f in WIDENED and self.ops[p].size >= _MANY}
+        waves = {p for p in widened if self.ops[p].f in WAVES}
+        if waves:
+            self.write("far = 0.0")
         terms, variables = self.nest(shape, strides)
         for p, shown in zip(positions, plan, strict=True):
             op = self.ops[p]
@@ -300,7 +311,11 @@ class NestWriter(Layout):
                 self.write(f"total{p} = plus(total{p}, {term})")
                 continue
             to = at(targets[p][0], terms[targets[p][1]]) if p in targets else ""
-            if op.kind == "map":
+            if p in waves:
+                self.write(f"far = plus(far, 1.0 if abs({args[0]}) > {FAR!r} else 0.0)")
+            if p in widened:
+                text = WIDENED[op.f].format(*args)
+            elif op.kind == "map":
                 text = self._expression(op, args)
             elif op.kind == "change" and op.extra[0] != "=":
                 text = f"get(s, {to}) {op.extra[0]} {args[0]}"
@@ -311,6 +326,8 @@ class NestWriter(Layout):
                 value = f"1.0 if {mine[p]} else 0.0" if op.is_bool else mine[p]
                 self.write(f"put(s, {to}, {value})")
         self.leave(len(variables))
+        if waves:
+            self.write("if far > 0.0: return 2")
         for p in positions:
             if self.ops[p].kind in _SUMMED:
                 self._finish(block, p)

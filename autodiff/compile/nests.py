@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile.domains import SOURCES
+from autodiff.compile.nest_index import added_places, is_table, read_places
 from autodiff.compile.nest_moves import arrays_of, is_move, moved
 from autodiff.compile.nest_ops import NotSmallError, Op, View, strides_of
+from autodiff.compile.nest_reductions import OF_TRUTHS, REDUCED, is_reduction, reduced
+from autodiff.compile.nest_systems import SYSTEMS, Systems, is_part_of_pair, is_system
 from autodiff.compile.ops import INFIX, MATH, UFUNC_OF, is_elementwise
 from autodiff.compile.packs import pack
-from autodiff.compile.passes import has_nan
+from autodiff.compile.passes import LARGEST_LOOKED_AT, has_nan
 from autodiff.compile.program import (
     FLOAT64,
     Meta,
@@ -26,6 +29,7 @@ from autodiff.compile.program import (
     Step,
     add_item,
     guard,
+    part,
     refs_of,
     set_flat,
     set_item,
@@ -39,6 +43,7 @@ LARGEST = 1 << 18
 LARGEST_PRODUCT = 1 << 15
 """Up to how many products a matrix product is left to loops; more is BLAS's business."""
 _MOST_OPERANDS = 4096
+_NUMBERS = (int, float, bool, np.float64, np.bool_)
 
 _VIEWS: frozenset[Any] = frozenset(
     {
@@ -48,9 +53,8 @@ _VIEWS: frozenset[Any] = frozenset(
     }
 )  # fmt: skip
 _PRODUCTS = frozenset({np.dot, np.matmul, operator.matmul, np.vdot, np.inner})
-_REDUCED = {np.sum: "sum", np.mean: "sum", np.max: "max", np.min: "min"}
 _CHANGES = {set_item: "=", add_item: "+", sub_item: "-"}
-_PLAIN_INDEX = (int, slice, type(None), type(Ellipsis))
+_PLAIN_INDEX = (int, np.int64, np.intp, slice, type(None), type(Ellipsis))
 
 TEXTS: dict[Any, str] = {
     **{f: f"{{0}} {sign} {{1}}" for f, sign in INFIX.items()},
@@ -66,7 +70,10 @@ TEXTS: dict[Any, str] = {
     np.clip: "({1} if {0} < {1} else {2} if {0} > {2} else {0})",
 }  # fmt: skip
 """Elementwise functions as machine code has them."""
-_ELEMENTWISE = frozenset(f for f in TEXTS if is_elementwise(f)) | {np.where, np.copy, np.clip}
+_LOGICAL = frozenset({operator.and_, operator.or_, operator.xor, operator.invert})
+_ELEMENTWISE = (
+    frozenset(f for f in TEXTS if is_elementwise(f)) | {np.where, np.copy, np.clip} | _LOGICAL
+)
 
 
 def is_view(step: Step, metas: list[Meta]) -> bool:
@@ -92,6 +99,8 @@ def handles(step: Step, metas: list[Meta]) -> bool:
         return (how is has_nan and (is_number(meta) or _is_small(meta))) or (
             how in SOURCES and is_number(meta)
         )
+    if step.out >= 0 and (f is np.linalg.slogdet or is_part_of_pair(step, metas)):
+        return f is part or is_system(step, metas)
     if step.out < 0 or not (_is_small(metas[step.out]) or _is_single(metas[step.out])):
         return False
     meta = metas[step.out]
@@ -99,6 +108,8 @@ def handles(step: Step, metas: list[Meta]) -> bool:
         if meta.shape is None and not (is_number(meta) or is_truth(meta)):
             return False
         return not step.kwargs and all(_is_operand(a, metas) for a in args)
+    if f in OF_TRUTHS:
+        return is_reduction(step) and (_is_array(args[0], metas) or _is_truths(args[0], metas))
     if meta.dtype == np.bool_:
         return False
     if f in (float, np.float64):
@@ -110,21 +121,20 @@ def handles(step: Step, metas: list[Meta]) -> bool:
         return not step.kwargs and all(
             _is_array(a, metas) and len(_shape(a, metas)) == 1 for a in pair
         )
-    if f in _REDUCED:
-        options = {k: v for k, v in (step.kwargs or {}).items() if k not in ("axis", "keepdims")}
-        return (
-            len(args) == 1
-            and _is_array(args[0], metas)
-            and all(v is None for v in options.values())
-            and np.prod(_shape(args[0], metas)) > 0
-        )
+    if f in REDUCED:
+        return is_reduction(step) and _is_array(args[0], metas)
     if f in _CHANGES:
         return _is_array(args[0], metas) and _is_plain(args[1]) and _is_operand(args[2], metas)
     if f is set_flat:
         is_constant = type(args[1]) is np.ndarray and args[1].size > 0
         return is_constant and _is_array(args[0], metas) and _is_operand(args[2], metas)
     if f is scatter:
-        return _is_operand(args[0], metas) and _is_plain(args[1]) and not may_repeat(args[1])
+        is_known = is_table(args[1]) or (_is_plain(args[1]) and not may_repeat(args[1]))
+        return _is_operand(args[0], metas) and is_known
+    if f is operator.getitem:
+        return is_table(args[1]) and _is_array(args[0], metas)
+    if f in SYSTEMS:
+        return is_system(step, metas) and all(_is_array(a, metas) for a in args)
     if is_move(step, metas):
         return all(_is_array(a, metas) for a in arrays_of(step))
     if f in (np.stack, np.array, np.concatenate):
@@ -159,12 +169,16 @@ def _is_array(x: Any, metas: list[Meta]) -> bool:
     return type(x) is np.ndarray and x.dtype == FLOAT64 and 0 < x.size <= LARGEST
 
 
+def _is_truths(x: Any, metas: list[Meta]) -> bool:
+    return type(x) is Ref and _is_small(metas[x.i]) and metas[x.i].dtype == np.bool_
+
+
 def _is_operand(x: Any, metas: list[Meta]) -> bool:
     if type(x) is Ref:
         return _is_small(metas[x.i]) or _is_single(metas[x.i])
     if type(x) is np.ndarray and x.dtype == np.bool_:
         return x.size <= LARGEST
-    return type(x) in (int, float, bool, np.float64) or _is_array(x, metas)
+    return type(x) in _NUMBERS or _is_array(x, metas)
 
 
 def _shape(x: Any, metas: list[Meta]) -> tuple:
@@ -204,7 +218,8 @@ class Reader:
         self.ops: list[Op] = []
         self.given: list[Any] = []
         self.views: dict[int, View] = {}
-        self._constants: dict[int, int] = {}
+        self.systems = Systems(self)
+        self._constants: dict[Any, int] = {}
         self._memory: dict[int, np.ndarray] = {}
 
     # -- operands --------------------------------------------------------------------------------
@@ -217,18 +232,28 @@ class Reader:
                 known = self.views[x.i] = self._from_outside(x.i)
             return known
         if type(x) is not np.ndarray:
-            return View("c", x if type(x) is bool else float(x))
+            return View("c", bool(x) if type(x) in (bool, np.bool_) else float(x))
         if x.shape == ():
             return View("c", bool(x) if x.dtype == np.bool_ else float(x))
         whole = x if x.dtype == np.bool_ else _whole_of(x)
-        number = self._constants.get(id(whole))
+        key = content_of(whole)
+        number = self._constants.get(key)
         if number is None:
             self.given.append(whole)
-            number = self._constants[id(whole)] = len(self.given) - 1
+            number = self._constants[key] = len(self.given) - 1
         if x.dtype == np.bool_:
             return View("x", number, 0, x.shape, strides_of(x.shape), True)
         offset, strides = _address_of(x) - _address_of(whole), [s // 8 for s in x.strides]
         return View("x", number, offset // 8, x.shape, tuple(strides))
+
+    def table(self, places: np.ndarray) -> View:
+        """Return constant integers as an argument of what is compiled."""
+        key = (places.shape, places.tobytes())
+        number = self._constants.get(key)
+        if number is None:
+            self.given.append(places.ravel())
+            number = self._constants[key] = len(self.given) - 1
+        return View("x", number, 0, places.shape, strides_of(places.shape))
 
     def _from_outside(self, i: int) -> View:
         step = self.origin.get(i)
@@ -291,6 +316,9 @@ class Reader:
         if f in (float, np.float64):
             self.views[step.out] = self.view(step.args[0])
             return
+        if f is np.linalg.slogdet:
+            self.systems.pair(step)
+            return
         meta = self.metas[step.out]
         op = self._op(f, step, meta.shape or ())
         op.is_bool = is_truth(meta) or meta.dtype == np.bool_
@@ -313,14 +341,22 @@ class Reader:
             a, b = (self.view(x) for x in args[-2:])
             column = self.taken(a, lambda x: x[:, None])
             return Op("map", np.multiply, [v.broadcast(shape) for v in (column, b)], shape)
-        if f in _REDUCED:
-            return self._reduction(f, step, shape)
+        if f in REDUCED:
+            return reduced(self, step, shape)
         if f in _CHANGES or f is set_flat:
             before, index, value = args
             place = _lattice(index) if f is set_flat else self.region(shape, index)
             given = self.view(value).broadcast(place.shape)
             extra = (_CHANGES.get(f, "="), place.shape, place.strides)
             return Op("change", None, [self.view(before), given], shape, extra, place.offset)
+        if f is operator.getitem:
+            return read_places(self, self.view(args[0]), args[1], shape)
+        if f is scatter and is_table(args[1]):
+            return added_places(self, self.view(args[0]), args[1], shape)
+        if f in SYSTEMS:
+            return self.systems.read(step, shape)
+        if f is part:
+            return self.systems.half(step)
         if f is scatter:
             y_bar, index = args[:2]
             place = self.region(shape, index)
@@ -338,18 +374,6 @@ class Reader:
     def region(self, shape: tuple, index: Any) -> View:
         """Return the elements of an array of this shape that an index means."""
         return self.taken(View("v", -1, 0, shape, strides_of(shape)), _at(index))
-
-    def _reduction(self, f: Any, step: Step, shape: tuple) -> Op:
-        options = step.kwargs or {}
-        x = self.view(step.args[0])
-        axis = options.get("axis")
-        n = len(x.shape)
-        axes = range(n) if axis is None else axis if type(axis) is tuple else (axis,)
-        axes = tuple(sorted(a % n for a in axes))
-        count = 1
-        for a in axes:
-            count *= x.shape[a]
-        return Op(_REDUCED[f], None, [x], shape, (axes, count if f is np.mean else 0))
 
 
 def _lattice(places: np.ndarray) -> View:
@@ -383,6 +407,13 @@ def _whole_of(x: np.ndarray) -> np.ndarray:
     if not x.flags.c_contiguous:
         raise NotSmallError
     return x
+
+
+def content_of(x: np.ndarray) -> Any:
+    """Return what says that two constants are the same: turns of loops make theirs anew."""
+    if x.nbytes > LARGEST_LOOKED_AT:
+        return id(x)
+    return (x.dtype.char, x.shape, x.tobytes())
 
 
 def _at(index: Any) -> Callable:

@@ -18,6 +18,7 @@ from autodiff.compile.program import FLOAT64, Meta, Ref, Step, add_item, set_ite
 from chainrules_core.scattering import may_repeat, scatter
 
 _LARGEST_BASE = 4096
+_FROM_LISTS = frozenset({np.array, np.asarray, np.stack})
 
 
 def pack(shape: tuple, places: tuple, *values: Any) -> np.ndarray:
@@ -88,6 +89,8 @@ class Packs:
             return self._written(args, meta, out)
         if f is np.add and len(args) == 2:
             return self._sum(args[0], args[1], meta, out)
+        if f in _FROM_LISTS:
+            return self._from_list(f, args, kwargs, meta, out)
         if f is np.copy and args and type(args[0]) is Ref and args[0].i in self.tables:
             return args[0]
         return None
@@ -131,6 +134,24 @@ class Packs:
             return None
         return self._new(Pack(table.shape, {**table.elements, place: value}), meta, out)
 
+    def _from_list(self, f: Any, args: tuple, kwargs: dict, meta: Meta, out: int | None) -> Any:
+        """An array made of a nest of numbers."""
+        options = [*args[1:], *kwargs.values()]
+        if meta.dtype != FLOAT64 or not meta.shape or not all(_is_usual(v) for v in options):
+            return None
+        items = [args[0]]
+        for n in meta.shape:
+            if any(type(x) not in (list, tuple) or len(x) != n for x in items):
+                return None
+            items = [y for x in items for y in x]
+        is_number = self.simplifier.meta
+        if not items or not all(type(x) is int or is_number(x).is_scalar for x in items):
+            return None
+        if not any(type(x) is Ref for x in items):
+            return None
+        elements = {k: float(x) if type(x) is int else x for k, x in enumerate(items)}
+        return self._new(Pack(meta.shape, elements), meta, out)
+
     def _sum(self, a: Any, b: Any, meta: Meta, out: int | None) -> Any:
         s = self.simplifier
         left = self.tables.get(a.i) if type(a) is Ref else None
@@ -157,6 +178,16 @@ class Packs:
                     return self.plain_call(sub_item, (other, index, negated.args[0]), {}, meta)
                 return self.plain_call(add_item, (other, index, y_bar), {}, meta)
         return None
+
+
+def _is_usual(option: Any) -> bool:
+    """Whether an option of what makes an array leaves it an array of float64 in the given order."""
+    return (
+        option is None
+        or option is float
+        or (type(option) is int and option == 0)
+        or (isinstance(option, np.dtype) and option == FLOAT64)
+    )
 
 
 def _is_plain_index(index: Any) -> bool:

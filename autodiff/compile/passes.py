@@ -36,7 +36,7 @@ from autodiff.compile.program import (
 
 UNCHANGED = frozenset({float, np.float64, np.copy, operator.getitem})
 _NUMERIC = (int, float, complex, np.generic, np.ndarray)
-_LARGEST_LOOKED_AT = 4096  # bytes, as far as changes of arrays from outside are noticed
+LARGEST_LOOKED_AT = 4096  # bytes, as far as changes of arrays from outside are noticed
 _LARGEST_FOLDED = 1 << 16  # bytes of a constant that is computed beforehand
 
 
@@ -235,7 +235,7 @@ class Simplifier(Algebra):
             return self.splats.get(x.i)
         if type(x) is not np.ndarray or x.size < 2 or x.dtype.kind != "f":
             return None
-        if x.nbytes > _LARGEST_LOOKED_AT and any(x.strides):
+        if x.nbytes > LARGEST_LOOKED_AT and any(x.strides):
             return None  # it may be the user's, and change
         known = self._constant_splats.get(id(x), self)
         if known is self:

@@ -1,9 +1,9 @@
 """When machine code of a program is made, and whether it is kept.
 
 To compile takes seconds, which calls of a microsecond never bring back. Programs of many steps that
-repeat gain so much that theirs is made after a few calls; others have to have run for a share of
-the time that it will take. Where NumPy may well be as fast (its exponentials on large arrays, say),
-both take turns for some calls, and the faster one stays.
+repeat gain so much that theirs is made after a few calls, or when they have run for a twentieth of
+the time that it will take; others have to have run for a fifth. Where NumPy may well be as fast
+(its exponentials on large arrays, say), both take turns for some calls, and the faster one stays.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 from autodiff.compile.errors import MISMATCH
 
 FEW_CALLS, MANY_CALLS, MANY_STEPS = 3, 30, 200
-SHORT = 1.5
+SHORT = 2.0
 """Up to how many seconds machine code that is sure to be faster may take at once."""
-SHARE = 0.2
-"""Else a program has run for this share of the seconds that compiling it takes."""
+SURE, SHARE = 0.05, 0.2
+"""Else a program has run for a share of the seconds that compiling it takes: a smaller one if its
+machine code is sure to be faster."""
 _FIRST_LOOK = 0.1
 TRIALS = 5
 _MOST_CALLS = 4096
@@ -110,7 +111,7 @@ def watch(
                 return
             needed = _FIRST_LOOK
             if candidate is not None:
-                needed = SHARE * candidate.seconds
+                needed = (SURE if candidate.is_faster else SHARE) * candidate.seconds
                 if spent >= needed or (candidate.is_faster and candidate.seconds <= SHORT):
                     take(variant, candidate, run)
                     return

@@ -39,14 +39,16 @@ def put(array, place, value):
 @pytest.fixture
 def interpreted(monkeypatch):
     """Have kernels made at once, for all programs, and run as Python; return the list of them."""
-    from autodiff.compile import kernels, machine
+    from autodiff.compile import kernels, machine, nest_systems
 
     made = []
 
     def compiled(self):
         scope = {
             "get": get, "put": put, "plus": lambda a, b: a + b, "times": lambda a, b: a * b,
-            "exp": np.exp, "tanh": np.tanh, "math": Math(), "np": np, **self._tables,
+            "exp": np.exp, "tanh": np.tanh, "sin": np.sin, "cos": np.cos, "log": np.log,
+            "math": Math(), "np": np, **self._tables,
+            **nest_systems.routines(get, put),
         }  # fmt: skip
         exec(self.source, scope)
         names = {

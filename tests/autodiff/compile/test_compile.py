@@ -477,20 +477,3 @@ def test_loops_over_rows_become_products(form):
                 np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-11)
         assert compiled.eager_because is None
         assert compiled.source.count("[:, None]") < 8  # those with the first state, a constant
-
-
-def test_exponentials_of_machine_code():
-    numba = pytest.importorskip("numba")
-    assert numba
-    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 708.5, 710.0, -700.0, -750.0, 1e-300]
-    x = np.concatenate([np.linspace(-40.0, 40.0, 60_000), np.linspace(-1.0, 1.0, 9_000), special])
-    f = lambda x: (np.exp(x) + 0.0 * x, np.tanh(x), np.tanh(-x) * 2.0)  # noqa: E731
-    compiled = compile(f)
-    with np.errstate(all="ignore"):
-        expected = f(x)
-        for _ in range(8):
-            found = compiled(x)
-        for a, b in zip(found, expected, strict=True):
-            np.testing.assert_allclose(a, b, rtol=2e-15, atol=0.0)
-            known = ~np.isnan(b)
-            np.testing.assert_array_equal(np.signbit(a[known]), np.signbit(b[known]))

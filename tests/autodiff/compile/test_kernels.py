@@ -147,7 +147,59 @@ def shifted(a, _u, b):
     return y[-1] + np.sum(y * b)
 
 
+def softmaxes(a, u, b):
+    total = 0.0
+    for i in range(6):
+        z = a @ u * (1.0 + i) + b[1:]
+        z = z - np.max(z, axis=1, keepdims=True)
+        p = np.exp(z) / np.sum(np.exp(z), axis=-1, keepdims=True)
+        row = np.minimum(np.maximum(p[0], p[1]), np.full(3, 0.4))
+        total = total + np.sum(row * b[1:]) + np.max(z[:, 1:]) + np.min(np.round(a, 1), axis=0)[2]
+    return total
+
+
+def spreads(a, u, b):
+    total = 0.0
+    for i in range(5):
+        z = (a - np.mean(a, axis=1, keepdims=True)) / np.sqrt(np.var(a, axis=1, keepdims=True) + 1)
+        total = (
+            total + np.std(z * b[0]) + np.var(u, axis=0, mean=None)[i % 3] + np.var(z[1], ddof=1)
+        )
+        a = np.cumsum(z, axis=i % 2) + np.cumsum(z)[::-1].reshape(4, 4) * 0.1
+        a = np.roll(a, np.int64(i), axis=np.int64(0)) if i == 2 else np.roll(a, np.int64(1), axis=1)
+    return total + np.sum(a * a)
+
+
+def indexed(a, u, b):
+    total = 0.0
+    for i in range(5):
+        rows = a[INDICES] * b[CLASSES][:, None]
+        rows = rows + u[np.int64(i % 4), CLASSES[0]] + a[INDICES, CLASSES][:, None]
+        total = total + np.sum(np.tanh(rows)) + np.sum(a[:, CLASSES] * u[:, CLASSES])
+        total = total + np.sum(a[MASK] ** 2) + np.sum(u.T[CLASSES] ** 2) + np.sum(b[[0, -1, 0]])
+        scale = np.sum(u * u) + b[0]
+        total = total + scale * np.sum(a[::-1, ::-1][INDICES]) + scale * np.sum(u[1:3, :2])
+        a = a * 0.9
+    return total
+
+
+def systems(a, u, b):
+    total, m = 0.0, a + 2.0 * np.eye(4)[[1, 0, 3, 2]]
+    for _ in range(5):
+        x = np.linalg.solve(m, u @ b[1:])
+        y = np.linalg.solve(m.T, u)
+        sign, log = np.linalg.slogdet(m)
+        total = total + x @ u @ b[1:] + np.sum(y * y) + sign * log + 0.1 * np.linalg.det(m)
+        m = m + 0.1 * np.linalg.inv(m).T + 0.05 * np.outer(x, x)
+    return total
+
+
+INDICES, CLASSES = np.array([0, 3, 3, -1, 1, 0]), np.array([2, 0, 1, 1, 0, 2])
+MASK = np.eye(4)[:, ::-1] > 0
+
+
 PROGRAMS = [
+    softmaxes, spreads, indexed, systems,
     rnn, lstm, second_order, runge_kutta, filtered, bodies, written_rows, heat, stacked, branches,
     scalars, normalised, stencil, accumulated, shifted,
 ]  # fmt: skip
@@ -235,3 +287,96 @@ def test_products_with_arrays_of_one_number_are_products():
     compiled = compile(lambda x: np.ones((4, 4)) @ x + x @ np.full((4, 4), 2.0), backend="python")
     compare(lambda x: np.ones((4, 4)) @ x + x @ np.full((4, 4), 2.0), compiled, [(V,), (-V,)])
     assert ".dot(" in compiled.source
+
+
+def with_kernel(f, backend="numba"):
+    return compile(lambda *a: gradient(f, *a), backend=backend)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_ties_share_in_kernels(interpreted):
+    compiled = with_kernel(softmaxes)
+    tied = np.round(A)
+    compare(lambda *a: gradient(softmaxes, *a), compiled, [(A, B, V), (tied, np.ones((4, 3)), V)])
+    compare(
+        lambda *a: gradient(softmaxes, *a), compiled, [(tied, 0 * B, 0 * V), (A * np.nan, B, V)]
+    )
+    assert interpreted
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("bad", [0.0, np.nan, np.inf, 1e-320, 1e200])
+@pytest.mark.parametrize("where", [(slice(None), 2), (1, 1), (3, 0), slice(None)])
+def test_what_is_not_regular_is_solved_eagerly(interpreted, bad, where):
+    def f(a, b):
+        total = 0.0
+        for _ in range(4):
+            b = np.linalg.solve(a, b)
+            total = total + np.linalg.slogdet(a)[1]
+        return total + np.sum(b) + np.linalg.det(a)
+
+    compiled = compile(f, backend="numba")
+    regular, b = A + 2.0 * np.eye(4), np.arange(4.0)
+    compare(f, compiled, [(regular, b)])
+    irregular = regular.copy()
+    irregular[where] = bad
+    try:
+        expected = f(irregular, b)
+    except np.linalg.LinAlgError as error:
+        with pytest.raises(np.linalg.LinAlgError, match=str(error)):
+            compiled(irregular, b)
+    else:
+        np.testing.assert_allclose(compiled(irregular, b), expected, rtol=1e-9)
+    compare(f, compiled, [(regular, b)])
+    assert interpreted
+    assert compiled.variants == 1
+
+
+def test_machine_code_of_systems_and_places():
+    pytest.importorskip("numba")
+
+    def f(a, u, b):
+        m, y = a + 2.0 * np.eye(4), u
+        for _ in range(4):
+            y = np.linalg.solve(m, y + np.linalg.slogdet(m)[1]) + np.linalg.solve(m.T, u)
+        return np.sum(y[INDICES] ** 2) + np.max(y, axis=1)[0] + np.cumsum(b)[1] * np.linalg.det(m)
+
+    compiled = compile(f, backend="numba")
+    compare(f, compiled, POINTS)
+    assert "factored(" in compiled.source
+    with pytest.raises(np.linalg.LinAlgError):
+        compiled(-2.0 * np.eye(4), B, V)
+
+
+def test_counts_that_are_seen_stay_integers(interpreted):
+    def f(a):
+        n = np.count_nonzero(a > 0.1, axis=0)
+        m = np.maximum(n, 1) + n
+        total = np.zeros(4)
+        for _ in range(6):
+            total = total + a[0] / m
+        return total, m, n * 2, np.maximum(np.count_nonzero(a > 0, axis=1), 2) / 3
+
+    compiled = compile(f, backend="numba")
+    for a in (A, -A, A.T.copy()):
+        for x, y in zip(compiled(a), f(a), strict=True):
+            np.testing.assert_array_equal(x, y)
+            assert x.dtype == y.dtype
+    assert interpreted
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_arrays_of_lists_of_numbers(backend, interpreted):
+    def f(x):
+        y = np.array([x[0], 2, np.sin(x[1]), 0.5])
+        m = np.array([[x[0], -1], [1, y[2]]], dtype=float) @ np.stack([x[1], y[1] ** -2.0])
+        return y[1] / y[3], np.sum(m), y * m[0], y[1]
+
+    def g(x):
+        return autodiff.jacobian(lambda z: f(z)[2], x)
+
+    for h in (f, g):
+        compiled = compile(h, backend=backend)
+        for x in (V, -V, 3.0 * V):
+            compare(h, compiled, [(x,)])
+        assert compiled.eager_because is None

@@ -66,7 +66,17 @@ def test_what_takes_long_to_make_has_to_have_been_paid(clock, seconds):
     variant = Stub(clock.taking(seconds, "python"))
     watch(variant, 300, machine(clock, 1e-7, True, 10.0), lambda: None)
     assert calls_until(variant, "machine code", 100_000) is not None
-    assert 10.0 * promotion.SHARE <= clock.now <= 10.0 * promotion.SHARE + 8200 * seconds
+    assert 10.0 * promotion.SURE <= clock.now <= 10.0 * promotion.SURE + 4100 * seconds
+
+
+def test_what_may_be_slower_has_to_have_run_for_longer(clock):
+    def paid(is_faster):
+        variant, clock.now = Stub(clock.taking(1e-3, "python")), 0.0
+        watch(variant, 300, None, machine(clock, 1e-4, is_faster, 10.0))
+        assert calls_until(variant, "machine code", 100_000) is not None
+        return clock.now
+
+    assert 10.0 * promotion.SURE <= paid(True) < 10.0 * promotion.SHARE <= paid(False)
 
 
 @pytest.mark.parametrize("seconds, stays", [(1e-4, "machine code"), (1e-2, "before")])
