@@ -331,7 +331,7 @@ def _copied(writer: NestWriter, view: View, name: str) -> list[str]:
     """Return the statements that copy a result to where it is handed out."""
     if view.kind != "v" or not view.is_whole():
         raise NotSmallError
-    begin = int(writer.address[view.base])
+    begin = int(writer.stored(writer.address[[view.base]])[0])
     size = writer.ops[view.base].size
     return [f"for i in range({size}):", f"    put({name}, i, get(s, {begin} + i))"]
 
@@ -344,11 +344,13 @@ def _final(writer: NestWriter, view: View) -> str:
         return repr(float(view.base))
     if view.kind == "v" and not writer.ops[view.base].shape:
         if not writer.is_held(view):
-            return f"get(s, {int(writer.address[view.base])})"
+            return f"get(s, {int(writer.stored(writer.address[[view.base]])[0])})"
         text = writer.variable(view.base)
         return f"1.0 if {text} else 0.0" if view.is_bool else text
     array = "s" if view.kind == "v" else f"x{view.base}"
-    place = view.offset + (int(writer.address[view.base]) if view.kind == "v" else 0)
+    place = view.offset
+    if view.kind == "v":
+        place += int(writer.stored(writer.address[[view.base]])[0])
     return f"get({array}, {place})"
 
 

@@ -167,6 +167,10 @@ class Layout:
         for view in self.results:
             if view.kind == "v" and not self.is_held(view):
                 self._note(view.base, None)
+        for block in self.blocks():
+            for p in range(block.start, block.start + block.n):
+                if self.ops[p].kind in ("change", "scatter") and p not in self.kept:
+                    self._note(p, block.loop)  # it is written, even if nobody reads it from there
 
     def _note(self, position: int, reader: Loop | None) -> None:
         """Note that a result is read from the memory, from inside a loop or from elsewhere."""
@@ -414,16 +418,20 @@ class Layout:
         view = self.ops[p].args[a]
         loop = block.loop
         if loop is None:
-            return self.address[[view.base]] + view.offset
+            return self.stored(self.address[[view.base]]) + view.offset
         then = self.ops[p + loop.period].args[a]
         t = np.arange(loop.count)
         offsets = self.offsets(block, p, a)
         if self.form(block, p, a) == "before":
             slot = (loop.start, (view.base - loop.start) % loop.period)
             size = self.ops[view.base].size
-            begin = self.address[loop.start + slot[1]] - size  # of the turn before the first
+            begin = self.stored(self.address[[loop.start + slot[1]]]) - size  # of the turn before
             return begin + size * (t if slot in self._whole else t & 1) + offsets
-        places = self.address[view.base + (then.base - view.base) * t]
+        return self.stored(self.address[view.base + (then.base - view.base) * t]) + offsets
+
+    @staticmethod
+    def stored(places: np.ndarray) -> np.ndarray:
+        """Return places in the memory; raise if there is none: machine code does not look."""
         if (places < 0).any():
             raise NotSmallError
-        return places + offsets
+        return places

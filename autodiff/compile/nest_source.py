@@ -77,7 +77,7 @@ class NestWriter(Layout):
         return self.moving(self._targets(block, p))
 
     def _targets(self, block: Block, p: int) -> np.ndarray:
-        return self.address[block.turns(p)]
+        return self.stored(self.address[block.turns(p)])
 
     def region(self, block: Block, p: int) -> str:
         """Return where the elements begin that a change writes."""
@@ -150,9 +150,9 @@ class NestWriter(Layout):
     def _first(self, position: int, first: View) -> None:
         """Copy what the first turn reads of the one before to where the others have it."""
         size = self.ops[position].size
-        begin = int(self.address[position]) - size
+        begin, source = self.stored(self.address[[position, first.base]])
         self.enter("i", size)
-        self.write(f"put(s, {begin} + i, get(s, {self.address[first.base]} + i))")
+        self.write(f"put(s, {begin - size} + i, get(s, {source} + i))")
         self.leave()
 
     def _block(self, block: Block) -> None:

@@ -380,3 +380,18 @@ def test_arrays_of_lists_of_numbers(backend, interpreted):
         for x in (V, -V, 3.0 * V):
             compare(h, compiled, [(x,)])
         assert compiled.eager_because is None
+
+
+def written_in_passing(x):
+    y = np.concatenate([x, np.array([-0.85, -1.29, -0.93, 0.18])])[...]
+    np.put(y, [0, 1], [0.88, -0.53])
+    np.clip(y, -1.48, 1.29, out=y)
+    single = y.astype(np.float32)
+    return np.sum(y * np.linspace(-1.0, 1.5, 8)) + np.vdot(np.cos(np.arange(8.0)), single)
+
+
+@pytest.mark.parametrize("backend", ["numba", "python"])
+def test_what_nobody_reads_from_the_memory_has_a_place_in_it(backend, interpreted):
+    compiled = with_kernel(written_in_passing, backend)
+    compare(lambda x: gradient(written_in_passing, x), compiled, [(V,), (2 * V,), (-V,)])
+    assert bool(interpreted) == (backend == "numba")
