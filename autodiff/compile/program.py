@@ -153,6 +153,20 @@ def set_flat(before: Any, places: Any, value: Any) -> Any:
     return after
 
 
+def set_real(before: Any, places: Any, value: Any) -> Any:
+    """Return complex `before` with the real parts at flat places replaced."""
+    after = before.copy()
+    after.reshape(-1).real[places] = value
+    return after
+
+
+def set_imaginary(before: Any, places: Any, value: Any) -> Any:
+    """Do the same with imaginary parts."""
+    after = before.copy()
+    after.reshape(-1).imag[places] = value
+    return after
+
+
 def add_item(before: Any, index: Any, value: Any) -> Any:
     """Return `before` with `value` added at ``[index]``, a place that holds no element twice."""
     after = before.copy(order="K")

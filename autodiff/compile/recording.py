@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import call as calls
 from autodiff.arguments import PLAIN
 from autodiff.call import by_rule, call as call_again
 from autodiff.compile.errors import NotRecordedError
@@ -29,13 +30,17 @@ from autodiff.compile.program import (
     meta_of,
     part,
     set_flat,
+    set_imaginary,
     set_item,
+    set_real,
 )
 from autodiff.compile.purity import FIXED_FORM, ON_FORM, SHAPE_ONLY
 from autodiff.structures import leaves_of, map_leaves, parts_of, rebuilt
 from autodiff.tape import CONSTANT, Tape
 from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
 from autodiff.views import note_shared
+from chainrules_core import rrule
+from chainrules_core.define import DecomposeRule
 from chainrules_core.define.scalar import has_nan
 from chainrules_core.rules import name_of
 from chainrules_core.scattering import scatter
@@ -136,6 +141,11 @@ class Recording(Tape):
         if f in _EQUALITY and not self.strict and self._asks_for_nan(args):
             self.assumes_no_nan = True
             return f is operator.eq
+        if getattr(f, "__name__", "") == "__init__":  # it gives attributes to an object
+            rules = rrule.resolve(f, args, kwargs)
+            if rules is not None and isinstance(rules[0], DecomposeRule):
+                return calls.body_of(rules[0].body)(*args, **kwargs)
+            self.spoil(f"{name_of(f)} changes an object that is not followed")
         lowered = [self.lowered(a) for a in args]
         named = {name: self.lowered(a) for name, a in kwargs.items()}
         given = [plain for plain, _ in lowered]
@@ -302,12 +312,16 @@ class Recording(Tape):
         region[plain_index] = plain
         if path:
             places: Any = np.arange(after.size).reshape(after.shape)
+            if after.dtype.kind == "c":
+                places = places * (1 + 1j)  # both parts tell the place
             for step in path:
                 places = _untangled(step(places))
-            places = np.asarray(places[plain_index])
+            places = np.asarray(np.real(places[plain_index])).astype(np.intp)
             if np.size(plain) != 1 and np.shape(plain) != places.shape:
                 ref = self._broadcast(ref, plain, places.shape)
             args, f = (before_ref, places, ref), set_flat
+            if after.dtype.kind == "c" and not np.iscomplexobj(region):
+                f = _part_written(after, path)
         else:
             args, f = (before_ref, index_ref, ref), set_item
         i = len(self.metas)
@@ -403,6 +417,16 @@ def _untangled(x: Any) -> Any:
             raise NotRecordedError("a write into a view at a recorded index is not followed")
         return x._value
     return x
+
+
+def _part_written(after: np.ndarray, path: tuple) -> Callable:
+    """Return what writes into the part of complex numbers that a path leads to."""
+    probe = np.zeros(after.shape, after.dtype)
+    region: Any = probe
+    for step in path:
+        region = _untangled(step(region))
+    region[...] = 1
+    return set_real if np.any(probe.real) else set_imaginary
 
 
 def _may_write(f: Callable) -> bool:

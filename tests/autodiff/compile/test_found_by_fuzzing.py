@@ -1,0 +1,52 @@
+"""Programs whose compiled form differed from the eager one when random programs were compared."""
+
+import numpy as np
+import pytest
+
+from autodiff import compile, gradient
+
+X = np.array([0.816, 1.044, 1.604, 1.88])
+
+
+def part_of_complex(x):
+    z = 0.5j * x + np.cos(x)
+    z.imag *= 0.13
+    return np.sum(np.abs(z) ** 2)
+
+
+def view_of_part(x):
+    z = 0.5j * x + np.cos(x)
+    v = np.real(z)
+    v[1:3] = x[:2] * v[1:3]
+    np.imag(z)[...] = v
+    return np.sum(np.abs(z) ** 2)
+
+
+def part_of_rows(x):
+    z = (x + 1j * x**2).reshape(2, 2)
+    z.T.imag[0] = np.sin(x[:2])
+    z.real[:, 1] += x[2:]
+    return np.sum((z * np.conj(z)).real * np.arange(1.0, 5.0).reshape(2, 2))
+
+
+def object_of_a_class(x):
+    y = np.deg2rad(np.round(x, 1) * 10.0)
+    return np.sum(np.polymul(y, x))
+
+
+def polynomial(x):
+    p = np.poly1d(x * 2.0)
+    return p(0.7) + np.sum(p.deriv().coeffs)
+
+
+PROGRAMS = [part_of_complex, view_of_part, part_of_rows, object_of_a_class, polynomial]
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_compiled_is_eager(f, backend):
+    for g in (f, lambda x: gradient(f, x)):
+        compiled = compile(g, backend=backend)
+        for scale in (1.0, 1.0, 0.7, -1.2):
+            x = scale * X
+            np.testing.assert_allclose(compiled(x.copy()), g(x.copy()), rtol=1e-12, atol=1e-13)
