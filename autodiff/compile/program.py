@@ -140,8 +140,8 @@ def part(whole: Any, key: Any) -> Any:
 
 
 def set_item(before: Any, index: Any, value: Any) -> Any:
-    """Return `before` with ``[index]`` replaced."""
-    after = before.copy(order="K")
+    """Return `before` with ``[index]`` replaced: an array, even where `before` is a number."""
+    after = np.array(before, order="K")
     after[index] = value
     return after
 

@@ -303,7 +303,8 @@ class Recording(Tape):
         before_ref = Ref(root._index) if is_known else before
         if not is_known:
             self.hold(before)
-        after = before if in_place else before.copy(order="K")
+        after = before if in_place else np.array(before, order="K")
+        old = before.copy() if path else before
         region = after
         for step in path:
             region = _untangled(step(region))
@@ -316,12 +317,16 @@ class Recording(Tape):
                 places = places * (1 + 1j)  # both parts tell the place
             for step in path:
                 places = _untangled(step(places))
+            # Floats, if a view asked for its elements as such.
             places = np.asarray(np.real(places[plain_index])).astype(np.intp)
-            if np.size(plain) != 1 and np.shape(plain) != places.shape:
-                ref = self._broadcast(ref, plain, places.shape)
-            args, f = (before_ref, places, ref), set_flat
+            f = set_flat
             if after.dtype.kind == "c" and not np.iscomplexobj(region):
                 f = _part_written(after, path)
+            if f(old, places, plain).tobytes() != after.tobytes():
+                raise NotRecordedError("a write into a view is not followed")
+            if np.size(plain) != 1 and np.shape(plain) != places.shape:
+                ref = self._broadcast(ref, plain, places.shape)
+            args = (before_ref, places, ref)
         else:
             args, f = (before_ref, index_ref, ref), set_item
         i = len(self.metas)
