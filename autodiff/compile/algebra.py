@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compile.ops import is_elementwise
+from autodiff.compile.ops import is_elementwise, takes_floats
 from autodiff.compile.program import FLOAT64, Meta, Ref, Step, part, set_item
 from autodiff.compile.triangular import triangular
 
@@ -290,7 +290,7 @@ class Algebra:
             if f is np.multiply and meta.is_scalar:
                 return f, self._factors(args, meta)
             return f, args
-        if meta.dtype == FLOAT64 and f is not np.power:
+        if meta.dtype == FLOAT64 and f is not np.power and takes_floats(f):
             args = tuple([float(x) if type(x) is int else x for x in args])
         a, b = args
         for mine, other in ((a, b), (b, a)):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile import scalars
-from autodiff.compile.ops import INFIX, is_elementwise
+from autodiff.compile.ops import INFIX, is_elementwise, takes_floats
 from autodiff.compile.packs import pack
 from autodiff.compile.program import (
     FLOAT64,
@@ -96,16 +96,18 @@ def emitted(e: Any, step: Step) -> bool:
     return write is not None and write(e, step)
 
 
-def _operand(e: Any, x: Any, meta: Any) -> str:
+def _operand(e: Any, f: Any, x: Any, meta: Any) -> str:
     """Return an operand of a ufunc: a float as such where this gives the same dtype."""
     if type(x) is Ref:
         return e.variable(x.i) if meta.dtype == FLOAT64 else e.boxed(x.i)
-    if type(x) in (float, int) and meta.dtype == FLOAT64 and meta.shape:
-        return e.names.of(_boxes.setdefault(float(x), np.array(float(x))), "k")
+    is_float = type(x) is float or (type(x) is int and takes_floats(f))
+    if is_float and meta.dtype == FLOAT64 and meta.shape:
+        box = np.array(float(x))
+        return e.names.of(_boxes.setdefault(box.tobytes(), box), "k")
     return e.argument(x)
 
 
-_boxes: dict[float, np.ndarray] = {}
+_boxes: dict[bytes, np.ndarray] = {}
 
 
 def _elementwise(e: Any, step: Step) -> bool:
@@ -117,7 +119,7 @@ def _elementwise(e: Any, step: Step) -> bool:
             e.assign(out, f"{a} {INFIX[f]} {b}")
             return True
         return False
-    args = [_operand(e, a, meta) for a in step.args]
+    args = [_operand(e, f, a, meta) for a in step.args]
     name = e.names.of(f, f.__name__)
     target = _target(e, step, meta)
     e.assign(out, f"{name}({', '.join([*args, *target])})")
@@ -275,7 +277,7 @@ def _changed(e: Any, step: Step) -> bool:
     before, index, value = step.args
     meta = e.metas[step.out]
     name = f"v{step.out}"
-    if e.memory.is_free(before, e.at):
+    if e.memory.is_free(before, e.at) and not e.is_float[before.i]:
         name = e.variable(before.i)
         n = e.buffers.of(before.i)
         if n is not None and not e.memory.is_private(step.out):
@@ -287,8 +289,10 @@ def _changed(e: Any, step: Step) -> bool:
                 e.buffers.release(before.i)
                 e.buffers.hold(step.out, n)
     else:
-        shown = e.argument(before)
-        e.lines.append(f"{name} = {shown}.copy()")
+        shown = f"{e.argument(before)}.copy()"
+        if e.meta(before).type is not np.ndarray:
+            shown = f"{e.names.of(np.array, 'array')}({e.argument(before)})"
+        e.lines.append(f"{name} = {shown}")
     shown = (
         e.argument(value)
         if meta.dtype != FLOAT64 or type(value) is not Ref

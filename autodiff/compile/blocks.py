@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compile.ops import is_elementwise
+from autodiff.compile.ops import is_elementwise, takes_floats
 from autodiff.compile.passes import has_nan
 from autodiff.compile.program import (
     FLOAT64,
@@ -49,7 +49,7 @@ def in_blocks(program: Program, by_machine: bool) -> Program:
 
 
 def _is_large(program: Program, step: Step) -> bool:
-    if step.out < 0 or step.kwargs or not is_elementwise(step.f):
+    if step.out < 0 or step.kwargs or not is_elementwise(step.f) or not takes_floats(step.f):
         return False
     meta = program.metas[step.out]
     return (

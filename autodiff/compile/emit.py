@@ -153,6 +153,8 @@ class Emitter:
             meta, shown = self.metas[x.i], self.variable(x.i)
             if scalars.is_number(meta) and type(recorded) is Ref:
                 return self.number(x.i, self.metas[recorded.i])
+            if meta.type is np.bool_:
+                return self.boxed(x.i)
             if meta.shape is not None and (x.i in self._fresh_outputs or x.i in self._returned):
                 shown += ".copy()"
             self._returned.add(x.i)
@@ -178,8 +180,10 @@ class Emitter:
         return f"{self.names.of(np.float64, 'float64')}({shown})"
 
     def boxed(self, i: int) -> str:
-        """Return a float as the number that it is for the user."""
+        """Return a float or a truth as the number that it is for the user."""
         meta, shown = self.metas[i], self.variable(i)
+        if meta.type is np.bool_:  # what compares floats gives a truth of Python's
+            return f"{self.names.of(np.bool_, 'bool_')}({shown})"
         if not self.is_float[i] or meta.type is float:
             return shown
         if meta.shape is not None:
@@ -252,6 +256,17 @@ class Emitter:
                 self.lines.append(f"if v{step.out} is None: {self._leave()}")
         elif not arrays.emitted(self, step):
             self.call(step)
+        self._as_number(step.out)
+
+    def _as_number(self, out: int) -> None:
+        """Write an array without axes that steps on floats read, as a float."""
+        if out < 0 or not self._wants_float[out] or self.is_float[out]:
+            return
+        if scalars.is_number(self.metas[out]):
+            shown = self.variable(out)
+            self.variables.pop(out, None)
+            self.lines.append(f"v{out} = float({shown})")
+            self.is_float[out] = 1
 
     def call(self, step: Step) -> None:
         """Write a call as it is."""
@@ -265,7 +280,9 @@ class Emitter:
         x, index = step.args
         meta = self.metas[x.i]
         place = flat_place(index, meta.shape or ())
-        if self._reads[x.i] < max(3, meta.size / 8):
+        if self.is_float[x.i]:
+            self.lines.append(f"v{step.out} = {self.variable(x.i)}")
+        elif self._reads[x.i] < max(3, meta.size / 8):
             self.lines.append(f"v{step.out} = {self.variable(x.i)}.item({place})")
         else:
             name = self.lists.get(x.i)

@@ -70,6 +70,7 @@ TEXTS: dict[Any, str] = {
     np.clip: "({1} if {0} < {1} else {2} if {0} > {2} else {0})",
 }  # fmt: skip
 """Elementwise functions as machine code has them."""
+_GIVES_NUMBERS = frozenset({"map", "product", "sum", "max", "min", "determinant"})
 _LOGICAL = frozenset({operator.and_, operator.or_, operator.xor, operator.invert})
 _ELEMENTWISE = (
     frozenset(f for f in TEXTS if is_elementwise(f)) | {np.where, np.copy, np.clip} | _LOGICAL
@@ -325,6 +326,8 @@ class Reader:
         op.is_number = meta.shape is None
         if op.kind != "map" and any(a.is_bool for a in op.args):
             raise NotSmallError
+        if not op.shape and op.kind not in _GIVES_NUMBERS:
+            raise NotSmallError  # who reads its result looks for a variable
         self.views[step.out] = self.added(op)
 
     def _op(self, f: Any, step: Step, shape: tuple) -> Op:
@@ -345,6 +348,12 @@ class Reader:
             return reduced(self, step, shape)
         if f in _CHANGES or f is set_flat:
             before, index, value = args
+            if not shape:  # all there is
+                given = self._single(value)
+                if f is set_item or f is set_flat:
+                    return Op("map", np.copy, [given], ())
+                sign = np.add if f is add_item else np.subtract
+                return Op("map", sign, [self.view(before), given], ())
             place = _lattice(index) if f is set_flat else self.region(shape, index)
             given = self.view(value).broadcast(place.shape)
             extra = (_CHANGES.get(f, "="), place.shape, place.strides)
@@ -357,6 +366,10 @@ class Reader:
             return self.systems.read(step, shape)
         if f is part:
             return self.systems.half(step)
+        if f is scatter and not shape:
+            return Op("map", np.copy, [self._single(args[0])], ())
+        if f is pack and not shape:
+            return Op("map", np.copy, [self._single(args[2]) if args[2:] else View("c", 0.0)], ())
         if f is scatter:
             y_bar, index = args[:2]
             place = self.region(shape, index)
@@ -370,6 +383,13 @@ class Reader:
         if any(v.shape != items[0].shape for v in items[1:]) and f is not np.concatenate:
             raise NotSmallError
         return Op("stack", None, items, shape)
+
+    def _single(self, x: Any) -> View:
+        """Return an argument of one element as a number."""
+        view = self.view(x)
+        if view.is_bool or view.base is True or view.base is False:
+            raise NotSmallError
+        return self.taken(view, lambda a: a.reshape(())) if view.shape else view
 
     def region(self, shape: tuple, index: Any) -> View:
         """Return the elements of an array of this shape that an index means."""

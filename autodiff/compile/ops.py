@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -67,6 +68,16 @@ MATH: dict[Any, Callable] = {
 def is_elementwise(f: Any) -> bool:
     """Whether a function is a ufunc of one output that works element by element."""
     return isinstance(f, np.ufunc) and f.signature is None and f.nout == 1
+
+
+@functools.cache
+def takes_floats(f: np.ufunc) -> bool:
+    """Whether integers given to a ufunc may as well be floats: the exponents of `ldexp` may not."""
+    operands = [t.partition("->")[0] for t in f.types if t.endswith("->d")]
+    return not any("d" in kinds and set(kinds) & _INTEGERS for kinds in operands)
+
+
+_INTEGERS = frozenset("bBhHiIlLqQ")
 
 
 FRESH: frozenset[Any] = frozenset(

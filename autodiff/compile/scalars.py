@@ -71,11 +71,23 @@ def is_scalar_step(step: Step, metas: list[Meta]) -> bool:
         )
     if not is_number(meta):
         return False
-    if f is np.where:
-        return len(step.args) == 3 and type(step.args[0]) is Ref and is_truth(metas[step.args[0].i])
+    if f is np.where and not (
+        len(step.args) == 3 and type(step.args[0]) is Ref and is_truth(metas[step.args[0].i])
+    ):
+        return False
+    if f in _CHOICES:
+        return not any(type(a) is Ref and is_truth(metas[a.i]) for a in _choices(step))
     if f in (np.negative, np.absolute, np.square) and not _is_float(step.args[0], metas):
         return False
     return f in INFIX or f in MATH or f in WRITTEN
+
+
+_CHOICES = frozenset({np.where, np.maximum, np.minimum})
+"""Functions whose results are one of their operands, which have to be floats, then."""
+
+
+def _choices(step: Step) -> tuple:
+    return step.args[1:] if step.f is np.where else step.args
 
 
 def _is_float(x: Any, metas: list[Meta]) -> bool:
@@ -85,7 +97,10 @@ def _is_float(x: Any, metas: list[Meta]) -> bool:
 def expression(emitter: Any, step: Step) -> tuple[int, str, bool]:
     """Return the number of the value, its expression, and whether this is a float."""
     f, out = step.f, step.out
-    args = [operand(emitter, a) for a in step.args]
+    given = step.args
+    if f in _CHOICES:
+        given = tuple([float(a) if isinstance(a, int) else a for a in given])
+    args = [operand(emitter, a) for a in given]
     if f in INFIX:
         text = f"{args[0]} {INFIX[f]} {args[1]}"
     elif f in WRITTEN or f in LOGIC:

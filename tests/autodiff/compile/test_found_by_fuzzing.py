@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import compile, gradient
+from autodiff import compile, gradient, hvp
 
 X = np.array([0.816, 1.044, 1.604, 1.88])
 
@@ -39,7 +39,83 @@ def polynomial(x):
     return p(0.7) + np.sum(p.deriv().coeffs)
 
 
+def integer_exponents(x):
+    return np.sum(np.ldexp(x * x, 3) * np.arange(4.0)) + np.ldexp(x[0] * x[1], -2)
+
+
+def exponents_of_equal_elements(x):
+    return np.sum(np.ldexp(np.sin(x), np.full(4, 2)) ** 2)
+
+
+def many_exponents(x):
+    return np.sum(np.sin(np.ldexp(np.tile(x, 1 << 13), 2) * 0.1))
+
+
+def zeros_of_both_signs(x):
+    a, b = np.copysign(x, -0.0), np.copysign(x * x, 0.0)
+    return np.sum(a * np.arange(4.0) + b * x)
+
+
+def view_as_floats(x):
+    y = np.asarray(x * 2.0, dtype=float)
+    y[::-1][1:3] = x[:2] * 3.0
+    z = np.asarray(y, dtype=float)
+    z[np.array([3, 0])] = x[1]
+    y[:] = y[::-1].copy()
+    return np.sum(y * y * np.arange(4.0))
+
+
+def array_without_axes(x):
+    a = np.asarray(x[0] * 2.0)[()] * np.ones(())
+    y = np.array(a)
+    y[...] = np.max(x) * y
+    y[()] += x[1]
+    y[None] = y * np.ones(1) * 0.5
+    return y[()] * np.sin(y) + np.sum(np.stack([y, x[2] * y]))
+
+
+def whole_array_without_axes(x):
+    y = np.i0(x[0])
+    np.max(np.stack([x[0], y * 0.53]), axis=0, out=y)
+    z = x[0] * -0.16 + y[()]
+    return z * np.sum(np.sort(np.asarray([z, x[1] * z])) * np.array([0.3, -1.7]))
+
+
+def integers_among_choices(x):
+    a, b = np.where(x[0] > 0, 0, x[0]), np.where(x[0] > x[1], x[1], True)
+    c, d = np.maximum(x[2] - 1.7, 0), np.minimum(x[3], x[0] > 0)
+    return (a + b) * (c + x[1]) * np.where(x[0] < 0, 0, d)
+
+
+def truth_as_a_number(x):
+    return x[1] * (x[0] > x[1]).astype(float) + np.sum(x) * np.float64(x[2] > 0.0)
+
+
+def choice_at_the_end(x):
+    return np.where(x[0] > 0, 3, x[0])
+
+
+def largest_at_the_end(x):
+    return np.maximum(x[0], 2)
+
+
+def reversed_and_scaled(x):
+    y = (x * x)[::-1]
+    return np.sum((4.0 * y) ** 2 * np.cos(np.arange(4.0)))
+
+
+def transposed_and_scaled(x):
+    y = np.outer(x, np.sin(x)).T
+    return np.sum(np.tanh(3.0 * y) * np.arange(16.0).reshape(4, 4))
+
+
 PROGRAMS = [part_of_complex, view_of_part, part_of_rows, object_of_a_class, polynomial]
+KERNELS = [
+    integer_exponents, exponents_of_equal_elements, many_exponents, zeros_of_both_signs,
+    view_as_floats, array_without_axes, whole_array_without_axes, integers_among_choices,
+    truth_as_a_number, choice_at_the_end, largest_at_the_end, reversed_and_scaled,
+    transposed_and_scaled,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("backend", ["python", "numba"])
@@ -50,3 +126,29 @@ def test_compiled_is_eager(f, backend):
         for scale in (1.0, 1.0, 0.7, -1.2):
             x = scale * X
             np.testing.assert_allclose(compiled(x.copy()), g(x.copy()), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("f", KERNELS)
+def test_kernels_are_eager(f, backend, interpreted):
+    for g in (f, lambda x: gradient(f, x), lambda x: hvp(f, x, np.arange(4.0))):
+        compiled = compile(g, backend=backend)
+        for scale in (1.0, 1.0, 0.7, -1.2):
+            x = scale * X
+            expected, found = g(x.copy()), compiled(x.copy())
+            assert type(found) is type(expected)
+            assert found.dtype == expected.dtype
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+        assert compiled.eager_because is None
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_truths_are_of_their_class(backend, interpreted):
+    def f(x, y):
+        return x[0] > x[1], y > 1.0, x > 1.0, np.sum(x) > 0.0, np.float64(y) > 0.0
+
+    compiled = compile(f, backend=backend)
+    for scale in (1.0, 1.0, -1.2):
+        expected, found = f(scale * X, scale), compiled(scale * X, scale)
+        assert [type(a) for a in found] == [type(a) for a in expected]
+        np.testing.assert_equal(found, expected)
