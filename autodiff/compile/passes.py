@@ -96,7 +96,9 @@ class Simplifier(Algebra):
         f = step.f
         is_exact = step.out in self.program.exact
         if f in UFUNC_OF and all(type(a) is Ref or isinstance(a, _NUMERIC) for a in args):
-            f = UFUNC_OF[f] if not is_exact or UFUNC_OF[f] in ROUNDED else f
+            is_of_truths = all(self.meta(a).type is bool for a in args)  # True + True is 2 here
+            if not is_of_truths and (not is_exact or UFUNC_OF[f] in ROUNDED):
+                f = UFUNC_OF[f]
         kwargs = {k: self.argument(v) for k, v in (step.kwargs or {}).items()}
         if f is guard:
             self._guard(args)

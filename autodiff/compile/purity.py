@@ -44,7 +44,7 @@ FIXED_FORM: frozenset[Any] = frozenset(
         "nansum nanmean nanmax nanmin nanstd nanvar median quantile percentile average "
         "count_nonzero isclose nan_to_num sinc i0 unwrap fix meshgrid broadcast_arrays split "
         "array_split hsplit vsplit dsplit trapezoid polyval vander append choose select "
-        "logspace geomspace full_like ix_",
+        "logspace geomspace full_like",
     )
     | _named(
         np.linalg,
@@ -62,6 +62,36 @@ FIXED_FORM: frozenset[Any] = frozenset(
     | {np.ndarray.item, np.ndarray.astype, np.matmul}
 )
 """Functions whose results have types, dtypes and shapes that follow from those of the arguments."""
+
+_ALL = 99
+ARGUMENTS_OF_DATA: dict[Any, int] = {
+    **dict.fromkeys(
+        _named(
+            np,
+            "where dot vdot inner outer kron interp clip roll tril triu isclose searchsorted "
+            "choose select polyval cov corrcoef einsum matmul convolve correlate",
+        )
+        | _named(np.linalg, "solve matmul outer")
+        | {f for f in (*vars(operator).values(), *vars(math).values()) if callable(f)}
+        | {abs, max, min, sum, float, complex, round, bool, np.ndarray.item},
+        _ALL,
+    ),
+    **dict.fromkeys(
+        _named(np, "take take_along_axis append percentile quantile cross tensordot")
+        | _named(np.linalg, "cross vecdot tensorsolve"),
+        2,
+    ),
+    **dict.fromkeys(_named(np, "put_along_axis trapezoid"), 3),
+}
+"""How many arguments without names are data; integers behind them say what form the result has."""
+
+STRUCTURAL = frozenset(
+    {
+        "axis", "axes", "axis1", "axis2", "shape", "newshape", "reps", "k", "offset", "n", "N",
+        "num", "indices_or_sections", "source", "destination", "start", "keepdims",
+    }
+)  # fmt: skip
+"""The names of arguments that the form of a result hangs on."""
 
 _CLOCKS = frozenset({"time", "datetime", "secrets", "uuid", "os", "subprocess", "socket", "random"})
 _STATES: tuple[type, ...] = (np.random.RandomState, random.Random, random.SystemRandom)

@@ -34,7 +34,13 @@ from autodiff.compile.program import (
     set_item,
     set_real,
 )
-from autodiff.compile.purity import FIXED_FORM, ON_FORM, SHAPE_ONLY
+from autodiff.compile.purity import (
+    ARGUMENTS_OF_DATA,
+    FIXED_FORM,
+    ON_FORM,
+    SHAPE_ONLY,
+    STRUCTURAL,
+)
 from autodiff.structures import leaves_of, map_leaves, parts_of, rebuilt
 from autodiff.tape import CONSTANT, Tape
 from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
@@ -146,6 +152,10 @@ class Recording(Tape):
             if rules is not None and isinstance(rules[0], DecomposeRule):
                 return calls.body_of(rules[0].body)(*args, **kwargs)
             self.spoil(f"{name_of(f)} changes an object that is not followed")
+        if f in FIXED_FORM or f in SHAPE_ONLY:
+            n = ARGUMENTS_OF_DATA.get(f, 1)
+            args = (*args[:n], *map(self._settled, args[n:]))
+            kwargs = {k: self._settled(a) if k in STRUCTURAL else a for k, a in kwargs.items()}
         lowered = [self.lowered(a) for a in args]
         named = {name: self.lowered(a) for name, a in kwargs.items()}
         given = [plain for plain, _ in lowered]
@@ -173,7 +183,7 @@ class Recording(Tape):
         i = len(self.metas)
         self.metas.append(meta_of(y))
         self.steps.append(Step(f, args, kwargs or None, i))
-        if f not in _FORM_IS_KNOWN and not isinstance(f, np.ufunc) and _is_open(f, args, y):
+        if _is_open(f, args, y):
             self.steps.append(Step(guard, (Ref(i), described, described(y)), None, -1))
         return self.traced(y, i)
 
@@ -266,6 +276,27 @@ class Recording(Tape):
             self.reads[key] = found
             self.steps.append(Step(guard, (Ref(x._index), how, found), None, -1))
         return found
+
+    def _settled(self, a: Any) -> Any:
+        """Return an argument that says what form a result has: its integers become constants."""
+        if type(a) is tuple or type(a) is list:
+            return type(a)([self._settled(p) for p in a])
+        if type(a) is not Tracer or a._tape is not self:
+            return a
+        value = a._value
+        if type(value) is np.ndarray:
+            if value.dtype.kind not in "iu":
+                return a
+            self.check_open()
+            key = (a._index, np.ndarray.tolist)
+            if key not in self.reads:
+                found = self.reads[key] = value.tolist()
+                args = (Ref(a._index), np.ndarray.tolist, found)
+                self.steps.append(Step(guard, args, None, -1))
+            return value.copy()
+        if isinstance(value, (int, np.integer)):
+            return self.read(a, operator.index)
+        return self.read(a, bool) if isinstance(value, np.bool_) else a
 
     def method(self, x: Tracer, name: str) -> Callable:
         """Return a method of an array whose result has no derivative."""
@@ -453,7 +484,9 @@ def _is_open(f: Callable, args: tuple, y: Any) -> bool:
     if f is operator.getitem:
         index = args[1] if type(args[1]) is tuple else (args[1],)
         return type(y) is np.ndarray and any(type(p) is Ref for p in index)
-    return True
+    if f is np.where:
+        return len(args) == 1  # the places of what is not zero
+    return f not in _FORM_IS_KNOWN and not isinstance(f, np.ufunc)
 
 
 _FORM_IS_KNOWN = FIXED_FORM | {scatter, set_item, set_flat, _conjugate}

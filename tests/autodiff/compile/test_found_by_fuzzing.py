@@ -1,5 +1,7 @@
 """Programs whose compiled form differed from the eager one when random programs were compared."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -152,3 +154,45 @@ def test_truths_are_of_their_class(backend, interpreted):
         expected, found = f(scale * X, scale), compiled(scale * X, scale)
         assert [type(a) for a in found] == [type(a) for a in expected]
         np.testing.assert_equal(found, expected)
+
+
+COUNTS = {
+    "where": lambda x, k: np.where(x > 0)[0].size,
+    "ix_": lambda x, k: np.ix_(x > 0)[0].size,
+    "tile": lambda x, k: np.tile(x, k[0]).size + np.tile(x, k[:2]).size,
+    "reshape": lambda x, k: np.reshape(x, (k[0], -1)).shape[0],
+    "reshape to what it is": lambda x, k: np.reshape(x[None], (k[0], -1)).shape[0],
+    "method": lambda x, k: x[:2].reshape(k[:2]).shape[0],
+    "broadcast_to": lambda x, k: np.broadcast_to(x[0], k[:2]).shape[0],
+    "split": lambda x, k: np.split(x, k[:1])[0].size,
+    "diag": lambda x, k: np.diag(x, k[0]).size,
+    "diff": lambda x, k: np.diff(x, n=k[0]).size,
+    "full_like": lambda x, k: np.full_like(x, 1.0, shape=(k[0],)).size,
+    "zeros_like": lambda x, k: np.zeros_like(x, shape=(k[0],)).size,
+    "axis": lambda x, k: np.sum(np.outer(x, x[:3]), axis=k[0] - 1).size,
+    "take": lambda x, k: np.take(np.outer(x, x[:3]), k[:1], k[0] - 1).size,
+    "average": lambda x, k: np.average(np.outer(x, x[:3]), k[0] - 1).size,
+}
+
+
+@pytest.mark.filterwarnings("ignore:Elementwise")
+@pytest.mark.parametrize("name", COUNTS)
+def test_forms_may_depend_on_integers_given(name):
+    def f(x, k):
+        return COUNTS[name](x, k) * x
+
+    compiled = compile(f, backend="python")
+    for x, k in ((X, [1, 2]), (X, [2, 1]), (X - 1.0, [1, 2]), (X, [1, 2])):
+        np.testing.assert_array_equal(compiled(x, np.array(k)), f(x, np.array(k)))
+    assert compiled.eager_because is None
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_truths_are_counted(backend):
+    def f(x):
+        count = math.isnan(x[0]) + math.isnan(x[1]) - math.isfinite(x[2])
+        return count * x + -math.isnan(x[3])
+
+    compiled = compile(f, backend=backend)
+    for x in (X, X, np.array([np.nan, np.nan, 1.0, np.nan])):
+        np.testing.assert_array_equal(compiled(x), f(x))
