@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autodiff.compile.nest_ops import Op
+from autodiff.compile.nest_ops import Op, strides_of
 from autodiff.compile.passes import has_nan
 
 if TYPE_CHECKING:
@@ -106,10 +106,19 @@ def _touches(layout: Layout, p: int, item: Item) -> bool:
 def _reads_in_order(layout: Layout, op: Op, positions: set[int], shape: tuple) -> bool:
     """Whether an operation reads others element by element."""
     return all(
-        a.is_whole() and a.shape == shape == layout.ops[a.base].shape
+        a.is_whole()
+        and a.shape == shape == layout.ops[a.base].shape
+        and _is_in_order(layout.ops[a.base])
         for a in op.args
         if a.kind == "v" and a.base in positions
     )
+
+
+def _is_in_order(op: Op) -> bool:
+    """Whether what is computed for an element is that element: a region may be turned round."""
+    if op.kind not in ("change", "scatter"):
+        return True
+    return op.offset == 0 and tuple(op.extra[-1]) == tuple(strides_of(op.shape))
 
 
 class Memory:

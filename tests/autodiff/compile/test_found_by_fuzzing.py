@@ -39,7 +39,21 @@ def polynomial(x):
     return p(0.7) + np.sum(p.deriv().coeffs)
 
 
-PROGRAMS = [part_of_complex, view_of_part, part_of_rows, object_of_a_class, polynomial]
+def turned_round(x):
+    y = x * 1.0
+    y[1:] *= y[:-1].copy()
+    np.add.at(y[1:][::-1], [-3, 2, 0], -0.21)
+    return np.sum(y[1:] ** 2 * np.array([0.88, 0.93, 0.38]))
+
+
+PROGRAMS = [
+    turned_round,
+    part_of_complex,
+    view_of_part,
+    part_of_rows,
+    object_of_a_class,
+    polynomial,
+]
 
 
 @pytest.mark.parametrize("backend", ["python", "numba"])
