@@ -46,7 +46,25 @@ def turned_round(x):
     return np.sum(y[1:] ** 2 * np.array([0.88, 0.93, 0.38]))
 
 
+def first_turn_shares(x):
+    v = np.tanh(x)
+    h = v.copy()
+    for _ in range(5):  # in the first turn both products are the same one
+        h = np.tanh(0.5 * h + 0.5 * v)
+    return np.sum(h * h * np.arange(1.0, 5.0))
+
+
+def repeated_places(x):
+    v = x[np.array([1, -3, -1, -1])]
+    h = v * 1.0
+    for _ in range(5):
+        h = np.tanh(0.5 * h + 0.5 * v)
+    return np.sum(h * h * np.arange(1.0, 5.0))
+
+
 PROGRAMS = [
+    first_turn_shares,
+    repeated_places,
     turned_round,
     part_of_complex,
     view_of_part,
