@@ -89,8 +89,10 @@ class Blocks:
         """Write the products into a row, or add them; `strong` makes those that hold NaN."""
         for part, d, b in self:
             made = out[part]
-            # What is written over, or added to, is not touched before the product is known.
-            room = made if fresh else d if d.base is None else None
+            # What is written over, or added to, is not touched before the product is known. A share
+            # of ties may be a number in one block, and in another, without any, a truth value.
+            own = d.base is None and d.dtype is self.dtype
+            room = made if fresh else d if own else None
             p = np.multiply(d, b, out=room)
             if strong is not None and has_nan(p):
                 p = strong(self._evaluated(part), b)

@@ -92,8 +92,13 @@ class ElementwiseOfTwo:
                 return
         else:
             hand_product(by_left, self, y_bar, bars, left, strong, False)
-        # The cotangent may have become that of the left argument.
-        owned = bool(bars.owns_current) and bars.values[left] is not y_bar
+        # The cotangent, or a view of its real part, may have become that of the left argument.
+        taken = bars.values[left]
+        owned = (
+            bool(bars.owns_current)
+            and taken is not y_bar
+            and (type(taken) is not _ndarray or taken.base is None)
+        )
         hand_product(by_right, self, y_bar, bars, right, strong, owned)
 
     def _is_square(self, by_left: Partial, by_right: Partial) -> bool:
@@ -126,8 +131,10 @@ def hand_product(
         or not target.space.shape
     ):
         x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
+        # Counted here: a call in the making holds its arguments, too.
+        fresh: Any = owned if x_bar is y_bar else sys.getrefcount(x_bar) == _ALONE
         if x_bar is not None:
-            bars.put(j, x_bar, owned if x_bar is y_bar else sys.getrefcount(x_bar) == _ALONE)
+            bars.put(j, x_bar, fresh)
         return
     # The same for small arrays, where calls are what takes the time.
     function = partial.function
@@ -138,7 +145,7 @@ def hand_product(
             d = function(*node.values)
         except ARITHMETIC:
             d = partial.safely(*node.values)
-    fresh: Any = True
+    fresh = True
     kind = type(d)
     if (kind is _ndarray and d.dtype is _FLOAT64) or kind is float or kind is _float64:
         x_bar = d * y_bar

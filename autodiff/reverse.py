@@ -324,7 +324,7 @@ def has_nan(bar: Any) -> bool:
     """Whether there is a NaN in a number or array; of some with Inf the answer may be yes too."""
     if type(bar) is not np.ndarray:
         bar = untraced(bar)
-    if type(bar) is float:
+    if type(bar) is float or type(bar) is complex:
         return bar != bar
     if type(bar) is np.ndarray and bar.dtype.kind == "f" and bar.flags.forc:
         total = np.vdot(bar, bar)  # in less time than a sum, and of Inf it makes no NaN

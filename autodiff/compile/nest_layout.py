@@ -122,8 +122,8 @@ class Layout:
         if loop is None:
             return "same"
         step = self.ops[p + loop.period].args[a].base - view.base
-        if step == 0:
-            return "same"
+        if step == 0:  # what the first turn makes is not what each makes for itself
+            return "moving" if loop.holds(view.base) else "same"
         if step == loop.period:
             if view.base >= loop.start:
                 return "here"
@@ -151,8 +151,6 @@ class Layout:
                         if not self.is_variable(block, p, view, form):
                             self._note(view.base, loop)
                     elif form == "same":
-                        if loop is not None and loop.holds(view.base):
-                            raise NotSmallError
                         if not self.is_variable(block, p, view, form):
                             self._note(view.base, None)
                     elif form == "before" and loop is not None:

@@ -108,17 +108,17 @@ def _reads_in_order(layout: Layout, op: Op, positions: set[int], shape: tuple) -
     return all(
         a.is_whole()
         and a.shape == shape == layout.ops[a.base].shape
-        and _is_made_in_order(layout.ops[a.base])
+        and _is_in_order(layout.ops[a.base])
         for a in op.args
         if a.kind == "v" and a.base in positions
     )
 
 
-def _is_made_in_order(op: Op) -> bool:
-    """Whether the elements of a result are made in their order: not if `op` reverses them, say."""
+def _is_in_order(op: Op) -> bool:
+    """Whether what is computed for an element is that element: a region may be turned round."""
     if op.kind not in ("change", "scatter"):
         return True
-    return op.offset == 0 and op.extra[-1] == strides_of(op.shape)
+    return op.offset == 0 and tuple(op.extra[-1]) == tuple(strides_of(op.shape))
 
 
 class Memory:

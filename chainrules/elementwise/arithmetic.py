@@ -109,11 +109,17 @@ def power_by_exponent(y: Any, x: Any, p: Any) -> Any:
     return np.where(zero, at_zero, y * np.log(np.where(zero, 1.0, base)))
 
 
+_FAR_FROM_ZERO = np.finfo(float).tiny ** 0.5
+
+
 def power_together(y_bar: Any, y: Any, x: Any, p: Any) -> tuple | None:
-    """Both cotangents without another power: p x^(p-1) is p y/x unless y over- or underflows."""
+    """Both cotangents without another power: p x^(p-1) is p y/x unless y over- or underflows.
+
+    So that y times a small cotangent does not lose digits either, y has to be far from that.
+    """
     with np.errstate(all="ignore"):
         lowest, least = np.min(x, initial=np.inf), np.min(y, initial=np.inf)
-        if not (lowest > 0 and least >= np.finfo(float).tiny and np.max(y, initial=0) < np.inf):
+        if not (lowest > 0 and least >= _FAR_FROM_ZERO and np.max(y, initial=0) < np.inf):
             return None
         weighted = y_bar * y
         if not np.isfinite(np.sum(weighted) + np.sum(p)):

@@ -101,13 +101,14 @@ def weighted(u: Any, weights: Any, vh: Any) -> Any:
 
 
 def singular_weights(s: Any, order: Any) -> Any:
-    """The gradient of a norm by the singular values."""
+    """The gradient of a norm by the singular values; NaN where these are, as of infinite ones."""
     zero = vanishing(s)
     if order == "nuc":
-        return np.where(zero, 0.0, 1.0).astype(s.dtype)
-    ties = coinciding(s)[..., 0 if order == 2 else -1, :]
-    weights = ties / np.maximum(np.count_nonzero(ties, axis=-1, keepdims=True), 1)
-    return np.where(zero, 0, weights).astype(s.dtype)
+        weights: Any = 1.0
+    else:
+        ties = coinciding(s)[..., 0 if order == 2 else -1, :]
+        weights = ties / np.maximum(np.count_nonzero(ties, axis=-1, keepdims=True), 1)
+    return np.where(np.isnan(s), np.nan, np.where(zero, 0, weights)).astype(s.dtype)
 
 
 # ------------------------------------------------------------------------------------------- norms

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import compile, gradient
+from autodiff import compile, gradient, pullback
 
 # --------------------------------------------------------------------------------- strong zeros
 
@@ -31,6 +31,16 @@ from autodiff import compile, gradient
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value", "ignore:overflow")
 def test_the_branch_not_taken_contributes_nothing(f: Callable, x: list, expected: list) -> None:
     np.testing.assert_allclose(gradient(f, np.array(x)), expected)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_the_branch_not_taken_contributes_nothing_to_a_complex_number() -> None:
+    def f(z: complex) -> Any:
+        x = np.real(z)
+        return np.imag(z) + np.where(x > 0, np.sqrt(x), 3 * x)
+
+    assert gradient(f, -0.2 + 0.5j) == 3 + 1j
+    assert pullback(f, -0.2 + 0.5j)[1](1.0) == 3 + 1j
 
 
 _STEEP = [

@@ -110,6 +110,17 @@ def test_a_nan_stays_where_it_is():
     assert np.flatnonzero(np.isnan(found)).tolist() == [BLOCK + 5]
 
 
+@pytest.mark.parametrize("f", [np.maximum, np.fmax, np.minimum])
+def test_ties_in_one_block_alone(f):
+    other = X.copy()
+    other[2:] += np.where(W[2:] > 0, 0.5, -0.5)
+    found, of_other = gradient(lambda x, y: np.sum(f(x, y) * W), X, other)
+    share = np.where(f(X, other) == X, 1.0, 0.0)
+    share[:2] = 0.5
+    np.testing.assert_array_equal(found, share * W)
+    np.testing.assert_array_equal(of_other, (1.0 - share) * W)
+
+
 def test_small_and_large_values_together():
     small = np.array([0.0, 2.0])
 

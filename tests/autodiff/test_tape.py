@@ -147,6 +147,22 @@ CAPTURING = {
 }
 
 
+@pytest.mark.parametrize("n", [3, 3000, 140_000])
+@pytest.mark.parametrize("plus", [lambda a, c: a + c, lambda a, c: c + a], ids=["first", "last"])
+def test_a_real_and_a_complex_summand_share_no_cotangent(plus: Callable, n: int) -> None:
+    x, w = np.linspace(-1.0, 1.0, n), np.exp(1j * np.arange(n))
+
+    def f(x: np.ndarray, c: np.ndarray) -> float:
+        a, c = np.sin(x), c * 1.0
+        early = np.sum(np.real(np.conj(c) * c))  # added to the cotangent of c when a has its own
+        y = plus(a, c)
+        return early + np.sum(np.real(y * w + y))
+
+    x_bar, c_bar = gradient(f, x, w)
+    np.testing.assert_allclose(x_bar, np.cos(x) * (w.real + 1))
+    np.testing.assert_allclose(c_bar, 2 * w + np.conj(w) + 1)
+
+
 @pytest.mark.parametrize("name", CAPTURING)
 def test_a_gradient_shares_no_memory_with_what_the_function_holds(name: str) -> None:
     f = CAPTURING[name]

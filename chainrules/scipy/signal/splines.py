@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import signal
+from scipy import ndimage, signal
 from scipy.signal import _spline_filters
 
 from chainrules.scipy.delegated import both
@@ -83,6 +83,8 @@ register_start("symiirorder2_ic_bwd", from_end=True)
 
 def convolved(x: Any, weights: Any, axis: int) -> Any:
     """``ndimage.convolve1d`` of a plane that is mirrored at its ends."""
+    if np.iscomplexobj(weights):  # a correlation takes their conjugates
+        return ndimage.convolve1d(x, weights, axis=axis, mode="reflect")
     # Late: the rules of scipy.ndimage import scipy.signal, whose rules these are.
     from chainrules.scipy.ndimage.correlation import correlated
 

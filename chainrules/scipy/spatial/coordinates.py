@@ -18,6 +18,7 @@ from chainrules.scipy.spatial.squares import condensed, squared
 from chainrules_core import frule, ignore_derivatives, linear_rule, rrule
 from chainrules_core.define import primitive
 from chainrules_core.define.bits import turned_by_sign, where_true
+from chainrules_core.define.scalar import strong_product
 
 LARGEST, SUM = "chebyshev", "cityblock"
 
@@ -36,7 +37,8 @@ class Slopes:
         d = np.subtract(self.columns[0][c, :, None], self.columns[1][c], out=self.differences)
         has_sign = not (self.has_nan or np.any(np.equal(d, 0)))
         signed = turned_by_sign(g, d) if has_sign else None
-        signed = np.sign(d) * g if signed is None else signed
+        if signed is None:  # of an infinite vector and itself the difference is NaN, and g is 0
+            signed = strong_product(np.sign(d), g)
         if self.metric == SUM:
             return signed
         is_largest = np.equal(np.abs(d, out=self.sizes), self.y)

@@ -111,7 +111,39 @@ def transposed_and_scaled(x):
     return np.sum(np.tanh(3.0 * y) * np.arange(16.0).reshape(4, 4))
 
 
-PROGRAMS = [part_of_complex, view_of_part, part_of_rows, object_of_a_class, polynomial]
+def turned_round(x):
+    y = x * 1.0
+    y[1:] *= y[:-1].copy()
+    np.add.at(y[1:][::-1], [-3, 2, 0], -0.21)
+    return np.sum(y[1:] ** 2 * np.array([0.88, 0.93, 0.38]))
+
+
+def first_turn_shares(x):
+    v = np.tanh(x)
+    h = v.copy()
+    for _ in range(5):  # in the first turn both products are the same one
+        h = np.tanh(0.5 * h + 0.5 * v)
+    return np.sum(h * h * np.arange(1.0, 5.0))
+
+
+def repeated_places(x):
+    v = x[np.array([1, -3, -1, -1])]
+    h = v * 1.0
+    for _ in range(5):
+        h = np.tanh(0.5 * h + 0.5 * v)
+    return np.sum(h * h * np.arange(1.0, 5.0))
+
+
+PROGRAMS = [
+    first_turn_shares,
+    repeated_places,
+    turned_round,
+    part_of_complex,
+    view_of_part,
+    part_of_rows,
+    object_of_a_class,
+    polynomial,
+]
 KERNELS = [
     integer_exponents, exponents_of_equal_elements, many_exponents, zeros_of_both_signs,
     view_as_floats, array_without_axes, whole_array_without_axes, integers_among_choices,

@@ -171,6 +171,12 @@ def test_powers_that_over_or_underflow():
     np.testing.assert_allclose(p_bar[1:], x[1:] ** p[1:] * np.log(x[1:]), rtol=1e-13)
 
 
+def test_small_powers_keep_their_digits_under_small_cotangents():
+    x, p, y_bar = np.full(3, 1e-100), np.full(3, 3.05), np.full(3, 1e-12)
+    _, x_bar, _ = rrule(np.power, x, p)[1](y_bar)
+    np.testing.assert_allclose(x_bar, y_bar * p * x ** (p - 1), rtol=1e-12)
+
+
 def test_powers_of_zero_and_of_negative_numbers():
     x, p = np.array([0.0, -2.0, 3.0]), np.array([2.0, 3.0, 1.5])
     _, x_bar, p_bar = rrule(np.power, x, p)[1](np.ones(3))

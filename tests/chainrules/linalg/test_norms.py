@@ -150,3 +150,12 @@ def test_extremes(x, order, expected):
     found = autodiff.gradient(lambda x: np.linalg.norm(x, order), x)
     np.testing.assert_allclose(found, expected)
     assert found.dtype == x.dtype
+
+
+@pytest.mark.parametrize("order", [2, -2, "nuc"])
+@pytest.mark.parametrize("shape", [(2, 6), (40, 40)])
+def test_the_gradient_is_nan_where_the_singular_values_are(order, shape):
+    x = np.random.default_rng(0).normal(size=shape)
+    x[1, 1] = np.inf
+    assert np.isnan(np.linalg.norm(x, order))
+    assert np.all(np.isnan(autodiff.gradient(lambda x: np.linalg.norm(x, order), x)))

@@ -3,6 +3,7 @@ import pytest
 from scipy import signal
 from scipy.signal import _spline_filters
 
+from autodiff import pullback
 from chainrules.scipy.signal.splines import started
 from chainrules_core.testing import check_rule, const
 
@@ -42,6 +43,23 @@ def test_starts_of_recursions(start, from_end, parameters):
 )
 def test_engine(f, check_engine):
     check_engine(f, X[:6])
+
+
+Z, H, V = X[:20].reshape(5, 4) * (1 + 0.3j), X[:3] + 1j * X[3:6], X[6:9]
+
+
+@pytest.mark.parametrize(
+    "f, x",
+    [
+        (lambda z: signal.sepfir2d(z, H, V), Z),
+        (lambda h: signal.sepfir2d(Z, h, V), H),
+        (lambda v: signal.sepfir2d(Z, H, v), V),
+        (lambda v: signal.sepfir2d(Z, v, H), V),
+    ],
+)
+def test_separable_filters_do_not_take_conjugates_of_weights(f, x, check_engine):
+    np.testing.assert_allclose(pullback(f, x)[0], f(x))
+    check_engine(lambda x: np.abs(f(x)) ** 2, x)
 
 
 @pytest.mark.parametrize(

@@ -190,3 +190,12 @@ def test_one_of_two_moves(metric, check_modes):
     far = FAR + 0.05  # no coordinates are so near each other that differences meet a kink
     check_modes(lambda x: distance.cdist(x, far, metric), A[:, :2])
     check_modes(lambda x: distance.cdist(A[:, :2], x, metric), far)
+
+
+def test_infinite_vectors_have_no_distance_to_themselves():
+    x = np.array([[np.inf, 1.0], [0.5, 2.0], [0.0, -1.0]])
+    y, pull = autodiff.pullback(lambda x: distance.pdist(x, "cityblock"), x)
+    np.testing.assert_array_equal(y, [np.inf, np.inf, 3.5])
+    np.testing.assert_array_equal(
+        pull(np.array([1.0, 10.0, 100.0])), [[11, 9], [99, 101], [-110, -110]]
+    )
