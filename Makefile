@@ -13,7 +13,7 @@ PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test oldest lint format types doctest layers fuzz fuzz-calls core-wheel bench bench-quick gradbench coverage bench-rules clean
+.PHONY: help venv demo test oldest lint format types doctest layers fuzz fuzz-calls fuzz-compiled core-wheel bench bench-quick gradbench coverage bench-rules clean
 
 help: ## show this list
 	@echo 'usage: make TARGET [ARGS=...] [PYTHON=...]'
@@ -59,6 +59,9 @@ layers: $(VENV)/.installed-test ## check who imports whom, file sizes, import co
 
 fuzz: $(VENV)/.installed-test ## differentiate random programs: ARGS='--seed 0 --count 20000'
 	$(PY) -m tools.fuzz $(ARGS)
+
+fuzz-compiled: $(VENV)/.installed-bench ## compare compiled random programs with eager ones: ARGS='--seed 0 --count 500'
+	$(PY) -m tools.fuzz.compiled $(ARGS)
 
 fuzz-calls: $(VENV)/.installed-test ## differentiate calls with random arguments: ARGS='--seed 0 --count 20'
 	$(PY) -m tools.calls $(ARGS)

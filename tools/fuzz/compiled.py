@@ -1,0 +1,117 @@
+"""Random programs compiled beside the same run eagerly: ``python -m tools.fuzz.compiled``.
+
+Each is called several times, with arguments of several sizes: what the recording took for a
+constant shows from the second call on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import linecache
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import autodiff
+from tools.fuzz.arrays import array_program
+from tools.fuzz.judge import fresh, leaves, load, mapped
+from tools.fuzz.limits import TooSlow, limited
+from tools.fuzz.writer import write
+
+SCALES = (1.0, 1.0, 0.7, -1.2)
+SECONDS = 60
+
+
+def of_arrays(seed: int) -> tuple[str, Callable, tuple]:
+    """Return a program on small arrays, its function and arguments."""
+    source, n = array_program(seed)
+    name = f"<arrays {seed}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    namespace: dict[str, Any] = {"np": np}
+    exec(compile(source, name, "exec"), namespace)
+    rng = np.random.default_rng(seed)
+    return source, namespace["f"], (rng.standard_normal(n), rng.standard_normal((n, n)))
+
+
+def of_anything(seed: int) -> tuple[str, Callable, tuple]:
+    """Return a program of the writer's, its function and arguments."""
+    source = write(seed).source
+    return source, *load(source)
+
+
+def is_near(eager: Any, compiled: Any) -> bool:
+    """Whether a gradient is the eager one, up to rounding."""
+    for a, b in zip(map(np.asarray, leaves(eager)), map(np.asarray, leaves(compiled)), strict=True):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            return False
+        finite = np.abs(a[np.isfinite(a)])
+        close = 1e-3 if a.dtype.itemsize == 4 else 1e-6  # single precision may be inside
+        scale = max(1.0, float(np.max(finite, initial=0.0)))
+        if not np.allclose(a, b, rtol=close, atol=close * scale, equal_nan=True):
+            return False
+    return True
+
+
+def _scaled(scale: float, x: Any) -> Any:
+    return np.asarray(x * scale, x.dtype) if isinstance(x, np.ndarray) else x * scale
+
+
+def difference(program: Callable, arguments: tuple, backend: str) -> str:
+    """Return how the compiled gradient differs from the eager one; nothing if it does not."""
+    places = tuple(range(len(arguments)))
+
+    def slope(*given: Any) -> Any:
+        return autodiff.gradient(program, *given, argnums=places)
+
+    compiled = autodiff.compile(slope, backend=backend)
+    for call, scale in enumerate(SCALES):
+        given = mapped(functools.partial(_scaled, scale), arguments)
+        try:
+            expected = slope(*fresh(given))
+        except Exception:
+            continue  # where the eager one does not work either
+        try:
+            found = compiled(*fresh(given))
+        except autodiff.CompileError:
+            return ""
+        if not is_near(expected, found):
+            return f"call {call}: {found}, eager {expected}"
+    return ""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Compare; return 1 if anything differed."""
+    parser = argparse.ArgumentParser(prog="python -m tools.fuzz.compiled", description=__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--backend", default="numba", choices=("auto", "python", "numba"))
+    parser.add_argument("--kind", default="arrays", choices=("arrays", "anything"))
+    options = parser.parse_args(arguments)
+    make = of_arrays if options.kind == "arrays" else of_anything
+    counts: Counter[str] = Counter()
+    for seed in range(options.seed, options.seed + options.count):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                with limited(SECONDS):
+                    source, program, given = make(seed)
+                    found = difference(program, given, options.backend)
+            except TooSlow:
+                counts["too slow"] += 1
+                continue
+            except Exception as error:
+                found = f"{type(error).__name__}: {error}"
+        counts["different" if found else "the same"] += 1
+        if found:
+            print(f"seed {seed}: {found}\n{source}")
+    print(dict(counts))
+    return 1 if counts["different"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
