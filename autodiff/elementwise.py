@@ -32,7 +32,6 @@ from chainrules_core.rules import RuleTable
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
 _FLOAT64_SPACES = KNOWN_SPACES[_FLOAT64]
-_new = object.__new__  # with the attributes set: half of the time of a call
 _NUMBERS = frozenset(
     {float, int, complex, np.float64, np.float32, np.complex128, np.complex64, np.int64}
 )
@@ -40,8 +39,6 @@ _PLAIN = _NUMBERS | {np.ndarray}
 _TRACED = frozenset({Tracer, FloatTracer})
 _VALUES = frozenset({np.ndarray, float, int, np.float64, Tracer, FloatTracer})
 _SPECIAL = (AbstractZero, NotImplementedTangent)
-# From so many elements on, a product is made in the memory of the partial derivative.
-_LARGE = 2048
 
 NOT_HERE: Any = object()
 
@@ -168,14 +165,7 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
     nodes.append(node)
     if nodes[place] is not node:
         place = place_of(node, nodes)
-    if not is_array:
-        return wrap(y, tape, place)
-    made = _new(Tracer)
-    made._value = y
-    made._tape = tape
-    made._index = place
-    made._origin = made._views = None
-    return made
+    return Tracer(y, tape, place) if is_array else wrap(y, tape, place)
 
 
 def unary(f: Callable, a: Any) -> Any:
@@ -208,14 +198,7 @@ def unary(f: Callable, a: Any) -> Any:
     nodes.append(node)
     if nodes[place] is not node:
         place = place_of(node, nodes)
-    if not is_array:
-        return wrap(y, tape, place)
-    made = _new(Tracer)
-    made._value = y
-    made._tape = tape
-    made._index = place
-    made._origin = made._views = None
-    return made
+    return Tracer(y, tape, place) if is_array else wrap(y, tape, place)
 
 
 # --------------------------------------------------------------------------- nested levels

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.call import CONFIG, NO_RULE
-from autodiff.plan_kinds import KEYED, SIMPLE, Bound, HandNode, OfHand, Place
+from autodiff.plan_kinds import KEYED, SIMPLE, HandNode, OfHand, bound_call
 from autodiff.tape import Cotangents, Tape
 from autodiff.tracer import FloatTracer, Tracer
 from chainrules_core import AbstractZero, ProjectTo, Tangent, rrule, unthunk
@@ -41,11 +41,12 @@ class ListNode(HandNode):
 
     __slots__ = ("elements", "kind", "size")
 
-    def __init__(self, plan: OfHand, parents: tuple, elements: list, pullback: Callable) -> None:
+    def __init__(
+        self, plan: OfHand, parents: tuple, elements: list, pullback: Callable, parts: Any
+    ) -> None:
         super().__init__(plan, parents, pullback)
         self.elements = elements
-        self.kind: type = list
-        self.size = 0
+        self.kind, self.size = type(parts), len(parts)
 
     @property
     def positions(self) -> tuple[int, ...]:
@@ -89,9 +90,8 @@ class OfList(OfHand):
                 return NO_RULE
         elif type(y) is not float and type(y) is not np.float64:
             return NO_RULE
-        node = ListNode(self, tuple(parents), elements, pullback)
+        node = ListNode(self, tuple(parents), elements, pullback, values[0])
         node.space = ProjectTo(y)
-        node.kind, node.size = type(values[0]), len(values[0])
         return (Tracer if is_array else FloatTracer)(y, tape, tape.add(node))
 
 
@@ -114,11 +114,9 @@ def _made(f: Callable, plain: list, n: int, names: tuple[str, ...]) -> OfList | 
     if resolved is None or not isinstance(resolved[0], HandRule) or resolved[0].takes_config:
         return None
     rule = resolved[0]
-    stand_ins = [Place(i) for i in range(len(plain))]
-    bound = rule.binder.bind(tuple(stand_ins[:n]), dict(zip(names, stand_ins[n:], strict=True)))
-    if bound is None:
+    call = bound_call(rule, n, names, {0})
+    if call is None:
         return None
-    call = Bound(*bound, {0}, len(plain))
     call.has_tuples = True
     if len(call.wanted) != 1 or not all(type(v) in SIMPLE for v in call.fixed.values()):
         return None

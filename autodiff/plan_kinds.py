@@ -58,6 +58,13 @@ class Bound:
         self.wanted = tuple([i for i, (place, _) in enumerate(self.places) if place in traced])
 
 
+def bound_call(rule: Rule, n: int, names: tuple[str, ...], traced: set[int]) -> Bound | None:
+    """Return how a call of `n` arguments and others by name is bound; None if it cannot be."""
+    stand_ins = [Place(i) for i in range(n + len(names))]
+    bound = rule.binder.bind(tuple(stand_ins[:n]), dict(zip(names, stand_ins[n:], strict=True)))
+    return None if bound is None else Bound(*bound, traced, len(stand_ins))
+
+
 class Plan:
     """What a call of a function with arguments of given types comes to, in reverse mode.
 
@@ -135,12 +142,11 @@ class Plan:
                     if nodes[place] is not node:
                         place = place_of(node, nodes)
                     result = Tracer(y, tape, place)
-                    if y.base is not None:
-                        self._note_shared(result, values, options)
-                        return result
+                    shared = y.base is not None
                     for a in primals:
-                        if a is y:
-                            self._note_shared(result, values, options)
+                        shared = shared or a is y
+                    if shared:
+                        self._note_shared(result, values, options)
                     return result
                 if dtype.kind == "O":
                     return NO_RULE
@@ -295,7 +301,7 @@ class LinearNode(PlannedNode):
         """Hand the adjoints' results on, in place where the rule knows how."""
         plan = self.plan
         add_into = plan.rule.add_into
-        adjoints = plan.adjoints_for(self.nested) if self.nested else plan.adjoints
+        adjoints = plan.adjoints_for(self.nested)
         for position, j in enumerate(self.parents):
             seen = self.seen if plan.shared else self._seen_by(position)
             if add_into is not None and bars.is_addable(j):
@@ -334,9 +340,7 @@ class OfHand(Plan):
         result = function(*primals, **options)
         if result is None:
             return None
-        if type(result) is not tuple or len(result) != 2:
-            checked_pair(rule, result)
-        y, pullback = result
+        y, pullback = checked_pair(rule, result)
         return y, HandNode(self, parents, pullback)
 
 

@@ -23,7 +23,6 @@ from autodiff.list_plans import planned_with_list
 from autodiff.plan_kinds import (
     KEYED,
     SIMPLE,
-    Bound,
     ForwardOfLinear,
     ForwardPlan,
     OfBody,
@@ -31,7 +30,7 @@ from autodiff.plan_kinds import (
     OfHand,
     OfLinear,
     OfScalar,
-    Place,
+    bound_call,
 )
 from autodiff.tape import CONSTANT, Forward, Tape
 from autodiff.tracer import FloatTracer, Tracer
@@ -206,12 +205,10 @@ def _made(f: Callable, values: tuple, n: int, names: tuple[str, ...], tape: Tape
     rule = resolved[0]
     if rule.kind == "non_differentiable":
         return None if _writes(f, n, names) else OfConstant(rule.f, n, names)
-    stand_ins = [Place(i) for i in range(len(values))]
-    bound = rule.binder.bind(tuple(stand_ins[:n]), dict(zip(names, stand_ins[n:], strict=True)))
-    if bound is None:
-        return None
     traced = {i for i, v in enumerate(values) if type(v) in (Tracer, FloatTracer)}
-    call = Bound(*bound, {i for i in traced if values[i]._tape is tape}, len(values))
+    call = bound_call(rule, n, names, {i for i in traced if values[i]._tape is tape})
+    if call is None:
+        return None
     call.has_tuples = any(type(values[i]) is tuple for i, _ in call.places if i >= 0)
     if any(type(v) not in SIMPLE for v in call.fixed.values()):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -130,6 +131,21 @@ class Line(NamedTuple):
     name: str
     f: Callable
     make: Maker
+
+
+def table_of(root: Any) -> tuple[list[Line], Callable[..., None]]:
+    """Return an empty table for the functions under a module, and what adds lines to it."""
+    lines: list[Line] = []
+
+    def calls(names: str, make: Maker, f: Callable | None = None) -> None:
+        """Add a line for each of the names; `f` is what is called in place of the function."""
+        for name in names.split():
+            try:
+                lines.append(Line(name, f or operator.attrgetter(name)(root), make))
+            except AttributeError:  # this version does not have it
+                continue
+
+    return lines, calls
 
 
 def reduction(r: Draw, several: bool = True, **options: Any) -> Call:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from tools.calls.draw import Call, Draw, Line, Maker, masked, of_one, of_two, reduction
+from tools.calls.draw import Call, Draw, Maker, masked, of_one, of_two, reduction, table_of
 
-LINES: list[Line] = []
+LINES, calls = table_of(np)
 METHODS = [
     "inverted_cdf",
     "averaged_inverted_cdf",
@@ -28,15 +27,6 @@ METHODS = [
     "nearest",
 ]
 Reader = Callable[[Draw, tuple], Any]
-
-
-def calls(names: str, make: Maker, f: Callable | None = None) -> None:
-    """Add a line for each of the names; `f` is what is called in place of NumPy's function."""
-    for name in names.split():
-        try:
-            LINES.append(Line(name, f or operator.attrgetter(name)(np), make))
-        except AttributeError:  # this version of NumPy does not have it
-            continue
 
 
 def method(name: str) -> Callable:

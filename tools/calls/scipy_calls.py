@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -18,19 +17,10 @@ import scipy.spatial
 import scipy.special
 import scipy.stats
 
-from tools.calls.draw import Call, Draw, Line, Maker, of_two
+from tools.calls.draw import Call, Draw, Maker, of_two, table_of
 
-LINES: list[Line] = []
+LINES, calls = table_of(scipy)
 MARGINS = ("reflect", "constant", "nearest", "mirror", "wrap")
-
-
-def calls(names: str, make: Maker, f: Callable | None = None) -> None:
-    """Add a line for each of the names; `f` is what is called in place of SciPy's function."""
-    for name in names.split():
-        try:
-            LINES.append(Line(name, f or operator.attrgetter(name)(scipy), make))
-        except AttributeError:  # this version of SciPy does not have it
-            continue
 
 
 def image(r: Draw) -> tuple[int, ...]:

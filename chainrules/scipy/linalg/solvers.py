@@ -44,33 +44,24 @@ def of_commutator(read: Callable[[Any, Any], Any]) -> Change:
 
 def solver_rules(solve: Callable, solve_adjoint: Callable, change: Change) -> None:
     """Register the rules of two primitives of (a, x) and (a, k_bar)."""
+    one_way(solve, solve_adjoint, change.forward, lambda a, k, x_bar: change.by_a(a, x_bar, k))
+    one_way(solve_adjoint, solve, change.back, change.by_a)
 
-    @rrule.register(solve, Array, Array)
-    def solve_rrule(a, x):
-        k = solve(a, x)
 
-        def solve_pullback(k_bar):
-            x_bar = solve_adjoint(a, k_bar)
-            return change.by_a(a, x_bar, k), x_bar
+def one_way(f: Callable, adjoint_of_f: Callable, moved: Callable, by_a: Callable) -> None:
+    """Register both rules of one of them; ``by_a(a, y, x_bar)`` is the cotangent of `a`."""
 
-        return k, solve_pullback
+    @rrule.register(f, Array, Array)
+    def solver_rrule(a, x):
+        y = f(a, x)
 
-    @frule.register(solve, Array, Array)
-    def solve_frule(dots, a, x):
-        k = solve(a, x)
-        return k, solve(a, dots[1] + change.forward(a, dots[0], k))
+        def solver_pullback(y_bar):
+            x_bar = adjoint_of_f(a, y_bar)
+            return by_a(a, y, x_bar), x_bar
 
-    @rrule.register(solve_adjoint, Array, Array)
-    def solve_adjoint_rrule(a, k_bar):
-        x_bar = solve_adjoint(a, k_bar)
+        return y, solver_pullback
 
-        def solve_adjoint_pullback(bar):
-            k = solve(a, bar)
-            return change.by_a(a, x_bar, k), k
-
-        return x_bar, solve_adjoint_pullback
-
-    @frule.register(solve_adjoint, Array, Array)
-    def solve_adjoint_frule(dots, a, k_bar):
-        x_bar = solve_adjoint(a, k_bar)
-        return x_bar, solve_adjoint(a, dots[1] + change.back(a, dots[0], x_bar))
+    @frule.register(f, Array, Array)
+    def solver_frule(dots, a, x):
+        y = f(a, x)
+        return y, f(a, dots[1] + moved(a, dots[0], y))
