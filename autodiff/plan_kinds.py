@@ -16,7 +16,7 @@ from autodiff.call import CONFIG, NESTED, NO_RULE
 from autodiff.elementwise import NOT_HERE, with_dot
 from autodiff.forward import dot_of, with_tangent
 from autodiff.tape import IN_TUPLE, PASSED, Cotangents, Tape, place_of
-from autodiff.tracer import FloatTracer, Tracer, note_view
+from autodiff.tracer import FloatTracer, Tracer, note_origin
 from autodiff.views import note_shared
 from chainrules_core import BadInplaceError, ProjectTo, unthunk
 from chainrules_core.define import DecomposeRule, LinearRule
@@ -83,7 +83,8 @@ class Plan:
     """
 
     __slots__ = (
-        "as_given", "fixed", "options", "places", "rule", "sources", "straight", "tail", "wanted",
+        "as_given", "fixed", "options", "places", "rule", "runs", "sources", "straight", "tail",
+        "wanted",
     )  # fmt: skip
 
     def __init__(self, rule: Rule, call: Bound) -> None:
@@ -98,6 +99,12 @@ class Plan:
         self.straight = [place for place, _ in self.places] == expected
         self.tail = [default for _, default in self.places[call.n :]]
         self.as_given = self.straight and not self.tail
+        self.runs = 0  # how often it has been carried out
+
+    @property
+    def f(self) -> Callable:
+        """The function."""
+        return self.rule.f
 
     def bound(self, values: Any) -> Any:
         """Return the arguments in their places."""
@@ -127,34 +134,41 @@ class Plan:
             if recorded is None:
                 return NO_RULE
             y, pull = recorded
-        else:
-            y, node = made
-            nodes = tape.nodes
-            if type(y) is _ndarray:
-                dtype = y.dtype
-                if dtype is _FLOAT64 or dtype.kind in "fc":
-                    try:
-                        node.space = KNOWN_SPACES[dtype][y.shape]
-                    except KeyError:
-                        node.space = ProjectTo(y)
-                    place = len(nodes)
-                    nodes.append(node)
-                    if nodes[place] is not node:
-                        place = place_of(node, nodes)
-                    result = Tracer(y, tape, place)
-                    shared = y.base is not None
-                    for a in primals:
-                        shared = shared or a is y
-                    if shared:
-                        self._note_shared(result, values, options)
-                    return result
-                if dtype.kind == "O":
-                    return NO_RULE
-            elif type(y) is float or type(y) is np.float64:
-                node.space = ProjectTo(y)
-                return FloatTracer(y, tape, tape.add(node))
-            pull = node.pull
-        result = calls.outputs(y, tape, self.rule, parents, self.wanted, pull)
+            result = calls.outputs(y, tape, self.rule, parents, self.wanted, pull)
+            note_shared(result, tuple(self.bound(values)), _Again(self.rule.f, options))
+            return result
+        y, node = made
+        return self.recorded(y, node, tape, primals, values, options)
+
+    def recorded(
+        self, y: Any, node: Any, tape: Tape, primals: Any, values: Any, options: dict[str, Any]
+    ) -> Any:
+        """Record a value with its node; of an array the memory it shares is noted."""
+        nodes = tape.nodes
+        if type(y) is _ndarray:
+            dtype = y.dtype
+            if dtype is _FLOAT64 or dtype.kind in "fc":
+                try:
+                    node.space = KNOWN_SPACES[dtype][y.shape]
+                except KeyError:
+                    node.space = ProjectTo(y)
+                place = len(nodes)
+                nodes.append(node)
+                if nodes[place] is not node:
+                    place = place_of(node, nodes)
+                result = Tracer(y, tape, place)
+                shared = y.base is not None
+                for a in primals:
+                    shared = shared or a is y
+                if shared:
+                    self.note_memory(result, values, options)
+                return result
+            if dtype.kind == "O":
+                return NO_RULE
+        elif type(y) is float or type(y) is np.float64:
+            node.space = ProjectTo(y)
+            return FloatTracer(y, tape, tape.add(node))
+        result = calls.outputs(y, tape, self.rule, node.parents, self.wanted, node.pull)
         note_shared(result, tuple(self.bound(values)), _Again(self.rule.f, options))
         return result
 
@@ -164,7 +178,7 @@ class Plan:
         """Compute the primal and make its node; None leaves it to the rule."""
         return None
 
-    def _note_shared(self, result: Tracer, values: tuple, options: dict[str, Any]) -> None:
+    def note_memory(self, result: Tracer, values: tuple, options: dict[str, Any]) -> None:
         """Note from which argument the result has its memory."""
         bound = self.bound(values)
         base = result._value.base
@@ -173,7 +187,7 @@ class Plan:
             if type(a) is Tracer and type(a._value) is _ndarray:
                 value = a._value
                 if base is value or (base is not None and base is value.base):
-                    note_view(result, a, _Remade(self.rule.f, options, bound, i))
+                    note_origin(result, Remade(a, self.rule.f, options, bound, i))
                     return
         note_shared(result, tuple(bound), _Again(self.rule.f, options))
 
@@ -191,18 +205,22 @@ class _Again:
         return calls.call(self.f, args, self.options)
 
 
-class _Remade:
-    """How a view is made anew from the argument whose memory it shares."""
+class Remade:
+    """How a view was made, and is made anew, from the argument whose memory it shares."""
 
-    __slots__ = ("args", "f", "options", "place")
+    __slots__ = ("args", "f", "options", "parent", "place")
 
-    def __init__(self, f: Callable, options: dict[str, Any], args: Any, place: int) -> None:
+    def __init__(
+        self, parent: Tracer, f: Callable, options: dict[str, Any], args: Any, place: int
+    ) -> None:
+        self.parent = parent
         self.f = f
         self.options = options
         self.args = args
         self.place = place
 
-    def __call__(self, parent: Any) -> Any:
+    def make(self, parent: Any) -> Any:
+        """Make the call with `parent` in its place."""
         args = list(self.args)
         args[self.place] = parent
         return calls.call(self.f, tuple(args), self.options)
@@ -397,10 +415,11 @@ class OfBody:
 class OfConstant:
     """A plan for a function without derivative."""
 
-    __slots__ = ("f", "n", "names")
+    __slots__ = ("f", "n", "names", "runs")
 
     def __init__(self, f: Callable, n: int, names: tuple[str, ...]) -> None:
         self.f = f
+        self.runs = 0
         self.n = n
         self.names = names
 

@@ -179,6 +179,9 @@ class _Closed:
     def __len__(self) -> int:
         raise LeakedTracerError
 
+    def __getitem__(self, place: int) -> Any:
+        raise LeakedTracerError
+
 
 _CLOSED: Any = _Closed()
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff import call as calls, iterators, protocols
+from autodiff import call as calls, iterators, protocols, ways
 from autodiff.arguments import innermost
 from autodiff.call import NO_RULE, as_array, by_rule
-from autodiff.elementwise import NOT_HERE
+from autodiff.elementwise import NOT_HERE, unary
 from autodiff.gathering import as_gathered, gathered, makes_arrays_of_lists
 from autodiff.intercept import syntax
 from autodiff.iterators import Flat, flattened
@@ -115,14 +115,19 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
     ufunc: Any = key
     is_ufunc = isinstance(key, np.ufunc)
     is_function = g is key and not is_ufunc
+    known = ways.ways_of(key)
 
     def looking(*args: Any, **kwargs: Any) -> Any:
-        for a in args:
-            if type(a) not in _NUMBERS:
-                break
-        else:
-            if not kwargs:
-                return g(*args)
+        if is_function:
+            way = ways.find(known, args, kwargs)
+            if way is not None:
+                result = way(*args, **kwargs)
+                if result is not NO_RULE:
+                    return result
+        if not kwargs and _NUMBERS.issuperset(map(type, args)):
+            if is_function:
+                ways.add(g, args, kwargs, g)
+            return g(*args)
         traced = listed = False
         for a in (*args, *kwargs.values()) if kwargs else args:
             kind = type(a)
@@ -159,6 +164,17 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
     if not is_ufunc or g is not key:
         return looking
 
+    def of_one(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs:
+            a = args[0]
+            if type(a) is Tracer:
+                result = unary(ufunc, a)
+                if result is not NOT_HERE:
+                    return result
+            elif type(a) in _NUMBERS:
+                return ufunc(a)
+        return of_ufunc(*args, **kwargs)
+
     def of_ufunc(*args: Any, **kwargs: Any) -> Any:
         """NumPy would look for the engine as long as this takes."""
         traced = False
@@ -172,7 +188,7 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
             return looking(*args, **kwargs)
         return protocols.ufunc(ufunc, "__call__", args, kwargs) if traced else ufunc(*args)
 
-    return of_ufunc
+    return of_one if ufunc.nin == 1 else of_ufunc
 
 
 _NUMBERS = frozenset({float, int, bool, complex, np.float64, np.ndarray})
