@@ -57,13 +57,14 @@ def is_flat(x: Any) -> bool:
 
 
 @functools.lru_cache(CLASSES)
-def is_leaf_class(kind: type) -> bool:
+def is_leaf_class(kind: Any) -> bool:
     """Whether no object of a class is a nest; what is neither told here may be a leaf by itself."""
     if issubclass(kind, (*_LEAF_BASES, Tracer, type(None))):
         return True
     return not (issubclass(kind, (tuple, list, dict)) or is_sparse(kind) or has_fields(kind))
 
 
+@functools.lru_cache(CLASSES)
 def has_fields(kind: type) -> bool:
     """Whether objects of a class have fields: it is a dataclass, or a class written in Python."""
     if dataclasses.is_dataclass(kind) or kind is types.SimpleNamespace:

@@ -169,9 +169,10 @@ class Factored:
 
     def inverse_adjoint(self) -> Any:
         """A⁻ᴴ; None if a matrix is nearly singular."""
-        made = [self.getri(lu, pivots, lwork=self.lwork)[0] for lu, pivots in self.factors]
+        # LAPACK's matrices are stored by columns: their transposes are stacked without a detour.
+        made = [self.getri(lu, pivots, lwork=self.lwork)[0].T for lu, pivots in self.factors]
         x = made[0] if self.a.ndim == 2 else np.reshape(np.stack(made), self.a.shape)
-        return adjoint(x) if is_safe(self.a, x) else None
+        return conj(x) if is_safe(self.a, x) else None
 
 
 def factored(a: Any) -> Factored | None:
@@ -209,8 +210,17 @@ def det_rrule(a):
 
 @frule.register(np.linalg.det, Array)
 def det_frule(dots, a):
-    y = np.linalg.det(a)
-    return y, np.sum(adjugate(a, y).mT * dots[0], (-2, -1))
+    lu = factored(a)
+    y = np.linalg.det(a) if lu is None else lu.det()
+    return y, det_tangent(a, y, lu, dots[0])
+
+
+def det_tangent(a: Any, y: Any, lu: Factored | None, a_dot: Any) -> Any:
+    """The tangent of the determinants `y`."""
+    inverse = None if lu is None else lu.inverse_adjoint()
+    if inverse is not None:
+        return y * np.sum(conj(inverse) * a_dot, (-2, -1))
+    return np.sum(adjugate(a, y).mT * a_dot, (-2, -1))
 
 
 # ---------------------------------------------------------------------------------------- slogdet
@@ -254,8 +264,11 @@ def slogdet_rrule(a):
 @frule.register(np.linalg.slogdet, Array)
 def slogdet_frule(dots, a):
     (a_dot,) = dots
-    y = np.linalg.slogdet(a)
-    change = np.sum(inverse_or_infinity(a, y.sign).mT * a_dot, (-2, -1))
+    lu = factored(a)
+    y = np.linalg.slogdet(a) if lu is None else SlogdetResult(*lu.slogdet())
+    inverse = None if lu is None else lu.inverse_adjoint()
+    transposed = inverse_or_infinity(a, y.sign).mT if inverse is None else conj(inverse)
+    change = np.sum(transposed * a_dot, (-2, -1))
     log_dot = np.real(change)
     sign_dot = y.sign * (1j * np.imag(change) if np.iscomplexobj(a) else 0)
     return y, Tangent[type(y)](sign_dot, log_dot)

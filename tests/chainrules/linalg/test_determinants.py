@@ -148,6 +148,8 @@ def test_large_matrices(kind, f):
     tolerance = 1e-3 if a.dtype == np.float32 else 1e-6
     np.testing.assert_allclose(value, f(wide), rtol=tolerance)
     assert abs(found - expected) <= tolerance * size
+    push = autodiff.pushforward(f, a)[1]
+    assert abs(push(a_dot.astype(a.dtype)) - expected) <= tolerance * size
 
 
 def test_a_singular_matrix_among_large_ones():
