@@ -168,8 +168,9 @@ def _function(f: types.FunctionType, change: Callable, made: dict[int, Any]) -> 
     if id(f) in made:
         return made[id(f)]
     # Also for `change` to see every leaf once; it has no effect yet if there is nothing to change.
-    if not any(map(_is_taken, _captured(f, set()))):
-        for leaf in _captured(f, set()):
+    leaves = list(_captured(f, set()))
+    if not any(map(_is_taken, leaves)):
+        for leaf in leaves:
             change(leaf)
         return f
     cells = [_cell(cell, made) for cell in f.__closure__ or ()]

@@ -5,6 +5,7 @@ from chainrules.scipy.interpolate import (
     bsplines as bsplines,
     fitpack as fitpack,
     fitting as fitting,
+    penalties as penalties,
     piecewise as piecewise,
     scattered as scattered,
     selections as selections,

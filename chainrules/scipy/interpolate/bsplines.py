@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 from scipy.interpolate import _bsplines
 
 from chainrules.scipy.interpolate.kernels import kernel
@@ -74,6 +75,30 @@ def design(t: Any, k: int, x: Any, nu: int = 0) -> Any:
     matrix = np.zeros((m, n))
     matrix[np.arange(m)[:, None], places_of(left, k)] = basis(t, k, x, left, nu)
     return matrix
+
+
+def bands(t: Any, k: int, x: Any) -> Any:
+    """Return the same matrix as its k diagonals on each side of the main one.
+
+    None if it is not square, or not such a band: each B-spline must have its place in its support.
+    """
+    m, n = np.shape(x)[0], np.shape(t)[0] - k - 1
+    left = intervals(t, k, x)
+    columns = places_of(left, k)
+    rows = k + np.arange(m)[:, None] - columns
+    if m != n or np.min(rows) < 0 or np.max(rows) > 2 * k:
+        return None
+    ab = np.zeros((2 * k + 1, n))
+    ab[rows, columns] = basis(t, k, x, left)
+    return ab
+
+
+def interpolating(t: Any, k: int, x: Any, y: Any) -> Any:
+    """Return the coefficients of the spline, or splines, that has values y at as many places."""
+    ab = bands(t, k, x)
+    if ab is None:
+        return np.linalg.solve(design(t, k, x), y)
+    return linalg.solve_banded((k, k), ab, y, check_finite=False)
 
 
 def integrals(t: Any, c: Any, k: int, x: Any) -> Any:

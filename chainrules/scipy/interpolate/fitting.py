@@ -27,7 +27,7 @@ from scipy.linalg import lapack
 
 from chainrules.refused import RefusedError, refuse
 from chainrules.scipy.found import with_value
-from chainrules.scipy.interpolate.bsplines import design, off_base, values
+from chainrules.scipy.interpolate.bsplines import design, interpolating, off_base, values
 from chainrules.scipy.interpolate.kernels import kernel
 from chainrules_core import decompose, ignore_derivatives
 
@@ -130,8 +130,7 @@ if hasattr(_ndbspline, "make_ndbspl"):
             at = np.asarray(at, dtype=float)
             knots.append(_bsplines._not_a_knot(at, degree))
             first = np.moveaxis(c, axis, 0)
-            solved = np.linalg.solve(
-                design(knots[-1], degree, at), np.reshape(first, (np.shape(first)[0], -1))
-            )
+            rows = np.reshape(first, (np.shape(first)[0], -1))
+            solved = interpolating(knots[-1], degree, at, rows)
             c = np.moveaxis(np.reshape(solved, np.shape(first)), 0, axis)
         return NdBSpline(tuple(knots), with_value(found.c, c), k)

@@ -19,17 +19,17 @@ from scipy import spatial
 from scipy.spatial import distance
 
 from chainrules.scipy.found import with_value
+from chainrules.scipy.radii import root
 from chainrules.scipy.spatial.coordinates import LARGEST, SUM, distances, pair_distances
 from chainrules.scipy.spatial.squares import condensed, squared
 from chainrules_core import decompose, frule, ignore_derivatives, non_differentiable, rrule
 from chainrules_core.define import primitive
 
 
-def root(q: Any, p: Any = None) -> Any:
-    """The root (square root) of a sum of powers, with derivative 0 where it is 0."""
+def root_of_powers(q: Any, p: Any) -> Any:
+    """The root of a sum of powers, with derivative 0 where it is 0."""
     zero = ignore_derivatives(q) == 0
-    safe = np.where(zero, 1.0, q)
-    return np.where(zero, 0.0, np.sqrt(safe) if p is None else safe ** (1 / p))
+    return np.where(zero, 0.0, np.where(zero, 1.0, q) ** (1 / p))
 
 
 def weighted(x: Any, w: Any) -> Any:
@@ -68,7 +68,7 @@ def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
     d = np.abs(u - v)
     zero = ignore_derivatives(d) == 0
     powers = np.where(zero, 0.0, np.where(zero, 1.0, d) ** p)
-    return root(weighted(powers, w), p)
+    return root_of_powers(weighted(powers, w), p)
 
 
 def braycurtis(u: Any, v: Any, w: Any = None) -> Any:
