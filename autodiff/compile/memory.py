@@ -8,7 +8,7 @@ import numpy as np
 
 from autodiff.compile.blocks import Chain
 from autodiff.compile.kernels import Kernel
-from autodiff.compile.ops import FRESH, UFUNC_OF, is_elementwise
+from autodiff.compile.ops import UFUNC_OF, is_elementwise, is_fresh
 from autodiff.compile.packs import pack
 from autodiff.compile.program import (
     Program,
@@ -30,7 +30,7 @@ CHANGES = frozenset({add_item, sub_item, set_item, set_flat})
 OUTSIDE = -1
 """The owner of what the program must not write into: inputs and constants."""
 
-_NEW = frozenset({pack, add_item, sub_item, set_item, set_flat, scatter}) | FRESH
+_NEW = frozenset({pack, add_item, sub_item, set_item, set_flat, scatter})
 _NONE: frozenset[int] = frozenset()
 
 
@@ -82,6 +82,8 @@ class Memory:
             return _NONE
         own = frozenset({step.out})
         if f in _NEW or is_elementwise(f) or type(f) in (Chain, Kernel):
+            return own
+        if is_fresh(f, step.args, step.kwargs):
             return own
         shared = [self.owners[i] for i in refs_of(step)]
         found = own.union(*shared)  # a view, or for all that is known one
