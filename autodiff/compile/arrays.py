@@ -300,9 +300,16 @@ def _changed(e: Any, step: Step) -> bool:
     )
     where = f"{name}[{e.index(index)}]"
     if step.f is set_flat:
-        where = f"{name}.reshape(-1)[{e.index(index)}]"
+        where = _flat_place(e, name, index, meta.shape)
     e.lines.append(f"{where} {_ASSIGN.get(step.f, '=')} {shown}")
     return True
+
+
+def _flat_place(e: Any, name: str, places: Any, shape: tuple) -> str:
+    """Return elements at flat places, as they are written to, however the array lies in memory."""
+    if len(shape) > 1 and type(places) is np.ndarray and places.size:
+        return f"{name}[{', '.join(map(e.argument, np.unravel_index(places, shape)))}]"
+    return f"{name}.reshape(-1)[{e.index(places)}]"
 
 
 _ASSIGN = {add_item: "+=", sub_item: "-="}
