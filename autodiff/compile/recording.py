@@ -152,6 +152,12 @@ class Recording(Tape):
             if rules is not None and isinstance(rules[0], DecomposeRule):
                 return calls.body_of(rules[0].body)(*args, **kwargs)
             self.spoil(f"{name_of(f)} changes an object that is not followed")
+        if (
+            f in _IN_MEMORY_ORDER
+            and _order_of(f, args, kwargs) in ("A", "K")
+            and np.ndim(args[0]) > 1
+        ):
+            self.spoil(f"{name_of(f)} takes elements as they lie in memory, which is not followed")
         if f in FIXED_FORM or f in SHAPE_ONLY:
             n = ARGUMENTS_OF_DATA.get(f, 1)
             args = (*args[:n], *map(self._settled, args[n:]))
@@ -463,6 +469,16 @@ def _part_written(after: np.ndarray, path: tuple) -> Callable:
         region = _untangled(step(region))
     region[...] = 1
     return set_real if np.any(probe.real) else set_imaginary
+
+
+_IN_MEMORY_ORDER = {np.ravel: 1, np.reshape: 2}
+"""Functions that can take elements in the order of memory: the place of that argument."""
+
+
+def _order_of(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Return in which order a function takes elements."""
+    place = _IN_MEMORY_ORDER[f]
+    return args[place] if len(args) > place else kwargs.get("order", "C")
 
 
 def _may_write(f: Callable) -> bool:
