@@ -96,8 +96,11 @@ class Simplifier(Algebra):
         f = step.f
         is_exact = step.out in self.program.exact
         if f in UFUNC_OF and all(type(a) is Ref or isinstance(a, _NUMERIC) for a in args):
-            is_of_truths = all(self.meta(a).type is bool for a in args)  # True + True is 2 here
-            if not is_of_truths and (not is_exact or UFUNC_OF[f] in ROUNDED):
+            # True + True is 2 for Python, and a power of a negative number a complex one.
+            is_of_python = self.metas[step.out].type is complex or all(
+                self.meta(a).type in (bool, complex) for a in args
+            )
+            if not is_of_python and (not is_exact or UFUNC_OF[f] in ROUNDED):
                 f = UFUNC_OF[f]
         kwargs = {k: self.argument(v) for k, v in (step.kwargs or {}).items()}
         if f is guard:

@@ -502,6 +502,8 @@ def _is_open(f: Callable, args: tuple, y: Any) -> bool:
         return type(y) is np.ndarray and any(type(p) is Ref for p in index)
     if f is np.where:
         return len(args) == 1  # the places of what is not zero
+    if f is operator.pow and type(y) is complex:
+        return True  # -2.0 ** 1.5 is complex, -2.0 ** 2.0 is not
     return f not in _FORM_IS_KNOWN and not isinstance(f, np.ufunc)
 
 

@@ -228,3 +228,16 @@ def test_truths_are_counted(backend):
     compiled = compile(f, backend=backend)
     for x in (X, X, np.array([np.nan, np.nan, 1.0, np.nan])):
         np.testing.assert_array_equal(compiled(x), f(x))
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_powers_and_complex_numbers_of_python(backend):
+    def f(s):
+        z = s + 1j
+        return (-2.0) ** s, s**0.5, z * 2, z**2, z / (s - 1j), -z, z == 1.7 + 1j, abs(z)
+
+    compiled = compile(f, backend=backend)
+    for s in (1.7, 1.7, 2.0, -0.4, 3.0, -8.0, np.float64(2.0)):
+        expected, found = f(s), compiled(s)
+        assert [type(a) for a in found] == [type(a) for a in expected]
+        np.testing.assert_allclose(found, expected)
