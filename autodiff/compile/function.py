@@ -15,7 +15,7 @@ from autodiff.arguments import innermost
 from autodiff.compile import impure as impure, machine
 from autodiff.compile.blocks import Chain, in_blocks
 from autodiff.compile.chunks import PARTED
-from autodiff.compile.dependencies import Dependency, dependencies
+from autodiff.compile.dependencies import Dependency, content_of, dependencies
 from autodiff.compile.emit import Emitter, restored
 from autodiff.compile.errors import MISMATCH, CompileError, NotRecordedError
 from autodiff.compile.forms import Inputs, Names, Outputs
@@ -29,6 +29,7 @@ from autodiff.compile.recording import Recording
 from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
 from autodiff.levels import recording as at_level
+from autodiff.structures import leaves_of
 from chainrules_core.define.partial import ARITHMETIC
 from chainrules_core.rules import name_of
 
@@ -183,8 +184,9 @@ def recorded(
     `exact` says that the function is known to branch on last bits.
     """
     outside: list[Dependency] = []
-    for g in (f, *also):
-        read, writes = dependencies(g)
+    functions = [a for a in leaves_of([*args, *kwargs.values()]) if callable(a)]
+    for k, g in enumerate((f, *also)):
+        read, writes = dependencies(g, () if k else functions)
         outside += read
         if writes:
             raise NotRecordedError(f"{name_of(g)} writes {writes}")
@@ -408,8 +410,6 @@ def _is_inexact(meta: Any) -> bool:
 
 
 def _leaves(outputs: Outputs) -> list:
-    from autodiff.structures import leaves_of
-
     return leaves_of(outputs.value)
 
 
@@ -424,10 +424,13 @@ def _outside_checks(outside: list[Dependency], names: Names) -> list[str]:
     checks = []
     for d in outside:
         value = names.of(d.value, "outer")
-        container = names.of(d.container, "cell" if d.name is None else "globals_")
-        shown = f"{container}.cell_contents" if d.name is None else f"{container}.get({d.name!r})"
-        checks.append(f"if {shown} is not {value}: return MISMATCH")
+        if d.container is not None:
+            kept = names.of(d.container, "cell" if d.name is None else "globals_")
+            shown = f"{kept}.cell_contents" if d.name is None else f"{kept}.get({d.name!r})"
+            checks.append(f"if {shown} is not {value}: return MISMATCH")
         if d.content is not None:
-            now = f"{value}.tobytes()" if type(d.value) is np.ndarray else value
+            now = f"{value}.tobytes()"
+            if type(d.value) is not np.ndarray:
+                now = f"{names.of(content_of, 'content_of')}({value})"
             checks.append(f"if {now} != {names.of(d.content, 'content')}: return MISMATCH")
     return checks
