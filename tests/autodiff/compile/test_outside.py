@@ -1,5 +1,7 @@
 """Variables outside a compiled function that change between calls."""
 
+import array
+import collections
 import functools
 import importlib
 import sys
@@ -110,6 +112,27 @@ def test_what_changes_outside_is_noticed(name):
             change(v)
             np.testing.assert_allclose(compiled(X), g(X))
         assert compiled.eager_because is None
+
+
+@pytest.mark.parametrize(
+    "held, change",
+    [
+        ({1, 2}, lambda s: s.add(5)),
+        (collections.deque([1, 2]), lambda d: d.append(5)),
+        (bytearray([1, 2]), lambda b: b.append(5)),
+        (array.array("d", [1.0, 2.0]), lambda a: a.append(5.0)),
+        (collections.deque([np.ones(3)]), lambda d: d[0].__setitem__(0, 5.0)),
+        (range(3), lambda r: None),
+    ],
+)
+def test_containers_given_may_change(held, change):
+    def f(held, x):
+        return sum(held) * x
+
+    compiled = compile(f)
+    for _ in range(6):
+        np.testing.assert_allclose(compiled(held, X), f(held, X))
+        change(held)
 
 
 def test_functions_given_are_looked_into():
