@@ -87,8 +87,8 @@ class Memory:
             return own
         shared = [self.owners[i] for i in refs_of(step)]
         found = own.union(*shared)  # a view, or for all that is known one
-        if any(type(a) is np.ndarray for a in step.args) or f is effect:
-            found |= {OUTSIDE}
+        if any(type(a) is np.ndarray for a in step.args) or f is effect or f is np.broadcast_to:
+            found |= {OUTSIDE}  # what is broadcast cannot be written into
         return found
 
     def is_free(self, x: Any, at: int) -> bool:
@@ -103,6 +103,12 @@ class Memory:
         return i not in self.escaping and self.owners[i] == {i}
 
 
+def _is_of_its_type(step: Step, program: Program) -> bool:
+    """Whether ``+x`` is of the type of `x`: that of a float of Python's is a number of NumPy's."""
+    x = step.args[0]
+    return type(x) is Ref and program.metas[x.i].type is program.metas[step.out].type
+
+
 def without_copies(program: Program) -> Program:
     """Return a program without copies of arrays that nobody else needs."""
     if not any(step.f is np.copy or step.f is np.positive for step in program.steps):
@@ -111,7 +117,8 @@ def without_copies(program: Program) -> Program:
     stands: dict[int, Ref] = {}
     kept = []
     for at, step in enumerate(program.steps):
-        if step.f is np.positive or (step.f is np.copy and memory.is_free(step.args[0], at)):
+        is_same = step.f is np.positive and _is_of_its_type(step, program)
+        if is_same or (step.f is np.copy and memory.is_free(step.args[0], at)):
             stands[step.out] = step.args[0]
         else:
             kept.append(step)
