@@ -65,6 +65,7 @@ class Inputs:
         self.checks: list[str] = []
         self.numbers: list[int] = []
         self.generators: dict[int, str] = {}
+        self._arrays: list[tuple[str, Any, np.ndarray]] = []
         self._n = 0
 
     def _unless(self, condition: str) -> None:
@@ -116,6 +117,7 @@ class Inputs:
     def _array(self, x: np.ndarray, source: str) -> Any:
         tracer = self.recording.input(x)
         name = self._named(tracer, source)
+        self._arrays.append((name, tracer, x))
         dtype = self.names.of(x.dtype, str(x.dtype) if str(x.dtype).isidentifier() else "dtype")
         self._unless(
             f"type({name}) is not ndarray or {name}.shape != {x.shape}"
@@ -153,6 +155,27 @@ class Inputs:
         if all(n is part for n, (_, part) in zip(new, parts, strict=True)):
             return x
         return rebuilt(x, new)
+
+    def check_written(self) -> None:
+        """Note what is asked of arrays that are written into: the program leaves them as they are.
+
+        Eagerly, others that share their memory would change with them; read-only ones are an error.
+        """
+        if self.recording.may_copy and self.recording.writes:
+            for name, _, x in self._arrays:
+                self._unless(f"{name}.strides != {x.strides}")
+        shares = self.names.of(np.may_share_memory, "may_share_memory")
+        for name, tracer, x in self._arrays:
+            if name == f"v{tracer._index}":
+                continue
+            if not x.flags.writeable:
+                raise NotRecordedError("an argument that is written into is read-only")
+            self._unless(f"not {name}.flags.writeable")
+            for other, _, y in self._arrays:
+                if other != name and x.size and y.size:
+                    if np.may_share_memory(x, y):
+                        raise NotRecordedError("an argument is written into that shares memory")
+                    self._unless(f"{shares}({name}, {other})")
 
     def _by_content(self, x: Any, source: str) -> Any:
         """Return a container that stays the same object when it changes."""

@@ -391,6 +391,7 @@ def _one_recording(
         raise NotRecordedError(tape.spoilt)
     if tape.has_changed():
         raise NotRecordedError("a function without source writes into an array after its use")
+    inputs.check_written()
     for late in tape.late:
         late()
     return tape, inputs, outputs, parameters

@@ -75,11 +75,14 @@ class Recording(Tape):
         Whether a product was not looked at.
     spoilt : str
         Why the program cannot be used, if so.
+    may_copy, writes : bool
+        Whether a view was made that is a copy of arrays that lie otherwise in memory, and whether
+        an array was written into: what else changes then hangs on how the arguments lie.
     """
 
     __slots__ = (
-        "assumes_no_nan", "generators", "late", "metas", "own_generators", "reads", "spoilt",
-        "steps", "strict",
+        "assumes_no_nan", "generators", "late", "may_copy", "metas", "own_generators", "reads",
+        "spoilt", "steps", "strict", "writes",
     )  # fmt: skip
 
     records = False
@@ -93,6 +96,7 @@ class Recording(Tape):
         self.strict = strict
         self.assumes_no_nan = False
         self.spoilt = ""
+        self.may_copy = self.writes = False
         self.generators: dict[int, str] = {}  # those among the arguments, by identity
         self.own_generators: list[Any] = []  # those made while recording, from a seed
         self.late: list[Callable] = []  # what is to be done when the recording has worked out
@@ -158,6 +162,7 @@ class Recording(Tape):
             and np.ndim(args[0]) > 1
         ):
             self.spoil(f"{name_of(f)} takes elements as they lie in memory, which is not followed")
+        self.may_copy = self.may_copy or f in _MAY_COPY
         if f in FIXED_FORM or f in SHAPE_ONLY:
             n = ARGUMENTS_OF_DATA.get(f, 1)
             args = (*args[:n], *map(self._settled, args[n:]))
@@ -315,14 +320,16 @@ class Recording(Tape):
 
     def like(self, bar: Tracer, leaf: Any) -> Any:
         """Return a derivative as a number of the class of what it belongs to."""
-        if leaf.__class__ is float and bar.__class__ is np.float64:
-            return self.call(float, (bar,), {})
-        return bar
+        kind = leaf.__class__
+        if kind not in (float, np.float64) or bar.__class__ is kind or np.shape(bar._value) != ():
+            return bar
+        return self.call(kind, (bar,), {})
 
     # -- writes ----------------------------------------------------------------------------------
 
     def set_item(self, before: Tracer, index: Any, value: Any) -> Any:
         """Write down ``before[index] = value`` as a new array."""
+        self.writes = True
         plain_index, index_ref = self.lowered(index)
         plain, ref = self.lowered(value)
         args = (Ref(before._index), index_ref, ref)
@@ -332,6 +339,7 @@ class Recording(Tape):
         self, root: Tracer, path: tuple, index: Any, value: Any, in_place: bool
     ) -> tuple[np.ndarray, int]:
         """Write into an array, or into a view of it at the end of a path; return the new value."""
+        self.writes = True
         plain_index, index_ref = self.lowered(index)
         plain, ref = self.lowered(value)
         before = root._value
@@ -471,6 +479,8 @@ def _part_written(after: np.ndarray, path: tuple) -> Callable:
     return set_real if np.any(probe.real) else set_imaginary
 
 
+_MAY_COPY = frozenset({np.ravel, np.reshape, np.ascontiguousarray, np.asfortranarray, np.require})
+"""Functions that give a view or a copy, as the array lies in memory."""
 _IN_MEMORY_ORDER = {np.ravel: 1, np.reshape: 2}
 """Functions that can take elements in the order of memory: the place of that argument."""
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from autodiff import compile
+from autodiff import compile, gradient
 
 W = np.random.default_rng(0).standard_normal((16, 16))
 LAYOUTS = (W, W, 0.7 * W, np.asfortranarray(W), W.T, W[::-1, ::-1], np.repeat(W, 2, axis=0)[::2])
@@ -137,3 +137,90 @@ def test_the_order_in_memory_is_not_recorded(name):
     compiled = compile(f, backend="python")
     for w in LAYOUTS:
         np.testing.assert_allclose(compiled(w), f(w))
+
+
+def writes_into_the_first(x, y):
+    x[0] = 5.0
+    return np.sum(x * y), x * 1.0
+
+
+def halves_the_first(x, y):
+    v = x[::2]
+    v *= 0.5
+    return np.sum(x * y), np.cumsum(y)
+
+
+@pytest.mark.parametrize("f", [writes_into_the_first, halves_the_first])
+def test_an_argument_that_is_written_into_may_share_memory(f):
+    compiled = compile(f)
+
+    def pairs():
+        a, b = np.arange(6.0), np.arange(1.0, 7.0)
+        yield a.copy(), b
+        yield a.copy(), b
+        yield from ((c, c) for c in (b.copy(),))
+        yield from ((c, c[::-1]) for c in (b.copy(),))
+        yield a.copy(), b
+
+    for given, again in zip(pairs(), pairs(), strict=True):
+        for expected, found in zip(f(*given), compiled(*again), strict=True):
+            np.testing.assert_allclose(found, expected)
+    x = np.arange(6.0)
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        compiled(x, x + 1.0)
+
+
+def ravelled_and_written(w):
+    v = np.ravel(w)
+    v[2] *= 3.0
+    w[0] += 0.5
+    return v, w * 1.0
+
+
+def reshaped_copy_written(w):
+    h = w * 1.0
+    v = h.reshape(-1)
+    h[1] = 7.0
+    v[3:9] = 2.0
+    return np.sum(v * np.arange(256.0)), h
+
+
+def made_contiguous(w):
+    h = np.sin(w)
+    v = np.ascontiguousarray(h)
+    v[1] = 2.0
+    return h, v
+
+
+@pytest.mark.parametrize("f", [ravelled_and_written, reshaped_copy_written, made_contiguous])
+def test_what_is_a_view_hangs_on_how_arguments_lie(f):
+    compiled = compile(f)
+    for w in (*LAYOUTS, *LAYOUTS):
+        for expected, found in zip(f(w.copy(order="K")), compiled(w.copy(order="K")), strict=True):
+            np.testing.assert_allclose(found, expected)
+
+
+def test_ravel_copies_what_it_copies_eagerly():
+    compiled = compile(lambda x: np.ravel(x))
+    for x in (np.arange(6.0), np.arange(12.0)[::2]):
+        for _ in range(2):
+            assert np.shares_memory(compiled(x), x) == np.shares_memory(np.ravel(x), x)
+
+
+BROADCAST = {
+    "gradient of a sum": lambda x: gradient(lambda y: np.sum(y) ** 2, x),
+    "copy": lambda x: np.broadcast_to(np.sum(x), (5,)).copy(),
+    "copy of rows": lambda x: np.array(np.broadcast_to(x * 2.0, (2, 3))),
+}
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("name", BROADCAST)
+def test_results_can_be_written_into(name, backend, interpreted):
+    compiled = compile(BROADCAST[name], backend=backend)
+    for _ in range(3):
+        found = compiled(np.arange(3.0))
+        np.testing.assert_allclose(found, BROADCAST[name](np.arange(3.0)))
+        found[..., 0] = 9.0
+        assert np.count_nonzero(found == 9.0) == (2 if found.ndim == 2 else 1)
