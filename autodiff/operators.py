@@ -13,6 +13,7 @@ from autodiff.elementwise import NOT_HERE, binary, unary
 from autodiff.errors import missing_rule
 from autodiff.mutation import assign, assign_item, frozen
 from autodiff.tracer import Tracer, is_tracer, untraced
+from autodiff.ways import ways_of
 
 _UNARY: dict[str, Callable] = {"neg": operator.neg, "pos": operator.pos, "abs": operator.abs}
 _BINARY = {
@@ -50,6 +51,27 @@ def _reflected(op: Callable) -> Callable:
         return operate_by_rule(op, other, self) if result is NOT_HERE else result
 
     return method
+
+
+def _matmul(self: Tracer, other: Any) -> Any:
+    way = _matmul_ways.get((type(self), type(other)))
+    if way is not None:
+        result = way(self, other)
+        if result is not NO_RULE:
+            return result
+    return operate_by_rule(operator.matmul, self, other)
+
+
+def _rmatmul(self: Tracer, other: Any) -> Any:
+    way = _matmul_ways.get((type(other), type(self)))
+    if way is not None:
+        result = way(other, self)
+        if result is not NO_RULE:
+            return result
+    return operate_by_rule(operator.matmul, other, self)
+
+
+_matmul_ways = ways_of(operator.matmul)
 
 
 def _in_place(op: Callable) -> Callable:
@@ -120,6 +142,8 @@ def install() -> None:
     for name in _COMPARISONS:
         setattr(Tracer, f"__{name}__", _comparison(getattr(operator, name)))
     for name, method in {
+        "__matmul__": _matmul,
+        "__rmatmul__": _rmatmul,
         "__divmod__": _divmod,
         "__rdivmod__": _rdivmod,
         "__getitem__": _getitem,

@@ -338,7 +338,7 @@ class LinearNode(PlannedNode):
         self, factors: Callable, y_bar: Any, seen: list, bars: Cotangents, j: int
     ) -> bool:
         """Hand two vectors on, whose outer product is the cotangent, if that is what it is."""
-        if type(y_bar) is not _ndarray or bars.nested or self.options:
+        if type(y_bar) is not _ndarray or y_bar.ndim != 1 or bars.nested or self.options:
             return False
         pair = factors(y_bar, *seen)
         if pair is None:

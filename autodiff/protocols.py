@@ -26,7 +26,7 @@ def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> An
             x = inputs[0]
             record = floats.unary[f] if type(x) is FloatTracer else None
             result = unary(f, x) if record is None else record(x)
-        elif len(inputs) == 2:
+        elif len(inputs) == 2 and f.signature is None:
             result = binary(f, *inputs)
         if result is not NOT_HERE:
             return result

@@ -124,6 +124,10 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
                 result = way(*args, **kwargs)
                 if result is not NO_RULE:
                     return result
+            if args and type(args[0]) is list:
+                result = calls.planned(key, args, kwargs)
+                if result is not NO_RULE:
+                    return result
         if not kwargs and _NUMBERS.issuperset(map(type, args)):
             if is_function:
                 ways.add(g, args, kwargs, g)
