@@ -54,6 +54,7 @@ from chainrules_core.scattering import scatter
 
 _NUMBERS = (float, complex, np.number, np.bool_)
 _PLAIN_NUMBERS = frozenset({float, int, np.ndarray, np.float64, np.float32, np.int64})
+_DTYPES = {float: np.dtype(float), complex: np.dtype(complex)}
 _READS = frozenset({bool, int, operator.index, round})
 
 
@@ -321,8 +322,14 @@ class Recording(Tape):
 
     def like(self, bar: Tracer, leaf: Any) -> Any:
         """Return a derivative as a number of the class of what it belongs to."""
-        kind = leaf.__class__
-        if kind not in (float, np.float64) or bar.__class__ is kind or np.shape(bar._value) != ():
+        kind, value = leaf.__class__, bar._value
+        if (
+            bar.__class__ is kind
+            or not issubclass(kind, (float, complex, np.inexact))
+            or np.shape(value) != ()
+            or getattr(value, "dtype", _DTYPES.get(type(value)))
+            != (_DTYPES.get(kind) or leaf.dtype)
+        ):
             return bar
         return self.call(kind, (bar,), {})
 

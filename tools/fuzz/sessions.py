@@ -302,7 +302,7 @@ class Session:
         """Call both; say how they differ."""
         given, mine, others = make(), make(), make()
         expected, error = _call(self.plain, mine)
-        if error == REFUSED:
+        if error in (REFUSED, "OverflowError"):  # x**2 of a float gives Inf: docs/compile.md
             return ""
         found, raised = _call(self.compiled, others)
         if error != raised:
