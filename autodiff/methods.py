@@ -24,9 +24,9 @@ from autodiff.views import refuse
 from autodiff.writing import put, target_of
 
 # What is the same for the value and for whatever it is traced as.
-_CONSTANT_ATTRIBUTES = frozenset(
-    {"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides", "flags", "device"}
-)
+_CONSTANT_ATTRIBUTES = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "device"})
+_LAYOUT = frozenset({"strides", "flags"})
+"""How the value lies in memory: a compiled program does not lay out its arrays as NumPy does."""
 _CONSTANT_METHODS = frozenset(
     {
         "all", "any", "argmax", "argmin", "argpartition", "argsort", "nonzero", "is_integer",
@@ -305,6 +305,11 @@ def attribute(self: Tracer, name: str) -> Any:
     value = self._value
     plain = bare(value)
     if name in _CONSTANT_ATTRIBUTES:
+        return getattr(plain, name)
+    if name in _LAYOUT:
+        seen = untraced(self)
+        if is_tracer(seen):
+            seen._tape.spoil(f"x.{name} says how an array lies in memory, which is not followed")
         return getattr(plain, name)
     if name in _PROTOCOLS and isinstance(plain, np.ndarray):
         return operator_method(_PROTOCOLS[name], self)

@@ -13,8 +13,7 @@ import numpy as np
 
 from autodiff import call as calls
 from autodiff.call import CONFIG, NESTED, NO_RULE
-from autodiff.elementwise import NOT_HERE, with_dot
-from autodiff.forward import dot_of, with_tangent
+from autodiff.outer import OuterProducts
 from autodiff.tape import IN_TUPLE, PASSED, Cotangents, Tape, place_of
 from autodiff.tracer import FloatTracer, Tracer, note_origin
 from autodiff.views import note_shared
@@ -135,7 +134,7 @@ class Plan:
                 return NO_RULE
             y, pull = recorded
             result = calls.outputs(y, tape, self.rule, parents, self.wanted, pull)
-            note_shared(result, tuple(self.bound(values)), _Again(self.rule.f, options))
+            note_shared(result, tuple(self.bound(values)), Again(self.rule.f, options))
             return result
         y, node = made
         return self.recorded(y, node, tape, primals, values, options)
@@ -169,7 +168,7 @@ class Plan:
             node.space = ProjectTo(y)
             return FloatTracer(y, tape, tape.add(node))
         result = calls.outputs(y, tape, self.rule, node.parents, self.wanted, node.pull)
-        note_shared(result, tuple(self.bound(values)), _Again(self.rule.f, options))
+        note_shared(result, tuple(self.bound(values)), Again(self.rule.f, options))
         return result
 
     def _made(
@@ -189,10 +188,10 @@ class Plan:
                 if base is value or (base is not None and base is value.base):
                     note_origin(result, Remade(a, self.rule.f, options, bound, i))
                     return
-        note_shared(result, tuple(bound), _Again(self.rule.f, options))
+        note_shared(result, tuple(bound), Again(self.rule.f, options))
 
 
-class _Again:
+class Again:
     """The same call with other arguments."""
 
     __slots__ = ("f", "options")
@@ -202,6 +201,7 @@ class _Again:
         self.options = options
 
     def __call__(self, args: tuple) -> Any:
+        """Make it."""
         return calls.call(self.f, args, self.options)
 
 
@@ -229,12 +229,13 @@ class Remade:
 class OfLinear(Plan):
     """A plan by the adjoints of a linear function."""
 
-    __slots__ = ("adjoints", "as_spaces", "seen_adjoints", "shared")
+    __slots__ = ("adjoints", "as_spaces", "factors", "seen_adjoints", "shared")
     rule: LinearRule
 
     def __init__(self, rule: LinearRule, call: Bound) -> None:
         super().__init__(rule, call)
         self.adjoints = tuple([rule.adjoints[rule.argnums.index(i)] for i in self.wanted])
+        self.factors = tuple([rule.factors[rule.argnums.index(i)] for i in self.wanted])
         self.seen_adjoints: tuple | None = None
         # An adjoint is given spaces for its own argument and for those that go together with it.
         together = frozenset(rule.argnums if rule.joint else ())
@@ -319,9 +320,12 @@ class LinearNode(PlannedNode):
         """Hand the adjoints' results on, in place where the rule knows how."""
         plan = self.plan
         add_into = plan.rule.add_into
-        adjoints = plan.adjoints_for(self.nested)
+        adjoints = plan.adjoints_for(True) if self.nested else plan.adjoints
         for position, j in enumerate(self.parents):
             seen = self.seen if plan.shared else self._seen_by(position)
+            factors = plan.factors[position]
+            if factors is not None and self._hand_factors(factors, y_bar, seen, bars, j):
+                continue
             if add_into is not None and bars.is_addable(j):
                 buffer = bars.buffer(j)
                 result = add_into(buffer, y_bar, *seen, **self.options)
@@ -329,6 +333,32 @@ class LinearNode(PlannedNode):
                     raise BadInplaceError(add_into, result)
                 continue
             bars.add(j, adjoints[position](y_bar, *seen, **self.options), self, position, PASSED)
+
+    def _hand_factors(
+        self, factors: Callable, y_bar: Any, seen: list, bars: Cotangents, j: int
+    ) -> bool:
+        """Hand two vectors on, whose outer product is the cotangent, if that is what it is."""
+        if type(y_bar) is not _ndarray or bars.nested or self.options:
+            return False
+        pair = factors(y_bar, *seen)
+        if pair is None:
+            return False
+        left, right = pair
+        dtype = bars.nodes[j].space.dtype
+        if left.dtype is not dtype or right.dtype is not dtype:
+            return False
+        if not bars.owns_current:  # somebody may write into it
+            left, right = [v.copy() if v is y_bar else v for v in pair]
+        before = bars.values[j]
+        if type(before) is OuterProducts:
+            before.append(left, right)
+            return True
+        made = OuterProducts(left, right)
+        if before is None:
+            bars.values[j] = made
+        else:
+            bars.add(j, made._value_now(), self, 0, PASSED)
+        return True
 
 
 class OfHand(Plan):
@@ -430,51 +460,3 @@ class OfConstant:
             args, options = plain[: self.n], dict(zip(self.names, plain[self.n :], strict=True))
         y = calls.call(self.f, tuple(args), options) if nested else self.f(*args, **options)
         return calls.as_constant(y)
-
-
-class ForwardPlan(Plan):
-    """The same in forward mode."""
-
-    __slots__ = ()
-
-    def run(self, values: tuple, plain: list, tape: Any, nested: bool) -> Any:
-        """Make the call, and compute the tangent."""
-        tape.check_open()
-        bound = tuple(self.bound(values))
-        options = self.given(plain)
-        dots = tuple([dot_of(a, tape) for a in bound])
-        nested = nested or not _TRACED.isdisjoint(map(type, dots))
-        config = NESTED if nested else CONFIG
-        pushed = self._pushed(dots, self.bound(plain), options, config)
-        if pushed is None:
-            return NO_RULE
-        y, y_dot = pushed
-        made = NOT_HERE
-        if type(y) is _ndarray and y.dtype.kind == "O":
-            return NO_RULE
-        if type(y) is _ndarray and type(y_dot) is _ndarray:
-            made = with_dot(y, y_dot, tape)
-        if made is NOT_HERE:
-            made = with_tangent(y, unthunk(y_dot), tape)
-        note_shared(made, bound, _Again(self.rule.f, options))
-        return made
-
-    def _pushed(self, dots: tuple, primals: Any, options: dict[str, Any], config: Any) -> Any:
-        """Have the rule compute the primal and the tangent; None where it declines."""
-        return self.rule.push(dots, tuple(primals), options, config)
-
-
-class ForwardOfLinear(ForwardPlan):
-    """The same for a function that is linear in the one argument that has a tangent."""
-
-    __slots__ = ()
-
-    def _pushed(self, dots: tuple, primals: Any, options: dict[str, Any], config: Any) -> Any:
-        (i,) = self.wanted
-        if config is NESTED or type(dots[i]) is not _ndarray:
-            return self.rule.push(dots, tuple(primals), options, config)
-        f = self.rule.f
-        y = f(*primals, **options)
-        moved = [*primals]
-        moved[i] = dots[i]
-        return y, f(*moved, **options)

@@ -1,9 +1,9 @@
 """Plans as code: what a call with arguments of given types does, without a loop over them.
 
-A plan that has been carried out a few times and gave an array or a number is written as a function of
-its own, with a comparison for each thing that the plan takes for granted: the types of the values,
-and that all that is traced is so on one tape. It returns `NO_RULE` where one of them does not
-hold. What it records are the plan's nodes; nothing about a derivative is written here.
+A plan that has been carried out a few times and gave an array or a number is written as a function
+of its own, with a comparison for each thing that the plan takes for granted: the types of the
+values, and that all that is traced is so on one tape. It returns `NO_RULE` where one of them does
+not hold. What it records are the plan's nodes; nothing about a derivative is written here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from autodiff.plan_kinds import (
     Plan,
     Remade,
 )
-from autodiff.tape import place_of
+from autodiff.tape import FLOAT, place_of
 from autodiff.tracer import FloatTracer, Tracer, note_origin
 from chainrules_core import ProjectTo
 from chainrules_core.frame import checked_pair
@@ -37,7 +37,9 @@ IN_TUPLES = frozenset({int, type(None), slice, type(Ellipsis)})
 """What an index or a shape consists of."""
 
 _SCOPE = {
+    "FLOAT": FLOAT,
     "FLOAT64": np.dtype(np.float64),
+    "FLOAT64_NUMBER": ProjectTo(np.float64(0.0)),
     "FLOAT64_SPACES": KNOWN_SPACES[np.dtype(np.float64)],
     "FloatTracer": FloatTracer,
     "HandNode": HandNode,
@@ -78,10 +80,14 @@ _RECORD = """
         if base is not None{same}:{views}
             plan.note_memory(result, ({given}), {options})
         return result
-    if type(y) is not float64 and type(y) is not float:
+    if type(y) is float64:
+        space = FLOAT64_NUMBER
+    elif type(y) is float:
+        space = FLOAT
+    else:
         return plan.recorded(y, {node}, tape, ({bound}), ({given}), {options})
     node = {node}
-    node.space = ProjectTo(y)
+    node.space = space
     place = len(nodes)
     nodes.append(node)
     if nodes[place] is not node:
@@ -232,13 +238,15 @@ class _Writer:
             node = f"LinearNode(plan, ({parents}), [{', '.join(seen)}], {options}, False)"
         else:
             self.scope["function"] = plan.function  # type: ignore[attr-defined] # of OfHand
-            by_name = [f"{k}={self.constant(v)}" for k, v in plan.fixed.items()]
-            by_name += [f"{name}={self.plain[i]}" for name, i in plan.options]
+            # What is not given has the rule's own defaults.
+            by_name = [f"{name}={self.plain[i]}" for name, i in plan.options]
             self.add(
                 f"pair = function({', '.join([*bound, *by_name])})",
-                "if pair is None:",
-                "    return NO_RULE",
-                "y, pullback = checked_pair(plan.rule, pair)",
+                "if type(pair) is not tuple or len(pair) != 2:",
+                "    if pair is None:",
+                "        return NO_RULE",
+                "    checked_pair(plan.rule, pair)",
+                "y, pullback = pair",
             )
             node = f"HandNode(plan, ({parents}), pullback)"
         arrays = [x for x, i in zip(bound, places, strict=True) if i >= 0 and self.is_array(i)]

@@ -19,12 +19,11 @@ import numpy as np
 from autodiff import call as calls, ways
 from autodiff.arguments import place_of_out
 from autodiff.call import CONFIG, NO_RULE
+from autodiff.forward_plans import ForwardOfLinear, ForwardPlan
 from autodiff.list_plans import planned_with_list
 from autodiff.plan_kinds import (
     KEYED,
     SIMPLE,
-    ForwardOfLinear,
-    ForwardPlan,
     OfBody,
     OfConstant,
     OfHand,
@@ -42,7 +41,8 @@ from chainrules_core.rule import HandRule, Rule
 
 _ndarray = np.ndarray
 _OBJECTS = np.dtype(object)  # its elements may be numbers: the general way looks
-_OFTEN = 4  # runs, after which a plan is written as code
+OFTEN = 4
+"""Runs after which a plan is written as code."""
 _OVER_LEVELS = "over levels"  # in keys whose values may be of several
 _KINDS: tuple[tuple[type, type], ...] = (
     (LinearRule, OfLinear),
@@ -120,7 +120,7 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
                 plain[i] = tape.kept(a)
     result = plan.run(values, plain, tape, False)
     plan.runs += 1
-    if plan.runs == _OFTEN and way is None and result is not NO_RULE:
+    if plan.runs == OFTEN and way is None and result is not NO_RULE:
         write(plan, f, args, kwargs, result)
     return result
 

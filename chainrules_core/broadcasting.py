@@ -88,6 +88,10 @@ def spread_to(y: Any, shape: tuple[int, ...]) -> Any:
     >>> spread_to(2.0, (3,))
     array([2., 2., 2.])
     """
+    if (type(y) is np.float64 or type(y) is float) and math.prod(shape) <= _SMALL:
+        spread = np.empty(shape)
+        spread.fill(y)
+        return spread
     if type(y) not in _PLAIN or math.prod(shape) > _SMALL or np.ndim(y) > len(shape):
         return np.broadcast_to(y, shape)
     spread = np.empty(shape, getattr(y, "dtype", type(y)))

@@ -37,6 +37,7 @@ from autodiff.compile.program import (
 UNCHANGED = frozenset({float, np.float64, np.copy, operator.getitem})
 _NUMERIC = (int, float, complex, np.generic, np.ndarray)
 LARGEST_LOOKED_AT = 4096  # bytes, as far as changes of arrays from outside are noticed
+_SINGLE = tuple(map(np.dtype, ("f2", "f4", "c8")))
 _LARGEST_FOLDED = 1 << 16  # bytes of a constant that is computed beforehand
 
 
@@ -46,6 +47,8 @@ class Simplifier(Algebra):
     def __init__(self, program: Program) -> None:
         self.program = program
         self.metas = program.metas
+        # Beside single precision float and np.float64 are not the same: the latter decides.
+        self.is_double = not any(m.dtype in _SINGLE for m in self.metas if m.dtype is not None)
         self.steps: list[Step] = []
         self.new: dict[int, Any] = {}  # number → what stands for it: a Ref or a constant
         self.made: dict[tuple, Any] = {}  # what was computed before, by function and arguments
@@ -96,8 +99,11 @@ class Simplifier(Algebra):
         f = step.f
         is_exact = step.out in self.program.exact
         if f in UFUNC_OF and all(type(a) is Ref or isinstance(a, _NUMERIC) for a in args):
-            is_of_truths = all(self.meta(a).type is bool for a in args)  # True + True is 2 here
-            if not is_of_truths and (not is_exact or UFUNC_OF[f] in ROUNDED):
+            # True + True is 2 for Python, and a power of a negative number a complex one.
+            is_of_python = self.metas[step.out].type is complex or all(
+                self.meta(a).type in (bool, complex) for a in args
+            )
+            if not is_of_python and (not is_exact or UFUNC_OF[f] in ROUNDED):
                 f = UFUNC_OF[f]
         kwargs = {k: self.argument(v) for k, v in (step.kwargs or {}).items()}
         if f is guard:
@@ -143,7 +149,7 @@ class Simplifier(Algebra):
             known = self.made.get(key)
         except TypeError:
             known, key = None, ()
-        if known is not None:
+        if known is not None and (self.is_double or self._fits(known, meta)):
             return known
         i = self.number(meta) if out is None else out
         step = Step(f, args, kwargs or None, i)

@@ -75,11 +75,14 @@ class Recording(Tape):
         Whether a product was not looked at.
     spoilt : str
         Why the program cannot be used, if so.
+    may_copy, writes : bool
+        Whether a view was made that is a copy of arrays that lie otherwise in memory, and whether
+        an array was written into: what else changes then hangs on how the arguments lie.
     """
 
     __slots__ = (
-        "assumes_no_nan", "generators", "late", "metas", "own_generators", "reads", "spoilt",
-        "steps", "strict",
+        "assumes_no_nan", "generators", "late", "may_copy", "metas", "own_generators", "reads",
+        "spoilt", "steps", "strict", "writes",
     )  # fmt: skip
 
     records = False
@@ -93,6 +96,7 @@ class Recording(Tape):
         self.strict = strict
         self.assumes_no_nan = False
         self.spoilt = ""
+        self.may_copy = self.writes = False
         self.generators: dict[int, str] = {}  # those among the arguments, by identity
         self.own_generators: list[Any] = []  # those made while recording, from a seed
         self.late: list[Callable] = []  # what is to be done when the recording has worked out
@@ -152,6 +156,13 @@ class Recording(Tape):
             if rules is not None and isinstance(rules[0], DecomposeRule):
                 return calls.body_of(rules[0].body)(*args, **kwargs)
             self.spoil(f"{name_of(f)} changes an object that is not followed")
+        if (
+            f in _IN_MEMORY_ORDER
+            and _order_of(f, args, kwargs) in ("A", "K")
+            and np.ndim(args[0]) > 1
+        ):
+            self.spoil(f"{name_of(f)} takes elements as they lie in memory, which is not followed")
+        self.may_copy = self.may_copy or f in _MAY_COPY
         if f in FIXED_FORM or f in SHAPE_ONLY:
             n = ARGUMENTS_OF_DATA.get(f, 1)
             args = (*args[:n], *map(self._settled, args[n:]))
@@ -309,14 +320,16 @@ class Recording(Tape):
 
     def like(self, bar: Tracer, leaf: Any) -> Any:
         """Return a derivative as a number of the class of what it belongs to."""
-        if leaf.__class__ is float and bar.__class__ is np.float64:
-            return self.call(float, (bar,), {})
-        return bar
+        kind = leaf.__class__
+        if kind not in (float, np.float64) or bar.__class__ is kind or np.shape(bar._value) != ():
+            return bar
+        return self.call(kind, (bar,), {})
 
     # -- writes ----------------------------------------------------------------------------------
 
     def set_item(self, before: Tracer, index: Any, value: Any) -> Any:
         """Write down ``before[index] = value`` as a new array."""
+        self.writes = True
         plain_index, index_ref = self.lowered(index)
         plain, ref = self.lowered(value)
         args = (Ref(before._index), index_ref, ref)
@@ -326,6 +339,7 @@ class Recording(Tape):
         self, root: Tracer, path: tuple, index: Any, value: Any, in_place: bool
     ) -> tuple[np.ndarray, int]:
         """Write into an array, or into a view of it at the end of a path; return the new value."""
+        self.writes = True
         plain_index, index_ref = self.lowered(index)
         plain, ref = self.lowered(value)
         before = root._value
@@ -465,6 +479,18 @@ def _part_written(after: np.ndarray, path: tuple) -> Callable:
     return set_real if np.any(probe.real) else set_imaginary
 
 
+_MAY_COPY = frozenset({np.ravel, np.reshape, np.ascontiguousarray, np.asfortranarray, np.require})
+"""Functions that give a view or a copy, as the array lies in memory."""
+_IN_MEMORY_ORDER = {np.ravel: 1, np.reshape: 2}
+"""Functions that can take elements in the order of memory: the place of that argument."""
+
+
+def _order_of(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Return in which order a function takes elements."""
+    place = _IN_MEMORY_ORDER[f]
+    return args[place] if len(args) > place else kwargs.get("order", "C")
+
+
 def _may_write(f: Callable) -> bool:
     """Whether a function may write into its arguments, for all that is known."""
     return f not in _FORM_IS_KNOWN and not isinstance(f, np.ufunc) and f is not operator.getitem
@@ -486,6 +512,8 @@ def _is_open(f: Callable, args: tuple, y: Any) -> bool:
         return type(y) is np.ndarray and any(type(p) is Ref for p in index)
     if f is np.where:
         return len(args) == 1  # the places of what is not zero
+    if f is operator.pow and type(y) is complex:
+        return True  # -2.0 ** 1.5 is complex, -2.0 ** 2.0 is not
     return f not in _FORM_IS_KNOWN and not isinstance(f, np.ufunc)
 
 

@@ -239,6 +239,10 @@ def small_bar(a: Any, y: Any, y_bar: Any, axis: Any) -> Any:
     if axis is None:
         tie = np.equal(a, y)
         n = np.count_nonzero(tie)
+        if n and type(y_bar) is np.float64 and a.dtype == float:
+            bar = np.zeros(a.shape)
+            bar[tie] = y_bar / n
+            return bar
         return np.where(tie, y_bar / n, 0) if n else None
     tie = np.equal(a, kept(y, np.shape(a), axis))
     n = np.count_nonzero(tie, axis=axis, keepdims=True)
@@ -247,15 +251,22 @@ def small_bar(a: Any, y: Any, y_bar: Any, axis: Any) -> Any:
     return np.where(tie, kept(y_bar, np.shape(a), axis) / divisor(n, a), 0)
 
 
+_PLAIN = {np.max: np.maximum, np.amax: np.maximum, np.min: np.minimum, np.amin: np.minimum}
+
+
 def extremum_rules(f: Callable, elements: Callable) -> Rules:
     """Return the rules of a reduction by maximum or minimum.
 
     `elements` returns ``where`` less what `f` leaves out by itself.
     """
+    ufunc = _PLAIN.get(f)
 
     def extremum_rrule(a, initial=UNSET, *, axis=None, keepdims=False, where=True):
-        options = options_of(keepdims=keepdims, initial=initial, where=where)
-        y = f(a, axis=axis, **options)
+        is_whole = type(a) is np.ndarray and initial is UNSET and where is True
+        if is_whole and ufunc is not None and keepdims is not UNSET and not is_foreign(a):
+            y = ufunc.reduce(a, axis, keepdims=keepdims)  # what f does, in half the time
+        else:
+            y = f(a, axis=axis, **options_of(keepdims=keepdims, initial=initial, where=where))
 
         def extremum_pullback(y_bar):
             is_plain = type(a) is np.ndarray and where is True and not is_given(initial)
