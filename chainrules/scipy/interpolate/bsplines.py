@@ -159,21 +159,6 @@ def write_bands(x: Any, t: Any, k: int, bands: Any, offset: int) -> None:
     bands[columns, 2 * k + rows - columns] = basis(t, k, x, left)
 
 
-@kernel("_norm_eq_lsq", *COMPILED)
-def norm_eq_lsq_body(x, t, k, y, w, ab, rhs):
-    A = design(t, k, x) * w[:, None]
-    normal = np.matmul(A.T, A)
-    n = np.shape(normal)[0]
-    bands = [np.pad(np.diagonal(normal, -d), (0, min(d, n))) for d in range(min(k, n - 1) + 1)]
-    ab[:, : len(bands)] = np.stack(bands, -1)
-    rhs[...] = np.matmul(A.T, y * w[:, None])
-
-
-@kernel("_norm_eq_lsq", *[m for m in COMPILED if m.__name__.endswith("_bspl")])
-def old_norm_eq_lsq_body(x, t, k, y, w, ab, rhs):
-    norm_eq_lsq_body(x, t, k, y, w, ab.T, rhs)
-
-
 @kernel("data_matrix", *COMPILED)
 def data_matrix_body(x, t, k, w, extrapolate=False):
     left = intervals(t, k, x)

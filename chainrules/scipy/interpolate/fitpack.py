@@ -15,6 +15,7 @@ from chainrules.refused import RefusedError
 from chainrules.scipy.interpolate.bsplines import design, integrals, interpolating, values
 from chainrules.scipy.interpolate.fitting import SMOOTHED
 from chainrules.scipy.interpolate.kernels import kernel, plainly, polished
+from chainrules.scipy.interpolate.least_squares import fitted
 from chainrules_core import ignore_derivatives, non_differentiable
 
 non_differentiable(_dfitpack.fpchec)
@@ -95,7 +96,8 @@ def with_ends(inner: Any, k: int, xb: Any, xe: Any) -> Any:
 def coefficients(t: Any, k: int, x: Any, y: Any, w: Any) -> tuple[Any, Any]:
     """Return the coefficients of a fit, and the weighted sum of squares that is left."""
     if np.shape(x)[0] != np.shape(t)[0] - k - 1:
-        return solved(design(t, k, x), y, w)
+        c, left = fitted(t, k, x, np.reshape(y, (np.shape(x)[0], -1)), w)
+        return np.reshape(c, (np.shape(c)[0], *np.shape(y)[1:])), np.sum(left**2)
     c = interpolating(t, k, x, y)
     found = values(t, np.reshape(c, (np.shape(c)[0], -1)), k, x)
     away = y - np.reshape(found, np.shape(y))

@@ -27,8 +27,9 @@ from scipy.linalg import lapack
 
 from chainrules.refused import RefusedError, refuse
 from chainrules.scipy.found import with_value
-from chainrules.scipy.interpolate.bsplines import design, interpolating, off_base, values
+from chainrules.scipy.interpolate.bsplines import interpolating, off_base, values
 from chainrules.scipy.interpolate.kernels import kernel
+from chainrules.scipy.interpolate.least_squares import fitted
 from chainrules_core import decompose, ignore_derivatives
 
 SMOOTHED = (
@@ -54,12 +55,11 @@ def lsq_solve_qr_body(x, y, t, k, w, periodic=False):
             'it has no rule. Use make_interp_spline(..., bc_type="periodic"), or '
             "make_lsq_spline without periodicity.",
         )
-    A, weighted = design(t, k, x) * w[:, None], y * w[:, None]
-    c = np.linalg.lstsq(A, weighted)[0]
-    residuals = np.sum((weighted - np.matmul(A, c)) ** 2, axis=1)
+    c, away = fitted(t, k, x, y, w)
+    residuals = np.sum(away**2, axis=1)
     if "residuals" not in _RESULTS:
-        return A, weighted, c
-    return A, weighted, c, np.sum(residuals), residuals
+        return None, None, c
+    return None, None, c, np.sum(residuals), residuals
 
 
 _RESULTS = _bsplines._lsq_solve_qr.__code__.co_varnames

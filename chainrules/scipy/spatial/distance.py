@@ -280,14 +280,31 @@ def cdist_body(XA, XB, metric="euclidean", *, out=None, **options):
         y = distances(XA, XB, name)
     elif name in ANGLES:
         y = ANGLES[name](XA, XB, **completed(name, options, None))
+    elif name == "seuclidean":
+        sizes = np.sqrt(completed(name, options, np.concatenate([XA, XB]))["V"])
+        y = root(squared_distances(XA / sizes, XB / sizes))
     else:
-        stacked = np.concatenate([XA, XB]) if name in ("seuclidean", "mahalanobis") else None
+        stacked = np.concatenate([XA, XB]) if name == "mahalanobis" else None
         options = completed(name, options, stacked)
         y = METRICS[name](by_columns(XA)[:, None], by_columns(XB)[None], **options)
     if out is None:
         return y
     out[...] = y
     return out
+
+
+@decompose(spatial.distance_matrix)
+def distance_matrix_body(x, y, p=2.0, threshold=1000000):
+    x, y = np.asarray(x), np.asarray(y)
+    known = spatial.distance_matrix(*map(ignore_derivatives, (x, y, p)))
+    order = ignore_derivatives(p)
+    if order is p and np.result_type(x, y).kind != "c":
+        x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+        if order == 2:
+            return with_value(known, root(squared_distances(x, y)))
+        if order in (1, np.inf):
+            return with_value(known, distances(x, y, SUM if order == 1 else LARGEST))
+    return with_value(known, minkowski(by_columns(x)[:, None], by_columns(y)[None], p))
 
 
 @decompose(distance.pdist)
