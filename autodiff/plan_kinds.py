@@ -322,10 +322,10 @@ class LinearNode(PlannedNode):
         add_into = plan.rule.add_into
         adjoints = plan.adjoints_for(True) if self.nested else plan.adjoints
         for position, j in enumerate(self.parents):
-            seen = self.seen if plan.shared else self._seen_by(position)
             factors = plan.factors[position]
-            if factors is not None and self._hand_factors(factors, y_bar, seen, bars, j):
+            if factors is not None and self._hand_factors(factors, y_bar, bars, j):
                 continue
+            seen = self.seen if plan.shared else self._seen_by(position)
             if add_into is not None and bars.is_addable(j):
                 buffer = bars.buffer(j)
                 result = add_into(buffer, y_bar, *seen, **self.options)
@@ -334,13 +334,11 @@ class LinearNode(PlannedNode):
                 continue
             bars.add(j, adjoints[position](y_bar, *seen, **self.options), self, position, PASSED)
 
-    def _hand_factors(
-        self, factors: Callable, y_bar: Any, seen: list, bars: Cotangents, j: int
-    ) -> bool:
+    def _hand_factors(self, factors: Callable, y_bar: Any, bars: Cotangents, j: int) -> bool:
         """Hand two vectors on, whose outer product is the cotangent, if that is what it is."""
-        if type(y_bar) is not _ndarray or bars.nested or self.options:
+        if type(y_bar) is not _ndarray or y_bar.ndim != 1 or bars.nested or self.options:
             return False
-        pair = factors(y_bar, *seen)
+        pair = factors(y_bar, *self.seen)
         if pair is None:
             return False
         left, right = pair

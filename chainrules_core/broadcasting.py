@@ -76,7 +76,7 @@ def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
     return np.reshape(summed, shape) if added else summed
 
 
-_SMALL = 256  # elements; beyond that a copy takes longer than NumPy's way to a view
+_SMALL = 2048  # elements; beyond that a copy takes longer than NumPy's way to a view
 _PLAIN = frozenset({float, complex, np.ndarray, np.float64, np.float32, np.complex128})
 
 

@@ -303,6 +303,10 @@ def _changed(e: Any, step: Step) -> bool:
     )
     where = f"{name}[{e.index(index)}]"
     if step.f is set_flat:
+        if type(index) is Ref and len(meta.shape) > 1:  # however the array lies in memory
+            put = e.names.of(np.put, "put")
+            e.lines.append(f"{put}({name}, {e.argument(index)}, {shown})")
+            return True
         where = _flat_place(e, name, index, meta.shape)
     e.lines.append(f"{where} {_ASSIGN.get(step.f, '=')} {shown}")
     return True

@@ -399,10 +399,11 @@ def _functions() -> dict[str, Any]:
         return intrinsic(either)
 
     plus, times = loosely("fadd"), loosely("fmul")
-    _known.update(get=get, put=put, plus=plus, times=times)
+    found = {"get": get, "put": put, "plus": plus, "times": times}
     for name, f in routines(get, put).items():
-        _known[name] = numba.njit(f, error_model="numpy")
-    _known.update(exponentials())
+        found[name] = numba.njit(f, error_model="numpy")
+    found.update(exponentials())
+    _known.update(found)  # all at once: other threads look whether it is empty
     return _known
 
 

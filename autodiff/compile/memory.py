@@ -52,6 +52,7 @@ class Memory:
         self.last = [-1] * n
         self.until = [-1] * (n + 1)  # by owner; the last entry is that of what is outside
         self.escaping: set[int] = set()
+        self._broadcast = {s.out for s in program.steps if s.f is np.broadcast_to}  # read-only
         for i in program.inputs:
             if program.metas[i].shape is not None:
                 self.owners[i] = frozenset({OUTSIDE})
@@ -87,8 +88,8 @@ class Memory:
             return own
         shared = [self.owners[i] for i in refs_of(step)]
         found = own.union(*shared)  # a view, or for all that is known one
-        if any(type(a) is np.ndarray for a in step.args) or f is effect or f is np.broadcast_to:
-            found |= {OUTSIDE}  # what is broadcast cannot be written into
+        if any(type(a) is np.ndarray for a in step.args) or f is effect:
+            found |= {OUTSIDE}
         return found
 
     def is_free(self, x: Any, at: int) -> bool:
@@ -96,7 +97,7 @@ class Memory:
         if type(x) is not Ref:
             return False
         owners = self.owners[x.i]
-        return owners == {x.i} and self.until[x.i] <= at
+        return owners == {x.i} and self.until[x.i] <= at and x.i not in self._broadcast
 
     def is_private(self, i: int) -> bool:
         """Whether the memory of a value is never seen outside the program."""

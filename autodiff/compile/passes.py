@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -119,6 +120,8 @@ class Simplifier(Algebra):
             result = self.written(f, args, kwargs, meta, step.out)
         else:
             result = self.call(f, args, kwargs, meta, step.out)
+        if not self.is_double and meta.type is np.float64:
+            result = self.of_numpy(result)
         if type(result) is not Ref or result.i != step.out:
             self.new[step.out] = result
 
@@ -140,6 +143,8 @@ class Simplifier(Algebra):
     ) -> Any:
         """Return what stands for a call as it is: a value that is there already, or a step."""
         args = tuple([self.needed(a) for a in args])
+        if type(f) is types.MethodDescriptorType:  # perhaps a method of NumPy's numbers
+            args = (self.of_numpy(args[0]), *args[1:])
         if not any(map(has_refs, args)) and not any(map(has_refs, kwargs.values())):
             folded = self._folded(f, args, kwargs, meta)
             if folded is not None:
@@ -159,6 +164,14 @@ class Simplifier(Algebra):
         if key:
             self.made[key] = ref
         return ref
+
+    def of_numpy(self, x: Any) -> Any:
+        """Return a float of Python's as a number of NumPy's; anything else as it is."""
+        if type(x) is float:
+            return np.float64(x)
+        if type(x) is not Ref or self.metas[x.i].type is not float:
+            return x
+        return self.written(np.float64, (x,), {}, meta_of(np.float64(0.0)))
 
     def _key(self, x: Any) -> Any:
         kind = type(x)

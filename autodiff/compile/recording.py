@@ -27,6 +27,7 @@ from autodiff.compile.program import (
     described,
     effect,
     guard,
+    has_refs,
     meta_of,
     part,
     set_flat,
@@ -53,6 +54,7 @@ from chainrules_core.scattering import scatter
 
 _NUMBERS = (float, complex, np.number, np.bool_)
 _PLAIN_NUMBERS = frozenset({float, int, np.ndarray, np.float64, np.float32, np.int64})
+_DTYPES = {float: np.dtype(float), complex: np.dtype(complex)}
 _READS = frozenset({bool, int, operator.index, round})
 
 
@@ -165,8 +167,8 @@ class Recording(Tape):
         self.may_copy = self.may_copy or f in _MAY_COPY
         if f in FIXED_FORM or f in SHAPE_ONLY:
             n = ARGUMENTS_OF_DATA.get(f, 1)
-            args = (*args[:n], *map(self._settled, args[n:]))
-            kwargs = {k: self._settled(a) if k in STRUCTURAL else a for k, a in kwargs.items()}
+            args = (*args[:n], *map(self.settled, args[n:]))
+            kwargs = {k: self.settled(a) if k in STRUCTURAL else a for k, a in kwargs.items()}
         lowered = [self.lowered(a) for a in args]
         named = {name: self.lowered(a) for name, a in kwargs.items()}
         given = [plain for plain, _ in lowered]
@@ -288,10 +290,10 @@ class Recording(Tape):
             self.steps.append(Step(guard, (Ref(x._index), how, found), None, -1))
         return found
 
-    def _settled(self, a: Any) -> Any:
+    def settled(self, a: Any) -> Any:
         """Return an argument that says what form a result has: its integers become constants."""
         if type(a) is tuple or type(a) is list:
-            return type(a)([self._settled(p) for p in a])
+            return type(a)([self.settled(p) for p in a])
         if type(a) is not Tracer or a._tape is not self:
             return a
         value = a._value
@@ -320,8 +322,14 @@ class Recording(Tape):
 
     def like(self, bar: Tracer, leaf: Any) -> Any:
         """Return a derivative as a number of the class of what it belongs to."""
-        kind = leaf.__class__
-        if kind not in (float, np.float64) or bar.__class__ is kind or np.shape(bar._value) != ():
+        kind, value = leaf.__class__, bar._value
+        if (
+            bar.__class__ is kind
+            or not issubclass(kind, (float, complex, np.inexact))
+            or np.shape(value) != ()
+            or getattr(value, "dtype", _DTYPES.get(type(value)))
+            != (_DTYPES.get(kind) or leaf.dtype)
+        ):
             return bar
         return self.call(kind, (bar,), {})
 
@@ -346,6 +354,7 @@ class Recording(Tape):
         f: Callable
         is_known = root._tape is self
         before_ref = Ref(root._index) if is_known else before
+        args: tuple
         if not is_known:
             self.hold(before)
         after = before if in_place else np.array(before, order="K")
@@ -363,7 +372,13 @@ class Recording(Tape):
             for step in path:
                 places = _untangled(step(places))
             # Floats, if a view asked for its elements as such.
-            places = np.asarray(np.real(places[plain_index])).astype(np.intp)
+            region_places = np.asarray(np.real(places)).astype(np.intp)
+            chosen = region_places[plain_index]
+            places = np.asarray(chosen)
+            places_ref: Any = places
+            if has_refs(index_ref):
+                args = (region_places, index_ref)
+                places_ref = Ref(self.noted(operator.getitem, args, {}, chosen)._index)
             f = set_flat
             if after.dtype.kind == "c" and not np.iscomplexobj(region):
                 f = _part_written(after, path)
@@ -371,7 +386,7 @@ class Recording(Tape):
                 raise NotRecordedError("a write into a view is not followed")
             if np.size(plain) != 1 and np.shape(plain) != places.shape:
                 ref = self._broadcast(ref, plain, places.shape)
-            args = (before_ref, places, ref)
+            args = (before_ref, places_ref, ref)
         else:
             args, f = (before_ref, index_ref, ref), set_item
         i = len(self.metas)

@@ -12,7 +12,7 @@ import numpy as np
 from autodiff import call as calls, iterators, protocols, ways
 from autodiff.arguments import innermost
 from autodiff.call import NO_RULE, as_array, by_rule
-from autodiff.elementwise import NOT_HERE, unary
+from autodiff.elementwise import NOT_HERE
 from autodiff.gathering import as_gathered, gathered, makes_arrays_of_lists
 from autodiff.intercept import syntax
 from autodiff.iterators import Flat, flattened
@@ -124,6 +124,10 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
                 result = way(*args, **kwargs)
                 if result is not NO_RULE:
                     return result
+            if args and type(args[0]) is list:
+                result = calls.planned(key, args, kwargs)
+                if result is not NO_RULE:
+                    return result
         if not kwargs and _NUMBERS.issuperset(map(type, args)):
             if is_function:
                 ways.add(g, args, kwargs, g)
@@ -164,19 +168,13 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
     if not is_ufunc or g is not key:
         return looking
 
-    def of_one(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not kwargs:
-            a = args[0]
-            if type(a) is Tracer:
-                result = unary(ufunc, a)
-                if result is not NOT_HERE:
-                    return result
-            elif type(a) in _NUMBERS:
-                return ufunc(a)
-        return of_ufunc(*args, **kwargs)
-
     def of_ufunc(*args: Any, **kwargs: Any) -> Any:
         """NumPy would look for the engine as long as this takes."""
+        way = ways.find(known, args, kwargs)
+        if way is not None:
+            result = way(*args, **kwargs)
+            if result is not NO_RULE:
+                return result
         traced = False
         for a in args:
             kind = type(a)
@@ -188,7 +186,7 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
             return looking(*args, **kwargs)
         return protocols.ufunc(ufunc, "__call__", args, kwargs) if traced else ufunc(*args)
 
-    return of_one if ufunc.nin == 1 else of_ufunc
+    return of_ufunc
 
 
 _NUMBERS = frozenset({float, int, bool, complex, np.float64, np.ndarray})

@@ -244,11 +244,15 @@ def small_bar(a: Any, y: Any, y_bar: Any, axis: Any) -> Any:
             bar[tie] = y_bar / n
             return bar
         return np.where(tie, y_bar / n, 0) if n else None
-    tie = np.equal(a, kept(y, np.shape(a), axis))
+    shape = np.shape(a)
+    tie = np.equal(a, kept(y, shape, axis))
+    total = np.sum(y)
+    if total == total and np.count_nonzero(tie) == np.size(y):  # then there is one for each result
+        return np.where(tie, kept(y_bar, shape, axis), 0)
     n = np.count_nonzero(tie, axis=axis, keepdims=True)
     if not np.all(n):
         return None
-    return np.where(tie, kept(y_bar, np.shape(a), axis) / divisor(n, a), 0)
+    return np.where(tie, kept(y_bar, shape, axis) / divisor(n, a), 0)
 
 
 _PLAIN = {np.max: np.maximum, np.amax: np.maximum, np.min: np.minimum, np.amin: np.minimum}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import gradient, hvp, plans, pushforward, ways
+from autodiff import elementwise_source, gradient, hvp, plans, pushforward, ways
 from autodiff.errors import LeakedTracerError, MutationError
 from autodiff.tracer import Tracer
 from chainrules_core import Array, NoTangent, rrule
@@ -20,9 +20,10 @@ W = np.arange(9.0).reshape(3, 3) / 7
 @pytest.fixture(autouse=True)
 def written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plans, "OFTEN", 1)
+    monkeypatch.setattr(elementwise_source, "OFTEN", 1)
     rule = rrule.entry(np.sum).rules[0]
-    plans._forget(rule)
-    ways._forget(rule)
+    for module in (plans, elementwise_source, ways):
+        module._forget(rule)
 
 
 def differences(f: Callable, x: np.ndarray) -> np.ndarray:
@@ -49,6 +50,13 @@ def differences(f: Callable, x: np.ndarray) -> np.ndarray:
         lambda x: float(np.count_nonzero(x > 0)) * np.linalg.norm(x),
         lambda x: np.sum(np.broadcast_to(np.sum(x), (2, 3)) * x),
         lambda x: np.sum(np.clip(x, -0.5, 0.4) * x) + np.mean(x) + np.mean(x, axis=0),
+        lambda x: np.sum(-x * x + x / (2.0 + x) - 1.5 * x + (x - 0.25) ** 2 + 2.0**x),
+        lambda x: np.sum(W @ x + x @ W) + (W @ np.outer(x, x) @ W).sum() + x.dot(x),
+        lambda x: np.sum(
+            np.exp(x) * np.maximum(x, 0.1) + np.maximum(W, x)[1] + W * x - W / (x + 2)
+        ),
+        lambda x: np.sum(x * x[0] + x[1] / (x + 3.0) - x[2] ** 2 * x) + np.sum(np.abs(x)),
+        lambda x: x.sum() + x.mean() * x.reshape(1, 3).T.sum(axis=0)[0] + x.reshape((3, 1)).max(),
     ],
 )
 def test_written_calls_have_the_derivatives_of_all_others(f: Callable) -> None:
@@ -75,6 +83,18 @@ def test_values_of_other_types_keep_to_the_plan() -> None:
         np.testing.assert_allclose(
             slopes, 2 * x.conj() if x.ndim == 1 else x.sum(1) + x.sum(0)[:, None], rtol=1e-6
         )
+
+
+def test_elementwise_operations_on_values_of_other_types() -> None:
+    def f(x: Any) -> Any:
+        return np.real(np.sum(x * x * 0.5 + np.exp(x) * x - x / 3.0))
+
+    for x in (X, X.astype(np.float32), X + 0.1j, X, np.float64(0.5), np.array(0.5), X[:0]):
+        for _ in range(2):
+            slopes = np.asarray(gradient(f, x))
+            exact = np.conj(x + np.exp(x) * (1 + x) - 1 / 3.0)
+            assert slopes.dtype == np.asarray(x).dtype
+            np.testing.assert_allclose(slopes, exact, rtol=1e-5)
 
 
 def test_options_by_name_of_other_types_keep_to_the_plan() -> None:

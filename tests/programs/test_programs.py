@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff import plans
+from autodiff import elementwise_source, plans
 from chainrules_core import ChainRulesError
 
 CATEGORIES = (
@@ -37,6 +37,7 @@ def plans_are_written_at_once():
     """From the second time on, a call is made by code that was written for it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plans, "OFTEN", 1)
+        patch.setattr(elementwise_source, "OFTEN", 1)
         yield
 
 

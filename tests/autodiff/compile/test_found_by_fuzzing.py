@@ -278,3 +278,20 @@ def test_slopes_of_floats_are_floats():
     compiled = compile(g)
     for b in (0.5, 0.5, np.float64(0.5)):
         assert type(compiled(X, b)[1]) is type(g(X, b)[1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_methods_of_numbers_that_are_constant(dtype):
+    def f(x, s):
+        y = np.zeros(3, x.dtype)
+        z = np.zeros(3)
+        y[1], z[1], z[2] = x[0], s, s * s
+        z += z[::-1]
+        numbers = y[0].astype(np.float32) * x, y[2].astype(int) + x, y[0] * x
+        return *numbers, z[1].astype(np.float32) * x, z[0] * x, z[1] * x, z[2] * x
+
+    compiled = compile(f, backend="python")
+    for x in (X.astype(dtype), X.astype(dtype)):
+        for found, expected in zip(compiled(x, 0.3), f(x, 0.3), strict=True):
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
