@@ -425,7 +425,8 @@ def _leaves(outputs: Outputs) -> list:
 def _is_nan(x: Any) -> bool:
     if isinstance(x, (float, complex)):
         return x != x
-    return isinstance(x, np.ndarray) and x.dtype.kind in "fc" and bool(np.isnan(x).any())
+    is_inexact = isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fc"
+    return is_inexact and bool(np.isnan(x).any())
 
 
 def _outside_checks(outside: list[Dependency], names: Names) -> list[str]:
