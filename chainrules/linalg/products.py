@@ -306,8 +306,10 @@ def cross_back(y_bar: Any, a: Any, b: Any, position: int, axes: tuple[int, int, 
     other = np.moveaxis(other, axes[1 - position], -1)
     size = mine.shape[axes[position]]
     if size == np.shape(other)[-1] == 2:  # the product of vectors of a plane is a number
-        zeros = np.zeros((*np.shape(y_bar), 2), y_bar.dtype)
-        y_bar = np.concatenate([zeros, column(y_bar)], -1)
+        shape = np.shape(y_bar)  # it may be a float of Python's
+        y_bar = np.concatenate(
+            [np.zeros((*shape, 2), mine.dtype), np.reshape(y_bar, (*shape, 1))], -1
+        )
     else:
         y_bar = np.moveaxis(y_bar, axes[2], -1)
     other = conj(in_space(other))

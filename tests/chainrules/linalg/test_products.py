@@ -214,3 +214,14 @@ def test_no_copy_of_real_matrices():
 
     assert conj(A) is A
     assert np.shares_memory(adjoint(A), A)
+
+
+@pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors")
+def test_second_derivatives_of_the_product_of_two_vectors_of_a_plane():
+    # Its cotangent may be a float of Python's.
+    def f(x):
+        return np.exp(np.cross(x, x * np.array([0.3, -0.4])))
+
+    x, h = np.array([1.0, 2.0]), 1e-5
+    expected = (autodiff.gradient(f, x + h) - autodiff.gradient(f, x - h)) / (2 * h)
+    np.testing.assert_allclose(autodiff.hvp(f, x, np.ones(2)), expected, rtol=1e-8)
