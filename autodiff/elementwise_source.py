@@ -148,6 +148,7 @@ def _write(f: Callable, args: tuple) -> None:
         "NO_RULE": NO_RULE,
         "ProjectTo": ProjectTo,
         "Tracer": Tracer,
+        "__name__": __name__,  # for filters of warnings
         "f": f,
         "is_recorded": _is_recorded,
         "ndarray": _ndarray,

@@ -48,6 +48,7 @@ _SCOPE = {
     "IN_TUPLES": IN_TUPLES,
     "KNOWN_SPACES": KNOWN_SPACES,
     "LinearNode": LinearNode,
+    "__name__": __name__,  # for filters of warnings
     "NO_RULE": NO_RULE,
     "OBJECTS": np.dtype(object),
     "ProjectTo": ProjectTo,
@@ -110,6 +111,8 @@ _TAKEN_TOO = frozenset({"function", "options", "pair", "pullback", *vars(builtin
 
 def write(plan: Any, f: Callable, args: tuple, kwargs: dict[str, Any], result: Any) -> None:
     """Write the code for calls like this one, which the plan has just carried out."""
+    if not ways.is_short(args, kwargs):
+        return
     is_traced = type(result) in (Tracer, FloatTracer)
     if type(plan) is OfConstant:
         if is_traced:

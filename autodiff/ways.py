@@ -12,6 +12,8 @@ from weakref import WeakKeyDictionary
 from chainrules_core import frule, rrule
 from chainrules_core.rule import Rule
 
+_LONGEST = 16  # arguments: functions of any number of them would fill the memory
+
 _ways: dict[Callable, dict[Any, Callable]] = {}
 # Of functions that have no rule any more: callers may hold the dict, nothing here the function.
 _without_rules: WeakKeyDictionary[Callable, dict[Any, Callable]] = WeakKeyDictionary()
@@ -51,8 +53,15 @@ def find(known: dict[Any, Callable], args: tuple, kwargs: dict[str, Any]) -> Cal
     return known.get(tuple(map(type, args)))
 
 
+def is_short(args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether a call has so few arguments that its like is remembered."""
+    return len(args) + len(kwargs) <= _LONGEST
+
+
 def add(f: Callable, args: tuple, kwargs: dict[str, Any], way: Callable) -> None:
     """Have `way` called for arguments like these, if nothing is yet."""
+    if not is_short(args, kwargs):
+        return
     key = type(args[0]) if len(args) == 1 and not kwargs else (*map(type, args), *kwargs)
     ways_of(f).setdefault(key, way)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import warnings
 import weakref
 from collections.abc import Callable
@@ -211,6 +212,29 @@ def test_values_without_axes_and_complex_ones_take_the_written_calls() -> None:
     assert gradient(f, np.array(0.3)).shape == ()
     for _ in range(2):
         np.testing.assert_allclose(gradient(g, X), differences(g, X), rtol=1e-6)
+
+
+def test_calls_with_many_arguments_are_not_remembered() -> None:
+    def f(x: Any) -> Any:
+        return math.hypot(*x) + math.hypot(*X.tolist() * 10) + math.hypot(x[0], 1.0)
+
+    for n in (3, 40):
+        x = np.linspace(0.5, 1.5, n)
+        for _ in range(2):
+            np.testing.assert_allclose(gradient(f, x), differences(f, x), rtol=1e-6)
+    assert all(len(key) <= ways._LONGEST for key in ways.ways_of(math.hypot))
+
+
+def test_a_filter_of_warnings_by_module_is_heeded() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(np.log(x)) + np.sum(np.log(x))
+
+    gradient(f, np.abs(X))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", module="autodiff")
+        gradient(f, X)
+    assert not found
 
 
 def test_arrays_from_outside_are_held_and_masks_copied() -> None:
