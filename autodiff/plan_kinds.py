@@ -15,8 +15,8 @@ from autodiff import call as calls
 from autodiff.call import CONFIG, NESTED, NO_RULE
 from autodiff.outer import OuterProducts
 from autodiff.tape import IN_TUPLE, PASSED, Cotangents, Tape, place_of
-from autodiff.tracer import FloatTracer, Tracer, note_origin
-from autodiff.views import note_shared
+from autodiff.tracer import FloatTracer, Tracer, is_tracer, note_origin
+from autodiff.views import note_shared, settled
 from chainrules_core import BadInplaceError, ProjectTo, unthunk
 from chainrules_core.define import DecomposeRule, LinearRule
 from chainrules_core.frame import checked_pair, sorted_bars
@@ -222,6 +222,8 @@ class Remade:
     def make(self, parent: Any) -> Any:
         """Make the call with `parent` in its place."""
         args = list(self.args)
+        if not is_tracer(parent):  # a cotangent of this shape: what else is traced is over
+            args = settled(args)
         args[self.place] = parent
         return calls.call(self.f, tuple(args), self.options)
 

@@ -57,7 +57,7 @@ def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path:
 
             def make(parent: Any, before: tuple = before, after: tuple = after) -> Any:
                 if not is_tracer(parent):  # a cotangent of this shape: what else is traced is over
-                    before, after = map_leaves((before, after), _settled)
+                    before, after = settled((before, after))
                 result = again((*before, parent, *after))
                 for key in path:
                     is_container = isinstance(result, (list, tuple, dict))
@@ -66,6 +66,11 @@ def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path:
 
             note_view(made, a, make)
             return
+
+
+def settled(args: Any) -> Any:
+    """Return arguments as constants, for a call that is made again when the recording is over."""
+    return map_leaves(args, _settled)
 
 
 def _settled(x: Any) -> Any:

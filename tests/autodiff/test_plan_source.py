@@ -268,6 +268,31 @@ def test_views_are_written_through() -> None:
         np.testing.assert_allclose(gradient(f, X), differences(f, X), rtol=1e-6)
 
 
+def test_a_view_made_with_another_traced_value_is_written_through() -> None:
+    def behind(x: Any, s: Any) -> Any:
+        return x[1:]
+
+    @rrule.register(behind)
+    def behind_rrule(x: Any, s: Any) -> Any:
+        return x[1:], lambda y_bar: (NoTangent(), np.append(0.0, y_bar), 0.0)
+
+    def f(x: Any, s: Any) -> Any:
+        y = x * 1.0
+        rest = behind(y, s)
+        y[1] = s * x[0]
+        rest[1] = s * s
+        return np.sum(rest * rest) + np.sum(y)
+
+    for _ in range(2):
+        x_bar, s_bar = gradient(f, X, 2.0)
+        np.testing.assert_allclose(x_bar, differences(lambda x: f(x, 2.0), X), atol=1e-8)
+        np.testing.assert_allclose(s_bar, 4 * X[0] ** 2 + 32 + X[0] + 4)
+        # of the slope by x₀, 2 s² x₀ + 1 + s
+        mixed = gradient(lambda s: np.sum(gradient(lambda x: f(x, s), X)), 2.0)
+        np.testing.assert_allclose(mixed, 8 * X[0] + 1)
+    rrule.unregister(behind)
+
+
 def test_a_leaked_value_is_still_found() -> None:
     leaked: list[Any] = []
 
