@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from autodiff.errors import check_array_class
-from autodiff.structures import is_flat, leaves_of, map_leaves, part_of_tangent, parts_of
+from autodiff.structures import (
+    is_flat,
+    is_leaf_class,
+    leaves_of,
+    map_leaves,
+    part_of_tangent,
+    parts_of,
+)
 from autodiff.tape import CONSTANT, Tape
 from autodiff.tracer import FloatTracer, Tracer, is_tracer
 from chainrules_core import (
@@ -46,10 +53,10 @@ def innermost(args: tuple, kwargs: dict[str, Any]) -> Tape | None:
     """Return the tape of the innermost level among the arguments; None if nothing is traced."""
     found: Tape | None = None
     for a in (*args, *kwargs.values()) if kwargs else args:
-        kind = type(a)
+        kind: Any = type(a)
         if kind is FloatTracer or kind is Tracer:
             tape = a._tape
-        elif kind in PLAIN:
+        elif kind in PLAIN or (is_leaf_class(kind) and not issubclass(kind, Tracer)):
             continue
         elif is_flat(a):
             tape = innermost(tuple(a), {})

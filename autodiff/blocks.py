@@ -7,6 +7,7 @@ memory, not arithmetic, that takes the time.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,8 +21,22 @@ LARGE = 1 << 17
 BLOCK = 1 << 16
 """... of so many."""
 
+MAPPED = 1 << 14
+"""Arrays of so many elements are given pages of their own, at first."""
+_FREED = 31 << 20
+
 _ndarray = np.ndarray
 _NUMBERS = frozenset({type(None), float, int, np.float64, np.float32})
+
+
+@functools.cache
+def keep_freed_memory() -> None:
+    """Have the C library keep some memory of freed arrays, if it is the GNU one.
+
+    It gives memory back to the system when twice as much is free as the largest block that was ever
+    freed (of up to 32 MB), and to be given new pages for each gradient is half of its time.
+    """
+    np.empty(_FREED, np.uint8)
 
 
 class Blocks:

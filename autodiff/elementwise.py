@@ -72,10 +72,16 @@ def _found(table: RuleTable, f: Callable, *kinds: type) -> Plan | None:
     return None
 
 
-def _plan(f: Callable, *kinds: type) -> Plan | None:
+def _plan(f: Callable, *kinds: Any) -> Plan | None:
     """Find the plan for a function and the types of its arguments for the first time."""
     plan = _plans[(f, *kinds)] = _found(rrule, f, *kinds)
     return plan
+
+
+def plan_of(f: Callable, *kinds: Any) -> Plan | None:
+    """Return the plan for a function and the types of its arguments."""
+    key = (f, *kinds)
+    return _plans[key] if key in _plans else _plan(*key)
 
 
 def _forward_plan(f: Callable, *kinds: type) -> Plan | None:
@@ -225,7 +231,7 @@ def _over_outer(f: Callable, args: tuple, sources: tuple, wanted: int, tape: Any
     if kinds is None:
         return NOT_HERE
     key = (f, *kinds)
-    plan = _plans[key] if key in _plans else _plan(*key)
+    plan = plan_of(*key)
     if plan is None:
         return NOT_HERE
     if any(type(x) is _ndarray and x.dtype.kind == "O" for x in args):

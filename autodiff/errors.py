@@ -24,7 +24,7 @@ def user_line() -> str:
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not code.co_filename.startswith((*_HERE, "<operator.")):
+        if not code.co_filename.startswith((*_HERE, "<operator.", "<call of ")):
             return f"{code.co_filename}, line {frame.f_lineno}, in {code.co_name}"
         frame = frame.f_back
     return "an unknown line"

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from autodiff import call as calls, operators as operators  # the general methods, behind these
+from autodiff import operators as operators  # the general methods, behind these
 from autodiff.call import NO_RULE, operate
 from autodiff.errors import LostValueError
 from autodiff.tape import CONSTANT, place_of
 from autodiff.tracer import FloatTracer, Tracer
+from autodiff.ways import ways_of
 from chainrules_core import rrule
 from chainrules_core.define import LinearRule, ScalarRule
 from chainrules_core.define.partial import ARITHMETIC, Partial
@@ -226,7 +227,7 @@ def _element_rule() -> LinearRule | None:
     return rule if isinstance(rule, LinearRule) and rule.add_into is not None else None
 
 
-_NO_OPTIONS: dict[str, Any] = {}
+_item_ways = ways_of(operator.getitem)
 _element: dict[str, LinearRule | None] = {}
 _general_getitem = Tracer.__dict__["__getitem__"]
 
@@ -251,10 +252,12 @@ def getitem(self: Tracer, index: Any) -> Any:
                 if nodes[place] is not node:
                     place = place_of(node, nodes)
                 return FloatTracer(y, tape, place)
-    if type(index) is slice:
-        made = calls.planned(operator.getitem, (self, index), _NO_OPTIONS)
-        if made is not NO_RULE:
-            return made
+    if type(index) is slice or type(index) is tuple:
+        way = _item_ways.get((Tracer, type(index)))
+        if way is not None:
+            made = way(self, index)
+            if made is not NO_RULE:
+                return made
     return _general_getitem(self, index)
 
 

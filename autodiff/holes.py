@@ -168,22 +168,25 @@ def _function(f: types.FunctionType, change: Callable, made: dict[int, Any]) -> 
     if id(f) in made:
         return made[id(f)]
     # Also for `change` to see every leaf once; it has no effect yet if there is nothing to change.
-    if not any(map(_is_taken, _captured(f, set()))):
-        for leaf in _captured(f, set()):
+    leaves = []
+    for leaf in _captured(f, set()):
+        if _is_taken(leaf):
+            break
+        leaves.append(leaf)
+    else:
+        for leaf in leaves:
             change(leaf)
         return f
-    cells = [_cell(cell, made) for cell in f.__closure__ or ()]
+    # What the engine's own variables hold stays: it is large, and not the user's.
+    named = [*zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)]
+    cells = [(c, False) if name.startswith(_OURS) else _cell(c, made) for name, c in named]
     new = types.FunctionType(
         f.__code__, f.__globals__, f.__name__, None, tuple([cell for cell, _ in cells])
     )
     made[id(f)] = new
-    for name, (cell, is_new), old in zip(
-        f.__code__.co_freevars, cells, f.__closure__ or (), strict=True
-    ):
+    for (name, old), (cell, is_new) in zip(named, cells, strict=True):
         if is_new and not is_empty(old):
-            content = old.cell_contents
-            is_ours = name.startswith(_OURS)
-            cell.cell_contents = content if is_ours else with_captures(content, change, made)
+            cell.cell_contents = with_captures(old.cell_contents, change, made)
         elif cell is old and not is_empty(old) and not name.startswith(_OURS):
             with_captures(old.cell_contents, change, made)  # for `change` to see it
     new.__defaults__ = with_captures(f.__defaults__, change, made)

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.call import require_rule
+from autodiff import ways
+from autodiff.call import NO_RULE, require_rule
 from autodiff.errors import DifferentiationError, MutationError, lost_value, missing_rule
 from autodiff.iterators import Flat, set_flat
 from autodiff.mutation import assign, assign_item, reshape_in_place
@@ -24,9 +25,9 @@ from autodiff.views import refuse
 from autodiff.writing import put, target_of
 
 # What is the same for the value and for whatever it is traced as.
-_CONSTANT_ATTRIBUTES = frozenset(
-    {"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides", "flags", "device"}
-)
+_CONSTANT_ATTRIBUTES = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "device"})
+_LAYOUT = frozenset({"strides", "flags"})
+"""How the value lies in memory: a compiled program does not lay out its arrays as NumPy does."""
 _CONSTANT_METHODS = frozenset(
     {
         "all", "any", "argmax", "argmin", "argpartition", "argsort", "nonzero", "is_integer",
@@ -35,8 +36,15 @@ _CONSTANT_METHODS = frozenset(
 
 
 def _method_of(f: Callable) -> Callable:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return ruled(f, (self, *args), kwargs)
+    known = ways.ways_of(f)
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        way = ways.find(known, args, kwargs)
+        if way is not None:
+            result = way(*args, **kwargs)
+            if result is not NO_RULE:
+                return result
+        return ruled(f, args, kwargs)
 
     return method
 
@@ -53,10 +61,10 @@ _FUNCTIONS: dict[str, Callable] = {
 
 def _varargs(function: Callable) -> Callable:
     """A method that takes its tuple spread out as well."""
+    call = _method_of(function)
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        value = args[0] if len(args) == 1 else args
-        return ruled(function, (self, value), kwargs)
+        return call(self, args[0] if len(args) == 1 else args, **kwargs)
 
     return method
 
@@ -305,6 +313,11 @@ def attribute(self: Tracer, name: str) -> Any:
     value = self._value
     plain = bare(value)
     if name in _CONSTANT_ATTRIBUTES:
+        return getattr(plain, name)
+    if name in _LAYOUT:
+        seen = untraced(self)
+        if is_tracer(seen):
+            seen._tape.spoil(f"x.{name} says how an array lies in memory, which is not followed")
         return getattr(plain, name)
     if name in _PROTOCOLS and isinstance(plain, np.ndarray):
         return operator_method(_PROTOCOLS[name], self)

@@ -10,9 +10,11 @@ import numpy as np
 
 from autodiff.call import NO_RULE, by_rule, operate_by_rule, require_rule
 from autodiff.elementwise import NOT_HERE, binary, unary
+from autodiff.elementwise_source import note
 from autodiff.errors import missing_rule
 from autodiff.mutation import assign, assign_item, frozen
 from autodiff.tracer import Tracer, is_tracer, untraced
+from autodiff.ways import ways_of
 
 _UNARY: dict[str, Callable] = {"neg": operator.neg, "pos": operator.pos, "abs": operator.abs}
 _BINARY = {
@@ -29,25 +31,58 @@ _COMPARISONS = ("lt", "le", "eq", "ne", "gt", "ge")
 
 
 def _unary(op: Callable) -> Callable:
+    known = ways_of(op)
+
     def method(self: Tracer) -> Any:
+        way = known.get(type(self))
+        if way is not None:
+            result = way(self)
+            if result is not NO_RULE:
+                return result
         result = unary(op, self)
-        return require_rule(op, (self,), {}) if result is NOT_HERE else result
+        if result is NOT_HERE:
+            return require_rule(op, (self,), {})
+        if way is None:
+            note(op, (self,), result)
+        return result
 
     return method
 
 
 def _binary(op: Callable) -> Callable:
+    known = ways_of(op)
+
     def method(self: Tracer, other: Any) -> Any:
+        way = known.get((type(self), type(other)))
+        if way is not None:
+            result = way(self, other)
+            if result is not NO_RULE:
+                return result
         result = binary(op, self, other)
-        return operate_by_rule(op, self, other) if result is NOT_HERE else result
+        if result is NOT_HERE:
+            return operate_by_rule(op, self, other)
+        if way is None:
+            note(op, (self, other), result)
+        return result
 
     return method
 
 
 def _reflected(op: Callable) -> Callable:
+    known = ways_of(op)
+
     def method(self: Tracer, other: Any) -> Any:
+        way = known.get((type(other), type(self)))
+        if way is not None:
+            result = way(other, self)
+            if result is not NO_RULE:
+                return result
         result = binary(op, other, self)
-        return operate_by_rule(op, other, self) if result is NOT_HERE else result
+        if result is NOT_HERE:
+            return operate_by_rule(op, other, self)
+        if way is None:
+            note(op, (other, self), result)
+        return result
 
     return method
 

@@ -13,10 +13,9 @@ import numpy as np
 
 from autodiff import call as calls
 from autodiff.call import CONFIG, NESTED, NO_RULE
-from autodiff.elementwise import NOT_HERE, with_dot
-from autodiff.forward import dot_of, with_tangent
+from autodiff.outer import OuterProducts
 from autodiff.tape import IN_TUPLE, PASSED, Cotangents, Tape, place_of
-from autodiff.tracer import FloatTracer, Tracer, note_view
+from autodiff.tracer import FloatTracer, Tracer, note_origin
 from autodiff.views import note_shared
 from chainrules_core import BadInplaceError, ProjectTo, unthunk
 from chainrules_core.define import DecomposeRule, LinearRule
@@ -83,7 +82,8 @@ class Plan:
     """
 
     __slots__ = (
-        "as_given", "fixed", "options", "places", "rule", "sources", "straight", "tail", "wanted",
+        "as_given", "fixed", "options", "places", "rule", "runs", "sources", "straight", "tail",
+        "wanted",
     )  # fmt: skip
 
     def __init__(self, rule: Rule, call: Bound) -> None:
@@ -98,6 +98,12 @@ class Plan:
         self.straight = [place for place, _ in self.places] == expected
         self.tail = [default for _, default in self.places[call.n :]]
         self.as_given = self.straight and not self.tail
+        self.runs = 0  # how often it has been carried out
+
+    @property
+    def f(self) -> Callable:
+        """The function."""
+        return self.rule.f
 
     def bound(self, values: Any) -> Any:
         """Return the arguments in their places."""
@@ -127,35 +133,42 @@ class Plan:
             if recorded is None:
                 return NO_RULE
             y, pull = recorded
-        else:
-            y, node = made
-            nodes = tape.nodes
-            if type(y) is _ndarray:
-                dtype = y.dtype
-                if dtype is _FLOAT64 or dtype.kind in "fc":
-                    try:
-                        node.space = KNOWN_SPACES[dtype][y.shape]
-                    except KeyError:
-                        node.space = ProjectTo(y)
-                    place = len(nodes)
-                    nodes.append(node)
-                    if nodes[place] is not node:
-                        place = place_of(node, nodes)
-                    result = Tracer(y, tape, place)
-                    shared = y.base is not None
-                    for a in primals:
-                        shared = shared or a is y
-                    if shared:
-                        self._note_shared(result, values, options)
-                    return result
-                if dtype.kind == "O":
-                    return NO_RULE
-            elif type(y) is float or type(y) is np.float64:
-                node.space = ProjectTo(y)
-                return FloatTracer(y, tape, tape.add(node))
-            pull = node.pull
-        result = calls.outputs(y, tape, self.rule, parents, self.wanted, pull)
-        note_shared(result, tuple(self.bound(values)), _Again(self.rule.f, options))
+            result = calls.outputs(y, tape, self.rule, parents, self.wanted, pull)
+            note_shared(result, tuple(self.bound(values)), Again(self.rule.f, options))
+            return result
+        y, node = made
+        return self.recorded(y, node, tape, primals, values, options)
+
+    def recorded(
+        self, y: Any, node: Any, tape: Tape, primals: Any, values: Any, options: dict[str, Any]
+    ) -> Any:
+        """Record a value with its node; of an array the memory it shares is noted."""
+        nodes = tape.nodes
+        if type(y) is _ndarray:
+            dtype = y.dtype
+            if dtype is _FLOAT64 or dtype.kind in "fc":
+                try:
+                    node.space = KNOWN_SPACES[dtype][y.shape]
+                except KeyError:
+                    node.space = ProjectTo(y)
+                place = len(nodes)
+                nodes.append(node)
+                if nodes[place] is not node:
+                    place = place_of(node, nodes)
+                result = Tracer(y, tape, place)
+                shared = y.base is not None
+                for a in primals:
+                    shared = shared or a is y
+                if shared:
+                    self.note_memory(result, values, options)
+                return result
+            if dtype.kind == "O":
+                return NO_RULE
+        elif type(y) is float or type(y) is np.float64:
+            node.space = ProjectTo(y)
+            return FloatTracer(y, tape, tape.add(node))
+        result = calls.outputs(y, tape, self.rule, node.parents, self.wanted, node.pull)
+        note_shared(result, tuple(self.bound(values)), Again(self.rule.f, options))
         return result
 
     def _made(
@@ -164,7 +177,7 @@ class Plan:
         """Compute the primal and make its node; None leaves it to the rule."""
         return None
 
-    def _note_shared(self, result: Tracer, values: tuple, options: dict[str, Any]) -> None:
+    def note_memory(self, result: Tracer, values: tuple, options: dict[str, Any]) -> None:
         """Note from which argument the result has its memory."""
         bound = self.bound(values)
         base = result._value.base
@@ -173,12 +186,12 @@ class Plan:
             if type(a) is Tracer and type(a._value) is _ndarray:
                 value = a._value
                 if base is value or (base is not None and base is value.base):
-                    note_view(result, a, _Remade(self.rule.f, options, bound, i))
+                    note_origin(result, Remade(a, self.rule.f, options, bound, i))
                     return
-        note_shared(result, tuple(bound), _Again(self.rule.f, options))
+        note_shared(result, tuple(bound), Again(self.rule.f, options))
 
 
-class _Again:
+class Again:
     """The same call with other arguments."""
 
     __slots__ = ("f", "options")
@@ -188,21 +201,26 @@ class _Again:
         self.options = options
 
     def __call__(self, args: tuple) -> Any:
+        """Make it."""
         return calls.call(self.f, args, self.options)
 
 
-class _Remade:
-    """How a view is made anew from the argument whose memory it shares."""
+class Remade:
+    """How a view was made, and is made anew, from the argument whose memory it shares."""
 
-    __slots__ = ("args", "f", "options", "place")
+    __slots__ = ("args", "f", "options", "parent", "place")
 
-    def __init__(self, f: Callable, options: dict[str, Any], args: Any, place: int) -> None:
+    def __init__(
+        self, parent: Tracer, f: Callable, options: dict[str, Any], args: Any, place: int
+    ) -> None:
+        self.parent = parent
         self.f = f
         self.options = options
         self.args = args
         self.place = place
 
-    def __call__(self, parent: Any) -> Any:
+    def make(self, parent: Any) -> Any:
+        """Make the call with `parent` in its place."""
         args = list(self.args)
         args[self.place] = parent
         return calls.call(self.f, tuple(args), self.options)
@@ -211,12 +229,13 @@ class _Remade:
 class OfLinear(Plan):
     """A plan by the adjoints of a linear function."""
 
-    __slots__ = ("adjoints", "as_spaces", "seen_adjoints", "shared")
+    __slots__ = ("adjoints", "as_spaces", "factors", "seen_adjoints", "shared")
     rule: LinearRule
 
     def __init__(self, rule: LinearRule, call: Bound) -> None:
         super().__init__(rule, call)
         self.adjoints = tuple([rule.adjoints[rule.argnums.index(i)] for i in self.wanted])
+        self.factors = tuple([rule.factors[rule.argnums.index(i)] for i in self.wanted])
         self.seen_adjoints: tuple | None = None
         # An adjoint is given spaces for its own argument and for those that go together with it.
         together = frozenset(rule.argnums if rule.joint else ())
@@ -301,8 +320,11 @@ class LinearNode(PlannedNode):
         """Hand the adjoints' results on, in place where the rule knows how."""
         plan = self.plan
         add_into = plan.rule.add_into
-        adjoints = plan.adjoints_for(self.nested)
+        adjoints = plan.adjoints_for(True) if self.nested else plan.adjoints
         for position, j in enumerate(self.parents):
+            factors = plan.factors[position]
+            if factors is not None and self._hand_factors(factors, y_bar, bars, j):
+                continue
             seen = self.seen if plan.shared else self._seen_by(position)
             if add_into is not None and bars.is_addable(j):
                 buffer = bars.buffer(j)
@@ -311,6 +333,30 @@ class LinearNode(PlannedNode):
                     raise BadInplaceError(add_into, result)
                 continue
             bars.add(j, adjoints[position](y_bar, *seen, **self.options), self, position, PASSED)
+
+    def _hand_factors(self, factors: Callable, y_bar: Any, bars: Cotangents, j: int) -> bool:
+        """Hand two vectors on, whose outer product is the cotangent, if that is what it is."""
+        if type(y_bar) is not _ndarray or y_bar.ndim != 1 or bars.nested or self.options:
+            return False
+        pair = factors(y_bar, *self.seen)
+        if pair is None:
+            return False
+        left, right = pair
+        dtype = bars.nodes[j].space.dtype
+        if left.dtype is not dtype or right.dtype is not dtype:
+            return False
+        if not bars.owns_current:  # somebody may write into it
+            left, right = [v.copy() if v is y_bar else v for v in pair]
+        before = bars.values[j]
+        if type(before) is OuterProducts:
+            before.append(left, right)
+            return True
+        made = OuterProducts(left, right)
+        if before is None:
+            bars.values[j] = made
+        else:
+            bars.add(j, made._value_now(), self, 0, PASSED)
+        return True
 
 
 class OfHand(Plan):
@@ -397,10 +443,11 @@ class OfBody:
 class OfConstant:
     """A plan for a function without derivative."""
 
-    __slots__ = ("f", "n", "names")
+    __slots__ = ("f", "n", "names", "runs")
 
     def __init__(self, f: Callable, n: int, names: tuple[str, ...]) -> None:
         self.f = f
+        self.runs = 0
         self.n = n
         self.names = names
 
@@ -411,51 +458,3 @@ class OfConstant:
             args, options = plain[: self.n], dict(zip(self.names, plain[self.n :], strict=True))
         y = calls.call(self.f, tuple(args), options) if nested else self.f(*args, **options)
         return calls.as_constant(y)
-
-
-class ForwardPlan(Plan):
-    """The same in forward mode."""
-
-    __slots__ = ()
-
-    def run(self, values: tuple, plain: list, tape: Any, nested: bool) -> Any:
-        """Make the call, and compute the tangent."""
-        tape.check_open()
-        bound = tuple(self.bound(values))
-        options = self.given(plain)
-        dots = tuple([dot_of(a, tape) for a in bound])
-        nested = nested or not _TRACED.isdisjoint(map(type, dots))
-        config = NESTED if nested else CONFIG
-        pushed = self._pushed(dots, self.bound(plain), options, config)
-        if pushed is None:
-            return NO_RULE
-        y, y_dot = pushed
-        made = NOT_HERE
-        if type(y) is _ndarray and y.dtype.kind == "O":
-            return NO_RULE
-        if type(y) is _ndarray and type(y_dot) is _ndarray:
-            made = with_dot(y, y_dot, tape)
-        if made is NOT_HERE:
-            made = with_tangent(y, unthunk(y_dot), tape)
-        note_shared(made, bound, _Again(self.rule.f, options))
-        return made
-
-    def _pushed(self, dots: tuple, primals: Any, options: dict[str, Any], config: Any) -> Any:
-        """Have the rule compute the primal and the tangent; None where it declines."""
-        return self.rule.push(dots, tuple(primals), options, config)
-
-
-class ForwardOfLinear(ForwardPlan):
-    """The same for a function that is linear in the one argument that has a tangent."""
-
-    __slots__ = ()
-
-    def _pushed(self, dots: tuple, primals: Any, options: dict[str, Any], config: Any) -> Any:
-        (i,) = self.wanted
-        if config is NESTED or type(dots[i]) is not _ndarray:
-            return self.rule.push(dots, tuple(primals), options, config)
-        f = self.rule.f
-        y = f(*primals, **options)
-        moved = [*primals]
-        moved[i] = dots[i]
-        return y, f(*moved, **options)

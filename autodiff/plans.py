@@ -16,15 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from autodiff import call as calls
+from autodiff import call as calls, ways
 from autodiff.arguments import place_of_out
 from autodiff.call import CONFIG, NO_RULE
+from autodiff.forward_plans import ForwardOfLinear, ForwardPlan
 from autodiff.list_plans import planned_with_list
 from autodiff.plan_kinds import (
     KEYED,
     SIMPLE,
-    ForwardOfLinear,
-    ForwardPlan,
     OfBody,
     OfConstant,
     OfHand,
@@ -32,6 +31,7 @@ from autodiff.plan_kinds import (
     OfScalar,
     bound_call,
 )
+from autodiff.plan_source import IN_TUPLES, write
 from autodiff.tape import CONSTANT, Forward, Tape
 from autodiff.tracer import FloatTracer, Tracer
 from chainrules_core import frule, rrule
@@ -39,9 +39,10 @@ from chainrules_core.define import DecomposeRule, LinearRule, ScalarRule
 from chainrules_core.registry import key_of
 from chainrules_core.rule import HandRule, Rule
 
-_IN_TUPLES = frozenset({int, type(None), slice, type(Ellipsis)})
 _ndarray = np.ndarray
 _OBJECTS = np.dtype(object)  # its elements may be numbers: the general way looks
+OFTEN = 4
+"""Runs after which a plan is written as code."""
 _OVER_LEVELS = "over levels"  # in keys whose values may be of several
 _KINDS: tuple[tuple[type, type], ...] = (
     (LinearRule, OfLinear),
@@ -64,15 +65,15 @@ frule.watch(_forget)
 
 def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call `f` as planned; `NO_RULE` where there is no plan."""
-    if len(args) == 1 and not kwargs:
-        a = args[0]
-        if type(a) is Tracer and type(a._value) is _ndarray and a._tape.records:
-            try:
-                plan = _plans.get((f, 1, _ndarray))
-            except TypeError:  # a function that cannot be hashed
-                return NO_RULE
-            if plan is not None and type(plan) is not OfBody:
-                return plan.run(args, [a._value], a._tape, False)
+    try:
+        known = ways.known_of(f)
+    except TypeError:  # a function that cannot be hashed
+        return NO_RULE
+    way = ways.find(known, args, kwargs) if known else None
+    if way is not None:
+        result = NO_RULE if way is f else way(*args, **kwargs)  # itself for plain values alone
+        if result is not NO_RULE:
+            return result
     values = (*args, *kwargs.values()) if kwargs else args
     tape: Any = None
     traced = 0  # which of the values are on the innermost level, as bits
@@ -93,7 +94,7 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
             kind = type(a)
             if kind is Tracer or kind is FloatTracer:
                 return _planned_over_levels(f, args, kwargs, values)
-        elif (kind is tuple and not _IN_TUPLES.issuperset(map(type, a))) or kind is list:
+        elif (kind is tuple and not IN_TUPLES.issuperset(map(type, a))) or kind is list:
             return planned_with_list(f, args, kwargs) if bit == 1 and args else NO_RULE
         bit += bit
         kinds.append(kind)
@@ -107,8 +108,6 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         if not SIMPLE.issuperset([kind for kind in kinds if kind is not tuple]):
             return NO_RULE
         plan = _remembered(_plans, key, f, values, len(args), tuple(kwargs), tape)
-    except TypeError:  # a function that cannot be hashed
-        return NO_RULE
     if plan is None:
         return NO_RULE
     if type(plan) is OfBody:
@@ -119,7 +118,11 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
                 if a.dtype is _OBJECTS:
                     return NO_RULE
                 plain[i] = tape.kept(a)
-    return plan.run(values, plain, tape, False)
+    result = plan.run(values, plain, tape, False)
+    plan.runs += 1
+    if plan.runs == OFTEN and way is None and result is not NO_RULE:
+        write(plan, f, args, kwargs, result)
+    return result
 
 
 def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], values: tuple) -> Any:
@@ -152,7 +155,7 @@ def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], value
                 kind = a.__class__
             if kind not in SIMPLE:
                 return NO_RULE
-        elif kind not in SIMPLE and not (kind is tuple and _IN_TUPLES.issuperset(map(type, a))):
+        elif kind not in SIMPLE and not (kind is tuple and IN_TUPLES.issuperset(map(type, a))):
             return NO_RULE
         kinds.append(kind)
         plain.append(a)

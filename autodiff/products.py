@@ -83,7 +83,7 @@ class ElementwiseOfTwo:
                 return
         by_left, by_right = rule.partials[0]
         left, right = self.left, self.right
-        if left == right and self._is_square(by_left, by_right):
+        if left == right and self.is_square(by_left, by_right):
             x_bar = pulled(by_left, self, y_bar, bars, left, strong, False)
             if x_bar is not None:
                 large = type(x_bar) is _ndarray and x_bar.size > _LARGE
@@ -101,7 +101,7 @@ class ElementwiseOfTwo:
         )
         hand_product(by_right, self, y_bar, bars, right, strong, owned)
 
-    def _is_square(self, by_left: Partial, by_right: Partial) -> bool:
+    def is_square(self, by_left: Partial, by_right: Partial) -> bool:
         """Whether the value is that of a product of a value with itself."""
         i, k = by_left.returns, by_right.returns
         return i is not None and k is not None and self.values[i] is self.values[k]
@@ -219,10 +219,10 @@ def pulled(
             d = np.conj(d)
     if not strong:
         return plain_product(d, y_bar, owns)
-    return _strong(partial, node)(d, y_bar, owns)
+    return strong_product_of(partial, node)(d, y_bar, owns)
 
 
-def _strong(partial: Partial, node: Any) -> Callable:
+def strong_product_of(partial: Partial, node: Any) -> Callable:
     """Return the product in which zeros are strong."""
     return constant_product if _is_constant(partial, node) else strong_product
 
@@ -254,7 +254,7 @@ def _pulled_in_blocks(
     if bars.is_number(j):
         total = blocks.sum()
         return total if total == total or not strong else _NOT_SO
-    product = _strong(partial, node) if strong else None
+    product = strong_product_of(partial, node) if strong else None
     before = bars.owned_array(j, y_bar)
     if before is not None:
         blocks.write(before.reshape(-1), fresh=False, adds=True, strong=product)

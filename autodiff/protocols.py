@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff import call as calls, floats
+from autodiff import call as calls, floats, ways
 from autodiff.arguments import innermost, place_of_out
 from autodiff.call import NO_RULE, as_array, by_rule, call, require_rule
 from autodiff.elementwise import NOT_HERE, binary, unary
+from autodiff.elementwise_source import note
 from autodiff.looping import by_method, each_element, python_function
 from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer, bare
@@ -21,14 +22,20 @@ from autodiff.writing import WRITERS, at, into, into_each, where_true
 def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
     """Call a ufunc, or a method of one, on arguments some of which are traced."""
     if method == "__call__" and not kwargs:
+        way = ways.find(ways.ways_of(f), inputs, kwargs)
+        result = NO_RULE if way is None else way(*inputs)
+        if result is not NO_RULE:
+            return result
         result = NOT_HERE
         if len(inputs) == 1:
             x = inputs[0]
             record = floats.unary[f] if type(x) is FloatTracer else None
             result = unary(f, x) if record is None else record(x)
-        elif len(inputs) == 2:
+        elif len(inputs) == 2 and f.signature is None:
             result = binary(f, *inputs)
         if result is not NOT_HERE:
+            if way is None:
+                note(f, inputs, result)
             return result
         result = calls.planned(f, inputs, kwargs)
         if result is not NO_RULE:

@@ -10,13 +10,14 @@ import numpy as np
 
 from autodiff import structures
 from autodiff.arguments import is_constant, of_level
-from autodiff.blocks import LARGE
+from autodiff.blocks import LARGE, MAPPED, keep_freed_memory
 from autodiff.errors import ArgumentError, MutationError, OutputError, SeedError
 from autodiff.intercept import intercept
 from autodiff.layout import copy_of
 from autodiff.levels import recording
 from autodiff.nodes import Leaf
 from autodiff.observe import new_tape
+from autodiff.runs import sweep_run
 from autodiff.structures import is_perturbable, map_leaves
 from autodiff.tape import CONSTANT, Tape, sweep
 from autodiff.tracer import FloatTracer, Tracer, is_tracer, note_view, untraced, wrap
@@ -120,7 +121,10 @@ class Linearised:
         if is_tracer(output) and output._tape is self.tape:
             seed = 1.0 if type(output) is FloatTracer else ProjectTo(output)(1.0)
             seeds = {output._index: seed}
-            if not self.tape.nested and _is_large(self.nodes):
+            size = _largest(self.nodes)
+            if size >= MAPPED:
+                keep_freed_memory()
+            if size >= LARGE and not self.tape.nested:
                 return self._rebuilt(self._sweep_once(seeds))
             return self._rebuilt(self._sweep(seeds))
         return self._rebuilt([None] * self.leaves)
@@ -165,7 +169,7 @@ class Linearised:
         second sweep would need.
         """
         with np.errstate(all="ignore"):
-            return sweep(self.nodes, self.leaves, seeds, strong=True, frees=True)
+            return sweep(self.nodes, self.leaves, seeds, strong=True, runs=sweep_run)
 
     def _seeds(self, y_bar: Any) -> dict[int, Any]:
         """Return the cotangents of the output's traced parts by their place on the tape."""
@@ -195,12 +199,10 @@ class Linearised:
             self._add_seeds(part, _seed_part(self.f, y, bar, key), seeds)
 
 
-def _is_large(nodes: list) -> bool:
-    """Whether there are large arrays on a tape; of many nodes a few are looked at."""
-    for node in nodes[:: len(nodes) // 16 + 1]:
-        if type(node) is not tuple and getattr(node.space, "size", 0) >= LARGE:
-            return True
-    return False
+def _largest(nodes: list) -> int:
+    """Return the size of the largest array on a tape; of many nodes a few are looked at."""
+    some = nodes[:: len(nodes) // 16 + 1]
+    return max([getattr(n.space, "size", 0) for n in some if type(n) is not tuple], default=0)
 
 
 def _left(x: Any, tape: Tape) -> Any:

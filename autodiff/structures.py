@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer
+from autodiff.tracer import FloatTracer, Tracer, bare
 from chainrules_core import (
     AbstractZero,
     NoTangent,
@@ -35,6 +35,8 @@ _FLAT = frozenset(
 )
 _FOREIGN = ("builtins", "numpy", "scipy", "types", "functools", "fractions")
 _INEXACT = "fc"
+CLASSES = 4096
+"""Of so many classes it is remembered what their objects are; a program may make ever more."""
 CONSTRAINTS = "scipy.optimize._constraints"
 """The module of objects that hold functions and arrays: bounds and constraints of minima."""
 METHODS = "_method_cache"
@@ -54,10 +56,30 @@ def is_flat(x: Any) -> bool:
     return (kind is list or kind is tuple) and _FLAT.issuperset(map(type, x))
 
 
+@functools.lru_cache(CLASSES)
+def is_leaf_class(kind: Any) -> bool:
+    """Whether no object of a class is a nest; what is neither told here may be a leaf by itself."""
+    if issubclass(kind, (*_LEAF_BASES, Tracer, type(None))):
+        return True
+    return not (issubclass(kind, (tuple, list, dict)) or is_sparse(kind) or has_fields(kind))
+
+
+@functools.lru_cache(CLASSES)
+def has_fields(kind: type) -> bool:
+    """Whether objects of a class have fields: it is a dataclass, or a class written in Python."""
+    if dataclasses.is_dataclass(kind) or kind is types.SimpleNamespace:
+        return True
+    return not (
+        (kind.__module__.partition(".")[0] in _FOREIGN and not _holds_values(kind))
+        or issubclass(kind, (type, enum.Enum, BaseException))
+        or not kind.__flags__ & (1 << 9)  # a class made in C
+    )
+
+
 def parts_of(x: Any) -> list[tuple[Any, Any]] | None:
     """Return ``(key, part)`` for each part of a nest, or None if `x` is a leaf."""
-    kind = type(x)
-    if kind in _LEAF_TYPES or is_tracer(x) or isinstance(x, _LEAF_BASES):
+    kind: Any = type(x)
+    if is_leaf_class(kind) or isinstance(x, _LEAF_BASES):
         return None
     if is_sparse(kind):
         return [("data", entries_of(x))]
@@ -76,20 +98,16 @@ OPAQUE: set[type] = set()
 
 def _field_names(x: Any) -> list[str] | None:
     """Return the names of the fields of a dataclass or plain object; None for other things."""
-    kind = type(x)
+    kind: Any = type(x)
     if kind in OPAQUE:
         return None
     if dataclasses.is_dataclass(kind):
         return [f.name for f in dataclasses.fields(x) if hasattr(x, f.name)]
     if kind is types.SimpleNamespace:
         return list(vars(x))
-    if (
-        (kind.__module__.partition(".")[0] in _FOREIGN and not _holds_values(kind))
-        or isinstance(x, (type, enum.Enum, BaseException))
-        or not kind.__flags__ & (1 << 9)  # a class made in C
-    ):
+    if isinstance(x, (type, enum.Enum, BaseException)) or not has_fields(kind):
         return None
-    names = [n for c in kind.__mro__ for n in _slots_of(c) if hasattr(x, n)]
+    names = [n for n in _slots_of_all(kind) if hasattr(x, n)]
     names += list(getattr(x, "__dict__", ()))
     return [n for n in names if not _is_remembered(kind, n)]
 
@@ -125,6 +143,12 @@ def _holds_values(kind: type) -> bool:
 def _is_remembered(kind: type, name: str) -> bool:
     """Whether an attribute holds what a `cached_property` has computed, or which method it was."""
     return name == METHODS or isinstance(getattr(kind, name, None), functools.cached_property)
+
+
+@functools.lru_cache(CLASSES)
+def _slots_of_all(kind: type) -> list[str]:
+    """Return the names of the slots of a class and its bases."""
+    return [n for c in kind.__mro__ for n in _slots_of(c)]
 
 
 def _slots_of(cls: type) -> list[str]:
@@ -207,11 +231,12 @@ def map_leaves(
         if not every and all(map(operator.is_, new, x)):
             return x
         return new if type(x) is list else tuple(new)
-    if parts_of(x) is None:
+    parts = parts_of(x)
+    if parts is None:
         return change(x)
     changed: dict[tuple[int, int], Any] = {}
     order: list[tuple[Any, list]] = []
-    _visit(x, change, changed, order, {})
+    _visit(x, parts, change, changed, order, {})
     dirty = _dirty(order, changed, every)
     if contents:
         _add_contents(dirty, order)
@@ -220,18 +245,18 @@ def map_leaves(
     return _assembled(x, {id(o): (o, parts) for o, parts in order}, changed, dirty, {})
 
 
-def _visit(x: Any, change: Callable, changed: dict, order: list, seen: dict) -> None:
+def _visit(x: Any, parts: list, change: Callable, changed: dict, order: list, seen: dict) -> None:
     """Change all leaves in order, each once for each place, and list the containers."""
-    parts = parts_of(x) or []
     seen[id(x)] = x
     order.append((x, parts))
     for i, (_, part) in enumerate(parts):
-        if parts_of(part) is None:
+        inner = parts_of(part)
+        if inner is None:
             new = change(part)
             if new is not part:
                 changed[id(x), i] = new
         elif id(part) not in seen:
-            _visit(part, change, changed, order, seen)
+            _visit(part, inner, change, changed, order, seen)
 
 
 def _dirty(order: list, changed: dict, every: bool) -> set[int]:
@@ -285,14 +310,22 @@ def leaves_of(x: Any) -> list[Any]:
     """Return the leaves of a nest in order; an object that stands in several places counts once."""
     if is_flat(x):
         return list(x)
+    parts = parts_of(x)
+    if parts is None:
+        return [x]
     found: list[Any] = []
-
-    def note(leaf: Any) -> Any:
-        found.append(leaf)
-        return leaf
-
-    map_leaves(x, note)
+    _list_leaves(x, parts, found, {})
     return found
+
+
+def _list_leaves(x: Any, parts: list, found: list, seen: dict) -> None:
+    seen[id(x)] = x
+    for _, part in parts:
+        inner = parts_of(part)
+        if inner is None:
+            found.append(part)
+        elif id(part) not in seen:
+            _list_leaves(part, inner, found, seen)
 
 
 def tangent_of(x: Any, tangent: Callable[[Any], Any]) -> Any:

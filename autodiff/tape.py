@@ -179,6 +179,9 @@ class _Closed:
     def __len__(self) -> int:
         raise LeakedTracerError
 
+    def __getitem__(self, place: int) -> Any:
+        raise LeakedTracerError
+
 
 _CLOSED: Any = _Closed()
 
@@ -226,7 +229,7 @@ def sweep(
     *,
     nested: bool = False,
     strong: bool = False,
-    frees: bool = False,
+    runs: Callable[[int, Any, Any, int], bool] | None = None,
 ) -> list:
     """Pull cotangents back from the end of the tape to its leaves.
 
@@ -243,8 +246,9 @@ def sweep(
     strong : bool
         Whether a zero cotangent stays zero where a partial derivative is Inf or NaN, and a partial
         derivative that is exactly zero is so whatever the cotangent.
-    frees : bool
-        Whether nodes are dropped from the list when they are visited, with the arrays they hold.
+    runs : callable, optional
+        Given where nodes are to be dropped from the list when they are visited, with the arrays
+        they hold: sweeps several nodes at once, or returns False (`autodiff.runs`).
 
     Returns
     -------
@@ -260,10 +264,13 @@ def sweep(
         values[i] = None
         node = nodes[i]
         if type(node) is not tuple:
-            bars.owns_current = owned[i]
-            if frees:
+            bar = bar if type(bar) in _FORCED else unthunk(bar)
+            if runs is not None:
+                if runs(i, bar, bars, leaves):
+                    continue
                 nodes[i] = None
-            node.hand_on(bar if type(bar) in _FORCED else unthunk(bar), bars, strong)
+            bars.owns_current = owned[i]
+            node.hand_on(bar, bars, strong)
             continue
         n = len(node)
         if strong and n != 3:

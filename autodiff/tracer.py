@@ -154,10 +154,17 @@ class View:
 
 def note_view(view: Tracer, parent: Tracer, make: Callable[[Any], Any]) -> None:
     """Note that `view` is ``make(parent)`` and shares its memory."""
-    view._origin = View(parent, make)
+    note_origin(view, View(parent, make))
+
+
+def note_origin(view: Tracer, origin: Any) -> None:
+    """Note that `view` is ``origin.make(origin.parent)`` and shares its memory."""
+    view._origin = origin
+    parent = origin.parent
     if parent._views is None:
-        parent._views = []
-    parent._views.append(weakref.ref(view))
+        parent._views = [weakref.ref(view)]
+    else:
+        parent._views.append(weakref.ref(view))
 
 
 def wrap(value: Any, tape: Tape, index: Any) -> Tracer:

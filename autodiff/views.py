@@ -10,7 +10,7 @@ import numpy as np
 from autodiff.arguments import PLAIN
 from autodiff.errors import MutationError
 from autodiff.structures import map_leaves, parts_of
-from autodiff.tracer import Tracer, bare, is_tracer, note_view
+from autodiff.tracer import Tracer, bare, is_tracer, note_view, untraced
 
 
 def note_shared(made: Any, args: tuple, again: Callable[[tuple], Any]) -> None:
@@ -57,7 +57,7 @@ def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path:
 
             def make(parent: Any, before: tuple = before, after: tuple = after) -> Any:
                 if not is_tracer(parent):  # a cotangent of this shape: what else is traced is over
-                    before, after = map_leaves((before, after), bare)
+                    before, after = map_leaves((before, after), _settled)
                 result = again((*before, parent, *after))
                 for key in path:
                     is_container = isinstance(result, (list, tuple, dict))
@@ -66,6 +66,12 @@ def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path:
 
             note_view(made, a, make)
             return
+
+
+def _settled(x: Any) -> Any:
+    """Return an argument as a constant; a recording notes what an index was."""
+    seen = untraced(x)
+    return bare(seen._tape.settled(seen)) if is_tracer(seen) else seen
 
 
 def _owner(y: np.ndarray) -> Any:

@@ -49,6 +49,9 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         np.copyto(dst, untraced(src), casting, untraced(where))
         return
     src = as_array(src)
+    plain = bare(src)
+    probe = plain if np.ndim(plain) == 0 else np.empty(0, plain.dtype)
+    np.copyto(np.empty(0, bare(dst).dtype), probe, casting)  # an error of NumPy's own, if any
     if where is True:
         assign_item(target_of(dst), ..., src)
         return

@@ -76,7 +76,7 @@ def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
     return np.reshape(summed, shape) if added else summed
 
 
-_SMALL = 256  # elements; beyond that a copy takes longer than NumPy's way to a view
+_SMALL = 2048  # elements; beyond that a copy takes longer than NumPy's way to a view
 _PLAIN = frozenset({float, complex, np.ndarray, np.float64, np.float32, np.complex128})
 
 
@@ -88,6 +88,10 @@ def spread_to(y: Any, shape: tuple[int, ...]) -> Any:
     >>> spread_to(2.0, (3,))
     array([2., 2., 2.])
     """
+    if (type(y) is np.float64 or type(y) is float) and math.prod(shape) <= _SMALL:
+        spread = np.empty(shape)
+        spread.fill(y)
+        return spread
     if type(y) not in _PLAIN or math.prod(shape) > _SMALL or np.ndim(y) > len(shape):
         return np.broadcast_to(y, shape)
     spread = np.empty(shape, getattr(y, "dtype", type(y)))

@@ -28,6 +28,13 @@ def scatter_into(x_bar: Any, y_bar: Any, x: Any, index: Any, is_fresh: bool = Fa
 
     `is_fresh` says that there are only zeros in `x_bar`.
     """
+    if type(index) is slice and type(y_bar) is np.ndarray and y_bar.dtype is x_bar.dtype:
+        part = x_bar[index]
+        if is_fresh:
+            part[...] = y_bar
+        else:
+            part += y_bar
+        return x_bar
     y_bar = fitting(y_bar, x_bar)
     if not may_repeat(index):
         if is_fresh:

@@ -47,6 +47,7 @@ class Algebra:
     """The identities, for a walk over a program that knows where each value comes from."""
 
     metas: list[Meta]
+    is_double: bool
     origin: dict[int, Step]
     splats: dict[int, Splat]
     packs: Any
@@ -63,15 +64,15 @@ class Algebra:
                 return origin.args[args[1]]
             return None
         if f in _IDENTITIES and self._is_number(x) and not kwargs and meta.shape is None:
-            return x
+            return x if self._fits(x, meta) else None
         if f in _SAME and type(x) is Ref and self._is_as_asked(x, args[1:], kwargs):
             return x
         if f in _REAL and len(args) == 1 and self._is_real(x) and self._fits(x, meta):
             return x
         if f in (float, np.float64) and len(args) == 1 and self.meta(x).is_scalar:
-            return x
+            return x if self._fits(x, meta) else None
         if f is np.sum and self._is_number(x) and meta.is_scalar:
-            return x
+            return x if self._fits(x, meta) else None
         if f in (np.any, np.all) and self.meta(x).type in (bool, np.bool_) and len(args) == 1:
             return x
         if f is np.sum and type(x) is Ref and len(args) == 1:
@@ -225,7 +226,7 @@ class Algebra:
         """Whether a value has the type, dtype and shape of a result."""
         mine = self.meta(x)
         if mine.is_scalar and meta.is_scalar:
-            return True
+            return self.is_double or mine.type is meta.type
         return mine.type is meta.type and mine.dtype == meta.dtype and mine.shape == meta.shape
 
     def _binary(self, f: Any, a: Any, b: Any, meta: Meta) -> Any:

@@ -96,10 +96,10 @@ def emitted(e: Any, step: Step) -> bool:
     return write is not None and write(e, step)
 
 
-def _operand(e: Any, f: Any, x: Any, meta: Any) -> str:
+def _operand(e: Any, f: Any, x: Any, meta: Any, is_double: bool) -> str:
     """Return an operand of a ufunc: a float as such where this gives the same dtype."""
     if type(x) is Ref:
-        return e.variable(x.i) if meta.dtype == FLOAT64 else e.boxed(x.i)
+        return e.variable(x.i) if is_double else e.boxed(x.i)
     is_float = type(x) is float or (type(x) is int and takes_floats(f))
     if is_float and meta.dtype == FLOAT64 and meta.shape:
         box = np.array(float(x))
@@ -119,7 +119,9 @@ def _elementwise(e: Any, step: Step) -> bool:
             e.assign(out, f"{a} {INFIX[f]} {b}")
             return True
         return False
-    args = [_operand(e, f, a, meta) for a in step.args]
+    operands = map(e.meta, step.args)
+    is_double = meta.dtype == FLOAT64 and any(m.shape and m.dtype == FLOAT64 for m in operands)
+    args = [_operand(e, f, a, meta, is_double) for a in step.args]
     name = e.names.of(f, f.__name__)
     target = _target(e, step, meta)
     e.assign(out, f"{name}({', '.join([*args, *target])})")
@@ -260,7 +262,8 @@ def _reshaped(e: Any, step: Step) -> bool:
         or (step.f is np.ravel and len(step.args) > 1)
     ):
         return False
-    e.assign(step.out, f"{e.argument(step.args[0])}.reshape({meta.shape!r})")
+    how = "ravel()" if step.f is np.ravel else f"reshape({meta.shape!r})"  # it may be a copy
+    e.assign(step.out, f"{e.argument(step.args[0])}.{how}")
     return True
 
 
@@ -300,9 +303,20 @@ def _changed(e: Any, step: Step) -> bool:
     )
     where = f"{name}[{e.index(index)}]"
     if step.f is set_flat:
-        where = f"{name}.reshape(-1)[{e.index(index)}]"
+        if type(index) is Ref and len(meta.shape) > 1:  # however the array lies in memory
+            put = e.names.of(np.put, "put")
+            e.lines.append(f"{put}({name}, {e.argument(index)}, {shown})")
+            return True
+        where = _flat_place(e, name, index, meta.shape)
     e.lines.append(f"{where} {_ASSIGN.get(step.f, '=')} {shown}")
     return True
+
+
+def _flat_place(e: Any, name: str, places: Any, shape: tuple) -> str:
+    """Return elements at flat places, as they are written to, however the array lies in memory."""
+    if len(shape) > 1 and type(places) is np.ndarray and places.size:
+        return f"{name}[{', '.join(map(e.argument, np.unravel_index(places, shape)))}]"
+    return f"{name}.reshape(-1)[{e.index(places)}]"
 
 
 _ASSIGN = {add_item: "+=", sub_item: "-="}

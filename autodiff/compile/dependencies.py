@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dis
+import functools
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from autodiff.intercept.bodies import is_library
+from autodiff.intercept.bodies import is_library, is_of_library
 
 _OURS = ("autodiff", "chainrules", "chainrules_core")
 _MOST = 256
@@ -17,7 +18,15 @@ _MISSING = object()
 
 
 class Dependency:
-    """A variable outside a function, and what it held while recording."""
+    """A variable outside a function, and what it held while recording.
+
+    Attributes
+    ----------
+    container : dict or cell or None
+        What holds it; None for what cannot become another object (a default, say).
+    name : str or None
+        Its key in a dict.
+    """
 
     __slots__ = ("container", "content", "label", "name", "value")
 
@@ -26,17 +35,17 @@ class Dependency:
         self.name = name
         self.value = value
         self.label = label
-        self.content = _content(value)
+        self.content = content_of(value)
 
     def undo(self) -> bool:
         """Put the content back if it has changed; say whether it had."""
-        if self.content is None or _content(self.value) == self.content:
+        if self.content is None or content_of(self.value) == self.content:
             return False
         if type(self.value) is list:
-            self.value[:] = self.content
+            self.value[:] = self.content[0]
         elif type(self.value) is dict:
             self.value.clear()
-            self.value.update(self.content)
+            self.value.update(self.content[0])
         else:
             before = np.frombuffer(self.content, self.value.dtype)
             self.value[...] = before.reshape(self.value.shape)
@@ -47,50 +56,126 @@ _SMALL = 4096
 _SIMPLE = (int, float, complex, str, bool, type(None))
 
 
-def _content(x: Any) -> Any:
+def content_of(x: Any) -> Any:
     """Return a copy of what is in a small array, list or dict, to be compared; None for others."""
     if type(x) is np.ndarray:
         return x.tobytes() if x.nbytes <= _SMALL and x.dtype.kind != "O" else None
     if type(x) in (list, dict) and len(x) <= 64:
-        values = x.values() if type(x) is dict else x
-        return x.copy() if all(type(v) in _SIMPLE for v in values) else None
+        kinds = list(map(type, x.values() if type(x) is dict else x))  # 1 == 1.0 == True
+        return (x.copy(), kinds) if all(kind in _SIMPLE for kind in kinds) else None
     return None
 
 
-def dependencies(f: Callable) -> tuple[list[Dependency], str]:
+def dependencies(f: Callable, given: Sequence[Any] = ()) -> tuple[list[Dependency], str]:
     """Return the variables that a function and those it calls read, and what they write to, if so.
 
-    Found in the code, so calls through objects are not followed.
+    Found in the code: in functions by their names, also those of the user's modules, in methods of
+    the user's classes that some function names, and in the functions among the arguments `given`.
     """
-    found: list[Dependency] = []
-    seen: set[int] = set()
-    waiting: list[Any] = [f]
-    writes = ""
-    while waiting and len(seen) < _MOST:
-        function = _function_of(waiting.pop())
-        if function is None or id(function) in seen or _is_foreign(function):
-            continue
-        seen.add(id(function))
-        writes = writes or _writes(function)
-        for dependency in _read_by(function):
-            value = dependency.value
-            if isinstance(value, types.ModuleType) or (
-                _function_of(value) is None and callable(value)
-            ):
+    search = _Search()
+    for x in (f, *given):
+        search.enter(x)
+    search.run()
+    return search.found, search.writes
+
+
+class _Search:
+    """The functions that may be called, and the variables that they read."""
+
+    def __init__(self) -> None:
+        self.found: list[Dependency] = []
+        self.writes = ""
+        self._waiting: list[tuple[types.FunctionType, bool]] = []
+        self._seen: set[int] = set()
+        self._known: set[tuple[int, str | None]] = set()
+        self._names: set[str] = set()
+        self._classes: list[type] = []
+
+    def enter(self, x: Any) -> bool:
+        """Note the functions behind a value; return whether it is the user's, or none at all."""
+        function = _function_of(x)
+        if function is not None:
+            if type(x) is types.MethodType:
+                self._enter_class(type(x.__self__))
+            if _is_foreign(function):
+                return False
+            self._waiting.append((function, True))
+            return True
+        if isinstance(x, functools.partial):
+            for a in (x.func, *x.args, *x.keywords.values()):
+                self._enter_constant(a, "an argument of a partial")
+            return True
+        if isinstance(x, type):
+            return self._enter_class(x)
+        wrapped = getattr(x, "__wrapped__", None)
+        if _function_of(wrapped) is not None:
+            self.enter(wrapped)
+            return True
+        return self._enter_class(type(x)) or not callable(x)
+
+    def _enter_constant(self, x: Any, label: str) -> None:
+        self.enter(x)
+        if content_of(x) is not None:
+            self.found.append(Dependency(None, None, x, label))
+
+    def _enter_class(self, kind: type) -> bool:
+        if kind.__module__.partition(".")[0] in _OURS or is_of_library(kind):
+            return False
+        if kind not in self._classes and len(self._classes) < _MOST:
+            self._classes.append(kind)
+        return True
+
+    def run(self) -> None:
+        """Look into all of them."""
+        while len(self._seen) < _MOST:
+            if not self._waiting:
+                self._waiting = [
+                    (g, False)
+                    for kind in self._classes
+                    for name, g in _methods_of(kind)
+                    if (name in self._names or name.startswith("__")) and id(g) not in self._seen
+                ]
+            if not self._waiting:
+                return
+            function, is_called = self._waiting.pop()
+            if id(function) in self._seen or _is_foreign(function):
+                self._seen.add(id(function))
                 continue
-            inner = _function_of(value)
-            if inner is not None and _is_foreign(inner):
-                continue
-            found.append(dependency)
-            if inner is not None:
-                waiting.append(inner)
-    return found, writes
+            self._seen.add(id(function))
+            if is_called:
+                self.writes = self.writes or _writes(function)
+            for a in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+                self._enter_constant(a, f"a default of {function.__name__}")
+            self._names |= _names_in(function)
+            for container, name, value, label in _read_by(function):
+                if (id(container), name) in self._known or isinstance(value, types.ModuleType):
+                    continue
+                self._known.add((id(container), name))
+                if self.enter(value):
+                    self.found.append(Dependency(container, name, value, label))
 
 
 def _function_of(x: Any) -> types.FunctionType | None:
     if type(x) is types.MethodType:
         x = x.__func__
     return x if type(x) is types.FunctionType else None
+
+
+def _methods_of(kind: type) -> Iterator[tuple[str, types.FunctionType]]:
+    """Yield the functions that a class of the user's, or one that it is made of, defines."""
+    for base in kind.__mro__:
+        if is_of_library(base):
+            continue
+        for name, value in vars(base).items():
+            if isinstance(value, property):
+                value = value.fget
+            elif isinstance(value, (staticmethod, classmethod)):
+                value = value.__func__
+            elif isinstance(value, functools.cached_property):
+                value = value.func
+            function = _function_of(getattr(value, "__wrapped__", value))
+            if function is not None:
+                yield name, function
 
 
 def _is_foreign(function: types.FunctionType) -> bool:
@@ -107,19 +192,38 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(constant)
 
 
-def _read_by(function: types.FunctionType) -> Iterator[Dependency]:
+def _names_in(function: types.FunctionType) -> set[str]:
+    return {n for code in _codes(function.__code__) for n in code.co_names}
+
+
+def _read_by(function: types.FunctionType) -> Iterator[tuple[Any, str | None, Any, str]]:
+    """Yield the container, key, value and label of each variable outside that a function reads."""
     names_of_cells = function.__code__.co_freevars
+    modules = []
     for label, cell in zip(names_of_cells, function.__closure__ or (), strict=True):
         try:
-            yield Dependency(cell, None, cell.cell_contents, label)
+            value = cell.cell_contents
         except ValueError:  # not filled yet
             continue
+        modules.append(value)
+        yield cell, None, value, label
     scope = function.__globals__
-    names = {n for code in _codes(function.__code__) for n in code.co_names}
-    for name in sorted(names):
+    names = sorted(_names_in(function))
+    for name in names:
         value = scope.get(name, _MISSING)
         if value is not _MISSING:
-            yield Dependency(scope, name, value, name)
+            modules.append(value)
+            yield scope, name, value, name
+    modules = [m for m in modules if isinstance(m, types.ModuleType)]
+    for module in modules:
+        if is_of_library(module) or module.__name__.partition(".")[0] in _OURS:
+            continue
+        for name in names:
+            value = vars(module).get(name, _MISSING)
+            if value is not _MISSING:
+                if isinstance(value, types.ModuleType) and value not in modules:
+                    modules.append(value)
+                yield vars(module), name, value, f"{module.__name__}.{name}"
 
 
 def _writes(function: types.FunctionType) -> str:

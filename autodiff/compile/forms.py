@@ -7,6 +7,8 @@ guarded by its identity.
 
 from __future__ import annotations
 
+import array
+import collections
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +22,8 @@ from autodiff.tape import CONSTANT
 from autodiff.tracer import is_tracer
 
 _BY_VALUE = (int, str, bytes, bool)
+_SIMPLE = (int, float, complex, str, bytes, bool, type(None))
+_MAY_CHANGE = (set, frozenset, range, collections.deque, bytearray, array.array)
 _DEEPEST = 50
 
 
@@ -61,6 +65,7 @@ class Inputs:
         self.checks: list[str] = []
         self.numbers: list[int] = []
         self.generators: dict[int, str] = {}
+        self._arrays: list[tuple[str, Any, np.ndarray]] = []
         self._n = 0
 
     def _unless(self, condition: str) -> None:
@@ -112,6 +117,7 @@ class Inputs:
     def _array(self, x: np.ndarray, source: str) -> Any:
         tracer = self.recording.input(x)
         name = self._named(tracer, source)
+        self._arrays.append((name, tracer, x))
         dtype = self.names.of(x.dtype, str(x.dtype) if str(x.dtype).isidentifier() else "dtype")
         self._unless(
             f"type({name}) is not ndarray or {name}.shape != {x.shape}"
@@ -125,6 +131,8 @@ class Inputs:
         if parts is None or (not parts and kind not in (tuple, list, dict)):
             if isinstance(x, np.ndarray):
                 raise NotRecordedError(f"an argument is a {kind.__name__} of {x.dtype}")
+            if isinstance(x, _MAY_CHANGE):
+                return self._by_content(x, source)
             self._unless(f"{source} is not {self.names.of(x, 'constant')}")
             return x
         name = self._temporary(source)
@@ -147,6 +155,44 @@ class Inputs:
         if all(n is part for n, (_, part) in zip(new, parts, strict=True)):
             return x
         return rebuilt(x, new)
+
+    def check_written(self) -> None:
+        """Note what is asked of arrays that are written into: the program leaves them as they are.
+
+        Eagerly, others that share their memory would change with them; read-only ones are an error.
+        """
+        if self.recording.may_copy and self.recording.writes:
+            for name, _, x in self._arrays:
+                self._unless(f"{name}.strides != {x.strides}")
+        shares = self.names.of(np.may_share_memory, "may_share_memory")
+        for name, tracer, x in self._arrays:
+            if name == f"v{tracer._index}":
+                continue
+            if not x.flags.writeable:
+                raise NotRecordedError("an argument that is written into is read-only")
+            self._unless(f"not {name}.flags.writeable")
+            for other, _, y in self._arrays:
+                if other != name and x.size and y.size:
+                    if np.may_share_memory(x, y):
+                        raise NotRecordedError("an argument is written into that shares memory")
+                    self._unless(f"{shares}({name}, {other})")
+
+    def _by_content(self, x: Any, source: str) -> Any:
+        """Return a container that stays the same object when it changes."""
+        held = list(x)
+        if any(type(part) not in _SIMPLE for part in held):
+            raise NotRecordedError(f"an argument is a {type(x).__name__}, what it holds may change")
+        name, kind = self._temporary(source), self.names.of(type(x), type(x).__name__)
+        now = self.names.of(_elements, "elements")
+        content = self.names.of(_elements(x), "content")
+        self._unless(f"type({name}) is not {kind} or {now}({name}) != {content}")
+        return x
+
+
+def _elements(x: Any) -> tuple[list, list]:
+    """Return what a container holds, in order, and the types: 1 == 1.0 == True."""
+    held = list(x)
+    return held, list(map(type, held))
 
 
 class Outputs:

@@ -15,7 +15,7 @@ from autodiff.arguments import innermost
 from autodiff.compile import impure as impure, machine
 from autodiff.compile.blocks import Chain, in_blocks
 from autodiff.compile.chunks import PARTED
-from autodiff.compile.dependencies import Dependency, dependencies
+from autodiff.compile.dependencies import Dependency, content_of, dependencies
 from autodiff.compile.emit import Emitter, restored
 from autodiff.compile.errors import MISMATCH, CompileError, NotRecordedError
 from autodiff.compile.forms import Inputs, Names, Outputs
@@ -29,6 +29,7 @@ from autodiff.compile.recording import Recording
 from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
 from autodiff.levels import recording as at_level
+from autodiff.structures import leaves_of
 from chainrules_core.define.partial import ARITHMETIC
 from chainrules_core.rules import name_of
 
@@ -183,8 +184,9 @@ def recorded(
     `exact` says that the function is known to branch on last bits.
     """
     outside: list[Dependency] = []
-    for g in (f, *also):
-        read, writes = dependencies(g)
+    functions = [a for a in leaves_of([*args, *kwargs.values()]) if callable(a)]
+    for k, g in enumerate((f, *also)):
+        read, writes = dependencies(g, () if k else functions)
         outside += read
         if writes:
             raise NotRecordedError(f"{name_of(g)} writes {writes}")
@@ -241,7 +243,7 @@ class _Writing:
 
     def variant(self, program: Program, last: bool = False) -> Variant:
         """Return a program made shorter and written as source; say if it is needed no more."""
-        was_outside = _outputs_outside(program)
+        was_shared = _Sharing(program)
         shorter = optimised(program)
         if last:
             program.steps.clear()  # a long one takes much memory
@@ -250,7 +252,7 @@ class _Writing:
             self._whole = without_copies(gathered(program))
             program = in_blocks(self._whole, self.may_use_numba)
             self._has_chains = any(type(s.f) is Chain for s in program.steps)
-        self._copied = _outputs_outside(program) - was_outside
+        self._copied = _Sharing(program).new(was_shared)
         run, filename, source = self.emitted(program)
         return Variant(run, source, program, filename)
 
@@ -313,13 +315,44 @@ def _check_unchanged(f: Callable, outside: list[Dependency]) -> None:
         raise NotRecordedError(f"{name_of(f)} changes {changed[0]!r}, which is not its own")
 
 
-def _outputs_outside(program: Program) -> set[int]:
-    """Return the places of the outputs that may share memory with what is outside."""
-    refs = {k: x.i for k, x in enumerate(program.outputs) if type(x) is Ref}
-    if not any(program.metas[i].shape for i in refs.values()):
-        return set()
-    owners = Memory(program).owners
-    return {k for k, i in refs.items() if OUTSIDE in owners[i]}
+class _Sharing:
+    """Which outputs of a program may share memory with what is outside, and with each other."""
+
+    def __init__(self, program: Program) -> None:
+        self.outputs = {k: x.i for k, x in enumerate(program.outputs) if type(x) is Ref}
+        has_arrays = any(program.metas[i].shape for i in self.outputs.values())
+        self.owners = Memory(program).owners if has_arrays else None
+
+    def new(self, before: _Sharing) -> set[int]:
+        """Return the outputs that have to be copied for nothing to be shared but what was before.
+
+        The results of equal calls, which are made once, are no longer memory of their own.
+        """
+        if self.owners is None:
+            return set()
+        found: set[int] = set()
+        sharing: dict[int, list[int]] = {}
+        for k, i in self.outputs.items():
+            owners = self.owners[i]
+            others = {j for owner in owners for j in sharing.get(owner, ())}
+            if (OUTSIDE in owners and not before.has(k, OUTSIDE)) or any(
+                not before.share(j, k) for j in others
+            ):
+                found.add(k)
+                continue
+            for owner in owners:
+                sharing.setdefault(owner, []).append(k)
+        return found
+
+    def has(self, k: int, owner: int) -> bool:
+        """Whether an output may share the memory of an owner."""
+        return self.owners is not None and owner in self.owners[self.outputs[k]]
+
+    def share(self, j: int, k: int) -> bool:
+        """Whether two outputs may share memory."""
+        if self.owners is None:
+            return False
+        return not self.owners[self.outputs[j]].isdisjoint(self.owners[self.outputs[k]])
 
 
 # How long numba takes: to begin with, for each line on floats and on arrays; and may take.
@@ -360,6 +393,7 @@ def _one_recording(
         raise NotRecordedError(tape.spoilt)
     if tape.has_changed():
         raise NotRecordedError("a function without source writes into an array after its use")
+    inputs.check_written()
     for late in tape.late:
         late()
     return tape, inputs, outputs, parameters
@@ -379,8 +413,6 @@ def _is_inexact(meta: Any) -> bool:
 
 
 def _leaves(outputs: Outputs) -> list:
-    from autodiff.structures import leaves_of
-
     return leaves_of(outputs.value)
 
 
@@ -395,10 +427,13 @@ def _outside_checks(outside: list[Dependency], names: Names) -> list[str]:
     checks = []
     for d in outside:
         value = names.of(d.value, "outer")
-        container = names.of(d.container, "cell" if d.name is None else "globals_")
-        shown = f"{container}.cell_contents" if d.name is None else f"{container}.get({d.name!r})"
-        checks.append(f"if {shown} is not {value}: return MISMATCH")
+        if d.container is not None:
+            kept = names.of(d.container, "cell" if d.name is None else "globals_")
+            shown = f"{kept}.cell_contents" if d.name is None else f"{kept}.get({d.name!r})"
+            checks.append(f"if {shown} is not {value}: return MISMATCH")
         if d.content is not None:
-            now = f"{value}.tobytes()" if type(d.value) is np.ndarray else value
+            now = f"{value}.tobytes()"
+            if type(d.value) is not np.ndarray:
+                now = f"{names.of(content_of, 'content_of')}({value})"
             checks.append(f"if {now} != {names.of(d.content, 'content')}: return MISMATCH")
     return checks

@@ -452,7 +452,8 @@ def _functions() -> dict[str, Any]:
 
     plus, times = loosely("fadd"), loosely("fmul")
     called = routines(get, put, plus, times, _Routine)
-    _known.update(get=get, put=put, plus=plus, times=times, **called, **exponentials())
+    found = {"get": get, "put": put, "plus": plus, "times": times, **called, **exponentials()}
+    _known.update(found)  # all at once: other threads look whether it is empty
     return _known
 
 

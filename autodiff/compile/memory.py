@@ -8,7 +8,7 @@ import numpy as np
 
 from autodiff.compile.blocks import Chain
 from autodiff.compile.kernels import Kernel
-from autodiff.compile.ops import FRESH, UFUNC_OF, is_elementwise
+from autodiff.compile.ops import UFUNC_OF, is_elementwise, is_fresh
 from autodiff.compile.packs import pack
 from autodiff.compile.program import (
     Program,
@@ -30,7 +30,7 @@ CHANGES = frozenset({add_item, sub_item, set_item, set_flat})
 OUTSIDE = -1
 """The owner of what the program must not write into: inputs and constants."""
 
-_NEW = frozenset({pack, add_item, sub_item, set_item, set_flat, scatter}) | FRESH
+_NEW = frozenset({pack, add_item, sub_item, set_item, set_flat, scatter})
 _NONE: frozenset[int] = frozenset()
 
 
@@ -52,6 +52,7 @@ class Memory:
         self.last = [-1] * n
         self.until = [-1] * (n + 1)  # by owner; the last entry is that of what is outside
         self.escaping: set[int] = set()
+        self._broadcast = {s.out for s in program.steps if s.f is np.broadcast_to}  # read-only
         for i in program.inputs:
             if program.metas[i].shape is not None:
                 self.owners[i] = frozenset({OUTSIDE})
@@ -83,6 +84,8 @@ class Memory:
         own = frozenset({step.out})
         if f in _NEW or is_elementwise(f) or type(f) in (Chain, Kernel):
             return own
+        if is_fresh(f, step.args, step.kwargs):
+            return own
         shared = [self.owners[i] for i in refs_of(step)]
         found = own.union(*shared)  # a view, or for all that is known one
         if any(type(a) is np.ndarray for a in step.args) or f is effect:
@@ -94,11 +97,17 @@ class Memory:
         if type(x) is not Ref:
             return False
         owners = self.owners[x.i]
-        return owners == {x.i} and self.until[x.i] <= at
+        return owners == {x.i} and self.until[x.i] <= at and x.i not in self._broadcast
 
     def is_private(self, i: int) -> bool:
         """Whether the memory of a value is never seen outside the program."""
         return i not in self.escaping and self.owners[i] == {i}
+
+
+def _is_of_its_type(step: Step, program: Program) -> bool:
+    """Whether ``+x`` is of the type of `x`: that of a float of Python's is a number of NumPy's."""
+    x = step.args[0]
+    return type(x) is Ref and program.metas[x.i].type is program.metas[step.out].type
 
 
 def without_copies(program: Program) -> Program:
@@ -109,7 +118,8 @@ def without_copies(program: Program) -> Program:
     stands: dict[int, Ref] = {}
     kept = []
     for at, step in enumerate(program.steps):
-        if step.f is np.positive or (step.f is np.copy and memory.is_free(step.args[0], at)):
+        is_same = step.f is np.positive and _is_of_its_type(step, program)
+        if is_same or (step.f is np.copy and memory.is_free(step.args[0], at)):
             stands[step.out] = step.args[0]
         else:
             kept.append(step)

@@ -90,4 +90,17 @@ FRESH: frozenset[Any] = frozenset(
         np.roll, np.diff, np.zeros_like, np.ones_like, np.full_like, np.pad, np.array,
     }
 )  # fmt: skip
-"""Functions whose results are new memory (or numbers)."""
+"""Functions whose results are new memory (or numbers); see `is_fresh`."""
+
+
+def is_fresh(f: Any, args: tuple, kwargs: dict | None) -> bool:
+    """Whether the result of a call is new memory, which nothing else shares."""
+    if f not in FRESH:
+        return False
+    options = kwargs or {}
+    if f is np.einsum:  # of one array it may be a view: a transpose, a diagonal
+        return type(args[0]) is str and len(args) > 2 and "out" not in options
+    if f is np.diff:  # the array itself if no differences are taken
+        n = args[1] if len(args) > 1 else options.get("n", 1)
+        return isinstance(n, (int, np.integer)) and bool(n > 0)
+    return "out" not in options and options.get("copy", True) is True

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +38,7 @@ from autodiff.compile.program import (
 UNCHANGED = frozenset({float, np.float64, np.copy, operator.getitem})
 _NUMERIC = (int, float, complex, np.generic, np.ndarray)
 LARGEST_LOOKED_AT = 4096  # bytes, as far as changes of arrays from outside are noticed
+_SINGLE = tuple(map(np.dtype, ("f2", "f4", "c8")))
 _LARGEST_FOLDED = 1 << 16  # bytes of a constant that is computed beforehand
 
 
@@ -46,6 +48,8 @@ class Simplifier(Algebra):
     def __init__(self, program: Program) -> None:
         self.program = program
         self.metas = program.metas
+        # Beside single precision float and np.float64 are not the same: the latter decides.
+        self.is_double = not any(m.dtype in _SINGLE for m in self.metas if m.dtype is not None)
         self.steps: list[Step] = []
         self.new: dict[int, Any] = {}  # number → what stands for it: a Ref or a constant
         self.made: dict[tuple, Any] = {}  # what was computed before, by function and arguments
@@ -96,8 +100,11 @@ class Simplifier(Algebra):
         f = step.f
         is_exact = step.out in self.program.exact
         if f in UFUNC_OF and all(type(a) is Ref or isinstance(a, _NUMERIC) for a in args):
-            is_of_truths = all(self.meta(a).type is bool for a in args)  # True + True is 2 here
-            if not is_of_truths and (not is_exact or UFUNC_OF[f] in ROUNDED):
+            # True + True is 2 for Python, and a power of a negative number a complex one.
+            is_of_python = self.metas[step.out].type is complex or all(
+                self.meta(a).type in (bool, complex) for a in args
+            )
+            if not is_of_python and (not is_exact or UFUNC_OF[f] in ROUNDED):
                 f = UFUNC_OF[f]
         kwargs = {k: self.argument(v) for k, v in (step.kwargs or {}).items()}
         if f is guard:
@@ -113,6 +120,8 @@ class Simplifier(Algebra):
             result = self.written(f, args, kwargs, meta, step.out)
         else:
             result = self.call(f, args, kwargs, meta, step.out)
+        if not self.is_double and meta.type is np.float64:
+            result = self.of_numpy(result)
         if type(result) is not Ref or result.i != step.out:
             self.new[step.out] = result
 
@@ -134,6 +143,8 @@ class Simplifier(Algebra):
     ) -> Any:
         """Return what stands for a call as it is: a value that is there already, or a step."""
         args = tuple([self.needed(a) for a in args])
+        if type(f) is types.MethodDescriptorType:  # perhaps a method of NumPy's numbers
+            args = (self.of_numpy(args[0]), *args[1:])
         if not any(map(has_refs, args)) and not any(map(has_refs, kwargs.values())):
             folded = self._folded(f, args, kwargs, meta)
             if folded is not None:
@@ -143,7 +154,7 @@ class Simplifier(Algebra):
             known = self.made.get(key)
         except TypeError:
             known, key = None, ()
-        if known is not None:
+        if known is not None and (self.is_double or self._fits(known, meta)):
             return known
         i = self.number(meta) if out is None else out
         step = Step(f, args, kwargs or None, i)
@@ -153,6 +164,14 @@ class Simplifier(Algebra):
         if key:
             self.made[key] = ref
         return ref
+
+    def of_numpy(self, x: Any) -> Any:
+        """Return a float of Python's as a number of NumPy's; anything else as it is."""
+        if type(x) is float:
+            return np.float64(x)
+        if type(x) is not Ref or self.metas[x.i].type is not float:
+            return x
+        return self.written(np.float64, (x,), {}, meta_of(np.float64(0.0)))
 
     def _key(self, x: Any) -> Any:
         kind = type(x)

@@ -61,7 +61,7 @@ FIXED_FORM: frozenset[Any] = frozenset(
         "invert matmul",
     )
     | {f for f in vars(math).values() if callable(f)}
-    | {abs, max, min, sum, float, complex, round, bool}
+    | {abs, max, min, sum, float, complex, round, bool, np.float64}
     | {np.ndarray.item, np.ndarray.astype, np.matmul}
 )
 """Functions whose results have types, dtypes and shapes that follow from those of the arguments."""

@@ -27,6 +27,7 @@ from autodiff.compile.program import (
     described,
     effect,
     guard,
+    has_refs,
     meta_of,
     part,
     set_flat,
@@ -55,6 +56,7 @@ from chainrules_core.scattering import scatter
 
 _NUMBERS = (float, complex, np.number, np.bool_)
 _PLAIN_NUMBERS = frozenset({float, int, np.ndarray, np.float64, np.float32, np.int64})
+_DTYPES = {float: np.dtype(float), complex: np.dtype(complex)}
 _READS = frozenset({bool, int, operator.index, round})
 
 
@@ -77,11 +79,14 @@ class Recording(Tape):
         Whether a product was not looked at.
     spoilt : str
         Why the program cannot be used, if so.
+    may_copy, writes : bool
+        Whether a view was made that is a copy of arrays that lie otherwise in memory, and whether
+        an array was written into: what else changes then hangs on how the arguments lie.
     """
 
     __slots__ = (
-        "assumes_no_nan", "generators", "late", "metas", "own_generators", "reads", "spoilt",
-        "steps", "strict",
+        "assumes_no_nan", "generators", "late", "may_copy", "metas", "own_generators", "reads",
+        "spoilt", "steps", "strict", "writes",
     )  # fmt: skip
 
     records = False
@@ -95,6 +100,7 @@ class Recording(Tape):
         self.strict = strict
         self.assumes_no_nan = False
         self.spoilt = ""
+        self.may_copy = self.writes = False
         self.generators: dict[int, str] = {}  # those among the arguments, by identity
         self.own_generators: list[Any] = []  # those made while recording, from a seed
         self.late: list[Callable] = []  # what is to be done when the recording has worked out
@@ -159,10 +165,17 @@ class Recording(Tape):
             y = calls.body_of(steps)(*args, **kwargs)
             if y is not NotImplemented:
                 return y
+        if (
+            f in _IN_MEMORY_ORDER
+            and _order_of(f, args, kwargs) in ("A", "K")
+            and np.ndim(args[0]) > 1
+        ):
+            self.spoil(f"{name_of(f)} takes elements as they lie in memory, which is not followed")
+        self.may_copy = self.may_copy or f in _MAY_COPY
         if f in FIXED_FORM or f in SHAPE_ONLY:
             n = ARGUMENTS_OF_DATA.get(f, 1)
-            args = (*args[:n], *map(self._settled, args[n:]))
-            kwargs = {k: self._settled(a) if k in STRUCTURAL else a for k, a in kwargs.items()}
+            args = (*args[:n], *map(self.settled, args[n:]))
+            kwargs = {k: self.settled(a) if k in STRUCTURAL else a for k, a in kwargs.items()}
         lowered = [self.lowered(a) for a in args]
         named = {name: self.lowered(a) for name, a in kwargs.items()}
         given = [plain for plain, _ in lowered]
@@ -284,10 +297,10 @@ class Recording(Tape):
             self.steps.append(Step(guard, (Ref(x._index), how, found), None, -1))
         return found
 
-    def _settled(self, a: Any) -> Any:
+    def settled(self, a: Any) -> Any:
         """Return an argument that says what form a result has: its integers become constants."""
         if type(a) is tuple or type(a) is list:
-            return type(a)([self._settled(p) for p in a])
+            return type(a)([self.settled(p) for p in a])
         if type(a) is not Tracer or a._tape is not self:
             return a
         value = a._value
@@ -316,14 +329,22 @@ class Recording(Tape):
 
     def like(self, bar: Tracer, leaf: Any) -> Any:
         """Return a derivative as a number of the class of what it belongs to."""
-        if leaf.__class__ is float and bar.__class__ is np.float64:
-            return self.call(float, (bar,), {})
-        return bar
+        kind, value = leaf.__class__, bar._value
+        if (
+            bar.__class__ is kind
+            or not issubclass(kind, (float, complex, np.inexact))
+            or np.shape(value) != ()
+            or getattr(value, "dtype", _DTYPES.get(type(value)))
+            != (_DTYPES.get(kind) or leaf.dtype)
+        ):
+            return bar
+        return self.call(kind, (bar,), {})
 
     # -- writes ----------------------------------------------------------------------------------
 
     def set_item(self, before: Tracer, index: Any, value: Any) -> Any:
         """Write down ``before[index] = value`` as a new array."""
+        self.writes = True
         plain_index, index_ref = self.lowered(index)
         plain, ref = self.lowered(value)
         args = (Ref(before._index), index_ref, ref)
@@ -333,12 +354,14 @@ class Recording(Tape):
         self, root: Tracer, path: tuple, index: Any, value: Any, in_place: bool
     ) -> tuple[np.ndarray, int]:
         """Write into an array, or into a view of it at the end of a path; return the new value."""
+        self.writes = True
         plain_index, index_ref = self.lowered(index)
         plain, ref = self.lowered(value)
         before = root._value
         f: Callable
         is_known = root._tape is self
         before_ref = Ref(root._index) if is_known else before
+        args: tuple
         if not is_known:
             self.hold(before)
         after = before if in_place else np.array(before, order="K")
@@ -356,7 +379,13 @@ class Recording(Tape):
             for step in path:
                 places = _untangled(step(places))
             # Floats, if a view asked for its elements as such.
-            places = np.asarray(np.real(places[plain_index])).astype(np.intp)
+            region_places = np.asarray(np.real(places)).astype(np.intp)
+            chosen = region_places[plain_index]
+            places = np.asarray(chosen)
+            places_ref: Any = places
+            if has_refs(index_ref):
+                args = (region_places, index_ref)
+                places_ref = Ref(self.noted(operator.getitem, args, {}, chosen)._index)
             f = set_flat
             if after.dtype.kind == "c" and not np.iscomplexobj(region):
                 f = _part_written(after, path)
@@ -364,7 +393,7 @@ class Recording(Tape):
                 raise NotRecordedError("a write into a view is not followed")
             if np.size(plain) != 1 and np.shape(plain) != places.shape:
                 ref = self._broadcast(ref, plain, places.shape)
-            args = (before_ref, places, ref)
+            args = (before_ref, places_ref, ref)
         else:
             args, f = (before_ref, index_ref, ref), set_item
         i = len(self.metas)
@@ -472,6 +501,18 @@ def _part_written(after: np.ndarray, path: tuple) -> Callable:
     return set_real if np.any(probe.real) else set_imaginary
 
 
+_MAY_COPY = frozenset({np.ravel, np.reshape, np.ascontiguousarray, np.asfortranarray, np.require})
+"""Functions that give a view or a copy, as the array lies in memory."""
+_IN_MEMORY_ORDER = {np.ravel: 1, np.reshape: 2}
+"""Functions that can take elements in the order of memory: the place of that argument."""
+
+
+def _order_of(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Return in which order a function takes elements."""
+    place = _IN_MEMORY_ORDER[f]
+    return args[place] if len(args) > place else kwargs.get("order", "C")
+
+
 def _may_write(f: Callable) -> bool:
     """Whether a function may write into its arguments, for all that is known."""
     return f not in _FORM_IS_KNOWN and not isinstance(f, np.ufunc) and f is not operator.getitem
@@ -493,6 +534,8 @@ def _is_open(f: Callable, args: tuple, y: Any) -> bool:
         return type(y) is np.ndarray and any(type(p) is Ref for p in index)
     if f is np.where:
         return len(args) == 1  # the places of what is not zero
+    if f is operator.pow and type(y) is complex:
+        return True  # -2.0 ** 1.5 is complex, -2.0 ** 2.0 is not
     return not (f in _FORM_IS_KNOWN or isinstance(f, np.ufunc) or has_fixed_form(f))
 
 

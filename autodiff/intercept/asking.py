@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff import call as calls, floats
+from autodiff import call as calls, floats, ways
 from autodiff.arguments import innermost
 from autodiff.call import NO_RULE, by_rule
 from autodiff.errors import missing_rule
@@ -51,6 +51,7 @@ def asking_for(g: Callable) -> Callable:
     """Return a function that asks for a rule if an argument is traced."""
     is_python = type(g) is types.FunctionType
     plainly = _runs_plainly(g)
+    known = ways.ways_of(g)
 
     @functools.wraps(g)
     def asking_one(x: Any, /) -> Any:
@@ -65,28 +66,29 @@ def asking_for(g: Callable) -> Callable:
 
     @functools.wraps(g)
     def asking(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
-            if len(args) == 1 and not is_python:
-                kind = type(args[0])
-                if kind in _HOLD_NOTHING:
-                    return g(args[0])
-                if kind is FloatTracer:
-                    record = floats.unary[g]
-                    if record is not None:
-                        return record(args[0])
-            else:
-                for a in args:
-                    if type(a) not in _HOLD_NOTHING:
-                        break
-                else:
-                    # A function of Python may still have captured a traced value.
-                    return g(*args) if plainly else calls.body_of(g)(*args)
-        out = kwargs.get("out")
-        if is_tracer(out[0] if type(out) is tuple and out else out):
-            del kwargs["out"]
-            result = asking(*args, **kwargs)
-            is_ufunc = isinstance(g, np.ufunc)
-            return into_each(out, result, is_ufunc) if type(out) is tuple else into(out, result)
+        way = ways.find(known, args, kwargs)
+        if way is not None:
+            result = way(*args, **kwargs)
+            if result is not NO_RULE:
+                return result
+        elif not kwargs:
+            if len(args) == 1 and type(args[0]) is FloatTracer and not is_python:
+                record = floats.unary[g]
+                if record is not None:
+                    return record(args[0])
+            if _HOLD_NOTHING.issuperset(map(type, args)):
+                # A function of Python may still have captured a traced value.
+                if not plainly:
+                    return calls.body_of(g)(*args)
+                ways.add(g, args, kwargs, g)
+                return g(*args)
+        elif "out" in kwargs:
+            out = kwargs["out"]
+            if is_tracer(out[0] if type(out) is tuple and out else out):
+                del kwargs["out"]
+                result = asking(*args, **kwargs)
+                is_ufunc = isinstance(g, np.ufunc)
+                return into_each(out, result, is_ufunc) if type(out) is tuple else into(out, result)
         result = by_rule(g, args, kwargs)
         if result is not NO_RULE:
             return result

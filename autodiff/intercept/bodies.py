@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import sysconfig
 import types
 from collections.abc import Callable
@@ -35,6 +36,15 @@ def is_library(g: types.FunctionType) -> bool:
     """Whether a function belongs to the standard library or an installed package."""
     filename = g.__code__.co_filename
     return filename.startswith(_LIBRARY) or filename.startswith("<frozen")
+
+
+def is_of_library(x: Any) -> bool:
+    """Whether a class or a module belongs to Python itself or an installed package."""
+    module = x if isinstance(x, types.ModuleType) else sys.modules.get(x.__module__)
+    if module is None or module.__name__ == "__main__":
+        return False
+    file = getattr(module, "__file__", None)
+    return file is None or file.startswith((*_LIBRARY, "<frozen"))
 
 
 def rewritten(g: types.FunctionType) -> Callable:

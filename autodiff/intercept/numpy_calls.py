@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff import call as calls, iterators, protocols
+from autodiff import call as calls, iterators, protocols, ways
 from autodiff.arguments import innermost
 from autodiff.call import NO_RULE, as_array, by_rule
 from autodiff.elementwise import NOT_HERE
@@ -115,14 +115,23 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
     ufunc: Any = key
     is_ufunc = isinstance(key, np.ufunc)
     is_function = g is key and not is_ufunc
+    known = ways.ways_of(key)
 
     def looking(*args: Any, **kwargs: Any) -> Any:
-        for a in args:
-            if type(a) not in _NUMBERS:
-                break
-        else:
-            if not kwargs:
-                return g(*args)
+        if is_function:
+            way = ways.find(known, args, kwargs)
+            if way is not None:
+                result = way(*args, **kwargs)
+                if result is not NO_RULE:
+                    return result
+            if args and type(args[0]) is list:
+                result = calls.planned(key, args, kwargs)
+                if result is not NO_RULE:
+                    return result
+        if not kwargs and _NUMBERS.issuperset(map(type, args)):
+            if is_function:
+                ways.add(g, args, kwargs, g)
+            return g(*args)
         traced = listed = False
         for a in (*args, *kwargs.values()) if kwargs else args:
             kind = type(a)
@@ -161,6 +170,11 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
 
     def of_ufunc(*args: Any, **kwargs: Any) -> Any:
         """NumPy would look for the engine as long as this takes."""
+        way = ways.find(known, args, kwargs)
+        if way is not None:
+            result = way(*args, **kwargs)
+            if result is not NO_RULE:
+                return result
         traced = False
         for a in args:
             kind = type(a)

@@ -37,7 +37,7 @@ def settled(indices: Any, n: int, mode: str) -> np.ndarray:
 def take_back(
     y_bar: Any, a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise"
 ) -> Any:
-    if axis is None:
+    if axis is None or a.ndim == 0:
         places = settled(indices, a.size, mode)
         flat = scatter_along(np.ravel(y_bar), places.ravel(), 0, (a.size,), a.dtype)
         return np.reshape(flat, a.shape)
@@ -48,7 +48,7 @@ def take_back(
 def take_into(
     a_bar: Any, y_bar: Any, a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise"
 ) -> Any:
-    if axis is None:
+    if axis is None or a.ndim == 0:
         if not a_bar.flags.c_contiguous:
             a_bar += take_back(y_bar, a, indices, mode=mode)
             return a_bar
@@ -93,7 +93,7 @@ linear_rule(np.take_along_axis, take_along_axis_back, types=(ARRAY,))
 
 def compress_back(y_bar: Any, condition: Any, a: Any, axis: int | None = None) -> Any:
     places = np.flatnonzero(condition)
-    if axis is None:
+    if axis is None or a.ndim == 0:
         return flat_back(y_bar, a, places)
     return scatter_along(y_bar, places, axis % a.ndim, a.shape, a.dtype)
 

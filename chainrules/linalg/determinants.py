@@ -13,6 +13,7 @@ with M_ij = -P_ij E_ij and M_ii = Σ_{j≠i} P_ij E_jj.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -141,45 +142,53 @@ LARGE = 48
 
 
 class Factored:
-    """P A = L U of one matrix: what a determinant is made of, and then the inverse.
+    """P A = L U of each matrix: what determinants are made of, and then the inverses.
 
-    NumPy keeps its factorisation to itself, and the inverse would need another one.
+    NumPy keeps its factorisation to itself, and the inverse would need another one. LAPACK inverts
+    the factors in two thirds of the time that solving for all unit vectors takes.
     """
 
-    def __init__(self, a: np.ndarray, lapack: Any, lu: Any, pivots: Any) -> None:
-        self.a, self.lapack, self.lu, self.pivots = a, lapack, lu, pivots
+    def __init__(self, a: np.ndarray, getri: Callable, lwork: int, factors: list) -> None:
+        self.a, self.getri, self.lwork = a, getri, lwork
+        self.factors = factors  # of each matrix: L and U in one, and the pivots
 
     def slogdet(self) -> tuple[Any, Any]:
-        """The sign, or phase, of the determinant, and the logarithm of its modulus."""
-        d = np.diagonal(self.lu)
+        """The sign, or phase, of the determinants, and the logarithms of their moduli."""
+        d = np.stack([np.diagonal(lu) for lu, _ in self.factors])
+        swaps = np.stack([pivots for _, pivots in self.factors]) != np.arange(d.shape[-1])
         size = np.abs(d)
-        swaps = np.count_nonzero(self.pivots != np.arange(len(d)))
-        sign = np.prod(d / size) * (-1) ** swaps
-        return sign.astype(self.a.dtype)[()], np.sum(np.log(size))
+        sign = np.prod(d / size, -1) * (-1) ** np.count_nonzero(swaps, -1)
+        shape = self.a.shape[:-2]
+        log = np.reshape(np.sum(np.log(size), -1), shape)
+        return np.reshape(sign.astype(self.a.dtype), shape)[()], log[()]
 
     def det(self) -> Any:
-        """The determinant."""
+        """The determinants."""
         sign, log = self.slogdet()
         return sign * np.exp(log)
 
     def inverse_adjoint(self) -> Any:
-        """A⁻ᴴ; None if A is nearly singular."""
-        eye = np.eye(len(self.lu), dtype=self.lu.dtype, order="F")
-        x, _ = self.lapack(self.lu, self.pivots, eye, trans=2, overwrite_b=True)
-        return x if is_safe(self.a, x) else None
+        """A⁻ᴴ; None if a matrix is nearly singular."""
+        # LAPACK's matrices are stored by columns: their transposes are stacked without a detour.
+        made = [self.getri(lu, pivots, lwork=self.lwork)[0].T for lu, pivots in self.factors]
+        x = made[0] if self.a.ndim == 2 else np.reshape(np.stack(made), self.a.shape)
+        return conj(x) if is_safe(self.a, x) else None
 
 
 def factored(a: Any) -> Factored | None:
-    """Factorise one large regular matrix; None for all others, and for traced ones."""
-    if is_foreign(a) or a.ndim != 2 or not LARGE <= a.shape[0] == a.shape[1]:
+    """Factorise large regular matrices; None for all others, and for traced ones."""
+    if is_foreign(a) or a.ndim < 2 or not LARGE <= a.shape[-1] == a.shape[-2] or not a.size:
         return None
     if a.dtype.char not in "fdFD":
         return None
     from scipy.linalg import get_lapack_funcs  # where it is needed: it takes a while to load
 
-    getrf, getrs = get_lapack_funcs(("getrf", "getrs"), (a,))
-    lu, pivots, info = getrf(a)
-    return Factored(a, getrs, lu, pivots) if info == 0 else None
+    getrf, getri, workspace = get_lapack_funcs(("getrf", "getri", "getri_lwork"), (a,))
+    found = [getrf(one) for one in a.reshape(-1, *a.shape[-2:])]
+    if any(info for _, _, info in found):
+        return None
+    lwork = int(np.real(workspace(a.shape[-1])[0]))
+    return Factored(a, getri, lwork, [(lu, pivots) for lu, pivots, _ in found])
 
 
 # -------------------------------------------------------------------------------------------- det
@@ -201,8 +210,17 @@ def det_rrule(a):
 
 @frule.register(np.linalg.det, Array)
 def det_frule(dots, a):
-    y = np.linalg.det(a)
-    return y, np.sum(adjugate(a, y).mT * dots[0], (-2, -1))
+    lu = factored(a)
+    y = np.linalg.det(a) if lu is None else lu.det()
+    return y, det_tangent(a, y, lu, dots[0])
+
+
+def det_tangent(a: Any, y: Any, lu: Factored | None, a_dot: Any) -> Any:
+    """The tangent of the determinants `y`."""
+    inverse = None if lu is None else lu.inverse_adjoint()
+    if inverse is not None:
+        return y * np.sum(conj(inverse) * a_dot, (-2, -1))
+    return np.sum(adjugate(a, y).mT * a_dot, (-2, -1))
 
 
 # ---------------------------------------------------------------------------------------- slogdet
@@ -246,8 +264,11 @@ def slogdet_rrule(a):
 @frule.register(np.linalg.slogdet, Array)
 def slogdet_frule(dots, a):
     (a_dot,) = dots
-    y = np.linalg.slogdet(a)
-    change = np.sum(inverse_or_infinity(a, y.sign).mT * a_dot, (-2, -1))
+    lu = factored(a)
+    y = np.linalg.slogdet(a) if lu is None else SlogdetResult(*lu.slogdet())
+    inverse = None if lu is None else lu.inverse_adjoint()
+    transposed = inverse_or_infinity(a, y.sign).mT if inverse is None else conj(inverse)
+    change = np.sum(transposed * a_dot, (-2, -1))
     log_dot = np.real(change)
     sign_dot = y.sign * (1j * np.imag(change) if np.iscomplexobj(a) else 0)
     return y, Tangent[type(y)](sign_dot, log_dot)

@@ -48,6 +48,16 @@ def second_of_matmul(y_bar: Any, a: Any, b: Any) -> Any:
     return np.matmul(adjoint(a), y_bar)
 
 
+def factors_of_first(y_bar: Any, a: Any, b: Any) -> tuple[Any, Any] | None:
+    """Ȳ Bᴴ as an outer product, where a matrix was multiplied with a vector."""
+    return (y_bar, conj(b)) if a.ndim == 2 and np.ndim(b) == 1 else None
+
+
+def factors_of_second(y_bar: Any, a: Any, b: Any) -> tuple[Any, Any] | None:
+    """Aᴴ Ȳ as an outer product, where a vector was multiplied with a matrix."""
+    return (conj(a), y_bar) if b.ndim == 2 and np.ndim(a) == 1 else None
+
+
 def first_of_vecdot(y_bar: Any, a: Any, b: Any) -> Any:
     return numbers_times_rows(conj(y_bar), b)
 
@@ -147,6 +157,7 @@ def product_rule(f: Any, first: Callable, second: Callable, has_core: bool = Tru
         placed(second, 1, has_core),
         types=(Array, Array),
         broadcasts=True,
+        factors=(factors_of_first, factors_of_second) if first is first_of_matmul else None,
     )
 
 
@@ -173,6 +184,8 @@ def first_of_dot(y_bar: Any, a: Any, b: Any) -> Any:
 
 def second_of_dot(y_bar: Any, a: Any, b: Any) -> Any:
     na = a.ndim if type(a) is np.ndarray else np.ndim(a)
+    if na == 2 and b.ndim == 1:  # np.matmul takes longer to begin
+        return np.dot(y_bar, conj(a))
     if na == 0 or b.ndim == 0:
         return conj(a) * y_bar
     if na <= 2 and b.ndim <= 2:
@@ -196,7 +209,14 @@ def second_of_inner(y_bar: Any, a: Any, b: Any) -> Any:
 
 
 # Where one factor is a number, the frame sums over what it was spread to.
-linear_rule(np.dot, first_of_dot, second_of_dot, types=(NUMERIC, NUMERIC), broadcasts=True)
+linear_rule(
+    np.dot,
+    first_of_dot,
+    second_of_dot,
+    types=(NUMERIC, NUMERIC),
+    broadcasts=True,
+    factors=(factors_of_first, factors_of_second),
+)
 linear_rule(np.inner, first_of_inner, second_of_inner, types=(NUMERIC, NUMERIC), broadcasts=True)
 
 # These flatten their arguments.

@@ -166,13 +166,15 @@ def from_rows(matrix: Any, shape: tuple[int, ...], axis: Any) -> Any:
 
 
 def along_last(a: Any, axis: Any) -> Any:
-    """Bring ``axis`` to the end; of None, make the array flat."""
-    return np.reshape(a, (-1,)) if axis is None else np.swapaxes(a, axis, -1)
+    """Bring ``axis`` to the end; of None, make the array flat, as one without axes is."""
+    if axis is None or np.ndim(a) == 0:
+        return np.reshape(a, (-1,))
+    return np.swapaxes(a, axis, -1)
 
 
 def from_last(a: Any, shape: tuple[int, ...], axis: Any) -> Any:
     """Undo :func:`along_last`, for an array of `shape`."""
-    return np.reshape(a, shape) if axis is None else np.swapaxes(a, axis, -1)
+    return np.reshape(a, shape) if axis is None or not shape else np.swapaxes(a, axis, -1)
 
 
 # ---------------------------------------------------------------------------------------- numbers

@@ -180,6 +180,10 @@ def ediff1d_frule(dots, ary, to_end=None, to_begin=None):
 # ---------------------------------------------------------------------------------------- gradient
 
 
+UNIT = 1.0
+"""The distance where none is given."""
+
+
 class Slopes:
     """`np.gradient` along one axis: of values `f` with that axis last, at distances `h`.
 
@@ -190,8 +194,11 @@ class Slopes:
         self.f, self.h = f, h
         self.is_second_order = edge_order == 2
         self.is_uniform = np.ndim(h) == 0
-        inner = (max(np.shape(f)[-1] - 2, 0),)
-        self.w = np.full(inner, 0.5, precision(f)) if self.is_uniform else h[1:] / (h[:-1] + h[1:])
+        inner = max(np.shape(f)[-1] - 2, 0)
+        if self.is_uniform:  # one weight for all
+            self.w = np.full(min(inner, 1), 0.5, precision(f))
+        else:
+            self.w = h[1:] / (h[:-1] + h[1:])
 
     def slopes(self) -> Any:
         """The slopes of the intervals."""
@@ -227,8 +234,13 @@ class Slopes:
     def pull_slopes(self, y_bar: Any) -> Any:
         """The cotangent of the slopes of the intervals."""
         one, w = np.ones(1, precision(y_bar)), conj(self.w)
-        right, left = np.concatenate([one, 1 - w]), np.concatenate([w, one])
-        p_bar = right * y_bar[..., :-1] + left * y_bar[..., 1:]
+        if self.is_uniform:  # half of each neighbour, but all of the ends
+            first, last = y_bar[..., :1], y_bar[..., -1:]
+            wide = np.concatenate([2 * first, y_bar[..., 1:-1], 2 * last], axis=-1)
+            p_bar = 0.5 * (wide[..., :-1] + wide[..., 1:])
+        else:
+            right, left = np.concatenate([one, 1 - w]), np.concatenate([w, one])
+            p_bar = right * y_bar[..., :-1] + left * y_bar[..., 1:]
         if self.is_second_order:
             start, end = (1 - w[:1]) * y_bar[..., :1], w[-1:] * y_bar[..., -1:]
             p_bar = p_bar + at_start(np.concatenate([start, -start], axis=-1), p_bar)
@@ -237,7 +249,8 @@ class Slopes:
 
     def pull_values(self, y_bar: Any) -> Any:
         """The cotangent of the values."""
-        return diff_adjoint(self.pull_slopes(y_bar) / conj(self.h), -1)
+        p_bar = self.pull_slopes(y_bar)
+        return diff_adjoint(p_bar if self.h is UNIT else p_bar / conj(self.h), -1)
 
     def pull_distances(self, y_bar: Any) -> Any:
         """The cotangent of the distances."""
@@ -284,7 +297,7 @@ def spacing_of(k: int, spacings: tuple) -> int | None:
 def along(f: Any, spacings: tuple, k: int, axis: int, edge_order: int) -> Slopes:
     """The slopes along the k-th of the axes."""
     place = spacing_of(k, spacings)
-    h = 1.0 if place is None else distances(spacings[place])
+    h = UNIT if place is None else distances(spacings[place])
     return Slopes(np.swapaxes(f, axis, -1), h, edge_order)
 
 

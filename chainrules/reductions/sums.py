@@ -45,6 +45,8 @@ from chainrules_core.broadcasting import spread_to
 from chainrules_core.define.scalar import fit
 from chainrules_core.projection import is_foreign
 
+_NO_INITIAL = NoTangent()
+
 
 def sum_rules(f: Callable, summands: Callable) -> Rules:
     """Return the rules of a sum; ``initial`` is one more summand of every result.
@@ -91,7 +93,7 @@ def array_sum(a: Any, axis: Any, keepdims: bool) -> tuple[Any, Callable]:
     shape = a.shape
 
     def sum_pullback(y_bar):
-        return spread_to(y_bar if axis is None else kept(y_bar, shape, axis), shape), NoTangent()
+        return spread_to(y_bar if axis is None else kept(y_bar, shape, axis), shape), _NO_INITIAL
 
     return np.add.reduce(a, axis, keepdims=keepdims), sum_pullback
 

@@ -25,7 +25,13 @@ from chainrules.reductions.axes import (
     scaled,
 )
 from chainrules.reductions.cumulative import running_sum_rules
-from chainrules.reductions.extrema import extremum_rules, few_places, has_gaps, placed
+from chainrules.reductions.extrema import (
+    equal_to_results,
+    extremum_rules,
+    few_places,
+    has_gaps,
+    placed,
+)
 from chainrules.reductions.folds import (
     WEIGHTS,
     accumulate_rules,
@@ -49,6 +55,7 @@ from chainrules_core import (
     thunk,
     unbroadcast,
 )
+from chainrules_core.define.bits import remainder, where_true
 from chainrules_core.define.scalar import fit, strong_product
 from chainrules_core.projection import is_foreign
 from chainrules_core.scattering import scatter
@@ -157,7 +164,7 @@ class Segments:
 
     def chosen(self, array: Any, y: Any) -> Any:
         """The place of the one element that each result is, if these are few and there is one."""
-        if np.ndim(array) != 1 or len(y) * 256 > len(array) or has_gaps(y):
+        if np.ndim(array) != 1 or len(y) * 64 > len(array) or has_gaps(y):
             return None
         places = few_places(self.ties(array, y), len(y))
         return places if places is not None and len(places) == len(y) else None
@@ -228,21 +235,30 @@ def reduceat_rules(f: np.ufunc) -> Rules:
 def sums_of_chosen(y_bar: Any, y: Any, a: Any, b: Any) -> tuple | None:
     """The cotangents of two vectors whose pairs were compared; None for others and for ties.
 
-    Truth values as numbers add up at once what belongs to an element. Infinite cotangents would
-    make NaN of the zeros among them.
+    What one of a pair does not get the other does, unless they are equal.
     """
     if is_foreign(y_bar) or is_foreign(y) or np.ndim(a) != 1 or np.ndim(b) != 1:
         return None
-    dtype = np.dtype(float)
-    if not dtype == y_bar.dtype == y.dtype == a.dtype == b.dtype:
+    dtype = np.result_type(y_bar)
+    if dtype.char not in "fd" or not dtype == y.dtype == a.dtype == b.dtype or share_numbers(a, b):
         return None
-    of_a, of_b = np.equal(y, a[:, None]), np.equal(y, b)
-    if not np.all(np.not_equal(of_a, of_b, out=of_b)):
-        return None
-    weights = of_a.astype(dtype)
-    a_bar = np.vecdot(weights, y_bar)
-    b_bar = np.einsum("ij,ij->j", np.subtract(1.0, weights, out=weights), y_bar)
-    return (a_bar, b_bar) if np.isfinite(np.sum(a_bar) + np.sum(b_bar)) else None
+    of_b = where_true(equal_to_results(y, b[None]), y_bar)
+    b_bar = np.ones_like(a) @ of_b
+    return remainder(y_bar, of_b, out=of_b) @ np.ones_like(b), b_bar
+
+
+def share_numbers(a: Any, b: Any) -> bool:
+    """Whether an element of one vector is in the other too, or one is NaN.
+
+    Examples
+    --------
+    >>> share_numbers(np.array([1.0, 2.0]), np.array([3.0, 1.0, 4.0]))
+    True
+    """
+    if np.isnan(np.sum(a)) or np.isnan(np.sum(b)) or not len(a) or not len(b):
+        return True
+    row = np.sort(b)
+    return bool(np.any(row[np.minimum(np.searchsorted(row, a), len(row) - 1)] == a))
 
 
 def register_outer(f: np.ufunc) -> None:

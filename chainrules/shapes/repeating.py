@@ -71,8 +71,9 @@ linear_rule(add_runs, lambda x_bar, y_bar, counts, axis: np.repeat(x_bar, counts
 
 
 def repeat_back(y_bar: Any, a: Any, repeats: Any, axis: int | None = None) -> Any:
-    shape = (a.size,) if axis is None else a.shape
-    axis = 0 if axis is None else axis % a.ndim
+    is_flat = axis is None or a.ndim == 0
+    shape = (a.size,) if is_flat else a.shape
+    axis = 0 if axis is None or is_flat else axis % a.ndim
     if np.size(repeats) != 1:
         return np.reshape(add_runs(y_bar, repeats, axis), a.shape)
     times = int(np.reshape(repeats, ()))

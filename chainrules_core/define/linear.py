@@ -50,6 +50,7 @@ class LinearRule(Rule):
         joint: bool,
         add_into: Callable | None,
         broadcasts: bool,
+        factors: tuple[Callable | None, ...] | None = None,
     ) -> None:
         super().__init__(f, types, lambda: Signature.of_rule(adjoints[0], skip=1))
         self.adjoints = adjoints
@@ -57,6 +58,7 @@ class LinearRule(Rule):
         self.joint = joint
         self.add_into = add_into
         self.broadcasts = broadcasts
+        self.factors = factors or (None,) * len(adjoints)
 
     def differentiates(self, position: int) -> bool:
         """Whether the function is linear in the argument at a position."""
@@ -168,6 +170,7 @@ def linear_rule(
     joint: bool = False,
     add_into: Callable | None = None,
     broadcasts: bool = False,
+    factors: tuple[Callable | None, ...] | None = None,
 ) -> None:
     """Define frule and rrule of a linear function by its adjoint.
 
@@ -196,11 +199,15 @@ def linear_rule(
         the buffer `x_bar` in place and returns it.
     broadcasts : bool
         Whether cotangents are to be summed back to the argument's shape.
+    factors : tuple of (callable or None), optional
+        For each adjoint a function of the same arguments, which returns two vectors if the adjoint
+        is their outer product, else None. An engine that has many of them to add up to one matrix
+        can do so by one product of matrices.
 
     Raises
     ------
     RuleDefinitionError
-        If the number of adjoints is not that of `argnums`.
+        If the number of adjoints, or of `factors`, is not that of `argnums`.
 
     Examples
     --------
@@ -215,6 +222,10 @@ def linear_rule(
         raise RuleDefinitionError(
             f"linear_rule for {f!r}: it takes one adjoint for each of argnums={argnums}."
         )
+    if factors is not None and len(factors) != len(adjoints):
+        raise RuleDefinitionError(
+            f"linear_rule for {f!r}: factors has one function, or None, for each adjoint."
+        )
     if add_into is not None and len(adjoints) != 1:
         raise RuleDefinitionError(
             f"linear_rule for {f!r}: add_into is for functions linear in one argument."
@@ -228,6 +239,7 @@ def linear_rule(
             joint=joint,
             add_into=add_into,
             broadcasts=broadcasts,
+            factors=factors,
         )
         rrule.add(rule)
         frule.add(rule)

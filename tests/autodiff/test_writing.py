@@ -197,6 +197,20 @@ def test_an_array_from_outside_does_not_take_traced_values(write):
     np.testing.assert_array_equal(outside, np.zeros(4))
 
 
+@pytest.mark.parametrize("where", [True, V > 0])
+def test_copyto_casts_as_numpy_does(where):
+    def f(x, y):
+        z = x * 1.0
+        np.copyto(z, y, where=where)
+        return np.sum(z)
+
+    for run in (f, autodiff.gradient):
+        given = (f, V, V * 1j) if run is not f else (V, V * 1j)
+        with pytest.raises(TypeError, match="same_kind"):
+            run(*given)
+    np.testing.assert_array_equal(autodiff.gradient(f, V, 2)[0], np.where(where, 0.0, 1.0))
+
+
 def test_a_complex_part_written_under_two_levels(check_modes):
     def parts(z):
         y = z * 1

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import autodiff
+from autodiff import elementwise_source, plans
 from chainrules_core import ChainRulesError
 
 CATEGORIES = (
@@ -29,6 +30,15 @@ OURS = {"autodiff", "chainrules", "chainrules_core"}
 STENCIL = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
 STEP = 2e-3
 MODES = ("reverse", "forward", "twice", "value")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def plans_are_written_at_once():
+    """From the second time on, a call is made by code that was written for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plans, "OFTEN", 1)
+        patch.setattr(elementwise_source, "OFTEN", 1)
+        yield
 
 
 def load(category):

@@ -1,7 +1,9 @@
 """Random programs compiled beside the same run eagerly: ``python -m tools.fuzz.compiled``.
 
 Each is called several times, with arguments of several sizes: what the recording took for a
-constant shows from the second call on.
+constant shows from the second call on. Programs of kind "users" are also called with arguments of
+other shapes, dtypes and layouts, that share memory or are read-only, and as derivatives of all
+kinds (`tools.fuzz.sessions`).
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ import autodiff
 from tools.fuzz.arrays import array_program
 from tools.fuzz.judge import fresh, leaves, load, mapped
 from tools.fuzz.limits import TooSlow, limited
+from tools.fuzz.sessions import FORMS, session_difference
+from tools.fuzz.users import user_program
 from tools.fuzz.writer import write
 
 SCALES = (1.0, 1.0, 0.7, -1.2)
@@ -84,23 +88,33 @@ def difference(program: Callable, arguments: tuple, backend: str) -> str:
     return ""
 
 
+def compared(kind: str, seed: int, backend: str) -> tuple[str, str]:
+    """Return the text of a program, and how its compiled form differs; nothing if it does not."""
+    if kind == "users":
+        source, f, given = user_program(seed)
+        form = FORMS[seed % len(FORMS)]
+        found = session_difference(f, given, form, backend, seed)
+        return source, found and f"{form}, {found}"
+    source, program, arguments = (of_arrays if kind == "arrays" else of_anything)(seed)
+    return source, difference(program, arguments, backend)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Compare; return 1 if anything differed."""
     parser = argparse.ArgumentParser(prog="python -m tools.fuzz.compiled", description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--backend", default="numba", choices=("auto", "python", "numba"))
-    parser.add_argument("--kind", default="arrays", choices=("arrays", "anything"))
+    parser.add_argument("--kind", default="arrays", choices=("arrays", "anything", "users"))
     options = parser.parse_args(arguments)
-    make = of_arrays if options.kind == "arrays" else of_anything
     counts: Counter[str] = Counter()
     for seed in range(options.seed, options.seed + options.count):
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            source = ""
             try:
                 with limited(SECONDS):
-                    source, program, given = make(seed)
-                    found = difference(program, given, options.backend)
+                    source, found = compared(options.kind, seed, options.backend)
             except TooSlow:
                 counts["too slow"] += 1
                 continue

@@ -5,6 +5,8 @@ from chainrules.scipy.interpolate import (
     bsplines as bsplines,
     fitpack as fitpack,
     fitting as fitting,
+    least_squares as least_squares,
+    penalties as penalties,
     piecewise as piecewise,
     scattered as scattered,
     selections as selections,

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 from scipy.interpolate import _bsplines
 
 from chainrules.scipy.interpolate.kernels import kernel
@@ -76,6 +77,30 @@ def design(t: Any, k: int, x: Any, nu: int = 0) -> Any:
     return matrix
 
 
+def bands(t: Any, k: int, x: Any) -> Any:
+    """Return the same matrix as its k diagonals on each side of the main one.
+
+    None if it is not square, or not such a band: each B-spline must have its place in its support.
+    """
+    m, n = np.shape(x)[0], np.shape(t)[0] - k - 1
+    left = intervals(t, k, x)
+    columns = places_of(left, k)
+    rows = k + np.arange(m)[:, None] - columns
+    if m != n or np.min(rows) < 0 or np.max(rows) > 2 * k:
+        return None
+    ab = np.zeros((2 * k + 1, n))
+    ab[rows, columns] = basis(t, k, x, left)
+    return ab
+
+
+def interpolating(t: Any, k: int, x: Any, y: Any) -> Any:
+    """Return the coefficients of the spline, or splines, that has values y at as many places."""
+    ab = bands(t, k, x)
+    if ab is None:
+        return np.linalg.solve(design(t, k, x), y)
+    return linalg.solve_banded((k, k), ab, y, check_finite=False)
+
+
 def integrals(t: Any, c: Any, k: int, x: Any) -> Any:
     """Integrate a spline with coefficients c[i, j] from the first knot to each place."""
     n = np.shape(t)[0] - k - 1
@@ -132,21 +157,6 @@ def write_bands(x: Any, t: Any, k: int, bands: Any, offset: int) -> None:
     columns = places_of(left, k)
     rows = offset + np.arange(np.shape(x)[0])[:, None]
     bands[columns, 2 * k + rows - columns] = basis(t, k, x, left)
-
-
-@kernel("_norm_eq_lsq", *COMPILED)
-def norm_eq_lsq_body(x, t, k, y, w, ab, rhs):
-    A = design(t, k, x) * w[:, None]
-    normal = np.matmul(A.T, A)
-    n = np.shape(normal)[0]
-    bands = [np.pad(np.diagonal(normal, -d), (0, min(d, n))) for d in range(min(k, n - 1) + 1)]
-    ab[:, : len(bands)] = np.stack(bands, -1)
-    rhs[...] = np.matmul(A.T, y * w[:, None])
-
-
-@kernel("_norm_eq_lsq", *[m for m in COMPILED if m.__name__.endswith("_bspl")])
-def old_norm_eq_lsq_body(x, t, k, y, w, ab, rhs):
-    norm_eq_lsq_body(x, t, k, y, w, ab.T, rhs)
 
 
 @kernel("data_matrix", *COMPILED)

@@ -12,9 +12,10 @@ import numpy as np
 from scipy.interpolate import _bsplines, _dfitpack, _fitpack
 
 from chainrules.refused import RefusedError
-from chainrules.scipy.interpolate.bsplines import design, integrals, values
+from chainrules.scipy.interpolate.bsplines import design, integrals, interpolating, values
 from chainrules.scipy.interpolate.fitting import SMOOTHED
 from chainrules.scipy.interpolate.kernels import kernel, plainly, polished
+from chainrules.scipy.interpolate.least_squares import fitted
 from chainrules_core import ignore_derivatives, non_differentiable
 
 non_differentiable(_dfitpack.fpchec)
@@ -92,7 +93,18 @@ def with_ends(inner: Any, k: int, xb: Any, xe: Any) -> Any:
     return np.concatenate([np.stack([xb] * (k + 1)), inner, np.stack([xe] * (k + 1))])
 
 
-def coefficients(A: Any, y: Any, w: Any) -> tuple[Any, Any]:
+def coefficients(t: Any, k: int, x: Any, y: Any, w: Any) -> tuple[Any, Any]:
+    """Return the coefficients of a fit, and the weighted sum of squares that is left."""
+    if np.shape(x)[0] != np.shape(t)[0] - k - 1:
+        c, left = fitted(t, k, x, np.reshape(y, (np.shape(x)[0], -1)), w)
+        return np.reshape(c, (np.shape(c)[0], *np.shape(y)[1:])), np.sum(left**2)
+    c = interpolating(t, k, x, y)
+    found = values(t, np.reshape(c, (np.shape(c)[0], -1)), k, x)
+    away = y - np.reshape(found, np.shape(y))
+    return c, np.sum((away * (w if np.ndim(y) == 1 else w[:, None])) ** 2)
+
+
+def solved(A: Any, y: Any, w: Any) -> tuple[Any, Any]:
     """Return what solves A c = y, or does best, and the weighted sum of squares that is left."""
     wide, weighted = A * w[:, None], y * (w if np.ndim(y) == 1 else w[:, None])
     square = np.shape(A)[0] == np.shape(A)[1]
@@ -129,7 +141,7 @@ def curfit_body(iopt, x, y, w, t, wrk, iwrk, xb=None, xe=None, k=3, s=0.0):
     else:
         knots = chosen_knots(x, k, xb, xe, ier, "splrep")
     t[:n] = knots
-    found, fp = coefficients(design(knots, k, x), y, w)
+    found, fp = coefficients(knots, k, x, y, w)
     return n, padded(found, np.shape(c)[0]), fp, ier
 
 
@@ -146,7 +158,7 @@ def percur_body(iopt, x, y, w, t, wrk, iwrk, k=3, s=0.0):
     folded = np.zeros((m, m))
     for j in range(m + k):
         folded[:, j % m] += A[:, j]
-    found, fp = coefficients(folded, y[:m], w[:m])
+    found, fp = solved(folded, y[:m], w[:m])
     return n, padded(found[np.arange(m + k) % m], np.shape(c)[0]), fp, ier
 
 
@@ -160,7 +172,7 @@ def refit(data: tuple, x: Any, y: Any, w: Any, xb: Any, xe: Any, knots: Any = No
     xe = x[-1] if xe is None else xe
     if knots is None:
         knots = chosen_knots(x, k, xb, xe, ier, "UnivariateSpline")
-    found, fp = coefficients(design(knots, k, x), y, w)
+    found, fp = coefficients(knots, k, x, y, w)
     knots_padded = padded(knots, np.shape(t)[0])
     found = padded(found, np.shape(c)[0])
     return x, y, w, xb, xe, k, s, n, knots_padded, found, fp, fpint, nrdata, ier
@@ -203,7 +215,7 @@ def parcur_body(x, w, u, ub, ue, k, task, ipar, s, t, nest, wrk, iwrk, per):
         knots = with_ends(t[k + 1 : np.shape(knots)[0] - k - 1], k, ub, ue)
     else:
         knots = chosen_knots(u, k, ub, ue, record["ier"], "splprep")
-    found, fp = coefficients(design(knots, k, u), points, w)
+    found, fp = coefficients(knots, k, u, points, w)
     return knots, np.ravel(np.transpose(found)), {**record, "u": u, "ub": ub, "ue": ue, "fp": fp}
 
 

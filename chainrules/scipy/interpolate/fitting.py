@@ -27,8 +27,9 @@ from scipy.linalg import lapack
 
 from chainrules.refused import RefusedError, refuse
 from chainrules.scipy.found import with_value
-from chainrules.scipy.interpolate.bsplines import design, off_base, values
+from chainrules.scipy.interpolate.bsplines import interpolating, off_base, values
 from chainrules.scipy.interpolate.kernels import kernel
+from chainrules.scipy.interpolate.least_squares import fitted
 from chainrules_core import decompose, ignore_derivatives
 
 SMOOTHED = (
@@ -54,12 +55,11 @@ def lsq_solve_qr_body(x, y, t, k, w, periodic=False):
             'it has no rule. Use make_interp_spline(..., bc_type="periodic"), or '
             "make_lsq_spline without periodicity.",
         )
-    A, weighted = design(t, k, x) * w[:, None], y * w[:, None]
-    c = np.linalg.lstsq(A, weighted)[0]
-    residuals = np.sum((weighted - np.matmul(A, c)) ** 2, axis=1)
+    c, away = fitted(t, k, x, y, w)
+    residuals = np.sum(away**2, axis=1)
     if "residuals" not in _RESULTS:
-        return A, weighted, c
-    return A, weighted, c, np.sum(residuals), residuals
+        return None, None, c
+    return None, None, c, np.sum(residuals), residuals
 
 
 _RESULTS = _bsplines._lsq_solve_qr.__code__.co_varnames
@@ -130,8 +130,7 @@ if hasattr(_ndbspline, "make_ndbspl"):
             at = np.asarray(at, dtype=float)
             knots.append(_bsplines._not_a_knot(at, degree))
             first = np.moveaxis(c, axis, 0)
-            solved = np.linalg.solve(
-                design(knots[-1], degree, at), np.reshape(first, (np.shape(first)[0], -1))
-            )
+            rows = np.reshape(first, (np.shape(first)[0], -1))
+            solved = interpolating(knots[-1], degree, at, rows)
             c = np.moveaxis(np.reshape(solved, np.shape(first)), 0, axis)
         return NdBSpline(tuple(knots), with_value(found.c, c), k)

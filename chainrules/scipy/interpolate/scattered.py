@@ -22,22 +22,13 @@ from scipy.interpolate import (
 from chainrules.refused import refuse
 from chainrules.scipy.found import with_value
 from chainrules.scipy.interpolate.kernels import kernel, plainly
+from chainrules.scipy.radii import plate, root
+from chainrules.scipy.spatial.distance import squared_distances
 from chainrules_core import decompose, ignore_derivatives
 
 MODULES = tuple(
     m for m in (getattr(_rbfinterp, "_rbfinterp_np", None), _rbfinterp) if m is not None
 )
-
-
-def root(q: Any) -> Any:
-    """The square root, with derivative 0 where it is 0."""
-    zero = ignore_derivatives(q) == 0
-    return np.where(zero, 0.0, np.sqrt(np.where(zero, 1.0, q)))
-
-
-def plate(q: Any) -> Any:
-    zero = ignore_derivatives(q) == 0
-    return np.where(zero, 0.0, q * np.log(np.where(zero, 1.0, q)) / 2)
 
 
 OF_SQUARE = {
@@ -54,8 +45,7 @@ OF_SQUARE = {
 
 def radial(x: Any, y: Any, name: str, epsilon: Any) -> Any:
     """The matrix of a radial function of the distances of two sets of points."""
-    apart = (x[:, None] - y[None]) * epsilon
-    return OF_SQUARE[name](np.sum(apart * apart, axis=-1))
+    return OF_SQUARE[name](squared_distances(x * epsilon, y * epsilon))
 
 
 def monomials(x: Any, powers: Any) -> Any:

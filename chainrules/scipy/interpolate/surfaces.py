@@ -19,15 +19,16 @@ from chainrules.scipy.interpolate.bsplines import (
     basis,
     design,
     integrals,
+    interpolating,
     intervals,
     off_base,
     places_of,
 )
 from chainrules.scipy.interpolate.fitpack import (
     bounded,
-    coefficients,
     knots_between,
     padded,
+    solved,
     with_ends,
 )
 from chainrules.scipy.interpolate.fitting import SMOOTHED
@@ -129,15 +130,15 @@ def regrid_smth_body(x, y, z, xb=None, xe=None, yb=None, ye=None, kx=3, ky=3, s=
         with_ends(knots_between(y, ky), ky, yb, ye),
     )
     z = np.reshape(z, (np.shape(x)[0], np.shape(y)[0]))
-    c = np.linalg.solve(design(tx, kx, x), z)
-    c = np.transpose(np.linalg.solve(design(ty, ky, y), np.transpose(c)))
+    c = interpolating(tx, kx, x, z)
+    c = np.transpose(interpolating(ty, ky, y, np.transpose(c)))
     return np.shape(tx)[0], tx, np.shape(ty)[0], ty, np.ravel(c), 0.0, -1
 
 
 def scattered(x: Any, y: Any, z: Any, w: Any, tx: Any, ty: Any, kx: int, ky: int) -> tuple:
     """Coefficients of least squares through scattered points."""
     A = design(tx, kx, x)[:, :, None] * design(ty, ky, y)[:, None, :]
-    return coefficients(np.reshape(A, (np.shape(x)[0], -1)), z, w)
+    return solved(np.reshape(A, (np.shape(x)[0], -1)), z, w)
 
 
 @kernel("surfit_lsq", _dfitpack)

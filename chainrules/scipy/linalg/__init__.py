@@ -8,6 +8,7 @@ helpers are used.
 from chainrules.scipy.linalg import (
     banded as banded,
     bands as bands,
+    blocks as blocks,
     cholesky as cholesky,
     dense as dense,
     equations as equations,

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.linalg.determinants import adjugate, factored, times as scaled
+from chainrules.linalg.determinants import (
+    Factored,
+    adjugate,
+    det_tangent,
+    factored,
+    times as scaled,
+)
 from chainrules.linalg.least_squares import PseudoInverse, as_columns, pinv_adjoint
 from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import NUMERIC, adjoint, conj, real
@@ -36,10 +42,15 @@ def norm_frule(dots, a, *, ord=None, axis=None, keepdims=False, check_finite=Tru
     return y, norm_of(a, ord, axis).tangent(y, dots[0], keepdims)
 
 
+def factored_det(a: Any, check_finite: Any) -> tuple[Factored | None, Any]:
+    """Return the factors, if there are any to be used, and the determinant."""
+    lu = factored(a) if np.size(a) and np.all(np.isfinite(a)) else None
+    return lu, linalg.det(a, check_finite=check_finite) if lu is None else lu.det()
+
+
 @rrule.register(linalg.det, Array)
 def det_rrule(a, *, overwrite_a=False, check_finite=True):
-    lu = factored(a) if np.size(a) and np.all(np.isfinite(a)) else None
-    y = linalg.det(a, check_finite=check_finite) if lu is None else lu.det()
+    lu, y = factored_det(a, check_finite)
 
     def det_pullback(y_bar):
         inverse = None if lu is None else lu.inverse_adjoint()
@@ -52,8 +63,8 @@ def det_rrule(a, *, overwrite_a=False, check_finite=True):
 
 @frule.register(linalg.det, Array)
 def det_frule(dots, a, *, overwrite_a=False, check_finite=True):
-    y = linalg.det(a, check_finite=check_finite)
-    return y, np.sum(adjugate(a, y).mT * dots[0], (-2, -1))
+    lu, y = factored_det(a, check_finite)
+    return y, det_tangent(a, y, lu, dots[0])
 
 
 # --------------------------------------------------------------------------------- pseudoinverses

@@ -17,7 +17,7 @@ from chainrules.scipy.delegated import register_body
 from chainrules_core import Array, decompose, frule, linear_rule, rrule, thunk
 from chainrules_core.define import primitive
 
-BLOCK = 32
+BLOCK = 64
 
 
 @primitive
@@ -45,10 +45,11 @@ def sums_of_steps(x: Any, back: bool) -> Any:
     buffer = np.zeros((*stack, size * (n + size)), x.dtype)
     rows = np.reshape(buffer, (*stack, size, n + size))[..., :n]
     steps = np.reshape(buffer[..., :-size], (*stack, size, n + size - 1))
+    ones = np.ones(size, x.dtype)
     for i in range(0, m, size):
         count = min(size, m - i)
         rows[..., :count, :] = x[..., i : i + count, :]
-        sums[..., i : i + n + count - 1] += np.sum(steps[..., :count, : n + count - 1], -2)
+        sums[..., i : i + n + count - 1] += ones[:count] @ steps[..., :count, : n + count - 1]
     return sums[..., ::-1] if back else sums
 
 

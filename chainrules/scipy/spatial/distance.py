@@ -19,17 +19,17 @@ from scipy import spatial
 from scipy.spatial import distance
 
 from chainrules.scipy.found import with_value
+from chainrules.scipy.radii import root
 from chainrules.scipy.spatial.coordinates import LARGEST, SUM, distances, pair_distances
 from chainrules.scipy.spatial.squares import condensed, squared
 from chainrules_core import decompose, frule, ignore_derivatives, non_differentiable, rrule
 from chainrules_core.define import primitive
 
 
-def root(q: Any, p: Any = None) -> Any:
-    """The root (square root) of a sum of powers, with derivative 0 where it is 0."""
+def root_of_powers(q: Any, p: Any) -> Any:
+    """The root of a sum of powers, with derivative 0 where it is 0."""
     zero = ignore_derivatives(q) == 0
-    safe = np.where(zero, 1.0, q)
-    return np.where(zero, 0.0, np.sqrt(safe) if p is None else safe ** (1 / p))
+    return np.where(zero, 0.0, np.where(zero, 1.0, q) ** (1 / p))
 
 
 def weighted(x: Any, w: Any) -> Any:
@@ -68,7 +68,7 @@ def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
     d = np.abs(u - v)
     zero = ignore_derivatives(d) == 0
     powers = np.where(zero, 0.0, np.where(zero, 1.0, d) ** p)
-    return root(weighted(powers, w), p)
+    return root_of_powers(weighted(powers, w), p)
 
 
 def braycurtis(u: Any, v: Any, w: Any = None) -> Any:
@@ -280,14 +280,31 @@ def cdist_body(XA, XB, metric="euclidean", *, out=None, **options):
         y = distances(XA, XB, name)
     elif name in ANGLES:
         y = ANGLES[name](XA, XB, **completed(name, options, None))
+    elif name == "seuclidean":
+        sizes = np.sqrt(completed(name, options, np.concatenate([XA, XB]))["V"])
+        y = root(squared_distances(XA / sizes, XB / sizes))
     else:
-        stacked = np.concatenate([XA, XB]) if name in ("seuclidean", "mahalanobis") else None
+        stacked = np.concatenate([XA, XB]) if name == "mahalanobis" else None
         options = completed(name, options, stacked)
         y = METRICS[name](by_columns(XA)[:, None], by_columns(XB)[None], **options)
     if out is None:
         return y
     out[...] = y
     return out
+
+
+@decompose(spatial.distance_matrix)
+def distance_matrix_body(x, y, p=2.0, threshold=1000000):
+    x, y = np.asarray(x), np.asarray(y)
+    known = spatial.distance_matrix(*map(ignore_derivatives, (x, y, p)))
+    order = ignore_derivatives(p)
+    if order is p and np.result_type(x, y).kind != "c":
+        x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+        if order == 2:
+            return with_value(known, root(squared_distances(x, y)))
+        if order in (1, np.inf):
+            return with_value(known, distances(x, y, SUM if order == 1 else LARGEST))
+    return with_value(known, minkowski(by_columns(x)[:, None], by_columns(y)[None], p))
 
 
 @decompose(distance.pdist)

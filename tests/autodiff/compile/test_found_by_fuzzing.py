@@ -228,3 +228,70 @@ def test_truths_are_counted(backend):
     compiled = compile(f, backend=backend)
     for x in (X, X, np.array([np.nan, np.nan, 1.0, np.nan])):
         np.testing.assert_array_equal(compiled(x), f(x))
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_powers_and_complex_numbers_of_python(backend):
+    def f(s):
+        z = s + 1j
+        return (-2.0) ** s, s**0.5, z * 2, z**2, z / (s - 1j), -z, z == 1.7 + 1j, abs(z)
+
+    compiled = compile(f, backend=backend)
+    for s in (1.7, 1.7, 2.0, -0.4, 3.0, -8.0, np.float64(2.0)):
+        expected, found = f(s), compiled(s)
+        assert [type(a) for a in found] == [type(a) for a in expected]
+        np.testing.assert_allclose(found, expected)
+
+
+def sum_of_squares(x, b):
+    return b * b + 1.1 * np.square(0.45 + np.sum(x) * 0.1)
+
+
+SINGLE = {
+    "sums of numbers": lambda x, b: (np.sum(b * b) + np.sum(x),),
+    "numbers of NumPy's": lambda x, b: (x * np.float64(b), x * b, x * float(np.float64(b))),
+    "sums": lambda x, b: (np.sum(b) * x, b * x, +b * x, np.positive(b) * x),
+    "equal products": lambda x, b: (np.multiply(b, b) * x, (b * b) * x),
+    "gradients": lambda x, b: gradient(sum_of_squares, x, b),
+}
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("name", SINGLE)
+def test_numbers_beside_single_precision(name, backend):
+    compiled = compile(SINGLE[name], backend=backend)
+    for scale in (1.0, 1.0, 0.7):
+        x = (scale * X).astype(np.float32)
+        for a, b in zip(compiled(x, scale), SINGLE[name](x, scale), strict=True):
+            assert type(a) is type(b)
+            assert np.asarray(a).dtype == np.asarray(b).dtype
+            np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_slopes_of_floats_are_floats():
+    def f(x, b):
+        v = x * 1.0
+        v[1:3][1] += b
+        return np.sum(v * v)
+
+    g = lambda x, b: gradient(f, x, b)  # noqa: E731
+    compiled = compile(g)
+    for b in (0.5, 0.5, np.float64(0.5)):
+        assert type(compiled(X, b)[1]) is type(g(X, b)[1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_methods_of_numbers_that_are_constant(dtype):
+    def f(x, s):
+        y = np.zeros(3, x.dtype)
+        z = np.zeros(3)
+        y[1], z[1], z[2] = x[0], s, s * s
+        z += z[::-1]
+        numbers = y[0].astype(np.float32) * x, y[2].astype(int) + x, y[0] * x
+        return *numbers, z[1].astype(np.float32) * x, z[0] * x, z[1] * x, z[2] * x
+
+    compiled = compile(f, backend="python")
+    for x in (X.astype(dtype), X.astype(dtype)):
+        for found, expected in zip(compiled(x, 0.3), f(x, 0.3), strict=True):
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)

@@ -1,10 +1,13 @@
 """Stretches on small arrays as loops: the same values, for each kind of step and of operand."""
 
+import threading
+
 import numpy as np
 import pytest
 
 import autodiff
 from autodiff import compile, gradient
+from autodiff.compile import kernels
 
 rng = np.random.default_rng(0)
 A, B, C = (rng.standard_normal(s) / 3 for s in ((4, 4), (4, 3), (3,)))
@@ -395,3 +398,21 @@ def test_what_nobody_reads_from_the_memory_has_a_place_in_it(backend, interprete
     compiled = with_kernel(written_in_passing, backend)
     compare(lambda x: gradient(written_in_passing, x), compiled, [(V,), (2 * V,), (-V,)])
     assert bool(interpreted) == (backend == "numba")
+
+
+def test_kernels_are_made_in_several_threads_at_once(monkeypatch):
+    pytest.importorskip("numba")
+    monkeypatch.setattr(kernels, "_known", {})
+    compiled = [compile(lambda x, k=k: np.sin(x) * k + np.tanh(x), backend="numba") for k in (2, 3)]
+    start = threading.Barrier(len(compiled))
+
+    def run(f):
+        start.wait()
+        f(V)
+
+    threads = [threading.Thread(target=run, args=(f,)) for f in compiled]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [f.eager_because for f in compiled] == [None, None]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff import compile, gradient
+from autodiff import compile, gradient, jvp
 
 
 def close(a, b):
@@ -52,3 +52,52 @@ def test_few_elements_that_are_largest(axis):
     for x in rng.normal(size=(2, 100, 90)):
         close(compiled(x), curvature(x))
     assert compiled.eager_because is None
+
+
+def scaled_row(w):
+    h = w * 1.0
+    h[np.argmax(w[:, 0])] *= 0.5
+    v = h[np.argmax(w[:, 1])]
+    v[:2] = w[0, :2] * 3.0
+    return h
+
+
+def from_a_row_on(w):
+    h = w * 1.0
+    v = h[np.argmin(w[:, 1]) :]
+    v[0] += 2.0 * w[1]
+    return h
+
+
+def sorted_places_of_a_view(w):
+    h = w.T * 1.0
+    places = np.argsort(w[:, 0])
+    h[1][places[:2]] = w[0, :2]
+    h[2][places[3]] = w[0, 1]
+    h[0, ::-1][places] *= 0.5
+    return h
+
+
+def masked_view(w):
+    h = w * 1.0
+    h[1:][w[1:] > 0.0] = 0.25
+    h.T[1:, ::-1][w.T[1:, ::-1] > 0.3] *= 0.5
+    return h
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize(
+    "f", [scaled_row, from_a_row_on, sorted_places_of_a_view, masked_view], ids=lambda f: f.__name__
+)
+def test_views_at_places_that_are_computed(f, backend, interpreted):
+    rng = np.random.default_rng(0)
+    for g in (
+        f,
+        lambda w: gradient(lambda w: np.sum(f(w)), w),
+        lambda w: gradient(lambda w: np.sum(f(w) ** 3), w),
+        lambda w: jvp(f, (w,), (np.cos(w),))[1],
+    ):
+        compiled = compile(g, backend=backend)
+        for _ in range(8):
+            w = rng.standard_normal((4, 3))
+            np.testing.assert_allclose(compiled(w), g(w))

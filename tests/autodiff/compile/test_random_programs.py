@@ -5,7 +5,9 @@ import warnings
 import numpy as np
 import pytest
 
-from tools.fuzz.compiled import difference, of_anything, of_arrays
+from tools.fuzz.compiled import compared as compared_kind, difference, of_anything, of_arrays
+from tools.fuzz.sessions import Session
+from tools.fuzz.users import user_program
 
 FIRST, GROUP = 40_000, 8
 
@@ -35,6 +37,43 @@ def test_programs_of_any_kind(group, interpreted):
     assert not compared(of_anything, range(first, first + GROUP))
 
 
+@pytest.mark.parametrize("group", range(4))
+def test_programs_of_users(group, interpreted):
+    first, found = 9_100_000 + group * GROUP, {}
+    for seed in range(first, first + GROUP):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            source, message = compared_kind("users", seed, "numba")
+        if message:
+            found[seed] = f"{message}\n{source}"
+    assert not found
+
+
+def test_a_session_notices_what_differs():
+    shared = np.zeros(3)
+
+    def kept(x):
+        shared[:] = x
+        return shared
+
+    def doubled(x):
+        x *= 2.0
+        return x[:1] * 1.0
+
+    def session(plain, compiled):
+        one = Session(plain, compiled)
+        messages = [one.difference("call", lambda k=k: [np.full(3, k)]) for k in (1.0, 2.0)]
+        return [m for m in (*messages, one.changed()) if m]
+
+    assert "changed later" in session(lambda x: x * 1.0, kept)[0]
+    assert "an argument is changed" in session(lambda x: x[:1] * 2.0, doubled)[0]
+    assert "share memory" in session(lambda x: x * 1.0, lambda x: x)[0]
+    assert "float32" in session(lambda x: x * 1.0, lambda x: x.astype(np.float32))[0]
+    assert "eagerly" in session(lambda x: x * 1.0, lambda x: x * 1.001)[0]
+    assert "raises" in session(lambda x: x[5], lambda x: x[0])[0]
+    assert not session(lambda x: x * 1.0, lambda x: x + 0.0)
+
+
 def test_a_difference_is_noticed():
     calls = []
 
@@ -48,3 +87,4 @@ def test_a_difference_is_noticed():
 
 def test_a_seed_writes_one_program():
     assert of_arrays(5)[0] == of_arrays(5)[0] != of_arrays(6)[0]
+    assert user_program(5)[0] == user_program(5)[0] != user_program(6)[0]

@@ -27,6 +27,8 @@ def case(f, *args, **kwargs):
 TAKE = [
     case(np.take, V, I),
     case(np.take, V, 2),
+    case(np.take, np.array(1.5), [0, 0], 0),
+    case(np.take, np.array(1.5), 0, -1),
     case(np.take, X, I),
     case(np.take, X, [[0, 11], [0, 5]]),
     case(np.take, X, I % 3, 0),
@@ -59,6 +61,7 @@ ALONG = [
 ]
 COMPRESS = [
     case(np.compress, MASK, X, 0),
+    case(np.compress, [True], np.array(1.5), -1),
     case(np.compress, MASK, X, axis=1),
     case(np.compress, MASK, X),
     case(np.compress, np.array([1, 0, 1, 1]), a=X, axis=-1),

@@ -119,16 +119,18 @@ LARGE = {
     complex: regular(50, complex),
     "transposed": regular(50).T,
     "permuted": regular(51)[::-1],
+    "stack": np.stack([regular(50, seed=k) for k in range(3)]),
+    "transposed stack": np.stack([regular(48, complex, seed=k) for k in range(2)])[None].mT,
 }
 
 
 def log_and_sign(x):
     sign, log = np.linalg.slogdet(x)
-    return np.real(sign) - 2 * np.imag(sign) + log
+    return np.sum((np.real(sign) - 2 * np.imag(sign) + log) * np.arange(1, np.size(log) + 1))
 
 
 def turned(x):
-    return np.real(np.linalg.det(x) * (1 - 0.5j))
+    return np.sum(np.real(np.linalg.det(x) * (1 - 0.5j)))
 
 
 @pytest.mark.parametrize("f", [turned, log_and_sign])
@@ -138,7 +140,7 @@ def test_large_matrices(kind, f):
     value, gradient = autodiff.value_and_gradient(f, a)
     assert gradient.dtype == a.dtype
     wide = a.astype(np.result_type(a, float))  # for the differences
-    a_dot = regular(len(a), wide.dtype, seed=9)
+    a_dot = wide * np.random.default_rng(9).standard_normal(a.shape)
     h = 1e-5 * np.linalg.norm(a) / np.linalg.norm(a_dot)
     expected = (f(wide + h * a_dot) - f(wide - h * a_dot)) / (2 * h)
     found = np.sum(np.real(np.conj(gradient) * a_dot))
@@ -146,6 +148,16 @@ def test_large_matrices(kind, f):
     tolerance = 1e-3 if a.dtype == np.float32 else 1e-6
     np.testing.assert_allclose(value, f(wide), rtol=tolerance)
     assert abs(found - expected) <= tolerance * size
+    push = autodiff.pushforward(f, a)[1]
+    assert abs(push(a_dot.astype(a.dtype)) - expected) <= tolerance * size
+
+
+def test_a_singular_matrix_among_large_ones():
+    stack = np.stack([regular(50), of_rank(50, 49)])
+    found = autodiff.gradient(lambda x: np.sum(np.linalg.det(x)), stack)
+    for one, a in zip(found, stack, strict=True):
+        expected = autodiff.gradient(np.linalg.det, a)
+        np.testing.assert_allclose(one, expected, atol=1e-9 * np.max(expected))
 
 
 @pytest.mark.parametrize("rank", [49, 50])

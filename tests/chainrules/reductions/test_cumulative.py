@@ -34,6 +34,8 @@ RUNNING = [
         case(f, STRIDED, 1),
         case(f, np.array(1.5)),
         case(f, 2.5),
+        case(f, 2.5, -1),
+        case(f, np.array(1.5), axis=0),
         case(f, np.zeros((0, 3)), 0),
         case(f, np.zeros((0, 3))),
     )

@@ -135,6 +135,20 @@ def test_large_arrays(f, axis):
     np.testing.assert_array_equal(np.ravel(flat), np.ravel(y_dot))
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_ties_in_a_large_square(axis):
+    """Rows and columns are as long; some results tie, and one is NaN."""
+    x = np.round(REAL.draw((90, 90), rng=13), 2)
+    x[3, 4] = np.nan
+    y_bar = REAL.draw(90, rng=14)
+    along = np.moveaxis(x, axis, 0)
+    gaps = np.isnan(along)
+    hits = np.where(gaps.any(0), gaps, along == along.max(0))
+    expected = np.moveaxis(hits * y_bar / hits.sum(0), 0, axis)
+    bar = unthunk(rrule(np.max, x, axis=axis)[1](y_bar)[1])
+    np.testing.assert_allclose(bar, expected, rtol=1e-15)
+
+
 def test_ptp_has_numpys_value():
     for axis in (None, 0, 1):
         assert np.array_equal(rrule(np.ptp, X32, axis=axis)[0], np.ptp(X32, axis=axis))

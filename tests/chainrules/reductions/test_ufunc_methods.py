@@ -239,6 +239,15 @@ def test_outer_where_elements_tie_or_a_cotangent_is_infinite(f):
     np.testing.assert_array_equal(b_bar, np.sum(np.where(of_a, 0, y_bar), 0))
 
 
+@pytest.mark.parametrize("f, chosen", [(np.minimum, 0), (np.fmin, 1)])
+def test_outer_beside_nan(f, chosen):
+    """``fmin`` takes the other element, ``minimum`` the NaN, which gives nothing a gradient."""
+    a, b = np.array([1.0, np.nan], np.float32), np.array([2.0, 0.5], np.float32)
+    _, a_bar, b_bar = map(unthunk, rrule(f.outer, a, b)[1](np.ones((2, 2), np.float32)))
+    np.testing.assert_array_equal(a_bar, [1, 0])
+    np.testing.assert_array_equal(b_bar, [chosen, 1 + chosen])
+
+
 def test_quotients_of_all_pairs_where_one_is_infinite():
     a, b = np.array([1.0, -2.0]), np.array([0.0, 4.0])
     with np.errstate(all="ignore"):

@@ -49,6 +49,8 @@ REPEAT = [
     case(np.repeat, T, [3], 1),
     case(np.repeat, 1.5, 3),
     case(np.repeat, np.array(1.5), 3),
+    case(np.repeat, 1.5, 3, -1),
+    case(np.repeat, np.array(1.5), [3], 0),
 ]
 TILE = [
     case(np.tile, V, 3),

@@ -1,0 +1,50 @@
+"""Cotangents that are sums of outer products: of a matrix that many vectors are multiplied with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainrules_core.tangents.thunk import AbstractThunk
+
+# Pairs that are kept before they are summed up; where the vectors take more memory than the matrix,
+# so many are not worth it.
+_MOST = 64
+
+
+class OuterProducts(AbstractThunk):
+    """A matrix and outer products that are to be added to it: one product of matrices sums them.
+
+    Attributes
+    ----------
+    base : ndarray or None
+        What has been summed up.
+    left, right : list of ndarray
+        The vectors; nobody may change them any more.
+    """
+
+    __slots__ = ("base", "left", "right")
+
+    def __init__(self, left: np.ndarray, right: np.ndarray) -> None:
+        self.base: Any = None
+        self.left = [left]
+        self.right = [right]
+
+    def append(self, left: np.ndarray, right: np.ndarray) -> None:
+        """Add one more product."""
+        self.left.append(left)
+        self.right.append(right)
+        if len(self.left) >= _MOST:
+            self._value_now()
+
+    def _value_now(self) -> np.ndarray:
+        left, right = self.left, self.right
+        if left:
+            if len(left) == 1:
+                total = np.multiply.outer(left[0], right[0])
+            else:
+                total = np.dot(np.array(left).T, np.array(right))
+            self.base = total if self.base is None else np.add(self.base, total, out=self.base)
+            self.left, self.right = [], []
+        return self.base

@@ -1,0 +1,278 @@
+"""Plans as code: what a call with arguments of given types does, without a loop over them.
+
+A plan that has been carried out a few times and gave an array or a number is written as a function
+of its own, with a comparison for each thing that the plan takes for granted: the types of the
+values, and that all that is traced is so on one tape. It returns `NO_RULE` where one of them does
+not hold. What it records are the plan's nodes; nothing about a derivative is written here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff import call as calls, ways
+from autodiff.call import NO_RULE
+from autodiff.plan_kinds import (
+    HandNode,
+    LinearNode,
+    OfConstant,
+    OfHand,
+    OfLinear,
+    Plan,
+    Remade,
+)
+from autodiff.tape import FLOAT, place_of
+from autodiff.tracer import FloatTracer, Tracer, note_origin
+from chainrules_core import ProjectTo
+from chainrules_core.frame import checked_pair
+from chainrules_core.projection import KNOWN_SPACES
+from chainrules_core.rules import name_of
+
+_ndarray = np.ndarray
+IN_TUPLES = frozenset({int, type(None), slice, type(Ellipsis)})
+"""What an index or a shape consists of."""
+
+_SCOPE = {
+    "FLOAT": FLOAT,
+    "FLOAT64": np.dtype(np.float64),
+    "FLOAT64_NUMBER": ProjectTo(np.float64(0.0)),
+    "FLOAT64_SPACES": KNOWN_SPACES[np.dtype(np.float64)],
+    "FloatTracer": FloatTracer,
+    "HandNode": HandNode,
+    "IN_TUPLES": IN_TUPLES,
+    "KNOWN_SPACES": KNOWN_SPACES,
+    "LinearNode": LinearNode,
+    "NO_RULE": NO_RULE,
+    "OBJECTS": np.dtype(object),
+    "ProjectTo": ProjectTo,
+    "Remade": Remade,
+    "Tracer": Tracer,
+    "as_constant": calls.as_constant,
+    "checked_pair": checked_pair,
+    "float64": np.float64,
+    "ndarray": _ndarray,
+    "note_origin": note_origin,
+    "place_of": place_of,
+}
+
+_RECORD = """
+    nodes = tape.nodes
+    if type(y) is ndarray:
+        dtype = y.dtype
+        try:
+            space = FLOAT64_SPACES[y.shape] if dtype is FLOAT64 else KNOWN_SPACES[dtype][y.shape]
+        except KeyError:
+            space = None
+        if space is None or dtype.kind not in "fc":
+            return plan.recorded(y, {node}, tape, ({bound}), ({given}), {options})
+        node = {node}
+        node.space = space
+        place = len(nodes)
+        nodes.append(node)
+        if nodes[place] is not node:
+            place = place_of(node, nodes)
+        result = Tracer(y, tape, place)
+        base = y.base
+        if base is not None{same}:{views}
+            plan.note_memory(result, ({given}), {options})
+        return result
+    if type(y) is float64:
+        space = FLOAT64_NUMBER
+    elif type(y) is float:
+        space = FLOAT
+    else:
+        return plan.recorded(y, {node}, tape, ({bound}), ({given}), {options})
+    node = {node}
+    node.space = space
+    place = len(nodes)
+    nodes.append(node)
+    if nodes[place] is not node:
+        place = place_of(node, nodes)
+    return FloatTracer(y, tape, place)
+"""
+
+_VIEW = """
+            if base is not None and (base is {x} or base is {x}.base):
+                note_origin(result, Remade({given}, f, {options}, ({args}), {i}))
+                return result"""
+
+
+# Names of the code's own; an argument with such a name keeps to the plan.
+_TAKEN = re.compile(r"_|[xc]\d+$|(y|f|tape|nodes|node|place|base|space|dtype|known|plan|result)$")
+_TAKEN_TOO = frozenset({"function", "options", "pair", "pullback", *_SCOPE})
+
+
+def write(plan: Any, f: Callable, args: tuple, kwargs: dict[str, Any], result: Any) -> None:
+    """Write the code for calls like this one, which the plan has just carried out."""
+    is_traced = type(result) in (Tracer, FloatTracer)
+    if type(plan) is OfConstant:
+        if is_traced:
+            return
+    elif type(plan) not in (OfLinear, OfHand) or not is_traced:
+        return
+    if isinstance(plan, OfHand) and plan.rule.takes_config:
+        return
+    for name in kwargs:
+        if not name.isidentifier() or _TAKEN.match(name) or name in _TAKEN_TOO:
+            return
+    ways.add(f, args, kwargs, _Writer(plan, f, args, kwargs).function())
+
+
+class _Writer:
+    """Writes one way."""
+
+    def __init__(self, plan: Any, f: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
+        self.plan = plan
+        self.scope: dict[str, Any] = {**_SCOPE, "plan": plan, "f": f}
+        self.values = (*args, *kwargs.values())
+        self.names = list(kwargs)
+        self.given = [f"_{i}" for i in range(len(args))] + self.names
+        self.plain = [f"x{i}" for i in range(len(self.values))]
+        self.traced = [type(v) in (Tracer, FloatTracer) for v in self.values]
+        self.n = len(args)
+        self.lines: list[str] = []
+
+    def constant(self, value: Any) -> str:
+        """Return a name for a value that the code reads."""
+        if value is None or type(value) in (bool, int):
+            return repr(value)
+        name = f"c{len(self.scope)}"
+        self.scope[name] = value
+        return name
+
+    def function(self) -> Callable:
+        """Return the code as a function."""
+        parameters = [*self.given[: self.n], *(["/"] if self.n else []), *self.names]
+        self.guards()
+        if isinstance(self.plan, OfConstant):
+            self.add(f"return as_constant({self.call('f')})")
+            body = ""
+        else:
+            body = self.recording()
+        lines = "".join(f"    {line}\n" for line in self.lines)
+        source = f"def way({', '.join(parameters)}):\n{lines}{body}"
+        exec(compile(source, f"<call of {name_of(self.plan.f)}>", "exec"), self.scope)
+        return self.scope["way"]
+
+    def add(self, *lines: str) -> None:
+        self.lines += lines
+
+    def guards(self) -> None:
+        """Write what is compared, and what the values are called then."""
+        # What is given by name has any type: the table knows those of the others only.
+        for value, given in zip(self.values[self.n :], self.names, strict=True):
+            self.unless(f"type({given}) is {self.constant(type(value))}")
+        first = ""
+        for value, given, plain, traced in zip(
+            self.values, self.given, self.plain, self.traced, strict=True
+        ):
+            if not traced:
+                continue
+            if first:
+                self.unless(f"{given}._tape is tape")
+            else:
+                first = given
+                self.add(f"tape = {given}._tape")
+                self.unless("tape.records")
+            self.add(f"{plain} = {given}._value")
+            self.unless(f"type({plain}) is {self.constant(type(value._value))}")
+        for i, (value, given, plain, traced) in enumerate(
+            zip(self.values, self.given, self.plain, self.traced, strict=True)
+        ):
+            if traced:
+                continue
+            if type(value) is _ndarray:
+                self.add(
+                    f"known = tape.held.get(id({given}))",
+                    f"if known is not None and known() is {given}:",
+                    f"    {plain} = {given}",
+                    f"elif {given}.dtype is OBJECTS:",
+                    "    return NO_RULE",
+                    "else:",
+                    f"    {plain} = tape.kept({given})",
+                )
+                continue
+            if type(value) is tuple:
+                self.unless(f"IN_TUPLES.issuperset(map(type, {given}))")
+            self.plain[i] = given
+
+    def unless(self, condition: str) -> None:
+        """Write that the code is not for calls for which something does not hold."""
+        self.add(f"if not ({condition}):", "    return NO_RULE")
+
+    def call(self, function: str) -> str:
+        """Write the call as it was made."""
+        by_name = [f"{n}={x}" for n, x in zip(self.names, self.plain[self.n :], strict=True)]
+        return f"{function}({', '.join([*self.plain[: self.n], *by_name])})"
+
+    def recording(self) -> str:
+        """Write how the primal is computed and recorded."""
+        plan: Plan = self.plan
+        places = [place for place, _ in plan.places]
+        bound = [
+            self.plain[place] if place >= 0 else self.constant(default)
+            for place, default in plan.places
+        ]
+        options = self.constant(plan.fixed)
+        if plan.options:
+            pairs = [f"{name!r}: {self.plain[i]}" for name, i in plan.options]
+            fixed = [f"{k!r}: {self.constant(v)}" for k, v in plan.fixed.items()]
+            self.add(f"options = {{{', '.join([*fixed, *pairs])}}}")
+            options = "options"
+        parents = "".join(f"{self.given[i]}._index, " for i in plan.sources)
+        if isinstance(plan, OfLinear):
+            self.add(f"y = {self.call('f')}")
+            seen = [*bound]
+            for i in plan.as_spaces:
+                place = places[i]
+                is_array = self.traced[place] and type(self.values[place]._value) is _ndarray
+                seen[i] = (
+                    f"tape.nodes[{self.given[place]}._index].space"
+                    if place >= 0 and is_array
+                    else f"ProjectTo({bound[i]})"
+                )
+            node = f"LinearNode(plan, ({parents}), [{', '.join(seen)}], {options}, False)"
+        else:
+            self.scope["function"] = plan.function  # type: ignore[attr-defined] # of OfHand
+            # What is not given has the rule's own defaults.
+            by_name = [f"{name}={self.plain[i]}" for name, i in plan.options]
+            self.add(
+                f"pair = function({', '.join([*bound, *by_name])})",
+                "if type(pair) is not tuple or len(pair) != 2:",
+                "    if pair is None:",
+                "        return NO_RULE",
+                "    checked_pair(plan.rule, pair)",
+                "y, pullback = pair",
+            )
+            node = f"HandNode(plan, ({parents}), pullback)"
+        arrays = [x for x, i in zip(bound, places, strict=True) if i >= 0 and self.is_array(i)]
+        return _RECORD.format(
+            node=node,
+            bound="".join(f"{x}, " for x in bound),
+            given="".join(f"{x}, " for x in self.given),
+            options=options,
+            same="".join(f" or y is {x}" for x in arrays),
+            views=self.views(places, bound, options),
+        )
+
+    def views(self, places: list[int], bound: list[str], options: str) -> str:
+        """Write how the memory of a view of a traced array is noted."""
+        sources = [i for i in self.plan.wanted if self.is_array(places[i])]
+        if len(sources) != 1:
+            return ""
+        (i,) = sources
+        x, given = bound[i], self.given[places[i]]
+        args = "".join(
+            f"{self.given[place] if place >= 0 else other}, "
+            for place, other in zip(places, bound, strict=True)
+        )
+        return _VIEW.format(x=x, given=given, args=args, i=i, options=options)
+
+    def is_array(self, i: int) -> bool:
+        """Whether a value is an array, traced or not."""
+        value = self.values[i]
+        return type(value._value if self.traced[i] else value) is _ndarray

@@ -1,0 +1,169 @@
+"""Variables outside a compiled function that change between calls."""
+
+import array
+import collections
+import functools
+import importlib
+import sys
+
+import numpy as np
+import pytest
+
+from autodiff import compile, gradient
+
+X = np.array([0.3, -0.2, 0.9])
+RATE = 1.0
+ELSEWHERE = 0
+TABLE = np.ones(3)
+PLACES = [0, 1]
+_HERE = globals()
+
+
+def scaled(x, table=TABLE, *, rates=[1.0]):  # noqa: B006 - it is changed from outside
+    return x * table * rates[0]
+
+
+class Layer:
+    """Reads a global variable in its methods, and in a property."""
+
+    power = 2
+
+    def __call__(self, x):
+        return self.shifted(x) ** 2
+
+    def shifted(self, x):
+        return x * self.rate
+
+    @property
+    def rate(self):
+        return RATE
+
+    def unused(self, x):
+        global UNUSED
+        UNUSED = x
+        return ELSEWHERE
+
+
+class Other(Layer):
+    """Another one."""
+
+    def __call__(self, x):
+        return -x
+
+
+LAYER = Layer()
+PART = functools.partial(np.multiply, TABLE)
+
+
+def closure():
+    table = np.ones(3)
+    return (lambda x: x * table), table
+
+
+GIVEN, GIVEN_TABLE = closure()
+
+
+@compile
+def inner(x):
+    return x * RATE
+
+
+def set_global(name):
+    return lambda v: _HERE.__setitem__(name, v)
+
+
+def set_table(v):
+    TABLE[0] = v
+
+
+CASES = {
+    "a default array": (scaled, set_table),
+    "a default list": (scaled, lambda v: scaled.__kwdefaults__["rates"].__setitem__(0, v)),
+    "a partial's array": (functools.partial(np.multiply, TABLE), set_table),
+    "a partial's function": (functools.partial(lambda c, x: x * c * RATE, 2.0), set_global("RATE")),
+    "a global partial": (lambda x: PART(x), set_table),
+    "a method's global": (lambda x: LAYER(x), set_global("RATE")),
+    "a method's global, of a class": (lambda x: Layer()(x), set_global("RATE")),
+    "a callable object": (
+        lambda x: LAYER(x),
+        lambda v: _HERE.__setitem__("LAYER", Other() if v == 2.0 else Layer()),
+    ),
+    "a compiled function's global": (lambda x: inner(x), set_global("RATE")),
+    "a list of other types": (
+        lambda x: x * 2 if type(PLACES[0]) is int else x,
+        lambda v: PLACES.__setitem__(0, 1 if v == 2.0 else 1.0),
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def as_before():
+    yield
+    set_global("RATE")(1.0)
+    TABLE[:] = 1.0
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_changes_outside_is_noticed(name):
+    f, change = CASES[name]
+    for g in (f, lambda x: gradient(lambda y: np.sum(f(y)), x)):
+        compiled = compile(g)
+        for v in (1.0, 2.0, 2.0, 3.0):
+            change(v)
+            np.testing.assert_allclose(compiled(X), g(X))
+        assert compiled.eager_because is None
+
+
+@pytest.mark.parametrize(
+    "held, change",
+    [
+        ({1, 2}, lambda s: s.add(5)),
+        (collections.deque([1, 2]), lambda d: d.append(5)),
+        (bytearray([1, 2]), lambda b: b.append(5)),
+        (array.array("d", [1.0, 2.0]), lambda a: a.append(5.0)),
+        (collections.deque([np.ones(3)]), lambda d: d[0].__setitem__(0, 5.0)),
+        (range(3), lambda r: None),
+    ],
+)
+def test_containers_given_may_change(held, change):
+    def f(held, x):
+        return sum(held) * x
+
+    compiled = compile(f)
+    for _ in range(6):
+        np.testing.assert_allclose(compiled(held, X), f(held, X))
+        change(held)
+
+
+def test_functions_given_are_looked_into():
+    def f(g, x):
+        return g(x) * 2.0
+
+    compiled = compile(f)
+    for v in (1.0, 2.0, 2.0, 3.0):
+        GIVEN_TABLE[0] = v
+        for g in (GIVEN, functools.partial(np.multiply, GIVEN_TABLE), Layer()):
+            np.testing.assert_allclose(compiled(g, X), f(g, X))
+
+
+def test_variables_of_modules_of_the_users(tmp_path, monkeypatch):
+    (tmp_path / "settings_of_a_user.py").write_text(
+        "RATE = 1.0\nOTHER = 1.0\n\ndef scaled(x):\n    return x * OTHER\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    settings = importlib.import_module("settings_of_a_user")
+    monkeypatch.delitem(sys.modules, "settings_of_a_user")
+    compiled = compile(lambda x: settings.scaled(x) * settings.RATE)
+    for name in ("RATE", "OTHER"):
+        for v in (1.0, 2.0):
+            setattr(settings, name, v)
+            np.testing.assert_allclose(compiled(X), X * settings.RATE * settings.OTHER)
+
+
+def test_methods_that_nobody_calls_are_not_looked_into():
+    compiled = compile(lambda x: LAYER(x))
+    for v in range(4):
+        set_global("ELSEWHERE")(v)
+        compiled(X)
+    assert compiled.variants == 1
+    assert compiled.eager_because is None
