@@ -14,8 +14,8 @@ import numpy as np
 
 from autodiff.errors import check_array_class
 from autodiff.structures import (
+    facts_of,
     is_flat,
-    is_leaf_class,
     leaves_of,
     map_leaves,
     part_of_tangent,
@@ -53,10 +53,10 @@ def innermost(args: tuple, kwargs: dict[str, Any]) -> Tape | None:
     """Return the tape of the innermost level among the arguments; None if nothing is traced."""
     found: Tape | None = None
     for a in (*args, *kwargs.values()) if kwargs else args:
-        kind: Any = type(a)
+        kind = type(a)
         if kind is FloatTracer or kind is Tracer:
             tape = a._tape
-        elif kind in PLAIN or (is_leaf_class(kind) and not issubclass(kind, Tracer)):
+        elif kind in PLAIN or (facts_of(kind).is_leaf and not issubclass(kind, Tracer)):
             continue
         elif is_flat(a):
             tape = innermost(tuple(a), {})

@@ -7,6 +7,7 @@ memory, not arithmetic, that takes the time.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -36,7 +37,8 @@ def keep_freed_memory() -> None:
     It gives memory back to the system when twice as much is free as the largest block that was ever
     freed (of up to 32 MB), and to be given new pages for each gradient is half of its time.
     """
-    np.empty(_FREED, np.uint8)
+    with contextlib.suppress(MemoryError):
+        np.empty(_FREED, np.uint8)
 
 
 class Blocks:

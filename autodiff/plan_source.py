@@ -8,6 +8,8 @@ not hold. What it records are the plan's nodes; nothing about a derivative is wr
 
 from __future__ import annotations
 
+import builtins
+import keyword
 import re
 from collections.abc import Callable
 from typing import Any
@@ -103,7 +105,7 @@ _VIEW = """
 
 # Names of the code's own; an argument with such a name keeps to the plan.
 _TAKEN = re.compile(r"_|[xc]\d+$|(y|f|tape|nodes|node|place|base|space|dtype|known|plan|result)$")
-_TAKEN_TOO = frozenset({"function", "options", "pair", "pullback", *_SCOPE})
+_TAKEN_TOO = frozenset({"function", "options", "pair", "pullback", *vars(builtins), *_SCOPE})
 
 
 def write(plan: Any, f: Callable, args: tuple, kwargs: dict[str, Any], result: Any) -> None:
@@ -117,7 +119,9 @@ def write(plan: Any, f: Callable, args: tuple, kwargs: dict[str, Any], result: A
     if isinstance(plan, OfHand) and plan.rule.takes_config:
         return
     for name in kwargs:
-        if not name.isidentifier() or _TAKEN.match(name) or name in _TAKEN_TOO:
+        if not name.isidentifier() or keyword.iskeyword(name):
+            return
+        if _TAKEN.match(name) or name in _TAKEN_TOO:
             return
     ways.add(f, args, kwargs, _Writer(plan, f, args, kwargs).function())
 

@@ -13,7 +13,7 @@ import functools
 import operator
 import types
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,8 +35,6 @@ _FLAT = frozenset(
 )
 _FOREIGN = ("builtins", "numpy", "scipy", "types", "functools", "fractions")
 _INEXACT = "fc"
-CLASSES = 4096
-"""Of so many classes it is remembered what their objects are; a program may make ever more."""
 CONSTRAINTS = "scipy.optimize._constraints"
 """The module of objects that hold functions and arrays: bounds and constraints of minima."""
 METHODS = "_method_cache"
@@ -56,17 +54,43 @@ def is_flat(x: Any) -> bool:
     return (kind is list or kind is tuple) and _FLAT.issuperset(map(type, x))
 
 
-@functools.lru_cache(CLASSES)
-def is_leaf_class(kind: Any) -> bool:
-    """Whether no object of a class is a nest; what is neither told here may be a leaf by itself."""
-    if issubclass(kind, (*_LEAF_BASES, Tracer, type(None))):
-        return True
-    return not (issubclass(kind, (tuple, list, dict)) or is_sparse(kind) or has_fields(kind))
+class Facts(NamedTuple):
+    """What is known of all objects of a class.
+
+    Attributes
+    ----------
+    is_leaf : bool
+        Whether none is a nest; where this is False an object may still be a leaf by itself.
+    has_fields : bool
+        Whether they have fields: it is a dataclass, or a class written in Python.
+    slots : list of str
+        The names of its slots and those of its bases.
+    """
+
+    is_leaf: bool
+    has_fields: bool
+    slots: list[str]
 
 
-@functools.lru_cache(CLASSES)
-def has_fields(kind: type) -> bool:
-    """Whether objects of a class have fields: it is a dataclass, or a class written in Python."""
+_FACTS: dict[type, Facts] = {}
+
+
+def facts_of(kind: type) -> Facts:
+    """Return what is known of a class; it is remembered but of classes that functions make."""
+    known = _FACTS.get(kind)
+    if known is not None:
+        return known
+    fields = _has_fields(kind)
+    is_leaf = issubclass(kind, (*_LEAF_BASES, Tracer, type(None))) or not (
+        issubclass(kind, (tuple, list, dict)) or is_sparse(kind) or fields
+    )
+    facts = Facts(is_leaf, fields, [n for c in kind.__mro__ for n in _slots_of(c)])
+    if "<locals>" not in kind.__qualname__:  # such a class may hold what a call has captured
+        _FACTS[kind] = facts
+    return facts
+
+
+def _has_fields(kind: type) -> bool:
     if dataclasses.is_dataclass(kind) or kind is types.SimpleNamespace:
         return True
     return not (
@@ -78,8 +102,8 @@ def has_fields(kind: type) -> bool:
 
 def parts_of(x: Any) -> list[tuple[Any, Any]] | None:
     """Return ``(key, part)`` for each part of a nest, or None if `x` is a leaf."""
-    kind: Any = type(x)
-    if is_leaf_class(kind) or isinstance(x, _LEAF_BASES):
+    kind = type(x)
+    if (_FACTS.get(kind) or facts_of(kind)).is_leaf or isinstance(x, _LEAF_BASES):
         return None
     if is_sparse(kind):
         return [("data", entries_of(x))]
@@ -98,16 +122,17 @@ OPAQUE: set[type] = set()
 
 def _field_names(x: Any) -> list[str] | None:
     """Return the names of the fields of a dataclass or plain object; None for other things."""
-    kind: Any = type(x)
+    kind = type(x)
     if kind in OPAQUE:
         return None
     if dataclasses.is_dataclass(kind):
         return [f.name for f in dataclasses.fields(x) if hasattr(x, f.name)]
     if kind is types.SimpleNamespace:
         return list(vars(x))
-    if isinstance(x, (type, enum.Enum, BaseException)) or not has_fields(kind):
+    facts = facts_of(kind)
+    if isinstance(x, (type, enum.Enum, BaseException)) or not facts.has_fields:
         return None
-    names = [n for n in _slots_of_all(kind) if hasattr(x, n)]
+    names = [n for n in facts.slots if hasattr(x, n)]
     names += list(getattr(x, "__dict__", ()))
     return [n for n in names if not _is_remembered(kind, n)]
 
@@ -143,12 +168,6 @@ def _holds_values(kind: type) -> bool:
 def _is_remembered(kind: type, name: str) -> bool:
     """Whether an attribute holds what a `cached_property` has computed, or which method it was."""
     return name == METHODS or isinstance(getattr(kind, name, None), functools.cached_property)
-
-
-@functools.lru_cache(CLASSES)
-def _slots_of_all(kind: type) -> list[str]:
-    """Return the names of the slots of a class and its bases."""
-    return [n for c in kind.__mro__ for n in _slots_of(c)]
 
 
 def _slots_of(cls: type) -> list[str]:

@@ -110,9 +110,21 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -
         calls.body_of(body._implementation)(target_of(arr), indices, values, axis)
 
 
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """As ``np.nan_to_num``, which without a copy writes into the array."""
+    y = require_rule(np.nan_to_num, (x, True, nan, posinf, neginf), {})
+    if copy or not isinstance(x, np.ndarray):
+        return y
+    assign(target_of(x), y)
+    return x
+
+
 WRITERS: dict[Callable, Callable] = {
     np.copyto: copyto,
     np.fill_diagonal: fill_diagonal,
+    np.nan_to_num: nan_to_num,
     np.put: put,
     np.putmask: putmask,
     np.place: place,

@@ -168,21 +168,67 @@ def keep_finite(x_bar: Any, x: Any) -> Any:
     return real + 1j * np.where(np.isfinite(np.imag(x)), np.imag(x_bar), 0)
 
 
-@rrule.register(np.nan_to_num)
-def nan_to_num_rrule(x: Any, **options: Any) -> Any:
-    y = np.nan_to_num(x, **options)
+_HOLES: tuple[Callable, ...] = (np.isnan, np.isposinf, np.isneginf)
 
-    def nan_to_num_pullback(y_bar: Any) -> Any:
-        return keep_finite(y_bar, x)
+
+def where_filled(is_hole: Callable, x: Any, t: Any) -> Any:
+    """Return `t` where `x` was filled, else 0; of complex numbers the sum over both parts."""
+    if not np.iscomplexobj(x):
+        return where_true(is_hole(x), t)
+    of_real = where_true(is_hole(np.real(x)), np.real(t))
+    return of_real + where_true(is_hole(np.imag(x)), np.imag(t))
+
+
+def writes_into(x: Any, copy: bool) -> bool:
+    """Whether ``nan_to_num`` fills the holes of its argument, which is for engines to follow."""
+    return not copy and isinstance(x, np.ndarray)
+
+
+@rrule.register(np.nan_to_num)
+def nan_to_num_rrule(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    if writes_into(x, copy):
+        return None
+    y = np.nan_to_num(x, copy, nan, posinf, neginf)
+
+    def nan_to_num_pullback(y_bar: Any) -> tuple:
+        fills = [
+            NoTangent()
+            if fill is None
+            else thunk(
+                lambda is_hole=is_hole, fill=fill: unbroadcast(
+                    where_filled(is_hole, x, y_bar), np.shape(fill)
+                )
+            )
+            for is_hole, fill in zip(_HOLES, (nan, posinf, neginf), strict=True)
+        ]
+        return (keep_finite(y_bar, x), NoTangent(), *fills)
 
     return y, nan_to_num_pullback
 
 
 @frule.register(np.nan_to_num)
-def nan_to_num_frule(dots: Any, x: Any, **options: Any) -> Any:
-    (x_dot,) = dots
-    y = np.nan_to_num(x, **options)
-    return y, fit(keep_finite(x_dot, x), y)
+def nan_to_num_frule(
+    dots: Any,
+    x: Any,
+    copy: bool = True,
+    nan: Any = 0.0,
+    posinf: Any = None,
+    neginf: Any = None,
+) -> Any:
+    if writes_into(x, copy):
+        return None
+    x_dot, _, *fill_dots = dots
+    y_dot: Any = 0.0 if isinstance(x_dot, AbstractZero) else keep_finite(x_dot, x)
+    for is_hole, fill_dot in zip(_HOLES, fill_dots, strict=True):
+        if isinstance(fill_dot, AbstractZero):
+            continue
+        y_dot = y_dot + where_true(is_hole(np.real(x)), fill_dot)
+        if np.iscomplexobj(x):
+            y_dot = y_dot + 1j * where_true(is_hole(np.imag(x)), fill_dot)
+    y = np.nan_to_num(x, copy, nan, posinf, neginf)
+    return y, fit(y_dot, y)
 
 
 def chosen(masks: list, choices: Any, y_bar: Any) -> Any:

@@ -55,7 +55,6 @@ from chainrules_core import (
     thunk,
     unbroadcast,
 )
-from chainrules_core.define.bits import remainder, where_true
 from chainrules_core.define.scalar import fit, strong_product
 from chainrules_core.projection import is_foreign
 from chainrules_core.scattering import scatter
@@ -235,16 +234,19 @@ def reduceat_rules(f: np.ufunc) -> Rules:
 def sums_of_chosen(y_bar: Any, y: Any, a: Any, b: Any) -> tuple | None:
     """The cotangents of two vectors whose pairs were compared; None for others and for ties.
 
-    What one of a pair does not get the other does, unless they are equal.
+    What one of a pair does not get the other does, unless they are equal. Truth values as numbers
+    add up at once what belongs to an element. Infinite cotangents would make NaN of the zeros among
+    them.
     """
     if is_foreign(y_bar) or is_foreign(y) or np.ndim(a) != 1 or np.ndim(b) != 1:
         return None
     dtype = np.result_type(y_bar)
     if dtype.char not in "fd" or not dtype == y.dtype == a.dtype == b.dtype or share_numbers(a, b):
         return None
-    of_b = where_true(equal_to_results(y, b[None]), y_bar)
-    b_bar = np.ones_like(a) @ of_b
-    return remainder(y_bar, of_b, out=of_b) @ np.ones_like(b), b_bar
+    weights = equal_to_results(y, b[None]).astype(dtype)
+    b_bar = np.einsum("ij,ij->j", weights, y_bar)
+    a_bar = np.vecdot(np.subtract(1.0, weights, out=weights), y_bar)
+    return (a_bar, b_bar) if np.isfinite(np.sum(a_bar) + np.sum(b_bar)) else None
 
 
 def share_numbers(a: Any, b: Any) -> bool:

@@ -40,10 +40,8 @@ def where_true(mask: Any, t: Any) -> Any:
     return np.where(mask, t, 0)
 
 
-def remainder(t: np.ndarray, part: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def remainder(t: np.ndarray, part: np.ndarray) -> np.ndarray:
     """Return ``t - part`` where each element of `part` is 0 or that of `t`; with Inf - Inf = 0.
-
-    `out` may be `part` where nobody needs it any more.
 
     Examples
     --------
@@ -51,8 +49,7 @@ def remainder(t: np.ndarray, part: np.ndarray, out: np.ndarray | None = None) ->
     array([1.5, 0. ])
     """
     integer = _INTEGERS[t.dtype]
-    room = None if out is None else out.view(integer)
-    return np.bitwise_xor(t.view(integer), part.view(integer), out=room).view(t.dtype)
+    return np.bitwise_xor(t.view(integer), part.view(integer)).view(t.dtype)
 
 
 def turned_by_sign(t: Any, x: Any) -> np.ndarray | None:

@@ -117,6 +117,24 @@ def test_traced_values_by_name_and_plain_ones_in_turn() -> None:
     np.testing.assert_allclose(gradient(f, X), differences(f, X), rtol=1e-6)
 
 
+def test_names_of_options_may_be_those_of_the_codes_own_variables() -> None:
+    def odd(x: Any, *, type: int = 1, y: float = 1.0, tape: Any = None, len: int = 1) -> Any:
+        return x * (type * y * len)
+
+    @rrule.register(odd, Array)
+    def odd_rrule(x: Any, *, type: int = 1, y: float = 1.0, tape: Any = None, len: int = 1) -> Any:
+        return odd(x, type=type, y=y, len=len), lambda y_bar: y_bar * (type * y * len)
+
+    def f(x: Any) -> Any:
+        return np.sum(odd(x, type=2) + odd(x, y=3.0) + odd(x, tape=None, len=5))
+
+    try:
+        for _ in range(3):
+            np.testing.assert_array_equal(gradient(f, X), np.full(3, 10.0))
+    finally:
+        rrule.unregister(odd)
+
+
 def test_a_change_of_a_rule_ends_what_was_written() -> None:
     def tripled(x: Any) -> Any:
         return 3 * x

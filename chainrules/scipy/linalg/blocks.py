@@ -1,7 +1,8 @@
-"""Blocks on a diagonal: their entries put in their places, all at once."""
+"""Blocks on a diagonal: small ones have their entries put in their places all at once."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,9 @@ from scipy import linalg
 
 from chainrules.scipy.delegated import register_body
 from chainrules_core import ignore_derivatives
+
+LARGE = 4096
+"""From so many elements on a block is written by itself."""
 
 
 def block_of(a: Any) -> Any:
@@ -33,11 +37,19 @@ def block_diag_body(*arrs):
     stack = np.broadcast_shapes(*[np.shape(a)[:-2] for a in blocks])
     sizes = [np.shape(a)[-2:] for a in blocks]
     rows, columns = map(sum, zip(*sizes, strict=True))
-    places, top, left = [], 0, 0
+    dtype, corners, top, left = np.result_type(*blocks), [], 0, 0
     for height, width in sizes:
+        corners.append((top, left))
+        top, left = top + height, left + width
+    if sum(map(math.prod, sizes)) > LARGE * len(blocks):
+        made = np.zeros((*stack, rows, columns), dtype)
+        for a, (top, left), (height, width) in zip(blocks, corners, sizes, strict=True):
+            made[..., top : top + height, left : left + width] = a
+        return made
+    places = []
+    for (top, left), (height, width) in zip(corners, sizes, strict=True):
         i, j = np.ix_(np.arange(top, top + height), np.arange(left, left + width))
         places.append(np.ravel(i * columns + j))
-        top, left = top + height, left + width
-    whole = np.zeros((*stack, rows * columns), np.result_type(*blocks))
+    whole = np.zeros((*stack, rows * columns), dtype)
     whole[..., np.concatenate(places)] = np.concatenate([entries_of(a, stack) for a in blocks], -1)
     return np.reshape(whole, (*stack, rows, columns))

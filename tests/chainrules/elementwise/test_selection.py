@@ -97,8 +97,38 @@ def test_clip_by_name(f, check_engine):
 
 def test_nan_to_num():
     check_rule(np.nan_to_num, X, fkwargs={"nan": 3.0, "posinf": 1.0})
-    check_rule(np.nan_to_num, X, False)
     check_rule(np.nan_to_num, X32)
+    assert rrule(np.nan_to_num, X, copy=False) is None  # it writes into X
+
+
+@pytest.mark.parametrize("holes", [[np.nan, np.inf, -np.inf, 0.3], [0.1, np.nan, np.nan, np.inf]])
+@pytest.mark.parametrize("kind", [float, complex])
+def test_what_nan_to_num_fills_holes_with(holes, kind, check_engine):
+    x = np.array(holes, kind)
+    if kind is complex:
+        x.imag = holes[::-1]
+    w = np.arange(1.0, 5.0)
+
+    def of_numbers(fills):
+        return np.abs(np.nan_to_num(x, nan=fills[0], posinf=fills[1], neginf=fills[2])) * w
+
+    def of_arrays(fills):
+        return np.abs(np.nan_to_num(x, True, fills, fills * 2.0, posinf)) * w
+
+    posinf = -1.5
+    check_engine(of_numbers, np.array([0.5, 3.0, -2.0]))
+    check_engine(of_arrays, np.array([0.5, 3.0, -2.0, 0.7]))
+
+
+def test_nan_to_num_without_a_copy_writes(check_engine):
+    def f(x):
+        y = np.log(x) * 1.0
+        z = np.nan_to_num(y, copy=False)
+        return w * y * y + z
+
+    w, x = np.array([1.0, 2.0, 3.0]), np.array([2.0, -1.0, 3.0])
+    with np.errstate(invalid="ignore"):
+        check_engine(f, x)
 
 
 @pytest.mark.parametrize(
