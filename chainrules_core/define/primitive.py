@@ -101,13 +101,12 @@ def in_steps(f: Callable) -> Callable[[F], F]:
 
     Examples
     --------
-    >>> import numpy as np
     >>> @primitive
-    ... def halved(x): return x / 2
-    >>> @in_steps(halved)
-    ... def halved_in_steps(x): return np.multiply(x, 0.5)
-    >>> STEPS[halved](3.0)
-    1.5
+    ... def doubled(x): return 2 * x
+    >>> @in_steps(doubled)
+    ... def doubled_in_steps(x): return x + x
+    >>> STEPS[doubled](3.0)
+    6.0
     """
 
     def register(body: F) -> F:
