@@ -114,6 +114,7 @@ def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
     """As ``np.nan_to_num``, which without a copy writes into the array."""
+    x = as_array(x)
     y = require_rule(np.nan_to_num, (x, True, nan, posinf, neginf), {})
     if copy or not isinstance(x, np.ndarray):
         return y

@@ -45,7 +45,15 @@ def is_not_zero(x: float) -> bool:
     return x != 0.0
 
 
+def is_no_infinity(x: float) -> bool:
+    """Whether a number is an angle, or NaN."""
+    return abs(x) != math.inf
+
+
 DOMAINS: dict[Any, Callable] = {
+    math.sin: is_no_infinity,
+    math.cos: is_no_infinity,
+    math.tan: is_no_infinity,
     math.log: is_positive,
     math.log2: is_positive,
     math.log10: is_positive,
@@ -57,6 +65,7 @@ DOMAINS: dict[Any, Callable] = {
     math.atanh: is_inside_one,
 }
 SOURCES: dict[Callable, str] = {
+    is_no_infinity: "abs({}) != 1e999",
     is_positive: "{} > 0.0",
     is_not_negative: "{} >= 0.0",
     is_within_one: "-1.0 <= {} <= 1.0",

@@ -97,6 +97,7 @@ class Compiled:
         self._also = also  # functions whose variables outside are guarded as well
         self._variants: dict[Any, list[Variant]] = {}
         self._failures: dict[Any, int] = {}
+        self._draws = False  # whether there were generators among the arguments
         self.eager_because: str | None = None
 
     def __repr__(self) -> str:
@@ -111,6 +112,7 @@ class Compiled:
         variants = self._variants.get(form)
         if variants is not None:
             given = (*args, *kwargs.values()) if kwargs else args
+            states = _states(given) if self._draws else ()
             try:
                 y = variants[0].run(*given)
                 if y is not MISMATCH:
@@ -123,6 +125,7 @@ class Compiled:
                         self._variants[form] = [variant, *variants[:i], *variants[i + 1 :]]
                         return y
             except ARITHMETIC:  # Python's floats raise where NumPy's give Inf or NaN
+                restored(*states)
                 return self._f(*args, **kwargs)
         return self._record(form, args, kwargs)
 
@@ -132,9 +135,8 @@ class Compiled:
             return intercept(self._f)(*args, **kwargs)  # a part of another derivative
         if self._failures.get(form, 0) >= _MOST_FAILURES:
             return self._f(*args, **kwargs)
-        states: list[Any] = [
-            (g, g.bit_generator.state) for g in args if isinstance(g, np.random.Generator)
-        ]
+        states = _states((*args, *kwargs.values()))
+        self._draws = self._draws or bool(states)
         try:
             exact = any(v.program.exact for v in self._variants.get(form, ()))
             variant, value = recorded(self._f, args, kwargs, self._backend, self._also, exact)
@@ -169,6 +171,12 @@ class Compiled:
             variant.forget()
         self._variants = {}
         self._failures = {}
+
+
+def _states(given: tuple) -> list[tuple[Any, Any]]:
+    """Return the random generators among arguments with their states, to be put back."""
+    generators = [g for g in leaves_of(given) if isinstance(g, np.random.Generator)]
+    return [(g, g.bit_generator.state) for g in generators]
 
 
 def recorded(
@@ -419,7 +427,8 @@ def _leaves(outputs: Outputs) -> list:
 def _is_nan(x: Any) -> bool:
     if isinstance(x, (float, complex)):
         return x != x
-    return isinstance(x, np.ndarray) and x.dtype.kind in "fc" and bool(np.isnan(x).any())
+    is_inexact = isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fc"
+    return is_inexact and bool(np.isnan(x).any())
 
 
 def _outside_checks(outside: list[Dependency], names: Names) -> list[str]:

@@ -128,6 +128,18 @@ STRUCTURAL = frozenset(
 )  # fmt: skip
 """The names of arguments that the form of a result hangs on."""
 
+MAY_COPY = frozenset({np.ravel, np.reshape, np.ascontiguousarray, np.asfortranarray, np.require})
+"""Functions that give a view or a copy, as the array lies in memory."""
+IN_MEMORY_ORDER = {np.ravel: 1, np.reshape: 2}
+"""Functions that can take elements in the order of memory: the place of that argument."""
+
+
+def order_of(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Return in which order a function takes elements."""
+    place = IN_MEMORY_ORDER[f]
+    return args[place] if len(args) > place else kwargs.get("order", "C")
+
+
 _CLOCKS = frozenset({"time", "datetime", "secrets", "uuid", "os", "subprocess", "socket", "random"})
 _STATES: tuple[type, ...] = (np.random.RandomState, random.Random, random.SystemRandom)
 _OTHERS = frozenset({builtins.input, builtins.open, np.random.seed, np.random.default_rng})

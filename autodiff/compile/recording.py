@@ -17,7 +17,8 @@ import numpy as np
 
 from autodiff import call as calls
 from autodiff.arguments import PLAIN
-from autodiff.call import by_rule, call as call_again
+from autodiff.call import call as call_again
+from autodiff.compile import masks as masks
 from autodiff.compile.errors import NotRecordedError
 from autodiff.compile.program import (
     Given,
@@ -38,11 +39,14 @@ from autodiff.compile.program import (
 from autodiff.compile.purity import (
     ARGUMENTS_OF_DATA,
     FIXED_FORM,
+    IN_MEMORY_ORDER,
+    MAY_COPY,
     ON_FORM,
     SHAPE_ONLY,
     STRUCTURAL,
     are_small,
     has_fixed_form,
+    order_of,
 )
 from autodiff.structures import leaves_of, map_leaves, parts_of, rebuilt
 from autodiff.tape import CONSTANT, Tape
@@ -166,12 +170,12 @@ class Recording(Tape):
             if y is not NotImplemented:
                 return y
         if (
-            f in _IN_MEMORY_ORDER
-            and _order_of(f, args, kwargs) in ("A", "K")
+            f in IN_MEMORY_ORDER
+            and order_of(f, args, kwargs) in ("A", "K")
             and np.ndim(args[0]) > 1
         ):
             self.spoil(f"{name_of(f)} takes elements as they lie in memory, which is not followed")
-        self.may_copy = self.may_copy or f in _MAY_COPY
+        self.may_copy = self.may_copy or f in MAY_COPY
         if f in FIXED_FORM or f in SHAPE_ONLY:
             n = ARGUMENTS_OF_DATA.get(f, 1)
             args = (*args[:n], *map(self.settled, args[n:]))
@@ -446,35 +450,6 @@ def _for_kind(f: Callable, x: Any) -> Callable:
     return f
 
 
-def _bitwise(op: Callable) -> tuple[Callable, Callable]:
-    def method(self: Tracer, other: Any) -> Any:
-        a, b = untraced(self), untraced(other)
-        if not (is_tracer(a) or is_tracer(b)):
-            return NotImplemented
-        return by_rule(op, (a, b), {})
-
-    def reflected(self: Tracer, other: Any) -> Any:
-        return method(other, self) if is_tracer(other) else by_rule(op, (other, self), {})
-
-    return method, reflected
-
-
-def _invert(self: Tracer) -> Any:
-    return by_rule(operator.invert, (untraced(self),), {})
-
-
-def install() -> None:
-    """Give traced values the operators of masks: those that a recording sees may be such."""
-    for name, op in (("and", operator.and_), ("or", operator.or_), ("xor", operator.xor)):
-        method, reflected = _bitwise(op)
-        setattr(Tracer, f"__{name}__", method)
-        setattr(Tracer, f"__r{name}__", reflected)
-    setattr(Tracer, "__invert__", _invert)  # noqa: B010 - a type checker must not see it
-
-
-install()
-
-
 def _bare(x: Any) -> Any:
     if is_tracer(x):
         return bare(x)
@@ -499,18 +474,6 @@ def _part_written(after: np.ndarray, path: tuple) -> Callable:
         region = _untangled(step(region))
     region[...] = 1
     return set_real if np.any(probe.real) else set_imaginary
-
-
-_MAY_COPY = frozenset({np.ravel, np.reshape, np.ascontiguousarray, np.asfortranarray, np.require})
-"""Functions that give a view or a copy, as the array lies in memory."""
-_IN_MEMORY_ORDER = {np.ravel: 1, np.reshape: 2}
-"""Functions that can take elements in the order of memory: the place of that argument."""
-
-
-def _order_of(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Return in which order a function takes elements."""
-    place = _IN_MEMORY_ORDER[f]
-    return args[place] if len(args) > place else kwargs.get("order", "C")
 
 
 def _may_write(f: Callable) -> bool:

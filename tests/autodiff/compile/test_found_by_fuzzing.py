@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from autodiff import compile, gradient, hvp
+from autodiff import compile, gradient, hvp, jvp
 
 X = np.array([0.816, 1.044, 1.604, 1.88])
 
@@ -295,3 +295,32 @@ def test_methods_of_numbers_that_are_constant(dtype):
         for found, expected in zip(compiled(x, 0.3), f(x, 0.3), strict=True):
             assert found.dtype == expected.dtype
             np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", [float, np.float64, np.float32])
+def test_strong_zeros_of_numbers(kind):
+    def f(x, b):
+        h = x * 1.0
+        h[0] = 0.25
+        return h[0] * b + h[1]
+
+    g = lambda x, b: jvp(lambda x: f(x, b), (x,), (np.ones_like(x),))[1]  # noqa: E731
+    compiled = compile(g)
+    x = X.astype(np.float32 if kind is np.float32 else float)
+    for b in (kind(2.0), kind(3.0), kind(np.inf), kind(2.0)):
+        with np.errstate(invalid="ignore"):
+            expected, found = g(x, b), compiled(x, b)
+        assert type(found) is type(expected)
+        assert found == expected == 1.0
+
+
+def test_functions_of_math_that_nobody_reads_raise():
+    def f(s):
+        math.sin(s), math.cos(s), math.tan(s)
+        return s * 2.0
+
+    compiled = compile(f)
+    for s in (1.0, 2.0, math.nan):
+        np.testing.assert_equal(compiled(s), f(s))
+    with pytest.raises(ValueError, match=r"math domain|finite"):
+        compiled(math.inf)
