@@ -7,11 +7,14 @@ import io
 import math
 import operator
 import random
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from autodiff.tracer import bare, is_tracer
 
 
 def _named(module: Any, names: str) -> set[Any]:
@@ -62,6 +65,38 @@ FIXED_FORM: frozenset[Any] = frozenset(
     | {np.ndarray.item, np.ndarray.astype, np.matmul}
 )
 """Functions whose results have types, dtypes and shapes that follow from those of the arguments."""
+
+_OF_SCIPY = (
+    "cholesky cho_factor cho_solve solve_triangular solve inv det lu_solve solve_banded "
+    "solveh_banded solve_toeplitz expm"
+)
+_known_of_scipy: set[Any] = set()
+
+
+def has_fixed_form(f: Any) -> bool:
+    """Whether the form of a result of `f` follows from those of the arguments."""
+    if f in FIXED_FORM:
+        return True
+    if not _known_of_scipy:
+        linalg = sys.modules.get("scipy.linalg")  # where somebody has loaded it
+        if not hasattr(linalg, "solve_triangular"):
+            return False
+        _known_of_scipy.update(_named(linalg, _OF_SCIPY))
+    return f in _known_of_scipy
+
+
+_LARGEST_IN_STEPS = 32
+
+
+def are_small(x: Any) -> bool:
+    """Whether all arrays in a nest of arguments are real matrices of a few rows, or stacks."""
+    if type(x) in (tuple, list):
+        return all(map(are_small, x))
+    value = bare(x) if is_tracer(x) else x
+    if not isinstance(value, np.ndarray):
+        return True
+    return value.dtype == np.float64 and max(value.shape[-2:], default=0) <= _LARGEST_IN_STEPS
+
 
 _ALL = 99
 ARGUMENTS_OF_DATA: dict[Any, int] = {

@@ -44,6 +44,8 @@ from autodiff.compile.purity import (
     ON_FORM,
     SHAPE_ONLY,
     STRUCTURAL,
+    are_small,
+    has_fixed_form,
     order_of,
 )
 from autodiff.structures import leaves_of, map_leaves, parts_of, rebuilt
@@ -51,7 +53,7 @@ from autodiff.tape import CONSTANT, Tape
 from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
 from autodiff.views import note_shared
 from chainrules_core import rrule
-from chainrules_core.define import DecomposeRule
+from chainrules_core.define import STEPS, DecomposeRule
 from chainrules_core.define.scalar import has_nan
 from chainrules_core.rules import name_of
 from chainrules_core.scattering import scatter
@@ -162,6 +164,11 @@ class Recording(Tape):
             if rules is not None and isinstance(rules[0], DecomposeRule):
                 return calls.body_of(rules[0].body)(*args, **kwargs)
             self.spoil(f"{name_of(f)} changes an object that is not followed")
+        steps = STEPS.get(f)
+        if steps is not None and are_small((args, tuple(kwargs.values()))):
+            y = calls.body_of(steps)(*args, **kwargs)
+            if y is not NotImplemented:
+                return y
         if (
             f in IN_MEMORY_ORDER
             and order_of(f, args, kwargs) in ("A", "K")
@@ -492,7 +499,7 @@ def _is_open(f: Callable, args: tuple, y: Any) -> bool:
         return len(args) == 1  # the places of what is not zero
     if f is operator.pow and type(y) is complex:
         return True  # -2.0 ** 1.5 is complex, -2.0 ** 2.0 is not
-    return f not in _FORM_IS_KNOWN and not isinstance(f, np.ufunc)
+    return not (f in _FORM_IS_KNOWN or isinstance(f, np.ufunc) or has_fixed_form(f))
 
 
 _FORM_IS_KNOWN = FIXED_FORM | {scatter, set_item, set_flat, _conjugate}
