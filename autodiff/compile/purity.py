@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.compile.program import Ref, set_flat, set_item
 from autodiff.tracer import bare, is_tracer
+from chainrules_core.scattering import scatter
 
 
 def _named(module: Any, names: str) -> set[Any]:
@@ -178,3 +180,37 @@ def impurity(g: Any) -> str:
 
 def _module(g: Callable) -> str:
     return (getattr(g, "__module__", None) or "").partition(".")[0].lstrip("_")
+
+
+def conjugate(x: Any) -> Any:
+    """Return the conjugate of a number of Python's."""
+    return x.conjugate()
+
+
+def may_write(f: Callable) -> bool:
+    """Whether a function may write into its arguments, for all that is known."""
+    return f not in _FORM_IS_KNOWN and not isinstance(f, np.ufunc) and f is not operator.getitem
+
+
+def arrays_in(x: Any) -> list[np.ndarray]:
+    """Return the arrays in a nest of arguments that can be written into."""
+    if type(x) is np.ndarray:
+        return [x] if x.flags.writeable and x.dtype.kind != "O" else []
+    if type(x) in (tuple, list):
+        return [a for part_ in x for a in arrays_in(part_)]
+    return [a for part_ in x.values() for a in arrays_in(part_)] if type(x) is dict else []
+
+
+def is_open(f: Callable, args: tuple, y: Any) -> bool:
+    """Whether the form of a result may depend on more than the forms of the arguments."""
+    if f is operator.getitem:
+        index = args[1] if type(args[1]) is tuple else (args[1],)
+        return type(y) is np.ndarray and any(type(p) is Ref for p in index)
+    if f is np.where:
+        return len(args) == 1  # the places of what is not zero
+    if f is operator.pow and type(y) is complex:
+        return True  # -2.0 ** 1.5 is complex, -2.0 ** 2.0 is not
+    return not (f in _FORM_IS_KNOWN or isinstance(f, np.ufunc) or has_fixed_form(f))
+
+
+_FORM_IS_KNOWN = FIXED_FORM | {scatter, set_item, set_flat, conjugate}
