@@ -22,7 +22,8 @@ from autodiff.writing import WRITERS, at, into, into_each, where_true
 def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
     """Call a ufunc, or a method of one, on arguments some of which are traced."""
     if method == "__call__" and not kwargs:
-        way = ways.find(ways.ways_of(f), inputs, kwargs)
+        known = ways.known_of(f)
+        way = ways.find(known, inputs, kwargs) if known else None
         result = NO_RULE if way is None else way(*inputs)
         if result is not NO_RULE:
             return result
