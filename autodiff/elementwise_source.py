@@ -16,7 +16,7 @@ from autodiff import elementwise, ways
 from autodiff.call import NO_RULE
 from autodiff.products import Elementwise, ElementwiseOfTwo
 from autodiff.tape import place_of
-from autodiff.tracer import FloatTracer, Tracer
+from autodiff.tracer import FloatTracer, Tracer, wrap
 from chainrules_core import ProjectTo, frule, rrule
 from chainrules_core.projection import KNOWN_SPACES
 from chainrules_core.rule import Rule
@@ -52,12 +52,15 @@ def way({parameters}):
         return NO_RULE
 {values}
     y = {expression}
-    if type(y) is not ndarray or y.dtype is not FLOAT64:
-        return NO_RULE
-    try:
-        space = FLOAT64_SPACES[y.shape]
-    except KeyError:
+    if type(y) is ndarray and y.dtype is FLOAT64:
+        try:
+            space = FLOAT64_SPACES[y.shape]
+        except KeyError:
+            space = ProjectTo(y)
+    elif is_recorded(y):
         space = ProjectTo(y)
+    else:
+        return NO_RULE
 {kept}
     node = {node}
     nodes = tape.nodes
@@ -65,7 +68,7 @@ def way({parameters}):
     nodes.append(node)
     if nodes[place] is not node:
         place = place_of(node, nodes)
-    return Tracer(y, tape, place)
+    return Tracer(y, tape, place) if type(y) is ndarray else wrap(y, tape, place)
 """
 _VALUE = """\
     x{i} = _{i}._value
@@ -74,6 +77,11 @@ _VALUE = """\
 _KEPT = """\
     known = tape.held.get(id(_{i}))
     x{i} = _{i} if known is not None and known() is _{i} else tape.kept(_{i})"""
+
+
+def _is_recorded(y: Any) -> bool:
+    """Whether a value of another kind is recorded; to make it twice would warn twice."""
+    return type(y) is float or getattr(getattr(y, "dtype", None), "kind", "") in ("f", "c")
 
 
 def note(f: Callable, args: tuple, result: Any) -> None:
@@ -141,10 +149,12 @@ def _write(f: Callable, args: tuple) -> None:
         "ProjectTo": ProjectTo,
         "Tracer": Tracer,
         "f": f,
+        "is_recorded": _is_recorded,
         "ndarray": _ndarray,
         "partial": plan.partials[traced.index(True)],
         "place_of": place_of,
         "rule": plan.rule,
+        "wrap": wrap,
     }
     exec(compile(source, f"<call of {name_of(f)}>", "exec"), scope)
     ways.add(f, args, {}, scope["way"])

@@ -45,10 +45,11 @@ def sweep_run(place: int, bar: Any, bars: Cotangents, leaves: int) -> bool:
 class _Step:
     """How a member of a run hands its cotangent on to one of its parents."""
 
-    __slots__ = ("is_number", "node", "parent", "partial", "rows", "times", "values")
+    __slots__ = ("dtype", "is_number", "node", "parent", "partial", "rows", "times", "values")
 
     def __init__(self, node: Any, partial: Partial, parent: int, times: int) -> None:
         self.node = node
+        self.dtype = node.space.dtype
         self.partial = partial
         self.parent = parent
         self.times = times  # 2 for a product of a value with itself
@@ -90,7 +91,7 @@ class _Step:
         d = self.at(part)
         if strong:
             p = strong_product_of(self.partial, self.node)(d, bar, False)
-        elif type(d) is _ndarray and d.dtype.kind == "f" and type(bar) is not _ndarray and bar == 1:
+        elif type(bar) is not _ndarray and bar == 1 and getattr(d, "dtype", None) is self.dtype:
             p = d
         else:
             fresh = type(d) is _ndarray and d.base is None and type(bar) is _ndarray

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from chainrules_core import frule, rrule
 from chainrules_core.rule import Rule
 
 _ways: dict[Callable, dict[Any, Callable]] = {}
+# Of functions that have no rule any more: callers may hold the dict, nothing here the function.
+_without_rules: WeakKeyDictionary[Callable, dict[Any, Callable]] = WeakKeyDictionary()
 
 
 def ways_of(f: Callable) -> dict[Any, Callable]:
@@ -22,8 +25,15 @@ def ways_of(f: Callable) -> dict[Any, Callable]:
     """
     known = _ways.get(f)
     if known is None:
-        known = _ways[f] = {}
+        known = _ways[f] = _kept_for(f)
     return known
+
+
+def _kept_for(f: Callable) -> dict[Any, Callable]:
+    try:
+        return _without_rules.pop(f, {})
+    except TypeError:  # made in C, without weak references
+        return {}
 
 
 known_of = _ways.get
@@ -48,8 +58,15 @@ def add(f: Callable, args: tuple, kwargs: dict[str, Any], way: Callable) -> None
 
 
 def _forget(rule: Rule) -> None:
-    for known in _ways.values():
+    for known in list(_ways.values()):
         known.clear()
+    f = rule.f
+    if f in _ways and rrule.entry(f) is None and frule.entry(f) is None:
+        try:
+            _without_rules[f] = _ways[f]
+        except TypeError:  # it is one of a module made in C, and stays
+            return
+        del _ways[f]
 
 
 rrule.watch(_forget)

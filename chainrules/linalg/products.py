@@ -50,12 +50,12 @@ def second_of_matmul(y_bar: Any, a: Any, b: Any) -> Any:
 
 def factors_of_first(y_bar: Any, a: Any, b: Any) -> tuple[Any, Any] | None:
     """Ȳ Bᴴ as an outer product, where a matrix was multiplied with a vector."""
-    return (y_bar, conj(b)) if a.ndim == 2 and np.ndim(b) == 1 else None
+    return (y_bar, conj(b)) if np.ndim(a) == 2 and np.ndim(b) == 1 else None
 
 
 def factors_of_second(y_bar: Any, a: Any, b: Any) -> tuple[Any, Any] | None:
     """Aᴴ Ȳ as an outer product, where a vector was multiplied with a matrix."""
-    return (conj(a), y_bar) if b.ndim == 2 and np.ndim(a) == 1 else None
+    return (conj(a), y_bar) if np.ndim(b) == 2 and np.ndim(a) == 1 else None
 
 
 def first_of_vecdot(y_bar: Any, a: Any, b: Any) -> Any:

@@ -79,6 +79,14 @@ def test_a_cotangent_that_is_shared_is_copied() -> None:
     np.testing.assert_allclose(v_bar, differences(lambda v: f(W, v), v), rtol=1e-5, atol=1e-8)
 
 
+def test_a_number_times_a_vector() -> None:
+    v = np.array([0.3, 0.2, -0.4])
+    for f in (lambda s, v: np.sum(np.dot(s, v) ** 2), lambda s, v: np.sum(np.dot(v, s) ** 2)):
+        s_bar, v_bar = gradient(f, 2.0, v)
+        np.testing.assert_allclose(s_bar, 4.0 * np.sum(v * v))
+        np.testing.assert_allclose(v_bar, 8.0 * v)
+
+
 def test_an_intermediate_matrix() -> None:
     def f(w: Any) -> Any:
         matrix = np.tanh(w) * 2.0

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from autodiff import elementwise_source, gradient, hvp, plans, pushforward, ways
+from autodiff import elementwise_source, gradient, hvp, plans, pushforward, value_and_gradient, ways
 from autodiff.errors import LeakedTracerError, MutationError
 from autodiff.tracer import Tracer
 from chainrules_core import Array, NoTangent, rrule
@@ -151,6 +154,63 @@ def test_a_change_of_a_rule_ends_what_was_written() -> None:
             np.testing.assert_array_equal(slopes, 2 * factor * np.ones(3))
         rrule.unregister(tripled)
         assert not ways.ways_of(tripled)
+
+
+def test_a_function_without_rules_is_not_kept_alive() -> None:
+    def made() -> Callable:
+        def tripled(x: Any) -> Any:
+            return 3 * x
+
+        def tripled_rrule(x: Any) -> Any:
+            return 3 * x, lambda y_bar: (NoTangent(), 3 * y_bar)
+
+        rrule.register(tripled)(tripled_rrule)
+        gradient(lambda x: np.sum(tripled(x) + tripled(x)), X)
+        known = ways.ways_of(tripled)
+        assert known
+        rrule.unregister(tripled)
+        assert ways.known_of(tripled) is None
+        assert ways.ways_of(tripled) is known  # that which wrappers have
+        rrule.register(tripled)(tripled_rrule)
+        rrule.unregister(tripled)
+        return tripled
+
+    gone = weakref.ref(made())
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.parametrize(
+    "f, x",
+    [
+        (lambda x: np.sqrt(x) + np.sum(x), -1.0),
+        (lambda x: np.log(x) * 2.0, -1.0),
+        (lambda x: x / 0.0, 1.0),
+        (lambda x: 1.0 / x, 0.0),
+    ],
+)
+def test_a_warning_comes_once(f: Callable, x: float) -> None:
+    with np.errstate(all="ignore"):
+        gradient(lambda x: np.sum(f(x)) + np.sum(f(x)), np.abs(X))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        value_and_gradient(f, np.array(x))
+    assert len(found) == 1
+
+
+def test_values_without_axes_and_complex_ones_take_the_written_calls() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(np.sin(x) * x / 3.0)
+
+    def g(x: Any) -> Any:
+        return np.sum(np.abs(x * (1.0 + 2j * X) + np.sin(x) * (X * 1j)) ** 2)
+
+    gradient(f, X)
+    for x in (np.array(0.3), np.array([0.3])):
+        np.testing.assert_allclose(gradient(f, x), (np.cos(0.3) * 0.3 + np.sin(0.3)) / 3)
+    assert gradient(f, np.array(0.3)).shape == ()
+    for _ in range(2):
+        np.testing.assert_allclose(gradient(g, X), differences(g, X), rtol=1e-6)
 
 
 def test_arrays_from_outside_are_held_and_masks_copied() -> None:

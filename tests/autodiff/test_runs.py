@@ -92,6 +92,13 @@ def test_in_single_precision(members: list[int]) -> None:
     assert members
 
 
+def test_constants_of_single_precision_are_multiplied_in_double(members: list[int]) -> None:
+    a, b = X.astype(np.float32), W.astype(np.float32)
+    found = gradient(lambda x: np.sum((x * a) * b), X)
+    np.testing.assert_allclose(found, a.astype(float) * b.astype(float), rtol=1e-15)
+    assert members
+
+
 def test_cotangents_from_outside_the_run(members: list[int]) -> None:
     def f(x: Any) -> Any:
         y = np.tanh(x)
