@@ -74,7 +74,9 @@ def _found(table: RuleTable, f: Callable, *kinds: type) -> Plan | None:
 
 def _plan(f: Callable, *kinds: Any) -> Plan | None:
     """Find the plan for a function and the types of its arguments for the first time."""
-    plan = _plans[(f, *kinds)] = _found(rrule, f, *kinds)
+    plan = _found(rrule, f, *kinds)
+    if rrule.entry(f) is not None:  # functions made in passing are not kept alive
+        _plans[(f, *kinds)] = plan
     return plan
 
 
@@ -86,7 +88,9 @@ def plan_of(f: Callable, *kinds: Any) -> Plan | None:
 
 def _forward_plan(f: Callable, *kinds: type) -> Plan | None:
     """Do the same for forward mode, where another rule may hold."""
-    plan = _forward_plans[(f, *kinds)] = _found(frule, f, *kinds)
+    plan = _found(frule, f, *kinds)
+    if frule.entry(f) is not None:
+        _forward_plans[(f, *kinds)] = plan
     return plan
 
 

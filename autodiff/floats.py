@@ -214,7 +214,9 @@ class UnaryTable(dict):
 
     def __missing__(self, f: Callable) -> Callable | None:
         """Look a function up for the first time."""
-        record = self[f] = unary_record(f)
+        record = unary_record(f)
+        if rrule.entry(f) is not None:  # functions made in passing are not kept alive
+            self[f] = record
         return record
 
 

@@ -29,10 +29,17 @@ def when_imported(package: str, rules: str) -> None:
     _looked_at[0] = 0
 
 
+def _is_being_imported(name: str) -> bool:
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    return getattr(spec, "_initializing", False)
+
+
 def load_imported() -> bool:
     """Load the pending rules of packages that are imported by now; say whether there were any."""
     if not _pending or _loading[0] or len(sys.modules) == _looked_at[0]:
         return False
+    if any(_is_being_imported(rules) for _, rules in _pending):
+        return False  # one that was imported by name: others may need it as a whole
     loaded = False
     # The rules' own registrations come here again, and must not load what imports their module.
     _loading[0] = True

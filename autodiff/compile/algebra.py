@@ -17,8 +17,11 @@ from autodiff.compile.ops import is_elementwise, takes_floats
 from autodiff.compile.program import FLOAT64, Meta, Ref, Step, part, set_item
 from autodiff.compile.triangular import triangular
 
-_IDENTITIES = frozenset({np.copy, np.array, np.asarray, np.asanyarray, operator.pos, np.positive})
-_REAL = frozenset({np.real, np.conj, np.conjugate})
+_IDENTITIES: frozenset[Any] = frozenset(
+    {np.copy, np.array, np.asarray, np.asanyarray, operator.pos, np.positive}
+)
+_SAME: tuple[Any, ...] = (np.asarray, np.asanyarray)
+_REAL: Any = frozenset({np.real, np.conj, np.conjugate})
 
 
 class Splat:
@@ -62,6 +65,8 @@ class Algebra:
             return None
         if f in _IDENTITIES and self._is_number(x) and not kwargs and meta.shape is None:
             return x if self._fits(x, meta) else None
+        if f in _SAME and type(x) is Ref and self._is_as_asked(x, args[1:], kwargs):
+            return x
         if f in _REAL and len(args) == 1 and self._is_real(x) and self._fits(x, meta):
             return x
         if f in (float, np.float64) and len(args) == 1 and self.meta(x).is_scalar:
@@ -200,6 +205,15 @@ class Algebra:
         ref = self.packs.plain_call(np.broadcast_to, (x, meta.shape), {}, meta)
         self.splats[ref.i] = Splat(x, ref, meta.shape or ())
         return ref
+
+    def _is_as_asked(self, x: Ref, dtype: tuple, kwargs: dict) -> bool:
+        """Whether something is an array already, of the dtype that is asked for."""
+        meta, asked = self.metas[x.i], (*dtype, *kwargs.values())
+        if meta.type is not np.ndarray or len(asked) > 1 or kwargs.keys() - {"dtype"}:
+            return False
+        return all(
+            d is None or (isinstance(d, (type, np.dtype)) and meta.dtype == d) for d in asked
+        )
 
     def _is_number(self, x: Any) -> bool:
         return self.meta(x).shape is None and self.meta(x).type is not tuple

@@ -309,7 +309,9 @@ class _Writing:
             candidate = self.by_machine(whole, True)
             if candidate is not None:
                 take(variant, candidate, variant.run)
-        elif self.may_use_numba and n >= _FEWEST_STEPS:
+        elif (
+            self.may_use_numba and len(whole.steps) >= _FEWEST_STEPS
+        ):  # a chain is one of `program`
             soon = (lambda: self.by_machine(program, False)) if n >= machine.FEWEST else None
             watch(variant, n, soon, lambda: self.by_machine(whole, True))
 

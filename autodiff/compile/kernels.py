@@ -7,6 +7,7 @@ that does not depend on them: the others (factorisations, large products) stay N
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -15,8 +16,10 @@ import numpy as np
 
 from autodiff.compile.counts import with_counts_as_floats
 from autodiff.compile.nest_ops import NotSmallError, View
+from autodiff.compile.nest_parts import in_parts
+from autodiff.compile.nest_routines import routines
 from autodiff.compile.nest_source import NestWriter
-from autodiff.compile.nest_systems import routines
+from autodiff.compile.nest_systems import is_part_of_pair
 from autodiff.compile.nests import Reader, handles, is_view
 from autodiff.compile.program import (
     FLOAT64,
@@ -135,12 +138,17 @@ def _levels(program: Program) -> tuple[list[float], list[bool]]:
     of_value: dict[int, int] = {}
     levels: list[float] = []
     is_mine: list[bool] = []
+    handled_pairs: set[int] = set()
     for step in program.steps:
         before = [of_value.get(i, -1) for i in refs_of(step)]
         if is_view(step, metas):
             level, mine = before[0], False
         else:
             mine = handles(step, metas)
+            if is_part_of_pair(step, metas):
+                mine = mine and handled_pairs.issuperset(refs_of(step))
+            elif mine and step.f is np.linalg.slogdet:
+                handled_pairs.add(step.out)
             parity = 0 if mine else 1
             lowest = 0 if mine else -1
             level = max([n if n % 2 == parity else n + 1 for n in before], default=lowest)
@@ -244,12 +252,12 @@ class Kernel:
             results.append(text)
         given = [f"x{k}" for k in range(len(reader.given))]
         kinds = [_kind(x, reader.metas) for x in reader.given]
-        outputs = [f"p{k}" for k in arrays]
-        parameters = ", ".join([*given, *outputs, "numbers", "s"])
-        self.source = "\n    ".join([f"def kernel({parameters}):", *body, "return 1"]) + "\n"
-        self._signature = [*kinds, *["result"] * (len(arrays) + 2)]
+        parameters = [*given, *[f"p{k}" for k in arrays], "numbers", "s"]
+        self._parts, size = in_parts(body, parameters, writer.truths(), writer.size)
+        self.source = "\n".join([p.source for p in self._parts])
+        self._kinds = dict(zip(parameters, [*kinds, *["result"] * (len(arrays) + 2)], strict=True))
         self._wrapper = self._around(given, kinds, arrays, metas, len(numbers), results)
-        self._size = max(1, writer.size)
+        self._size = max(1, size)
         self._run: Callable | None = None
 
     def _around(
@@ -294,13 +302,19 @@ class Kernel:
         import numba
 
         scope: dict[str, Any] = {"math": math, "np": np, **_functions(), **self._tables}
+        for name, f in scope.items():
+            if isinstance(f, _Routine) and f"{name}(" in self.source:
+                scope[name] = f.compiled()
         exec(compile(self.source, "<kernel>", "exec"), scope)
         array, number = numba.float64[::1], numba.float64
         given = numba.types.Array(numba.float64, 1, "C", readonly=True)
         places = numba.types.Array(numba.int64, 1, "C", readonly=True)
         kinds = {"number": number, "result": array, "places": places}
-        signature = tuple([kinds.get(kind, given) for kind in self._signature])
-        run = numba.njit(signature, error_model="numpy")(scope["kernel"])
+        for part_ in self._parts:
+            signature = tuple([kinds.get(self._kinds[p], given) for p in part_.parameters])
+            compiled = _jit(signature, part_ is not self._parts[-1])
+            scope[part_.name] = compiled(scope[part_.name])
+        run = scope["kernel"]
         names: dict[str, Any] = {
             "run": run, "memory": [], "size": self._size, "empty": np.empty,
             "array": np.array, "float64": np.float64, "require": np.require,
@@ -357,11 +371,49 @@ def _final(writer: NestWriter, view: View) -> str:
 _known: dict[str, Any] = {}
 
 
+def _jit(signature: tuple, is_inside: bool) -> Callable:
+    """Return what compiles a function; one that no Python calls needs less around it."""
+    import numba
+
+    options: dict[str, Any] = {"no_cpython_wrapper": is_inside, "no_cfunc_wrapper": True}
+    return numba.njit([signature], error_model="numpy", **options)
+
+
+class _Routine:
+    """A function of the source's, compiled when it is needed.
+
+    It is for one form of arguments: without that it would be compiled for each constant that it is
+    called with.
+    """
+
+    def __init__(self, f: Callable) -> None:
+        self.__name__ = f.__name__
+        self._f = f
+        self._compiled: Callable | None = None
+
+    def compiled(self) -> Callable:
+        """Return it as machine code, with what it calls itself."""
+        import numba
+
+        if self._compiled is not None:
+            return self._compiled
+        array = numba.float64[::1]
+        kinds = {"s": array, "a": array.copy(readonly=True), "b": array.copy(readonly=True)}
+        signature = [
+            numba.boolean if name.startswith("is_") else kinds.get(name, numba.int64)
+            for name in inspect.signature(self._f).parameters
+        ]
+        for cell in self._f.__closure__ or ():
+            if isinstance(cell.cell_contents, _Routine):
+                cell.cell_contents = cell.cell_contents.compiled()
+        self._compiled = _jit(tuple(signature), True)(self._f)
+        return self._compiled
+
+
 def _functions() -> dict[str, Any]:
     """Return what the source of kernels calls."""
     if _known:
         return _known
-    import numba
     from numba.core import types
     from numba.extending import intrinsic
 
@@ -399,10 +451,8 @@ def _functions() -> dict[str, Any]:
         return intrinsic(either)
 
     plus, times = loosely("fadd"), loosely("fmul")
-    found = {"get": get, "put": put, "plus": plus, "times": times}
-    for name, f in routines(get, put).items():
-        found[name] = numba.njit(f, error_model="numpy")
-    found.update(exponentials())
+    called = routines(get, put, plus, times, _Routine)
+    found = {"get": get, "put": put, "plus": plus, "times": times, **called, **exponentials()}
     _known.update(found)  # all at once: other threads look whether it is empty
     return _known
 

@@ -6,29 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compile import nest_systems
+from autodiff.compile import nest_solving
 from autodiff.compile.nest_layout import Block
 from autodiff.compile.nest_ops import NotSmallError, strides_of
 from autodiff.compile.nest_source import NestWriter, at
 
 _UNROLLED = 4
+_FEW = 4096
+"""Up to how many products a call takes no longer than loops of known lengths."""
 
 
 def written(w: NestWriter, block: Block, p: int) -> None:
     """Write an operation."""
     _FORMS[w.ops[p].kind](w, block, p)
-
-
-def _result(w: NestWriter, block: Block, p: int, text: str) -> None:
-    """Store a result that is a number."""
-    op = w.ops[p]
-    if op.shape:
-        w.write(f"put(s, {w.target(block, p)}, {text})")
-        return
-    name = w.variable(p)
-    w.write(f"{name} = {text}")
-    if p in w.kept:
-        w.write(f"put(s, {w.target(block, p)}, {name})")
 
 
 def _place(w: NestWriter, text: str) -> str:
@@ -49,6 +39,11 @@ def _product(w: NestWriter, block: Block, p: int) -> None:
     n, row = (1, 0) if len(a.shape) == 1 else (a.shape[0], a.strides[0])
     m, column = (1, 0) if len(b.shape) == 1 else (b.shape[1], b.strides[1])
     along, down = a.strides[-1], b.strides[0]
+    if block.loop is None and n * m > 1 and n * k * m <= _FEW:
+        target = w.target(block, p)  # it is done once: a call takes the least time to compile
+        left, right = f"{x}, {x_at}, {row}, {along}", f"{y}, {y_at}, {down}, {column}"
+        w.write(f"multiplied({left}, {right}, {n}, {k}, {m}, s, {target})")
+        return
     if n == 1 and m > 1:  # a row times a matrix is its transpose times a column
         x, x_at, y, y_at = y, y_at, x, x_at
         n, m, row, column, along, down = m, 1, column, 0, down, along
@@ -58,7 +53,7 @@ def _product(w: NestWriter, block: Block, p: int) -> None:
         left, right = at(x_at, _term(along, "j")), at(y_at, _term(down, "j"))
         w.write(f"total = plus(total, times(get({x}, {left}), get({y}, {right})))")
         w.leave()
-        _result(w, block, p, "total")
+        w.result(block, p, "total")
         return
     target = _place(w, w.target(block, p))
     if m == 1:
@@ -125,6 +120,54 @@ def _combined(w: NestWriter, matrix: tuple, vector: tuple, n: int, k: int, targe
     w.leave(2)
 
 
+def _contracted(w: NestWriter, block: Block, p: int) -> None:
+    """A sum of products: element by element, or row by row where the rows are in order."""
+    op = w.ops[p]
+    a, b = op.args
+    n = len(op.shape)
+    arrays = [w.memory(block, p, k) for k in (0, 1)]
+    (x, x_at), (y, y_at) = [(array, _place(w, place)) for array, place in arrays]
+    if not op.shape:
+        w.write("total = 0.0")
+        terms, variables = w.nest(a.shape, [a.strides, b.strides])
+        left, right = f"get({x}, {at(x_at, terms[0])})", f"get({y}, {at(y_at, terms[1])})"
+        w.write(f"total = plus(total, times({left}, {right}))")
+        w.leave(len(variables))
+        w.result(block, p, "total")
+        return
+    target = _place(w, w.target(block, p))
+    inner, out = a.shape[n:], strides_of(op.shape)
+    last = {a.strides[n - 1], b.strides[n - 1]}
+    by_rows = last == {0, 1} and {v.strides[-1] for v in (a, b)} != {1}
+    outer = n - 1 if by_rows else n
+    index: list[list[str]] = [[], [], []]
+    for d in range(outer):
+        w.enter(f"k{d}", op.shape[d])
+        for terms, strides in zip(index, (out, a.strides, b.strides), strict=True):
+            terms += _term(strides[d], f"k{d}")
+    to, here, there = (
+        w.temporary(at(x, t)) for x, t in zip((target, x_at, y_at), index, strict=True)
+    )
+    if by_rows:
+        m = op.shape[-1]
+        _filled(w, to, m)
+        (here_terms, there_terms), variables = w.nest(inner, [a.strides[n:], b.strides[n:]])
+        here, there = w.temporary(at(here, here_terms)), w.temporary(at(there, there_terms))
+        w.enter("i", m)
+        left = f"get({x}, {at(here, _term(a.strides[n - 1], 'i'))})"
+        right = f"get({y}, {at(there, _term(b.strides[n - 1], 'i'))})"
+        w.write(f"put(s, {to} + i, plus(get(s, {to} + i), times({left}, {right})))")
+        w.leave(len(variables) + 1 + outer)
+        return
+    w.write("total = 0.0")
+    (here_terms, there_terms), variables = w.nest(inner, [a.strides[n:], b.strides[n:]])
+    left, right = f"get({x}, {at(here, here_terms)})", f"get({y}, {at(there, there_terms)})"
+    w.write(f"total = plus(total, times({left}, {right}))")
+    w.leave(len(variables))
+    w.write(f"put(s, {to}, total)")
+    w.leave(outer)
+
+
 def _reduced(w: NestWriter, block: Block, p: int) -> None:
     """A sum, maximum or minimum along axes."""
     op = w.ops[p]
@@ -160,7 +203,7 @@ def _reduced(w: NestWriter, block: Block, p: int) -> None:
         w.write(f"put(s, {at(target, index)}, total)")
     w.leave(len(kept))
     if not op.shape:
-        _result(w, block, p, "total")
+        w.result(block, p, "total")
 
 
 def _running(w: NestWriter, block: Block, p: int) -> None:
@@ -232,6 +275,9 @@ def _copied(
     else:
         array, start = w.memory(block, p, a)
         start, mine, text = _place(w, start), view.strides, ""
+        if block.loop is None and sign == "=" and mine == strides == strides_of(shape):
+            w.write(f"moved({array}, {start}, {int(np.prod(shape))}, s, {target})")
+            return
     terms, variables = w.nest(shape, [strides, mine])
     value = text or f"get({array}, {at(start, terms[1])})"
     to = at(target, terms[0])
@@ -313,6 +359,7 @@ def _packed(w: NestWriter, block: Block, p: int) -> None:
 
 _FORMS: dict[str, Any] = {
     "product": _product,
+    "contraction": _contracted,
     "sum": _reduced,
     "max": _reduced,
     "min": _reduced,
@@ -323,8 +370,10 @@ _FORMS: dict[str, Any] = {
     "running": _running,
     "places": _read_places,
     "add_places": _added_places,
-    "factors": nest_systems.factors,
-    "solution": nest_systems.solution,
-    "unordered": nest_systems.unordered,
-    "determinant": lambda w, block, p: _result(w, block, p, nest_systems.determinant(w, block, p)),
+    "factors": nest_solving.factors,
+    "solution": nest_solving.solution,
+    "unordered": nest_solving.unordered,
+    "cholesky": nest_solving.cholesky,
+    "triangular": nest_solving.triangular,
+    "determinant": nest_solving.determinant,
 }

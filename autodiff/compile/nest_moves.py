@@ -1,4 +1,4 @@
-"""Functions that put elements elsewhere, as operations: pads, rolls, differences, joints."""
+"""Functions that put elements elsewhere, as operations: pads, rolls, joints, triangles."""
 
 from __future__ import annotations
 
@@ -17,9 +17,13 @@ _NAMES: dict[Any, tuple[str, ...]] = {
     np.diff: ("a", "n", "axis"),
     np.pad: ("a", "widths", "mode"),
     np.concatenate: ("a", "axis"),
+    np.tril: ("a", "k"),
+    np.triu: ("a", "k"),
+    np.diag: ("a", "k"),
 }
-_SYNONYMS = {"array": "a", "pad_width": "widths", "arrays": "a"}
-_DEFAULTS: dict[str, Any] = {"axis": None, "n": 1, "mode": "constant"}
+_SYNONYMS = {"array": "a", "pad_width": "widths", "arrays": "a", "m": "a", "v": "a"}
+_DEFAULTS: dict[str, Any] = {"axis": None, "n": 1, "mode": "constant", "k": 0}
+_MATRICES = frozenset({np.tril, np.triu, np.diag})
 
 
 def bound(step: Step) -> dict[str, Any] | None:
@@ -48,6 +52,8 @@ def is_move(step: Step, metas: list[Meta]) -> bool:
     if not isinstance(a, (Ref, np.ndarray)):
         return False
     shape: Any = metas[a.i].shape if isinstance(a, Ref) else a.shape
+    if step.f in _MATRICES:  # of a matrix `diag` takes a view
+        return type(given["k"]) is int and shape is not None
     if step.f is np.roll:
         is_flat = given["axis"] is None and len(shape) == 1
         return isinstance(given["shift"], (int, np.integer)) and (
@@ -80,6 +86,8 @@ def moved(reader: Reader, step: Step, shape: tuple) -> Op:
     if step.f is np.concatenate:
         return _joined(reader, views, shape, given["axis"] % len(shape))
     (x,) = views
+    if step.f in _MATRICES:
+        return _masked(reader, step.f, x, given["k"], shape)
     if step.f is np.pad:
         widths = np.broadcast_to(np.asarray(given["widths"]), (len(shape), 2)).tolist()
         index = tuple([slice(a, n - b) for n, (a, b) in zip(shape, widths, strict=True)])
@@ -96,6 +104,21 @@ def moved(reader: Reader, step: Step, shape: tuple) -> Op:
         return Op("map", np.subtract, [part(1, n), part(0, n - 1)], shape)
     s = int(given["shift"]) % n
     return _joined(reader, [part(n - s, n), part(0, n - s)] if s else [x], shape, axis)
+
+
+def _masked(reader: Reader, f: Any, x: View, k: int, shape: tuple) -> Op:
+    """A triangle, or a matrix with a vector on a diagonal: zeros elsewhere, whatever is there."""
+    if f is np.diag:
+        if len(x.shape) != 1:
+            raise NotSmallError
+        place = reader.region(shape, (slice(max(0, -k), None), slice(max(0, k), None)))
+        strides = (place.strides[0] + place.strides[1],)
+        return Op("scatter", None, [x], shape, (x.shape, strides), place.offset)
+    rows, columns = shape[-2:]
+    mask = np.tri(rows, columns, k if f is np.tril else k - 1, dtype=bool)
+    chosen = reader.truths(mask if f is np.tril else ~mask)
+    choices = [chosen, x, View("c", 0.0)]
+    return Op("map", np.where, [v.broadcast(shape) for v in choices], shape)
 
 
 def _along(axis: int, first: int, end: int) -> tuple:

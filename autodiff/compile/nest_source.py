@@ -108,6 +108,10 @@ class NestWriter(Layout):
             return f"v{position}"
         return f"w{loop.start}_{(position - loop.start) % loop.period}"
 
+    def truths(self) -> set[str]:
+        """Return the variables of numbers that are truths."""
+        return {self.variable(p) for p, op in enumerate(self.ops) if op.is_bool and op.shape == ()}
+
     # -- statements ------------------------------------------------------------------------------
 
     def write(self, text: str) -> None:
@@ -132,6 +136,17 @@ class NestWriter(Layout):
     def leave(self, n: int = 1) -> None:
         """End loops and the like."""
         self._indent = self._indent[: len(self._indent) - 4 * n]
+
+    def result(self, block: Block, p: int, text: str) -> None:
+        """Write a result that is a number, or an array of one."""
+        op = self.ops[p]
+        if op.shape:
+            self.write(f"put(s, {self.target(block, p)}, {text})")
+            return
+        name = self.variable(p)
+        self.write(f"{name} = {text}")
+        if p in self.kept:
+            self.write(f"put(s, {self.target(block, p)}, {name})")
 
     def source(self) -> list[str]:
         """Return the statements."""

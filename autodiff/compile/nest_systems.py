@@ -1,39 +1,145 @@
-"""Small systems of equations as operations: solutions, inverses and determinants.
+"""Small systems of equations as operations: factors, solutions, inverses and determinants.
 
-They share one factorisation by elimination with exchanges of rows, the way that LAPACK takes; a
-call of NumPy's costs ten times as much as the arithmetic of a matrix of three rows. What is not
-regular and finite is left to the call as it is written.
+What asks for a solution, an inverse or a determinant of one matrix shares one factorisation, by
+elimination with exchanges of rows, the way that LAPACK takes; a call of NumPy's costs ten times as
+much as the arithmetic of a matrix of three rows. What is not regular and finite, or not positive
+definite, is left to the call as it is written.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from autodiff.compile.nest_ops import NotSmallError, Op, View
 from autodiff.compile.program import FLOAT64, Meta, Ref, Step, part
+from autodiff.compile.triangular import solve_triangle
 
 if TYPE_CHECKING:
-    from autodiff.compile.nest_layout import Block
-    from autodiff.compile.nest_source import NestWriter
     from autodiff.compile.nests import Reader
 
 LARGEST = 32
 """Up to how many rows loops are as fast as LAPACK."""
-SYSTEMS = frozenset({np.linalg.solve, np.linalg.inv, np.linalg.det, np.linalg.slogdet})
+_MOST_ELEMENTS = 1 << 18
+
+
+class Call(NamedTuple):
+    """What a call asks for.
+
+    Attributes
+    ----------
+    kind : str
+        "solve", "inv", "det", "slogdet", "cholesky" or "triangular".
+    a, b : Any
+        The matrix and the right side.
+    is_lower, is_turned, is_unit : bool
+        Which triangle is read, whether its transpose is meant, and with ones on the diagonal.
+    is_checked : bool
+        Whether an argument that is not finite is an error.
+    """
+
+    kind: str
+    a: Any
+    b: Any = None
+    is_lower: bool = True
+    is_turned: bool = False
+    is_unit: bool = False
+    is_checked: bool = False
+
+
+_OF_NUMPY: dict[Any, str] = {
+    np.linalg.solve: "solve", np.linalg.inv: "inv", np.linalg.det: "det",
+    np.linalg.slogdet: "slogdet", np.linalg.cholesky: "cholesky", solve_triangle: "triangular",
+}  # fmt: skip
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "cholesky": {"lower": False, "overwrite_a": False, "check_finite": True},
+    "solve_triangular": {
+        "trans": 0, "lower": False, "unit_diagonal": False, "overwrite_b": False,
+        "check_finite": True,
+    },
+}  # fmt: skip
+_TURNED = {0: False, 1: True, 2: True, "N": False, "T": True, "C": True}
+
+
+def asked(step: Step) -> Call | None:
+    """Return what a call asks for; None for one that is not known."""
+    kind = _OF_NUMPY.get(step.f)
+    if kind is None:
+        return _asked_of_scipy(step)
+    options = step.kwargs or {}
+    if kind == "cholesky":
+        upper = options.get("upper", False)
+        if len(step.args) != 1 or options.keys() - {"upper"} or type(upper) is not bool:
+            return None
+        return Call(kind, step.args[0], is_lower=not upper)
+    if options or len(step.args) != {"solve": 2, "triangular": 4}.get(kind, 1):
+        return None
+    call = Call(kind, *step.args)
+    return call._replace(is_checked=kind == "triangular")
+
+
+def _asked_of_scipy(step: Step) -> Call | None:
+    linalg = sys.modules.get("scipy.linalg")  # where somebody has loaded it
+    name = getattr(step.f, "__name__", "")
+    known = _OPTIONS.get(name)
+    if known is None or step.f is not getattr(linalg, name, None):
+        return None
+    n = 2 if name == "solve_triangular" else 1
+    if len(step.args) < n or len(step.args) > n + len(known):
+        return None
+    given = dict(zip(known, step.args[n:], strict=False))
+    named = step.kwargs or {}
+    if named.keys() - known.keys() or named.keys() & given.keys():
+        return None
+    options = {**known, **given, **named}
+    trans = options.pop("trans", 0)
+    if type(trans) not in (int, str) or trans not in _TURNED:
+        return None
+    if any(type(x) is not bool for x in options.values()):
+        return None
+    is_lower, is_checked = options["lower"], options["check_finite"]
+    if n == 1:
+        return Call(name, step.args[0], is_lower=is_lower, is_checked=is_checked)
+    is_unit = options["unit_diagonal"]
+    a, b = step.args[:2]
+    return Call("triangular", a, b, is_lower, _TURNED[trans], is_unit, is_checked)
 
 
 def is_system(step: Step, metas: list[Meta]) -> bool:
-    """Whether a call can be read by `solved`, whatever its matrix is."""
-    if step.kwargs or len(step.args) != (2 if step.f is np.linalg.solve else 1):
+    """Whether a call can be read by `Systems`."""
+    call = asked(step)
+    if call is None:
         return False
-    shape, *others = [_shape(a, metas) for a in step.args]
-    if shape is None or len(shape) != 2 or not 0 < shape[0] == shape[1] <= LARGEST:
+    a = _shape(call.a, metas)
+    if a is None or len(a) < 2 or not 0 < a[-1] == a[-2] <= LARGEST:
         return False
-    return all(s is not None and 1 <= len(s) <= 2 and 0 not in s for s in others)
+    if 0 in a or _size(a) > _MOST_ELEMENTS:
+        return False
+    if call.kind not in ("solve", "triangular"):
+        return True
+    b = _shape(call.b, metas)
+    if b is None or not b or 0 in b:
+        return False
+    batch = _batch(a, b)
+    shape = None if batch is None else (*batch, *b[-min(2, len(b)) :])
+    return shape == metas[step.out].shape and _size(shape or ()) <= _MOST_ELEMENTS
+
+
+def _batch(a: tuple, b: tuple) -> tuple | None:
+    """Return the shape of a stack of systems, whose right sides are vectors if `b` has one axis."""
+    try:
+        return np.broadcast_shapes(a[:-2], b[:-2])
+    except ValueError:
+        return None
+
+
+def _size(shape: tuple) -> int:
+    n = 1
+    for extent in shape:
+        n *= extent
+    return n
 
 
 def _shape(x: Any, metas: list[Meta]) -> tuple | None:
@@ -58,195 +164,59 @@ class Systems:
         self.reader = reader
         self._known: dict[tuple, View] = {}
         self._units: dict[int, np.ndarray] = {}
-        self._pairs: dict[int, View] = {}
+        self._pairs: dict[int, tuple[View, int]] = {}
+
+    def _matrix(self, x: Any) -> View:
+        view = self.reader.view(x)
+        if view.is_bool or view.kind not in "vx":
+            raise NotSmallError
+        return view
 
     def _factors(self, a: View) -> tuple[View, bool]:
         """Return the factors of a matrix, and whether they are those of its transpose."""
-        if a.is_bool or a.kind not in "vx":
-            raise NotSmallError
-        for strides, is_transposed in ((a.strides, False), (a.strides[::-1], True)):
+        turned = (*a.strides[:-2], a.strides[-1], a.strides[-2])
+        for strides, is_turned in ((a.strides, False), (turned, True)):
             known = self._known.get((a.kind, a.base, a.offset, a.shape, strides))
             if known is not None:
-                return known, is_transposed
-        n = a.shape[0]
-        factors = self.reader.added(Op("factors", None, [a], (n * n + n + 1,), (n,)))
+                return known, is_turned
+        n = a.shape[-1]
+        op = Op("factors", None, [a], (*a.shape[:-2], n * n + n + 1), (n,))
+        factors = self.reader.added(op)
         self._known[(a.kind, a.base, a.offset, a.shape, a.strides)] = factors
         return factors, False
 
     def read(self, step: Step, shape: tuple) -> Op:
-        """Return a solution, an inverse or a determinant as an operation."""
-        a = self.reader.view(step.args[0])
-        factors, is_transposed = self._factors(a)
-        n = a.shape[0]
-        if step.f is np.linalg.det:
-            return Op("determinant", None, [factors], (), (n, "det"))
-        if step.f is np.linalg.inv:
-            unit = self._units.setdefault(n, np.eye(n))
-            b = self.reader.view(unit)
+        """Return a factor, a solution, an inverse or a determinant as an operation."""
+        call: Any = asked(step)
+        a = self._matrix(call.a)
+        n = a.shape[-1]
+        if call.kind == "cholesky":
+            return Op("cholesky", None, [a], shape, (n, call.is_lower, call.is_checked))
+        if call.kind == "det":
+            return Op("determinant", None, [self._factors(a)[0]], shape, (n, "det"))
+        if call.kind == "inv":
+            b = self.reader.view(self._units.setdefault(n, np.eye(n)))
         else:
-            b = self.reader.view(step.args[1])
-        if b.is_bool or b.kind not in "vx" or b.shape != shape:
-            raise NotSmallError
-        if not is_transposed:
-            return Op("solution", None, [factors, b], shape, (n, False))
-        w = self.reader.added(Op("solution", None, [factors, b], shape, (n, True)))
-        return Op("unordered", None, [factors, w], shape, (n,))
+            b = self._matrix(call.b)
+        core = min(2, len(b.shape))
+        batch, b = shape[: len(shape) - core], b.broadcast(shape)
+        if call.kind == "triangular":
+            options = (n, core, call.is_lower, call.is_turned, call.is_unit, call.is_checked)
+            return Op("triangular", None, [a.broadcast((*batch, n, n)), b], shape, options)
+        factors, is_turned = self._factors(a)
+        factors = factors.broadcast((*batch, factors.shape[-1]))
+        if not is_turned:
+            return Op("solution", None, [factors, b], shape, (n, core, False))
+        w = self.reader.added(Op("solution", None, [factors, b], shape, (n, core, True)))
+        return Op("unordered", None, [factors, w], shape, (n, core))
 
     def pair(self, step: Step) -> None:
         """Note a determinant of which the sign and the logarithm are asked for later."""
-        self._pairs[step.out], _ = self._factors(self.reader.view(step.args[0]))
+        a = self._matrix(step.args[0])
+        self._pairs[step.out] = (self._factors(a)[0], a.shape[-1])
 
-    def half(self, step: Step) -> Op:
+    def half(self, step: Step, shape: tuple) -> Op:
         """Return the sign or the logarithm of a determinant as an operation."""
-        factors = self._pairs.get(step.args[0].i)
-        if factors is None:
-            raise NotSmallError
+        factors, n = self._pairs[step.args[0].i]
         which = {0: "sign", "sign": "sign", 1: "log", "logabsdet": "log"}[step.args[1]]
-        n = int(factors.shape[0] ** 0.5)
-        return Op("determinant", None, [factors], (), (n, which))
-
-
-# -- as calls of functions, which are compiled once -----------------------------------------------
-
-
-def factors(w: NestWriter, block: Block, p: int) -> None:
-    """Write the factors, the rows that they stand for, and the sign of that exchange."""
-    (n,) = w.ops[p].extra
-    row, column = w.ops[p].args[0].strides
-    x, place = w.memory(block, p, 0)
-    _call(w, f"factored({x}, {place}, {row}, {column}, {n}, s, {w.target(block, p)})")
-
-
-def solution(w: NestWriter, block: Block, p: int) -> None:
-    """Write two triangular systems; with the transpose, the rows stay in another order."""
-    n, is_transposed = w.ops[p].extra
-    _, lu = w.memory(block, p, 0)
-    y, place = w.memory(block, p, 1)
-    b = w.ops[p].args[1]
-    m, column = (b.shape[1], b.strides[1]) if len(b.shape) == 2 else (1, 0)
-    f = "solved_transposed" if is_transposed else "solved"
-    right = f"{y}, {place}, {b.strides[0]}, {column}"
-    w.write(f"{f}(s, {lu}, {n}, {right}, {m}, {w.target(block, p)})")
-
-
-def unordered(w: NestWriter, block: Block, p: int) -> None:
-    """Write rows back into their places."""
-    (n,) = w.ops[p].extra
-    _, lu = w.memory(block, p, 0)
-    _, place = w.memory(block, p, 1)
-    w.write(f"put_back(s, {lu}, {n}, {place}, {w.ops[p].size // n}, {w.target(block, p)})")
-
-
-def determinant(w: NestWriter, block: Block, p: int) -> str:
-    """Return the sign or the logarithm of the product of the pivots, or the product."""
-    n, which = w.ops[p].extra
-    _, lu = w.memory(block, p, 0)
-    sign, log = f"pivots_sign(s, {lu}, {n})", f"pivots_log(s, {lu}, {n})"
-    return {"sign": sign, "log": log, "det": f"{sign} * math.exp({log})"}[which]
-
-
-def _call(w: NestWriter, text: str) -> None:
-    w.write(f"if not {text}: return 2")
-
-
-def routines(get: Callable, put: Callable) -> dict[str, Callable]:
-    """Return what these calls mean, with the functions that read and write an element."""
-
-    def factored(x, first, row, column, n, s, lu):
-        order = lu + n * n
-        for i in range(n):
-            put(s, order + i, float(i))
-            for j in range(n):
-                put(s, lu + n * i + j, get(x, first + row * i + column * j))
-        sign = 1.0
-        for k in range(n):
-            largest, best = abs(get(s, lu + n * k + k)), k
-            for i in range(k + 1, n):
-                size = abs(get(s, lu + n * i + k))
-                if size > largest:
-                    largest, best = size, i
-            if not 0.0 < largest < math.inf:
-                return False
-            if best != k:
-                sign = -sign
-                for j in range(n):
-                    held = get(s, lu + n * k + j)
-                    put(s, lu + n * k + j, get(s, lu + n * best + j))
-                    put(s, lu + n * best + j, held)
-                held = get(s, order + k)
-                put(s, order + k, get(s, order + best))
-                put(s, order + best, held)
-            pivot = get(s, lu + n * k + k)
-            for i in range(k + 1, n):
-                factor = get(s, lu + n * i + k) / pivot
-                if not abs(factor) <= 1.0:
-                    return False  # there is a NaN
-                put(s, lu + n * i + k, factor)
-                here, there = lu + n * i, lu + n * k
-                for j in range(k + 1, n):
-                    put(s, here + j, get(s, here + j) - factor * get(s, there + j))
-        put(s, order + n, sign)
-        return True
-
-    def solved(s, lu, n, y, first, row, column, m, x):
-        for i in range(n):
-            begin = first + row * int(get(s, lu + n * n + i))
-            for c in range(m):
-                put(s, x + m * i + c, get(y, begin + column * c))
-            for j in range(i):
-                factor = get(s, lu + n * i + j)
-                for c in range(m):
-                    known = factor * get(s, x + m * j + c)
-                    put(s, x + m * i + c, get(s, x + m * i + c) - known)
-        for back in range(n):
-            i = n - 1 - back
-            for j in range(i + 1, n):
-                factor = get(s, lu + n * i + j)
-                for c in range(m):
-                    known = factor * get(s, x + m * j + c)
-                    put(s, x + m * i + c, get(s, x + m * i + c) - known)
-            pivot = get(s, lu + n * i + i)
-            for c in range(m):
-                put(s, x + m * i + c, get(s, x + m * i + c) / pivot)
-
-    def solved_transposed(s, lu, n, y, first, row, column, m, x):
-        for i in range(n):
-            for c in range(m):
-                put(s, x + m * i + c, get(y, first + row * i + column * c))
-            for j in range(i):
-                factor = get(s, lu + n * j + i)
-                for c in range(m):
-                    known = factor * get(s, x + m * j + c)
-                    put(s, x + m * i + c, get(s, x + m * i + c) - known)
-            pivot = get(s, lu + n * i + i)
-            for c in range(m):
-                put(s, x + m * i + c, get(s, x + m * i + c) / pivot)
-        for back in range(n):
-            i = n - 1 - back
-            for j in range(i + 1, n):
-                factor = get(s, lu + n * j + i)
-                for c in range(m):
-                    known = factor * get(s, x + m * j + c)
-                    put(s, x + m * i + c, get(s, x + m * i + c) - known)
-
-    def put_back(s, lu, n, rows, m, x):
-        for i in range(n):
-            begin = x + m * int(get(s, lu + n * n + i))
-            for c in range(m):
-                put(s, begin + c, get(s, rows + m * i + c))
-
-    def pivots_sign(s, lu, n):
-        sign = get(s, lu + n * n + n)
-        for i in range(n):
-            if get(s, lu + n * i + i) < 0.0:
-                sign = -sign
-        return sign
-
-    def pivots_log(s, lu, n):
-        total = 0.0
-        for i in range(n):
-            total += math.log(abs(get(s, lu + n * i + i)))
-        return total
-
-    made = (factored, solved, solved_transposed, put_back, pivots_sign, pivots_log)
-    return {f.__name__: f for f in made}
+        return Op("determinant", None, [factors], shape, (n, which))

@@ -14,11 +14,17 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile.domains import SOURCES
+from autodiff.compile.nest_contractions import (
+    LARGEST as LARGEST_PRODUCT,
+    contracted,
+    factors_of,
+    is_contraction,
+)
 from autodiff.compile.nest_index import added_places, is_table, read_places
 from autodiff.compile.nest_moves import arrays_of, is_move, moved
 from autodiff.compile.nest_ops import NotSmallError, Op, View, strides_of
 from autodiff.compile.nest_reductions import OF_TRUTHS, REDUCED, is_reduction, reduced
-from autodiff.compile.nest_systems import SYSTEMS, Systems, is_part_of_pair, is_system
+from autodiff.compile.nest_systems import Systems, is_part_of_pair, is_system
 from autodiff.compile.ops import INFIX, MATH, UFUNC_OF, is_elementwise
 from autodiff.compile.packs import pack
 from autodiff.compile.passes import LARGEST_LOOKED_AT, has_nan
@@ -40,8 +46,6 @@ from chainrules_core.scattering import may_repeat, scatter
 
 LARGEST = 1 << 18
 """Up to how many elements an array is small: several of them fit into the cache of a core."""
-LARGEST_PRODUCT = 1 << 15
-"""Up to how many products a matrix product is left to loops; more is BLAS's business."""
 _MOST_OPERANDS = 4096
 _NUMBERS = (int, float, bool, np.float64, np.bool_)
 
@@ -49,9 +53,14 @@ _VIEWS: frozenset[Any] = frozenset(
     {
         np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.reshape, np.ravel,
         np.expand_dims, np.squeeze, np.broadcast_to, np.diagonal, np.flip, np.fliplr, np.flipud,
-        np.rot90, np.atleast_1d, np.atleast_2d, np.atleast_3d, operator.getitem,
+        np.rot90, np.atleast_1d, np.atleast_2d, np.atleast_3d, operator.getitem, np.diag,
+        np.linalg.diagonal, np.linalg.matrix_transpose, np.matrix_transpose,
     }
 )  # fmt: skip
+_OF_NUMBERS: frozenset[Any] = frozenset(
+    {np.reshape, np.ravel, np.expand_dims, np.broadcast_to, np.atleast_1d, np.atleast_2d}
+)
+"""What makes arrays of a number, all elements of which are that number."""
 _PRODUCTS = frozenset({np.dot, np.matmul, operator.matmul, np.vdot, np.inner})
 _CHANGES = {set_item: "=", add_item: "+", sub_item: "-"}
 _PLAIN_INDEX = (int, np.int64, np.intp, slice, type(None), type(Ellipsis))
@@ -70,7 +79,7 @@ TEXTS: dict[Any, str] = {
     np.clip: "({1} if {0} < {1} else {2} if {0} > {2} else {0})",
 }  # fmt: skip
 """Elementwise functions as machine code has them."""
-_GIVES_NUMBERS = frozenset({"map", "product", "sum", "max", "min", "determinant"})
+_GIVES_NUMBERS = frozenset({"map", "product", "sum", "max", "min", "determinant", "contraction"})
 _LOGICAL = frozenset({operator.and_, operator.or_, operator.xor, operator.invert})
 _ELEMENTWISE = (
     frozenset(f for f in TEXTS if is_elementwise(f)) | {np.where, np.copy, np.clip} | _LOGICAL
@@ -86,6 +95,8 @@ def is_view(step: Step, metas: list[Meta]) -> bool:
     meta = metas[step.out]
     if not (is_number(meta) or _has_dtype(meta)):
         return False
+    if step.f is np.diag and len(_shape(step.args[0], metas)) != 2:
+        return False
     return step.f is not operator.getitem or _is_plain(step.args[1])
 
 
@@ -100,8 +111,8 @@ def handles(step: Step, metas: list[Meta]) -> bool:
         return (how is has_nan and (is_number(meta) or _is_small(meta))) or (
             how in SOURCES and is_number(meta)
         )
-    if step.out >= 0 and (f is np.linalg.slogdet or is_part_of_pair(step, metas)):
-        return f is part or is_system(step, metas)
+    if f is np.linalg.slogdet:
+        return is_system(step, metas)
     if step.out < 0 or not (_is_small(metas[step.out]) or _is_single(metas[step.out])):
         return False
     meta = metas[step.out]
@@ -113,11 +124,15 @@ def handles(step: Step, metas: list[Meta]) -> bool:
         return is_reduction(step) and (_is_array(args[0], metas) or _is_truths(args[0], metas))
     if meta.dtype == np.bool_:
         return False
+    if f in _OF_NUMBERS and type(args[0]) is Ref and is_number(metas[args[0].i]):
+        return not any(refs_of(Step(f, args[1:], step.kwargs, 0)))
     if f in (float, np.float64):
         return len(args) == 1 and is_number(meta) and _is_operand(args[0], metas)
+    if is_contraction(step, metas) and all(_is_array(a, metas) for a in factors_of(step)):
+        return True
     if f in _PRODUCTS:
         return not step.kwargs and _is_small_product(f, args, metas, meta)
-    if f is np.outer or (f is np.einsum and args[0] == "i,j->ij"):
+    if f is np.outer or _is_outer(step):
         pair = args[-2:]
         return not step.kwargs and all(
             _is_array(a, metas) and len(_shape(a, metas)) == 1 for a in pair
@@ -134,8 +149,8 @@ def handles(step: Step, metas: list[Meta]) -> bool:
         return _is_operand(args[0], metas) and is_known
     if f is operator.getitem:
         return is_table(args[1]) and _is_array(args[0], metas)
-    if f in SYSTEMS:
-        return is_system(step, metas) and all(_is_array(a, metas) for a in args)
+    if is_part_of_pair(step, metas) or is_system(step, metas):
+        return True
     if is_move(step, metas):
         return all(_is_array(a, metas) for a in arrays_of(step))
     if f in (np.stack, np.array, np.concatenate):
@@ -202,6 +217,10 @@ def _is_small_product(f: Any, args: tuple, metas: list[Meta], meta: Meta) -> boo
     return (meta.size if meta.shape else 1) * a[-1] <= LARGEST_PRODUCT
 
 
+def _is_outer(step: Step) -> bool:
+    return step.f is np.einsum and step.args[0] == "i,j->ij"
+
+
 class Reader:
     """Reads steps as operations.
 
@@ -249,12 +268,21 @@ class Reader:
 
     def table(self, places: np.ndarray) -> View:
         """Return constant integers as an argument of what is compiled."""
-        key = (places.shape, places.tobytes())
+        return View("x", self._number(places), 0, places.shape, strides_of(places.shape))
+
+    def truths(self, mask: np.ndarray) -> View:
+        """Return constant truths as an argument of what is compiled."""
+        number = self._number(1.0 * mask)
+        return View("x", number, 0, mask.shape, strides_of(mask.shape), True)
+
+    def _number(self, x: np.ndarray) -> int:
+        """Return the number of an array that nobody changes."""
+        key = content_of(x)
         number = self._constants.get(key)
         if number is None:
-            self.given.append(places.ravel())
+            self.given.append(x.ravel())
             number = self._constants[key] = len(self.given) - 1
-        return View("x", number, 0, places.shape, strides_of(places.shape))
+        return number
 
     def _from_outside(self, i: int) -> View:
         step = self.origin.get(i)
@@ -334,6 +362,10 @@ class Reader:
         args = step.args
         if f in _ELEMENTWISE:
             return Op("map", *_exact_power(f, [self.view(a).broadcast(shape) for a in args]), shape)
+        if is_contraction(step, self.metas) and not _is_outer(step):
+            return contracted(self, step, shape)
+        if f in _OF_NUMBERS:
+            return Op("map", np.copy, [self.view(args[0]).broadcast(shape)], shape)
         if f in _PRODUCTS:
             a, b = self.view(args[0]), self.view(args[1])
             if f is np.vdot and len(a.shape) != 1:
@@ -362,10 +394,10 @@ class Reader:
             return read_places(self, self.view(args[0]), args[1], shape)
         if f is scatter and is_table(args[1]):
             return added_places(self, self.view(args[0]), args[1], shape)
-        if f in SYSTEMS:
-            return self.systems.read(step, shape)
         if f is part:
-            return self.systems.half(step)
+            return self.systems.half(step, shape)
+        if is_system(step, self.metas):
+            return self.systems.read(step, shape)
         if f is scatter and not shape:
             return Op("map", np.copy, [self._single(args[0])], ())
         if f is pack and not shape:

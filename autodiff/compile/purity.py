@@ -7,11 +7,16 @@ import io
 import math
 import operator
 import random
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from autodiff.compile.program import Ref, set_flat, set_item
+from autodiff.tracer import bare, is_tracer
+from chainrules_core.scattering import scatter
 
 
 def _named(module: Any, names: str) -> set[Any]:
@@ -62,6 +67,38 @@ FIXED_FORM: frozenset[Any] = frozenset(
     | {np.ndarray.item, np.ndarray.astype, np.matmul}
 )
 """Functions whose results have types, dtypes and shapes that follow from those of the arguments."""
+
+_OF_SCIPY = (
+    "cholesky cho_factor cho_solve solve_triangular solve inv det lu_solve solve_banded "
+    "solveh_banded solve_toeplitz expm"
+)
+_known_of_scipy: set[Any] = set()
+
+
+def has_fixed_form(f: Any) -> bool:
+    """Whether the form of a result of `f` follows from those of the arguments."""
+    if f in FIXED_FORM:
+        return True
+    if not _known_of_scipy:
+        linalg = sys.modules.get("scipy.linalg")  # where somebody has loaded it
+        if not hasattr(linalg, "solve_triangular"):
+            return False
+        _known_of_scipy.update(_named(linalg, _OF_SCIPY))
+    return f in _known_of_scipy
+
+
+_LARGEST_IN_STEPS = 32
+
+
+def are_small(x: Any) -> bool:
+    """Whether all arrays in a nest of arguments are real matrices of a few rows, or stacks."""
+    if type(x) in (tuple, list):
+        return all(map(are_small, x))
+    value = bare(x) if is_tracer(x) else x
+    if not isinstance(value, np.ndarray):
+        return True
+    return value.dtype == np.float64 and max(value.shape[-2:], default=0) <= _LARGEST_IN_STEPS
+
 
 _ALL = 99
 ARGUMENTS_OF_DATA: dict[Any, int] = {
@@ -143,3 +180,37 @@ def impurity(g: Any) -> str:
 
 def _module(g: Callable) -> str:
     return (getattr(g, "__module__", None) or "").partition(".")[0].lstrip("_")
+
+
+def conjugate(x: Any) -> Any:
+    """Return the conjugate of a number of Python's."""
+    return x.conjugate()
+
+
+def may_write(f: Callable) -> bool:
+    """Whether a function may write into its arguments, for all that is known."""
+    return f not in _FORM_IS_KNOWN and not isinstance(f, np.ufunc) and f is not operator.getitem
+
+
+def arrays_in(x: Any) -> list[np.ndarray]:
+    """Return the arrays in a nest of arguments that can be written into."""
+    if type(x) is np.ndarray:
+        return [x] if x.flags.writeable and x.dtype.kind != "O" else []
+    if type(x) in (tuple, list):
+        return [a for part_ in x for a in arrays_in(part_)]
+    return [a for part_ in x.values() for a in arrays_in(part_)] if type(x) is dict else []
+
+
+def is_open(f: Callable, args: tuple, y: Any) -> bool:
+    """Whether the form of a result may depend on more than the forms of the arguments."""
+    if f is operator.getitem:
+        index = args[1] if type(args[1]) is tuple else (args[1],)
+        return type(y) is np.ndarray and any(type(p) is Ref for p in index)
+    if f is np.where:
+        return len(args) == 1  # the places of what is not zero
+    if f is operator.pow and type(y) is complex:
+        return True  # -2.0 ** 1.5 is complex, -2.0 ** 2.0 is not
+    return not (f in _FORM_IS_KNOWN or isinstance(f, np.ufunc) or has_fixed_form(f))
+
+
+_FORM_IS_KNOWN = FIXED_FORM | {scatter, set_item, set_flat, conjugate}

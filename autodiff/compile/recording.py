@@ -44,6 +44,11 @@ from autodiff.compile.purity import (
     ON_FORM,
     SHAPE_ONLY,
     STRUCTURAL,
+    are_small,
+    arrays_in,
+    conjugate,
+    is_open,
+    may_write,
     order_of,
 )
 from autodiff.structures import leaves_of, map_leaves, parts_of, rebuilt
@@ -51,10 +56,9 @@ from autodiff.tape import CONSTANT, Tape
 from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
 from autodiff.views import note_shared
 from chainrules_core import rrule
-from chainrules_core.define import DecomposeRule
+from chainrules_core.define import STEPS, DecomposeRule
 from chainrules_core.define.scalar import has_nan
 from chainrules_core.rules import name_of
-from chainrules_core.scattering import scatter
 
 _NUMBERS = (float, complex, np.number, np.bool_)
 _PLAIN_NUMBERS = frozenset({float, int, np.ndarray, np.float64, np.float32, np.int64})
@@ -162,6 +166,11 @@ class Recording(Tape):
             if rules is not None and isinstance(rules[0], DecomposeRule):
                 return calls.body_of(rules[0].body)(*args, **kwargs)
             self.spoil(f"{name_of(f)} changes an object that is not followed")
+        steps = STEPS.get(f)
+        if steps is not None and are_small((args, tuple(kwargs.values()))):
+            y = calls.body_of(steps)(*args, **kwargs)
+            if y is not NotImplemented:
+                return y
         if (
             f in IN_MEMORY_ORDER
             and order_of(f, args, kwargs) in ("A", "K")
@@ -178,7 +187,7 @@ class Recording(Tape):
         given = [plain for plain, _ in lowered]
         options = {name: plain for name, (plain, _) in named.items()}
         f = _for_kind(f, given[0]) if given else f
-        arrays = _arrays_in((given, options)) if _may_write(f) else []
+        arrays = arrays_in((given, options)) if may_write(f) else []
         before = [a.copy() for a in arrays]
         try:
             y = f(*given, **options)
@@ -200,7 +209,7 @@ class Recording(Tape):
         i = len(self.metas)
         self.metas.append(meta_of(y))
         self.steps.append(Step(f, args, kwargs or None, i))
-        if _is_open(f, args, y):
+        if is_open(f, args, y):
             self.steps.append(Step(guard, (Ref(i), described, described(y)), None, -1))
         return self.traced(y, i)
 
@@ -429,17 +438,13 @@ class Recording(Tape):
         self.steps.append(Step(effect, ("print", *[r for _, r in lowered]), kwargs or None, -1))
 
 
-def _conjugate(x: Any) -> Any:
-    return x.conjugate()
-
-
 def _for_kind(f: Callable, x: Any) -> Callable:
     """Return what does to a number what `f` does to an array, where that is another function."""
     kind = type(x)
     if type(f) is types.MethodDescriptorType and not isinstance(x, f.__objclass__):
         return getattr(kind, f.__name__)
     if f is np.conj and (kind is complex or kind is float):
-        return _conjugate
+        return conjugate
     return f
 
 
@@ -467,32 +472,3 @@ def _part_written(after: np.ndarray, path: tuple) -> Callable:
         region = _untangled(step(region))
     region[...] = 1
     return set_real if np.any(probe.real) else set_imaginary
-
-
-def _may_write(f: Callable) -> bool:
-    """Whether a function may write into its arguments, for all that is known."""
-    return f not in _FORM_IS_KNOWN and not isinstance(f, np.ufunc) and f is not operator.getitem
-
-
-def _arrays_in(x: Any) -> list[np.ndarray]:
-    """Return the arrays in a nest of arguments that can be written into."""
-    if type(x) is np.ndarray:
-        return [x] if x.flags.writeable and x.dtype.kind != "O" else []
-    if type(x) in (tuple, list):
-        return [a for part_ in x for a in _arrays_in(part_)]
-    return [a for part_ in x.values() for a in _arrays_in(part_)] if type(x) is dict else []
-
-
-def _is_open(f: Callable, args: tuple, y: Any) -> bool:
-    """Whether the form of a result may depend on more than the forms of the arguments."""
-    if f is operator.getitem:
-        index = args[1] if type(args[1]) is tuple else (args[1],)
-        return type(y) is np.ndarray and any(type(p) is Ref for p in index)
-    if f is np.where:
-        return len(args) == 1  # the places of what is not zero
-    if f is operator.pow and type(y) is complex:
-        return True  # -2.0 ** 1.5 is complex, -2.0 ** 2.0 is not
-    return f not in _FORM_IS_KNOWN and not isinstance(f, np.ufunc)
-
-
-_FORM_IS_KNOWN = FIXED_FORM | {scatter, set_item, set_flat, _conjugate}

@@ -15,6 +15,10 @@ import numpy as np
 _GRAM = 6
 _FEWEST_TURNS = 4
 _MOST_CANDIDATES = 24
+_MOST_PERIODS = 6
+"""How many periods are tried at a place: those that cover the most."""
+_FIRST_TURNS = 12
+"""Some of these have to be regular."""
 
 
 class Loop:
@@ -52,8 +56,7 @@ def loops_of(signatures: Sequence[Hashable], places: Sequence[tuple[int, ...]]) 
     found: list[Loop] = []
     i = 0
     while i < len(grams):
-        best = _longest(signs, where[grams[i]], i)
-        loop = None if best is None else _rolled(places, i, *best)
+        loop = _longest(signs, where[grams[i]], i, places)
         if loop is None:
             i += 1
         else:
@@ -62,17 +65,33 @@ def loops_of(signatures: Sequence[Hashable], places: Sequence[tuple[int, ...]]) 
     return found
 
 
-def _longest(signs: np.ndarray, places: list[int], i: int) -> tuple[int, int] | None:
-    """Return the period and the number of turns of the longest repetition that begins at `i`."""
-    at = int(np.searchsorted(places, i, side="right"))
-    best, covered = None, 0
-    for j in places[at : at + _MOST_CANDIDATES]:
+def _longest(
+    signs: np.ndarray, same_grams: list[int], i: int, places: Sequence[tuple[int, ...]]
+) -> Loop | None:
+    """Return the longest loop that begins near `i`.
+
+    What looks the same after four operations may be the same after eight alone: two halves of a
+    step that read other operands.
+    """
+    at = int(np.searchsorted(same_grams, i, side="right"))
+    candidates = []
+    for j in same_grams[at : at + _MOST_CANDIDATES]:
         period = j - i
         same = signs[i:-period] == signs[i + period :]
         end = int(np.argmin(same)) if not same.all() else len(same)
         turns = end // period + 1
-        if turns >= _FEWEST_TURNS and turns * period > covered:
-            best, covered = (period, turns), turns * period
+        if turns >= _FEWEST_TURNS:
+            candidates.append((turns * period, -period, turns))
+    candidates.sort(reverse=True)
+    best, covered = None, 0
+    for size, away, turns in candidates[:_MOST_PERIODS]:
+        if size <= covered:
+            break
+        if turns > _FIRST_TURNS and _rolled(places, i, -away, _FIRST_TURNS) is None:
+            continue
+        loop = _rolled(places, i, -away, turns)
+        if loop is not None and loop.period * loop.count > covered:
+            best, covered = loop, loop.period * loop.count
     return best
 
 

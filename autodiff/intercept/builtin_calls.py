@@ -24,6 +24,13 @@ _OF_ONE_VALUE = frozenset({len, abs})
 _WITH_LENGTH = frozenset({list, tuple, dict, set, str, np.ndarray})
 
 
+def type_of_value(*args: Any, **kwargs: Any) -> Any:
+    """``type(x)`` is the type of the value."""
+    if len(args) == 1 and not kwargs and is_tracer(args[0]):
+        return args[0].__class__
+    return type(*args, **kwargs)
+
+
 def by_method(builtin: Any, as_before: Callable) -> Callable:
     """Return a builtin of one value that asks the value's class first."""
     method = f"__{builtin.__name__}__"

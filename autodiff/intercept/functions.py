@@ -44,6 +44,7 @@ from autodiff.intercept.builtin_calls import (
     seeing_key,
     set_attribute,
     sort_list,
+    type_of_value,
 )
 from autodiff.intercept.classes import constructing_for, is_made_in_python, maker_of
 from autodiff.intercept.getters import GETTERS
@@ -54,6 +55,7 @@ from autodiff.intercept.numpy_calls import (
     ArrayConverter,
     array_method,
     calls_back,
+    is_of_python,
     keeping_new,
     looking_into_lists,
     making,
@@ -389,20 +391,15 @@ def _other(g: Any, kind: type) -> Callable:
     return _remember(g, asking_for(g)) if has_rule(g) else refusing_for(g)
 
 
-def _type(*args: Any, **kwargs: Any) -> Any:
-    """``type(x)`` is the type of the value."""
-    if len(args) == 1 and not kwargs and is_tracer(args[0]):
-        return args[0].__class__
-    return type(*args, **kwargs)
-
-
 def _of_numpy(g: Any) -> Callable:
     """A function of NumPy: its protocol sees traced arguments."""
+    if is_of_python(g):
+        return looking_into_lists(g, g)
     return _remember(g, making(g, asking_for) if g in MAKERS else looking_into_lists(g, g))
 
 
 _SPECIAL: dict[Any, Callable] = {
-    type: _type,
+    type: type_of_value,
     getattr: get_attribute,
     setattr: set_attribute,
     ARRAY_CONVERTER: ArrayConverter,

@@ -189,6 +189,11 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
     return of_ufunc
 
 
+def is_of_python(g: Any) -> bool:
+    """Whether a function of NumPy loops over one of Python, and may be made in passing."""
+    return isinstance(g, np.ufunc) and python_function(g) is not None
+
+
 _NUMBERS = frozenset({float, int, bool, complex, np.float64, np.ndarray})
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from chainrules.shapes.reshaping import ARRAY
 from chainrules_core import linear_rule, unbroadcast
-from chainrules_core.define import primitive
+from chainrules_core.define import in_steps, primitive
 
 
 @primitive
@@ -19,6 +19,18 @@ def on_diagonal(d_bar: Any, offset: int, axis1: int, axis2: int, shape: tuple, d
     matrices = np.moveaxis(x_bar, (axis1, axis2), (-2, -1))
     matrices[..., i + max(-offset, 0), i + max(offset, 0)] = d_bar
     return x_bar
+
+
+@in_steps(on_diagonal)
+def on_diagonal_in_steps(
+    d_bar: Any, offset: int, axis1: int, axis2: int, shape: tuple, dtype: Any
+) -> Any:
+    n, ndim = np.shape(d_bar)[-1], len(shape)
+    axes = (axis1 % ndim, axis2 % ndim)
+    is_plain = axes == (ndim - 2, ndim - 1) and offset == 0 and shape[-2:] == (n, n)
+    if not is_plain or np.result_type(dtype, d_bar) != d_bar.dtype:
+        return NotImplemented
+    return np.where(np.eye(n, dtype=bool), np.expand_dims(d_bar, -1), 0.0)
 
 
 linear_rule(

@@ -7,7 +7,12 @@ from chainrules_core.define.nondifferentiable import (
     non_differentiable as non_differentiable,
     opt_out as opt_out,
 )
-from chainrules_core.define.primitive import natively as natively, primitive as primitive
+from chainrules_core.define.primitive import (
+    STEPS as STEPS,
+    in_steps as in_steps,
+    natively as natively,
+    primitive as primitive,
+)
 from chainrules_core.define.scalar import (
     ScalarRule as ScalarRule,
     derivatives_given_output as derivatives_given_output,

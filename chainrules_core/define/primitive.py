@@ -1,4 +1,7 @@
-"""Functions that engines see as a whole (primitive), or do not look into (natively)."""
+"""Functions that engines see as a whole (primitive), or do not look into (natively).
+
+What such a function does can be said in steps as well, for engines that write calls down.
+"""
 
 from __future__ import annotations
 
@@ -72,3 +75,42 @@ def natively(f: Callable, *args: Any, **kwargs: Any) -> Any:
     3.0
     """
     return f(*args, **kwargs)
+
+
+STEPS: dict[Callable, Callable] = {}
+"""Functions, and what they do in steps."""
+
+
+def in_steps(f: Callable) -> Callable[[F], F]:
+    """Say what `f` does in terms of functions that engines know.
+
+    An engine that writes calls down, and computes what it has written by means of its own, may
+    follow these steps in the place of a call that it knows nothing about. It is for small arrays,
+    where the number of calls does not count.
+
+    Parameters
+    ----------
+    f : callable
+        The function, often a `primitive`.
+
+    Returns
+    -------
+    callable
+        A decorator for a function of the same arguments, which returns the same up to rounding, or
+        NotImplemented for arguments that it has no steps for.
+
+    Examples
+    --------
+    >>> @primitive
+    ... def doubled(x): return 2 * x
+    >>> @in_steps(doubled)
+    ... def doubled_in_steps(x): return x + x
+    >>> STEPS[doubled](3.0)
+    6.0
+    """
+
+    def register(body: F) -> F:
+        STEPS[f] = body
+        return body
+
+    return register

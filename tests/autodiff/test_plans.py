@@ -139,6 +139,23 @@ def test_plans_are_found_again() -> None:
     assert len(plans._plans) == known
 
 
+def test_what_a_ufunc_made_in_passing_holds_is_not_kept_alive() -> None:
+    made: list[weakref.ref] = []
+
+    class Held:
+        pass
+
+    def f(x: Any) -> Any:
+        held = Held()
+        made.append(weakref.ref(held))
+        return np.sum(np.frompyfunc(lambda v: v * v if held else v, 1, 1)(x).astype(float))
+
+    for _ in range(6):
+        np.testing.assert_allclose(gradient(f, X), 2 * X)
+    gc.collect()
+    assert not any(held() for held in made)
+
+
 def test_functions_without_rules_are_not_kept_alive() -> None:
     def f(x: Any) -> Any:
         def inner(y: Any) -> Any:

@@ -38,3 +38,8 @@ def test_autodiff_loads_no_scipy_subpackage_and_nothing_to_draw_with():
     assert "chainrules" in loaded
     assert family(loaded, "scipy") <= family(modules_after("import scipy"), "scipy")
     assert family(loaded, "matplotlib", "rich") == set()
+
+
+def test_modules_of_rules_may_be_imported_by_name():
+    # Their registrations must not load others that need them as a whole.
+    modules_after("import scipy.interpolate, chainrules.scipy.linalg.cholesky")

@@ -216,7 +216,9 @@ def parcur_body(x, w, u, ub, ue, k, task, ipar, s, t, nest, wrk, iwrk, per):
     else:
         knots = chosen_knots(u, k, ub, ue, record["ier"], "splprep")
     found, fp = coefficients(knots, k, u, points, w)
-    return knots, np.ravel(np.transpose(found)), {**record, "u": u, "ub": ub, "ue": ue, "fp": fp}
+    # Memory of its own: older versions of SciPy set its shape.
+    flat = np.copy(np.ravel(np.transpose(found)))
+    return knots, flat, {**record, "u": u, "ub": ub, "ue": ue, "fp": fp}
 
 
 @kernel("_insert", _fitpack)

@@ -22,7 +22,7 @@ from chainrules.linalg.matrices import adjoint, column
 from chainrules.linalg.spectral import part
 from chainrules.scipy.linalg.structure import strict, triangle
 from chainrules_core import Array, NoTangent, Tangent, decompose, frule, rrule, thunk
-from chainrules_core.define import primitive
+from chainrules_core.define import in_steps, primitive
 from chainrules_core.projection import is_foreign
 
 
@@ -88,6 +88,24 @@ def cho_solution(c: Any, b: Any, lower: bool) -> Any:
     return linalg.cho_solve((c, lower), b)
 
 
+@in_steps(cho_solution)
+def cho_solution_in_steps(c: Any, b: Any, lower: bool) -> Any:
+    first, second = (0, 2) if lower else (2, 0)
+    x = linalg.solve_triangular(c, b, first, lower)
+    return linalg.solve_triangular(c, x, second, lower)
+
+
+@in_steps(linalg.cho_factor)
+def cho_factor_in_steps(
+    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    if np.ndim(a) != 2:
+        return NotImplemented
+    in_triangle = np.tri(np.shape(a)[-1], dtype=bool)
+    factor = linalg.cholesky(a, lower, check_finite=check_finite)
+    return np.where(in_triangle if lower else in_triangle.T, factor, a), lower
+
+
 @rrule.register(cho_solution, Array, Array, broadcasts=True)
 def cho_solution_rrule(c, b, *, lower):
     y = cho_solution(c, b, lower)
@@ -117,6 +135,7 @@ def cho_solution_frule(dots, c, b, *, lower):
     return y, cho_solution(c, b_dot - moved, lower)
 
 
+@in_steps(linalg.cho_solve)
 @decompose(linalg.cho_solve)
 def cho_solve_body(c_and_lower, b, overwrite_b=False, check_finite=True):
     c, lower = c_and_lower

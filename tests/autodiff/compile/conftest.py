@@ -1,6 +1,7 @@
 """Kernels run as Python, so that they are tested quickly and without numba."""
 
 import math
+from operator import add, mul as multiply
 
 import numpy as np
 import pytest
@@ -39,16 +40,16 @@ def put(array, place, value):
 @pytest.fixture
 def interpreted(monkeypatch):
     """Have kernels made at once, for all programs, and run as Python; return the list of them."""
-    from autodiff.compile import kernels, machine, nest_systems
+    from autodiff.compile import kernels, machine, nest_routines
 
     made = []
 
     def compiled(self):
         scope = {
-            "get": get, "put": put, "plus": lambda a, b: a + b, "times": lambda a, b: a * b,
+            "get": get, "put": put, "plus": add, "times": multiply,
             "exp": np.exp, "tanh": np.tanh, "sin": np.sin, "cos": np.cos, "log": np.log,
             "math": Math(), "np": np, **self._tables,
-            **nest_systems.routines(get, put),
+            **nest_routines.routines(get, put, add, multiply, lambda f: f),
         }  # fmt: skip
         exec(self.source, scope)
         names = {

@@ -263,6 +263,18 @@ def test_long_programs_are_several_functions(f, monkeypatch):
     assert "def f_2(" in compiled.source
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_kernels_of_many_parts(f, interpreted, monkeypatch):
+    """What a part computes is there for the next ones: numbers, truths, arrays."""
+    from autodiff.compile import nest_parts
+
+    monkeypatch.setattr(nest_parts, "LONGEST", 2)
+    compiled = compile(lambda *a: gradient(f, *a), backend="numba")
+    compare(lambda *a: gradient(f, *a), compiled, POINTS)
+    assert any("def part3(" in kernel.source for kernel in interpreted)
+
+
 def test_machine_code():
     pytest.importorskip("numba")
     compiled = compile(lambda *a: gradient(rnn, *a))
