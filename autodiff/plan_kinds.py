@@ -344,11 +344,14 @@ class LinearNode(PlannedNode):
         if pair is None:
             return False
         left, right = pair
-        dtype = bars.nodes[j].space.dtype
+        space = bars.nodes[j].space
+        dtype = space.dtype
         if left.dtype is not dtype or right.dtype is not dtype:
             return False
+        if left.ndim != 1 or left.shape + right.shape != space.shape:
+            return False  # the adjoint's result is looked at
         if not bars.owns_current:  # somebody may write into it
-            left, right = [v.copy() if v is y_bar else v for v in pair]
+            left, right = [v.copy() if v is y_bar or v.base is y_bar else v for v in pair]
         before = bars.values[j]
         if type(before) is OuterProducts:
             before.append(left, right)

@@ -10,6 +10,7 @@ import pytest
 
 from autodiff import gradient, hvp, jacobian, outer
 from autodiff.outer import OuterProducts
+from chainrules_core import frule, linear_rule, rrule
 
 rng = np.random.default_rng(0)
 W = rng.standard_normal((3, 4)) / 2
@@ -85,6 +86,22 @@ def test_a_number_times_a_vector() -> None:
         s_bar, v_bar = gradient(f, 2.0, v)
         np.testing.assert_allclose(s_bar, 4.0 * np.sum(v * v))
         np.testing.assert_allclose(v_bar, 8.0 * v)
+
+
+def test_factors_of_other_shapes_are_left_to_the_adjoint() -> None:
+    def product(w: Any, x: Any) -> Any:
+        return np.dot(w, x)
+
+    linear_rule(
+        product,
+        lambda y_bar, w, x: np.outer(y_bar, x),
+        argnums=(0,),
+        factors=(lambda y_bar, w, x: (y_bar, x[:2]),),
+    )
+    f = steps(product, 3)
+    np.testing.assert_allclose(gradient(f, W), differences(f, W), rtol=1e-5, atol=1e-8)
+    rrule.unregister(product)
+    frule.unregister(product)
 
 
 def test_an_intermediate_matrix() -> None:
