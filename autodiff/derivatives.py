@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.errors import ArgumentError, SeedError
+from autodiff.errors import ArgumentError, MutationError, SeedError
 from autodiff.fallback import fallback_to, numeric_fallback
 from autodiff.forward import Pushed
 from autodiff.reverse import Linearised, argnums_of, check_scalar, is_single
@@ -50,6 +50,8 @@ def pullback(
     ------
     ArgumentError
         If there is nothing to differentiate with respect to.
+    MutationError
+        By `back`, if an array from outside that the function used has been written into since.
 
     Examples
     --------
@@ -60,9 +62,15 @@ def pullback(
     with fallback_to(fallback):
         traced = Linearised(f, args, kwargs, argnums_of(argnums))
     traced.keep_from_changes()
+    traced.tape.watch()  # what the function used may be written into before `back` is called
     single = is_single(argnums, args)
 
     def back(*y_bar: Any) -> Any:
+        if traced.tape.has_changed():
+            raise MutationError(
+                f"an array that {name_of(f)} used has been written into since, and its pullback "
+                "needs the old values. Call the pullback before, or use a copy in the function."
+            )
         if len(y_bar) != 1:
             raise SeedError(
                 f"the pullback of {name_of(f)} takes one cotangent, for its output; it was given "

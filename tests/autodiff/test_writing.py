@@ -267,3 +267,16 @@ def test_a_constant_is_copied_into_a_plain_array():
         return np.sum(x * plain)
 
     np.testing.assert_array_equal(autodiff.gradient(f, np.ones(2)), 0.0)
+
+
+@pytest.mark.parametrize("n", [3, 300])
+def test_a_constant_written_into_before_the_pullback_is_called(n):
+    matrix, x = np.eye(n), np.linspace(0.1, 1.0, n)
+    _, back = autodiff.pullback(lambda x: np.tanh(matrix @ x) * x, x)
+    first = back(np.ones(n))
+    np.testing.assert_array_equal(back(np.ones(n)), first)
+    matrix[0, -1] = 2.0
+    with pytest.raises(autodiff.MutationError, match="written into since"):
+        back(np.ones(n))
+    matrix[0, -1] = 0.0
+    np.testing.assert_array_equal(back(np.ones(n)), first)
