@@ -239,7 +239,7 @@ def small_bar(a: Any, y: Any, y_bar: Any, axis: Any) -> Any:
     if axis is None:
         tie = np.equal(a, y)
         n = np.count_nonzero(tie)
-        if n and type(y_bar) is np.float64 and a.dtype == float:
+        if n and type(y_bar) is np.float64 and a.dtype == float and not is_foreign(y_bar):
             bar = np.zeros(a.shape)
             bar[tie] = y_bar / n
             return bar
