@@ -66,8 +66,11 @@ class Linearised:
         self.f = f
         tape = new_tape()
         asked = checked_argnums(f, args, argnums)
-        self._argnums = tuple(dict.fromkeys(asked))
-        self._places = [self._argnums.index(i) for i in asked]
+        self._argnums = asked
+        self._places: Any = asked
+        if argnums is not None:
+            self._argnums = tuple(dict.fromkeys(asked))
+            self._places = [self._argnums.index(i) for i in asked]
         self.arguments = [promoted(f, args, i, argnums is not None) for i in self._argnums]
         owners: dict[int, Tracer] = {}
         traced = list(args)
@@ -242,7 +245,7 @@ def checked_argnums(f: Callable, args: tuple, argnums: tuple[int, ...] | None) -
 def promoted(f: Callable, args: tuple, i: int, chosen: bool) -> Any:
     """Return an argument in the form in which it is differentiated; an int becomes a float."""
     x = args[i]
-    if type(x) is float:
+    if type(x) is float or (type(x) is np.ndarray and x.dtype.kind == "f"):
         return x
     plain = untraced(x)
     if type(plain) is int or isinstance(plain, np.integer):
@@ -312,12 +315,16 @@ def _gradient_like(x: Any, bars: Any) -> Any:
 
 
 def _gradient_of_leaf(leaf: Any, bar: Any) -> Any:
+    kind = type(bar)
+    if kind is type(leaf):  # what most are
+        if kind is float:
+            return bar
+        if kind is np.ndarray and bar.dtype is leaf.dtype and bar.shape == leaf.shape:
+            return bar
     if isinstance(bar, NotImplementedTangent):
         raise bar.error()
     if bar is None or isinstance(bar, AbstractZero):
         return zero_tangent(leaf)
-    if type(bar) is type(leaf) is float:
-        return bar
     bar = ProjectTo(leaf)(bar)
     return bar._tape.like(bar, leaf) if is_tracer(bar) and bar._tape.program else bar
 
