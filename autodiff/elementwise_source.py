@@ -22,19 +22,17 @@ from chainrules_core.projection import KNOWN_SPACES
 from chainrules_core.rule import Rule
 from chainrules_core.rules import name_of
 
-OFTEN = 4
-"""Calls after which the code for more of the kind is written."""
-
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
 _TRACED = (Tracer, FloatTracer)
-_SYMBOLS = {
+SYMBOLS = {
     operator.add: "+",
     operator.sub: "-",
     operator.mul: "*",
     operator.truediv: "/",
     operator.pow: "**",
 }
+"""Operators and what stands for them in written code."""
 _calls: dict[tuple, int] = {}
 
 
@@ -93,7 +91,7 @@ def note(f: Callable, args: tuple, result: Any) -> None:
         return
     key = (f, *map(type, args))
     _calls[key] = n = _calls.get(key, 0) + 1
-    if n == OFTEN:
+    if n == ways.OFTEN:
         _write(f, args)
 
 
@@ -128,7 +126,7 @@ def _write(f: Callable, args: tuple) -> None:
         node = f"ElementwiseOfTwo({', '.join(parents)}, {end}"
     else:
         node = f"Elementwise({parents[0]}, partial, {end}"
-    symbol = _SYMBOLS.get(f) if len(args) == 2 else None
+    symbol = SYMBOLS.get(f) if len(args) == 2 else None
     expression = f"{inputs[0]} {symbol} {inputs[1]}" if symbol else f"f({', '.join(inputs)})"
     source = _TEMPLATE.format(
         parameters=", ".join(names),

@@ -16,6 +16,7 @@ import numpy as np
 
 from autodiff import operators as operators  # the general methods, behind these
 from autodiff.call import NO_RULE, operate
+from autodiff.elementwise_source import SYMBOLS
 from autodiff.errors import LostValueError
 from autodiff.tape import CONSTANT, place_of
 from autodiff.tracer import FloatTracer, Tracer
@@ -25,13 +26,6 @@ from chainrules_core.define import LinearRule, ScalarRule
 from chainrules_core.define.partial import ARITHMETIC, Partial
 from chainrules_core.rule import Rule
 
-_SYMBOLS = {
-    operator.add: "+",
-    operator.sub: "-",
-    operator.mul: "*",
-    operator.truediv: "/",
-    operator.pow: "**",
-}
 _NAMES = {
     operator.add: "add",
     operator.sub: "sub",
@@ -156,7 +150,7 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
     by_a, by_b = rule.partials[0]
     names = ("y", "x", "z")
     source = _BINARY.format(
-        symbol=_SYMBOLS[op],
+        symbol=SYMBOLS[op],
         # Only a power of floats can be something else than a float.
         checked="type(y) is float or type(y) is float64" if op is operator.pow else "True",
         by_a=_expression(by_a, "by_a", names),
@@ -276,7 +270,7 @@ def renew(rule: Rule | None = None) -> None:
         _element["rule"] = _element_rule()
     if changed is None or changed is operator.neg:
         setattr(FloatTracer, "__neg__", _negated())  # noqa: B010 - a type checker must not see it
-    for op in _SYMBOLS:
+    for op in SYMBOLS:
         if changed is not None and changed is not op:
             continue
         name = _NAMES[op]

@@ -63,45 +63,40 @@ _SCOPE = {
 }
 
 _RECORD = """
-    nodes = tape.nodes
     if type(y) is ndarray:
         dtype = y.dtype
         try:
             space = FLOAT64_SPACES[y.shape] if dtype is FLOAT64 else KNOWN_SPACES[dtype][y.shape]
         except KeyError:
             space = None
-        if space is None or dtype.kind not in "fc":
-            return plan.recorded(y, {node}, tape, ({bound}), ({given}), {options})
-        node = {node}
-        node.space = space
-        place = len(nodes)
-        nodes.append(node)
-        if nodes[place] is not node:
-            place = place_of(node, nodes)
-        result = Tracer(y, tape, place)
-        base = y.base
-        if base is not None{same}:{views}
-            plan.note_memory(result, ({given}), {options})
-        return result
-    if type(y) is float64:
+        if dtype.kind not in "fc":
+            space = None
+    elif type(y) is float64:
         space = FLOAT64_NUMBER
-    elif type(y) is float:
-        space = FLOAT
     else:
-        return plan.recorded(y, {node}, tape, ({bound}), ({given}), {options})
+        space = FLOAT if type(y) is float else None
     node = {node}
+    if space is None:
+        return plan.recorded(y, node, tape, ({bound}), ({given}), {options})
     node.space = space
+    nodes = tape.nodes
     place = len(nodes)
     nodes.append(node)
     if nodes[place] is not node:
         place = place_of(node, nodes)
-    return FloatTracer(y, tape, place)
+    if type(y) is not ndarray:
+        return FloatTracer(y, tape, place)
+    result = Tracer(y, tape, place)
+    base = y.base
+    if base is not None{same}:{views}
+        plan.note_memory(result, ({given}), {options})
+    return result
 """
 
 _VIEW = """
-            if base is not None and (base is {x} or base is {x}.base):
-                note_origin(result, Remade({given}, f, {options}, ({args}), {i}))
-                return result"""
+        if base is not None and (base is {x} or base is {x}.base):
+            note_origin(result, Remade({given}, f, {options}, ({args}), {i}))
+            return result"""
 
 
 # Names of the code's own; an argument with such a name keeps to the plan.

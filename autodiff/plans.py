@@ -41,8 +41,6 @@ from chainrules_core.rule import HandRule, Rule
 
 _ndarray = np.ndarray
 _OBJECTS = np.dtype(object)  # its elements may be numbers: the general way looks
-OFTEN = 4
-"""Runs after which a plan is written as code."""
 _OVER_LEVELS = "over levels"  # in keys whose values may be of several
 _KINDS: tuple[tuple[type, type], ...] = (
     (LinearRule, OfLinear),
@@ -120,7 +118,7 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
                 plain[i] = tape.kept(a)
     result = plan.run(values, plain, tape, False)
     plan.runs += 1
-    if plan.runs == OFTEN and way is None and result is not NO_RULE:
+    if plan.runs == ways.OFTEN and way is None and result is not NO_RULE:
         write(plan, f, args, kwargs, result)
     return result
 

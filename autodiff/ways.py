@@ -12,6 +12,8 @@ from weakref import WeakKeyDictionary
 from chainrules_core import frule, rrule
 from chainrules_core.rule import Rule
 
+OFTEN = 4
+"""Calls of a kind after which code for more of them is written."""
 _LONGEST = 16  # arguments: functions of any number of them would fill the memory
 
 _ways: dict[Callable, dict[Any, Callable]] = {}

@@ -23,8 +23,7 @@ W = np.arange(9.0).reshape(3, 3) / 7
 
 @pytest.fixture(autouse=True)
 def written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plans, "OFTEN", 1)
-    monkeypatch.setattr(elementwise_source, "OFTEN", 1)
+    monkeypatch.setattr(ways, "OFTEN", 1)
     rule = rrule.entry(np.sum).rules[0]
     for module in (plans, elementwise_source, ways):
         module._forget(rule)
