@@ -26,7 +26,7 @@ from autodiff.arguments import (
     without,
 )
 from autodiff.bindings import Contents
-from autodiff.elementwise import NOT_HERE, binary
+from autodiff.elementwise import NOT_HERE
 from autodiff.errors import DifferentiationError, array_of_objects, missing_rule
 from autodiff.gathering import gathered
 from autodiff.nodes import Node, Part, ProductNode, Whole
@@ -386,12 +386,6 @@ NESTED = NestedConfig()
 def config_for(given: Stripped) -> EngineConfig:
     """Return the configuration for a rule that is called with these arguments."""
     return NESTED if given.nested else CONFIG
-
-
-def operate(op: Callable, a: Any, b: Any) -> Any:
-    """Apply a binary operator, at least one side traced; NotImplemented where no rule fits."""
-    result = binary(op, a, b)
-    return operate_by_rule(op, a, b) if result is NOT_HERE else result
 
 
 def operate_by_rule(op: Callable, a: Any, b: Any) -> Any:

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff import elementwise, ways
+from autodiff import elementwise, node_source, ways
 from autodiff.call import NO_RULE
-from autodiff.products import Elementwise, ElementwiseOfTwo
 from autodiff.tape import place_of
 from autodiff.tracer import FloatTracer, Tracer, wrap
 from chainrules_core import ProjectTo, frule, rrule
@@ -43,7 +42,8 @@ def _forget(rule: Rule) -> None:
 rrule.watch(_forget)
 frule.watch(_forget)
 
-_TEMPLATE = """
+_TEMPLATE = (
+    """
 def way({parameters}):
     tape = {first}._tape
     if not tape.records{same_tape}:
@@ -60,14 +60,23 @@ def way({parameters}):
     else:
         return NO_RULE
 {kept}
-    node = {node}
+    node = new(Node)
+{parents}
+    node.values = ({seen},)
+    node.space = space
     nodes = tape.nodes
     place = len(nodes)
     nodes.append(node)
     if nodes[place] is not node:
         place = place_of(node, nodes)
-    return Tracer(y, tape, place) if type(y) is ndarray else wrap(y, tape, place)
+    if type(y) is not ndarray:
+        return wrap(y, tape, place)
 """
+    + ways.NEW_TRACER
+    + """\
+    return made
+"""
+)
 _VALUE = """\
     x{i} = _{i}._value
     if type(x{i}) is not kind{i}{is_float64}:
@@ -120,12 +129,9 @@ def _write(f: Callable, args: tuple) -> None:
     read = [f"x{i}" if is_held[i] else given for i, given in enumerate(inputs)]
     seen = ["y" if keep_y else "None"]
     seen += [name if keep else "None" for name, keep in zip(read, keeps, strict=True)]
-    parents = [f"_{i}._index" for i, t in enumerate(traced) if t]
-    end = f"({', '.join(seen)},), space, rule)"
-    if len(parents) == 2:
-        node = f"ElementwiseOfTwo({', '.join(parents)}, {end}"
-    else:
-        node = f"Elementwise({parents[0]}, partial, {end}"
+    node_class = node_source.node_class(plan.rule, kinds, [i for i, t in enumerate(traced) if t])
+    places = [f"_{i}._index" for i, t in enumerate(traced) if t]
+    parents = zip(node_source.PARENTS[len(places)], places, strict=True)
     symbol = SYMBOLS.get(f) if len(args) == 2 else None
     expression = f"{inputs[0]} {symbol} {inputs[1]}" if symbol else f"f({', '.join(inputs)})"
     source = _TEMPLATE.format(
@@ -135,24 +141,23 @@ def _write(f: Callable, args: tuple) -> None:
         values="\n".join(values),
         expression=expression,
         kept="\n".join(_KEPT.format(i=i) for i, held in enumerate(is_held) if held),
-        node=node,
+        parents="\n".join(f"    node.{parent} = {place}" for parent, place in parents),
+        seen=", ".join(seen),
     )
     scope = {
         **{f"kind{i}": kind for i, kind in enumerate(kinds)},
-        "Elementwise": Elementwise,
-        "ElementwiseOfTwo": ElementwiseOfTwo,
         "FLOAT64": _FLOAT64,
         "FLOAT64_SPACES": KNOWN_SPACES[_FLOAT64],
         "NO_RULE": NO_RULE,
+        "Node": node_class,
         "ProjectTo": ProjectTo,
         "Tracer": Tracer,
         "__name__": __name__,  # for filters of warnings
         "f": f,
         "is_recorded": _is_recorded,
         "ndarray": _ndarray,
-        "partial": plan.partials[traced.index(True)],
+        "new": object.__new__,
         "place_of": place_of,
-        "rule": plan.rule,
         "wrap": wrap,
     }
     exec(compile(source, f"<call of {name_of(f)}>", "exec"), scope)

@@ -25,8 +25,8 @@ _float64 = np.float64
 _FLOAT64 = np.dtype(np.float64)
 _VALUES = frozenset({np.ndarray, float, int, np.float64, Tracer, FloatTracer})
 _SPECIAL = (AbstractZero, NotImplementedTangent)
-# From so many elements on, a product is made in the memory of the partial derivative.
-_LARGE = 2048
+SMALL = 2048
+"""Beyond so many elements a product is made in the memory of the partial derivative."""
 
 _NOT_SO: Any = object()
 
@@ -86,7 +86,7 @@ class ElementwiseOfTwo:
         if left == right and self.is_square(by_left, by_right):
             x_bar = pulled(by_left, self, y_bar, bars, left, strong, False)
             if x_bar is not None:
-                large = type(x_bar) is _ndarray and x_bar.size > _LARGE
+                large = type(x_bar) is _ndarray and x_bar.size > SMALL
                 alone = large and sys.getrefcount(x_bar) == _ALONE and x_bar is not y_bar
                 bars.put(left, np.add(x_bar, x_bar, out=x_bar) if alone else x_bar + x_bar, True)
                 return
@@ -123,7 +123,7 @@ def hand_product(
     target = bars.nodes[j]
     if (
         type(y_bar) is not _ndarray
-        or y_bar.size > _LARGE
+        or y_bar.size > SMALL
         or y_bar.dtype is not _FLOAT64
         or strong
         or bars.nested
@@ -187,7 +187,7 @@ def pulled(
             if d == 1:
                 return y_bar
             if d == -1 and type(y_bar) is _ndarray:
-                return np.negative(y_bar, out=y_bar if owned and y_bar.size > _LARGE else None)
+                return np.negative(y_bar, out=y_bar if owned and y_bar.size > SMALL else None)
     else:
         if type(y_bar) is _ndarray and y_bar.size >= LARGE:
             made = _pulled_in_blocks(partial, node, y_bar, bars, j, strong, owned)
@@ -203,7 +203,7 @@ def pulled(
             if d.size > 1 and bars.is_number(j) and d.shape == y_bar.shape:
                 return np.vdot(d, y_bar)
             if d.dtype is _FLOAT64:
-                if d.size > _LARGE and d.shape == y_bar.shape and y_bar.dtype is _FLOAT64:
+                if d.size > SMALL and d.shape == y_bar.shape and y_bar.dtype is _FLOAT64:
                     if d.base is None and sys.getrefcount(d) == _ALONE:
                         return np.multiply(d, y_bar, out=d)
                     if owned:
@@ -229,7 +229,7 @@ def strong_product_of(partial: Partial, node: Any) -> Callable:
 
 def _is_constant(partial: Partial, node: Any) -> bool:
     """Whether a partial derivative reads nothing that is differentiated."""
-    if type(node) is not Elementwise:
+    if not isinstance(node, Elementwise):
         return False
     return partial.reads.isdisjoint((0, node.rule.partials[0].index(partial) + 1))
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from autodiff.gathering import Gathered
-from autodiff.list_plans import ListNode
 from autodiff.nodes import Node, ProductNode
 from autodiff.plan_kinds import HandNode, LinearNode
 from autodiff.products import Elementwise, ElementwiseOfTwo, pulled
@@ -23,8 +22,9 @@ from autodiff.tracer import is_tracer
 from chainrules_core import AbstractZero, NotImplementedTangent, unbroadcast, unthunk
 from chainrules_core.projection import ProjectToArray, ProjectToNumber
 
-_ELEMENTWISE = frozenset({tuple, Elementwise, ElementwiseOfTwo})
-_ROW_BY_ROW = frozenset({LinearNode, HandNode, ListNode, Node, ProductNode})
+_ELEMENTWISE = (tuple, Elementwise, ElementwiseOfTwo)
+_SWEPT = (*_ELEMENTWISE, LinearNode, HandNode)
+_SWEPT_TOO = frozenset({Node, ProductNode, Gathered})
 _SPACES = frozenset({ProjectToArray, ProjectToNumber})
 # Elements of the largest cotangent with all its rows; where there are more, some rows at a time.
 _MOST = 1 << 22
@@ -59,7 +59,7 @@ def jacobian_rows(traced: Linearised, y: Any) -> list | None:
 def _can_be_swept(nodes: list, leaves: int) -> bool:
     """Whether all nodes of a tape can be swept with many rows at once."""
     return all(
-        (type(node) in _ELEMENTWISE or type(node) in _ROW_BY_ROW or type(node) is Gathered)
+        (isinstance(node, _SWEPT) or type(node) in _SWEPT_TOO)
         and (type(node) is tuple or type(node.space) in _SPACES)
         for node in nodes[leaves:]
     ) and all(type(leaf.space) in _SPACES for leaf in nodes[:leaves])
@@ -115,7 +115,7 @@ def _some_rows(nodes: list, leaves: int, place: int, which: range, strong: bool)
         node = nodes[i]
         if type(node) is tuple:
             bars.hand_on_scalars(node, y_bars)
-        elif type(node) in _ELEMENTWISE:
+        elif isinstance(node, _ELEMENTWISE):
             bars.hand_on_products(node, y_bars, strong)
         elif type(node) is Gathered:
             bars.hand_on_elements(node, y_bars)
@@ -169,7 +169,7 @@ class _Rows:
     def hand_on_products(self, node: Any, y_bars: np.ndarray, strong: bool) -> None:
         """Hand the products with partial derivatives on, which broadcast over the rows."""
         bars: Any = self
-        partials = node.rule.partials[0] if type(node) is ElementwiseOfTwo else (node.partial,)
+        partials = node.rule.partials[0] if isinstance(node, ElementwiseOfTwo) else (node.partial,)
         for j, partial in zip(node.parents, partials, strict=True):
             x_bars = pulled(partial, node, y_bars, bars, j, strong, False)
             if isinstance(x_bars, NotImplementedTangent):

@@ -30,7 +30,7 @@ _NUMBERS = frozenset({type(None), float, int, np.float64, np.float32})
 def sweep_run(place: int, bar: Any, bars: Cotangents, leaves: int) -> bool:
     """Sweep the run that ends at a place, and drop its nodes; False where there is none."""
     node = bars.nodes[place]
-    if type(node) is not Elementwise and type(node) is not ElementwiseOfTwo:
+    if not isinstance(node, (Elementwise, ElementwiseOfTwo)):
         return False
     if node.space.size < LARGE or node.space.dtype.kind != "f":
         return False
@@ -148,9 +148,9 @@ class _Run:
     def _steps(self, node: Any) -> list[_Step] | None:
         """Return what a node hands on; None where it is no member."""
         space = self.space
-        if type(node) is Elementwise:
+        if isinstance(node, Elementwise):
             pairs = [(node.partial, node.parent, 1)]
-        elif type(node) is ElementwiseOfTwo and node.rule.together is None:
+        elif isinstance(node, ElementwiseOfTwo) and node.rule.together is None:
             by_left, by_right = node.rule.partials[0]
             if node.left == node.right and node.is_square(by_left, by_right):
                 pairs = [(by_left, node.left, 2)]

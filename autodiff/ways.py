@@ -16,6 +16,15 @@ OFTEN = 4
 """Calls of a kind after which code for more of them is written."""
 _LONGEST = 16  # arguments: functions of any number of them would fill the memory
 
+NEW_TRACER = """\
+    made = new(Tracer)
+    made._value = y
+    made._tape = tape
+    made._index = place
+    made._origin = made._views = None
+"""
+"""Written code's ``made = Tracer(y, tape, place)``, in two thirds of the time of a call."""
+
 _ways: dict[Callable, dict[Any, Callable]] = {}
 # Of functions that have no rule any more: callers may hold the dict, nothing here the function.
 _without_rules: WeakKeyDictionary[Callable, dict[Any, Callable]] = WeakKeyDictionary()

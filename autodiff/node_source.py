@@ -1,0 +1,204 @@
+"""How cotangents are handed on, as code: nodes of elementwise operations on arrays of float64.
+
+What `Elementwise` and `ElementwiseOfTwo` find out for each cotangent is known when the code of an
+operation is written: which partial derivatives are wanted, and what they consist of. So such code
+has a class of nodes of its own, whose `hand_on` is for small arrays that are as large as those of
+the arguments; all else it leaves to the class above.
+"""
+
+from __future__ import annotations
+
+import dis
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff.products import SMALL, Elementwise, ElementwiseOfTwo, hand_product
+from chainrules_core.define import ScalarRule
+from chainrules_core.define.partial import ARITHMETIC, Partial
+from chainrules_core.rules import name_of
+
+_ndarray = np.ndarray
+_FLOAT64 = np.dtype(np.float64)
+_NAMES = ("y", "x0", "x1")
+PARENTS: dict[int, tuple[str, ...]] = {1: ("parent",), 2: ("left", "right")}
+"""What a node's places of so many arguments are called."""
+
+_TEMPLATE = """
+def hand_on(self, y_bar, bars, strong):
+    space = self.space
+    if strong or bars.nested or type(y_bar) is not ndarray or space.size > SMALL{same}:
+        return general(self, y_bar, bars, strong)
+    nodes, values, owned = bars.nodes, bars.values, bars.owned
+    {unpacked} = self.values
+"""
+_TOGETHER = """
+    if nodes[self.left].space is space and nodes[self.right].space is space:
+        made = together(y_bar, *self.values)
+        if made is not None:
+            for j, x_bar in zip((self.left, self.right), made):
+                bars.put(j, x_bar, True)
+            return
+"""
+_OWNED_BY_RIGHT = """
+    left_bar = values[self.left]
+    is_new = type(left_bar) is not ndarray or left_bar.base is None
+    owns = bool(bars.owns_current) and left_bar is not y_bar and is_new"""
+# A cotangent has the shape and the precision of its space, and one space stands for both.
+_ARRAY = """
+    j = self.{parent}
+    if nodes[j].space is space:
+        {store}
+    else:
+        {leave}"""
+_ARRAY_BY_FUNCTION = """
+    j = self.{parent}
+    d = None
+    if nodes[j].space is space:
+        try:
+            d = function_{parent}({read})
+        except ARITHMETIC:
+            pass
+    if d is not None and ((type(d) is ndarray and d.dtype is FLOAT64) or type(d) in NUMBERS):
+        {store}
+    else:
+        {leave}"""
+_STORE = """\
+x_bar = {product}
+        before = values[j]
+        if before is None:
+            values[j] = x_bar
+            owned[j] = {fresh}
+        elif owned[j]:
+            before += x_bar
+        else:
+            bars.accumulate(j, before, x_bar, {fresh})"""
+_LEAVE = "hand_product(by_{parent}, self, y_bar, bars, self.{parent}, False, {owned})"
+# Of a number that was spread to an array the sum is handed on.
+_NUMBER = """
+    j = self.{parent}
+    x_bar = {total}
+    x_bar = float(x_bar) if type(nodes[j]) is tuple else nodes[j].space(x_bar)
+    before = values[j]
+    values[j] = x_bar if before is None else before + x_bar"""
+
+
+def node_class(
+    rule: ScalarRule, kinds: Sequence[type], wanted: Sequence[int]
+) -> type[Elementwise] | type[ElementwiseOfTwo]:
+    """Write the class of nodes for the results of an operation.
+
+    Parameters
+    ----------
+    rule : ScalarRule
+        Its rule.
+    kinds : sequence of type
+        The types of the arguments, those of arrays and numbers.
+    wanted : sequence of int
+        Which of them are traced.
+
+    Returns
+    -------
+    type
+        Its nodes are made without `__init__`: `PARENTS`, ``values`` and ``space`` are set.
+    """
+    partials = [rule.partials[0][i] for i in wanted]
+    base: Any = ElementwiseOfTwo if len(wanted) == 2 else Elementwise
+    known: dict[str, Any] = {"__slots__": (), "rule": rule}
+    if len(wanted) == 1:
+        known["partial"] = partials[0]
+    hand_on = _hand_on(rule, base, partials, kinds, wanted)
+    if hand_on is not None:
+        known["hand_on"] = hand_on
+    return type(base.__name__, (base,), known)
+
+
+def _hand_on(
+    rule: ScalarRule, base: Any, partials: list[Partial], kinds: Sequence[type], wanted: Any
+) -> Callable | None:
+    """Write the method; None where it has nothing to gain."""
+    if any(p.function is None and type(p.constant) not in (int, float) for p in partials):
+        return None
+    parents = PARENTS[len(wanted)]
+    together = rule.together if len(wanted) == 2 else None
+    if together is not None and list(kinds) != [_ndarray, _ndarray]:
+        return None
+    scope: dict[str, Any] = {
+        "ARITHMETIC": ARITHMETIC,
+        "FLOAT64": _FLOAT64,
+        "NUMBERS": frozenset({float, np.float64}),
+        "SMALL": SMALL,
+        "__name__": __name__,  # for filters of warnings
+        "add": np.add,
+        "general": base.hand_on,
+        "hand_product": hand_product,
+        "ndarray": _ndarray,
+        "together": together,
+        "vdot": np.vdot,
+    }
+    source = _TEMPLATE.format(
+        same=" or self.left == self.right" if len(wanted) == 2 else "",
+        unpacked=", ".join(_NAMES[: len(kinds) + 1]),
+    )
+    if together is not None:
+        source += _TOGETHER
+    for parent, partial, i in zip(parents, partials, wanted, strict=True):
+        source += _step(parent, partial, kinds, i, scope)
+    exec(compile(source, f"<cotangents of {name_of(rule.f)}>", "exec"), scope)
+    return scope["hand_on"]
+
+
+def _step(parent: str, partial: Partial, kinds: Sequence[type], i: int, scope: dict) -> str:
+    """Write how the cotangent is handed on to one argument."""
+    scope[f"by_{parent}"] = partial
+    c, returns, function = partial.constant, partial.returns, partial.function
+    before, owned = "", "False"
+    if function is None and c == 1 and parent != "left":
+        owned = "bool(bars.owns_current)"
+        if parent == "right":  # the cotangent may have become that of the left argument
+            before, owned = _OWNED_BY_RIGHT, "owns"
+    leave = _LEAVE.format(parent=parent, owned=owned)
+    if function is None:
+        scope[f"c_{parent}"] = np.array(float(c))
+    if kinds[i] is not _ndarray:
+        if function is None:
+            total = "add.reduce(y_bar, None)"
+            total = total if c == 1 else f"c_{parent} * {total}"
+        elif returns is not None and returns and kinds[returns - 1] is _ndarray:
+            total = f"vdot({_NAMES[returns]}, y_bar)"
+        else:
+            return f"\n    {leave}"
+        return before + _NUMBER.format(parent=parent, total=total)
+    if function is not None and returns is None:
+        scope[f"function_{parent}"] = _for_arrays(partial, kinds)
+        read = ", ".join(_NAMES[: len(kinds) + 1])
+        store = _STORE.format(product="d * y_bar", fresh="True")
+        return _ARRAY_BY_FUNCTION.format(parent=parent, read=read, store=store, leave=leave)
+    fresh = "True"
+    if returns is not None:
+        product = f"{_NAMES[returns]} * y_bar"
+    elif c == 1:
+        product, fresh = "y_bar", owned
+    else:
+        product = "-y_bar" if c == -1 else f"c_{parent} * y_bar"
+    store = _STORE.format(product=product, fresh=fresh)
+    return before + _ARRAY.format(parent=parent, store=store, leave=leave)
+
+
+def _for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
+    """Return the function of a partial derivative, with arrays in the place of its constants.
+
+    NumPy takes half as long again for a product with a number of Python's as for one with an array,
+    if it is small. Powers are not looked at: those by a number are quicker.
+    """
+    function: Any = partial.function
+    of_arrays = all(i == 0 or kinds[i - 1] is _ndarray for i in partial.reads)
+    if not partial.is_arithmetic or not of_arrays:
+        return function
+    code = function.__code__
+    if any(i.opname == "BINARY_OP" and "**" in i.argrepr for i in dis.get_instructions(code)):
+        return function
+    constants = [np.array(float(c)) if type(c) in (int, float) else c for c in code.co_consts]
+    return types.FunctionType(code.replace(co_consts=tuple(constants)), function.__globals__)
