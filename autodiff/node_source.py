@@ -1,23 +1,29 @@
-"""How cotangents are handed on, as code: nodes of elementwise operations on arrays of float64.
+"""How cotangents are handed on, as code: the nodes that written calls make.
 
-What `Elementwise` and `ElementwiseOfTwo` find out for each cotangent is known when the code of an
-operation is written: which partial derivatives are wanted, and what they consist of. So such code
-has a class of nodes of its own, whose `hand_on` is for small arrays that are as large as those of
-the arguments; all else it leaves to the class above.
+What a node finds out for each cotangent is known when the code of a call is written: which
+derivatives are wanted, and what they consist of. So such code has a class of nodes of its own,
+whose `hand_on` is for what is most frequent, arrays in which nothing has to be summed or projected;
+all else it leaves to the class above.
 """
 
 from __future__ import annotations
 
 import dis
+import sys
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from autodiff.products import SMALL, Elementwise, ElementwiseOfTwo, hand_product
+from autodiff.plan_kinds import HandNode, LinearNode, OfHand, OfLinear, PlannedNode, hand_factors
+from autodiff.products import ALONE, SMALL, Elementwise, ElementwiseOfTwo, hand_product
+from autodiff.tape import IN_TUPLE, PASSED
+from chainrules_core import BadInplaceError
 from chainrules_core.define import ScalarRule
+from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import ARITHMETIC, Partial
+from chainrules_core.frame import sorted_bars
 from chainrules_core.rules import name_of
 
 _ndarray = np.ndarray
@@ -50,24 +56,31 @@ _OWNED_BY_RIGHT = """
 _ARRAY = """
     j = self.{parent}
     if nodes[j].space is space:
+        x_bar = {product}
         {store}
     else:
         {leave}"""
 _ARRAY_BY_FUNCTION = """
     j = self.{parent}
-    d = None
+    x_bar = None
     if nodes[j].space is space:
         try:
             d = function_{parent}({read})
         except ARITHMETIC:
-            pass
-    if d is not None and ((type(d) is ndarray and d.dtype is FLOAT64) or type(d) in NUMBERS):
+            d = None
+        if type(d) is ndarray:
+            if d.dtype is FLOAT64:
+                x_bar = d * y_bar
+            elif d.dtype is BOOL:
+                x_bar = where_true(d, y_bar)
+        elif type(d) in NUMBERS:
+            x_bar = d * y_bar
+    if x_bar is not None:
         {store}
     else:
         {leave}"""
 _STORE = """\
-x_bar = {product}
-        before = values[j]
+before = values[j]
         if before is None:
             values[j] = x_bar
             owned[j] = {fresh}
@@ -127,6 +140,7 @@ def _hand_on(
         return None
     scope: dict[str, Any] = {
         "ARITHMETIC": ARITHMETIC,
+        "BOOL": np.dtype(bool),
         "FLOAT64": _FLOAT64,
         "NUMBERS": frozenset({float, np.float64}),
         "SMALL": SMALL,
@@ -137,6 +151,7 @@ def _hand_on(
         "ndarray": _ndarray,
         "together": together,
         "vdot": np.vdot,
+        "where_true": where_true,
     }
     source = _TEMPLATE.format(
         same=" or self.left == self.right" if len(wanted) == 2 else "",
@@ -174,7 +189,7 @@ def _step(parent: str, partial: Partial, kinds: Sequence[type], i: int, scope: d
     if function is not None and returns is None:
         scope[f"function_{parent}"] = _for_arrays(partial, kinds)
         read = ", ".join(_NAMES[: len(kinds) + 1])
-        store = _STORE.format(product="d * y_bar", fresh="True")
+        store = _STORE.format(fresh="True")
         return _ARRAY_BY_FUNCTION.format(parent=parent, read=read, store=store, leave=leave)
     fresh = "True"
     if returns is not None:
@@ -183,8 +198,8 @@ def _step(parent: str, partial: Partial, kinds: Sequence[type], i: int, scope: d
         product, fresh = "y_bar", owned
     else:
         product = "-y_bar" if c == -1 else f"c_{parent} * y_bar"
-    store = _STORE.format(product=product, fresh=fresh)
-    return before + _ARRAY.format(parent=parent, store=store, leave=leave)
+    store = _STORE.format(fresh=fresh)
+    return before + _ARRAY.format(parent=parent, product=product, store=store, leave=leave)
 
 
 def _for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
@@ -202,3 +217,135 @@ def _for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
         return function
     constants = [np.array(float(c)) if type(c) in (int, float) else c for c in code.co_consts]
     return types.FunctionType(code.replace(co_consts=tuple(constants)), function.__globals__)
+
+
+# ------------------------------------------------------------------------------------ plans
+
+_PLANNED = """
+def hand_on(self, y_bar, bars, strong):
+    if bars.nested:
+        return general(self, y_bar, bars, strong)
+    nodes, values, owned, parents = bars.nodes, bars.values, bars.owned, self.parents
+"""
+_SEEN = """\
+    {seen}, = self.seen
+"""
+_FOUND = """\
+    found = self.pullback(y_bar)
+    if type(found) is not tuple or len(found) != {n}:
+        found = sorted_bars(rule, self.pullback, {n}, found)[1:]
+"""
+_FACTORS = """
+    j = parents[{position}]
+    space = nodes[j].space
+    if type(y_bar) is ndarray and y_bar.ndim == 1 and not self.options:
+        is_done = hand_factors(factors_{position}(y_bar, {seen}), bars, j)
+    else:
+        is_done = False
+    if not is_done:
+"""
+_ADD_INTO = """
+    j = parents[{position}]
+    space = nodes[j].space
+    bar = values[j]
+    if owned[j] or bar is None or type(bar) is ndarray:
+        buffer = bar if owned[j] else bars.buffer(j)
+        result = add_into(buffer, y_bar, {seen}{options})
+        if result is not buffer:
+            raise BadInplaceError(add_into, result)
+    else:
+"""
+_PULLED = """
+{indent}    j = parents[{position}]
+{indent}    space = nodes[j].space
+{indent}    x_bar = {x_bar}
+{indent}    if type(x_bar) is ndarray and x_bar.dtype is space.dtype and x_bar.shape == space.shape:
+{indent}        before = values[j]
+{indent}        if owned[j]:
+{indent}            before += x_bar
+{indent}        else:
+{indent}            fresh = getrefcount(x_bar) == {references} and x_bar.base is None
+{indent}            fresh = fresh and x_bar.flags.writeable
+{indent}            if before is None:
+{indent}                values[j] = x_bar
+{indent}                owned[j] = fresh
+{indent}            else:
+{indent}                bars.accumulate(j, before, x_bar, fresh)
+{indent}    else:
+{indent}        bars.add(j, x_bar, self, {position}, {passed})
+"""
+
+
+def planned_node_class(plan: OfLinear | OfHand, kinds: Sequence[type]) -> type[PlannedNode]:
+    """Write the class of nodes for the results of calls that go by a plan.
+
+    Parameters
+    ----------
+    plan : OfLinear or OfHand
+        The plan.
+    kinds : sequence of type
+        The types of the values that are traced.
+
+    Returns
+    -------
+    type
+        Its nodes are made without `__init__`: ``parents`` and ``space`` are set, and ``seen`` and
+        ``options`` or ``pullback``.
+    """
+    base: Any = LinearNode if isinstance(plan, OfLinear) else HandNode
+    known: dict[str, Any] = {"__slots__": (), "plan": plan}
+    if isinstance(plan, OfLinear):
+        known["nested"] = False
+    if all(kind is _ndarray for kind in kinds):
+        known["hand_on"] = _planned_hand_on(plan, base)
+    return type(base.__name__, (base,), known)
+
+
+def _planned_hand_on(plan: OfLinear | OfHand, base: Any) -> Callable:
+    scope: dict[str, Any] = {
+        "BadInplaceError": BadInplaceError,
+        "__name__": __name__,  # for filters of warnings
+        "general": base.hand_on,
+        "getrefcount": sys.getrefcount,
+        "hand_factors": hand_factors,
+        "ndarray": _ndarray,
+        "rule": plan.rule,
+        "sorted_bars": sorted_bars,
+    }
+    source = _PLANNED
+    if isinstance(plan, OfHand):
+        source += _FOUND.format(n=len(plan.places))
+        for position, i in enumerate(plan.wanted):
+            source += _PULLED.format(
+                indent="", position=position, x_bar=f"found[{i}]", references=ALONE + 1,
+                passed=IN_TUPLE,
+            )  # fmt: skip
+    else:
+        scope["add_into"] = plan.rule.add_into
+        seen = [f"seen_{i}" for i in range(len(plan.places))]
+        source += _SEEN.format(seen=", ".join(seen))
+        for position, i in enumerate(plan.wanted):
+            source += _pulled_by_adjoint(
+                plan, position, [*seen[:i], "space", *seen[i + 1 :]], scope
+            )
+    exec(compile(source, f"<cotangents of {name_of(plan.rule.f)}>", "exec"), scope)
+    return scope["hand_on"]
+
+
+def _pulled_by_adjoint(plan: OfLinear, position: int, seen: list[str], scope: dict) -> str:
+    """Write how the cotangent is handed on to one argument of a linear function."""
+    adjoint, factors = plan.adjoints[position], plan.factors[position]
+    scope[f"adjoint_{position}"], scope[f"factors_{position}"] = adjoint, factors
+    given, options = ", ".join(seen), ", **self.options" if plan.options or plan.fixed else ""
+    short = ""
+    if factors is not None:
+        short = _FACTORS.format(position=position, seen=given)
+    elif plan.rule.add_into is not None:
+        short = _ADD_INTO.format(position=position, seen=given, options=options)
+    return short + _PULLED.format(
+        indent="    " if short else "",
+        position=position,
+        x_bar=f"adjoint_{position}(y_bar, {given}{options})",
+        references=ALONE,
+        passed=PASSED,
+    )

@@ -340,28 +340,30 @@ class LinearNode(PlannedNode):
         """Hand two vectors on, whose outer product is the cotangent, if that is what it is."""
         if type(y_bar) is not _ndarray or y_bar.ndim != 1 or bars.nested or self.options:
             return False
-        pair = factors(y_bar, *self.seen)
-        if pair is None:
-            return False
-        left, right = pair
-        space = bars.nodes[j].space
-        dtype = space.dtype
-        if left.dtype is not dtype or right.dtype is not dtype:
-            return False
-        if left.ndim != 1 or left.shape + right.shape != space.shape:
-            return False  # the adjoint's result is looked at
-        if not bars.owns_current:  # somebody may write into it
-            left, right = [v.copy() if v is y_bar or v.base is y_bar else v for v in pair]
-        before = bars.values[j]
-        if type(before) is OuterProducts:
-            before.append(left, right)
-            return True
-        made = OuterProducts(left, right)
-        if before is None:
-            bars.values[j] = made
-        else:
-            bars.add(j, made._value_now(), self, 0, PASSED)
-        return True
+        return hand_factors(factors(y_bar, *self.seen), bars, j)
+
+
+def hand_factors(pair: tuple[Any, Any] | None, bars: Cotangents, j: int) -> bool:
+    """Hand two vectors on, whose outer product is the cotangent at place `j`, if it is."""
+    if pair is None:
+        return False
+    left, right = pair
+    space = bars.nodes[j].space
+    dtype = space.dtype
+    if (
+        left.dtype is not dtype
+        or right.dtype is not dtype
+        or left.shape + right.shape != space.shape
+    ):
+        return False  # the adjoint's result is looked at
+    before = bars.values[j]
+    if before is None:
+        bars.values[j] = OuterProducts(left, right)
+    elif type(before) is OuterProducts:
+        before.append(left, right)
+    else:
+        bars.put(j, OuterProducts(left, right)._value_now(), True)
+    return True
 
 
 class OfHand(Plan):

@@ -18,9 +18,8 @@ import numpy as np
 
 from autodiff import call as calls, ways
 from autodiff.call import NO_RULE
+from autodiff.node_source import planned_node_class
 from autodiff.plan_kinds import (
-    HandNode,
-    LinearNode,
     OfConstant,
     OfHand,
     OfLinear,
@@ -44,10 +43,8 @@ _SCOPE = {
     "FLOAT64_NUMBER": ProjectTo(np.float64(0.0)),
     "FLOAT64_SPACES": KNOWN_SPACES[np.dtype(np.float64)],
     "FloatTracer": FloatTracer,
-    "HandNode": HandNode,
     "IN_TUPLES": IN_TUPLES,
     "KNOWN_SPACES": KNOWN_SPACES,
-    "LinearNode": LinearNode,
     "__name__": __name__,  # for filters of warnings
     "NO_RULE": NO_RULE,
     "OBJECTS": np.dtype(object),
@@ -58,11 +55,13 @@ _SCOPE = {
     "checked_pair": checked_pair,
     "float64": np.float64,
     "ndarray": _ndarray,
+    "new": object.__new__,
     "note_origin": note_origin,
     "place_of": place_of,
 }
 
-_RECORD = """
+_RECORD = (
+    """
     if type(y) is ndarray:
         dtype = y.dtype
         try:
@@ -75,7 +74,9 @@ _RECORD = """
         space = FLOAT64_NUMBER
     else:
         space = FLOAT if type(y) is float else None
-    node = {node}
+    node = new(Node)
+    node.parents = ({parents})
+    {keeps}
     if space is None:
         return plan.recorded(y, node, tape, ({bound}), ({given}), {options})
     node.space = space
@@ -86,21 +87,24 @@ _RECORD = """
         place = place_of(node, nodes)
     if type(y) is not ndarray:
         return FloatTracer(y, tape, place)
-    result = Tracer(y, tape, place)
+"""
+    + ways.NEW_TRACER
+    + """\
     base = y.base
     if base is not None{same}:{views}
-        plan.note_memory(result, ({given}), {options})
-    return result
+        plan.note_memory(made, ({given}), {options})
+    return made
 """
+)
 
 _VIEW = """
         if base is not None and (base is {x} or base is {x}.base):
-            note_origin(result, Remade({given}, f, {options}, ({args}), {i}))
-            return result"""
+            note_origin(made, Remade({given}, f, {options}, ({args}), {i}))
+            return made"""
 
 
 # Names of the code's own; an argument with such a name keeps to the plan.
-_TAKEN = re.compile(r"_|[xc]\d+$|(y|f|tape|nodes|node|place|base|space|dtype|known|plan|result)$")
+_TAKEN = re.compile(r"_|[xc]\d+$|(y|f|tape|nodes|node|place|base|space|dtype|known|plan|made)$")
 _TAKEN_TOO = frozenset({"function", "options", "pair", "pullback", *vars(builtins), *_SCOPE})
 
 
@@ -226,6 +230,8 @@ class _Writer:
             self.add(f"options = {{{', '.join([*fixed, *pairs])}}}")
             options = "options"
         parents = "".join(f"{self.given[i]}._index, " for i in plan.sources)
+        kinds = [type(self.values[i]._value) for i in plan.sources]
+        self.scope["Node"] = planned_node_class(plan, kinds)
         if isinstance(plan, OfLinear):
             self.add(f"y = {self.call('f')}")
             seen = [*bound]
@@ -237,7 +243,7 @@ class _Writer:
                     if place >= 0 and is_array
                     else f"ProjectTo({bound[i]})"
                 )
-            node = f"LinearNode(plan, ({parents}), [{', '.join(seen)}], {options}, False)"
+            keeps = f"node.seen = [{', '.join(seen)}]; node.options = {options}"
         else:
             self.scope["function"] = plan.function  # type: ignore[attr-defined] # of OfHand
             # What is not given has the rule's own defaults.
@@ -250,10 +256,11 @@ class _Writer:
                 "    checked_pair(plan.rule, pair)",
                 "y, pullback = pair",
             )
-            node = f"HandNode(plan, ({parents}), pullback)"
+            keeps = "node.pullback = pullback"
         arrays = [x for x, i in zip(bound, places, strict=True) if i >= 0 and self.is_array(i)]
         return _RECORD.format(
-            node=node,
+            parents=parents,
+            keeps=keeps,
             bound="".join(f"{x}, " for x in bound),
             given="".join(f"{x}, " for x in self.given),
             options=options,

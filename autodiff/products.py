@@ -87,7 +87,7 @@ class ElementwiseOfTwo:
             x_bar = pulled(by_left, self, y_bar, bars, left, strong, False)
             if x_bar is not None:
                 large = type(x_bar) is _ndarray and x_bar.size > SMALL
-                alone = large and sys.getrefcount(x_bar) == _ALONE and x_bar is not y_bar
+                alone = large and sys.getrefcount(x_bar) == ALONE and x_bar is not y_bar
                 bars.put(left, np.add(x_bar, x_bar, out=x_bar) if alone else x_bar + x_bar, True)
                 return
         else:
@@ -113,7 +113,8 @@ def _references_alone() -> int:
     return sys.getrefcount(d)
 
 
-_ALONE = _references_alone()
+ALONE = _references_alone()
+"""The references to an array that a local variable alone holds."""
 
 
 def hand_product(
@@ -132,7 +133,7 @@ def hand_product(
     ):
         x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
         # Counted here: a call in the making holds its arguments, too.
-        fresh: Any = owned if x_bar is y_bar else sys.getrefcount(x_bar) == _ALONE
+        fresh: Any = owned if x_bar is y_bar else sys.getrefcount(x_bar) == ALONE
         if x_bar is not None:
             bars.put(j, x_bar, fresh)
         return
@@ -204,7 +205,7 @@ def pulled(
                 return np.vdot(d, y_bar)
             if d.dtype is _FLOAT64:
                 if d.size > SMALL and d.shape == y_bar.shape and y_bar.dtype is _FLOAT64:
-                    if d.base is None and sys.getrefcount(d) == _ALONE:
+                    if d.base is None and sys.getrefcount(d) == ALONE:
                         return np.multiply(d, y_bar, out=d)
                     if owned:
                         return np.multiply(d, y_bar, out=y_bar)

@@ -50,12 +50,14 @@ def second_of_matmul(y_bar: Any, a: Any, b: Any) -> Any:
 
 def factors_of_first(y_bar: Any, a: Any, b: Any) -> tuple[Any, Any] | None:
     """Ȳ Bᴴ as an outer product, where a matrix was multiplied with a vector."""
-    return (y_bar, conj(b)) if np.ndim(a) == 2 and np.ndim(b) == 1 else None
+    is_outer = type(b) is np.ndarray and b.ndim == 1 and getattr(a, "ndim", 0) == 2
+    return (y_bar, conj(b)) if is_outer else None
 
 
 def factors_of_second(y_bar: Any, a: Any, b: Any) -> tuple[Any, Any] | None:
     """Aᴴ Ȳ as an outer product, where a vector was multiplied with a matrix."""
-    return (conj(a), y_bar) if np.ndim(b) == 2 and np.ndim(a) == 1 else None
+    is_outer = type(a) is np.ndarray and a.ndim == 1 and getattr(b, "ndim", 0) == 2
+    return (conj(a), y_bar) if is_outer else None
 
 
 def first_of_vecdot(y_bar: Any, a: Any, b: Any) -> Any:

@@ -16,6 +16,7 @@ _INTEGERS: dict[Any, Any] = {
     np.dtype(np.float64): np.dtype(np.int64),
     np.dtype(np.float32): np.dtype(np.int32),
 }
+_SMALL = 512  # elements, for which it is calls that take the time
 _PLAIN = frozenset({np.ndarray, np.float64, np.float32})
 
 
@@ -33,7 +34,7 @@ def where_true(mask: Any, t: Any) -> Any:
         if type(t) is float:
             t = np.float64(t)
         integer = _INTEGERS.get(t.dtype) if type(t) in _PLAIN else None
-        if integer is not None:
+        if integer is not None and mask.size > _SMALL:
             bits = np.negative(mask.view(np.int8)).astype(integer)
             out = bits if t.shape in (bits.shape, ()) else None
             return np.bitwise_and(bits, t.view(integer), out=out).view(t.dtype)
