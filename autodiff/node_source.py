@@ -96,6 +96,19 @@ _NUMBER = """
     x_bar = float(x_bar) if type(nodes[j]) is tuple else nodes[j].space(x_bar)
     before = values[j]
     values[j] = x_bar if before is None else before + x_bar"""
+_NUMBER_BY_FUNCTION = """
+    try:
+        d = function_{parent}({read})
+    except ARITHMETIC:
+        d = None
+    if type(d) is not ndarray or d.dtype is not FLOAT64 or d.shape != space.shape:
+        {leave}
+    else:
+        j = self.{parent}
+        x_bar = vdot(d, y_bar)
+        x_bar = float(x_bar) if type(nodes[j]) is tuple else nodes[j].space(x_bar)
+        before = values[j]
+        values[j] = x_bar if before is None else before + x_bar"""
 
 
 def node_class(
@@ -135,9 +148,8 @@ def _hand_on(
     if any(p.function is None and type(p.constant) not in (int, float) for p in partials):
         return None
     parents = PARENTS[len(wanted)]
-    together = rule.together if len(wanted) == 2 else None
-    if together is not None and list(kinds) != [_ndarray, _ndarray]:
-        return None
+    of_arrays = len(wanted) == 2 and list(kinds) == [_ndarray, _ndarray]
+    together = rule.together if of_arrays else None
     scope: dict[str, Any] = {
         "ARITHMETIC": ARITHMETIC,
         "BOOL": np.dtype(bool),
@@ -177,18 +189,21 @@ def _step(parent: str, partial: Partial, kinds: Sequence[type], i: int, scope: d
     leave = _LEAVE.format(parent=parent, owned=owned)
     if function is None:
         scope[f"c_{parent}"] = np.array(float(c))
+    read = ", ".join(_NAMES[: len(kinds) + 1])
+    if function is not None and returns is None:
+        scope[f"function_{parent}"] = _for_arrays(partial, kinds)
     if kinds[i] is not _ndarray:
         if function is None:
             total = "add.reduce(y_bar, None)"
             total = total if c == 1 else f"c_{parent} * {total}"
         elif returns is not None and returns and kinds[returns - 1] is _ndarray:
             total = f"vdot({_NAMES[returns]}, y_bar)"
+        elif returns is None:
+            return _NUMBER_BY_FUNCTION.format(parent=parent, read=read, leave=leave)
         else:
             return f"\n    {leave}"
         return before + _NUMBER.format(parent=parent, total=total)
     if function is not None and returns is None:
-        scope[f"function_{parent}"] = _for_arrays(partial, kinds)
-        read = ", ".join(_NAMES[: len(kinds) + 1])
         store = _STORE.format(fresh="True")
         return _ARRAY_BY_FUNCTION.format(parent=parent, read=read, store=store, leave=leave)
     fresh = "True"

@@ -43,6 +43,7 @@ from chainrules_core.define.bits import where_true
 from chainrules_core.define.scalar import fit
 from chainrules_core.projection import is_foreign
 
+_FLOAT64 = np.dtype(np.float64)
 _FEW = 64  # one in so many elements
 _VERY_FEW = 256
 _SMALL = 4096  # elements: fewer steps count for more than fewer passes
@@ -239,7 +240,7 @@ def small_bar(a: Any, y: Any, y_bar: Any, axis: Any) -> Any:
     if axis is None:
         tie = np.equal(a, y)
         n = np.count_nonzero(tie)
-        if n and type(y_bar) is np.float64 and a.dtype == float and not is_foreign(y_bar):
+        if n and type(y_bar) is np.float64 and a.dtype is _FLOAT64 and not is_foreign(y_bar):
             bar = np.zeros(a.shape)
             bar[tie] = y_bar / n
             return bar
