@@ -263,12 +263,17 @@ def _over_outer(f: Callable, args: tuple, sources: tuple, wanted: int, tape: Any
 # --------------------------------------------------------------------------- forward levels
 
 
+def forward_plan_of(f: Callable, *kinds: Any) -> Plan | None:
+    """Return the plan for forward mode for a function and the types of its arguments."""
+    key = (f, *kinds)
+    return _forward_plans[key] if key in _forward_plans else _forward_plan(*key)
+
+
 def _plan_beneath(f: Callable, args: tuple) -> Plan | None:
     kinds = _kinds_beneath(args)
     if kinds is None:
         return None
-    key = (f, *kinds)
-    return _forward_plans[key] if key in _forward_plans else _forward_plan(*key)
+    return forward_plan_of(f, *kinds)
 
 
 def _unary_forward(f: Callable, a: Any, x: Any, tape: Any) -> Any:
@@ -277,7 +282,7 @@ def _unary_forward(f: Callable, a: Any, x: Any, tape: Any) -> Any:
     if plan is None:
         return NOT_HERE
     y = f(x)
-    return with_dot(y, _pushed(plan.partials, (y, x), (a._index,)), tape)
+    return with_dot(y, pushed(plan.partials, (y, x), (a._index,)), tape)
 
 
 def _binary_forward(f: Callable, a: Any, b: Any, x: Any, z: Any, wanted: int, tape: Any) -> Any:
@@ -291,16 +296,19 @@ def _binary_forward(f: Callable, a: Any, b: Any, x: Any, z: Any, wanted: int, ta
     by_x, by_z = plan.partials
     values = (y, x, z)
     if wanted == 1:
-        y_dot = _pushed((by_x,), values, (a._index,))
+        y_dot = pushed((by_x,), values, (a._index,))
     elif wanted == 2:
-        y_dot = _pushed((by_z,), values, (b._index,))
+        y_dot = pushed((by_z,), values, (b._index,))
     else:
-        y_dot = _pushed((by_x, by_z), values, (a._index, b._index))
+        y_dot = pushed((by_x, by_z), values, (a._index, b._index))
     return with_dot(y, y_dot, tape)
 
 
-def _pushed(partials: tuple[Partial, ...], values: tuple, dots: tuple) -> Any:
-    """Return Σ ∂y/∂x ẋ, where a zero of ẋ wins over Inf and NaN; `NOT_HERE` if it is no value."""
+def pushed(partials: tuple[Partial, ...], values: tuple, dots: tuple) -> Any:
+    """Return Σ ∂y/∂x ẋ for ``values = (y, *args)``, where a zero of ẋ wins over Inf and NaN.
+
+    It is `NOT_HERE` if that is no value.
+    """
     if partials[0].function is None and (len(partials) == 1 or partials[1].function is None):
         return _sum_of_products([p.constant for p in partials], dots, plain_product)
     with np.errstate(all="ignore"):

@@ -16,8 +16,8 @@ import numpy as np
 
 from autodiff import operators as operators  # the general methods, behind these
 from autodiff.call import NO_RULE
-from autodiff.elementwise_source import SYMBOLS
 from autodiff.errors import LostValueError
+from autodiff.operation import SYMBOLS
 from autodiff.tape import CONSTANT, place_of
 from autodiff.tracer import FloatTracer, Tracer
 from autodiff.ways import ways_of

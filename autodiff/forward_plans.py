@@ -9,10 +9,11 @@ import numpy as np
 from autodiff.call import CONFIG, NESTED, NO_RULE
 from autodiff.elementwise import NOT_HERE, with_dot
 from autodiff.forward import dot_of, with_tangent
-from autodiff.plan_kinds import Again, Plan
+from autodiff.plan_kinds import Again, Bound, Plan
 from autodiff.tracer import FloatTracer, Tracer
 from autodiff.views import note_shared
 from chainrules_core import unthunk
+from chainrules_core.rule import Rule
 
 _TRACED = frozenset({Tracer, FloatTracer})
 _ndarray = np.ndarray
@@ -21,33 +22,60 @@ _ndarray = np.ndarray
 class ForwardPlan(Plan):
     """The same in forward mode."""
 
-    __slots__ = ()
+    __slots__ = ("still",)
+
+    def __init__(self, rule: Rule, call: Bound) -> None:
+        super().__init__(rule, call)
+        self.still: list | None = None  # the tangents of all others, where their types say them
+
+    def _dots(self, bound: Any, tape: Any) -> list:
+        """Return the tangents of the arguments."""
+        still = self.still
+        if still is None:
+            dots = [dot_of(a, tape) for a in bound]
+            if tuple not in map(type, bound):
+                self.still = [None if i in self.wanted else dot for i, dot in enumerate(dots)]
+            return dots
+        dots = still.copy()
+        for i in self.wanted:
+            dots[i] = bound[i]._index
+        return dots
 
     def run(self, values: tuple, plain: list, tape: Any, nested: bool) -> Any:
         """Make the call, and compute the tangent."""
         tape.check_open()
-        bound = tuple(self.bound(values))
+        bound = self.bound(values)
         options = self.given(plain)
-        dots = tuple([dot_of(a, tape) for a in bound])
+        dots = self._dots(bound, tape)
         nested = nested or not _TRACED.isdisjoint(map(type, dots))
+        primals = self.bound(plain)
         config = NESTED if nested else CONFIG
-        pushed = self._pushed(dots, self.bound(plain), options, config)
+        pushed = self.rule.push(tuple(dots), tuple(primals), options, config)
         if pushed is None:
             return NO_RULE
-        y, y_dot = pushed
+        return self._noted(*pushed, tape, primals, values, options)
+
+    def _noted(
+        self, y: Any, y_dot: Any, tape: Any, primals: Any, values: tuple, options: dict[str, Any]
+    ) -> Any:
+        """Return a value that carries its tangent; of an array the memory it shares is noted."""
         made = NOT_HERE
-        if type(y) is _ndarray and y.dtype.kind == "O":
+        is_array = type(y) is _ndarray
+        if is_array and y.dtype.kind == "O":
             return NO_RULE
-        if type(y) is _ndarray and type(y_dot) is _ndarray:
+        if is_array and type(y_dot) is _ndarray:
             made = with_dot(y, y_dot, tape)
         if made is NOT_HERE:
             made = with_tangent(y, unthunk(y_dot), tape)
-        note_shared(made, bound, Again(self.rule.f, options))
+        if type(made) is not Tracer or not is_array:
+            note_shared(made, tuple(self.bound(values)), Again(self.rule.f, options))
+            return made
+        shares = y.base is not None
+        for a in primals:
+            shares = shares or a is y
+        if shares:
+            self.note_memory(made, values, options)
         return made
-
-    def _pushed(self, dots: tuple, primals: Any, options: dict[str, Any], config: Any) -> Any:
-        """Have the rule compute the primal and the tangent; None where it declines."""
-        return self.rule.push(dots, tuple(primals), options, config)
 
 
 class ForwardOfLinear(ForwardPlan):
@@ -55,12 +83,17 @@ class ForwardOfLinear(ForwardPlan):
 
     __slots__ = ()
 
-    def _pushed(self, dots: tuple, primals: Any, options: dict[str, Any], config: Any) -> Any:
+    def run(self, values: tuple, plain: list, tape: Any, nested: bool) -> Any:
+        """Make the call, and the same call of the tangent."""
         (i,) = self.wanted
-        if config is NESTED or type(dots[i]) is not _ndarray:
-            return self.rule.push(dots, tuple(primals), options, config)
+        dot = self.bound(values)[i]._index
+        if nested or type(dot) is not _ndarray:
+            return super().run(values, plain, tape, nested)
+        tape.check_open()
+        options = self.given(plain)
+        primals = self.bound(plain)
         f = self.rule.f
         y = f(*primals, **options)
         moved = [*primals]
-        moved[i] = dots[i]
-        return y, f(*moved, **options)
+        moved[i] = dot
+        return self._noted(y, f(*moved, **options), tape, primals, values, options)

@@ -28,6 +28,7 @@ from chainrules_core.rules import name_of
 
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
+NUMBERS = frozenset({float, np.float64})
 _NAMES = ("y", "x0", "x1")
 PARENTS: dict[int, tuple[str, ...]] = {1: ("parent",), 2: ("left", "right")}
 """What a node's places of so many arguments are called."""
@@ -154,7 +155,7 @@ def _hand_on(
         "ARITHMETIC": ARITHMETIC,
         "BOOL": np.dtype(bool),
         "FLOAT64": _FLOAT64,
-        "NUMBERS": frozenset({float, np.float64}),
+        "NUMBERS": NUMBERS,
         "SMALL": SMALL,
         "__name__": __name__,  # for filters of warnings
         "add": np.add,
@@ -191,7 +192,7 @@ def _step(parent: str, partial: Partial, kinds: Sequence[type], i: int, scope: d
         scope[f"c_{parent}"] = np.array(float(c))
     read = ", ".join(_NAMES[: len(kinds) + 1])
     if function is not None and returns is None:
-        scope[f"function_{parent}"] = _for_arrays(partial, kinds)
+        scope[f"function_{parent}"] = for_arrays(partial, kinds)
     if kinds[i] is not _ndarray:
         if function is None:
             total = "add.reduce(y_bar, None)"
@@ -217,7 +218,7 @@ def _step(parent: str, partial: Partial, kinds: Sequence[type], i: int, scope: d
     return before + _ARRAY.format(parent=parent, product=product, store=store, leave=leave)
 
 
-def _for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
+def for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
     """Return the function of a partial derivative, with arrays in the place of its constants.
 
     NumPy takes half as long again for a product with a number of Python's as for one with an array,

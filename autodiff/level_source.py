@@ -1,0 +1,193 @@
+"""Elementwise operations as code on other levels: forward ones, and those that see outer levels.
+
+What :mod:`autodiff.elementwise_source` writes for a tape and plain arrays of float64 has these two
+behind it, so that ``hvp`` is written code as well. The tangent of ``y = f(x)`` is made at once, by
+the partial derivatives of the rule for forward mode. Where the values are traced on an outer level,
+the operation is one of that level, and the node hands its cotangents on by operations of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff import ways
+from autodiff.call import NO_RULE
+from autodiff.elementwise import NOT_HERE, forward_plan_of, pushed, with_dot
+from autodiff.node_source import NUMBERS, for_arrays
+from autodiff.operation import Operation
+from autodiff.tape import CONSTANT, Forward
+from chainrules_core.define.partial import ARITHMETIC, Partial
+from chainrules_core.define.scalar import has_nan
+from chainrules_core.rules import name_of
+
+_ndarray = np.ndarray
+_FLOAT64 = np.dtype(np.float64)
+
+_PUSHED = (
+    """
+def pushed_way({parameters}):
+    tape = {first}._tape
+    if type(tape) is not Forward:
+        return NO_RULE{same_tape}{no_objects}
+{values}
+    tape.check_open()
+    y = {expression}
+    if type(y) is not ndarray or y.dtype is not FLOAT64:
+        made = with_dot(y, pushed(partials, (y, {inputs}), ({dots})), tape)
+        return NO_RULE if made is NOT_HERE else made
+{tangent}
+    if type(y_dot) is not ndarray or y_dot.shape != y.shape or y_dot.dtype is not FLOAT64:
+        made = with_dot(y, y_dot, tape)
+        return NO_RULE if made is NOT_HERE else made
+    place = y_dot
+"""
+    + ways.NEW_TRACER
+    + """\
+    return made
+"""
+)
+_VALUE_AND_DOT = """\
+    x{i} = _{i}._value
+    t{i} = _{i}._index
+    if type(x{i}) is not kind{i} or type(t{i}) is not kind{i}{is_float64}:
+        return NO_RULE"""
+_CURVED = """\
+    with errstate(all="ignore"):
+        try:
+            {slopes}
+        except ARITHMETIC:
+            y_dot = None
+        else:
+            y_dot = {sum}
+        if y_dot is None or has_nan(y_dot):
+            y_dot = pushed(partials, (y, {inputs}), ({dots}))"""
+
+
+def pushed_way(operation: Operation) -> Callable:
+    """Write an operation on a forward level; what is written gives `NO_RULE` for all else."""
+    f, kinds, wanted = operation.f, operation.kinds, operation.wanted
+    plan = forward_plan_of(f, *kinds)
+    partials = None if plan is None else plan.partials
+    if partials is None or not all(_is_number_or_function(partials[i]) for i in wanted):
+        return _never
+    scope: dict[str, Any] = {
+        **operation.scope,
+        "ARITHMETIC": ARITHMETIC,
+        "Forward": Forward,
+        "NOT_HERE": NOT_HERE,
+        "NUMBERS": NUMBERS,
+        "errstate": np.errstate,
+        "has_nan": has_nan,
+        "partials": tuple([partials[i] for i in wanted]),
+        "pushed": pushed,
+        "with_dot": with_dot,
+    }
+    source = _PUSHED.format(
+        **operation.text,
+        values="\n".join(
+            _VALUE_AND_DOT.format(
+                i=i,
+                is_float64=f" or x{i}.dtype is not FLOAT64 or t{i}.dtype is not FLOAT64"
+                if kinds[i] is _ndarray
+                else "",
+            )
+            for i in wanted
+        ),
+        dots="".join(f"t{i}, " for i in wanted),
+        tangent=_tangent(partials, operation, scope),
+    )
+    exec(compile(source, f"<tangent of {name_of(f)}>", "exec"), scope)
+    return scope["pushed_way"]
+
+
+def _never(*args: Any) -> Any:
+    return NO_RULE
+
+
+def _is_number_or_function(partial: Partial) -> bool:
+    return partial.function is not None or type(partial.constant) in (int, float)
+
+
+def _tangent(partials: Sequence[Partial], operation: Operation, scope: dict) -> str:
+    """Write the tangent: the sum of the products of partial derivatives and tangents."""
+    names = ["y", *operation.inputs]
+    kinds = operation.kinds
+    slopes, products, conditions = [], [], []
+    for i in operation.wanted:
+        partial, c = partials[i], partials[i].constant
+        if partial.function is None:
+            scope[f"c{i}"] = np.array(float(c)) if kinds[i] is _ndarray else float(c)
+            products.append(f"t{i}" if c == 1 else f"-t{i}" if c == -1 else f"c{i} * t{i}")
+        elif partial.returns is not None:
+            products.append(f"{names[partial.returns]} * t{i}")
+        else:
+            scope[f"function{i}"] = for_arrays(partial, kinds)
+            slopes.append(f"d{i} = function{i}({', '.join(names)})")
+            products.append(f"d{i} * t{i}")
+            # Truth values, and what stands for no derivative, are left to the products.
+            conditions.append(
+                f"(d{i}.dtype is FLOAT64 if type(d{i}) is ndarray else type(d{i}) in NUMBERS)"
+            )
+    total = " + ".join(products).replace("+ -", "- ")
+    if all(partials[i].function is None for i in operation.wanted):
+        return f"    y_dot = {total}"
+    if conditions:
+        total = f"{total} if {' and '.join(conditions)} else None"
+    return _CURVED.format(
+        slopes="; ".join(slopes) or "pass",
+        sum=total,
+        inputs=operation.text["inputs"],
+        dots="".join(f"t{i}, " for i in operation.wanted),
+    )
+
+
+_OVER = (
+    """
+def way_over({parameters}):
+    tape = {first}._tape{same_tape}{no_objects}
+{values}
+    y = pushed_way({inputs})
+    if y is NO_RULE:
+        y = {expression}
+    if type(y) is not Tracer or y._tape is CONSTANT:
+        return NO_RULE
+    beneath = y._value
+    if type(beneath) is not ndarray or beneath.dtype is not FLOAT64:
+        return NO_RULE
+    try:
+        space = FLOAT64_SPACES[beneath.shape]
+    except KeyError:
+        space = ProjectTo(beneath)
+{kept}
+    node = new(Node)
+{parents}
+    node.values = ({seen},)
+    node.space = space
+    tape.nested = True
+    nodes = tape.nodes
+    place = len(nodes)
+    nodes.append(node)
+    if nodes[place] is not node:
+        place = place_of(node, nodes)
+"""
+    + ways.NEW_TRACER
+    + """\
+    return made
+"""
+)
+_VALUE_OVER = """\
+    x{i} = _{i}._value
+    if type(x{i}) is not Tracer or type(x{i}._value) is not kind{i}:
+        return NO_RULE"""
+
+
+def way_over(operation: Operation, pushed_way: Callable) -> Callable:
+    """Write an operation on a tape, of values that one outer level sees."""
+    scope = {**operation.scope, "CONSTANT": CONSTANT, "pushed_way": pushed_way}
+    values = "\n".join(_VALUE_OVER.format(i=i) for i in operation.wanted)
+    source = _OVER.format(**operation.text, values=values)
+    exec(compile(source, f"<call of {name_of(operation.f)}>", "exec"), scope)
+    return scope["way_over"]
