@@ -33,6 +33,11 @@ _NAMES = ("y", "x0", "x1")
 PARENTS: dict[int, tuple[str, ...]] = {1: ("parent",), 2: ("left", "right")}
 """What a node's places of so many arguments are called."""
 
+_OPERATORS = frozenset({"+", "-", "*", "/"})
+_ARITHMETIC = frozenset(
+    {"RESUME", "NOP", "CACHE", "LOAD_CONST", "LOAD_SMALL_INT", "UNARY_NEGATIVE", "RETURN_VALUE"}
+)
+
 _TEMPLATE = """
 def hand_on(self, y_bar, bars, strong):
     space = self.space
@@ -222,15 +227,17 @@ def for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
     """Return the function of a partial derivative, with arrays in the place of its constants.
 
     NumPy takes half as long again for a product with a number of Python's as for one with an array,
-    if it is small. Powers are not looked at: those by a number are quicker.
+    if it is small. Functions that do more than to add, multiply and divide arrays are left alone.
     """
     function: Any = partial.function
     of_arrays = all(i == 0 or kinds[i - 1] is _ndarray for i in partial.reads)
-    if not partial.is_arithmetic or not of_arrays:
+    if not of_arrays or type(function) is not types.FunctionType or not partial.is_arithmetic:
         return function
     code = function.__code__
-    if any(i.opname == "BINARY_OP" and "**" in i.argrepr for i in dis.get_instructions(code)):
-        return function
+    for i in dis.get_instructions(code):
+        is_simple = i.opname in _ARITHMETIC or i.opname.startswith("LOAD_FAST")
+        if not (i.argrepr in _OPERATORS if i.opname == "BINARY_OP" else is_simple):
+            return function
     constants = [np.array(float(c)) if type(c) in (int, float) else c for c in code.co_consts]
     return types.FunctionType(code.replace(co_consts=tuple(constants)), function.__globals__)
 

@@ -23,7 +23,6 @@ from autodiff.plan_kinds import (
     OfConstant,
     OfHand,
     OfLinear,
-    Plan,
     Remade,
 )
 from autodiff.tape import FLOAT, place_of
@@ -217,7 +216,7 @@ class _Writer:
 
     def recording(self) -> str:
         """Write how the primal is computed and recorded."""
-        plan: Plan = self.plan
+        plan: OfLinear | OfHand = self.plan
         places = [place for place, _ in plan.places]
         bound = [
             self.plain[place] if place >= 0 else self.constant(default)
