@@ -348,13 +348,12 @@ class Recording(Tape):
 
     # -- writes ----------------------------------------------------------------------------------
 
-    def set_item(self, before: Tracer, index: Any, value: Any) -> Any:
+    def set_item(self, before: Any, index: Any, value: Any) -> Any:
         """Write down ``before[index] = value`` as a new array."""
         self.writes = True
-        plain_index, index_ref = self.lowered(index)
-        plain, ref = self.lowered(value)
-        args = (Ref(before._index), index_ref, ref)
-        return self.noted(set_item, args, {}, set_item(before._value, plain_index, plain))
+        lowered = [self.lowered(a) for a in (before, index, value)]
+        y = set_item(*[plain for plain, _ in lowered])
+        return self.noted(set_item, tuple([ref for _, ref in lowered]), {}, y)
 
     def write(
         self, root: Tracer, path: tuple, index: Any, value: Any, in_place: bool
