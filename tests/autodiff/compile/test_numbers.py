@@ -93,3 +93,27 @@ def test_what_numba_does_not_know_when_it_is_called_is_no_error(monkeypatch):
     promotion.watch(variant, 1000, lambda: candidate, lambda: None)
     for _ in range(6):
         assert variant.run(3.0) == 6.0
+
+
+DIVISIONS = {
+    "a quotient taken elsewhere": lambda s, x: np.sum(np.sin(x) * (1 / s)),
+    "a power": lambda s, x: (s**-1, (s + 1) ** -1, pow(s + 3, -1)),
+    "a quotient": lambda s, x: np.tanh(x) * 2.0 + 1.0 / s,
+    "a logarithm": lambda s, x: np.tanh(x) + math.log(s),
+}
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_errors_of_floats_are_raised(name, backend):
+    f = DIVISIONS[name]
+    x = np.linspace(0.1, 1.0, 8)
+    compiled = compile(f, backend=backend)
+    for s in (0.5, 0.5, np.float64(0.5)):
+        compiled(s, x)
+    with pytest.raises((ZeroDivisionError, ValueError)):
+        compiled(0.0, x)
+    if name != "a logarithm":
+        with np.errstate(divide="ignore"):
+            found, expected = compiled(np.float64(0.0), x), f(np.float64(0.0), x)
+        np.testing.assert_array_equal(found, expected)
