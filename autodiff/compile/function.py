@@ -24,6 +24,7 @@ from autodiff.compile.gather import gathered
 from autodiff.compile.kernels import Kernel, with_kernels
 from autodiff.compile.memory import OUTSIDE, Memory, without_copies
 from autodiff.compile.passes import has_nan, optimised
+from autodiff.compile.patience import Patience
 from autodiff.compile.program import Program, Ref, Step, effect, guard, read_by_guards
 from autodiff.compile.promotion import Candidate, take, watch
 from autodiff.compile.recording import Recording
@@ -98,6 +99,7 @@ class Compiled:
         self._also = also  # functions whose variables outside are guarded as well
         self._variants: dict[Any, list[Variant]] = {}
         self._failures: dict[Any, int] = {}
+        self._patience: dict[Any, Patience] = {}
         self._draws = False  # whether there were generators among the arguments
         self.eager_because: str | None = None
 
@@ -136,6 +138,10 @@ class Compiled:
             return intercept(self._f)(*args, **kwargs)  # a part of another derivative
         if self._failures.get(form, 0) >= _MOST_FAILURES:
             return self._f(*args, **kwargs)
+        patience = self._patience.setdefault(form, Patience())
+        if patience.is_over():
+            self.eager_because = "each of the last calls took another way through the function"
+            return self._f(*args, **kwargs)
         states = _states((*args, *kwargs.values()))
         self._draws = self._draws or bool(states)
         try:
@@ -150,6 +156,7 @@ class Compiled:
             self.eager_because = f"{type(error).__name__}: {error}"
             return value
         self._failures.pop(form, None)
+        patience.note(variant)
         variants = [variant, *self._variants.get(form, ())]
         for old in variants[self._maxsize :]:
             old.forget()
@@ -172,6 +179,7 @@ class Compiled:
             variant.forget()
         self._variants = {}
         self._failures = {}
+        self._patience = {}
 
 
 def _states(given: tuple) -> list[tuple[Any, Any]]:
