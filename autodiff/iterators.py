@@ -13,7 +13,7 @@ from autodiff.call import as_array, call
 from autodiff.errors import DifferentiationError
 from autodiff.mutation import assign_item
 from autodiff.tracer import Tracer, is_tracer, untraced
-from autodiff.writing import repeated, with_axis
+from autodiff.writing import element_of, repeated, with_axis
 
 
 class Flat:
@@ -67,7 +67,7 @@ class Flat:
         return np.copy(self.array()[index]) if _is_many(index) else self.array()[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        places = np.arange(len(self))[untraced(index)]
+        places = element_of(np.arange(len(self)), untraced(index))
         values = repeated(value, np.arange(np.size(places)))
         if np.ndim(places) == 0 and np.ndim(values) == 1:
             values = values[0]

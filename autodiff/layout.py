@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 
@@ -16,6 +18,21 @@ def copy_of(x: np.ndarray) -> np.ndarray:
         return copy
     spread = _spread(x)
     return copy if spread is None else spread
+
+
+def axes_in_memory(x: np.ndarray) -> tuple[int, ...] | None:
+    """Return the axes from the outermost in memory inwards; None if that is their order."""
+    if x.ndim < 2 or x.flags.c_contiguous:
+        return None
+    return tuple(sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis])))
+
+
+def places_of(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> np.ndarray:
+    """Return where elements stand in the flattened array, in an array that lies in memory so."""
+    places = np.arange(math.prod(shape)).reshape(shape)
+    if axes is None:
+        return places
+    return places.transpose(axes).copy().transpose(np.argsort(axes))
 
 
 def _spread(x: np.ndarray) -> np.ndarray | None:

@@ -52,7 +52,7 @@ def _method_of(f: Callable) -> Callable:
 _FUNCTIONS: dict[str, Callable] = {
     name: _method_of(getattr(np, name))
     for name in (
-        "copy", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min",
+        "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min",
         "prod", "ravel", "repeat", "round", "squeeze", "std", "sum", "swapaxes", "take", "trace",
         "var", "choose",
     )
@@ -67,6 +67,28 @@ def _varargs(function: Callable) -> Callable:
         return call(self, args[0] if len(args) == 1 else args, **kwargs)
 
     return method
+
+
+_copied = _method_of(np.copy)
+
+
+def _copy_of_array(self: Any, order: str = "C") -> Any:
+    """As the method: by rows, where the function goes by the order of the original.
+
+    Whether what `ravel` makes of the copy is a view of it hangs on that.
+    """
+    if not isinstance(self, np.ndarray):
+        return self  # a number of NumPy's
+    if _lies_in(bare(self), order):
+        return _copied(self)
+    return ruled(np.copy, (self, order), {})
+
+
+def _lies_in(x: Any, order: str) -> bool:
+    """Whether a copy that keeps the order of axes has this one."""
+    if order == "K" or not isinstance(x, np.ndarray) or x.ndim < 2:
+        return True
+    return order in ("C", "c") and x.flags.c_contiguous
 
 
 def _transpose(self: Any, *axes: Any) -> Any:
@@ -84,9 +106,10 @@ def _astype(
     subok: bool = True,
     copy: bool = True,
 ) -> Any:
-    if not copy and np.dtype(dtype) == self.dtype:
+    if not copy and np.dtype(dtype) == self.dtype and _lies_in(bare(self), order):
         return self
-    return require_rule(np.ndarray.astype, (self, dtype), {})
+    y = require_rule(np.ndarray.astype, (self, dtype), {})
+    return y if _lies_in(bare(y), order) else ruled(np.copy, (y, order), {})
 
 
 def _item(self: Any, *args: Any) -> Any:
@@ -252,6 +275,7 @@ _METHODS: dict[str, Callable] = {
     "setfield": _setfield,
     "to_device": _to_device,
     **{name: _lost(name) for name in ("byteswap", "dump", "dumps", "tobytes", "tofile")},
+    "copy": _copy_of_array,
     "fill": _fill,
     "sort": _sort,
     "setflags": _setflags,
@@ -387,7 +411,7 @@ def _getter(name: str) -> Callable:
 
 
 # Attributes that are found without the way by `__getattr__`, which Python takes last.
-_AT_ONCE = (*_FUNCTIONS, "reshape", "transpose", "astype", "item", "ndim", "size", "T")
+_AT_ONCE = (*_FUNCTIONS, "copy", "reshape", "transpose", "astype", "item", "ndim", "size", "T")
 
 
 def install() -> None:

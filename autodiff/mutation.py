@@ -13,6 +13,7 @@ written. So filling an array of n elements costs O(n) in all.
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -22,6 +23,7 @@ import numpy as np
 from autodiff.arguments import innermost, of_level
 from autodiff.call import as_array
 from autodiff.errors import MutationError
+from autodiff.layout import axes_in_memory, places_of
 from autodiff.levels import is_recording
 from autodiff.tape import CONSTANT, Cotangents
 from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
@@ -141,7 +143,7 @@ def frozen(index: Any) -> Any:
     if type(index) is np.ndarray:
         return index.copy()
     if type(index) is list:
-        return np.array([untraced(i) for i in index]) if index else index.copy()
+        return untraced(as_array([untraced(i) for i in index])) if index else index.copy()
     return tuple([frozen(i) for i in index]) if type(index) is tuple else index
 
 
@@ -231,7 +233,7 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
         return
     parents = [t._index if is_tracer(t) and t._tape is tape else None for t in (root, value)]
     after: Any
-    is_here = root._tape is tape or root._tape is CONSTANT
+    is_here = (root._tape is tape or root._tape is CONSTANT) and recorder_of(index) is None
     if is_tracer(new) or not is_here or is_tracer(root._value):
         after = _written_outside(of_level(root, tape), path, index, new)
     elif _is_exclusive(root, _family(root)):
@@ -243,7 +245,9 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
     if tape.forward:
         place = _written_tangent(after, parents[0], parents[1], path, index)
     else:
-        node = Write(parents[0], parents[1], path, index, np.shape(new), ProjectTo(bare(after)))
+        plain = bare(after)
+        axes = axes_in_memory(plain) if path else None
+        node = Write(parents[0], parents[1], path, index, np.shape(new), ProjectTo(plain), axes)
         place = tape.add(node)
     root._value, root._tape, root._index = after, tape, place
     _renew_views(root)
@@ -254,20 +258,20 @@ def _written_tangent(after: Any, dot: Any, value_dot: Any, path: Path, index: An
     value_dot = 0.0 if value_dot is None else value_dot
     if dot is None:
         dot = zero_tangent(after)
-    if is_tracer(dot) or is_tracer(value_dot):
+    if is_tracer(dot) or is_tracer(value_dot) or recorder_of(index) is not None:
         return _written_outside(dot, path, index, value_dot)
     return _replaced(dot, path, index, value_dot)
 
 
 def _written_outside(before: Any, path: Path, index: Any, new: Any) -> Tracer:
     """Do the same write on the next outer level; return the array there."""
-    outer = innermost((before, new), {})
+    outer = innermost((before, new, index), {})
     if outer is None:
         return Tracer(_replaced(bare(before), path, index, untraced(new)), CONSTANT, -1)
     if is_tracer(before):
         copy = wrap(before._value, before._tape, before._index)
     else:
-        copy = Tracer(before.copy(), CONSTANT, -1)
+        copy = Tracer(before.copy(order="K"), CONSTANT, -1)  # views lie as they did
     _write(copy, path, index, new, outer)
     return copy
 
@@ -312,7 +316,7 @@ class Write:
     value written.
     """
 
-    __slots__ = ("before", "index", "path", "shape", "space", "value")
+    __slots__ = ("axes", "before", "index", "path", "recorder", "shape", "space", "value")
 
     def __init__(
         self,
@@ -322,18 +326,21 @@ class Write:
         index: Any,
         shape: tuple,
         space: Any,
+        axes: tuple[int, ...] | None = None,
     ) -> None:
+        self.axes = axes
         self.before = before
         self.value = value
         self.path = path
         self.index = index
+        self.recorder = recorder_of(index)
         self.shape = shape
         self.space = space
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
         """Hand the cotangent on to the array before and to the value."""
         region, place, part = y_bar, self.index, None
-        in_place = type(y_bar) is np.ndarray
+        in_place = type(y_bar) is np.ndarray and self.recorder is None
         if in_place and self.before is None and not self.path and self.value is not None:
             bar = self._of_value(y_bar, place, None, in_place=False)
             bars.put(self.value, bar, getattr(bar, "base", y_bar) is None)
@@ -343,8 +350,11 @@ class Write:
                 y_bar = region = y_bar.copy()
             for step in self.path:
                 region = step(region)
-            in_place = not self.path or np.may_share_memory(region, y_bar)
-        is_recorded = is_tracer(y_bar) and y_bar._tape.program and not self.path
+            in_place = not self.path or (
+                np.may_share_memory(region, y_bar) and axes_in_memory(y_bar) == self.axes
+            )
+        recorder = y_bar._tape if is_tracer(y_bar) else self.recorder
+        is_recorded = recorder is not None and recorder.program and not self.path
         if not in_place and not is_recorded:
             region, place, part = np.reshape(y_bar, (-1,)), self._positions(), self._part()
         if self.value is not None:
@@ -355,10 +365,9 @@ class Write:
             region[place] = 0
             bars.put(self.before, y_bar, True)
         elif is_recorded:
-            bars.put(self.before, y_bar._tape.set_item(y_bar, place, 0.0), True)
+            bars.put(self.before, recorder.set_item(y_bar, place, 0.0), True)
         else:
-            kept = np.ones(self.space.shape, bool)
-            kept.reshape(-1)[place] = False
+            kept = self._at_places(_others, self.space.shape, place)
             other: Any = np.zeros((), self.space.dtype)
             if part is not None:
                 other = 1j * np.imag(y_bar) if part is np.real else np.real(y_bar)
@@ -381,10 +390,11 @@ class Write:
         self, region: Any, place: Any, part: Callable | None, in_place: bool = True
     ) -> Any:
         """Return the cotangent of the value written; `in_place`, that of the array changes then."""
-        bar = region[place] if part is None else part(region[place])
+        bar = self._at_places(operator.getitem, region, place)
+        bar = bar if part is None else part(bar)
         if in_place and type(bar) is np.ndarray and bar.base is not None:
             bar = bar.copy()  # a view of what is about to be overwritten
-        winner = last_writes(np.shape(region), place)
+        winner = self._at_places(last_writes, np.shape(region), place)
         if winner is not None:
             bar = np.where(winner, bar, np.zeros((), self.space.dtype))
         extra = len(self.shape) - np.ndim(bar)
@@ -394,12 +404,34 @@ class Write:
 
     def _positions(self) -> np.ndarray:
         """Return where the elements stand in the flattened array."""
-        region: Any = np.arange(self.space.size).reshape(self.space.shape)
+        region: Any = places_of(self.space.shape, self.axes)
         if self.space.dtype.kind == "c":
             region = region * (1 + 1j)  # both parts tell the position
         for step in self.path:
             region = step(region)
-        return np.asarray(np.real(region[self.index])).astype(np.intp)
+        region = np.asarray(np.real(region)).astype(np.intp)
+        return self._at_places(operator.getitem, region, self.index)
+
+    def _at_places(self, f: Callable, x: Any, place: Any) -> Any:
+        """Return ``f(x, place)``, which a recording may have to note."""
+        if self.recorder is None or is_tracer(x):
+            return f(x, place)
+        return self.recorder.call(f, (x, place), {})
+
+
+def recorder_of(index: Any) -> Any:
+    """Return the recording that gave an index, or a part of it; None if there is none."""
+    for i in _parts_of(index):
+        if is_tracer(i):
+            return i._tape
+    return None
+
+
+def _others(shape: tuple, places: Any) -> np.ndarray:
+    """Return a mask of what is at none of these places of the flattened array."""
+    mask = np.ones(shape, bool)
+    mask.reshape(-1)[places] = False
+    return mask
 
 
 class ElementWrite:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from autodiff.levels import check_free
 from autodiff.mutation import assign, assign_item, check_cast
 from autodiff.tape import CONSTANT
 from autodiff.tracer import Tracer, bare, is_tracer, untraced
+from autodiff.views import settled
 from chainrules_core import linear_rule
 from chainrules_core.define import primitive
 
@@ -39,7 +41,23 @@ def repeated(values: Any, places: Any) -> Any:
     values = as_array(values)
     if np.ndim(values) == 0:
         return values
-    return np.reshape(values, (-1,))[places % np.size(values)]
+    return element_of(np.reshape(values, (-1,)), places % np.size(values))
+
+
+def element_of(x: Any, index: Any) -> Any:
+    """Return ``x[index]`` where the array may be plain and the index of a recording."""
+    return call(operator.getitem, (x, index), {}) if is_tracer(index) else x[index]
+
+
+def _array_of(x: Any) -> Any:
+    """Return what says where is written, as a constant of derivatives: it may be recorded."""
+    x = untraced(x)
+    return x if is_tracer(x) else np.asarray(x)
+
+
+def _mask_of(x: Any) -> Any:
+    mask = _array_of(x)
+    return mask if mask.dtype.kind == "b" else np.not_equal(mask, 0)
 
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
@@ -56,7 +74,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         assign_item(target_of(dst), ..., src)
         return
     mask = np.broadcast_to(untraced(where), np.shape(dst))
-    assign_item(target_of(dst), mask, np.broadcast_to(src, np.shape(dst))[mask])
+    assign_item(target_of(dst), mask, element_of(np.broadcast_to(src, np.shape(dst)), mask))
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
@@ -76,7 +94,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """As ``np.put``."""
     a = with_axis(target_of(a))
-    places = np.ravel(np.asarray(untraced(ind)))
+    places = np.ravel(_array_of(ind))
     places = places if places.size else places.astype(np.intp)
     if mode == "wrap":
         places = places % np.size(a)
@@ -88,20 +106,20 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """As ``np.putmask``."""
-    mask = np.asarray(untraced(mask), bool)
+    mask = _mask_of(mask)
     assign_item(target_of(a), mask, repeated(values, np.flatnonzero(mask)))
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """As ``np.place``."""
-    mask = np.reshape(np.asarray(untraced(mask), bool), np.shape(arr))
-    assign_item(target_of(arr), mask, repeated(vals, np.arange(np.count_nonzero(mask))))
+    mask = np.reshape(_mask_of(mask), np.shape(arr))
+    assign_item(target_of(arr), mask, repeated(vals, np.arange(np.flatnonzero(mask).size)))
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
     """As ``np.put_along_axis``."""
     if axis is None:
-        indices = np.asarray(untraced(indices))
+        indices = _array_of(indices)
         flat = np.where(indices < 0, indices + np.size(arr), indices)
         index = np.unravel_index(flat, np.shape(arr))
         assign_item(target_of(arr), index, np.broadcast_to(as_array(values), np.shape(flat)))
@@ -181,11 +199,13 @@ def where_true(f: np.ufunc, inputs: tuple, where: Any, outs: tuple | None, optio
     The others keep what is in ``out=``. In a new array NumPy leaves them undefined; here they
     are 0.
     """
-    where = np.asarray(untraced(where))
+    where = untraced(where)  # of a recording it may still be
     given = () if outs is None else tuple([out for out in outs if out is not None])
-    shape = np.broadcast_shapes(where.shape, *map(np.shape, (*inputs, *given)))
+    shape = np.broadcast_shapes(*map(np.shape, (where, *inputs, *given)))
     where = np.broadcast_to(where, shape)
-    chosen = [x if np.ndim(x) == 0 else np.broadcast_to(x, shape)[where] for x in inputs]
+    chosen = [
+        x if np.ndim(x) == 0 else element_of(np.broadcast_to(x, shape), where) for x in inputs
+    ]
     if all(np.ndim(x) == 0 for x in chosen):
         chosen[0] = np.broadcast_to(chosen[0], (int(np.count_nonzero(where)),))
     # Only ``out=`` may be what the function being differentiated can write into.
@@ -217,6 +237,8 @@ def at(f: np.ufunc, a: Any, index: Any, *operands: Any) -> None:
         assign(target, call(added_at, (target, b), {"index": index}))
         return
     shape = np.shape(target)
+    # How often a place comes says what is computed.
+    index = tuple(map(_settled, index)) if type(index) is tuple else _settled(index)
     places = np.asarray(np.arange(np.size(target)).reshape(shape)[index])
     values = [np.reshape(np.broadcast_to(b, places.shape), (-1,)) for b in operands]
     target, places = with_axis(target), np.ravel(places)
@@ -225,6 +247,13 @@ def at(f: np.ufunc, a: Any, index: Any, *operands: Any) -> None:
         chosen = np.flatnonzero(turns == turn)
         now = np.unravel_index(places[chosen], shape or (1,))
         write(target, now, call(f, (target[now], *[v[chosen] for v in values])))
+
+
+def _settled(index: Any) -> Any:
+    """Return a part of an index as a constant, of which a recording notes what it was."""
+    if is_tracer(index) and index.dtype.kind == "b":
+        return settled(np.add(index, 0)).astype(bool)
+    return settled(index)
 
 
 def turns_of(places: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.compile.domains import is_not_zero
 from autodiff.compile.ops import is_elementwise, takes_floats
 from autodiff.compile.program import FLOAT64, Meta, Ref, Step, part, set_item
 from autodiff.compile.triangular import triangular
@@ -48,6 +49,7 @@ class Algebra:
 
     metas: list[Meta]
     is_double: bool
+    _guard: Callable
     origin: dict[int, Step]
     splats: dict[int, Splat]
     packs: Any
@@ -196,6 +198,8 @@ class Algebra:
             return None
         top, below = origin.args
         if self._constant(top) == 1:
+            if meta.shape is not None and self.meta(below).type is float:
+                self._guard((below, is_not_zero, True))  # where a float of Python's raises
             return self.call(np.true_divide, (g, below), {}, meta)
         return None
 

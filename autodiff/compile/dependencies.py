@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.compile.snapshots import OURS, SIMPLE, SMALL, Snapshot
 from autodiff.intercept.bodies import is_library, is_of_library
 
-_OURS = ("autodiff", "chainrules", "chainrules_core")
 _MOST = 256
 _MISSING = object()
 
@@ -26,9 +26,13 @@ class Dependency:
         What holds it; None for what cannot become another object (a default, say).
     name : str or None
         Its key in a dict.
+    content : Any
+        What a small array, list or dict held; None for others.
+    inside : Snapshot or None
+        What other nests and objects held.
     """
 
-    __slots__ = ("container", "content", "label", "name", "value")
+    __slots__ = ("container", "content", "inside", "label", "name", "value")
 
     def __init__(self, container: Any, name: str | None, value: Any, label: str) -> None:
         self.container = container
@@ -36,9 +40,17 @@ class Dependency:
         self.value = value
         self.label = label
         self.content = content_of(value)
+        self.inside: Snapshot | None = None
+
+    def look_inside(self, names: set[str]) -> None:
+        """Note what a nest or an object holds, as far as attributes of these names go."""
+        if self.content is None:
+            self.inside = Snapshot(self.value, names) or None
 
     def undo(self) -> bool:
         """Put the content back if it has changed; say whether it had."""
+        if self.inside is not None:
+            return self.inside.undo()
         if self.content is None or content_of(self.value) == self.content:
             return False
         if type(self.value) is list:
@@ -52,17 +64,13 @@ class Dependency:
         return True
 
 
-_SMALL = 4096
-_SIMPLE = (int, float, complex, str, bool, type(None))
-
-
 def content_of(x: Any) -> Any:
     """Return a copy of what is in a small array, list or dict, to be compared; None for others."""
     if type(x) is np.ndarray:
-        return x.tobytes() if x.nbytes <= _SMALL and x.dtype.kind != "O" else None
+        return x.tobytes() if x.nbytes <= SMALL and x.dtype.kind != "O" else None
     if type(x) in (list, dict) and len(x) <= 64:
         kinds = list(map(type, x.values() if type(x) is dict else x))  # 1 == 1.0 == True
-        return (x.copy(), kinds) if all(kind in _SIMPLE for kind in kinds) else None
+        return (x.copy(), kinds) if all(kind in SIMPLE for kind in kinds) else None
     return None
 
 
@@ -76,6 +84,7 @@ def dependencies(f: Callable, given: Sequence[Any] = ()) -> tuple[list[Dependenc
     for x in (f, *given):
         search.enter(x)
     search.run()
+    search.look_inside()
     return search.found, search.writes
 
 
@@ -96,7 +105,7 @@ class _Search:
         function = _function_of(x)
         if function is not None:
             if type(x) is types.MethodType:
-                self._enter_class(type(x.__self__))
+                self._enter_constant(x.__self__, f"what {x.__name__} is a method of")
             if _is_foreign(function):
                 return False
             self._waiting.append((function, True))
@@ -114,16 +123,31 @@ class _Search:
         return self._enter_class(type(x)) or not callable(x)
 
     def _enter_constant(self, x: Any, label: str) -> None:
+        if (id(x), None) in self._known:
+            return
+        self._known.add((id(x), None))
         self.enter(x)
-        if content_of(x) is not None:
-            self.found.append(Dependency(None, None, x, label))
+        self.found.append(Dependency(None, None, x, label))
 
     def _enter_class(self, kind: type) -> bool:
-        if kind.__module__.partition(".")[0] in _OURS or is_of_library(kind):
+        if kind.__module__.partition(".")[0] in OURS or is_of_library(kind):
             return False
         if kind not in self._classes and len(self._classes) < _MOST:
             self._classes.append(kind)
         return True
+
+    def look_inside(self) -> None:
+        """Note what is in the variables found, and what the classes have by the names mentioned."""
+        for dependency in self.found:
+            dependency.look_inside(self._names)
+        for kind in {base: None for k in self._classes for base in k.__mro__[:-1]}:
+            if is_of_library(kind):
+                continue
+            own = vars(kind)
+            for name in self._names:
+                if name in own or any(name in vars(base) for base in kind.__mro__[1:-1]):
+                    label = f"{kind.__name__}.{name}"
+                    self.found.append(Dependency(own, name, own.get(name), label))
 
     def run(self) -> None:
         """Look into all of them."""
@@ -180,9 +204,9 @@ def _methods_of(kind: type) -> Iterator[tuple[str, types.FunctionType]]:
 
 def _is_foreign(function: types.FunctionType) -> bool:
     module = function.__globals__.get("__name__", "") or ""
-    if "<locals>" in function.__qualname__ and module.partition(".")[0] in _OURS:
+    if "<locals>" in function.__qualname__ and module.partition(".")[0] in OURS:
         return False
-    return module.partition(".")[0] in _OURS or is_library(function)
+    return module.partition(".")[0] in OURS or is_library(function)
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -216,7 +240,7 @@ def _read_by(function: types.FunctionType) -> Iterator[tuple[Any, str | None, An
             yield scope, name, value, name
     modules = [m for m in modules if isinstance(m, types.ModuleType)]
     for module in modules:
-        if is_of_library(module) or module.__name__.partition(".")[0] in _OURS:
+        if is_of_library(module) or module.__name__.partition(".")[0] in OURS:
             continue
         for name in names:
             value = vars(module).get(name, _MISSING)

@@ -75,6 +75,7 @@ class Emitter:
         self.loud = False
         self._fresh_outputs = fresh_outputs
         self._returned: set[int] = set()
+        self._given: set[int] = set()  # arrays without axes that steps read as floats
         self._wants_float = self._read_by_scalars()
         self._reads = self._element_reads()
 
@@ -84,7 +85,10 @@ class Emitter:
             meta = self.metas[i]
             if meta.type is float:
                 self.is_float[i] = 1
-            elif meta.type is np.float64 and self._wants_float[i]:
+            elif self._wants_float[i] and scalars.is_number(meta):
+                if meta.shape is not None:  # as a result it is what was given
+                    self.lines.append(f"given{i} = v{i}")
+                    self._given.add(i)
                 self.lines.append(f"v{i} = float(v{i})")
                 self.is_float[i] = 1
         for at, step in enumerate(self.program.steps):
@@ -151,6 +155,8 @@ class Emitter:
         """Return an output, of the type that was recorded."""
         if type(x) is Ref:
             meta, shown = self.metas[x.i], self.variable(x.i)
+            if x.i in self._given and type(recorded) is Ref and recorded.i == x.i:
+                return f"given{x.i}"
             if scalars.is_number(meta) and type(recorded) is Ref:
                 return self.number(x.i, self.metas[recorded.i])
             if meta.type is np.bool_:
@@ -359,7 +365,4 @@ def _or_nothing(x: Any) -> str:
 def hint(x: Any) -> str:
     """Return a name for a constant."""
     name = getattr(x, "__name__", "")
-    taken = name in ("vdot", "float", "len", "type", "getattr", "nan") and x not in (float, len)
-    if name.isidentifier() and not keyword.iskeyword(name) and not taken:
-        return name if name[0] != "v" or not name[1:].isdigit() else f"{name}_"
-    return "c"
+    return name if name.isidentifier() and not keyword.iskeyword(name) else "c"

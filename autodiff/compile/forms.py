@@ -8,7 +8,11 @@ guarded by its identity.
 from __future__ import annotations
 
 import array
+import builtins
 import collections
+import functools
+import re
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +21,7 @@ import numpy as np
 from autodiff.compile.errors import NotRecordedError
 from autodiff.compile.program import Ref
 from autodiff.compile.recording import Recording
-from autodiff.structures import parts_of, rebuilt
+from autodiff.structures import leaves_of, parts_of, rebuilt
 from autodiff.tape import CONSTANT
 from autodiff.tracer import is_tracer
 
@@ -27,6 +31,22 @@ _MAY_CHANGE = (set, frozenset, range, collections.deque, bytearray, array.array)
 _DEEPEST = 50
 
 
+_OF_SOURCES = frozenset(
+    {
+        "MISMATCH", "ndarray", "buffers", "new_buffers", "held", "rebuilt", "restored", "kernel",
+        "done", "numbers", "nan", "result",
+    }
+)  # fmt: skip
+_VARIABLE = re.compile(r"[a-z]\d*|(list|given)\d+|state_\w+")
+
+
+def is_taken(name: str, x: Any = None) -> bool:
+    """Whether a name means something else in every source than an object."""
+    if name in _OF_SOURCES or _VARIABLE.fullmatch(name):
+        return name not in ("c", "k")  # what constants are called
+    return hasattr(builtins, name) and getattr(builtins, name) is not x
+
+
 class Names:
     """The names of constants in the source, each object once."""
 
@@ -34,10 +54,18 @@ class Names:
         self.scope: dict[str, Any] = {}
         self._known: dict[int, str] = {}
 
+    def reserved(self, name: str) -> str:
+        """Return a name that no constant has or will have: this one, or one like it."""
+        while name in self.scope or name in _OF_SOURCES or hasattr(builtins, name):
+            name += "_"
+        self.scope[name] = None
+        return name
+
     def of(self, x: Any, hint: str = "c") -> str:
         """Return a name for an object."""
         name = self._known.get(id(x))
         if name is None:
+            hint = f"{hint}_" if is_taken(hint, x) else hint
             name, n = hint, 2
             while name in self.scope:
                 name, n = f"{hint}_{n}", n + 1
@@ -134,6 +162,9 @@ class Inputs:
             if isinstance(x, _MAY_CHANGE):
                 return self._by_content(x, source)
             self._unless(f"{source} is not {self.names.of(x, 'constant')}")
+            if parts is not None and hasattr(x, "__dict__"):  # it may be given attributes
+                fields = self.names.of(tuple(vars(x)), "fields")
+                self._unless(f"tuple({source}.__dict__) != {fields}")
             return x
         name = self._temporary(source)
         self._unless(f"type({name}) is not {self.names.of(kind, kind.__name__)}")
@@ -195,6 +226,21 @@ def _elements(x: Any) -> tuple[list, list]:
     return held, list(map(type, held))
 
 
+def _is_one_for_each_call(y: Any) -> bool:
+    """Whether a result that is no nest changes when it is used, or holds what was recorded."""
+    if isinstance(y, (*_MAY_CHANGE, np.random.Generator)):
+        return not isinstance(y, (frozenset, range))
+    if isinstance(y, types.FunctionType):
+        held = [c.cell_contents for c in y.__closure__ or () if c != types.CellType()]
+        held += [*(y.__defaults__ or ()), *(y.__kwdefaults__ or {}).values()]
+        return any(is_tracer(leaf) for leaf in leaves_of(held))
+    if isinstance(y, types.MethodType):
+        return any(is_tracer(leaf) for leaf in leaves_of(y.__self__))
+    if isinstance(y, functools.partial):
+        return any(is_tracer(leaf) for leaf in leaves_of([y.args, y.keywords]))
+    return hasattr(y, "__next__") and not isinstance(y, type)
+
+
 class Outputs:
     r"""The nest that a program returns.
 
@@ -225,6 +271,8 @@ class Outputs:
             raise NotRecordedError("the result is traced by a derivative outside the function")
         parts = parts_of(y)
         if parts is None:
+            if _is_one_for_each_call(y):
+                raise NotRecordedError(f"a {type(y).__name__} is returned, which is not followed")
             return self._leaf(y)
         trees = [self._entered(part, depth + 1) for _, part in parts]
         template: Any = type(y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import keyword
 import linecache
 import types
 from collections.abc import Callable, Sequence
@@ -23,13 +24,14 @@ from autodiff.compile.gather import gathered
 from autodiff.compile.kernels import Kernel, with_kernels
 from autodiff.compile.memory import OUTSIDE, Memory, without_copies
 from autodiff.compile.passes import has_nan, optimised
+from autodiff.compile.patience import Patience
 from autodiff.compile.program import Program, Ref, Step, effect, guard, read_by_guards
 from autodiff.compile.promotion import Candidate, take, watch
 from autodiff.compile.recording import Recording
 from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
 from autodiff.levels import recording as at_level
-from autodiff.structures import leaves_of
+from autodiff.structures import leaves_of, parts_of
 from chainrules_core.define.partial import ARITHMETIC
 from chainrules_core.rules import name_of
 
@@ -97,6 +99,7 @@ class Compiled:
         self._also = also  # functions whose variables outside are guarded as well
         self._variants: dict[Any, list[Variant]] = {}
         self._failures: dict[Any, int] = {}
+        self._patience: dict[Any, Patience] = {}
         self._draws = False  # whether there were generators among the arguments
         self.eager_because: str | None = None
 
@@ -135,6 +138,10 @@ class Compiled:
             return intercept(self._f)(*args, **kwargs)  # a part of another derivative
         if self._failures.get(form, 0) >= _MOST_FAILURES:
             return self._f(*args, **kwargs)
+        patience = self._patience.setdefault(form, Patience())
+        if patience.is_over():
+            self.eager_because = "each of the last calls took another way through the function"
+            return self._f(*args, **kwargs)
         states = _states((*args, *kwargs.values()))
         self._draws = self._draws or bool(states)
         try:
@@ -149,6 +156,7 @@ class Compiled:
             self.eager_because = f"{type(error).__name__}: {error}"
             return value
         self._failures.pop(form, None)
+        patience.note(variant)
         variants = [variant, *self._variants.get(form, ())]
         for old in variants[self._maxsize :]:
             old.forget()
@@ -171,6 +179,7 @@ class Compiled:
             variant.forget()
         self._variants = {}
         self._failures = {}
+        self._patience = {}
 
 
 def _states(given: tuple) -> list[tuple[Any, Any]]:
@@ -192,9 +201,9 @@ def recorded(
     `exact` says that the function is known to branch on last bits.
     """
     outside: list[Dependency] = []
-    functions = [a for a in leaves_of([*args, *kwargs.values()]) if callable(a)]
+    given = _with_code((*args, *kwargs.values()))
     for k, g in enumerate((f, *also)):
-        read, writes = dependencies(g, () if k else functions)
+        read, writes = dependencies(g, () if k else given)
         outside += read
         if writes:
             raise NotRecordedError(f"{name_of(g)} writes {writes}")
@@ -225,6 +234,22 @@ def recorded(
     return variant, outputs.value
 
 
+def _with_code(x: Any) -> list:
+    """Return the functions in a nest of arguments, and one object of each class of the user's."""
+    found: dict[Any, Any] = {}
+    waiting = [x]
+    while waiting:
+        x = waiting.pop()
+        parts = parts_of(x)
+        if parts is None or not isinstance(x, (tuple, list, dict)):
+            if parts is not None:
+                found[type(x)] = x
+            elif callable(x):
+                found[id(x)] = x
+        waiting.extend(part for _, part in parts or ())
+    return list(found.values())
+
+
 def _takes_another_branch(variant: Variant, args: tuple) -> bool:
     """Whether a branch hangs on the last bits: a program does not hold for its own arguments."""
     try:
@@ -239,7 +264,9 @@ class _Writing:
     def __init__(
         self, f: Callable, inputs: Inputs, outputs: Outputs, parameters: list[str], backend: str
     ) -> None:
-        self.name = f.__name__ if getattr(f, "__name__", "").isidentifier() else "f"
+        name = getattr(f, "__name__", "")
+        is_name = name.isidentifier() and not keyword.iskeyword(name)
+        self.name = inputs.names.reserved(name if is_name else "f")
         self.inputs = inputs
         self.outputs = outputs
         self.parameters = parameters
@@ -440,6 +467,9 @@ def _outside_checks(outside: list[Dependency], names: Names) -> list[str]:
             kept = names.of(d.container, "cell" if d.name is None else "globals_")
             shown = f"{kept}.cell_contents" if d.name is None else f"{kept}.get({d.name!r})"
             checks.append(f"if {shown} is not {value}: return MISMATCH")
+        if d.inside is not None:
+            changed = names.of(d.inside.has_changed, "has_changed")
+            checks.append(f"if {changed}(): return MISMATCH")
         if d.content is not None:
             now = f"{value}.tobytes()"
             if type(d.value) is not np.ndarray:

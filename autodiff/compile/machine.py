@@ -12,7 +12,7 @@ import numpy as np
 from autodiff.compile.forms import Inputs, Outputs
 from autodiff.compile.program import Program, Ref
 from autodiff.compile.rolling import NotScalarError, Scalars, Writer
-from autodiff.compile.scalars import is_number
+from autodiff.compile.scalars import is_number, is_truth
 
 FEWEST = 60
 """From how many operations on machine code is worth its compilation."""
@@ -119,7 +119,10 @@ class Kernel:
         flat = []
         for i in self.program.inputs:
             shape = metas[i].shape
-            flat.append(f"v{i}" if shape is None or len(shape) == 1 else f"v{i}.reshape(-1)")
+            if shape == ():
+                flat.append(f"float(v{i})")
+            else:
+                flat.append(f"v{i}" if shape is None or len(shape) == 1 else f"v{i}.reshape(-1)")
         flat += [
             f"p{i}" if len(metas[i].shape or ()) == 1 else f"p{i}.reshape(-1)" for i in self.arrays
         ]
@@ -147,6 +150,8 @@ class Kernel:
             meta = metas[recorded.i] if type(recorded) is Ref else metas[x.i]
             if meta.type is float:
                 return f"n{x.i}"
+            if is_truth(meta):
+                return f"{names.of(meta.type, meta.type.__name__)}(n{x.i})"
             if meta.shape is not None:
                 return f"{names.of(np.array, 'array')}(n{x.i})"
             return f"{names.of(np.float64, 'float64')}(n{x.i})"

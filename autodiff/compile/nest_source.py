@@ -190,8 +190,9 @@ class NestWriter(Layout):
     def _scalar(self, block: Block, p: int) -> None:
         op = self.ops[p]
         args = [self.number(block, p, a) for a in range(len(op.args))]
-        if op.is_number and op.f is np.true_divide and not _is_constant(op.args[1]):
-            self.write(f"if {args[1]} == 0.0: return 2")
+        divides = op.f is np.true_divide or op.f is np.reciprocal
+        if op.is_number and divides and not _is_constant(op.args[-1]):
+            self.write(f"if {args[-1]} == 0.0: return 2")
         name = self.variable(p)
         self.write(f"{name} = {self._expression(op, args)}")
         bad = UNDEFINED.get(op.f) if op.is_number else None

@@ -39,6 +39,7 @@ UFUNC_OF: dict[Any, np.ufunc] = {
     },
 }  # fmt: skip
 """The ufunc that computes the same, for numbers too: one name for each function in a program."""
+OF_MATH = frozenset({f for f in UFUNC_OF if getattr(f, "__module__", "") == "math"})
 
 INFIX: dict[Any, str] = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/",

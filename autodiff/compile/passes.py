@@ -17,7 +17,7 @@ import numpy as np
 
 from autodiff.compile.algebra import Algebra, Splat, is_same
 from autodiff.compile.domains import domain_of
-from autodiff.compile.ops import COMPARISONS, ROUNDED, UFUNC_OF
+from autodiff.compile.ops import COMPARISONS, OF_MATH, ROUNDED, UFUNC_OF
 from autodiff.compile.packs import Packs
 from autodiff.compile.program import (
     FLOAT64,
@@ -34,6 +34,7 @@ from autodiff.compile.program import (
     refs_of,
     replaced,
 )
+from autodiff.compile.scalars import is_number, is_truth
 
 UNCHANGED = frozenset({float, np.float64, np.copy, operator.getitem})
 _NUMERIC = (int, float, complex, np.generic, np.ndarray)
@@ -101,9 +102,14 @@ class Simplifier(Algebra):
         is_exact = step.out in self.program.exact
         if f in UFUNC_OF and all(type(a) is Ref or isinstance(a, _NUMERIC) for a in args):
             # True + True is 2 for Python, and a power of a negative number a complex one.
+            metas = [self.meta(a) for a in args]
             is_of_python = self.metas[step.out].type is complex or all(
-                self.meta(a).type in (bool, complex) for a in args
+                m.type in (bool, complex) for m in metas
             )
+            if f in OF_MATH:  # in double precision, whatever is given
+                is_of_python = not any(map(is_number, metas)) or any(
+                    m.dtype not in (None, FLOAT64) for m in metas
+                )
             if not is_of_python and (not is_exact or UFUNC_OF[f] in ROUNDED):
                 f = UFUNC_OF[f]
         kwargs = {k: self.argument(v) for k, v in (step.kwargs or {}).items()}
@@ -154,7 +160,8 @@ class Simplifier(Algebra):
             known = self.made.get(key)
         except TypeError:
             known, key = None, ()
-        if known is not None and (self.is_double or self._fits(known, meta)):
+        is_any = self.is_double and not is_truth(meta)  # bool and np.bool_ differ
+        if known is not None and (is_any or self._fits(known, meta)):
             return known
         i = self.number(meta) if out is None else out
         step = Step(f, args, kwargs or None, i)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from autodiff.compile.errors import MISMATCH
+from chainrules_core.define.partial import ARITHMETIC
 
 FEW_CALLS, MANY_CALLS, MANY_STEPS = 3, 30, 200
 SHORT = 2.0
@@ -113,7 +114,7 @@ def watch(
             if candidate is not None:
                 needed = (SURE if candidate.is_faster else SHARE) * candidate.seconds
                 if spent >= needed or (candidate.is_faster and candidate.seconds <= SHORT):
-                    take(variant, candidate, run)
+                    take(variant, candidate, run, False)
                     return
             period = min(_MOST_CALLS, max(1, int((needed - spent) / max(seconds, 1e-7)) + 1))
             left = period
@@ -123,13 +124,30 @@ def watch(
     variant.run = counted
 
 
-def take(variant: Any, candidate: Candidate, run: Callable) -> None:
+def take(variant: Any, candidate: Candidate, run: Callable, is_asked_for: bool = True) -> None:
     """Make machine code, for `run` as it was; let both take turns where it may be slower."""
     made = candidate.make()
+    if not is_asked_for:
+        made = (_or_as_before(variant, made[0], run), *made[1:])
     if candidate.is_faster:
         _use(variant, made, run)
     else:
         variant.run = _trial(variant, made, run)
+
+
+def _or_as_before(variant: Any, quick: Callable, before: Callable) -> Callable:
+    """Return machine code that gives way where numba, which compiles some when called, cannot."""
+
+    def called(*args: Any) -> Any:
+        try:
+            return quick(*args)
+        except ARITHMETIC:
+            raise
+        except Exception:
+            variant.run = before
+            return before(*args)
+
+    return called
 
 
 def _trial(variant: Any, made: tuple[Callable, str, str], run: Callable) -> Callable:

@@ -182,11 +182,6 @@ def _module(g: Callable) -> str:
     return (getattr(g, "__module__", None) or "").partition(".")[0].lstrip("_")
 
 
-def conjugate(x: Any) -> Any:
-    """Return the conjugate of a number of Python's."""
-    return x.conjugate()
-
-
 def may_write(f: Callable) -> bool:
     """Whether a function may write into its arguments, for all that is known."""
     return f not in _FORM_IS_KNOWN and not isinstance(f, np.ufunc) and f is not operator.getitem
@@ -213,4 +208,4 @@ def is_open(f: Callable, args: tuple, y: Any) -> bool:
     return not (f in _FORM_IS_KNOWN or isinstance(f, np.ufunc) or has_fixed_form(f))
 
 
-_FORM_IS_KNOWN = FIXED_FORM | {scatter, set_item, set_flat, conjugate}
+_FORM_IS_KNOWN = FIXED_FORM | {scatter, set_item, set_flat}

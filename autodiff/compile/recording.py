@@ -46,7 +46,6 @@ from autodiff.compile.purity import (
     STRUCTURAL,
     are_small,
     arrays_in,
-    conjugate,
     is_open,
     may_write,
     order_of,
@@ -336,25 +335,29 @@ class Recording(Tape):
     def like(self, bar: Tracer, leaf: Any) -> Any:
         """Return a derivative as a number of the class of what it belongs to."""
         kind, value = leaf.__class__, bar._value
+        if kind is np.ndarray and bar.__class__ is not kind and bare(leaf).ndim == 0:
+            return self.call(np.array, (bar,), {})
         if (
             bar.__class__ is kind
             or not issubclass(kind, (float, complex, np.inexact))
             or np.shape(value) != ()
-            or getattr(value, "dtype", _DTYPES.get(type(value)))
-            != (_DTYPES.get(kind) or leaf.dtype)
+            or not (
+                type(value) is float
+                or getattr(value, "dtype", _DTYPES.get(type(value)))
+                == (_DTYPES.get(kind) or leaf.dtype)
+            )
         ):
             return bar
         return self.call(kind, (bar,), {})
 
     # -- writes ----------------------------------------------------------------------------------
 
-    def set_item(self, before: Tracer, index: Any, value: Any) -> Any:
+    def set_item(self, before: Any, index: Any, value: Any) -> Any:
         """Write down ``before[index] = value`` as a new array."""
         self.writes = True
-        plain_index, index_ref = self.lowered(index)
-        plain, ref = self.lowered(value)
-        args = (Ref(before._index), index_ref, ref)
-        return self.noted(set_item, args, {}, set_item(before._value, plain_index, plain))
+        lowered = [self.lowered(a) for a in (before, index, value)]
+        y = set_item(*[plain for plain, _ in lowered])
+        return self.noted(set_item, tuple([ref for _, ref in lowered]), {}, y)
 
     def write(
         self, root: Tracer, path: tuple, index: Any, value: Any, in_place: bool
@@ -443,8 +446,6 @@ def _for_kind(f: Callable, x: Any) -> Callable:
     kind = type(x)
     if type(f) is types.MethodDescriptorType and not isinstance(x, f.__objclass__):
         return getattr(kind, f.__name__)
-    if f is np.conj and (kind is complex or kind is float):
-        return conjugate
     return f
 
 

@@ -59,6 +59,7 @@ class Scalars:
         self.nan_of_packs: list[int] = []
         self.position: dict[int, int] = {}
         self._elements: dict[int, tuple[int, int]] = {}
+        self._numbers: dict[int, int] = {}  # what is read of arrays without axes
         self._inputs = set(program.inputs)
         for step in program.steps:
             self._read(step)
@@ -87,6 +88,8 @@ class Scalars:
             if place is None:
                 raise NotScalarError
             self._elements[step.out] = (x.i, place)
+            if meta.shape == ():  # it is given as a number
+                self._numbers[step.out] = x.i
         elif scalars.is_scalar_step(step, metas):
             op = Op(step.f, [self.operand(a) for a in step.args], step)
             self.position[step.out] = len(self.ops)
@@ -107,6 +110,8 @@ class Scalars:
             return ("c", x)
         if x.i in self.position:
             return ("v", self.position[x.i])
+        if x.i in self._numbers:
+            return ("x", self._numbers[x.i])
         if x.i in self._elements:
             return ("e", self._elements[x.i])
         if x.i in self._inputs and scalars.is_number(self.metas[x.i]):
@@ -363,6 +368,8 @@ def expression(f: Any, operands: list[str]) -> str:
     written = scalars.WRITTEN.get(f) or scalars.LOGIC.get(f)
     if written is not None:
         return written.format(*operands)
+    if f is np.cbrt:
+        return f"np.cbrt({operands[0]})"  # numba does not know that of math
     return f"math.{MATH[f].__name__}({', '.join(operands)})"
 
 

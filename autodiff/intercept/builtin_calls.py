@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.intercept import attributes, heaps, syntax
-from autodiff.tracer import Tracer, is_tracer, wrap
+from autodiff.tracer import Tracer, bare, is_tracer, wrap
 
 _NUMBERS = frozenset({float, int, bool})
 _OF_ONE_VALUE = frozenset({len, abs})
@@ -198,8 +198,25 @@ def texting(as_before: Callable) -> Callable:
     return functools.wraps(as_before)(write)
 
 
+def is_instance(x: Any, kinds: Any, /) -> bool:
+    """Do ``isinstance(x, kinds)``: a traced float has no length, whatever its tracer has."""
+    return isinstance(bare(x) if is_tracer(x) else x, kinds)
+
+
+def has_attribute(owner: Any, name: str, /) -> bool:
+    """Do ``hasattr(owner, name)``."""
+    return not _is_missing(owner, name) and hasattr(owner, name)
+
+
+def _is_missing(owner: Any, name: str) -> bool:
+    """Whether a traced value lacks a special method that its tracer has."""
+    return is_tracer(owner) and name[:2] == "__" and not hasattr(bare(owner), name)
+
+
 def get_attribute(owner: Any, name: str, *default: Any) -> Any:
     """Do ``getattr(owner, name)``, with a default or without."""
+    if _is_missing(owner, name):
+        return getattr(bare(owner), name, *default)
     if not default:
         return attributes.read(owner, name)
     try:

@@ -39,6 +39,8 @@ from autodiff.intercept.builtin_calls import (
     WRAPPERS,
     first_argument,
     get_attribute,
+    has_attribute,
+    is_instance,
     listing,
     second_argument,
     seeing_key,
@@ -400,6 +402,8 @@ def _of_numpy(g: Any) -> Callable:
 
 _SPECIAL: dict[Any, Callable] = {
     type: type_of_value,
+    isinstance: is_instance,
+    hasattr: has_attribute,
     getattr: get_attribute,
     setattr: set_attribute,
     ARRAY_CONVERTER: ArrayConverter,

@@ -70,3 +70,46 @@ def test_writes_into_such_an_argument():
     expected = np.ones(x.shape)
     expected[0, :2] = 1.0 + 2 * x[0, 0], 0.0
     np.testing.assert_array_equal(bar, expected)
+
+
+WEIGHTS = np.arange(1.0, 13.0).reshape(4, 3)
+
+
+def into_a_copy(a):
+    b = a.copy()
+    b.ravel()[1] = 7.0
+    c = a.astype(float, order="C")
+    c.ravel()[2] = a[0, 0]
+    return np.sum(b * WEIGHTS + c)
+
+
+def into_one_alike(a):
+    b = np.zeros_like(a)
+    b += a
+    b.T.reshape(-1)[1] = 7.0
+    return np.sum(b * WEIGHTS)
+
+
+def in_order_of_memory(a):
+    b = a * 1.0
+    b.ravel("K")[1] = 7.0
+    b.ravel("A")[3:5] *= a[0, 0]
+    return np.sum(b * WEIGHTS)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("f", [into_a_copy, into_one_alike, in_order_of_memory])
+def test_what_is_a_view_hangs_on_the_order_in_memory(f, order, compiled):
+    a = np.array(np.sin(WEIGHTS), order=order)
+    expected = np.zeros(a.shape)
+    for i in np.ndindex(a.shape):
+        d = np.zeros_like(a)
+        d[i] = 1e-6
+        expected[i] = (f(a + d) - f(a - d)) / 2e-6
+    slope = autodiff.compile(lambda a: autodiff.gradient(f, a)) if compiled else None
+    for _ in range(2):
+        found = slope(a) if slope else autodiff.gradient(f, a)
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+    value = autodiff.compile(f)(a) if compiled else autodiff.pullback(f, a)[0]
+    np.testing.assert_allclose(value, f(a))

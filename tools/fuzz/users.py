@@ -50,7 +50,7 @@ np.roll({a}, 1); np.roll({m}, {n}, axis=0); np.flip({m}, 1); np.diff({v}); np.di
 np.pad({v}, 1); np.repeat({v}, 2); np.tile({v}, 2); np.ravel({m}); {m}.reshape(-1)
 {a}.reshape(1, -1); {v}.reshape(-1, 1); np.diag({v}); np.diagonal({m}); np.trace({m})
 np.triu({m}); np.tril({m}, -1); np.eye(len({v})) * {v}; np.zeros_like({a})
-np.ones_like({a}) * {s}; np.zeros(len({v})); np.empty_like({a}) * 0.0; np.full({n}, {s})
+np.ones_like({a}) * {s}; np.zeros(len({v})); np.full({n}, {s})
 np.array([{s}, {s1}, {c}]); np.arange({n}) * {s}; np.linspace(0.0, {s}, 4)
 np.array([[{s}, {c}], [{c1}, {s1}]]); np.linalg.norm({a}); np.linalg.norm({m}, axis=0)
 np.linalg.solve({m} @ {m}.T + 3.0 * np.eye(len({m})), np.ones(len({m})))

@@ -55,6 +55,36 @@ LAYER = Layer()
 PART = functools.partial(np.multiply, TABLE)
 
 
+class Model:
+    """Has attributes of its own and of its class."""
+
+    power = 1.0
+
+    def __init__(self):
+        self.weights = np.ones(3)
+        self.rate = 1.0
+
+    def scaled(self, x):
+        return x * self.weights
+
+    def patched(self, x):
+        return x
+
+
+class Slotted:
+    """Has no other attributes."""
+
+    __slots__ = ("rate",)
+
+    def __init__(self):
+        self.rate = 1.0
+
+
+NEST = {"a": 1.0, "b": [1.0, (2.0, 3.0)], "c": [np.ones(3)]}
+MODEL, OTHER, SLOTTED = Model(), Model(), Slotted()
+HANDLERS = {"a": np.sin}
+
+
 def closure():
     table = np.ones(3)
     return (lambda x: x * table), table
@@ -89,6 +119,26 @@ CASES = {
         lambda v: _HERE.__setitem__("LAYER", Other() if v == 2.0 else Layer()),
     ),
     "a compiled function's global": (lambda x: inner(x), set_global("RATE")),
+    "a nest": (lambda x: x * NEST["b"][0] * NEST["a"], lambda v: NEST["b"].__setitem__(0, v)),
+    "an array in a nest": (lambda x: x * NEST["c"][0], lambda v: NEST["c"][0].__setitem__(1, v)),
+    "an attribute of an object": (lambda x: x * MODEL.rate, lambda v: setattr(MODEL, "rate", v)),
+    "a slot": (lambda x: x * SLOTTED.rate, lambda v: setattr(SLOTTED, "rate", v)),
+    "an array of an object": (
+        lambda x: MODEL.scaled(x),
+        lambda v: setattr(MODEL, "weights", np.full(3, v)),
+    ),
+    "a bound method's object": (MODEL.scaled, lambda v: MODEL.weights.__setitem__(0, v)),
+    "an attribute of a class": (lambda x: x * Model.power, lambda v: setattr(Model, "power", v)),
+    "a class's, of an object": (lambda x: x * MODEL.power, lambda v: setattr(Model, "power", v)),
+    "what hides a class's": (lambda x: x * OTHER.power, lambda v: setattr(OTHER, "power", v)),
+    "a method": (
+        lambda x: MODEL.patched(x),
+        lambda v: setattr(Model, "patched", lambda self, x: x * v),
+    ),
+    "a function in a dict": (
+        lambda x: HANDLERS["a"](x),
+        lambda v: HANDLERS.__setitem__("a", lambda x: x * v),
+    ),
     "a list of other types": (
         lambda x: x * 2 if type(PLACES[0]) is int else x,
         lambda v: PLACES.__setitem__(0, 1 if v == 2.0 else 1.0),
@@ -167,3 +217,80 @@ def test_methods_that_nobody_calls_are_not_looked_into():
         compiled(X)
     assert compiled.variants == 1
     assert compiled.eager_because is None
+
+
+def test_classes_of_arguments_may_change():
+    class Given:
+        rate = 2.0
+
+        def scaled(self, x):
+            return x * self.rate
+
+    def f(given, x):
+        return given.scaled(x)
+
+    given = Given()
+    compiled = compile(f)
+    changes = [
+        lambda: None,
+        lambda: setattr(Given, "rate", 3.0),
+        lambda: setattr(given, "rate", 4.0),
+        lambda: setattr(Given, "scaled", lambda self, x: x * 10.0),
+        lambda: setattr(given, "scaled", lambda x: x * 20.0),
+    ]
+    for change in changes:
+        change()
+        for _ in range(2):
+            np.testing.assert_allclose(compiled(given, X), f(given, X))
+    assert compiled.eager_because is None
+
+
+def test_attributes_that_nobody_reads_may_change():
+    model = Model()
+    compiled = compile(lambda x: model.scaled(x))
+    for k in range(4):
+        model.count = k
+        compiled(X)
+    assert compiled.variants == 1
+
+
+def test_what_a_function_does_to_objects_outside_is_done_at_each_call():
+    model, rows = Model(), [[0.0]]
+
+    def f(x):
+        model.rate += 1.0
+        rows[0].append(2.0)
+        return x * model.rate
+
+    compiled = compile(f)
+    for k in range(5):
+        np.testing.assert_allclose(compiled(X), X * (k + 2.0))
+    assert len(rows[0]) == 6
+    assert "changes 'model'" in compiled.eager_because
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (v * 2 for v in x),
+        lambda x: zip(x, x, strict=True),
+        lambda x: map(np.sin, x),
+        lambda x: collections.deque([x * 2.0, x]),
+        lambda x: {1, 2},
+        lambda x: [np.random.default_rng(0).normal(), np.random.default_rng(0)][1].normal(size=2),
+    ],
+)
+def test_results_that_are_used_up(f):
+    compiled = compile(f)
+    for scale in (1.0, 1.0, 2.0):
+        found, expected = compiled(scale * X), f(scale * X)
+        assert type(found) is type(expected)
+        np.testing.assert_array_equal(np.array(list(found)), np.array(list(expected)))
+        if isinstance(found, set):
+            found.add(5)
+
+
+def test_functions_that_are_returned():
+    compiled = compile(lambda x: lambda y: x * y)
+    for scale in (1.0, 1.0, 2.0):
+        np.testing.assert_array_equal(compiled(scale * X)(2.0), 2.0 * scale * X)
