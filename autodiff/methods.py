@@ -52,7 +52,7 @@ def _method_of(f: Callable) -> Callable:
 _FUNCTIONS: dict[str, Callable] = {
     name: _method_of(getattr(np, name))
     for name in (
-        "copy", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min",
+        "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min",
         "prod", "ravel", "repeat", "round", "squeeze", "std", "sum", "swapaxes", "take", "trace",
         "var", "choose",
     )
@@ -67,6 +67,17 @@ def _varargs(function: Callable) -> Callable:
         return call(self, args[0] if len(args) == 1 else args, **kwargs)
 
     return method
+
+
+_copied = _method_of(np.copy)
+
+
+def _ordered(self: Any, order: str = "C") -> Any:
+    """Return a copy in C's order, as the method's is: that of ``np.copy`` keeps the order."""
+    flags = untraced(self).flags
+    if order == "K" or (order == "C" and flags.c_contiguous):
+        return _copied(self)
+    return _copied(self, order=order)
 
 
 def _transpose(self: Any, *axes: Any) -> Any:
@@ -86,7 +97,8 @@ def _astype(
 ) -> Any:
     if not copy and np.dtype(dtype) == self.dtype:
         return self
-    return require_rule(np.ndarray.astype, (self, dtype), {})
+    y = require_rule(np.ndarray.astype, (self, dtype), {})
+    return y if order == "K" or np.ndim(y) < 2 else _ordered(y, order)
 
 
 def _item(self: Any, *args: Any) -> Any:
@@ -236,6 +248,7 @@ _METHODS: dict[str, Callable] = {
     "reshape": _varargs(np.reshape),
     "transpose": _transpose,
     "astype": _astype,
+    "copy": _ordered,
     "item": _item,
     "tolist": _tolist,
     "flatten": _flatten,
@@ -387,7 +400,7 @@ def _getter(name: str) -> Callable:
 
 
 # Attributes that are found without the way by `__getattr__`, which Python takes last.
-_AT_ONCE = (*_FUNCTIONS, "reshape", "transpose", "astype", "item", "ndim", "size", "T")
+_AT_ONCE = (*_FUNCTIONS, "copy", "reshape", "transpose", "astype", "item", "ndim", "size", "T")
 
 
 def install() -> None:

@@ -267,7 +267,7 @@ def _written_outside(before: Any, path: Path, index: Any, new: Any) -> Tracer:
     if is_tracer(before):
         copy = wrap(before._value, before._tape, before._index)
     else:
-        copy = Tracer(before.copy(), CONSTANT, -1)
+        copy = Tracer(before.copy("K"), CONSTANT, -1)
     _write(copy, path, index, new, outer)
     return copy
 

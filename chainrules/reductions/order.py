@@ -81,7 +81,18 @@ def sorted_order(a: Any, axis: int | None) -> tuple[Any, Reordering]:
     last = np.swapaxes(y, -1 if axis is None else axis, -1)
     if not np.all(np.less(last[..., :-1], last[..., 1:])):
         reorder.order = np.argsort(a, axis=axis, kind="stable")
-    return y, reorder
+    return laid_out_as(a, y), reorder
+
+
+def laid_out_as(a: Any, y: Any) -> Any:
+    """Return `y` with its axes in memory in the order of those of `a`, as NumPy copies arrays."""
+    strides = getattr(a, "strides", None)
+    if y.ndim < 2 or strides is None or len(strides) != y.ndim:
+        return y
+    order = sorted(range(y.ndim), key=lambda k: -abs(strides[k]))
+    if order == list(range(y.ndim)):
+        return y
+    return np.transpose(np.copy(np.transpose(y, order), order="C"), np.argsort(order))
 
 
 @rrule.register(np.sort, ARRAY_LIKE)
