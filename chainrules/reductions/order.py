@@ -84,15 +84,28 @@ def sorted_order(a: Any, axis: int | None) -> tuple[Any, Reordering]:
     return laid_out_as(a, y), reorder
 
 
+@primitive
+def axes_in_memory(a: Any) -> tuple[int, ...]:
+    """Return the axes of an array from the one with the largest steps in memory.
+
+    Examples
+    --------
+    >>> axes_in_memory(np.zeros((2, 3)).T)
+    (1, 0)
+    """
+    steps = getattr(a, "strides", ())
+    return tuple(sorted(range(np.ndim(a)), key=lambda k: -abs(steps[k]) if steps else k))
+
+
+non_differentiable(axes_in_memory)
+
+
 def laid_out_as(a: Any, y: Any) -> Any:
     """Return `y` with its axes in memory in the order of those of `a`, as NumPy copies arrays."""
-    strides = getattr(a, "strides", None)
-    if y.ndim < 2 or strides is None or len(strides) != y.ndim:
+    axes = axes_in_memory(a) if np.ndim(y) > 1 else ()
+    if axes == tuple(range(len(axes))):
         return y
-    order = sorted(range(y.ndim), key=lambda k: -abs(strides[k]))
-    if order == list(range(y.ndim)):
-        return y
-    return np.transpose(np.copy(np.transpose(y, order), order="C"), np.argsort(order))
+    return np.transpose(np.copy(np.transpose(y, axes), order="C"), np.argsort(axes))
 
 
 @rrule.register(np.sort, ARRAY_LIKE)
