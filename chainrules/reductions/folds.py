@@ -36,8 +36,8 @@ from chainrules.reductions.products import can_divide
 from chainrules.reductions.recurrence import recurrence, reversed_recurrence
 from chainrules_core import (
     AbstractZero,
-    NoTangent,
     ChainRulesError,
+    NoTangent,
     NotImplementedTangent,
     conj,
     derivatives_given_output,
