@@ -103,9 +103,9 @@ class Template:
 
     def plain(self, values: Any) -> Any:
         """Make the call with copies of plain values in the holes, as it is written."""
-        copies = [v.copy() if type(v) is np.ndarray else v for v in values]
+        copies = [v.copy("K") if type(v) is np.ndarray else v for v in values]
         f, args, kwargs, buffers = self.filled(copies, np.copy)
-        before = [b.copy() for b in buffers]
+        before = [b.copy("K") for b in buffers]
         y = f(*args, **kwargs)
         for old, new in zip((*values, *before), (*copies, *buffers), strict=True):
             if type(new) is np.ndarray and new.tobytes() != old.tobytes():

@@ -77,6 +77,16 @@ def _padded(array: Any, pad_width: Any, mode: Any = "constant", **values: Any) -
     return y
 
 
+def _clipped(
+    a: Any, low: Any = None, high: Any = None, out: Any = None, *, where: Any, **options: Any
+) -> Any:
+    """Clip the elements at which ``where=`` is true, as a ufunc does."""
+    low = options.pop("a_min", options.pop("min", low))
+    high = options.pop("a_max", options.pop("max", high))
+    inputs = tuple([as_array(x) for x in (a, low, high)])
+    return where_true(np.clip, inputs, where, None if out is None else (out,), options)
+
+
 # Options that the rule of a function does not differentiate, and what does.
 BY_BODY: dict[Any, tuple[Callable, frozenset]] = {
     np.pad: (_padded, frozenset({"constant_values", "end_values"}))
@@ -96,6 +106,8 @@ def function(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     body = getattr(f, "_implementation", None)
     if not isinstance(body, types.FunctionType):
         return ruled(f, args, kwargs)
+    if f is np.clip and "where" in kwargs:
+        return _clipped(*args, **kwargs)
     out = kwargs.get("out")
     if out is not None:
         return into(out, function(f, args, _without_out(kwargs)))

@@ -146,7 +146,7 @@ class Tape:
         numbers it is the array itself, which is held.
         """
         if x.dtype.kind in "biu" and x.nbytes <= _COPIED:
-            return x.copy()
+            return x.copy("K")
         owner = x if x.base is None else x.base
         known = self.held.get(id(owner))
         if known is None or known() is not owner:

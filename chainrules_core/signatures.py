@@ -113,7 +113,9 @@ class Binder:
             known = set(signature.parameters)
             for i, name in enumerate(names):
                 mine = own.get(name)
-                if mine is not None and mine not in known and name not in rule.positional:
+                if mine is None or mine in known or name in rule.options:
+                    continue  # the rule has a parameter of the target's name
+                if name not in rule.positional:
                     names[i] = self._rename[name] = mine
                     if name in self._defaults:
                         self._defaults[mine] = self._defaults.pop(name)
@@ -122,6 +124,8 @@ class Binder:
         self._names = tuple(names)
         # A further parameter of the rule is its own business.
         known_names = {*names, *self._defaults, *(signature.parameters if signature else ())}
+        if signature and any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values()):
+            known_names.update(rule.positional[rule.required :])
         self._positional = tuple(n for n in rule.positional if n in known_names)
         # What stands for a parameter that the call leaves out: the target's default, or the rule's.
         own = dict(zip(reversed(rule.positional), reversed(rule.defaults), strict=False))

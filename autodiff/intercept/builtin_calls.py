@@ -93,7 +93,7 @@ def as_they_come(items: Iterable) -> list:
 def as_it_is(x: Any) -> Any:
     """Return an array that later writes into `x` do not change; anything else itself."""
     if type(x) is np.ndarray:
-        return x.copy()
+        return x.copy("K")
     return wrap(x._value, x._tape, x._index) if type(x) is Tracer else x
 
 

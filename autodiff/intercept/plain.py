@@ -50,7 +50,7 @@ def _plain(x: Any, made: dict[int, Any]) -> Any:
         return x if all(p is x[name] for name, p in named.items()) else named
     if is_tracer(x) and x._tape is CONSTANT:
         if id(x) not in made:
-            made[id(x)] = x._value.copy()  # it may be written into
+            made[id(x)] = x._value.copy("K")  # it may be written into
         return made[id(x)]
     return x
 

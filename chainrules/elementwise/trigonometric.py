@@ -15,7 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core import Array, frule, non_differentiable, rrule, scalar_rule
+from chainrules_core import (
+    AbstractZero,
+    Array,
+    NoTangent,
+    ZeroTangent,
+    frule,
+    non_differentiable,
+    rrule,
+    scalar_rule,
+    thunk,
+)
 from chainrules_core.define import primitive
 
 
@@ -105,15 +115,29 @@ def sinc_slope(y: Any, x: Any) -> Any:
 scalar_rule(np.sinc, sinc_slope)
 
 
-# unwrap adds multiples of the period: steps, so the slope is one.
-@rrule.register(np.unwrap, Array)
-def unwrap_rrule(p: Any, **options: Any) -> Any:
-    def unwrap_pullback(y_bar: Any) -> Any:
-        return y_bar
+# unwrap adds multiples of the period: the slope by the argument is one, by the period how many.
+def turns(y: Any, p: Any, period: Any) -> Any:
+    return np.round((y - p) / period)
 
-    return np.unwrap(p, **options), unwrap_pullback
+
+@rrule.register(np.unwrap, Array)
+def unwrap_rrule(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Any:
+    y = np.unwrap(p, discont, axis, period=period)
+
+    def unwrap_pullback(y_bar: Any) -> tuple:
+        by_period = thunk(lambda: np.sum(y_bar * turns(y, p, period)))
+        discont_bar = NoTangent() if discont is None else ZeroTangent()
+        return y_bar, discont_bar, NoTangent(), by_period
+
+    return y, unwrap_pullback
 
 
 @frule.register(np.unwrap, Array)
-def unwrap_frule(dots: tuple, p: Any, **options: Any) -> Any:
-    return np.unwrap(p, **options), dots[0]
+def unwrap_frule(
+    dots: tuple, p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi
+) -> Any:
+    y = np.unwrap(p, discont, axis, period=period)
+    p_dot, *_, period_dot = (*dots, *(ZeroTangent(),) * (4 - len(dots)))
+    if isinstance(period_dot, AbstractZero):
+        return y, p_dot
+    return y, p_dot + turns(y, p, period) * period_dot

@@ -210,16 +210,15 @@ def on_diagonals(x_bar: Any, own: str, mine: str) -> Any:
 
 @frule.register(np.einsum)
 def einsum_frule(dots, *args, **kwargs):
-    dots = [
-        array_of(natural(d, a)) if isinstance(d, Tangent) else d
-        for d, a in zip(dots, args, strict=True)
-    ]
-    args = with_arrays(args)
+    given, args = args, with_arrays(args)
     y_dot = ZeroTangent()
-    for place in taken_apart(args).places:
-        if isinstance(dots[place], AbstractZero):
+    for place in places_of(args):
+        dot = dots[place]
+        if isinstance(dot, AbstractZero):
             continue
-        moved = [dots[place] if k == place else a for k, a in enumerate(args)]
+        if isinstance(dot, Tangent):
+            dot = array_of(natural(dot, given[place]))
+        moved = [dot if k == place else a for k, a in enumerate(args)]
         y_dot = y_dot + np.einsum(*moved, **kwargs)
     y = np.einsum(*args, **kwargs)
     return y, fit(y_dot, y)

@@ -37,6 +37,7 @@ from chainrules.reductions.recurrence import recurrence, reversed_recurrence
 from chainrules_core import (
     AbstractZero,
     ChainRulesError,
+    NoTangent,
     NotImplementedTangent,
     conj,
     derivatives_given_output,
@@ -169,10 +170,9 @@ def reduce_rules(f: np.ufunc) -> Rules:
         x = rows(a, axis)
         if is_given(initial):
             x = np.concatenate([np.full_like(first(x), initial), x], axis=-1)
-        w = weights(f, x, np.reshape(y, (-1, 1)))
-        return w[:, 1:] if is_given(initial) else w
+        return weights(f, x, np.reshape(y, (-1, 1)))
 
-    def reduce_rrule(array, *, axis=0, dtype=None, keepdims=False, initial=np._NoValue, where=True):
+    def reduce_rrule(array, initial=np._NoValue, *, axis=0, dtype=None, keepdims=False, where=True):
         options = options_of(keepdims=keepdims, initial=initial, where=where)
         if selected(where) and f.identity is None:
             return None  # what is left out cannot be replaced by something neutral
@@ -181,18 +181,25 @@ def reduce_rules(f: np.ufunc) -> Rules:
         def reduce_pullback(y_bar):
             w = prepared(array, y, axis, initial, where)
             bar = conj(w) * np.reshape(y_bar, (-1, 1))
-            return chosen(from_rows(bar, np.shape(array), axis), where)
+            own = NoTangent()
+            if is_given(initial):
+                own, bar = np.sum(bar[:, 0]), bar[:, 1:]
+            return chosen(from_rows(bar, np.shape(array), axis), where), own
 
         return y, reduce_pullback
 
     def reduce_frule(
-        dots, array, *, axis=0, dtype=None, keepdims=False, initial=np._NoValue, where=True
+        dots, array, initial=np._NoValue, *, axis=0, dtype=None, keepdims=False, where=True
     ):
         options = options_of(keepdims=keepdims, initial=initial, where=where)
         if selected(where) and f.identity is None:
             return None
         y = f.reduce(array, axis=axis, dtype=dtype, **options)
-        moved = prepared(array, y, axis, initial, where) * rows(chosen(dots[0], where), axis)
+        array_dot, *initial_dot = [0.0 if isinstance(d, AbstractZero) else d for d in dots]
+        moved = rows(chosen(array_dot + np.zeros_like(array), where), axis)
+        if is_given(initial):
+            moved = np.concatenate([np.full_like(first(moved), initial_dot[0]), moved], axis=-1)
+        moved = prepared(array, y, axis, initial, where) * moved
         return y, fit(np.reshape(np.sum(moved, axis=-1), np.shape(y)), y)
 
     return reduce_rrule, reduce_frule

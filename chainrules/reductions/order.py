@@ -81,7 +81,31 @@ def sorted_order(a: Any, axis: int | None) -> tuple[Any, Reordering]:
     last = np.swapaxes(y, -1 if axis is None else axis, -1)
     if not np.all(np.less(last[..., :-1], last[..., 1:])):
         reorder.order = np.argsort(a, axis=axis, kind="stable")
-    return y, reorder
+    return laid_out_as(a, y), reorder
+
+
+@primitive
+def axes_in_memory(a: Any) -> tuple[int, ...]:
+    """Return the axes of an array from the one with the largest steps in memory.
+
+    Examples
+    --------
+    >>> axes_in_memory(np.zeros((2, 3)).T)
+    (1, 0)
+    """
+    steps = getattr(a, "strides", ())
+    return tuple(sorted(range(np.ndim(a)), key=lambda k: -abs(steps[k]) if steps else k))
+
+
+non_differentiable(axes_in_memory)
+
+
+def laid_out_as(a: Any, y: Any) -> Any:
+    """Return `y` with its axes in memory in the order of those of `a`, as NumPy copies arrays."""
+    axes = axes_in_memory(a) if np.ndim(y) > 1 else ()
+    if axes == tuple(range(len(axes))):
+        return y
+    return np.transpose(np.copy(np.transpose(y, axes), order="C"), np.argsort(axes))
 
 
 @rrule.register(np.sort, ARRAY_LIKE)

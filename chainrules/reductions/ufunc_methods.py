@@ -74,30 +74,28 @@ def binary_ufuncs() -> list[np.ufunc]:
 def along_first(rules: Rules, *, takes_dtype: bool = True) -> Rules:
     """Rules of a NumPy function as those of the ``reduce`` behind it.
 
-    It reduces the first axis if none is given, and takes ``initial`` as a keyword: a constant.
+    It reduces the first axis if none is given.
     """
     inner_rrule, inner_frule = rules
 
-    def reduce_rrule(array, *, axis=0, dtype=None, keepdims=False, initial=UNSET, where=True):
+    def options_for(axis, dtype, keepdims, where):
         options = {"axis": axis, "keepdims": keepdims, "where": where}
-        if dtype is not None:
-            if not takes_dtype:
-                return None
-            options["dtype"] = dtype
-        y, pullback = inner_rrule(array, initial, **options)
+        return options if dtype is None else options | {"dtype": dtype}
+
+    def reduce_rrule(array, initial=UNSET, *, axis=0, dtype=None, keepdims=False, where=True):
+        if dtype is not None and not takes_dtype:
+            return None
+        y, pullback = inner_rrule(array, initial, **options_for(axis, dtype, keepdims, where))
 
         def reduce_pullback(y_bar):
-            return pullback(y_bar)[0]
+            return pullback(y_bar)
 
         return y, reduce_pullback
 
-    def reduce_frule(dots, array, *, axis=0, dtype=None, keepdims=False, initial=UNSET, where=True):
-        options = {"axis": axis, "keepdims": keepdims, "where": where}
-        if dtype is not None:
-            if not takes_dtype:
-                return None
-            options["dtype"] = dtype
-        return inner_frule((*dots, ZeroTangent()), array, initial, **options)
+    def reduce_frule(dots, array, initial=UNSET, *, axis=0, dtype=None, keepdims=False, where=True):
+        if dtype is not None and not takes_dtype:
+            return None
+        return inner_frule(dots, array, initial, **options_for(axis, dtype, keepdims, where))
 
     return reduce_rrule, reduce_frule
 

@@ -113,3 +113,41 @@ def test_what_is_a_view_hangs_on_the_order_in_memory(f, order, compiled):
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
     value = autodiff.compile(f)(a) if compiled else autodiff.pullback(f, a)[0]
     np.testing.assert_allclose(value, f(a))
+
+
+def _written_through_a_view(x, c):
+    y = x.reshape(-1)
+    y[2:5] = c
+    return x
+
+
+BY_COLUMNS = np.asfortranarray(np.cos(BASE[:3, :4]))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: x.copy(),
+        lambda x: x.copy("F"),
+        lambda x: x.copy(order="K"),
+        lambda x: np.copy(x),
+        lambda x: x.astype(float, order="C"),
+        lambda x: x.astype(float),
+        lambda x: np.where(x > 0, x, 0.5),
+        lambda x: np.sort(x, axis=0),
+    ],
+)
+@pytest.mark.parametrize("x", [np.cos(BASE[:3, :4]), BY_COLUMNS, BY_COLUMNS[:, ::-1]])
+def test_results_lie_as_those_of_numpy(make, x, check_modes):
+    """Whether a reshaped array is a view hangs on it, and so what a write reaches."""
+
+    def strides(x):
+        found.append(make(x).strides)
+        return np.sum(x)
+
+    found = []
+    strides(x)
+    autodiff.gradient(strides, x)
+    autodiff.pushforward(strides, x)[1](x)
+    assert len(set(found)) == 1
+    check_modes(lambda x: np.sin(_written_through_a_view(make(x), x[0, 1] / 2)), x)

@@ -113,6 +113,8 @@ OUTS = [
     ("where of a number", out(np.sin, where=ODD, shape=3), S),
     ("where, traced out", lambda x: np.log(x, where=V > 0, out=x * 0 + 5.0), V),
     ("where, zeros_like", lambda x: np.sqrt(x, out=np.zeros_like(x), where=x > 0), V),
+    ("where of clip", out(np.clip, -0.17, 0.55, where=V > 0), V),
+    ("where of clip, max", lambda x, s: np.clip(x, max=s, where=ODD, out=np.ones(3)), W, S),
     ("where alone", lambda x: np.sqrt(x, where=V > 0, out=None)[V > 0], V),
     ("where alone, two", lambda x, y: np.add(x, y, where=V > 0, out=None)[V > 0], V, P),
     ("where, two outputs", lambda x: np.modf(x, where=V > 0, out=(np.zeros(4), None))[0], V),

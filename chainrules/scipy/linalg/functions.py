@@ -43,6 +43,7 @@ from chainrules_core import (
     thunk,
 )
 from chainrules_core.define import primitive
+from chainrules_core.projection import is_foreign
 
 
 def block(a: Any, e: Any) -> Any:
@@ -94,8 +95,8 @@ for question in (is_hermitian, is_defective, is_on_cut):
 
 
 def diagonalised(a: Any) -> tuple[Any, Any, Any]:
-    """Λ, V and V⁻¹."""
-    if is_hermitian(a):
+    """Λ, V and V⁻¹; traced, by ``eig``: changes of `a` need not keep it Hermitian."""
+    if not is_foreign(a) and is_hermitian(a):
         w, v = np.linalg.eigh(a)
         return w, v, adjoint(v)
     w, v = np.linalg.eig(a)

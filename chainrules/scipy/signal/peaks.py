@@ -42,7 +42,7 @@ def crossings(*call: Any) -> tuple:
 
 @register_body(signal.peak_prominences)
 def peak_prominences_body(x, peaks, wlen=None):
-    x = np.asarray(x)
+    x = np.asarray(x, np.float64)
     left, right = bases(x, peaks, wlen)
     return x[np.asarray(peaks)] - np.maximum(x[left], x[right]), left, right
 
@@ -60,7 +60,7 @@ def intersection(x: Any, height: Any, sample: np.ndarray, step: int) -> Any:
 
 @register_body(signal.peak_widths)
 def peak_widths_body(x, peaks, rel_height=0.5, prominence_data=None, wlen=None):
-    x, peaks = np.asarray(x), np.asarray(peaks)
+    x, peaks = np.asarray(x, np.float64), np.asarray(peaks)
     if prominence_data is None:
         prominence_data = peak_prominences_body(x, peaks, wlen)
     height = x[peaks] - prominence_data[0] * rel_height

@@ -121,7 +121,7 @@ def lsim_body(system: Any, U: Any, T: Any, X0: Any = None, interp: bool = True) 
     A, B, C, D = [np.asarray(x) for x in (space.A, space.B, space.C, space.D)]
     check_kinds(A, X0, U)
     count, n = np.size(T), np.shape(A)[0]
-    first = np.zeros(n, A.dtype) if X0 is None else np.asarray(X0)
+    first = np.zeros(n, A.dtype) if X0 is None else np.broadcast_to(np.asarray(X0), (n,))
     if T[0] > 0:
         first = np.matmul(first, linalg.expm(A.T * T[0]))
     # An array of zeros is an input like others: it may be the derivative by it that is wanted.

@@ -100,6 +100,7 @@ scalar_rule(special.zetac, by_parameter(special.zetac, 0, from_pole))
 
 def polygamma_slope(n: Any, x: Any) -> Any:
     """Return ψ⁽ⁿ⁺¹⁾(x)."""
+    n = np.asarray(n)
     return (-1.0) ** n * special.gamma(n + 2.0) * zeta(n + 2, x)
 
 

@@ -105,6 +105,9 @@ CLASSES = [
     ("mapparms", lambda k: lambda d: k([1.0, 2.0], domain=d).mapparms(), W[1:]),
     ("shortened", lambda k: lambda a: [k(a).truncate(2).coef, k(a).cutdeg(1).coef], V),
     ("trimmed", lambda k: lambda a: k(np.append(a, 0.0)).trim().copy().coef, V),
+    ("converted fit", lambda k: lambda a, b: k.fit(a, b, 2).convert().coef, V, P),
+    ("kind of fit", lambda k: lambda a: k.fit(a, P, 2).convert(kind=Polynomial).coef, V),
+    ("of polynomials", lambda k: lambda a, d: k(a, domain=d)(Polynomial(a[:2])).coef, W, W[1:]),
     ("elements", lambda k: lambda a: sum(k(a)) * len(k(a)) * k(a).degree(), W),
     ("a constant one", lambda k: lambda x: k([1.0, 2.0, 0.5])(x), V),
 ]

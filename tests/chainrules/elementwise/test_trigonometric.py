@@ -91,6 +91,12 @@ def test_unwrap():
     check_rule(np.unwrap, p.astype(np.float32))
 
 
+def test_period_of_unwrap(check_modes):
+    p = np.array([0.1, 3.0, 6.1, 9.3, 12.5, 2.8])
+    check_modes(lambda p, period: np.unwrap(p, period=period), p, 4.3)
+    check_modes(lambda p, t: np.unwrap(np.stack([p, p[::-1]]), t, 0, period=2 * t), p, 2.1)
+
+
 @pytest.mark.parametrize("f, domain", UNARY)
 def test_engine(f, domain, check_engine):
     check_engine(f, domain.draw(3))

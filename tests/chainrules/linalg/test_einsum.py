@@ -134,6 +134,7 @@ A, V = real(3, 3), real(3)
         lambda a, v: np.einsum("ii", a) * v,
         lambda a, v: np.einsum("ij,kj->ik", a, a, optimize=True),
         lambda a, v: np.einsum(a, [0, 1], v, [1]),
+        lambda a, v: np.einsum(a, [Ellipsis, 0], v, [0], [Ellipsis]),
         lambda a, v: np.einsum("ij,j->i", a, [1.0, 2.0, 3.0]) @ v,
         lambda a, v: np.einsum("i,j->ij", v, v, out=np.empty((3, 3))) + a,
         lambda a, v: a * len(np.einsum_path("ij,j->i", a, v)[0]) + v,

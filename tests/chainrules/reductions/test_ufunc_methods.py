@@ -264,3 +264,13 @@ def test_segments_of_many_elements(f, find):
     expected = np.zeros(2000)
     expected[starts + [find(part) for part in np.split(x, starts[1:])]] = y_bar
     np.testing.assert_array_equal(unthunk(rrule(f.reduceat, x, starts)[1](y_bar)[1]), expected)
+
+
+@pytest.mark.parametrize("options", [{}, {"axis": 1}, {"axis": None, "keepdims": True}])
+@pytest.mark.parametrize(
+    "f", [np.add, np.multiply, np.maximum, np.fmin, np.hypot, np.logaddexp, np.logaddexp2]
+)
+def test_initial_is_an_argument(f, options, check_modes):
+    x = draw(f, (3, 4))
+    check_modes(lambda a, c: f.reduce(a, initial=c, **options), x, 0.3)
+    check_modes(lambda c: f.reduce(x, initial=c, where=MASK, **options), 0.3)

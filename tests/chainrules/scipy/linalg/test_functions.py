@@ -129,3 +129,17 @@ def test_coinciding_eigenvalues(a, check_modes):
 def test_plain_arguments_run_as_they_are(f, check_modes):
     """The body of a library's function with a rule is not traced where no argument is."""
     check_modes(lambda k: k * sum(np.sum(part) for part in f(P)), 0.7, twice=False)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: linalg.funm(a, np.sin),
+        lambda a: linalg.sqrtm(-a),
+        lambda a: linalg.logm(-a),
+        lambda a: linalg.fractional_matrix_power(-a, 0.3),
+    ],
+)
+def test_second_derivatives_at_a_symmetric_matrix(f, check_modes):
+    """Perturbations need not be symmetric, and ``eigh`` reads one triangle alone."""
+    check_modes(f, P)

@@ -56,6 +56,7 @@ def test_binary_in_single_precision(f):
         (special.polygamma, (1, POSITIVE.draw((2, 2)))),
         (special.polygamma, (2, POSITIVE.draw())),
         (special.polygamma, (np.array([0, 1, 2]), POSITIVE.draw(3))),
+        (special.polygamma, ([0, 1, 2], POSITIVE.draw(3))),
         (special.polygamma, (np.array([[0], [3]]), POSITIVE.draw(3))),
         (special.binom, (POSITIVE.draw(3) + 4, POSITIVE.draw(3))),
         (special.multigammaln, (POSITIVE.draw(3) + 3, 3)),
