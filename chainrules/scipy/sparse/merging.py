@@ -44,7 +44,8 @@ def merged(x: Any, begins: np.ndarray) -> Any:
     """Return the pattern of an ordered array with each element once, numbered from 1 on."""
     n = len(begins) - 1
     indptr = np.searchsorted(begins, x.indptr)
-    made = type(x)((np.arange(1, n + 1), x.indices[begins[:-1]], indptr), shape=x.shape)
+    indptr = indptr.astype(x.indptr.dtype)
+    made = type(x)((np.arange(1, n + 1), x.indices.take(begins[:-1]), indptr), shape=x.shape)
     made.has_canonical_format = True
     return made
 

@@ -120,7 +120,7 @@ class Pairs:
     Attributes
     ----------
     sides : tuple of array of int
-        The number of the entry of a, and of the one of b, of each pair.
+        The number of the entry of a, and of the one of b, of each pair; ``columns`` for SciPy.
     begins : array of int
         At which pair each element begins, and the number of pairs behind that.
     sizes : tuple of int
@@ -133,26 +133,28 @@ class Pairs:
         lengths = np.diff(b.indptr)[a.indices]
         ends = np.append(0, np.cumsum(lengths))
         n = int(ends[-1])
-        # Half as many bytes to move, and SciPy does not look whether they are needed.
+        from_a = np.repeat(np.arange(len(a.indices)), lengths)
+        from_b = np.arange(n)
+        from_b += np.repeat(b.indptr[:-1][a.indices] - ends[:-1], lengths)
+        # SciPy does not look whether indices of 32 bits would do if they are such.
         kind = np.int32 if max(n, *a.shape, *b.shape) < 2**31 else np.int64
-        from_a = np.repeat(np.arange(len(a.indices), dtype=kind), lengths)
-        from_b = np.arange(n, dtype=kind)
-        from_b += np.repeat((b.indptr[:-1][a.indices] - ends[:-1]).astype(kind), lengths)
+        columns, indptr = b.indices.astype(kind).take(from_b), ends[a.indptr].astype(kind)
         numbers = np.arange(n, dtype=kind)
-        columns, indptr = b.indices.astype(kind)[from_b], ends[a.indptr].astype(kind)
         all_pairs = sp.csr_array((numbers, columns, indptr), shape=(a.shape[0], b.shape[1]))
         ordered = in_order(all_pairs)
         begins = begins_of(ordered)
         self.begins = np.arange(n + 1, dtype=kind) if begins is None else begins.astype(kind)
-        self.sides = from_a[ordered.data], from_b[ordered.data]
+        order = ordered.data.astype(np.intp)  # NumPy takes elements by these, without a copy
+        self.sides = from_a.take(order), from_b.take(order)
+        self.columns = tuple(side.astype(kind) for side in self.sides)
         self.sizes = len(a.indices), len(b.indices)
         self.made = merged(ordered, self.begins)
 
     def matrix(self, entries: Any, side: int) -> Any:
         """Return the matrix with which the entries of one side make the product."""
-        data = entries[self.sides[1 - side]]
+        data = entries.take(self.sides[1 - side])
         shape = (len(self.begins) - 1, self.sizes[side])
-        return sp.csr_array((data, self.sides[side], self.begins), shape=shape)
+        return sp.csr_array((data, self.columns[side], self.begins), shape=shape)
 
 
 @primitive
