@@ -244,7 +244,7 @@ class _Writer:
                 )
             keeps = f"node.seen = [{', '.join(seen)}]; node.options = {options}"
         else:
-            self.scope["function"] = plan.function  # type: ignore[attr-defined] # of OfHand
+            self.scope["function"] = plan.function
             # What is not given has the rule's own defaults.
             by_name = [f"{name}={self.plain[i]}" for name, i in plan.options]
             self.add(

@@ -255,15 +255,43 @@ def arange_rrule(start: Any, stop: Any = UNSET, step: Any = UNSET, **options: An
     y = np.arange(*args, **options)
 
     def arange_pullback(y_bar: Any) -> Any:
-        if len(args) == 1 or stop is None or rounds(y.dtype):
+        if rounds(y.dtype):
             bars = (ZERO, ZERO, ZERO)
-        else:
+        elif step is UNSET:
             bars = (np.sum(y_bar), ZERO, ZERO)
-        if step is not UNSET and not rounds(y.dtype):
-            bars = (*bars[:2], np.dot(np.arange(len(y), dtype=y.dtype), y_bar))
+        else:
+            total, moment = sum_and_moment(y_bar)
+            bars = (total, ZERO, moment)
+        if len(args) == 1 or stop is None:
+            bars = (ZERO, *bars[1:])
         return bars[: len(args)] if len(args) > 1 else bars[0]
 
     return y, arange_pullback
+
+
+ROW = 1024
+"""So many numbers share a row of weights."""
+
+
+def sum_and_moment(x: Any) -> tuple[Any, Any]:
+    """Return Σ x_i and Σ i x_i: long vectors cut into rows, by one product of matrices.
+
+    Examples
+    --------
+    >>> sum_and_moment(np.array([1.0, 2.0, 3.0]))
+    (np.float64(6.0), np.float64(8.0))
+    """
+    n = np.size(x)
+    count = n // ROW
+    if count < 2:
+        return np.sum(x), np.dot(np.arange(n, dtype=x.dtype), x)
+    weights = np.stack([np.ones(ROW, x.dtype), np.arange(ROW, dtype=x.dtype)], axis=1)
+    rows = np.matmul(np.reshape(x[: count * ROW], (count, ROW)), weights)
+    sums, within = rows[:, 0], rows[:, 1]
+    rest = x[count * ROW :]
+    after = np.arange(count * ROW, n, dtype=x.dtype)
+    moment = ROW * np.dot(np.arange(count, dtype=x.dtype), sums) + np.sum(within)
+    return np.sum(sums) + np.sum(rest), moment + np.dot(after, rest)
 
 
 @frule.register(np.arange, Number)

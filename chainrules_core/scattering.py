@@ -157,6 +157,8 @@ def add_rows(x_bar: Any, y_bar: Any, indices: Any) -> bool:
     if make is None or dtype.char not in "fdFD" or not x_bar.flags.c_contiguous or not y_bar.size:
         return False
     n, m = len(indices), len(x_bar)
+    if 4 * n < m:  # the product is as large as `x_bar`, for few rows that change
+        return False
     if int(indices.max()) >= m:  # the product would write beyond the end
         return False
     spread = make((np.ones(n, dtype), indices, np.arange(n + 1)), shape=(m, n))

@@ -88,7 +88,38 @@ def over(x: Any, divisors: tuple[Any, Any]) -> Any:
 
 
 arctan2_partials = (lambda y, a, b, r: over(b, r), lambda y, a, b, r: -over(a, r))
-scalar_rule(np.arctan2, *arctan2_partials, setup=arctan2_setup)
+
+
+BLOCK = 2**14
+"""So many elements at a time stay in the processor's cache from one step to the next."""
+
+
+@np.errstate(over="ignore", under="ignore")
+def arctan2_together(y_bar: Any, y: Any, a: Any, b: Any) -> tuple | None:
+    """Both cotangents by one division, where no square is beyond the numbers."""
+    bars = tuple([np.empty(y_bar.shape) for _ in range(2)])
+    if not (a.shape == b.shape == y_bar.shape):
+        return bars if are_divided_by_square(y_bar, a, b, *bars) else None
+    rows = [np.reshape(x, -1) for x in (y_bar, a, b, *bars)]
+    for start in range(0, a.size, BLOCK):
+        if not are_divided_by_square(*[x[start : start + BLOCK] for x in rows]):
+            return None
+    return bars
+
+
+def are_divided_by_square(y_bar: Any, a: Any, b: Any, a_bar: Any, b_bar: Any) -> bool:
+    """Fill in b and -a, times a cotangent over a² + b²; False if that is beyond the numbers."""
+    square = a * a
+    square = square + b * b if square.shape != y_bar.shape else np.add(square, b * b, out=square)
+    if not is_moderate(square):
+        return False
+    share = np.divide(y_bar, square, out=square)
+    np.multiply(share, b, out=a_bar)
+    np.multiply(np.negative(share, out=share), a, out=b_bar)
+    return True
+
+
+scalar_rule(np.arctan2, *arctan2_partials, setup=arctan2_setup, together=arctan2_together)
 
 hypot_partials = (lambda y, a, b: a / nonzero(y), lambda y, a, b: b / nonzero(y))
 scalar_rule(np.hypot, *hypot_partials)

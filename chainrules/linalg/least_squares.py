@@ -99,6 +99,13 @@ class PseudoInverse:
             return np.matmul(adjoint(self.y), x)
         return self._q_inverse_rh(x) if self.is_tall else self._inverse_r_qh(x)
 
+    def singular_values_adjoint(self, a: Any, s_bar: Any) -> Any:
+        """Ā for the singular values of A: those of R, which has fewer rows."""
+        if not self.is_full:
+            return values_adjoint(*np.linalg.svd(a, full_matrices=False), s_bar)
+        bar = np.matmul(self.q, values_adjoint(*np.linalg.svd(self.r), s_bar))
+        return bar if self.is_tall else adjoint(bar)
+
     def _inverse_r_qh(self, x: Any) -> Any:
         return solve_upper(self.r, np.matmul(adjoint(self.q), x))
 
@@ -121,8 +128,10 @@ def lstsq_rrule(a, b, *, rcond=None):
         x_bar, residuals_bar, s_bar = [part(y_bar, i) for i in (0, 1, 3)]
         a_bar = b_bar = ZeroTangent()
         rest = as_columns(b) - np.matmul(a, x)
+        if x_bar is not None or s_bar is not None:
+            y = PseudoInverse(a, rank, rcond)
         if x_bar is not None:
-            y, x_bar = PseudoInverse(a, rank, rcond), as_columns(x_bar)
+            x_bar = as_columns(x_bar)
             b_bar = y.adjoint_times(x_bar)
             a_bar = np.matmul(rest, adjoint(y.times(b_bar))) - np.matmul(b_bar, adjoint(x))
             if rank < np.shape(a)[1]:  # else the last factor is zero
@@ -133,7 +142,7 @@ def lstsq_rrule(a, b, *, rcond=None):
             b_bar = b_bar + rest_bar
             a_bar = a_bar - np.matmul(rest_bar, adjoint(x))
         if s_bar is not None:
-            a_bar = a_bar + values_adjoint(*np.linalg.svd(a, full_matrices=False), s_bar)
+            a_bar = a_bar + y.singular_values_adjoint(a, s_bar)
         return a_bar, b_bar if isinstance(b_bar, ZeroTangent) else np.reshape(b_bar, shape)
 
     return fit, lstsq_pullback

@@ -32,7 +32,7 @@ from chainrules.reductions.axes import (
     rows,
     selected,
 )
-from chainrules.reductions.extrema import few_places, placed
+from chainrules.reductions.extrema import placed
 from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules.reductions.recurrence import recurrence, reversed_recurrence
 from chainrules_core import AbstractZero, NoTangent, ZeroTangent, conj, frule, rrule
@@ -128,15 +128,23 @@ class Factors:
             n = np.count_nonzero(zero, axis=self.axis, keepdims=True)
         if not np.all(n):
             return None
+        if np.ndim(self.product) == 0 and n == 1:
+            return self._at_one_zero(np.argmax(zero), scale, conjugate)
         rest = self.a.copy()
         rest[zero] = 1
         product = np.prod(rest, axis=self.axis, keepdims=np.ndim(self.product) > 0)
         if not can_divide(product, rest):
             return None
         share = np.where(np.equal(n, 1), scale * conjugate(product), 0)
-        if np.ndim(share) == 0 and n == 1:
-            return placed(share, few_places(zero, 1), self.shape)
         return where_true(zero, share)
+
+    def _at_one_zero(self, place: Any, scale: Any, conjugate: Callable) -> Any:
+        """The same for the product of all elements, of which one is 0: those on both its sides."""
+        flat = np.reshape(self.a, (-1,))
+        product = np.prod(flat[:place]) * np.prod(flat[place + 1 :])
+        if not np.isfinite(product):
+            return None
+        return placed(scale * conjugate(product), np.array([place]), self.shape)
 
 
 def product_rules(f: Callable, factors: Callable) -> Rules:
@@ -202,14 +210,13 @@ def before(y: Any) -> Any:
 def pull_running(y_bar: Any, a: Any, y: Any) -> Any:
     """Pull back through a running product along the last axis."""
     a, y = conj(a), conj(y)
-    if can_divide(y, a):
-        return pull_divided(y_bar, a, y)
-    if np.ndim(a) == 1 and np.size(a) >= _LARGE and not is_foreign(a) and not is_foreign(y):
+    is_line = np.ndim(a) == 1 and np.size(a) >= _LARGE and not is_foreign(a) and not is_foreign(y)
+    if is_line and y[-1] == 0 and not is_foreign(y_bar):
         zero = int(np.argmax(np.equal(a, 0)))
         if a[zero] == 0 and can_divide(y[:zero], a[:zero]):
-            until = pull_divided(y_bar[:zero], a[:zero], y[:zero])
-            since = pull_from_zero(y_bar[zero:], a[zero:], y[zero - 1] if zero else 1)
-            return np.concatenate([until, since])
+            return pull_past_zero(zero, y_bar, a, y)
+    if can_divide(y, a):
+        return pull_divided(y_bar, a, y)
     return before(y) * reversed_recurrence(a, y_bar)
 
 
@@ -218,14 +225,16 @@ def pull_divided(y_bar: Any, a: Any, y: Any) -> Any:
     return np.cumsum((y * y_bar)[..., ::-1], axis=-1)[..., ::-1] / a
 
 
-def pull_from_zero(y_bar: Any, a: Any, product: Any) -> Any:
-    """The same from the first zero on, given the `product` of the factors before it.
+def pull_past_zero(zero: int, y_bar: Any, a: Any, y: Any) -> Any:
+    """The same where the first zero is at a place, and no factor before it is near zero.
 
-    The running products after it change with this one factor alone.
+    The running products from there on change with this one factor alone.
     """
-    rest = np.concatenate([np.ones_like(a[:1]), a[1:]])
-    first = product * np.sum(np.cumprod(rest) * y_bar)
-    return np.concatenate([np.reshape(first, (1,)), np.zeros_like(a[1:])])
+    bar = np.zeros_like(y, dtype=np.result_type(y_bar, a))
+    bar[:zero] = pull_divided(y_bar[:zero], a[:zero], y[:zero])
+    behind = np.dot(np.cumprod(a[zero + 1 :]), y_bar[zero + 1 :])
+    bar[zero] = (y[zero - 1] if zero else 1) * (y_bar[zero] + behind)
+    return bar
 
 
 def push_running(a_dot: Any, a: Any, y: Any) -> Any:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from chainrules.grids import sum_and_moment
 from chainrules_core import NoTangent, ZeroTangent, frule, rrule
 from chainrules_core.testing.check import check_rule
 from chainrules_core.testing.domains import COMPLEX, NEGATIVE, POSITIVE, REAL
@@ -130,3 +131,15 @@ def test_arange_of_integers_is_constant():
 )
 def test_engine(f, check_engine):
     check_engine(f, P)
+
+
+@pytest.mark.parametrize("n", [0, 1, 1023, 2048, 5000])
+def test_sum_and_moment(n):
+    x = REAL.draw(n, rng=9)
+    total, moment = sum_and_moment(x)
+    np.testing.assert_allclose(total, np.sum(x), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(moment, np.sum(np.arange(n) * x), rtol=1e-12, atol=1e-9)
+
+
+def test_arange_of_many():
+    check_rule(np.arange, 0.5, 2999.6, 1.0)

@@ -23,7 +23,7 @@ from chainrules.refused import refuse
 from chainrules.scipy.found import with_value
 from chainrules.scipy.interpolate.kernels import kernel, plainly
 from chainrules.scipy.radii import plate, root
-from chainrules.scipy.spatial.distance import squared_distances
+from chainrules.scipy.spatial.distance import all_distances
 from chainrules_core import decompose, ignore_derivatives
 
 MODULES = tuple(
@@ -45,7 +45,7 @@ OF_SQUARE = {
 
 def radial(x: Any, y: Any, name: str, epsilon: Any) -> Any:
     """The matrix of a radial function of the distances of two sets of points."""
-    return OF_SQUARE[name](squared_distances(x * epsilon, y * epsilon))
+    return OF_SQUARE[name](all_distances(x * epsilon, y * epsilon))
 
 
 def monomials(x: Any, powers: Any) -> Any:

@@ -18,7 +18,7 @@ from chainrules.linalg.least_squares import PseudoInverse, as_columns, pinv_adjo
 from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import NUMERIC, adjoint, conj, real
 from chainrules.linalg.norms import norm_of
-from chainrules.linalg.singular import values_adjoint, values_tangent
+from chainrules.linalg.singular import values_tangent
 from chainrules.linalg.spectral import part
 from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
 from chainrules_core import Array, NoTangent, Tangent, ZeroTangent, frule, rrule
@@ -145,8 +145,10 @@ def lstsq_rrule(
         x_bar, residuals_bar, s_bar = [part(y_bar, i) for i in (0, 1, 3)]
         a_bar = b_bar = ZeroTangent()
         rest = as_columns(b) - np.matmul(a, x)
+        if x_bar is not None or s_bar is not None:
+            y = pseudoinverse(a, rank, cond)
         if x_bar is not None:
-            y, x_bar = pseudoinverse(a, rank, cond), as_columns(x_bar)
+            x_bar = as_columns(x_bar)
             b_bar = y.adjoint_times(x_bar)
             a_bar = np.matmul(rest, adjoint(y.times(b_bar))) - np.matmul(b_bar, adjoint(x))
             if rank < np.shape(a)[1]:
@@ -157,7 +159,7 @@ def lstsq_rrule(
             b_bar = b_bar + rest_bar
             a_bar = a_bar - np.matmul(rest_bar, adjoint(x))
         if s_bar is not None:
-            a_bar = a_bar + values_adjoint(*np.linalg.svd(a, full_matrices=False), s_bar)
+            a_bar = a_bar + y.singular_values_adjoint(a, s_bar)
         return a_bar, b_bar if isinstance(b_bar, ZeroTangent) else np.reshape(b_bar, shape)
 
     return fit, lstsq_pullback

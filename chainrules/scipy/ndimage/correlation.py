@@ -75,6 +75,10 @@ FEW = 64
 """For so many weights, sums of products are quicker than Fourier transforms."""
 
 
+PIECE = 2**15
+"""So many elements are multiplied by all that they meet while the processor's cache holds them."""
+
+
 @primitive
 def sums_of_products(whole: Any, y_bar: Any, extents: tuple[int, ...]) -> Any:
     """Σ_i whole_{i+k} y_i for real numbers, as products of what lies in one piece.
@@ -87,9 +91,13 @@ def sums_of_products(whole: Any, y_bar: Any, extents: tuple[int, ...]) -> Any:
         y_bar = padded
     first, second = np.reshape(whole, -1), np.reshape(y_bar, -1)
     places = np.ravel_multi_index(np.indices(extents).reshape(len(extents), -1), whole.shape)
-    counts = np.minimum(second.size, first.size - places)
-    pairs = zip(places.tolist(), counts.tolist(), strict=True)
-    return np.reshape([np.dot(first[k : k + n], second[:n]) for k, n in pairs], extents)
+    size, starts = min(second.size, first.size), places.tolist()
+    sums = np.zeros(len(starts), np.result_type(first, second))
+    for begin in range(0, size, PIECE):
+        piece = second[begin : min(begin + PIECE, size)]
+        parts = [first[k + begin : k + begin + piece.size] for k in starts]
+        sums += [np.dot(part, piece[: part.size]) for part in parts]
+    return np.reshape(sums, extents)
 
 
 def w_adjoint(y_bar, x, w, mode, origins):

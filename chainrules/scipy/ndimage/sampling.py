@@ -73,10 +73,26 @@ def places(start: np.ndarray, n: int, mode: int) -> tuple[np.ndarray, Any]:
     return start, 1
 
 
+def cubic(f: Any, order: int) -> list[Any]:
+    """Return the weights up to third order: what the recursion gives, as few products."""
+    if order == 0:
+        return [np.ones(np.shape(f))]
+    g = 1 - f
+    if order == 1:
+        return [g, f]
+    if order == 2:
+        first, last = g * g / 2, f * f / 2
+        return [first, 1 - first - last, last]
+    last = f * f * f / 6
+    third = (1 + 3 * f * (1 + f * g)) / 6
+    first = g * g * g / 6
+    return [first, 1 - first - third - last, third, last]
+
+
 def weights(f: Any, order: int) -> list[Any]:
     """Return the weights of the coefficients that are read, `f` behind the knot before it."""
-    found: list[Any] = [np.ones(np.shape(f))]
-    for p in range(1, order + 1):
+    found = cubic(f, min(order, 3))
+    for p in range(4, order + 1):
         carried: Any = 0.0
         for j, weight in enumerate(found):
             part = weight / p
@@ -132,29 +148,30 @@ class Taps:
 
     def read(self, c: np.ndarray, wanted: set[Slopes], axis: int = 0, at: Any = 0) -> dict:
         """Return the sums of flat coefficients for some orders of derivatives."""
-        if axis == len(self.offsets):
-            return {(): c[at]}
+        last = axis == len(self.offsets) - 1
         rest = {slopes[1:] for slopes in wanted}
+        factors = [(slopes, slopes[1:], self.weights(axis, slopes[0])) for slopes in wanted]
         sums: dict[Slopes, Any] = {}
         for k, offset in enumerate(self.offsets[axis]):
-            inner = self.read(c, rest, axis + 1, at + offset)
-            for slopes in wanted:
-                term = inner[slopes[1:]] * self.weights(axis, slopes[0])[k]
-                if slopes in sums:
-                    sums[slopes] += term
+            there = at + offset if axis else offset
+            inner = {(): c.take(there)} if last else self.read(c, rest, axis + 1, there)
+            for slopes, own, weights in factors:
+                if k:
+                    sums[slopes] += inner[own] * weights[k]
                 else:
-                    sums[slopes] = term
+                    sums[slopes] = inner[own] * weights[k]
         return sums
 
     def add(self, c: np.ndarray, y: Any, slopes: Slopes, axis: int = 0, at: Any = 0) -> None:
         """Add to flat coefficients what is due to the values `y`."""
-        if axis == len(self.offsets):
-            np.add.at(c, at, y)
-            return
-        for offset, weight in zip(
-            self.offsets[axis], self.weights(axis, slopes[axis]), strict=True
-        ):
-            self.add(c, y * weight, slopes, axis + 1, at + offset)
+        last = axis == len(self.offsets) - 1
+        pairs = zip(self.offsets[axis], self.weights(axis, slopes[axis]), strict=True)
+        for offset, weight in pairs:
+            there = at + offset if axis else offset
+            if last:
+                np.add.at(c, there, y * weight)
+            else:
+                self.add(c, y * weight, slopes, axis + 1, there)
 
     def matrix(self, n: int, slopes: Slopes) -> Any:
         """Return the matrix that reads along a single axis."""
@@ -164,27 +181,44 @@ class Taps:
         return sparse.csr_array((data.ravel(), index.ravel(), starts), shape=(count, n))
 
 
-def taps_of(t: Any, shape: tuple[int, ...], order: int, mode: int) -> Taps:
-    """What is read at places, of coefficients of a shape."""
-    return Taps(np.reshape(t, (len(t), -1)), shape[: len(t)], order, mode)
+BLOCK = 2**14
+"""For so many places at a time the offsets and weights stay in the processor's cache."""
 
 
-def values(taps: Taps, c: Any, t: Any, slopes: Slopes) -> Any:
+def taps_of(t: Any, shape: tuple[int, ...], order: int, mode: int) -> list[Taps]:
+    """What is read at places, of coefficients of a shape: block by block, if it is one spline."""
+    ndim = len(t)
+    t = np.reshape(t, (ndim, -1))
+    size = BLOCK if len(shape) == ndim else max(1, t.shape[1])
+    starts = range(0, max(1, t.shape[1]), size)
+    return [Taps(t[:, i : i + size], shape[:ndim], order, mode) for i in starts]
+
+
+def read_all(blocks: list[Taps], c: Any, wanted: list[Slopes], shape: tuple[int, ...]) -> list:
+    """Return the values and derivatives that are wanted of one spline, each of a shape."""
+    flat, orders = np.ravel(c), set(wanted)
+    found = [taps.read(flat, orders) for taps in blocks]
+    return [np.reshape(np.concatenate([f[one] for f in found]), shape) for one in wanted]
+
+
+def values(blocks: list[Taps], c: Any, t: Any, slopes: Slopes) -> Any:
     """The values at the places `t`."""
-    if c.ndim > len(t):
-        found = taps.matrix(len(c), slopes) @ np.reshape(c, (len(c), -1))
-    else:
-        found = taps.read(np.ravel(c), {slopes})[slopes]
+    if c.ndim == len(t):
+        return read_all(blocks, c, [slopes], t.shape[1:])[0]
+    found = blocks[0].matrix(len(c), slopes) @ np.reshape(c, (len(c), -1))
     return np.reshape(found, (*t.shape[1:], *c.shape[len(t) :]))
 
 
-def coefficients_bar(taps: Taps, y: Any, t: Any, shape: tuple[int, ...], slopes: Slopes) -> Any:
+def coefficients_bar(
+    blocks: list[Taps], y: Any, t: Any, shape: tuple[int, ...], slopes: Slopes
+) -> Any:
     """The adjoint of `values` by the coefficients, of a shape."""
     if len(shape) > len(t):
-        matrix = taps.matrix(shape[0], slopes)
+        matrix = blocks[0].matrix(shape[0], slopes)
         return np.reshape(matrix.T @ np.reshape(y, (matrix.shape[0], -1)), shape)
-    c = np.zeros(math.prod(shape), np.result_type(y, float))
-    taps.add(c, np.ravel(y), slopes)
+    c, y = np.zeros(math.prod(shape), np.result_type(y, float)), np.ravel(y)
+    for k, taps in enumerate(blocks):
+        taps.add(c, y[k * BLOCK : (k + 1) * BLOCK], slopes)
     return np.reshape(c, shape)
 
 
@@ -216,8 +250,7 @@ def moves(c: Any, t: Any, order: int, mode: int, slopes: Slopes | None, taps: An
     wanted = steeper(slopes, len(t))
     if taps is None or is_foreign(c) or np.ndim(c) > len(t):
         return [spline(c, t, order, mode, more) for more in wanted]
-    found = taps.read(np.ravel(c), set(wanted))  # all at once
-    return [np.reshape(found[more], t.shape[1:]) for more in wanted]
+    return read_all(taps, c, wanted, t.shape[1:])  # all at once
 
 
 def steeper(slopes: Slopes | None, ndim: int) -> list[Slopes]:

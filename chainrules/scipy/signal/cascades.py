@@ -62,6 +62,8 @@ def backward(sos: Any, y_bar: Any, zf_bar: Any) -> list:
 
 def input_bar(sos: Any, first: Any) -> Any:
     """The cotangent of the input, from E of the first section."""
+    if np.ndim(first) == 1 and np.size(first) > 2:
+        return np.correlate(first, sos[0, :3], "valid")
     b, n = np.conj(sos[0, :3]), np.shape(first)[-1] - 2
     return b[0] * first[..., :n] + b[1] * first[..., 1 : n + 1] + b[2] * first[..., 2:]
 

@@ -117,6 +117,8 @@ def lfilter_rrule(b, a, x, zi=None, *, axis=-1):
             return np.reshape(bar, a_shape)
 
         def x_bar():
+            if np.ndim(E) == 1 and n:
+                return np.correlate(E[: n + taps[0] - 1], b_line, "valid")
             one = np.ones(1, b_line.dtype)
             bar = signal.lfilter(np.conj(b_line), one, np.flip(E[..., : n + taps[0] - 1], -1))
             bar = np.flip(bar, -1)[..., :n]

@@ -16,6 +16,7 @@ from chainrules.scipy.sparse.entries import (
     CLASSES,
     as_format,
     canonical,
+    compressed,
     followed,
     gathered,
     is_sparse,
@@ -59,15 +60,21 @@ def _is_entries(given: tuple) -> bool:
 
 
 def _from_entries(cls: type, name: str, data: Any, places: tuple, options: dict) -> Any:
-    numbers = np.arange(1, 1 + np.size(data)).reshape(np.shape(data))
+    entries = np.reshape(data, (-1,))
+    numbers = natively(_numbers_like, data)
     if name in ("csr", "csc", "lil", "dok", "bsr") and len(places) == 1:
         coordinates = sp.coo_array if "array" in cls.__name__ else sp.coo_matrix
         shape = {n: v for n, v in options.items() if n == "shape"}
-        coo = gathered(natively(coordinates, (numbers, *places), **shape), np.reshape(data, (-1,)))
+        coo = natively(coordinates, (numbers, *places), **shape)
+        if name in ("csr", "csc"):
+            return compressed(coo, entries, name)
         rest = {n: v for n, v in options.items() if n != "shape"}
-        return followed(cls, canonical(coo), **rest)
-    made = natively(cls, (numbers, *places), **options)
-    return gathered(made, np.reshape(data, (-1,)))
+        return followed(cls, canonical(gathered(coo, entries)), **rest)
+    return gathered(natively(cls, (numbers, *places), **options), entries)
+
+
+def _numbers_like(data: Any) -> np.ndarray:
+    return np.arange(1, 1 + np.size(data)).reshape(np.shape(data))
 
 
 def _from_dense(cls: type, name: str, x: Any, options: dict) -> Any:

@@ -47,28 +47,26 @@ def edges_on_paths(
     All paths are walked back at once, one edge after the other.
     """
     n = before.shape[1]
-    keys, numbers = _edges(*places_of(graph), weights, n, directed)
+    edge_of = _edges(*places_of(graph), weights, n, directed)
     at, start = np.tile(np.arange(n), len(sources)), np.repeat(sources, n)
     path = np.arange(before.size)
-    rows, columns = [], []
+    rows, columns = [path[:0]], [path[:0]]
     while path.size:
         last = before[path // n, at]
         on = (at != start) & (last >= 0)
         path, at, start, last = path[on], at[on], start[on], last[on].astype(np.int64)
-        edge = np.searchsorted(keys, last * n + at)
-        if not np.array_equal(np.append(keys, -1)[edge], last * n + at):
-            raise RuntimeError("SciPy went along an edge that the graph does not have")
+        edge = edge_of(last * n + at)
         rows.append(path)
-        columns.append(numbers[edge])
+        columns.append(edge)
         at = last
-    rows, columns = np.concatenate([*rows, path]), np.concatenate([*columns, path])
-    return sp.csr_array((np.ones(rows.size), (rows, columns)), shape=(before.size, weights.size))
+    places = np.concatenate(rows), np.concatenate(columns)
+    return sp.coo_array((np.ones(places[0].size), places), shape=(before.size, weights.size))
 
 
 def _edges(
     rows: np.ndarray, columns: np.ndarray, weights: np.ndarray, n: int, directed: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pairs of nodes with an edge, ordered, as numbers; and the shortest edge of each.
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what finds the shortest edges between pairs of nodes, which are given as numbers.
 
     Of edges that are equally short it is the first one.
     """
@@ -76,9 +74,27 @@ def _edges(
     if not directed:
         keys = np.concatenate([keys, columns.astype(np.int64) * n + rows])
         numbers = np.concatenate([numbers, numbers])
-    order = np.lexsort((numbers, weights[numbers], keys))
-    keys, first = np.unique(keys[order], return_index=True)
-    return keys, numbers[order][first]
+    if not np.all(keys[1:] > keys[:-1]):
+        order = np.lexsort((numbers, weights[numbers], keys))
+        keys, first = np.unique(keys[order], return_index=True)
+        numbers = numbers[order][first]
+    if n * n > 16 * keys.size:
+        return lambda pairs: _checked(np.append(numbers, -1)[_positions(keys, pairs)])
+    table = np.full(n * n, -1)
+    table[keys] = numbers
+    return lambda pairs: _checked(table[pairs])
+
+
+def _positions(keys: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Return where in ordered keys each pair is; the last place is for what is not there."""
+    found = np.searchsorted(keys, pairs)
+    return np.where(np.append(keys, -1)[found] == pairs, found, keys.size)
+
+
+def _checked(edges: np.ndarray) -> np.ndarray:
+    if edges.size and edges.min() < 0:
+        raise RuntimeError("SciPy went along an edge that the graph does not have")
+    return edges
 
 
 def _distances(f: Callable) -> Callable:

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from chainrules.refused import RefusedError
+from chainrules.scipy.sparse.merging import added_up
 from chainrules_core import decompose, linear_rule, natively, primitive
 from chainrules_core.sparse_arrays import coords_of, entries_of, with_entries
 
@@ -76,15 +77,24 @@ def gathered(numbers: Any, entries: Any) -> Any:
 
 
 def _picked(entries: Any, numbers: np.ndarray) -> Any:
+    places, padded = natively(_places_in, numbers, np.size(entries))
+    if padded:
+        entries = np.concatenate([np.zeros(1, entries.dtype), entries])
+    return entries if places is None else entries[places]
+
+
+def _places_in(numbers: np.ndarray, n: int) -> tuple[np.ndarray | None, bool]:
+    """Return at which places of n entries numbers are, and whether a 0 stands before them.
+
+    No places are needed where all entries stand in their order.
+    """
     if numbers.dtype.kind not in "iu":
         numbers = numbers.astype(int)  # ``diags`` makes everything floating
-    if numbers.size == 0 or numbers.min() > 0:
-        n = np.size(entries)
-        if numbers.shape == (n,) and np.array_equal(numbers, np.arange(1, n + 1)):
-            return entries
-        return entries[numbers - 1]
-    padded = np.concatenate([np.zeros(1, entries.dtype), entries])
-    return padded[numbers]
+    if numbers.size and numbers.min() <= 0:
+        return numbers, True
+    places = numbers - 1
+    in_order = places.shape == (n,) and np.array_equal(places, np.arange(n))
+    return (None if in_order else places), False
 
 
 def followed(f: Callable, x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -121,47 +131,44 @@ def summed(entries: Any, into: np.ndarray, n: int) -> Any:
     return weighed(entries, weights=sp.csr_array((ones, (into, np.arange(len(into)))), shape=shape))
 
 
-def distinct(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what numbers from 0 on there are, in order, and which of them each one is.
-
-    As ``np.unique`` does with ``return_inverse``; but sixteen bits at a time can be sorted by
-    counting, which takes a fifth of the time.
-
-    Examples
-    --------
-    >>> distinct(np.array([70_000, 3, 70_000]))
-    (array([    3, 70000]), array([1, 0, 1]))
-    """
-    if not places.size:
-        return places, np.zeros(0, np.intp)
-    order, top = np.argsort((places & 0xFFFF).astype(np.uint16), kind="stable"), int(places.max())
-    for shift in range(16, top.bit_length(), 16):
-        digits = ((places[order] >> shift) & 0xFFFF).astype(np.uint16)
-        order = order[np.argsort(digits, kind="stable")]
-    ordered = places[order]
-    begins = np.append(True, ordered[1:] != ordered[:-1])
-    into = np.empty(places.size, np.intp)
-    into[order] = np.cumsum(begins) - 1
-    return ordered[begins], into
-
-
 def canonical(x: Any) -> Any:
     """Return a sparse array with the same elements each of which is stored once."""
-    if x.format in ("dia", "lil", "dok") or not np.size(entries_of(x)):
-        return x
-    plain = numbered(x)
-    if plain.has_canonical_format:
+    if natively(_is_canonical, x):
         return x
     if x.format == "bsr":
         return canonical(followed(method("tocoo"), x))
+    if x.ndim > 2:
+        return _canonical_by_places(x)
+    name = "csc" if x.format == "csc" else "csr"
+    made, weights = natively(added_up, numbered(x), name)
+    if weights is None:
+        return x
+    made = with_entries(made, weighed(vector_of(x), weights=weights))
+    return followed(method("tocoo"), made) if x.format == "coo" else made
+
+
+def _is_canonical(x: Any) -> bool:
+    if x.format in ("dia", "lil", "dok") or not np.size(entries_of(x)):
+        return True
+    # For CSR, CSC and BSR found out by SciPy, and remembered.
+    return bool(x.has_canonical_format)
+
+
+def _canonical_by_places(x: Any) -> Any:
     places = places_of(x)
-    linear = np.ravel_multi_index(places, x.shape)
-    stored, into = natively(distinct, linear)
-    if len(stored) == len(linear):
+    stored, into = np.unique(np.ravel_multi_index(places, x.shape), return_inverse=True)
+    if len(stored) == len(into):
         return x
     sums = summed(vector_of(x), into, len(stored))
-    made = from_places(sums, np.unravel_index(stored, x.shape), x.shape, sp.issparse(x))
-    return like_class(made, x)
+    return from_places(sums, np.unravel_index(stored, x.shape), x.shape)
+
+
+def compressed(coo: Any, entries: Any, name: str) -> Any:
+    """Return a numbered array in COO in CSR or CSC, of entries that may be stored twice."""
+    made, weights = natively(added_up, coo, name)
+    if weights is None:
+        return gathered(made, entries)
+    return with_entries(made, weighed(entries, weights=weights))
 
 
 def from_places(entries: Any, places: tuple, shape: tuple, is_array: bool = True) -> Any:
@@ -179,6 +186,8 @@ def _is_sorted(places: tuple, shape: tuple) -> bool:
 
 def as_format(x: Any, name: str) -> Any:
     """Return a sparse array in a format, each element stored at most once."""
+    if x.format == "coo" and name in ("csr", "csc") and not natively(_is_canonical, x):
+        return compressed(numbered(x), vector_of(x), name)
     x = canonical(x)
     return x if x.format == name else followed(method("asformat", name), x)
 

@@ -4,9 +4,10 @@ Each metric is written once, for arrays of vectors along the last axis, and is w
 differentiated in place of the loops in C. At distance 0 a norm has gradient 0; the largest
 coordinates share where they tie. Metrics of truth values are constant.
 
-Euclidean distances of all pairs come from their squares y_ij = |a_i - b_j|². Their pullback is made
-of products of matrices: ā_i = 2 Σ_j ȳ_ij (a_i - b_j) = 2 (a_i Σ_j ȳ_ij - Σ_j ȳ_ij b_j). Where
-points are so near each other that digits would be lost, all a_i - b_j are made.
+The pullback of Euclidean distances of all pairs is made of products of matrices: for the squares
+y_ij = |a_i - b_j|² with g = 2ȳ, for the distances themselves with g = ȳ / y, it is
+ā_i = Σ_j g_ij (a_i - b_j) = a_i Σ_j g_ij - Σ_j g_ij b_j. Where points are so near each other that
+digits would be lost, all a_i - b_j are made.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from scipy import spatial
 from scipy.spatial import distance
 
 from chainrules.scipy.found import with_value
-from chainrules.scipy.radii import root
+from chainrules.scipy.radii import over, root
 from chainrules.scipy.spatial.coordinates import LARGEST, SUM, distances, pair_distances
 from chainrules.scipy.spatial.squares import condensed, squared
+from chainrules.scipy.spatial.two_vectors import angle, apart, are_plain
 from chainrules_core import decompose, frule, ignore_derivatives, non_differentiable, rrule
 from chainrules_core.define import primitive
 
@@ -118,70 +120,84 @@ def jensenshannon(u: Any, v: Any, base: Any = None) -> Any:
 
 
 @primitive
-def squared_distances(a: Any, b: Any) -> Any:
-    """The squared distances of each vector of `a` from each of `b`."""
-    return distance.cdist(a, b, "sqeuclidean")
+def all_distances(a: Any, b: Any, is_square: bool = True) -> Any:
+    """The squared distances of each vector of `a` from each of `b`, or the distances."""
+    return distance.cdist(a, b, "sqeuclidean" if is_square else "euclidean")
 
 
 @primitive
-def are_apart(a: Any, b: Any, y: Any) -> bool:
+def are_apart(a: Any, b: Any, y: Any, is_square: bool) -> bool:
     """Whether no distance is small beside the vectors themselves."""
     size = max(np.max(np.abs(a), initial=0), np.max(np.abs(b), initial=0))
-    return bool(np.min(y, initial=np.inf, where=y > 0) > 1e-6 * size * size)
+    least = 1e-6 * size * size if is_square else 1e-3 * size
+    if np.min(y, initial=np.inf) > least:
+        return True
+    return bool(np.min(y, initial=np.inf, where=y > 0) > least)
 
 
 non_differentiable(are_apart)
 
 
-def differences(g: Any, a: Any, b: Any, y: Any) -> Any:
-    """Σ_j g_ij (a_i - b_j)."""
+def differences(g: Any, a: Any, b: Any, y: Any, is_square: bool, both: bool = True) -> tuple:
+    """Σ_j g_ij (a_i - b_j) and, if both are wanted, Σ_i g_ij (b_j - a_i)."""
     center = ignore_derivatives(np.mean(b, axis=0)) if np.size(b) else 0.0
     of_a, of_b = a - center, b - center
-    if are_apart(of_a, of_b, y):
-        return np.sum(g, axis=1)[:, None] * of_a - np.matmul(g, of_b)
-    return np.sum(g[..., None] * (a[:, None] - b), axis=1)
+    if not are_apart(of_a, of_b, y, is_square):
+        terms = g[..., None] * (a[:, None] - b)
+        return np.sum(terms, axis=1), -np.sum(terms, axis=0) if both else None
+    first = totals_less_products(g, of_a, of_b)
+    return first, totals_less_products(np.transpose(g), of_b, of_a) if both else None
 
 
-@rrule.register(squared_distances)
-def squared_distances_rrule(a, b):
-    y = squared_distances(a, b)
-
-    def squared_distances_pullback(y_bar):
-        g = 2 * y_bar
-        return differences(g, a, b, y), differences(np.transpose(g), b, a, np.transpose(y))
-
-    return y, squared_distances_pullback
+def totals_less_products(g: Any, a: Any, b: Any) -> Any:
+    """Σ_j g_ij (a_i - b_j), where no digits are lost."""
+    # The sums by the same product of matrices: a column of ones costs less than one more pass.
+    found = np.matmul(g, np.concatenate([b, np.ones((np.shape(b)[0], 1))], axis=1))
+    return found[:, -1:] * a - found[:, :-1]
 
 
-@frule.register(squared_distances)
-def squared_distances_frule(dots, a, b):
-    a_dot, b_dot = dots
-    moved = (a[:, None] - b) * (a_dot[:, None] - b_dot)
-    return squared_distances(a, b), 2 * np.sum(moved, axis=-1)
+@rrule.register(all_distances)
+def all_distances_rrule(a, b, *, is_square=True):
+    y = all_distances(a, b, is_square)
+
+    def all_distances_pullback(y_bar):
+        g = 2 * y_bar if is_square else over(y_bar, y)
+        return differences(g, a, b, y, is_square)
+
+    return y, all_distances_pullback
+
+
+@frule.register(all_distances)
+def all_distances_frule(dots, a, b, *, is_square=True):
+    y = all_distances(a, b, is_square)
+    along = np.sum((a[:, None] - b) * (dots[0][:, None] - dots[1]), axis=-1)
+    return y, 2 * along if is_square else over(along, y)
 
 
 @primitive
-def squared_pairs(x: Any) -> Any:
-    """The squared distances of each pair of vectors, one after the other."""
-    return distance.pdist(x, "sqeuclidean")
+def all_pairs(x: Any, is_square: bool = True) -> Any:
+    """The squared distances of each pair of vectors, one after the other, or the distances."""
+    return distance.pdist(x, "sqeuclidean" if is_square else "euclidean")
 
 
-@rrule.register(squared_pairs)
-def squared_pairs_rrule(x):
-    y = squared_pairs(x)
+@rrule.register(all_pairs)
+def all_pairs_rrule(x, *, is_square=True):
+    y = all_pairs(x, is_square)
 
-    def squared_pairs_pullback(y_bar):
+    def all_pairs_pullback(y_bar):
         # Either vector of a pair is the first one in one of the halves.
-        g = squared(2 * y_bar)
-        return differences(g, x, x, y)
+        g = squared(2 * y_bar if is_square else over(y_bar, y))
+        return differences(g, x, x, y, is_square, False)[0]
 
-    return y, squared_pairs_pullback
+    return y, all_pairs_pullback
 
 
-@frule.register(squared_pairs)
-def squared_pairs_frule(dots, x):
+@frule.register(all_pairs)
+def all_pairs_frule(dots, x, *, is_square=True):
+    y = all_pairs(x, is_square)
     i, j = np.triu_indices(np.shape(x)[0], 1)
-    return squared_pairs(x), 2 * np.sum((x[i] - x[j]) * (dots[0][i] - dots[0][j]), axis=-1)
+    along = np.sum((x[i] - x[j]) * (dots[0][i] - dots[0][j]), axis=-1)
+    return y, 2 * along if is_square else over(along, y)
 
 
 # --------------------------------------------------------------------------- angles, of all pairs
@@ -204,7 +220,8 @@ def correlations(a: Any, b: Any, w: Any = None, centered: bool = True) -> Any:
 
 ANGLES: dict[str, Callable] = {"cosine": cosines, "correlation": correlations}
 
-SQUARES: dict[str, Callable] = {"sqeuclidean": lambda q: q, "euclidean": root}
+SQUARES = {"sqeuclidean": True, "euclidean": False}
+"""Whether the square is wanted."""
 
 METRICS: dict[str, Callable] = {
     f.__name__: f
@@ -219,10 +236,22 @@ def listed(x: Any) -> Any:
     return np.asarray(x) if isinstance(x, (list, tuple)) else x
 
 
+# Two vectors without weights, whose value is SciPy's.
+QUICK: dict[Callable, Callable] = {
+    euclidean: apart,
+    sqeuclidean: lambda u, v: apart(u, v, True),
+    cosine: angle,
+    correlation: lambda u, v: angle(u, v, True),
+}
+
+
 def vectors(f: Callable, found: Callable) -> Callable:
     """The same for anything that NumPy takes for two vectors, with the value that SciPy finds."""
 
     def body(u, v, *args, **options):
+        quick = QUICK.get(f)
+        if quick is not None and not args and not options and are_plain(u, v):
+            return quick(u, v)
         args = [listed(x) for x in args]
         options = {key: listed(x) for key, x in options.items()}
         given = [ignore_derivatives(x) for x in (u, v, *args)]
@@ -275,14 +304,14 @@ def cdist_body(XA, XB, metric="euclidean", *, out=None, **options):
         plain = {key: ignore_derivatives(value) for key, value in options.items()}
         y = distance.cdist(ignore_derivatives(XA), ignore_derivatives(XB), name, **plain)
     elif name in SQUARES and not any(value is not None for value in options.values()):
-        y = SQUARES[name](squared_distances(XA, XB))
+        y = all_distances(XA, XB, SQUARES[name])
     elif name in (LARGEST, SUM) and not any(value is not None for value in options.values()):
         y = distances(XA, XB, name)
     elif name in ANGLES:
         y = ANGLES[name](XA, XB, **completed(name, options, None))
     elif name == "seuclidean":
         sizes = np.sqrt(completed(name, options, np.concatenate([XA, XB]))["V"])
-        y = root(squared_distances(XA / sizes, XB / sizes))
+        y = all_distances(XA / sizes, XB / sizes, False)
     else:
         stacked = np.concatenate([XA, XB]) if name == "mahalanobis" else None
         options = completed(name, options, stacked)
@@ -301,7 +330,7 @@ def distance_matrix_body(x, y, p=2.0, threshold=1000000):
     if order is p and np.result_type(x, y).kind != "c":
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
         if order == 2:
-            return with_value(known, root(squared_distances(x, y)))
+            return with_value(known, all_distances(x, y, False))
         if order in (1, np.inf):
             return with_value(known, distances(x, y, SUM if order == 1 else LARGEST))
     return with_value(known, minkowski(by_columns(x)[:, None], by_columns(y)[None], p))
@@ -319,7 +348,7 @@ def pdist_body(X, metric="euclidean", *, out=None, **options):
         plain = {key: ignore_derivatives(value) for key, value in options.items()}
         y = distance.pdist(ignore_derivatives(X), name, **plain)
     elif name in SQUARES and is_bare:
-        y = SQUARES[name](squared_pairs(X))
+        y = all_pairs(X, SQUARES[name])
     elif name in (LARGEST, SUM) and is_bare:
         y = pair_distances(X, name)
     elif name in ANGLES and count > 1:

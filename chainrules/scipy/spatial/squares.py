@@ -32,7 +32,7 @@ def condensed(square: Any) -> Any:
 
 
 def squared_adjoint(bar, v):
-    return condensed(bar) + condensed(np.transpose(bar))
+    return condensed(bar + np.transpose(bar))
 
 
 def condensed_adjoint(bar, square):
@@ -46,5 +46,7 @@ linear_rule(condensed, condensed_adjoint)
 @decompose(distance.squareform)
 def squareform_body(X, force="no", checks=True):
     X = np.asarray(X)
+    if np.ndim(X) == 1 and force == "no":
+        return squared(X)
     plain = distance.squareform(ignore_derivatives(X), force, checks)
     return condensed(X) if np.ndim(plain) == 1 else squared(X)

@@ -77,6 +77,21 @@ def test_angles_of_many(scale):
     check_rule(np.arctan2, a[:256], b[:256])
 
 
+@pytest.mark.parametrize("shapes", [(40_000, 40_000), ((300, 1), 300), (300, (20, 300))])
+def test_angles_of_very_many(shapes):
+    a, b = [NONZERO.draw(shape) for shape in shapes]
+    bar = np.cos(np.arange(np.size(a + b))).reshape(np.shape(a + b))
+    a_bar, b_bar = rrule(np.arctan2, a, b)[1](bar)[1:]
+    for x, x_bar, slope in (
+        (a, a_bar, lambda h: np.arctan2(a + h, b)), (b, b_bar, lambda h: np.arctan2(a, b + h))
+    ):  # fmt: skip
+        moved = (slope(1e-6) - slope(-1e-6)) / 2e-6 * bar
+        axes = tuple(i for i, n in enumerate(np.shape(x)[::-1], 1) if n == 1)
+        expected = np.sum(moved, tuple(-i for i in axes), keepdims=True)
+        expected = np.sum(expected, tuple(range(np.ndim(moved) - np.ndim(x))))
+        np.testing.assert_allclose(x_bar, expected, rtol=1e-6, atol=1e-7)
+
+
 @pytest.mark.parametrize("x", [1e-5, 0.01, 0.09, 0.1, -0.05, np.array([0.0, 1e-7, 0.2, 3])])
 def test_sinc_near_zero(x):
     check_rule(np.sinc, x)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,8 @@ from chainrules.scipy.sparse.entries import (
     vector_of,
 )
 from chainrules.scipy.sparse.linalg.spectral import array_of
+from chainrules.scipy.sparse.linalg.taylor import taylor, taylor_steps
+from chainrules.scipy.sparse.products import Pattern
 from chainrules_core import decompose, ignore_derivatives, natively
 from chainrules_core.sparse_arrays import with_entries
 
@@ -54,29 +55,28 @@ def expm(A: Any) -> Any:
     return as_format(with_entries(coo, whole[coo.coords]), pattern.format)
 
 
-def taylor_steps(norm: float) -> tuple[int, int]:
-    """Return into how many steps to cut an exponential, and the degree of each Taylor series.
-
-    SciPy takes as many terms as the value needs, none for a zero matrix; the derivatives need more,
-    and those of a nilpotent matrix need terms that are zero.
-    """
-    steps = max(1, math.ceil(norm / 5))
-    degree, bound = 1, norm / steps
-    while bound > 1e-17:
-        degree += 1
-        bound *= norm / steps / degree
-    return steps, degree + 4
-
-
 def action(A: Any, B: Any, t: Any, mu: Any, norm: float) -> Any:
     """Return exp(tA) B, by Taylor series of t (A - μ)."""
     steps, degree = taylor_steps(norm * abs(ignore_derivatives(t)))
+    if not is_sparse(A):
+        return dense_action(A, B, t / steps, mu, steps, degree)
+    A = as_format(A, "csr")
+    entries, pattern = vector_of(A), Pattern(A)
+    for _ in range(steps):
+        B = np.exp(mu * t / steps) * taylor(
+            entries, B, t / steps, pattern=pattern, mu=mu, degree=degree
+        )
+    return B
+
+
+def dense_action(A: Any, B: Any, t: Any, mu: Any, steps: int, degree: int) -> Any:
+    """Return exp(A t steps) B for a dense matrix."""
     for _ in range(steps):
         term = B
         for j in range(1, degree + 1):
-            term = (A @ term - mu * term) * (t / (steps * j))
+            term = (A @ term - mu * term) * (t / j)
             B = B + term
-        B = np.exp(mu * t / steps) * B
+        B = np.exp(mu * t) * B
     return B
 
 

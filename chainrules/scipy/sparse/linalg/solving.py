@@ -21,7 +21,7 @@ from chainrules.scipy.sparse.entries import (
     vector_of,
 )
 from chainrules.scipy.sparse.linalg.operators import dense_of, is_operator
-from chainrules.scipy.sparse.products import Pattern, product
+from chainrules.scipy.sparse.products import Pattern, outer_entries, product
 from chainrules_core import AbstractZero, decompose, frule, natively, primitive, rrule
 
 
@@ -83,14 +83,10 @@ def solved(entries: Any, b: Any, *, solver: Solver, turned: bool = False) -> Any
 @rrule.register(solved)
 def solved_rrule(entries: Any, b: Any, *, solver: Solver, turned: bool = False) -> Any:
     x = solved(entries, b, solver=solver, turned=turned)
-    rows, columns = solver.pattern.rows, solver.pattern.columns
-    if turned:
-        rows, columns = columns, rows
 
     def solved_pullback(x_bar: Any) -> tuple:
         b_bar = np.conj(solved(entries, np.conj(x_bar), solver=solver, turned=not turned))
-        outer = -b_bar[rows] * np.conj(x)[columns]
-        return np.sum(outer, axis=1) if np.ndim(outer) == 2 else outer, b_bar
+        return outer_entries(-b_bar, x, solver.pattern, turned), b_bar
 
     return x, solved_pullback
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from chainrules.scipy.sparse.entries import distinct, weighed
-from chainrules.scipy.sparse.products import Pattern, product
-from chainrules_core.testing import check_rule
+from chainrules.scipy.sparse import products
+from chainrules.scipy.sparse.entries import weighed
+from chainrules.scipy.sparse.products import Pairs, Pattern, by_sparse, paired, product
+from chainrules_core.testing import check_rrule, check_rule
 
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
 CLASSES = [getattr(sp, f"{f}_{kind}") for f in FORMATS for kind in ("array", "matrix")]
@@ -106,11 +107,35 @@ def test_weighed_rule(v):
     )
 
 
-@pytest.mark.parametrize("top", [5, 70_000, 2**33, 2**50])
-def test_distinct_numbers(top):
-    numbers = np.random.default_rng(0).integers(0, top, 50)
-    numbers[::3] = numbers[1]
-    found, expected = distinct(numbers), np.unique(numbers, return_inverse=True)
-    for a, b in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(a, b)
-    assert [a.size for a in distinct(numbers[:0])] == [0, 0]
+@pytest.mark.parametrize("turned", [False, True])
+def test_product_with_many_columns(turned):
+    rng = np.random.default_rng(0)
+    a = sp.csr_array(rng.standard_normal((60, 60)))
+    assert a.nnz * 40 > 2 * products._BLOCK
+    b = rng.standard_normal((60, 40)) + 1j * rng.standard_normal((60, 40))
+    check_rrule(product, a.data, b, fkwargs={"pattern": Pattern(a), "turned": turned})
+
+
+@pytest.mark.parametrize("side", [-1, 0, 1])
+@pytest.mark.parametrize("dtype", [float, complex, np.float32])
+def test_rule_of_pairs(side, dtype):
+    a = sp.csr_array(np.array([[1.0, 2.0, 0.0], [0.0, 3.0, 1.0]], dtype))
+    b = sp.csr_array(np.array([[0.0, 2.0], [1.0, 3.0], [4.0, 0.0]], dtype))
+    pairs = Pairs(a, b)
+    y = (a @ b).data if dtype is not complex else (a @ b).data * (1 - 2j)
+    u, v = ((a.data, b.data), (y, b.data), (y, a.data))[side + 1]
+    check_rule(paired, u, v, fkwargs={"pairs": pairs, "side": side})
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, complex])
+def test_product_is_the_one_of_scipy(dtype):
+    rng = np.random.default_rng(1)
+    rows, columns = rng.integers(0, 30, (2, 200))
+    a = sp.csr_array((rng.standard_normal(200).astype(dtype), (rows, columns)), shape=(30, 30))
+    expected = a @ a.T
+    expected.sort_indices()
+    found = by_sparse(a, a.T)
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_array_equal(found.indptr, expected.indptr)
+    np.testing.assert_array_equal(found.data, expected.data)
+    assert found.data.dtype == dtype

@@ -6,7 +6,7 @@ from scipy.spatial import distance
 import autodiff
 from chainrules.refused import RefusedError
 from chainrules.scipy.spatial.coordinates import distances, pair_distances, pulled, pushed
-from chainrules.scipy.spatial.distance import squared_distances, squared_pairs
+from chainrules.scipy.spatial.distance import all_distances, all_pairs
 from chainrules.scipy.spatial.squares import condensed, squared
 from chainrules_core.testing import check_rule
 
@@ -126,8 +126,9 @@ def test_squares():
     check_rule(squared, v, second_order=True, gradient=autodiff.gradient)
     check_rule(condensed, square, second_order=True, gradient=autodiff.gradient)
     check_rule(condensed, square[:1, :1])
-    check_rule(squared_pairs, A, second_order=True, gradient=autodiff.gradient)
-    check_rule(squared_pairs, FAR + 100)
+    for is_square in (True, False):
+        check_rule(all_pairs, A, is_square, second_order=True, gradient=autodiff.gradient)
+        check_rule(all_pairs, FAR + 100, is_square)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "minkowski", "cityblock", "chebyshev"])
@@ -163,8 +164,11 @@ NEAR = np.concatenate([FAR + 1e-9, FAR[:1]])  # one of them at a point of FAR it
 
 
 @pytest.mark.parametrize("a, b", [(FAR, FAR + 1.5), (FAR + 100, FAR), (FAR, FAR[:1]), (A, B)])
-def test_squared_distances(a, b):
-    check_rule(squared_distances, a, b, second_order=True, gradient=autodiff.gradient)
+@pytest.mark.parametrize("is_square", [True, False])
+def test_all_distances(a, b, is_square):
+    # At distance 0 the slope of the distance itself jumps.
+    twice = is_square or not np.any(distance.cdist(a, b) == 0)
+    check_rule(all_distances, a, b, is_square, second_order=twice, gradient=autodiff.gradient)
 
 
 @pytest.mark.parametrize("b", [FAR + 1.5, NEAR, FAR], ids=["apart", "near", "the same"])
