@@ -34,17 +34,10 @@ def where_true(mask: Any, t: Any) -> Any:
         if type(t) is float:
             t = np.float64(t)
         integer = _INTEGERS.get(t.dtype) if type(t) in _PLAIN else None
-<<<<<<< HEAD
         if integer is not None and mask.size > _SMALL:
-            bits = np.negative(mask.view(np.int8)).astype(integer)
-            out = bits if t.shape in (bits.shape, ()) else None
-            return np.bitwise_and(bits, t.view(integer), out=out).view(t.dtype)
-=======
-        if integer is not None:
             # NumPy makes bytes of 0 and -1 longer piece by piece, in the processor's cache.
             bits = np.negative(mask.view(np.int8))
             return np.bitwise_and(bits, t.view(integer)).view(t.dtype)
->>>>>>> w-costs
     return np.where(mask, t, 0)
 
 
