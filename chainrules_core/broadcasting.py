@@ -64,14 +64,14 @@ def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
     added = len(larger) - len(shape)
     if added < 0:
         raise ProjectionError(shape, larger, hint=_HINT)
+    if larger[added:] == shape:
+        return total(x_bar, axis=0 if added == 1 else tuple(range(added)))
     axes = list(range(added))
     for axis, (n, m) in enumerate(zip(shape, larger[added:], strict=True), added):
         if n != m:
             if n != 1:
                 raise ProjectionError(shape, larger, hint=_HINT)
             axes.append(axis)
-    if len(axes) == added:
-        return total(x_bar, axis=tuple(axes))
     summed = total(x_bar, axis=tuple(axes), keepdims=True)
     return np.reshape(summed, shape) if added else summed
 

@@ -86,9 +86,14 @@ def direction(y: Any, x: Any, **options: Any) -> Any:
     return x / nonzero(y) if np.iscomplexobj(x) else np.sign(x)
 
 
+_SMALL = 2048  # elements: fewer steps count for more than fewer passes
+
+
 def along(y_bar: Any, y: Any, x: Any) -> Any:
     """Return ȳ x/|x|, given y = |x|: with a division of real numbers only."""
     if not np.iscomplexobj(x):
+        if np.size(x) <= _SMALL:
+            return y_bar * np.sign(x)
         turned = turned_by_sign(y_bar, x) if np.min(y, initial=1) > 0 else None
         return y_bar * np.sign(x) if turned is None else turned
     slope = y_bar / (y if np.min(y, initial=1) > 0 else nonzero(y))

@@ -127,6 +127,26 @@ def comes_from_one(hits: list) -> bool:
     return bool(np.all(count == 1))
 
 
+_SMALL = 2048  # elements: fewer steps count for more than fewer passes
+
+
+def strictly_inside(a: np.ndarray, low: Any, high: Any) -> np.ndarray | None:
+    """Which elements of an array lie between two numbers; None if some lie on one of them.
+
+    Examples
+    --------
+    >>> strictly_inside(np.array([0.5, -2.0, 1.5]), -1.0, 1.0)
+    array([ True, False, False])
+    """
+    for bound in (low, high):
+        if type(bound) is not float and type(bound) is not int:
+            return None
+    inside = a > low
+    inside &= a < high
+    n = np.count_nonzero(a >= low) + np.count_nonzero(a <= high)
+    return inside if low < high and n == a.size + np.count_nonzero(inside) else None
+
+
 @rrule.register(np.clip)
 def clip_rrule(
     a: Any, a_min: Any = UNSET, a_max: Any = UNSET, min: Any = UNSET, max: Any = UNSET
@@ -136,13 +156,22 @@ def clip_rrule(
     y = np.clip(a, low, high)
 
     def clip_pullback(y_bar: Any) -> Any:
-        shares = clip_shares(y, a, low, high)
+        made: list = []
 
         def bar(i: int, x: Any) -> Any:
-            return thunk(lambda: unbroadcast(shares(i, y_bar), np.shape(x)))
+            def pulled() -> Any:
+                if not made:  # once for all of them
+                    made.append(clip_shares(y, a, low, high))
+                return unbroadcast(made[0](i, y_bar), np.shape(x))
 
+            return thunk(pulled)
+
+        inside = None
+        if type(a) is np.ndarray and a.size <= _SMALL and not (is_foreign(a) or is_foreign(y_bar)):
+            inside = strictly_inside(a, low, high)
+        a_bar = bar(0, a) if inside is None else where_true(inside, y_bar)
         bounds = [bar(1 + i % 2, b) if is_bound(b) else NoTangent() for i, b in enumerate(given)]
-        return (bar(0, a), *bounds) if bounds else bar(0, a)
+        return (a_bar, *bounds) if bounds else a_bar
 
     return y, clip_pullback
 

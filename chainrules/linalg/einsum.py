@@ -8,9 +8,9 @@ cotangent is repeated; and a length of one that was broadcast is summed over.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,14 +42,14 @@ class Sum(NamedTuple):
     ----------
     places : tuple of int
         Where among the arguments the operands stand.
-    labels : list of str
+    labels : tuple of str
         For each operand one letter for each axis.
     output : str
         The letters of the output.
     """
 
     places: tuple[int, ...]
-    labels: list[str]
+    labels: tuple[str, ...]
     output: str
 
 
@@ -64,25 +64,35 @@ def taken_apart(args: tuple) -> Sum:
     """Return the operands and their letters, the dots written out, for both forms of the call."""
     places = places_of(args)
     if isinstance(args[0], str):
-        inputs, arrow, output = args[0].replace(" ", "").partition("->")
-        subscripts = inputs.split(",")
-        explicit = output if arrow else None
+        text = args[0]
     else:
-        subscripts = [as_letters(args[p + 1]) for p in places]
-        explicit = as_letters(args[-1]) if len(args) % 2 else None
-    dots = [
-        np.ndim(args[p]) - len(s) + 3 if "..." in s else 0
-        for p, s in zip(places, subscripts, strict=True)
-    ]
+        text = ",".join([as_letters(args[p + 1]) for p in places])
+        text += "->" + as_letters(args[-1]) if len(args) % 2 else ""
+    labels, output = read(text, tuple([np.ndim(args[p]) for p in places]))
+    return Sum(places, labels, output)
+
+
+@functools.lru_cache(maxsize=256)
+def read(text: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
+    """Return the letters of operands with so many axes, and those of the output.
+
+    Examples
+    --------
+    >>> read("...i,i", (2, 1))
+    (('zi', 'i'), 'z')
+    """
+    inputs, arrow, output = text.replace(" ", "").partition("->")
+    subscripts = inputs.split(",")
+    dots = [n - len(s) + 3 if "..." in s else 0 for n, s in zip(ndims, subscripts, strict=True)]
     used = "".join(subscripts)
     spare = "".join([c for c in reversed(LETTERS) if c not in used])[: max(dots, default=0)]
-    if explicit is None:
+    if not arrow:
         once = [c for c in sorted(set(used) - {"."}) if used.count(c) == 1]
-        explicit = "..." * ("..." in used) + "".join(once)
+        output = "..." * ("..." in used) + "".join(once)
     labels = [
         s.replace("...", spare[len(spare) - n :]) for s, n in zip(subscripts, dots, strict=True)
     ]
-    return Sum(places, labels, explicit.replace("...", spare))
+    return tuple(labels), output.replace("...", spare)
 
 
 def as_letters(sublist: Sequence) -> str:
@@ -111,11 +121,40 @@ def einsum_rrule(*args, optimize=False, **kwargs):
     def einsum_pullback(y_bar):
         bars: list[Any] = [NoTangent()] * len(args)
         for i, place in enumerate(parts.places):
-            bar = thunk(partial(of_operand, i, y_bar, operands, shapes, parts, path))
+            way = plain_way(i, parts.labels, parts.output, tuple(shapes)) if path is False else None
+            if way is not None:
+                others = [conj(x) for j, x in enumerate(operands) if j != i]
+                bar = thunk(functools.partial(np.einsum, way, y_bar, *others))
+                bars[place] = lists[place](bar) if place in lists else bar
+                continue
+            bar = thunk(functools.partial(of_operand, i, y_bar, operands, shapes, parts, path))
             bars[place] = lists[place](bar) if place in lists else bar
         return (NoTangent(), *bars)
 
     return y, einsum_pullback
+
+
+@functools.lru_cache(maxsize=256)
+def plain_way(i: int, inputs: tuple[str, ...], output: str, shapes: tuple) -> str | None:
+    """The subscripts of the einsum that is the cotangent of operand `i`, where it is that alone.
+
+    So it is if none of its letters stands twice, all are in ȳ or another operand, and no length of
+    one is broadcast.
+
+    Examples
+    --------
+    >>> plain_way(1, ("ij", "j"), "i", ((2, 3), (3,)))
+    'i,ij->j'
+    """
+    mine, others = inputs[i], [s for j, s in enumerate(inputs) if j != i]
+    if len(set(mine)) < len(mine) or not set(mine).issubset(output + "".join(others)):
+        return None
+    sizes: dict[str, int] = {}
+    for labels, shape in zip(inputs, shapes, strict=True):
+        for label, n in zip(labels, shape, strict=True):
+            if sizes.setdefault(label, n) != n:
+                return None
+    return ",".join([output, *others]) + "->" + mine
 
 
 WORTH_PLANNING = 1_000_000

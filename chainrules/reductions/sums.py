@@ -21,6 +21,7 @@ from chainrules.reductions.axes import (
     every,
     is_given,
     kept,
+    length,
     options_of,
     present,
     reduced_axes,
@@ -122,9 +123,9 @@ def mean_rules(f: Callable, elements: Callable) -> Rules:
 
     def mean_rrule(a, *, axis=None, dtype=None, keepdims=False, where=True):
         is_plain = type(a) is np.ndarray and dtype is None and where is True
-        is_plain = is_plain and f is np.mean and axis is None and keepdims is False
+        is_plain = is_plain and f is np.mean and keepdims is not UNSET
         if is_plain and a.dtype == float and a.size and not is_foreign(a):
-            return mean_of_all(a)
+            return array_mean(a, axis, keepdims)
         shape = np.shape(a)
         y = f(a, axis=axis, dtype=dtype, **options_of(keepdims=keepdims, where=where))
         where = elements(a, where)
@@ -150,14 +151,15 @@ def mean_rules(f: Callable, elements: Callable) -> Rules:
     return mean_rrule, mean_frule
 
 
-def mean_of_all(a: Any) -> tuple[Any, Callable]:
+def array_mean(a: Any, axis: Any, keepdims: bool) -> tuple[Any, Callable]:
     """The mean of an array of float64 and its pullback: what most calls are, in fewer steps."""
-    shape, n = a.shape, a.size
+    shape, n = a.shape, a.size if axis is None else length(a.shape, axis)
 
     def mean_pullback(y_bar):
-        return spread_to(y_bar / n, shape)
+        share = y_bar / n
+        return spread_to(share if axis is None else kept(share, shape, axis), shape)
 
-    return np.add.reduce(a, axis=None) / n, mean_pullback
+    return np.add.reduce(a, axis, keepdims=keepdims) / n, mean_pullback
 
 
 for _f, _summands in ((np.mean, every), (np.nanmean, present)):
