@@ -43,6 +43,8 @@ def hand_on(self, y_bar, bars, strong):
     space = self.space
     if strong or bars.nested or type(y_bar) is not ndarray or space.size > SMALL{same}:
         return general(self, y_bar, bars, strong)
+    if space.dtype is not FLOAT64:
+        return general(self, y_bar, bars, strong)
     nodes, values, owned = bars.nodes, bars.values, bars.owned
     {unpacked} = self.values
 """
@@ -230,8 +232,9 @@ def for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
     if it is small. Functions that do more than to add, multiply and divide arrays are left alone.
     """
     function: Any = partial.function
-    of_arrays = all(i == 0 or kinds[i - 1] is _ndarray for i in partial.reads)
-    if not of_arrays or type(function) is not types.FunctionType or not partial.is_arithmetic:
+    if type(function) is not types.FunctionType or not partial.is_arithmetic:
+        return function
+    if not all(i == 0 or kinds[i - 1] is _ndarray for i in partial.reads):
         return function
     code = function.__code__
     for i in dis.get_instructions(code):

@@ -103,7 +103,9 @@ def clip_shares(y: Any, a: Any, low: Any, high: Any) -> Callable[[int, Any], Any
     values = (a, low, high)
     hits = [None if x is None else y == x for x in values]
     present = [hit for hit in hits if hit is not None]
-    if comes_from_one(present):  # then the bounds are in order wherever it matters
+    if not is_foreign(present[0]) and comes_from_one(
+        present
+    ):  # then the bounds are in order wherever it matters
         return lambda i, t: where_true(hits[i], t)
     if low is not None and high is not None:
         in_order = np.less_equal(low, high)

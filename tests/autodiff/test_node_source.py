@@ -84,6 +84,7 @@ def test_operations_on_all_shapes(op: Callable, b: Any, differences: Callable) -
         lambda a, b: np.sum(2.0 * a - b * 3 + 0.5 / b - (1 - a) ** 2 + b**1.5 + 2.0**a),
         lambda a, b: np.sum(a[::-1] * b + a[1:].sum() * np.reshape(b, (1, 3))),
         lambda a, b: np.dot(np.outer(a, b), a) @ b + np.dot(a, b) * np.max(a * b),
+        lambda a, b: np.sum(np.logaddexp(a, b) * np.logaddexp(a, 0.5) + np.hypot(a, b) ** b[0]),
         lambda a, b: np.sum(np.where(a > 0, a * b, a / b) + np.maximum(a, 0.0) + np.abs(a) * b),
         lambda a, b: np.sum(np.concatenate([a, b]) ** 2) + np.sum(np.stack([a, b]).T[:, 1] * a),
         lambda a, b: float(len(a)) * np.linalg.norm(a) + np.sum(np.cumsum(a) * b) + np.prod(b),
@@ -133,6 +134,22 @@ def test_large_arrays_of_the_same_operations(differences: Callable) -> None:
             found = gradient(lambda z: np.sum(np.tanh(z) * z - z / (1.0 + z) + (z - 1.0)), z)
         exact = np.tanh(z) + z / np.cosh(z) ** 2 - 1 / (1 + z) ** 2 + 1
         np.testing.assert_allclose(found, exact, rtol=1e-12)
+
+
+def test_complex_values_take_turns_with_real_ones() -> None:
+    z = np.array([1.0 + 2.0j, -0.5j, 3.0])
+
+    def f(s: Any, x: Any, c: Any) -> Any:
+        return np.sum(np.abs(s * c - c / s + x * c) ** 2)
+
+    for _ in range(3):
+        for c in (A, z, B.astype(np.float32)):
+            s_bar, x_bar = gradient(f, 1.3, B, c, argnums=(0, 1))
+            y = 1.3 * c - c / 1.3 + B * c
+            np.testing.assert_allclose(
+                s_bar, np.sum(2 * np.real(np.conj(y) * c * (1 + 1 / 1.69))), rtol=1e-5
+            )
+            np.testing.assert_allclose(x_bar, 2 * np.real(np.conj(y) * c), rtol=1e-5)
 
 
 # ------------------------------------------------------------------------ rules of all kinds
