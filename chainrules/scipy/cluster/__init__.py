@@ -6,9 +6,10 @@ Which cluster a point belongs to is constant; its distance from the centre is di
 from __future__ import annotations
 
 import numpy as np
-from scipy.cluster import hierarchy, vq
+from scipy.cluster import vq
 
 from chainrules.refused import refuse
+from chainrules.scipy.cluster import trees as trees
 from chainrules.scipy.spatial.distance import euclidean
 from chainrules_core import decompose, ignore_derivatives
 
@@ -27,15 +28,3 @@ refuse(
     "its centres are found by iterations that choose. Call it with "
     "autodiff.ignore_derivatives(obs), and compute the means or vq(obs, centres) of its clusters.",
 )
-refuse(
-    [
-        getattr(hierarchy, name)
-        for name in (
-            "linkage", "average", "centroid", "complete", "median", "single", "ward", "weighted",
-            "cophenet", "inconsistent", "maxRstat", "maxdists", "maxinconsts", "from_mlab_linkage",
-            "to_mlab_linkage", "optimal_leaf_ordering", "fcluster", "fclusterdata",
-        )
-    ],
-    "clusters join by comparisons. Wrap the argument in autodiff.ignore_derivatives(...), and use "
-    "scipy.spatial.distance for the distances of points.",
-)  # fmt: skip
