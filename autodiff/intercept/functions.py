@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff import call as call_module
+from autodiff import call as call_module, holes
 from autodiff.arguments import has_constants, innermost
 from autodiff.ignore import ignore_derivatives
 from autodiff.intercept import (
@@ -219,7 +219,9 @@ def _body(g: types.FunctionType) -> Callable:
     def deciding(*args: Any, **kwargs: Any) -> Any:
         nonlocal made
         if innermost(args, kwargs) is None and not _holds_constants(args):
-            return g(*args, **kwargs)
+            functions = [a for a in (*args, *kwargs.values()) if type(a) is _FUNCTION]
+            if not any(map(holes.captured_tracers, functions)):
+                return g(*args, **kwargs)
         if made is None:
             made = bodies.rewritten(g)
         return made(*args, **kwargs)

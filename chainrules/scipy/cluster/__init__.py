@@ -1,14 +1,15 @@
 """Rules for scipy.cluster; loaded once it has been imported.
 
-Which cluster a point belongs to is constant; its distance from the centre is differentiated.
+Which cluster a point belongs to is constant; the means of clusters, and distances from them, are
+differentiated.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.cluster import hierarchy, vq
+from scipy.cluster import _vq, vq
 
-from chainrules.refused import refuse
+from chainrules.scipy.cluster import trees as trees
 from chainrules.scipy.spatial.distance import euclidean
 from chainrules_core import decompose, ignore_derivatives
 
@@ -22,20 +23,9 @@ def vq_body(obs, code_book, check_finite=True):
     return code, euclidean(points, centres[code])
 
 
-refuse(
-    [vq.kmeans, vq.kmeans2],
-    "its centres are found by iterations that choose. Call it with "
-    "autodiff.ignore_derivatives(obs), and compute the means or vq(obs, centres) of its clusters.",
-)
-refuse(
-    [
-        getattr(hierarchy, name)
-        for name in (
-            "linkage", "average", "centroid", "complete", "median", "single", "ward", "weighted",
-            "cophenet", "inconsistent", "maxRstat", "maxdists", "maxinconsts", "from_mlab_linkage",
-            "to_mlab_linkage", "optimal_leaf_ordering", "fcluster", "fclusterdata",
-        )
-    ],
-    "clusters join by comparisons. Wrap the argument in autodiff.ignore_derivatives(...), and use "
-    "scipy.spatial.distance for the distances of points.",
-)  # fmt: skip
+@decompose(_vq.update_cluster_means)
+def update_cluster_means_body(obs, labels, nc):
+    labels = np.asarray(labels)
+    counts = np.bincount(labels, minlength=nc)
+    sums = np.equal.outer(np.arange(nc), labels) @ obs
+    return sums / np.maximum(counts, 1).reshape(nc, *(1,) * (np.ndim(obs) - 1)), counts > 0

@@ -20,23 +20,16 @@ from chainrules.scipy.sparse.entries import natively, places_of, vector_of, weig
 from chainrules_core import decompose, ignore_derivatives, non_differentiable
 
 _CONSTANT = (
-    "connected_components", "breadth_first_order", "breadth_first_tree", "depth_first_order",
-    "depth_first_tree", "maximum_bipartite_matching", "maximum_flow",
+    "connected_components", "breadth_first_order", "depth_first_order",
+    "maximum_bipartite_matching", "maximum_flow",
     "min_weight_full_bipartite_matching", "reconstruct_path", "reverse_cuthill_mckee",
     "structural_rank",
 )  # fmt: skip
-_REFUSED = (
-    "construct_dist_matrix", "csgraph_from_dense", "csgraph_from_masked",
-    "csgraph_masked_from_dense", "csgraph_to_dense", "csgraph_to_masked", "minimum_spanning_tree",
-    "yen",
-)  # fmt: skip
-non_differentiable(tuple([getattr(graphs, n) for n in _CONSTANT if not n.endswith("tree")]))
+non_differentiable(tuple([getattr(graphs, n) for n in _CONSTANT]))
 refuse(
-    [getattr(graphs, n) for n in (*_REFUSED, "breadth_first_tree", "depth_first_tree")
-     if hasattr(graphs, n)],
-    "it hands the weights on from C. Find the edges on a constant graph, "
-    "autodiff.ignore_derivatives(graph), and compute with the weights of those.",
-)  # fmt: skip
+    [graphs.csgraph_from_masked, graphs.csgraph_masked_from_dense, graphs.csgraph_to_masked],
+    "masked arrays hold no derivative. Use csgraph_from_dense and csgraph_to_dense.",
+)
 
 
 def edges_on_paths(
@@ -152,3 +145,99 @@ _NAMES = {
 for _name in _NAMES:
     _f = getattr(graphs, _name)
     decompose(_f)(_distances(_f))
+
+
+# ------------------------------------------------------------------------- edges that are handed on
+
+
+def _numbers_at(graph: Any, weights: np.ndarray, places: tuple, directed: bool) -> np.ndarray:
+    """Return which entries of a graph are its edges at these places."""
+    n = graph.shape[0]
+    keys, numbers = _edges(*places_of(graph), weights, n, directed)
+    return numbers[np.searchsorted(keys, places[0].astype(np.int64) * n + places[1])]
+
+
+def _subgraph(f: Callable, directed_by_default: bool) -> Callable:
+    def body(csgraph: Any, *args: Any, **kwargs: Any) -> Any:
+        named = dict(zip(_SUBGRAPHS[f.__name__], args, strict=False)) | kwargs
+        named.pop("overwrite", None)
+        made = natively(f, ignore_derivatives(csgraph), **named)
+        graph = coo_of(csgraph)
+        numbers = natively(
+            _numbers_at, graph, ignore_derivatives(vector_of(graph)), made.tocoo().coords,
+            named.get("directed", directed_by_default),
+        )  # fmt: skip
+        entries = (vector_of(graph)[numbers], made.indices, made.indptr)
+        return sp.csr_array(entries, shape=made.shape)
+
+    return body
+
+
+_SUBGRAPHS = {
+    "minimum_spanning_tree": ("overwrite",),
+    "breadth_first_tree": ("i_start", "directed"),
+    "depth_first_tree": ("i_start", "directed"),
+}
+for _name in _SUBGRAPHS:
+    _f = getattr(graphs, _name)
+    decompose(_f)(_subgraph(_f, True))
+
+
+@decompose(graphs.csgraph_from_dense)
+def csgraph_from_dense_body(graph, null_value=0, nan_null=True, infinity_null=True):
+    graph = np.asarray(graph, dtype=float)
+    made = natively(
+        graphs.csgraph_from_dense, ignore_derivatives(graph), null_value, nan_null, infinity_null
+    )
+    return sp.csr_array((graph[made.tocoo().coords], made.indices, made.indptr), shape=made.shape)
+
+
+@decompose(graphs.csgraph_to_dense)
+def csgraph_to_dense_body(csgraph, null_value=0):
+    graph = coo_of(csgraph)
+    n = graph.shape[0]
+    keys, numbers = natively(
+        _edges, *places_of(graph), ignore_derivatives(vector_of(graph)), n, True
+    )
+    table, is_edge = np.zeros(n * n, np.int64), np.zeros(n * n, bool)
+    table[keys], is_edge[keys] = numbers, True
+    found = np.where(is_edge, vector_of(graph)[table], null_value)
+    return np.reshape(found, graph.shape)
+
+
+def _summed_on_paths(csgraph: Any, before: Any, sources: Any, directed: bool, plain: Any) -> Any:
+    """Return the lengths of paths; what no path leads to keeps its plain value."""
+    graph = coo_of(csgraph)
+    steps = natively(
+        edges_on_paths, before, sources, graph, ignore_derivatives(vector_of(graph)), directed
+    )
+    sums = np.reshape(weighed(vector_of(graph), weights=steps), np.shape(before))
+    leads = np.reshape(np.diff(steps.indptr) > 0, np.shape(before))
+    return np.where(leads, sums, plain)
+
+
+@decompose(graphs.construct_dist_matrix)
+def construct_dist_matrix_body(graph, predecessors, directed=True, null_value=np.inf):
+    plain = natively(
+        graphs.construct_dist_matrix, ignore_derivatives(graph), predecessors, directed, null_value
+    )
+    return _summed_on_paths(graph, predecessors, np.arange(len(plain)), directed, plain)
+
+
+def yen_body(
+    csgraph, source, sink, K, *, directed=True, return_predecessors=False, unweighted=False
+):
+    plain, before = natively(
+        graphs.yen, ignore_derivatives(csgraph), source, sink, K, directed=directed,
+        return_predecessors=True, unweighted=unweighted,
+    )  # fmt: skip
+    lengths = plain
+    if not unweighted and len(plain):
+        sources = np.full(len(plain), source)
+        full = np.zeros(np.shape(before))
+        lengths = _summed_on_paths(csgraph, before, sources, directed, full)[:, sink]
+    return (lengths, before) if return_predecessors else lengths
+
+
+if hasattr(graphs, "yen"):  # since SciPy 1.14
+    decompose(graphs.yen)(yen_body)

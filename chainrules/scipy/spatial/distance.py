@@ -19,6 +19,7 @@ import numpy as np
 from scipy import spatial
 from scipy.spatial import distance
 
+from chainrules.scipy.delegated import trace_body
 from chainrules.scipy.found import with_value
 from chainrules.scipy.radii import over, root
 from chainrules.scipy.spatial.coordinates import LARGEST, SUM, distances, pair_distances
@@ -368,3 +369,7 @@ def directed_hausdorff_body(u, v, rng=0, **options):
     seed = options.get("seed", rng)
     _, i, j = distance.directed_hausdorff(ignore_derivatives(u), ignore_derivatives(v), seed)
     return euclidean(u[i], v[j]), i, j
+
+
+# A metric may have captured what is traced, where the points are not.
+trace_body(distance._prepare_out_argument)

@@ -2,6 +2,7 @@
 
 from chainrules.scipy.stats import (
     boxes as boxes,
+    comparisons as comparisons,
     continuous as continuous,
     densities as densities,
     discrepancies as discrepancies,

@@ -31,6 +31,19 @@ CASES = {
     "laplacian normed": lambda a: graphs.laplacian(a, normed=True),
     "laplacian of an array": lambda a: graphs.laplacian(a.toarray(), normed=True),
     "degrees": lambda a: graphs.laplacian(a, return_diag=True)[1],
+    "spanning tree": lambda a: graphs.minimum_spanning_tree(a).toarray(),
+    "tree by breadth": lambda a: graphs.breadth_first_tree(a, 0).toarray(),
+    "tree by depth": lambda a: graphs.depth_first_tree(a, 0).toarray(),
+    "to dense": lambda a: graphs.csgraph_to_dense(a, null_value=-1.0),
+    "from dense": lambda a: graphs.csgraph_from_dense(a.toarray(), null_value=0.0).toarray(),
+    "along paths": lambda a: finite(
+        graphs.construct_dist_matrix(a, graphs.dijkstra(a, return_predecessors=True)[1])
+    ),
+    "along paths, undirected": lambda a: graphs.construct_dist_matrix(
+        a, graphs.dijkstra(a, False, return_predecessors=True)[1], directed=False
+    ),
+    "k shortest": lambda a: graphs.yen(a.toarray(), 0, 3, 3),
+    "k shortest, unweighted": lambda a: graphs.yen(a.toarray(), 0, 3, 1, unweighted=True) * a.sum(),
     "components": lambda a: graphs.connected_components(a)[0] * a.sum(),
 }
 
@@ -40,14 +53,31 @@ def test_graphs(check_sparse, filled, entries, name):
     check_sparse(lambda v: CASES[name](filled(sp.csr_array, v)), entries, second=False)
 
 
-@pytest.mark.parametrize(
-    "f",
-    [
-        lambda a: graphs.minimum_spanning_tree(a).sum(),
-        lambda a: np.sum(graphs.csgraph_to_dense(a)),
-        lambda a: graphs.breadth_first_tree(a, 0).sum(),
-    ],
-)
-def test_refused(matrix, f):
-    with pytest.raises(RefusedError):
-        autodiff.gradient(f, sp.csr_array(matrix))
+def test_repeated_edges(check_modes):
+    """The shortest of them counts."""
+    places = [0, 0, 1, 0], [1, 1, 2, 1]
+
+    def graph(v):
+        return sp.coo_array((v, places), shape=(3, 3))
+
+    v = np.array([3.0, 2.0, 1.0, 2.5])
+    check_modes(lambda v: graphs.csgraph_to_dense(sp.csr_array(graph(v)), -1.0), v)
+    check_modes(lambda v: graphs.minimum_spanning_tree(graph(v)).toarray(), v)
+    check_modes(lambda v: graphs.depth_first_tree(sp.csr_array(graph(v)), 2, False).toarray(), v)
+
+
+def test_shortest_paths_of_an_undirected_graph(check_modes):
+    def graph(v):
+        made = np.zeros((4, 4))
+        made[~np.eye(4, dtype=bool)] = v
+        return made
+
+    def shortest(v):
+        return graphs.yen(graph(v), 0, 3, 3, directed=False, return_predecessors=True)[0]
+
+    check_modes(shortest, np.array([1.0, 3.0, 9.0, 1.5, 0.7, 2.2, 2.5, 0.9, 1.1, 8.0, 2.6, 1.3]))
+
+
+def test_refused(matrix):
+    with pytest.raises(RefusedError, match="masked"):
+        autodiff.gradient(lambda a: graphs.csgraph_to_masked(a).sum(), sp.csr_array(matrix))

@@ -210,3 +210,8 @@ def test_infinite_vectors_have_no_distance_to_themselves():
     np.testing.assert_array_equal(
         pull(np.array([1.0, 10.0, 100.0])), [[11, 9], [99, 101], [-110, -110]]
     )
+
+
+def test_a_metric_may_have_captured_what_is_traced(check_modes):
+    check_modes(lambda c: distance.pdist(A, lambda u, v: c * np.sum((u - v) ** 4)), 0.3)
+    check_modes(lambda c: distance.cdist(A, B, lambda u, v: np.sum(np.abs(u - v) ** c)), 2.3)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from scipy.spatial import transform
-from scipy.spatial.transform import Rotation, Slerp
+from scipy.spatial.transform import Rotation, RotationSpline, Slerp
 
 RNG = np.random.default_rng(3)
 E = np.array([0.3, 0.5, -0.2])
@@ -30,6 +30,7 @@ pytestmark = pytest.mark.skipif(
         lambda x: Rotation.align_vectors(x * MANY, POINTS[:4])[0].as_matrix(),
         lambda x: Rotation.from_rotvec(x - E).as_matrix(),
         lambda x: Slerp([0, 1, 2, 3], Rotation.from_rotvec(x * MANY))([0.4, 2.2]).as_matrix(),
+        lambda x: RotationSpline([0, 1, 2, 3], Rotation.from_rotvec(x * MANY))([0.4, 2.2], 1),
         lambda x: Slerp([0, 1, 2, 3], Rotation.from_rotvec(MANY))(x**2 * 5).as_matrix(),
     ],
 )
