@@ -39,7 +39,7 @@ INNER = (
     "numpy.random.",
     "chainrules.shapes.padding.folded",
     "chainrules.reductions.differences.diff_adjoint",
-    "chainrules.reductions.order.put_back",
+    "chainrules.reductions.permutations.put_back",
     # They need the engine, or hold at a solution only: the tests of scipy.optimize cover them.
     "chainrules.scipy.optimize.",
     # Likewise of scipy.integrate.

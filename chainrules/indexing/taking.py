@@ -80,7 +80,8 @@ def places_along_axis(indices: np.ndarray, shape: tuple[int, ...], axis: int) ->
     n = shape[axis]
     if indices.size and indices.min() < 0:
         indices = np.where(indices < 0, indices + n, indices)
-    places = indices * math.prod(shape[axis + 1 :])
+    step = math.prod(shape[axis + 1 :])
+    places = indices if step == 1 else indices * step
     for k, length in enumerate(shape):
         if k != axis:
             steps = np.arange(length) * math.prod(shape[k + 1 :])

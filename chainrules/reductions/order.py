@@ -13,13 +13,13 @@ import numpy as np
 
 from chainrules.indexing.taking import places_along_axis
 from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
+from chainrules.reductions.permutations import Reordering, put_back, sorted_order, with_places
 from chainrules_core import (
     AbstractZero,
     NoTangent,
     Tangent,
     ZeroTangent,
     frule,
-    linear_rule,
     non_differentiable,
     rrule,
     unthunk,
@@ -27,85 +27,6 @@ from chainrules_core import (
 from chainrules_core.define import primitive
 from chainrules_core.define.scalar import fit
 from chainrules_core.scattering import scatter
-
-
-class Reordering:
-    """The elements of an array in another order along an axis; of the flat array if it is None."""
-
-    def __init__(self, a: Any, order: Any, axis: int | None) -> None:
-        self.shape, self.order, self.axis = np.shape(a), order, axis
-
-    def __call__(self, a: Any) -> Any:
-        """The elements of `a` in the order."""
-        if self.axis is None:
-            a = np.reshape(a, (-1,))
-        return taken(a, self.order, self.axis)
-
-    def pull(self, y_bar: Any) -> Any:
-        """Put the elements back."""
-        return np.reshape(put_back(y_bar, self.order, self.axis), self.shape)
-
-
-def taken(a: Any, order: Any, axis: int | None) -> Any:
-    """The elements of an array at `order` along an axis."""
-    return a[order] if np.ndim(a) == 1 else np.take_along_axis(a, order, axis)
-
-
-@primitive
-def put_back(y: Any, order: Any, axis: int | None) -> Any:
-    """Undo `taken`, for a permutation.
-
-    Examples
-    --------
-    >>> put_back(np.array([1.0, 2.0, 3.0]), np.array([2, 0, 1]), 0)
-    array([2., 3., 1.])
-    """
-    a = np.empty(order.shape, y.dtype)
-    if a.ndim == 1:
-        a[order] = y
-    elif a.size:
-        a.reshape(-1)[places_along_axis(order, a.shape, axis)] = y
-    return a
-
-
-linear_rule(put_back, lambda a_bar, y, order, axis: taken(a_bar, order, axis))
-
-
-def sorted_order(a: Any, axis: int | None) -> tuple[Any, Reordering]:
-    """Return the sorted elements, and their order: equal ones as they come.
-
-    Keeping the order of equal elements takes longer, and is tried only where there are any.
-    """
-    reorder = Reordering(a, np.argsort(a, axis=axis), axis)
-    y = reorder(a)
-    last = np.swapaxes(y, -1 if axis is None else axis, -1)
-    if not np.all(np.less(last[..., :-1], last[..., 1:])):
-        reorder.order = np.argsort(a, axis=axis, kind="stable")
-    return laid_out_as(a, y), reorder
-
-
-@primitive
-def axes_in_memory(a: Any) -> tuple[int, ...]:
-    """Return the axes of an array from the one with the largest steps in memory.
-
-    Examples
-    --------
-    >>> axes_in_memory(np.zeros((2, 3)).T)
-    (1, 0)
-    """
-    steps = getattr(a, "strides", ())
-    return tuple(sorted(range(np.ndim(a)), key=lambda k: -abs(steps[k]) if steps else k))
-
-
-non_differentiable(axes_in_memory)
-
-
-def laid_out_as(a: Any, y: Any) -> Any:
-    """Return `y` with its axes in memory in the order of those of `a`, as NumPy copies arrays."""
-    axes = axes_in_memory(a) if np.ndim(y) > 1 else ()
-    if axes == tuple(range(len(axes))):
-        return y
-    return np.transpose(np.copy(np.transpose(y, axes), order="C"), np.argsort(axes))
 
 
 @rrule.register(np.sort, ARRAY_LIKE)
@@ -157,7 +78,8 @@ def partitioned_order(a: np.ndarray, y: np.ndarray, kth: Any, axis: int, kind: s
     marked = with_places(a, axis)
     if marked is not None:
         places = 1 << (a.shape[axis] - 1).bit_length()
-        order = np.partition(marked, kth, axis, kind).view(np.int64) & (places - 1)
+        marked.partition(kth, axis, kind)
+        order = marked.view(np.int64) & (places - 1)
         flat = order if a.ndim == 1 else places_along_axis(order, a.shape, axis)
         if np.array_equal(np.take(a, flat), y):
             return order
@@ -166,17 +88,6 @@ def partitioned_order(a: np.ndarray, y: np.ndarray, kth: Any, axis: int, kind: s
 
 
 non_differentiable(partitioned_order)
-
-
-def with_places(a: np.ndarray, axis: int) -> np.ndarray | None:
-    """`a` with the place of each element along ``axis`` in the last bits; None where none fit."""
-    n = a.shape[axis]
-    if a.dtype != np.float64 or not 1 < n < 1 << 24:
-        return None
-    places = np.reshape(np.arange(n), (-1,) + (1,) * (a.ndim - axis % a.ndim - 1))
-    bits = a.view(np.int64) if a.flags.c_contiguous else np.ascontiguousarray(a).view(np.int64)
-    bits = bits & -(1 << (n - 1).bit_length())
-    return np.bitwise_or(bits, places, out=bits).view(np.float64)
 
 
 def partitioning(a: Any, y: Any, kth: Any, axis: int | None, kind: str) -> Reordering:
@@ -227,8 +138,8 @@ class Copies:
     def _sort(self, a: Any, values: Any) -> None:
         """Find the copies by sorting, which is quicker than to ask for the value of each."""
         flat = np.reshape(a, (-1,))
-        self.order = np.argsort(flat)
-        ordered = flat[self.order]
+        ordered, found = sorted_order(flat, None, stable=False)
+        self.order = found.order
         self.starts = np.flatnonzero(np.append(True, np.not_equal(ordered[1:], ordered[:-1])))
         self.starts = self.starts[: len(values)]  # of nothing there are no values
         self.counts = np.diff(self.starts, append=len(ordered))

@@ -6,5 +6,6 @@ from chainrules.scipy.integrate import (
     integrals as integrals,
     iterated as iterated,
     others as others,
+    sampled as sampled,
     states as states,
 )

@@ -9,6 +9,7 @@ from chainrules.scipy.signal import (
     cascades as cascades,
     convolution as convolution,
     filtering as filtering,
+    frequencies as frequencies,
     peaks as peaks,
     planes as planes,
     resampling as resampling,

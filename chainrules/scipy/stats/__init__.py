@@ -18,4 +18,5 @@ from chainrules.scipy.stats import (
     parameters as parameters,
     ranks as ranks,
     refusals as refusals,
+    vectors as vectors,
 )

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from chainrules.reductions.order import put_back
+from chainrules.reductions.permutations import put_back
 from chainrules_core import NoTangent, Tangent, frule, rrule
 from chainrules_core.testing import COMPLEX, REAL, check_rule
 

@@ -1,0 +1,220 @@
+"""Frequency responses h = B(z) / A(z) of filters: ``freqz`` and ``freqs``; and ``bilinear``.
+
+With P the matrix of powers of z and g = h̄ / conj(A): b̄ = Pᴴ g and ā = -Pᴴ (conj(h) g); where the
+frequencies vary, too, h' = (B' - h A') / A. Other calls, of many filters at once, are traced.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+from scipy import signal
+
+from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
+from chainrules.scipy.delegated import both, register_body
+from chainrules.scipy.signal.states import checked
+from chainrules_core import (
+    AbstractZero,
+    NoTangent,
+    Tangent,
+    frule,
+    ignore_derivatives,
+    natively,
+    rrule,
+    unthunk,
+)
+
+
+def powers(z: Any, count: int) -> Any:
+    """Return 1, z, z², …, as columns."""
+    found = [np.ones_like(z)]
+    for _ in range(count - 1):
+        found.append(found[-1] * z)
+    return np.stack(found, axis=-1)
+
+
+def response_bars(h_bar: Any, h: Any, P: Any, below: Any, counts: tuple[int, int]) -> tuple:
+    """The cotangents of the coefficients, the lowest first; `below` is A(z)."""
+    known, g = np.conj(P), h_bar / np.conj(below)
+    b_bar = np.matmul(g, known[:, : counts[0]])
+    return b_bar, -np.matmul(np.conj(h) * g, known[:, : counts[1]])
+
+
+def response_dot(dots: tuple, h: Any, P: Any, a: Any, counts: tuple[int, int]) -> Any:
+    """The tangent of the response, from those of the coefficients."""
+    total: Any = 0.0
+    if not isinstance(dots[0], AbstractZero):
+        total = np.matmul(P[:, : counts[0]], dots[0])
+    if not isinstance(dots[1], AbstractZero):
+        total = total - h * np.matmul(P[:, : counts[1]], dots[1])
+    return total / np.matmul(P[:, : counts[1]], a)
+
+
+def is_one_filter(b: Any, a: Any) -> bool:
+    """Whether these are the coefficients of one filter."""
+    return np.ndim(b) == np.ndim(a) == 1 and np.size(b) > 0 and np.size(a) > 0
+
+
+def is_grid(worN: Any, plot: Any) -> bool:
+    """Whether frequencies are so many equal steps."""
+    return plot is None and (worN is None or isinstance(worN, numbers.Integral))
+
+
+# ---------------------------------------------------------------------------------------- digital
+
+
+def on_circle(w: Any, fs: Any) -> Any:
+    """The places on the unit circle at which the polynomials are taken."""
+    return np.exp(-1j * (ignore_derivatives(w) * (2 * math.pi / ignore_derivatives(fs))))
+
+
+@rrule_on_arrays
+def freqz_rrule(
+    b, a, worN=512, whole=False, plot=None, fs=2 * math.pi, include_nyquist=False
+):  # fmt: skip
+    if not is_one_filter(b, a) or not is_grid(worN, plot):
+        return None
+    w, h = signal.freqz(b, a, worN, whole, None, fs, include_nyquist)
+    counts = np.shape(b)[0], np.shape(a)[0]
+
+    def freqz_pullback(bars):
+        w_bar, h_bar = unthunk(bars[0]), unthunk(bars[1])
+        b_bar = a_bar = fs_bar = NoTangent()
+        if not isinstance(h_bar, AbstractZero):
+            P = natively(powers, on_circle(w, fs), max(counts))
+            below = np.matmul(P[:, : counts[1]], a)
+            b_bar, a_bar = response_bars(h_bar, h, P, below, counts)
+        if not isinstance(w_bar, AbstractZero):
+            fs_bar = np.sum(w_bar * w) / fs
+        rest = NoTangent()
+        return b_bar, a_bar, rest, rest, rest, fs_bar, rest
+
+    return (w, h), freqz_pullback
+
+
+@frule_on_arrays
+def freqz_frule(
+    dots, b, a, worN=512, whole=False, plot=None, fs=2 * math.pi, include_nyquist=False
+):
+    if not is_one_filter(b, a) or not is_grid(worN, plot):
+        return None
+    w, h = signal.freqz(b, a, worN, whole, None, fs, include_nyquist)
+    counts = np.shape(b)[0], np.shape(a)[0]
+    P = natively(powers, on_circle(w, fs), max(counts))
+    h_dot = response_dot(dots[:2], h, P, a, counts)
+    fs_dot = dots[5] if len(dots) > 5 else NoTangent()
+    w_dot = NoTangent() if isinstance(fs_dot, AbstractZero) else w / fs * fs_dot
+    return (w, h), Tangent[tuple](w_dot, h_dot)
+
+
+for _f in both(signal.freqz):
+    rrule.register(_f, ARRAY_LIKE, ARRAY_LIKE)(freqz_rrule)
+    frule.register(_f, ARRAY_LIKE, ARRAY_LIKE)(freqz_frule)
+
+
+# ----------------------------------------------------------------------------------------- analog
+
+
+def slope(c: Any, P: Any) -> Any:
+    """The derivative of a polynomial, given by its coefficients, the lowest first."""
+    count = np.shape(c)[0]
+    return np.matmul(P[:, : count - 1], c[1:] * np.arange(1, count))
+
+
+def of_frequencies(h: Any, P: Any, b: Any, a: Any, below: Any) -> Any:
+    """The derivative of the response by the frequencies."""
+    return 1j * (slope(b, P) - h * slope(a, P)) / below
+
+
+@rrule_on_arrays
+def freqs_rrule(b, a, worN=200, plot=None):
+    if not is_one_filter(b, a) or plot is not None:
+        return None
+    w, h = signal.freqs(b, a, worN)
+    is_given = not is_grid(worN, None)
+    b, a = b[::-1], a[::-1]
+    counts = np.shape(b)[0], np.shape(a)[0]
+
+    def freqs_pullback(bars):
+        w_bar, h_bar = unthunk(bars[0]), unthunk(bars[1])
+        b_bar = a_bar = at_bar = NoTangent()
+        if not isinstance(h_bar, AbstractZero):
+            P = powers(1j * w, max(counts))
+            below = np.matmul(P[:, : counts[1]], a)
+            b_bar, a_bar = response_bars(h_bar, h, P, below, counts)
+            b_bar, a_bar = b_bar[::-1], a_bar[::-1]
+            if is_given:
+                at_bar = np.real(np.conj(of_frequencies(h, P, b, a, below)) * h_bar)
+        if is_given and not isinstance(w_bar, AbstractZero):
+            at_bar = w_bar if isinstance(at_bar, AbstractZero) else at_bar + w_bar
+        if is_given and not isinstance(at_bar, AbstractZero):
+            at_bar = np.reshape(at_bar, np.shape(worN))
+        return b_bar, a_bar, at_bar, NoTangent()
+
+    return (w, h), freqs_pullback
+
+
+@frule_on_arrays
+def freqs_frule(dots, b, a, worN=200, plot=None):
+    if not is_one_filter(b, a) or plot is not None:
+        return None
+    w, h = signal.freqs(b, a, worN)
+    b, a = b[::-1], a[::-1]
+    flipped = tuple([dot if isinstance(dot, AbstractZero) else dot[::-1] for dot in dots[:2]])
+    counts = np.shape(b)[0], np.shape(a)[0]
+    P = powers(1j * w, max(counts))
+    h_dot = response_dot(flipped, h, P, a, counts)
+    w_dot = dots[2] if len(dots) > 2 and not is_grid(worN, None) else NoTangent()
+    if not isinstance(w_dot, AbstractZero):
+        w_dot, below = np.reshape(w_dot, np.shape(w)), np.matmul(P[:, : counts[1]], a)
+        h_dot = h_dot + of_frequencies(h, P, b, a, below) * w_dot
+    return (w, h), Tangent[tuple](w_dot, h_dot)
+
+
+for _f in both(signal.freqs):
+    rrule.register(_f, ARRAY_LIKE, ARRAY_LIKE)(freqs_rrule)
+    frule.register(_f, ARRAY_LIKE, ARRAY_LIKE)(freqs_frule)
+
+
+# --------------------------------------------------------------------------------------- bilinear
+
+
+def products(n: int, count: int) -> np.ndarray:
+    """The coefficients of (z - 1)^q (z + 1)^(n - q) for each q, as rows, the highest first.
+
+    Examples
+    --------
+    >>> products(2, 2)
+    array([[ 1.,  2.,  1.],
+           [ 1.,  0., -1.]])
+    """
+    rows = []
+    for q in range(count):
+        row = np.ones(1)
+        for k in range(n):
+            row = np.convolve(row, [1.0, -1.0] if k < q else [1.0, 1.0])
+        rows.append(row)
+    return np.stack(rows)
+
+
+def without_leading_zeros(c: Any) -> Any:
+    c = np.atleast_1d(c)
+    return c[int(np.flatnonzero(ignore_derivatives(c))[0]) :] if np.any(c) else c[:0]
+
+
+@register_body(signal.bilinear)
+def bilinear_body(b: Any, a: Any, fs: Any = 1.0) -> tuple[Any, Any]:
+    """Each power s^q becomes (2 fs)^q (z - 1)^q (z + 1)^(n - q)."""
+    known = checked(signal.bilinear, b, a, fs)
+    b, a = without_leading_zeros(b), without_leading_zeros(a)
+    n = max(np.size(b), np.size(a)) - 1
+    made = []
+    for c, plain in zip((b, a), known, strict=True):
+        q = np.arange(np.size(c))
+        rows = natively(products, n, np.size(c))
+        whole = np.matmul(np.flip(c) * (2 * fs) ** (q - n / 2), rows)
+        made.append(whole[n + 1 - np.size(plain) :])
+    return made[0] / made[1][0], made[1] / made[1][0]
