@@ -109,3 +109,18 @@ def test_compiled_is_eager(f, form):
                 assert found.dtype == expected.dtype
             np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
     assert compiled.eager_because is None
+
+
+def test_elements_become_numbers_of_their_kind():
+    def f(x):
+        mask, order = x > 0, np.argsort(x)
+        return (
+            mask.tolist(), mask[0].item(), mask.item(1), mask.all().item(), order.tolist(),
+            np.argmax(x).item(), np.sum(mask).item(), x.astype(int).tolist(), x[0].item(),
+            [k for k in sorted(mask.tolist()) if k], x.tolist(), (x + 1j).tolist(),
+        )  # fmt: skip
+
+    compiled = compile(f)
+    for x in (X, X, -X, 2.0 * X):
+        assert repr(compiled(x)) == repr(f(x))
+    assert compiled.eager_because is None
