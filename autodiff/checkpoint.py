@@ -26,7 +26,7 @@ from autodiff.intercept import intercept
 from autodiff.levels import is_recording, owner_id
 from autodiff.reverse import Linearised
 from autodiff.structures import is_perturbable, leaves_of, map_leaves
-from autodiff.tracer import Tracer, is_tracer, note_view, untraced
+from autodiff.tracer import Tracer, bare, is_tracer, note_view, untraced
 from autodiff.views import refuse
 from chainrules_core.rule import Rule
 from chainrules_core.rules import name_of
@@ -228,7 +228,7 @@ def _compact(leaf: Any) -> Any:
 
 def _alike(a: Any, b: Any) -> bool:
     """Whether two runs gave the same, but for what the order of a sum may change."""
-    a, b = untraced(a), untraced(b)
+    a, b = bare(a), bare(b)  # a recording's program computes both in the same way
     if not is_perturbable(a):
         return True
     if not is_perturbable(b) or np.shape(a) != np.shape(b):

@@ -116,8 +116,16 @@ def _item(self: Any, *args: Any) -> Any:
     if not is_tracer(self):
         return self.item(*args)
     if not isinstance(self, np.ndarray) and not args:
+        if self.dtype.kind in "biu":  # of a recording; derivatives do not trace them
+            seen = untraced(self)
+            return seen._tape.call(_plain_item, (seen,), {}) if is_tracer(seen) else seen.item()
         return require_rule(complex if self.dtype.kind == "c" else float, (self,), {})
     return require_rule(np.ndarray.item, (self, *args), {})
+
+
+def _plain_item(x: Any) -> Any:
+    """Return a number of NumPy's as one of Python's."""
+    return x.item()
 
 
 def _tolist(self: Any) -> Any:

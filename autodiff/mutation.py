@@ -421,10 +421,9 @@ class Write:
 
 def recorder_of(index: Any) -> Any:
     """Return the recording that gave an index, or a part of it; None if there is none."""
-    for i in _parts_of(index):
-        if is_tracer(i):
-            return i._tape
-    return None
+    if type(index) is tuple:
+        return next((tape for i in index if (tape := recorder_of(i)) is not None), None)
+    return index._tape if is_tracer(index) else None
 
 
 def _others(shape: tuple, places: Any) -> np.ndarray:

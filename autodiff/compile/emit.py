@@ -227,7 +227,8 @@ class Emitter:
     def index(self, x: Any) -> str:
         """Return an index, as it is written between brackets."""
         if type(x) is tuple and x:
-            return ", ".join(map(self.index, x)) + ("," if len(x) == 1 else "")
+            parts = [self.argument(p) if type(p) is tuple else self.index(p) for p in x]
+            return ", ".join(parts) + ("," if len(x) == 1 else "")  # a tuple in it is an array
         if type(x) is slice:
             text = f"{_or_nothing(x.start)}:{_or_nothing(x.stop)}"
             return text if x.step is None else f"{text}:{x.step}"

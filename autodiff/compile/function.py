@@ -127,9 +127,12 @@ class Compiled:
                         # A new list: another thread may be walking over the old one.
                         self._variants[form] = [variant, *variants[:i], *variants[i + 1 :]]
                         return y
-            except ARITHMETIC:  # Python's floats raise where NumPy's give Inf or NaN
+            except Exception as error:  # of the user's own, or none: it is raised here again
                 restored(*states)
-                return self._f(*args, **kwargs)
+                value = self._f(*args, **kwargs)
+                if not isinstance(error, ARITHMETIC):  # floats raise where NumPy gives Inf or NaN
+                    self.eager_because = f"a program fails: {type(error).__name__}: {error}"
+                return value
         return self._record(form, args, kwargs)
 
     def _record(self, form: Any, args: tuple, kwargs: dict[str, Any]) -> Any:

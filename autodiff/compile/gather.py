@@ -418,18 +418,26 @@ class _Gathering:
         if any(type(p) is Ref for p in parts) or may_repeat(index):
             return None
         inside = (slice(None), *parts)
-        first = self._batch(list(columns[0]), depth + 1)
+        first = self._whole(self._batch(list(columns[0]), depth + 1), shape[0])
         if first is None or type(first) is tuple:
             return None
         if f is operator.getitem:
             return self.write(f, (first, inside), self.array(shape))
         if f is scatter:
             return self.write(f, (first, inside, shape, FLOAT64), self.array(shape))
-        value = self._batch(list(columns[2]), depth + 1)
+        value = self._whole(self._batch(list(columns[2]), depth + 1), shape[0])
         if value is None:
             return None
         value = value[0] if type(value) is tuple else value
         return self.write(f, (first, inside, value), self.array(shape))
+
+    def _whole(self, x: Any, n: int) -> Any:
+        """Return a diagonal matrix of `n` rows with all its elements, anything else as it is."""
+        if type(x) is not Diagonal:
+            return x
+        return (
+            np.eye(n) if x.vector is None else self.write(np.diag, (x.vector,), self.array((n, n)))
+        )
 
     def _gather_guards(self) -> None:
         """One look for NaN at a whole in the place of one at each of its rows."""

@@ -1,4 +1,4 @@
-"""The operators of masks: comparisons are values to a recording, so traced ones are combined."""
+"""The operators of bits: comparisons and whole numbers are values to a recording, too."""
 
 from __future__ import annotations
 
@@ -6,30 +6,38 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from autodiff.call import by_rule
+from autodiff.tape import CONSTANT
 from autodiff.tracer import Tracer, is_tracer, untraced
 
 
 def _bitwise(op: Callable) -> tuple[Callable, Callable]:
     def method(self: Tracer, other: Any) -> Any:
-        a, b = untraced(self), untraced(other)
-        if not (is_tracer(a) or is_tracer(b)):
-            return NotImplemented
-        return by_rule(op, (a, b), {})
+        return _computed(op, untraced(self), untraced(other))
 
     def reflected(self: Tracer, other: Any) -> Any:
-        return method(other, self) if is_tracer(other) else by_rule(op, (other, self), {})
+        return _computed(op, untraced(other), untraced(self))
 
     return method, reflected
 
 
 def _invert(self: Tracer) -> Any:
-    return by_rule(operator.invert, (untraced(self),), {})
+    return _computed(operator.invert, untraced(self))
+
+
+def _computed(op: Callable, *args: Any) -> Any:
+    if any(map(is_tracer, args)):
+        return by_rule(op, args, {})
+    y = op(*args)  # of what a recording has made and knows, or a TypeError
+    return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y
 
 
 def install() -> None:
-    """Give traced values the operators of masks: those that a recording sees may be such."""
-    for name, op in (("and", operator.and_), ("or", operator.or_), ("xor", operator.xor)):
+    """Give traced values the operators of masks and integers: a recording may see such."""
+    for op in (operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift):
+        name = op.__name__.rstrip("_")
         method, reflected = _bitwise(op)
         setattr(Tracer, f"__{name}__", method)
         setattr(Tracer, f"__r{name}__", reflected)

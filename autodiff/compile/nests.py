@@ -314,6 +314,8 @@ class Reader:
         y = how(model)
         if type(y) is not np.ndarray:
             raise NotSmallError
+        if not y.size:
+            return View(x.kind, x.base, x.offset, y.shape, strides_of(y.shape), x.is_bool)
         if not np.may_share_memory(y, memory):
             return self.taken(self._copied(x), how)
         start = _address_of(y) - _address_of(memory)

@@ -305,6 +305,9 @@ class Session:
         if error in (REFUSED, "OverflowError"):  # x**2 of a float gives Inf: docs/compile.md
             return ""
         found, raised = _call(self.compiled, others)
+        failed = getattr(self.compiled, "eager_because", None) or ""
+        if failed.startswith("a program fails"):
+            return f"{words}: {failed}"
         if error != raised:
             return f"{words}: raises {raised or 'nothing'}, eagerly {error or 'nothing'}"
         if error:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff import compile, gradient
+from autodiff import checkpoint, compile, gradient
 from autodiff.errors import ArgumentError
 
 X = np.array([0.3, -0.2, 0.9])
@@ -477,3 +477,12 @@ def test_loops_over_rows_become_products(form):
                 np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-11)
         assert compiled.eager_because is None
         assert compiled.source.count("[:, None]") < 8  # those with the first state, a constant
+
+
+def test_checkpointed_functions_are_followed():
+    f = checkpoint(lambda z: np.tanh(z) * z)
+    g = lambda x: gradient(lambda z: np.sum(f(f(z))), x)  # noqa: E731
+    compiled = compile(g)
+    for x in (np.arange(3.0), np.arange(3.0), np.arange(4.0)):
+        np.testing.assert_allclose(compiled(x), g(x), rtol=1e-14)
+    assert compiled.eager_because is None

@@ -134,6 +134,14 @@ def repeated_places(x):
     return np.sum(h * h * np.arange(1.0, 5.0))
 
 
+def last_turn_is_empty(x):
+    y = np.outer(x, np.sin(x)) + np.eye(4)
+    for k in range(4):
+        y[k + 1 :, k] /= y[k, k] ** 2 + 1.0
+        y[k + 1 :, k + 1 :] -= np.outer(y[k + 1 :, k], y[k, k + 1 :])
+    return np.sum(y * y * np.arange(16.0).reshape(4, 4))
+
+
 PROGRAMS = [
     first_turn_shares,
     repeated_places,
@@ -148,7 +156,7 @@ KERNELS = [
     integer_exponents, exponents_of_equal_elements, many_exponents, zeros_of_both_signs,
     view_as_floats, array_without_axes, whole_array_without_axes, integers_among_choices,
     truth_as_a_number, choice_at_the_end, largest_at_the_end, reversed_and_scaled,
-    transposed_and_scaled,
+    transposed_and_scaled, last_turn_is_empty,
 ]  # fmt: skip
 
 

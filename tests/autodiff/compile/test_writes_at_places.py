@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import compile, gradient, hvp, jvp
+from autodiff import compile, gradient, hvp, jacobian, jvp
 
 W = np.arange(1.0, 7.0)
 
@@ -102,4 +102,27 @@ def test_compiled_is_eager(f, form):
     for x, i in CALLS:
         found, expected = compiled(x, np.array(i)), g(x, np.array(i))
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+    assert compiled.eager_because is None
+
+
+def written_as_a_whole(x):
+    y = x + 1
+    y -= 0.5
+    w = y * 1
+    w **= 2
+    w //= 0.3
+    w %= 0.7
+    v = np.abs(y) + 1
+    v **= 0.5
+    v /= x[0] ** 2 + 1
+    return y, w, v
+
+
+@pytest.mark.parametrize("backend", ["python", "numba"])
+def test_unit_cotangents_are_written_into(backend):
+    f = lambda x: jacobian(written_as_a_whole, x)  # noqa: E731
+    compiled = compile(f, backend=backend)
+    for x in (X, X, -X):
+        for found, expected in zip(compiled(x), f(x), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
     assert compiled.eager_because is None
