@@ -127,7 +127,9 @@ def with_places(a: np.ndarray, axis: int, by_sign: bool = False) -> np.ndarray |
     if by_sign:
         places = places ^ (bits >> 63 & mask)
     bits = bits & ~mask
-    return np.bitwise_or(bits, places, out=bits).view(np.float64)
+    marked = np.bitwise_or(bits, places, out=bits).view(np.float64)
+    # Inf with a mark is NaN, and NaN loses its mark where NumPy sorts by vectors.
+    return None if np.isnan(np.max(marked)) else marked
 
 
 def last_bits(n: int) -> int:

@@ -56,6 +56,24 @@ def test_order(name, shape, axis):
     np.testing.assert_array_equal(found.pull(bar), back)
 
 
+@pytest.mark.parametrize("fill", [np.inf, -np.inf])
+def test_infinite_numbers_are_not_mistaken_for_the_first(fill):
+    a = X.copy()
+    a[0], a[17] = 3.0, fill  # the largest finite number comes first
+    w = np.arange(1.0, N + 1)
+
+    def f(a):
+        y = np.unique(a)
+        return np.sum(np.where(np.isfinite(y), y, 0.0) * w[: len(y)])
+
+    expected = w[np.argsort(np.argsort(a))] * np.isfinite(a)
+    np.testing.assert_array_equal(autodiff.gradient(f, a), expected)
+    a[0] = fill
+    for k in (N // 2, N - 1, 0):
+        _, back = autodiff.pullback(lambda a, k=k: np.partition(a, k), a)
+        assert sorted(back(w)) == list(w)
+
+
 def test_ties_do_not_matter_to_unique():
     y, found = sorted_order(np.round(X, 2) + 0.0, 0, stable=False)
     np.testing.assert_array_equal(y, np.sort(np.round(X, 2)))
