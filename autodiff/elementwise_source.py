@@ -1,7 +1,7 @@
 """Elementwise operations as code, for arrays of float64 on one tape.
 
 What :mod:`autodiff.elementwise` does with a function and arguments of given types, written out
-after a few calls: guards, the operation itself and its node. `NO_RULE` leaves a call to the others.
+after a number of calls: guards, the operation itself and its node. `NO_RULE` leaves a call to the others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from autodiff.tape import Forward
 from autodiff.tracer import Tracer, wrap
 from chainrules_core import frule, rrule
 from chainrules_core.rule import Rule
-from chainrules_core.rules import name_of
 
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
@@ -104,14 +103,9 @@ def _write(f: Callable, args: tuple) -> None:
         )
         for i in operation.wanted
     ]
-    pushed_way = level_source.pushed_way(operation)
-    scope = {
-        **operation.scope,
-        "is_recorded": _is_recorded,
-        "pushed_way": pushed_way,
-        "way_over": level_source.way_over(operation, pushed_way),
-        "wrap": wrap,
-    }
+    scope = {**operation.scope, "is_recorded": _is_recorded, "wrap": wrap}
+    # Few functions are used on all kinds of levels.
+    ways.define_later("pushed_way", scope, lambda: level_source.pushed_way(operation))
+    ways.define_later("way_over", scope, lambda: level_source.way_over(operation))
     source = _TEMPLATE.format(**operation.text, values="\n".join(values))
-    exec(compile(source, f"<call of {name_of(f)}>", "exec"), scope)
-    ways.add(f, args, {}, scope["way"])
+    ways.add(f, args, {}, ways.define("way", source, scope))

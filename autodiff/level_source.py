@@ -21,7 +21,6 @@ from autodiff.operation import Operation
 from autodiff.tape import CONSTANT, Forward
 from chainrules_core.define.partial import ARITHMETIC, Partial
 from chainrules_core.define.scalar import has_nan
-from chainrules_core.rules import name_of
 
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
@@ -99,8 +98,7 @@ def pushed_way(operation: Operation) -> Callable:
         dots="".join(f"t{i}, " for i in wanted),
         tangent=_tangent(partials, operation, scope),
     )
-    exec(compile(source, f"<tangent of {name_of(f)}>", "exec"), scope)
-    return scope["pushed_way"]
+    return ways.define("pushed_way", source, scope)
 
 
 def _never(*args: Any) -> Any:
@@ -184,10 +182,10 @@ _VALUE_OVER = """\
         return NO_RULE"""
 
 
-def way_over(operation: Operation, pushed_way: Callable) -> Callable:
+def way_over(operation: Operation) -> Callable:
     """Write an operation on a tape, of values that one outer level sees."""
-    scope = {**operation.scope, "CONSTANT": CONSTANT, "pushed_way": pushed_way}
+    scope = {**operation.scope, "CONSTANT": CONSTANT}
+    ways.define_later("pushed_way", scope, lambda: pushed_way(operation))
     values = "\n".join(_VALUE_OVER.format(i=i) for i in operation.wanted)
     source = _OVER.format(**operation.text, values=values)
-    exec(compile(source, f"<call of {name_of(operation.f)}>", "exec"), scope)
-    return scope["way_over"]
+    return ways.define("way_over", source, scope)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import ways
 from autodiff.plan_kinds import HandNode, LinearNode, OfHand, OfLinear, PlannedNode, hand_factors
 from autodiff.products import ALONE, SMALL, Elementwise, ElementwiseOfTwo, hand_product
 from autodiff.tape import IN_TUPLE, PASSED
@@ -24,7 +25,6 @@ from chainrules_core.define import ScalarRule
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import ARITHMETIC, Partial
 from chainrules_core.frame import sorted_bars
-from chainrules_core.rules import name_of
 
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
@@ -181,8 +181,7 @@ def _hand_on(
         source += _TOGETHER
     for parent, partial, i in zip(parents, partials, wanted, strict=True):
         source += _step(parent, partial, kinds, i, scope)
-    exec(compile(source, f"<cotangents of {name_of(rule.f)}>", "exec"), scope)
-    return scope["hand_on"]
+    return ways.define("hand_on", source, scope)
 
 
 def _step(parent: str, partial: Partial, kinds: Sequence[type], i: int, scope: dict) -> str:
@@ -354,8 +353,7 @@ def _planned_hand_on(plan: OfLinear | OfHand, base: Any) -> Callable:
             source += _pulled_by_adjoint(
                 plan, position, [*seen[:i], "space", *seen[i + 1 :]], scope
             )
-    exec(compile(source, f"<cotangents of {name_of(plan.rule.f)}>", "exec"), scope)
-    return scope["hand_on"]
+    return ways.define("hand_on", source, scope)
 
 
 def _pulled_by_adjoint(plan: OfLinear, position: int, seen: list[str], scope: dict) -> str:

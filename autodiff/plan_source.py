@@ -30,7 +30,6 @@ from autodiff.tracer import FloatTracer, Tracer, note_origin
 from chainrules_core import ProjectTo
 from chainrules_core.frame import checked_pair
 from chainrules_core.projection import KNOWN_SPACES
-from chainrules_core.rules import name_of
 
 _ndarray = np.ndarray
 IN_TUPLES = frozenset({int, type(None), slice, type(Ellipsis)})
@@ -160,8 +159,7 @@ class _Writer:
             body = self.recording()
         lines = "".join(f"    {line}\n" for line in self.lines)
         source = f"def way({', '.join(parameters)}):\n{lines}{body}"
-        exec(compile(source, f"<call of {name_of(self.plan.f)}>", "exec"), self.scope)
-        return self.scope["way"]
+        return ways.define("way", source, self.scope)
 
     def add(self, *lines: str) -> None:
         self.lines += lines

@@ -5,6 +5,8 @@ A table in front of all others: see :mod:`autodiff.plan_source`, which writes wh
 
 from __future__ import annotations
 
+import functools
+import types
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -12,8 +14,8 @@ from weakref import WeakKeyDictionary
 from chainrules_core import frule, rrule
 from chainrules_core.rule import Rule
 
-OFTEN = 4
-"""Calls of a kind after which code for more of them is written."""
+OFTEN = 16
+"""Calls of a kind after which code for more of them is written, which takes as long as some 200."""
 _LONGEST = 16  # arguments: functions of any number of them would fill the memory
 
 NEW_TRACER = """\
@@ -24,6 +26,28 @@ NEW_TRACER = """\
     made._origin = made._views = None
 """
 """Written code's ``made = Tracer(y, tape, place)``, in two thirds of the time of a call."""
+
+
+@functools.lru_cache(maxsize=1024)
+def _compiled(source: str) -> types.CodeType:
+    return compile(source, "<call of a function>", "exec")
+
+
+def define(name: str, source: str, scope: dict[str, Any]) -> Any:
+    """Return what source code defines; the same code is compiled once."""
+    exec(_compiled(source), scope)
+    return scope[name]
+
+
+def define_later(name: str, scope: dict[str, Any], write: Callable[[], Callable]) -> None:
+    """Have a function of a scope written when it is called for the first time."""
+
+    def call(*args: Any) -> Any:
+        scope[name] = written = write()
+        return written(*args)
+
+    scope[name] = call
+
 
 _ways: dict[Callable, dict[Any, Callable]] = {}
 # Of functions that have no rule any more: callers may hold the dict, nothing here the function.
