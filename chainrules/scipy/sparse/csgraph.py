@@ -40,7 +40,7 @@ def edges_on_paths(
     All paths are walked back at once, one edge after the other.
     """
     n = before.shape[1]
-    edge_of = _edges(*places_of(graph), weights, n, directed)
+    edge_of = _finder(*places_of(graph), weights, n, directed)
     at, start = np.tile(np.arange(n), len(sources)), np.repeat(sources, n)
     path = np.arange(before.size)
     rows, columns = [path[:0]], [path[:0]]
@@ -58,8 +58,8 @@ def edges_on_paths(
 
 def _edges(
     rows: np.ndarray, columns: np.ndarray, weights: np.ndarray, n: int, directed: bool
-) -> Callable[[np.ndarray], np.ndarray]:
-    """Return what finds the shortest edges between pairs of nodes, which are given as numbers.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pairs of nodes with an edge, ordered, as numbers; and the shortest edge of each.
 
     Of edges that are equally short it is the first one.
     """
@@ -71,6 +71,14 @@ def _edges(
         order = np.lexsort((numbers, weights[numbers], keys))
         keys, first = np.unique(keys[order], return_index=True)
         numbers = numbers[order][first]
+    return keys, numbers
+
+
+def _finder(
+    rows: np.ndarray, columns: np.ndarray, weights: np.ndarray, n: int, directed: bool
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return what finds the shortest edges between pairs of nodes, which are given as numbers."""
+    keys, numbers = _edges(rows, columns, weights, n, directed)
     if n * n > 16 * keys.size:
         return lambda pairs: _checked(np.append(numbers, -1)[_positions(keys, pairs)])
     table = np.full(n * n, -1)
@@ -153,8 +161,8 @@ for _name in _NAMES:
 def _numbers_at(graph: Any, weights: np.ndarray, places: tuple, directed: bool) -> np.ndarray:
     """Return which entries of a graph are its edges at these places."""
     n = graph.shape[0]
-    keys, numbers = _edges(*places_of(graph), weights, n, directed)
-    return numbers[np.searchsorted(keys, places[0].astype(np.int64) * n + places[1])]
+    edge_of = _finder(*places_of(graph), weights, n, directed)
+    return edge_of(places[0].astype(np.int64) * n + places[1])
 
 
 def _subgraph(f: Callable, directed_by_default: bool) -> Callable:
@@ -212,7 +220,7 @@ def _summed_on_paths(csgraph: Any, before: Any, sources: Any, directed: bool, pl
         edges_on_paths, before, sources, graph, ignore_derivatives(vector_of(graph)), directed
     )
     sums = np.reshape(weighed(vector_of(graph), weights=steps), np.shape(before))
-    leads = np.reshape(np.diff(steps.indptr) > 0, np.shape(before))
+    leads = np.reshape(np.bincount(steps.row, minlength=before.size) > 0, np.shape(before))
     return np.where(leads, sums, plain)
 
 
