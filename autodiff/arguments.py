@@ -22,7 +22,7 @@ from autodiff.structures import (
     parts_of,
 )
 from autodiff.tape import CONSTANT, Tape
-from autodiff.tracer import FloatTracer, Tracer, is_tracer
+from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer
 from chainrules_core import (
     AbstractZero,
     CotangentError,
@@ -126,12 +126,21 @@ def numbers_of(x: Any) -> Any:
     return x
 
 
+def as_it_is(x: Any) -> Any:
+    """Return a traced array as another one, which later writes into `x` do not change."""
+    if type(x) is Tracer and type(bare(x)) is np.ndarray:
+        return Tracer(x._value, x._tape, x._index)
+    return x
+
+
 def as_they_are(x: Any) -> Any:
     """Return a nest whose lists later changes of `x` do not change: pullbacks read them."""
     kind = type(x)
+    if kind is Tracer:
+        return as_it_is(x)
     if kind is list:
         return [as_they_are(v) for v in x]
-    if kind is tuple and any(type(v) in (list, tuple) for v in x):
+    if kind is tuple and any(type(v) in (list, tuple, Tracer) for v in x):
         return tuple([as_they_are(v) for v in x])
     return x
 
@@ -172,6 +181,8 @@ class Stripped:
                 elif a._tape is CONSTANT:
                     a = a._value
                     kind = type(a)
+                else:
+                    a = as_it_is(a)
                 nested = nested or kind is Tracer or kind is FloatTracer
             elif kind not in PLAIN:
                 check_array_class(kind)

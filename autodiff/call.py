@@ -29,6 +29,7 @@ from autodiff.bindings import Contents
 from autodiff.elementwise import NOT_HERE
 from autodiff.errors import DifferentiationError, array_of_objects, missing_rule
 from autodiff.gathering import gathered
+from autodiff.levels import may_hold_traced
 from autodiff.nodes import Node, Part, ProductNode, Whole
 from autodiff.structures import as_tangent, map_leaves, parts_of, tangent_of
 from autodiff.tape import CONSTANT, Tape
@@ -156,7 +157,7 @@ def untraced_call(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 def _constant_array(y: Any) -> Any:
-    return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray and y.dtype.kind in "fc" else y
+    return Tracer(y, CONSTANT, -1) if may_hold_traced(y) else y
 
 
 def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any:

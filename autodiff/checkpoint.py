@@ -127,7 +127,7 @@ class Segment(Template):
         if tape is None:
             return self.first(values)
         tape.check_open()
-        if tape.forward:
+        if tape.forward or tape.program:
             return self.run(values)
         self.hold(tape)
         wanted = [i for i, v in enumerate(values) if is_tracer(v) and v._tape is tape]

@@ -54,6 +54,14 @@ def program_tape() -> Any:
     return next((tape for tape in _levels.tapes if tape.program), None)
 
 
+def may_hold_traced(x: Any) -> bool:
+    """Whether traced values may be written into a new array: of a recording also whole numbers."""
+    if type(x) is not np.ndarray:
+        return False
+    kind = x.dtype.kind
+    return kind in "fc" or (kind in "iub" and program_tape() is not None)
+
+
 def owner_id(x: np.ndarray) -> int:
     """Return the identity of the memory of an array."""
     return id(x if x.base is None else x.base)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import call as calls, ways
-from autodiff.arguments import place_of_out
+from autodiff.arguments import as_it_is, place_of_out
 from autodiff.call import CONFIG, NO_RULE
 from autodiff.forward_plans import ForwardOfLinear, ForwardPlan
 from autodiff.list_plans import planned_with_list
@@ -151,6 +151,7 @@ def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], value
                 if a._tape.program:
                     return NO_RULE
                 kind = a.__class__
+                a = as_it_is(a) if here is not tape else a
             if kind not in SIMPLE:
                 return NO_RULE
         elif kind not in SIMPLE and not (kind is tuple and IN_TUPLES.issuperset(map(type, a))):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.arguments import innermost
+from autodiff.levels import may_hold_traced
 from autodiff.tape import CONSTANT
 from autodiff.tracer import Tracer
 
@@ -59,7 +60,7 @@ def receiver(target: np.ndarray, value: Any) -> Any:
     An array that was computed from constants, ``y = c * 2``, is a plain one. Where a traced value
     is to be written into it, and nobody else can see its memory, it becomes one that can take it.
     """
-    if target.base is None and target.dtype.kind in "fc" and innermost((value,), {}) is not None:
+    if target.base is None and may_hold_traced(target) and innermost((value,), {}) is not None:
         return Tracer(target, CONSTANT, -1)
     return target
 

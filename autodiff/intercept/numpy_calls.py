@@ -16,7 +16,7 @@ from autodiff.elementwise import NOT_HERE
 from autodiff.gathering import as_gathered, gathered, makes_arrays_of_lists
 from autodiff.intercept import syntax
 from autodiff.iterators import Flat, flattened
-from autodiff.levels import check_free, program_tape
+from autodiff.levels import check_free, may_hold_traced
 from autodiff.looping import each_element, from_iterator, python_function, vectorized as vectorized
 from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer, is_tracer
@@ -48,15 +48,9 @@ def keeping_new(make: Callable) -> Callable:
             made = made.copy()  # np.linspace gives a view of an array that nobody else has
         # What is handed on as it is (asarray) or a view is somebody else's.
         is_new = type(made) is np.ndarray and made.base is None and all(made is not a for a in args)
-        return buffer(made) if is_new and _may_hold_traced(made) else made
+        return buffer(made) if is_new and may_hold_traced(made) else made
 
     return made_by
-
-
-def _may_hold_traced(x: np.ndarray) -> bool:
-    """Whether traced values may be written into a new array: of a recording also whole numbers."""
-    kind = x.dtype.kind
-    return kind in "fc" or (kind in "iub" and program_tape() is not None)
 
 
 _CHANGING = frozenset({"fill", "partition", "put", "resize", "sort", "itemset", "setfield"})
@@ -77,7 +71,7 @@ def array_method(name: str) -> Callable:
             return method_of_array(name, owner, args, kwargs)
         made = getattr(owner, name)(*args, **kwargs)
         is_copy = is_copying and made is not owner
-        return buffer(made) if is_copy and _may_hold_traced(made) else made
+        return buffer(made) if is_copy and may_hold_traced(made) else made
 
     return method
 
