@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import call as call_module, holes
-from autodiff.arguments import has_constants, innermost
+from autodiff.arguments import innermost
 from autodiff.ignore import ignore_derivatives
 from autodiff.intercept import (
     attributes,
@@ -50,6 +50,7 @@ from autodiff.intercept.builtin_calls import (
 )
 from autodiff.intercept.classes import constructing_for, is_made_in_python, maker_of
 from autodiff.intercept.getters import GETTERS
+from autodiff.intercept.holders import holds_constants
 from autodiff.intercept.numpy_calls import (
     ARRAY_CONVERTER,
     MAKERS,
@@ -218,7 +219,7 @@ def _body(g: types.FunctionType) -> Callable:
     @functools.wraps(g)
     def deciding(*args: Any, **kwargs: Any) -> Any:
         nonlocal made
-        if innermost(args, kwargs) is None and not _holds_constants(args):
+        if innermost(args, kwargs) is None and not holds_constants(args):
             functions = [a for a in (*args, *kwargs.values()) if type(a) is _FUNCTION]
             if not any(map(holes.captured_tracers, functions)):
                 return g(*args, **kwargs)
@@ -227,18 +228,6 @@ def _body(g: types.FunctionType) -> Callable:
         return made(*args, **kwargs)
 
     return deciding
-
-
-def _holds_constants(args: tuple) -> bool:
-    """Whether a method's object was made in a traced function, and of arrays of it.
-
-    Such an object of scipy.stats hands its arrays to compiled code, which does not know them.
-    """
-    return (
-        bool(args)
-        and type(args[0]).__module__.startswith("scipy.stats.")
-        and has_constants(args[:1], {})
-    )
 
 
 def traced_body(g: Callable) -> Callable:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.arguments import innermost
+from autodiff.arguments import has_constants, innermost
 from autodiff.levels import may_hold_traced
 from autodiff.tape import CONSTANT
 from autodiff.tracer import Tracer
@@ -73,3 +73,15 @@ def work_array(target: np.ndarray) -> Any:
     """
     is_own = target.base is None and target.dtype.kind in "fc" and target.flags.writeable
     return Tracer(target, CONSTANT, -1) if is_own else target
+
+
+def holds_constants(args: tuple) -> bool:
+    """Whether a method's object was made in a traced function, and of arrays of it.
+
+    Such an object of scipy.stats hands its arrays to compiled code, which does not know them.
+    """
+    return (
+        bool(args)
+        and type(args[0]).__module__.startswith("scipy.stats.")
+        and has_constants(args[:1], {})
+    )
