@@ -138,8 +138,8 @@ def einsum_rrule(*args, optimize=False, **kwargs):
 def plain_way(i: int, inputs: tuple[str, ...], output: str, shapes: tuple) -> str | None:
     """The subscripts of the einsum that is the cotangent of operand `i`, where it is that alone.
 
-    So it is if ȳ is no number, none of its letters stands twice, all are in ȳ or another operand, and no length of
-    one is broadcast.
+    So it is if ȳ is no number, none of its letters stands twice, all are in ȳ or another operand,
+    and no length of one is broadcast.
 
     Examples
     --------
@@ -147,7 +147,9 @@ def plain_way(i: int, inputs: tuple[str, ...], output: str, shapes: tuple) -> st
     'i,ij->j'
     """
     mine, others = inputs[i], [s for j, s in enumerate(inputs) if j != i]
-    if not output or len(set(mine)) < len(mine) or not set(mine).issubset(output + "".join(others)):
+    if not output or len(set(mine)) < len(mine):
+        return None
+    if not set(mine).issubset(output + "".join(others)):
         return None
     sizes: dict[str, int] = {}
     for labels, shape in zip(inputs, shapes, strict=True):
