@@ -1,7 +1,8 @@
 """Elementwise operations as code, for arrays of float64 on one tape.
 
-What :mod:`autodiff.elementwise` does with a function and arguments of given types, written out after
-a number of calls: guards, the operation itself and its node. `NO_RULE` leaves a call to the others.
+What :mod:`autodiff.elementwise` does with a function and arguments of given types, written out
+after a number of calls: guards, the operation itself and its node. `NO_RULE` leaves a call to the
+others.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ is nearly normal (P. Royston, *Applied Statistics* 44, 1995, algorithm AS R94).
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -129,10 +130,15 @@ def pvalue_dunnett_frule(
     return y, np.nan * y
 
 
+# Since SciPy 1.16.
+_TAKES_VARIANCES = len(inspect.signature(_hypotests._tukey_hsd_iv).parameters) > 1
+
+
 @decompose(stats.tukey_hsd)
 def tukey_hsd_body(*args, equal_var=True):
     args = [np.asarray(a) for a in args]
-    _hypotests._tukey_hsd_iv([ignore_derivatives(a) for a in args], equal_var)
+    options = (equal_var,) if _TAKES_VARIANCES else ()
+    _hypotests._tukey_hsd_iv([ignore_derivatives(a) for a in args], *options)
     count = len(args)
     sizes = np.array([a.size for a in args])
     means = np.stack([np.mean(a) for a in args])

@@ -55,7 +55,7 @@ def test_graphs(check_sparse, filled, entries, name):
 
 def test_repeated_edges(check_modes):
     """The shortest of them counts."""
-    places = [0, 0, 1, 0], [1, 1, 2, 1]
+    places = np.int32([0, 0, 1, 0]), np.int32([1, 1, 2, 1])
 
     def graph(v):
         return sp.coo_array((v, places), shape=(3, 3))
