@@ -15,6 +15,7 @@ from autodiff.arguments import innermost
 from autodiff.call import NO_RULE, by_rule
 from autodiff.errors import missing_rule
 from autodiff.intercept import bodies
+from autodiff.levels import check_free
 from autodiff.tracer import FloatTracer, is_tracer
 from autodiff.writing import into, into_each
 from chainrules_core import frule, rrule
@@ -115,9 +116,14 @@ def _takes_one(g: Callable) -> bool:
 
 def refusing_for(g: Callable) -> Callable:
     """Return a C function that explains itself if it cannot take a traced value."""
+    writes = getattr(g, "__name__", "") == "at" and isinstance(
+        getattr(g, "__self__", None), np.ufunc
+    )
 
     @functools.wraps(g, updated=())
     def refusing(*args: Any, **kwargs: Any) -> Any:
+        if writes and args:
+            check_free(args[0])
         try:
             return g(*args, **kwargs)
         except Exception as error:

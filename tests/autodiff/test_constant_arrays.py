@@ -261,3 +261,17 @@ def test_large_arrays_are_known_by_sums(change: str, kind: type) -> None:
     np.testing.assert_array_equal(fingerprint(c.copy()), before)
     CHANGES[change](c)
     assert fingerprint(c).tobytes() != before.tobytes()
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.maximum, np.multiply])
+def test_writes_by_at_into_what_a_pullback_holds_are_errors(ufunc):
+    def f(x, c):
+        y = x * c
+        ufunc.at(c, [0, 1], 5.0)
+        return np.sum(y**2)
+
+    with pytest.raises(MutationError, match="made outside"):
+        gradient(f, X, CONSTANT.copy(), argnums=0)
+    slope = autodiff.compile(lambda x, c: gradient(f, x, c, argnums=0))
+    for _ in range(2):  # a recording follows all that it is given
+        np.testing.assert_allclose(slope(X, CONSTANT.copy()), 2.0 * X * CONSTANT**2)

@@ -86,6 +86,7 @@ def forms(f: Callable, names: list[str]) -> dict[str, Callable]:
             lambda x: measured(x, *args[1:]), args[0], np.ones_like(args[0])
         ),
         "hessian": lambda *args: autodiff.hessian(lambda x: measured(x, *args[1:]), args[0]),
+        "of the first": lambda *args: autodiff.gradient(measured, *args, argnums=0),
         "of a compiled": lambda *args: autodiff.gradient(inner, *args, argnums=places),
         "of a gradient": lambda *args: autodiff.gradient(
             lambda x: np.sum(np.real(autodiff.gradient(of_first, x, args[1:], argnums=0)) ** 2),
@@ -353,4 +354,7 @@ def session_difference(
     return session.changed()
 
 
-FORMS = ("itself", "gradient", "value", "jvp", "hvp", "hessian", "of a compiled", "of a gradient")
+FORMS = (
+    "itself", "gradient", "value", "jvp", "hvp", "hessian", "of the first", "of a compiled",
+    "of a gradient",
+)  # fmt: skip

@@ -77,7 +77,13 @@ np.cross({v}[:3], {v1}[:3]); np.kron({v}[:2], {v1}); np.logaddexp({a}, {a1})
 np.squeeze({a}[None]); np.broadcast_to({v}, (2, len({v}))); np.swapaxes({m}, 0, 1)
 np.atleast_2d({v}); np.expand_dims({v}, 0); np.nan_to_num({a}); np.unwrap({v})
 np.split({v}, [1])[1]; np.array_split({a}, 2)[0]; np.unique(np.round({v})); np.flatnonzero({q})
-np.nonzero({v} > 0)[0]; np.meshgrid({v}, {v1})[0]
+np.nonzero({v} > 0)[0]; np.meshgrid({v}, {v1})[0]; {m}.copy(); {v}.copy(); {m}.copy().ravel()
+np.asfortranarray({m}) * 1.0; {m}.T.copy(); np.zeros(len({v}), dtype=int); np.arange(len({v}))
+np.ones(len({v}), dtype=bool); {p} * 2; {p} % 2; ({a} > {c}).tolist(); np.argsort({v}).tolist()
+np.argmax({v}).item(); {m}[0, ({m1}[0] > {c}).nonzero()]; {m}[:, [0]]; {m}[[0, -1], 1:]
+hasattr({s}, "__len__"); isinstance({s}, float); {q}.item(0); {q} ^ {q1}; math.sin({a}.flat[0])
+np.unique(np.round({a}), return_inverse=True)[1]; np.histogram({a}, 3, (-2.0, 2.0))[0]
+np.where({q})[0]; np.bincount(np.abs({p}), minlength=3); np.conj({s}); np.cbrt({s}); 1 / {s}
 """
 _WRITES = """
 {a}[...] = {s}; {v}[{i}] = {s}; {v}[{i}] += {s}; {v}[{i}] *= {v1}[{i1}]; {m}[{i}] = {v}
@@ -89,7 +95,11 @@ np.add({a}, {a1}, out={a}); np.multiply({a}, {s}, out={a1}); {m}[{p}] = {v}; {m}
 {a}.flat[{i}] = {s}; np.copyto({a}, {a1}); np.fill_diagonal({m}, {s}); {z}.real[:] = {s}
 {m}[np.argmax({m}[:, 0])] *= 0.5; {v}[np.argmin({v})] = {s}; {v}[np.argsort({v})[0]] += {s}
 {v}[0], {v}[1] = {v}[1], {v}[0]; {m}[[0, 1]] = {m}[[1, 0]]; {a}[{a} > {c}] = {s}
-{v}[int(abs({s})) % len({v})] = {c}
+{v}[int(abs({s})) % len({v})] = {c}; {p}[{i}] = np.argmax({v}); {p} += 1; {p}[1:] += len({v})
+{q}[{i}] = {s} > {c}; {q} |= {q1}; {q}[:] = {a}.ravel()[0] > 0; {v}[{v1} > {c}] += {s}
+{v}[np.argsort({v1})] = {v1}; {m}[:, 0][{v} > {c}] = {s}; {m}.ravel()[{i}] = {s}
+np.maximum.at({v}, {p}, {s}); np.put({v}, {p}, {s}); np.sqrt({a} * {a}, where={a} > {c}, out={a})
+{m}[0, ({m}[0] > {c}).nonzero()] = {s}; np.putmask({a}, {a} > {c}, {s}); {m}[..., {i}] *= {s}
 """
 _TESTS = """
 {s} > {c}; np.sum({a}) > {c}; {v}[0] < {v1}[-1]; flag; k > 1; np.any({a} > 0.8); len({v}) > 3
