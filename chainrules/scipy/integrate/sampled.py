@@ -66,8 +66,7 @@ def romb_weights(n: int) -> np.ndarray:
     while len(steps) > 1:
         factor = 4**order
         steps = [
-            (factor * fine - coarse) / (factor - 1)
-            for fine, coarse in itertools.pairwise(steps)
+            (factor * fine - coarse) / (factor - 1) for fine, coarse in itertools.pairwise(steps)
         ]
         order += 1
     return steps[0]
