@@ -28,6 +28,7 @@ from chainrules_core import (
     unthunk,
 )
 from chainrules_core.define.linear import natural
+from chainrules_core.projection import is_foreign
 
 ZERO = ZeroTangent()
 
@@ -283,7 +284,7 @@ def sum_and_moment(x: Any) -> tuple[Any, Any]:
     """
     n = np.size(x)
     count = n // ROW
-    if count < 2:
+    if count < 2 or is_foreign(x):
         return np.sum(x), np.dot(np.arange(n, dtype=x.dtype), x)
     weights = np.stack([np.ones(ROW, x.dtype), np.arange(ROW, dtype=x.dtype)], axis=1)
     rows = np.matmul(np.reshape(x[: count * ROW], (count, ROW)), weights)

@@ -146,6 +146,11 @@ def matrix_times_vector(y_bar: Any, y: Any, a: Any, b: Any) -> tuple:
     return np.einsum("i,j->ij", y_bar, b), y_bar @ a
 
 
+def summed_matrix_times_vector(y_bar: Any, y: Any, subscripts: str, a: Any, b: Any) -> tuple:
+    """The same by ``einsum``."""
+    return matrix_times_vector(y_bar, y, a, b)
+
+
 def vector_times_matrix(y_bar: Any, y: Any, a: Any, b: Any) -> tuple:
     """A vector times a matrix."""
     return b @ y_bar, np.einsum("i,j->ij", a, y_bar)

@@ -105,3 +105,11 @@ def cascade(y_bar: Any, y: Any, sos: Any, x: Any) -> tuple:
             if lag:
                 sos_bar[k, 3 + lag] = -(us[k + 1][: n - lag] @ e[lag:])
     return sos_bar, signal.lfilter(numerator, [1.0], bar)[::-1]
+
+
+def cascade_there_and_back(y_bar: Any, y: Any, sos: Any, x: Any) -> tuple:
+    """``sosfiltfilt``, but for what its ends and initial states add: `cascade` twice."""
+    there = signal.sosfilt(sos, x)  # the primal throws it away
+    back_sos, bar = cascade(y_bar[::-1], y[::-1], sos, there[::-1])
+    there_sos, x_bar = cascade(bar[::-1], there, sos, x)
+    return there_sos + back_sos, x_bar

@@ -44,7 +44,9 @@ SAMPLES = [
     factorisation(np.einsum, "ij,jk->ik", A, B),
     sample(np.einsum, "ij->i", BIG, note="sum"),
     sample(np.einsum, "i,i->", X, Y, note="vectors"),
-    sample(np.einsum, "ij,j->i", BIG, LONG, note="vector"),
+    sample(
+        np.einsum, "ij,j->i", BIG, LONG, note="vector", by_hand=by_hand.summed_matrix_times_vector
+    ),
     sample(np.einsum, "i,j->ij", reals(400), reals(500), note="outer"),
     factorisation(linalg.inv, R),
     factorisation(linalg.inv, STACK, note="stack"),

@@ -26,7 +26,7 @@ SAMPLES = [
     sample(signal.lfilter, SHORT, [1.0], LONG, note="FIR"),
     sample(signal.filtfilt, B6, A6, LONG),
     sample(signal.sosfilt, SOS, LONG, by_hand=by_hand_scipy.cascade),
-    sample(signal.sosfiltfilt, SOS, LONG),
+    sample(signal.sosfiltfilt, SOS, LONG, by_hand=by_hand_scipy.cascade_there_and_back),
     sample(signal.savgol_filter, LONG, 11, 3),
     sample(signal.medfilt, LONG, 5),
     sample(signal.wiener, LONG, 5),

@@ -101,20 +101,24 @@ def clip_shares(y: Any, a: Any, low: Any, high: Any) -> Callable[[int, Any], Any
     Where the bounds are in the wrong order, clip returns the upper one.
     """
     values = (a, low, high)
-    hits = [None if x is None else y == x for x in values]
-    present = [hit for hit in hits if hit is not None]
-    if not is_foreign(present[0]) and comes_from_one(
-        present
-    ):  # then the bounds are in order wherever it matters
-        return lambda i, t: where_true(hits[i], t)
-    if low is not None and high is not None:
-        in_order = np.less_equal(low, high)
-        if not np.all(in_order):
-            hits[:2] = [hit & in_order for hit in hits[:2]]
+    if not any(map(is_foreign, (y, *values))):
+        once = [None if x is None else y == x for x in values]
+        if comes_from_one(once):  # then the bounds are in order wherever it matters
+            return lambda i, t: where_true(once[i], t)
+    in_order = low is None or high is None or np.less_equal(low, high)
+    if np.ndim(in_order) == 0 and in_order:
+        in_order = True
+    conditions = (in_order, in_order, True)
+    hits: list = [None, None, None]
+
+    def hit(i: int, x: Any) -> Any:
+        if hits[i] is None:
+            hits[i] = y == x if conditions[i] is True else (y == x) & conditions[i]
+        return hits[i]
 
     def clip_share(i: int, t: Any) -> Any:
-        own = hits[i]
-        others = [hit for j, hit in enumerate(hits) if hit is not None and j != i]
+        own = hit(i, values[i])
+        others = [hit(j, x) for j, x in enumerate(values) if x is not None and j != i]
         shared = functools.reduce(np.logical_or, others) if others else False
         if np.any(np.logical_and(own, shared)):
             t = t / np.maximum(1.0 * own + sum(others), 1.0)
@@ -124,8 +128,9 @@ def clip_shares(y: Any, a: Any, low: Any, high: Any) -> Callable[[int, Any], Any
 
 
 def comes_from_one(hits: list) -> bool:
-    """Whether each element is hit once."""
-    count = functools.reduce(np.add, [np.asarray(hit).view(np.int8) for hit in hits])
+    """Whether each element is hit once, where something may hit it."""
+    found = [np.asarray(hit).view(np.int8) for hit in hits if hit is not None]
+    count = functools.reduce(np.add, found)
     return bool(np.all(count == 1))
 
 

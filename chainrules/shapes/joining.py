@@ -62,15 +62,17 @@ def register_join(f: Callable, align: Alignment, axis: int | None = None) -> Non
         is_array = isinstance(arrays, np.ndarray)
         kind, dtype = type(arrays), y.dtype
         # Where all parts have the dtype of the result, the pieces of its cotangent have it too.
-        is_alike = (
-            kind in (list, tuple) and dtype.kind in "fc" and all(_has(a, dtype) for a in arrays)
-        )
+        is_alike = (kind is list or kind is tuple) and dtype.kind in "fc"
+        is_alike = is_alike and all([_has(a, dtype) for a in arrays])  # noqa: C419 - a third less
         space = None if is_alike else ProjectTo(arrays)
 
         def join_pullback(y_bar: Any) -> Any:
             aligned, axis = align(shapes, options.get("axis", default))
             pieces = cut(y_bar, [shape[axis] for shape in aligned], axis)
-            bars = [np.reshape(p, shape) for p, shape in zip(pieces, shapes, strict=True)]
+            bars = [
+                p if p.shape == shape else np.reshape(p, shape)
+                for p, shape in zip(pieces, shapes, strict=True)
+            ]
             if space is None:
                 if not _has(y_bar, dtype):
                     bars = [ProjectToArray(np.shape(bar), dtype)(bar) for bar in bars]
@@ -90,7 +92,7 @@ def register_join(f: Callable, align: Alignment, axis: int | None = None) -> Non
 
 def _has(a: Any, dtype: np.dtype) -> bool:
     """Whether `a` is an array of a dtype."""
-    return isinstance(a, np.ndarray) and a.dtype == dtype
+    return isinstance(a, np.ndarray) and (a.dtype is dtype or a.dtype == dtype)
 
 
 def _zero_pullback(y_bar: Any) -> Any:

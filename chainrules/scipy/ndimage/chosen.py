@@ -113,7 +113,9 @@ def shared(y_bar: Any, x: Any, y: Any, footprint: Any, rank: int | None) -> Any:
     share = np.reshape(y_bar, -1)
     if several.size:
         which[several], share = 0, np.where(counts == 1, share, 0)
-    total = np.bincount(first + offsets[which], share, x.size)
+    where = offsets.take(which)
+    where += first
+    total = np.bincount(where, share, x.size)
     if several.size:
         part = np.reshape(y_bar, -1)[several] / np.maximum(counts[several], 1)
         at = np.unravel_index(several, y.shape)

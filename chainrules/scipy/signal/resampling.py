@@ -10,6 +10,7 @@ function, with the two exchanged and the filter reversed and conjugated.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from chainrules.scipy.delegated import both
 from chainrules.scipy.signal.convolution import are_few, few_sums
 from chainrules.transforms.linear import fitted
 from chainrules_core import decompose, linear_rule, primitive
+from chainrules_core.projection import is_foreign
 
 PADDING = {"symmetric": "symmetric", "reflect": "reflect", "edge": "edge", "wrap": "wrap"}
 
@@ -68,8 +70,37 @@ def with_gaps(x: Any, step: int) -> Any:
     return np.reshape(spread, (*np.shape(x)[:-1], np.shape(x)[-1] * step))
 
 
+SHORT = 512
+"""For so many taps products of vectors are quicker than Fourier transforms."""
+
+
+def dots_of_phases(y_bar: np.ndarray, x: np.ndarray, taps: int, up: int, down: int) -> np.ndarray:
+    """Return Σ ȳ_i conj(x_j) over all i, j with i down - j up = k, for each tap k.
+
+    With i go on by `up` those pairs of one tap, with j by `down` (less what both have in common);
+    so they are dot products of parts of the signals that are so far apart.
+    """
+    shared = math.gcd(up, down)
+    step_i, step_j = up // shared, down // shared
+    of_y = [np.ascontiguousarray(y_bar[r::step_i]) for r in range(step_i)]
+    of_x = [np.ascontiguousarray(x[r::step_j]) for r in range(step_j)]
+    found = np.zeros(taps, np.result_type(y_bar, x))
+    for i in range(step_i):
+        for k in range(i * down % shared, taps, shared):
+            if (i * down - k) % up:
+                continue
+            j = (i * down - k) // up
+            begin, (place, phase) = max(0, -(j // step_j)), divmod(j, step_j)
+            left, right = of_y[i][begin:], of_x[phase][place + begin :]
+            count = min(left.size, right.size)
+            found[k] = np.vdot(right[:count], left[:count])
+    return found
+
+
 def h_adjoint(y_bar, h, x, up, down):
     taps, n = h.shape[0], np.shape(x)[-1]
+    if np.ndim(x) == 1 and taps <= SHORT and not is_foreign(y_bar) and not is_foreign(x):
+        return dots_of_phases(y_bar, x, taps, up, down)
     spread = fitted(with_gaps(y_bar, down), taps + n * up - 1, -1)
     x = np.conj(x)
     if are_few(taps, n * up):

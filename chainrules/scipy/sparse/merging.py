@@ -8,6 +8,7 @@ numbers. All of it is computed of plain arrays of numbers, in which no calls are
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import scipy.sparse as sp
 def in_order(x: Any, name: str = "csr") -> Any:
     """Return an array in CSR or CSC whose indices are sorted; what is stored twice stays so."""
     if x.format == "coo" and not x.has_canonical_format:
-        x = x.copy()
+        x = copy.copy(x)
         x.has_canonical_format = True  # else SciPy adds up what stands in the same place
     if x.ndim < 2:
         x = x.tocsr()

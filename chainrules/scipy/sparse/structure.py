@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules.reductions.extrema import placed
 from chainrules.scipy.sparse.entries import (
     CLASSES,
     MATRIX_RESULT,
@@ -25,7 +26,7 @@ from chainrules.scipy.sparse.entries import (
     refused,
     vector_of,
 )
-from chainrules_core import decompose, non_differentiable
+from chainrules_core import decompose, natively, non_differentiable
 from chainrules_core.sparse_arrays import with_entries
 
 
@@ -48,10 +49,25 @@ for _name in ("tocoo", "transpose", "copy"):
     decompose_method(_name, _moving(_name, alone=False))
 
 
+def flat_places(x: Any) -> np.ndarray:
+    """Return where in the flat dense array each entry stands."""
+    if x.format == "coo":
+        coords = x.coords
+    elif x.ndim == 1:
+        return x.indices.astype(np.intp)
+    else:
+        lines = np.repeat(np.arange(len(x.indptr) - 1), np.diff(x.indptr))
+        coords = (lines, x.indices) if x.format == "csr" else (x.indices, lines)
+    return np.ravel_multi_index(coords, x.shape) if len(coords[0]) else np.zeros(0, np.intp)
+
+
 def _dense(name: str) -> Callable:
     def body(self: Any, order: Any = None, out: Any = None) -> Any:
         if out is not None:
             refused(f"{name}(out=)", "assign the result of toarray() instead.")
+        if order is None and self.format in ("csr", "csc", "coo"):
+            x = canonical(self)
+            return placed(vector_of(x), natively(flat_places, x), x.shape)
         x = as_format(self, "coo")
         return gathered(method("toarray", order=order)(numbered(x)), vector_of(x))
 

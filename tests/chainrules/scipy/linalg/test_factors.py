@@ -6,6 +6,7 @@ import autodiff
 from chainrules.scipy.linalg.cholesky import cho_solution
 from chainrules.scipy.linalg.lu import lu_solution
 from chainrules.scipy.linalg.toeplitz import in_steps, sums_of_steps, toeplitz_solution
+from chainrules_core.testing import check_rule
 
 RNG = np.random.default_rng(4)
 
@@ -121,3 +122,8 @@ def test_cho_solve_reads_one_triangle():
     a_bar = autodiff.gradient(lambda a: np.sum(linalg.cho_solve(linalg.cho_factor(a), EYE)), P)
     assert np.all(np.tril(a_bar, -1) == 0)
     assert np.all(a_bar[np.triu_indices(3)] != 0)
+
+
+@pytest.mark.parametrize("a, b", [(A, TALL), (Z, TALL), (TALL, compl(2, 3)), single(A, TALL)])
+def test_khatri_rao(a, b):
+    check_rule(linalg.khatri_rao, a, b)

@@ -7,6 +7,7 @@ import scipy.sparse.csgraph as graphs
 
 import autodiff
 from chainrules.refused import RefusedError
+from chainrules_core.testing import check_rule
 
 
 def finite(d):
@@ -81,3 +82,16 @@ def test_shortest_paths_of_an_undirected_graph(check_modes):
 def test_refused(matrix):
     with pytest.raises(RefusedError, match="masked"):
         autodiff.gradient(lambda a: graphs.csgraph_to_masked(a).sum(), sp.csr_array(matrix))
+
+
+W = np.cos(np.arange(16.0)).reshape(4, 4)
+
+
+@pytest.mark.parametrize("w", [W, W * (1 + 2j), np.float32(W), W[:1, :1]])
+def test_laplacian_of_a_dense_graph(w):
+    check_rule(graphs.laplacian, w)
+
+
+@pytest.mark.parametrize("options", [{"use_out_degree": True}, {"symmetrized": True}])
+def test_laplacian_with_options(options, check_traced):
+    check_traced(lambda w: graphs.laplacian(w, **options), W)
