@@ -15,7 +15,7 @@ INF = np.inf
         (lambda a, b: integrate.tanhsinh(np.sin, a, b), (A, B)),
         (lambda a, k: integrate.tanhsinh(lambda t, k: np.exp(-k * t), a, INF, args=(k,)), (A, B)),
         (lambda b, k: integrate.tanhsinh(lambda t, k: np.exp(k * t), -INF, b, args=(k,)), (A, B)),
-        (lambda k: integrate.tanhsinh(lambda t, k: np.exp(-k * t * t), -INF, INF, args=k), (B,)),
+        (lambda k: integrate.tanhsinh(lambda t, k: np.exp(-k * t * t), -INF, INF, args=(k,)), (B,)),
         (lambda k: integrate.tanhsinh(lambda t, k: t**k, 0, 1, args=(k,), rtol=1e-9), (A,)),
         (lambda k: integrate.tanhsinh(lambda t: np.cos(k * t), A[:, None], B), (0.7,)),
     ],
