@@ -175,7 +175,7 @@ def write(target: Any, index: Any, value: Any) -> None:
         target[index] = untraced(value)
 
 
-def where_true(f: np.ufunc, inputs: tuple, where: Any, outs: tuple | None, options: dict) -> Any:
+def where_true(f: Callable, inputs: tuple, where: Any, outs: tuple | None, options: dict) -> Any:
     """Call a ufunc for the elements at which ``where=`` is true.
 
     The others keep what is in ``out=``. In a new array NumPy leaves them undefined; here they
