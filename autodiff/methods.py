@@ -74,7 +74,7 @@ _copied = _method_of(np.copy)
 
 def _ordered(self: Any, order: str = "C") -> Any:
     """Return a copy in C's order, as the method's is: that of ``np.copy`` keeps the order."""
-    flags = untraced(self).flags
+    flags = bare(self).flags
     if order == "K" or (order == "C" and flags.c_contiguous):
         return _copied(self)
     return _copied(self, order=order)
