@@ -6,7 +6,7 @@ import pytest
 import autodiff
 from chainrules.random.draws import distinct
 from chainrules.refused import RefusedError
-from chainrules_core import NotImplementedTangentError, rrule
+from chainrules_core import NotImplementedTangent, NotImplementedTangentError, rrule
 from chainrules_core.testing import check_rule
 
 M, S = np.array([0.3, -0.7, 1.4]), np.array([0.5, 1.2, 2.1])
@@ -127,8 +127,7 @@ def test_covariance_by_each_method(method, check_modes):
 def test_covariances_with_equal_eigenvalues_are_known():
     check_rule(distinct, np.array([[2.0, 0.5], [0.5, 1.0]]))
     _, pullback = rrule(distinct, np.eye(2))
-    with pytest.raises(NotImplementedTangentError, match="cholesky"):
-        pullback(np.ones((2, 2)))[1] + 1.0
+    assert isinstance(pullback(np.ones((2, 2)))[1], NotImplementedTangent)
 
 
 def test_scaled_identity(check_modes):
