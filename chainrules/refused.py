@@ -6,6 +6,7 @@ by rejection). A constant zero, or a missing rule, would say less.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
@@ -96,6 +97,14 @@ MEMORY = (
     "wrap it in autodiff.ignore_derivatives(...)."
 )
 refuse((np.ndarray, np.nested_iters, np.recarray, np.frombuffer), MEMORY)
+refuse(
+    (np.rec.array, np.rec.fromarrays, np.rec.fromrecords),
+    "an array of records holds no derivatives. Use an array for each field.",
+)
+refuse(
+    datetime.timedelta,
+    "a span of time is a whole number of microseconds. Compute with its seconds as a number.",
+)
 refuse((memoryview, bytes, bytearray), MEMORY, Array)
 refuse(
     (np.matrix, np.asmatrix, np.bmat),

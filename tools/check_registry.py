@@ -61,8 +61,6 @@ INNER = (
     # Methods of the distributions' classes, compared with differences through the engine.
     "scipy.stats.",
     "chainrules.scipy.stats.",
-    # They refuse: polynomials as objects.
-    "scipy.special._orthogonal.",
 )
 
 

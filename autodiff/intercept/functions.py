@@ -220,8 +220,8 @@ def _body(g: types.FunctionType) -> Callable:
     def deciding(*args: Any, **kwargs: Any) -> Any:
         nonlocal made
         if innermost(args, kwargs) is None and not holds_constants(args):
-            functions = [a for a in (*args, *kwargs.values()) if type(a) is _FUNCTION]
-            if not any(map(holes.captured_tracers, functions)):
+            values = (*args, *kwargs.values()) if kwargs else args
+            if _FUNCTION not in map(type, values) or not holes.have_captured(values):
                 return g(*args, **kwargs)
         if made is None:
             made = bodies.rewritten(g)

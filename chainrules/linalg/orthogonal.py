@@ -109,6 +109,13 @@ def reflections(q: Any) -> tuple[Any, Any, Any]:
     return away, corner, np.linalg.solve(adjoint(corner), adjoint(q[..., k:, :]))
 
 
+def has_unchanged_columns(q: Any) -> bool:
+    """Whether LAPACK needed no reflection for a column: 1 - Q₁₁ is singular then."""
+    k = np.shape(q)[-1]
+    corner = np.eye(k, dtype=q.dtype) - q[..., :k, :]
+    return bool(np.any(np.linalg.cond(corner) * np.finfo(corner.dtype).eps > 1e-2))
+
+
 def complete_adjoint(q: Any, rest_bar: Any) -> Any:
     """What the cotangent of the columns added to Q adds to that of Q."""
     away, corner, t = reflections(q)
@@ -132,6 +139,10 @@ MODES = ("reduced", "complete", "r", "raw")
 DEPENDENT = (
     "np.linalg.qr of a matrix whose (first) columns are linearly dependent: the columns of Q that "
     "belong to them are arbitrary, and so has R no derivative"
+)
+UNCHANGED = (
+    "np.linalg.qr(mode='complete') of a matrix with a column that is zero below the diagonal: "
+    "LAPACK leaves it as it is, but turns its sign round after any change, and the added columns"
 )
 RAW = "the Householder vectors of np.linalg.qr(mode='raw') have no rule: use mode='reduced'"
 
@@ -163,6 +174,8 @@ def qr_rrule(a, *, mode="reduced"):
         if has_dependent_columns(r):
             return not_implemented(DEPENDENT)
         if q_bar is not None and np.shape(y[0])[-1] > k:
+            if has_unchanged_columns(q):
+                return not_implemented(UNCHANGED)
             q_bar = q_bar[..., :k] + complete_adjoint(q, q_bar[..., k:])
         return reduced_adjoint(a, q, r, q_bar, r_bar)
 
@@ -191,7 +204,7 @@ def qr_frule(dots, a, *, mode="reduced"):
     q, r = q[..., :k], r[..., :k, :]
     q_dot, r_dot = reduced_tangent(a, q, r, a_dot)
     below_r = np.zeros((*np.shape(r)[:-2], np.shape(a)[-2] - k, k), r.dtype)
-    return y, Tangent[type(y)](
-        np.concatenate([q_dot, complete_tangent(q, q_dot)], -1),
-        np.concatenate([r_dot, below_r], -2),
-    )
+    r_dot = np.concatenate([r_dot, below_r], -2)
+    if has_unchanged_columns(q):
+        return y, Tangent[type(y)](not_implemented(UNCHANGED), r_dot)
+    return y, Tangent[type(y)](np.concatenate([q_dot, complete_tangent(q, q_dot)], -1), r_dot)

@@ -23,17 +23,21 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator, RandomState
 
+from chainrules.linalg.gaps import coinciding
 from chainrules.reductions.axes import array_of
 from chainrules.refused import refuse
 from chainrules_core import (
     NoTangent,
     NotImplementedTangent,
+    decompose,
     frule,
+    ignore_derivatives,
     not_implemented,
     rrule,
     thunk,
     unbroadcast,
 )
+from chainrules_core.define import primitive
 from chainrules_core.define.linear import natural
 from chainrules_core.define.scalar import fit
 
@@ -250,31 +254,72 @@ draws("triangular", by_left, by_mode, by_right, names="left mode right")
 
 # ---------------------------------------------------------------------------------- several numbers
 
-COVARIANCE = (
-    "the derivative of a multivariate_normal draw with respect to cov. Draw standard normal "
-    "numbers and write mean + z @ np.linalg.cholesky(cov).T"
+EQUAL = (
+    "the derivative of a multivariate_normal draw with respect to a covariance with equal "
+    "eigenvalues, whose vectors turn under any change. Draw with method='cholesky', or write "
+    "mean + z @ np.linalg.cholesky(cov).T with standard normal z"
 )
 
-for kind in KINDS:
 
-    @rrule.register(kind.multivariate_normal, KINDS)
-    def multivariate_normal_rrule(self: Any, mean: Any, cov: Any, **options: Any) -> Any:
-        y = self.multivariate_normal(mean, cov, **options)
-        shape = np.shape(mean)
+@primitive
+def distinct(cov: Any) -> Any:
+    """Return a covariance; where it is differentiated, its eigenvalues must not be equal."""
+    return cov
 
-        def multivariate_normal_pullback(y_bar: Any) -> tuple:
-            return NoTangent(), unbroadcast(y_bar, shape), not_implemented(COVARIANCE)
 
-        return y, multivariate_normal_pullback
+def has_equal_eigenvalues(cov: Any) -> bool:
+    return bool(np.sum(coinciding(np.linalg.eigvalsh(cov))) > np.shape(cov)[0])
 
-    @frule.register(kind.multivariate_normal, KINDS)
-    def multivariate_normal_frule(
-        dots: tuple, self: Any, mean: Any, cov: Any, **options: Any
-    ) -> Any:
-        y = self.multivariate_normal(mean, cov, **options)
-        if np.any(dots[2]):
-            return y, not_implemented(COVARIANCE)
-        return y, fit(array_of(natural(dots[1], mean)) + 0.0 * y, y)
+
+@rrule.register(distinct)
+def distinct_rrule(cov: Any) -> Any:
+    equal = has_equal_eigenvalues(cov)
+
+    def distinct_pullback(cov_bar: Any) -> Any:
+        return not_implemented(EQUAL) if equal else cov_bar
+
+    return cov, distinct_pullback
+
+
+@frule.register(distinct)
+def distinct_frule(dots: tuple, cov: Any) -> Any:
+    return cov, not_implemented(EQUAL) if has_equal_eigenvalues(cov) else dots[0]
+
+
+def factor_of(cov: Any, method: str) -> Any:
+    """Return the matrix by which a Generator multiplies normal numbers."""
+    if method == "cholesky":
+        return np.linalg.cholesky(cov)
+    cov = distinct(cov)
+    if method == "eigh":
+        s, u = np.linalg.eigh(cov)
+        return u * np.sqrt(np.abs(s))
+    u, s, _ = np.linalg.svd(cov)
+    return u * np.sqrt(s)
+
+
+def normal_vectors(self: Any, mean: Any, factor: Any, shape: tuple) -> Any:
+    z = np.reshape(self.standard_normal(shape), (-1, shape[-1]))
+    return np.reshape(np.asarray(mean) + np.matmul(z, np.transpose(factor)), shape)
+
+
+@decompose(Generator.multivariate_normal)
+def multivariate_normal_body(
+    self, mean, cov, size=None, check_valid="warn", tol=1e-8, *, method="svd"
+):
+    mean, cov = np.asarray(mean), np.asarray(cov)
+    plain = ignore_derivatives(mean), ignore_derivatives(cov)
+    made = copy.deepcopy(self).multivariate_normal(*plain, size, check_valid, tol, method=method)
+    return normal_vectors(self, mean, factor_of(cov, method), np.shape(made))
+
+
+@decompose(RandomState.multivariate_normal)
+def old_multivariate_normal_body(self, mean, cov, size=None, check_valid="warn", tol=1e-8):
+    mean, cov = np.asarray(mean), np.asarray(cov)
+    plain = ignore_derivatives(mean), ignore_derivatives(cov)
+    made = copy.deepcopy(self).multivariate_normal(*plain, size, check_valid, tol)
+    _, s, vh = np.linalg.svd(distinct(cov))
+    return normal_vectors(self, mean, np.transpose(vh) * np.sqrt(s), np.shape(made))
 
 
 # ------------------------------------------------------------------------------------------ refused

@@ -1,3 +1,5 @@
+import datetime
+
 import numpy as np
 import pytest
 
@@ -73,6 +75,9 @@ with_matrices = pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDe
         lambda x: np.array([(x[0], x[1])], dtype=RECORD)["a"][0],
         lambda x: np.full(2, x[0], dtype=RECORD)["a"][0],
         lambda x: x.astype(RECORD)["a"][0],
+        lambda x: np.rec.array([(x[0], x[1])], dtype=RECORD).a[0],
+        lambda x: np.rec.fromrecords([(x[0], x[1])], dtype=RECORD).a[0],
+        lambda x: datetime.timedelta(0, x[0]).total_seconds(),
     ],
 )
 def test_refused_functions_of_numpy_and_builtins(f):

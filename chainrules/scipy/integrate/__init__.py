@@ -2,6 +2,7 @@
 
 from chainrules.scipy.integrate import (
     adaptive as adaptive,
+    elementwise as elementwise,
     initial_value as initial_value,
     integrals as integrals,
     iterated as iterated,

@@ -13,7 +13,6 @@ IN_PLACE = (
     "scipy.integrate.{}, which is differentiated."
 )
 REASONS = {
-    "tanhsinh": IN_PLACE.format("quad or quad_vec"),
     "qmc_quad": IN_PLACE.format("cubature or nquad"),
     "nsum": "it sums in arrays of its own, which hold no derivative. Write the sum with numpy.sum.",
     "solve_bvp": "its collocation is solved by iteration, without a rule. Write the problem as an "

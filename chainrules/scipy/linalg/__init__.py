@@ -24,6 +24,7 @@ from chainrules.scipy.linalg import (
     solving as solving,
     spectral as spectral,
     toeplitz as toeplitz,
+    updates as updates,
 )
 from chainrules_core import when_imported as _when_imported
 

@@ -23,8 +23,6 @@ from chainrules.linalg.orthogonal import (
     reduced_tangent,
 )
 from chainrules.linalg.spectral import part
-from chainrules.refused import refuse
-from chainrules.scipy.delegated import both
 from chainrules_core import Array, NoTangent, Tangent, decompose, frule, not_implemented, rrule
 
 DEPENDENT = (
@@ -182,9 +180,4 @@ def rq_frule(dots, a, *, overwrite_a=False, lwork=None, mode="full", check_finit
     return y, Tangent[type(y)](back(r_dot), back(q_dot))
 
 
-refuse(
-    both(linalg.qr_insert, linalg.qr_delete, linalg.qr_update),
-    "its Q and R are a factorisation of one matrix and cannot be perturbed one by one. Call qr for "
-    "the changed matrix.",
-)
 take_lists((linalg.qr, linalg.rq), arrays=1)

@@ -9,7 +9,7 @@ from scipy import spatial
 
 from chainrules.refused import RefusedError, refuse
 from chainrules.scipy.spatial.distance import minkowski
-from chainrules_core import decompose, ignore_derivatives
+from chainrules_core import decompose, ignore_derivatives, non_differentiable
 
 INSTEAD = "use scipy.spatial.distance.cdist."
 
@@ -87,6 +87,7 @@ def made_of(kind: type) -> None:
         return Tree(kind(ignore_derivatives(data), *options), data)
 
     decompose(kind.query)(query_body)
+    non_differentiable((kind.query_pairs, kind.query_ball_point, kind.query_ball_tree))
     refuse(
         [kind.sparse_distance_matrix, kind.count_neighbors],
         INSTEAD,

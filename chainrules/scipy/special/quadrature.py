@@ -9,20 +9,17 @@ times the squared first components of its eigenvectors, μ₀ the integral of th
 and α_0 = (b-a)/(s+2), β_1² = 4(1+a)(1+b)/((s+2)²(s+3)); for Laguerre's x^a e^-x they are
 2k+a+1 and k(k+a). Written so, the rule of eigh differentiates them.
 
-Polynomials as objects (`jacobi` and its kin) hold nodes, weights and coefficients as plain numbers:
-an error tells to evaluate the polynomial instead.
+Polynomials as objects (`jacobi` and its kin) are made of them by SciPy's own code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from scipy import special
 
-from chainrules_core import decompose, frule, rrule
-from chainrules_core.errors import ChainRulesError
+from chainrules_core import decompose
 
 
 def gauss(diagonal: Any, beside: Any, mu0: Any, mu: bool) -> tuple:
@@ -72,39 +69,3 @@ def roots_genlaguerre(n: Any, alpha: Any, mu: bool = False) -> tuple:
     k = np.arange(int(n) * 1.0)
     beside = np.sqrt(k[1:] * (k[1:] + alpha))
     return gauss(2 * k + alpha + 1, beside, special.gamma(alpha + 1.0), mu)
-
-
-# ----------------------------------------------------------------------- polynomials as objects
-
-
-class PolynomialObjectError(ChainRulesError, TypeError):
-    """A polynomial object was to be made for a traced shape.
-
-    Attributes
-    ----------
-    name : str
-        The function.
-    """
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
-
-    def __str__(self) -> str:
-        return (
-            f"scipy.special.{self.name} makes an object that holds plain numbers: its derivative "
-            "by a shape would be lost. Evaluate the polynomial with "
-            f"scipy.special.eval_{self.name}, which is differentiated by its shapes as well."
-        )
-
-
-def refuse(f: Callable) -> None:
-    def refusing(*args: Any, **options: Any) -> NoReturn:
-        raise PolynomialObjectError(f.__name__)
-
-    rrule.register(f)(refusing)
-    frule.register(f)(refusing)
-
-
-for f in (special.jacobi, special.gegenbauer, special.genlaguerre, special.sh_jacobi):
-    refuse(f)

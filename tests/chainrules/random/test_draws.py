@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import autodiff
+from chainrules.random.draws import distinct
 from chainrules.refused import RefusedError
-from chainrules_core import NotImplementedTangentError, rrule
+from chainrules_core import NotImplementedTangent, NotImplementedTangentError, rrule
+from chainrules_core.testing import check_rule
 
 M, S = np.array([0.3, -0.7, 1.4]), np.array([0.5, 1.2, 2.1])
 GENERATORS = [lambda: np.random.default_rng(3), lambda: np.random.RandomState(3)]
@@ -102,6 +104,37 @@ def test_multivariate_normal(make, size):
     check(lambda m: make().multivariate_normal(m, cov, size), M)
     check(lambda m: make().multivariate_normal(mean=m, cov=cov, size=size, check_valid="raise"), M)
     check(lambda a: make().multivariate_normal([a, a * a, 1.0], cov, size), 0.4)
+
+
+@pytest.mark.parametrize("make", GENERATORS)
+@pytest.mark.parametrize("size", [None, (2, 2)])
+def test_covariance_of_normal_vectors(make, size, check_modes):
+    cov = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, 0.2], [0.1, 0.2, 1.5]])
+    check_modes(lambda m, c: make().multivariate_normal(m, c @ c.T, size), M, cov)
+    value, _ = autodiff.pullback(lambda c: make().multivariate_normal(M, c, size), cov)
+    np.testing.assert_allclose(value, make().multivariate_normal(M, cov, size), rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["svd", "eigh", "cholesky"])
+def test_covariance_by_each_method(method, check_modes):
+    def drawn(c):
+        rng = np.random.default_rng(3)
+        return rng.multivariate_normal(M, c @ c.T, 2, method=method) * rng.normal()
+
+    check_modes(drawn, np.array([[2.0, 0.5, 0.1], [0.5, 1.0, 0.2], [0.1, 0.2, 1.5]]))
+
+
+def test_covariances_with_equal_eigenvalues_are_known():
+    check_rule(distinct, np.array([[2.0, 0.5], [0.5, 1.0]]))
+    _, pullback = rrule(distinct, np.eye(2))
+    assert isinstance(pullback(np.ones((2, 2)))[1], NotImplementedTangent)
+
+
+def test_scaled_identity(check_modes):
+    def drawn(s):
+        return np.random.default_rng(3).multivariate_normal(M, s * np.eye(3), method="cholesky")
+
+    check_modes(drawn, 0.7)
 
 
 def test_methods_of_the_covariance():

@@ -136,9 +136,6 @@ def test_no_solution_is_an_error(f):
 @pytest.mark.parametrize(
     "f",
     [
-        lambda a: linalg.qr_insert(*linalg.qr(A), a[0], 1)[0],
-        lambda a: linalg.qr_delete(*linalg.qr(a), 1)[0],
-        lambda a: linalg.qr_update(*linalg.qr(A), a[0], a[1])[0],
         lambda a: linalg.cossin(a, 1, 1)[1],
         lambda a: linalg.qz(a, A)[0],
         lambda a: linalg.ordqz(A, a)[0],

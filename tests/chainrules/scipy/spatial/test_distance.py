@@ -137,13 +137,15 @@ def test_distance_zero(metric):
     np.testing.assert_array_equal(g, 0.0)
 
 
+HALVES = np.array([[1.0, 0.2, -1.0], [0.1, 1.0, -1.0], [-1.0, 0.3, -1.0], [0.2, -1.0, -0.8]])
+
+
 @pytest.mark.parametrize(
     "f",
     [
-        lambda x: spatial.Delaunay(x),
-        lambda x: spatial.Voronoi(x),
-        lambda x: spatial.HalfspaceIntersection(x, np.zeros(2)),
-        lambda x: spatial.SphericalVoronoi(x),
+        lambda x: spatial.Delaunay(x).transform,
+        lambda x: spatial.Voronoi(x).add_points(x),
+        lambda x: spatial.HalfspaceIntersection(HALVES * np.sum(x), np.zeros(2)).dual_points,
         lambda x: spatial.cKDTree(B).sparse_distance_matrix(x, 1.0),
         lambda x: spatial.cKDTree(B).count_neighbors(x, 1.0),
         lambda x: spatial.KDTree(B).sparse_distance_matrix(x, 1.0),
@@ -151,7 +153,7 @@ def test_distance_zero(metric):
         lambda x: spatial.KDTree(x).sparse_distance_matrix(spatial.KDTree(B), 1.0),
         lambda x: spatial.cKDTree(x).count_neighbors(spatial.cKDTree(B), 1.0),
         lambda x: spatial.KDTree(x, boxsize=9.0),
-        lambda x: spatial.ConvexHull(x).equations,
+        lambda x: spatial.ConvexHull(x).add_points(x),
     ],
 )
 def test_refused(f):

@@ -31,13 +31,14 @@ def test_nodes_and_weights(case, mu, check_curvature):
     check_curvature(f, n, *shapes, mu=mu)
 
 
+@pytest.mark.parametrize("monic", [False, True])
 @pytest.mark.parametrize("case", OBJECTS, ids=lambda case: case[0].__name__)
-def test_objects_are_refused(case):
+def test_polynomials_as_objects(case, monic, check_modes):
     f, n, *shapes = case
-    with pytest.raises(TypeError, match=f"eval_{f.__name__}"):
-        autodiff.gradient(lambda a: f(n, a, *shapes[1:])(0.3), shapes[0])
-    with pytest.raises(TypeError, match=f"eval_{f.__name__}"):
-        autodiff.jvp(lambda a: f(n, a, *shapes[1:])(0.3), (shapes[0],), (1.0,))
+    check_modes(lambda x, *shapes: f(n, *shapes, monic)(x), 0.4, *shapes)
+    check_modes(lambda *shapes: f(n, *shapes, monic).coeffs, *shapes, twice=False)
+    check_modes(lambda *shapes: f(n, *shapes, monic).deriv()(0.3), *shapes, twice=False)
+    check_modes(lambda *shapes: f(n, *shapes, monic).weights[:, :2], *shapes, twice=False)
 
 
 def test_weights_integrate_polynomials():
