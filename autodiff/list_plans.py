@@ -12,18 +12,20 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import ways
 from autodiff.call import CONFIG, NO_RULE
 from autodiff.plan_kinds import KEYED, SIMPLE, HandNode, OfHand, bound_call
 from autodiff.tape import Cotangents, Tape
 from autodiff.tracer import FloatTracer, Tracer
 from chainrules_core import AbstractZero, ProjectTo, Tangent, rrule, unthunk
 from chainrules_core.errors import CotangentError
-from chainrules_core.frame import checked_pair
+from chainrules_core.frame import checked_pair, sorted_bars
 from chainrules_core.registry import key_of
 from chainrules_core.rule import HandRule, Rule
 
 _ndarray = np.ndarray
 _VALUES = frozenset({float, int, np.float64, np.float32, _ndarray})
+_OF_ARRAYS = {_ndarray}
 
 
 class ListNode(HandNode):
@@ -56,9 +58,13 @@ class ListNode(HandNode):
     def pull(self, y_bar: Any) -> list:
         """Return a cotangent for each parent."""
         (position,) = self.plan.wanted
-        bar = unthunk(self.found(unthunk(y_bar))[position])
-        if isinstance(bar, AbstractZero):
-            return [bar] * len(self.parents)
+        bar = self.pullback(unthunk(y_bar))
+        if type(bar) is not Tangent[self.kind] or len(self.plan.places) > 1:
+            bar = unthunk(
+                sorted_bars(self.rule, self.pullback, len(self.plan.places), bar)[1:][position]
+            )
+            if isinstance(bar, AbstractZero):
+                return [bar] * len(self.parents)
         known = type(bar) is Tangent[self.kind] or (type(bar) is _ndarray and bar.ndim > 0)
         if not known or len(bar) != self.size:
             reason = f"it has not one part for each of the {self.size} in the {self.kind.__name__}"
@@ -152,11 +158,7 @@ def planned_with_list(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         if type(a) not in SIMPLE or type(a) is _ndarray:
             return NO_RULE
     if len(parents) < len(plain) and _ndarray in kinds:
-        traced = set(elements)
-        plain = [
-            tape.kept(a) if type(a) is _ndarray and i not in traced else a
-            for i, a in enumerate(plain)
-        ]
+        plain = _kept(plain, elements, tape)
     parts = plain if type(args[0]) is list else tuple(plain)
     key = (f, type(args[0]), frozenset(kinds), *map(type, rest), *kwargs)
     try:
@@ -165,4 +167,48 @@ def planned_with_list(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         plan = _plans[key] = _made(f, [parts, *rest], len(args), tuple(kwargs))
     except TypeError:  # a function that cannot be hashed
         return NO_RULE
-    return NO_RULE if plan is None else plan.run_list([parts, *rest], tape, parents, elements)
+    if plan is None:
+        return NO_RULE
+    if kinds == _OF_ARRAYS:
+        ways.add(f, args, kwargs, _way(plan))
+    return plan.run_list([parts, *rest], tape, parents, elements)
+
+
+def _way(plan: OfList) -> Callable:
+    """Return what is called, by the types of the arguments, for a list of arrays alone."""
+
+    def way(parts: Any, *args: Any, **kwargs: Any) -> Any:
+        for a in kwargs.values():
+            if type(a) not in SIMPLE or type(a) is _ndarray:
+                return NO_RULE
+        tape: Any = None
+        parents: list[int] = []
+        elements: list[int] = []
+        plain: list[Any] = []
+        for i, a in enumerate(parts):
+            if type(a) is Tracer:
+                if a._tape is not tape:
+                    if tape is not None or not a._tape.records:
+                        return NO_RULE
+                    tape = a._tape
+                parents.append(a._index)
+                elements.append(i)
+                a = a._value
+            if type(a) is not _ndarray or a.dtype.kind not in "fc":
+                return NO_RULE
+            plain.append(a)
+        if tape is None:
+            return NO_RULE
+        if len(parents) < len(plain):
+            plain = _kept(plain, elements, tape)
+        values = [plain if type(parts) is list else tuple(plain), *args, *kwargs.values()]
+        return plan.run_list(values, tape, parents, elements)
+
+    return way
+
+
+def _kept(plain: list, traced: list[int], tape: Tape) -> list:
+    """Return the parts with the arrays from outside as a pullback may keep them."""
+    return [
+        tape.kept(a) if type(a) is _ndarray and i not in traced else a for i, a in enumerate(plain)
+    ]

@@ -8,7 +8,9 @@ gets the shape of what it belongs to. The pieces are views.
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -47,6 +49,26 @@ def shapes_of(arrays: Any) -> list[Shape]:
     return [shape_of(a) for a in arrays]
 
 
+# For each piece the index that cuts it out, and its shape where it must be given another.
+Cuts = tuple[tuple[Any, Shape | None], ...]
+
+
+@functools.lru_cache(maxsize=4096)
+def cuts_of(align: Alignment, shapes: tuple[Shape, ...], axis: int | None) -> Cuts:
+    """Return how what a function made of arrays of these shapes is cut into pieces."""
+    aligned, axis = align(list(shapes), axis)
+    cuts: list[tuple[Any, Shape | None]] = []
+    start, before = 0, (slice(None),) * axis
+    for shape, wide in zip(shapes, aligned, strict=True):
+        stop = start + wide[axis]
+        if shape and wide == (*shape[:axis], 1, *shape[axis:]):  # not a number of NumPy's
+            cuts.append(((*before, start), None))
+        else:
+            cuts.append(((*before, slice(start, stop)), None if shape == wide else shape))
+        start = stop
+    return tuple(cuts)
+
+
 def register_join(f: Callable, align: Alignment, axis: int | None = None) -> None:
     """Register both rules of a function that joins a sequence of arrays; `axis` is its default."""
     default = axis
@@ -56,22 +78,22 @@ def register_join(f: Callable, align: Alignment, axis: int | None = None) -> Non
         if out is not None:
             return None
         y = f(arrays, **options)
-        if rounds(options.get("dtype")):
+        if "dtype" in options and rounds(options["dtype"]):
             return y, _zero_pullback
-        shapes = shapes_of(arrays)
-        is_array = isinstance(arrays, np.ndarray)
         kind, dtype = type(arrays), y.dtype
+        is_array = not (kind is list or kind is tuple)
         # Where all parts have the dtype of the result, the pieces of its cotangent have it too.
-        is_alike = (kind is list or kind is tuple) and dtype.kind in "fc"
+        is_alike = not is_array and dtype.kind in "fc"
         is_alike = is_alike and all([_has(a, dtype) for a in arrays])  # noqa: C419 - a third less
+        shapes = tuple([a.shape for a in arrays] if is_alike else shapes_of(arrays))
         space = None if is_alike else ProjectTo(arrays)
 
         def join_pullback(y_bar: Any) -> Any:
-            aligned, axis = align(shapes, options.get("axis", default))
-            pieces = cut(y_bar, [shape[axis] for shape in aligned], axis)
+            axis = options.get("axis", default)
+            cuts = cuts_of(align, shapes, None if axis is None else operator.index(axis))
             bars = [
-                p if p.shape == shape else np.reshape(p, shape)
-                for p, shape in zip(pieces, shapes, strict=True)
+                y_bar[index] if shape is None else np.reshape(y_bar[index], shape)
+                for index, shape in cuts
             ]
             if space is None:
                 if not _has(y_bar, dtype):
