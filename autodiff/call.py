@@ -31,7 +31,7 @@ from autodiff.errors import DifferentiationError, array_of_objects, missing_rule
 from autodiff.gathering import gathered
 from autodiff.levels import may_hold_traced
 from autodiff.nodes import Node, Part, ProductNode, Whole
-from autodiff.structures import as_tangent, map_leaves, parts_of, tangent_of
+from autodiff.structures import as_tangent, is_row, map_leaves, parts_of, rebuilt, tangent_of
 from autodiff.tape import CONSTANT, Tape
 from autodiff.tracer import Tracer, wrap
 from autodiff.views import note_shared
@@ -43,6 +43,7 @@ from chainrules_core import (
     ProjectTo,
     RuleConfig,
     SupportsMutation,
+    Tangent,
     ZeroTangent,
     frule,
     rrule,
@@ -274,6 +275,8 @@ def _several_outputs(
     y: Any, tape: Tape, rule: Rule, parents: tuple, positions: tuple, pull: Callable
 ) -> Any:
     """Record an output with several parts."""
+    if is_row(y):
+        return _row_of_outputs(y, tape, rule, parents, positions, pull)
     places: list[Any] = []
 
     def tangent(bars: dict) -> Any:
@@ -296,6 +299,29 @@ def _several_outputs(
         return wrap(leaf, tape, place)
 
     return map_leaves(y, part)
+
+
+def _row_of_outputs(
+    y: Any, tape: Tape, rule: Rule, parents: tuple, positions: tuple, pull: Callable
+) -> Any:
+    """Do the same for a tuple or list of arrays and numbers."""
+    kind = type(y)
+    size = len(y)
+
+    def tangent(bars: dict) -> Any:
+        return Tangent[kind](*[bars.get(i, absent[i]) for i in range(size)])
+
+    whole = tape.add(Whole(parents, pull, rule, positions, tangent))
+    parts: list[Any] = []
+    absent: list[Any] = []
+    for i, leaf in enumerate(y):
+        if is_differentiable(leaf):
+            leaf = wrap(leaf, tape, tape.add(Part(whole, i, ProjectTo(leaf))))
+            absent.append(ZeroTangent())
+        else:
+            absent.append(NoTangent())
+        parts.append(leaf)
+    return rebuilt(y, parts)
 
 
 def as_constant(y: Any) -> Any:

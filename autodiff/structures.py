@@ -54,6 +54,13 @@ def is_flat(x: Any) -> bool:
     return (kind is list or kind is tuple) and _FLAT.issuperset(map(type, x))
 
 
+def is_row(x: Any) -> bool:
+    """Do the same where tuples may have names."""
+    kind = type(x)
+    is_named = issubclass(kind, tuple) and hasattr(kind, "_make")
+    return (is_named and _FLAT.issuperset(map(type, x))) or is_flat(x)
+
+
 class Facts(NamedTuple):
     """What is known of all objects of a class.
 

@@ -236,7 +236,6 @@ def test_equal_variances_in_closed_form():
         lambda a: stats.dirichlet.rvs(a, random_state=1),
         lambda a: stats.multinomial.rvs(6, whole(a), random_state=1) * 1.0,
         lambda a: stats.random_correlation.rvs(whole(a) * 3, random_state=1),
-        lambda a: stats.multivariate_normal.rvs(None, np.diag(a), random_state=1),
     ],
 )
 def test_draws_that_are_refused(f):
@@ -249,3 +248,11 @@ def test_a_draw_by_its_mean():
         return np.sum(stats.multivariate_normal.rvs(m, COV, size=2, random_state=1) * P)
 
     np.testing.assert_allclose(autodiff.gradient(draw, M), 2 * P)
+
+
+def test_a_draw_by_its_covariance(check_modes):
+    def draw(a):
+        cov = np.diag(a) + 0.1 * np.outer(a, a)
+        return stats.multivariate_normal.rvs(None, cov, size=3, random_state=1)
+
+    check_modes(draw, ALPHA)
