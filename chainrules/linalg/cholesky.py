@@ -17,7 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.linalg.matrices import adjoint, completed, half_triangle, halves, onto_triangle
+from chainrules.linalg.matrices import (
+    adjoint,
+    completed,
+    half_triangle,
+    halves,
+    onto_triangle,
+    triangle_of_ones,
+)
 from chainrules.linalg.triangular import (
     inverse_of_lower,
     right_lower,
@@ -43,6 +50,9 @@ def cholesky_adjoint(lower: Any, lower_bar: Any) -> Any:
     """
     n = lower.shape[-1]
     weights = halves(min(n, BLOCK), lower.dtype)
+    if n <= BLOCK:
+        d = lower * triangle_of_ones(n, lower.dtype)
+        return weights * adjoint_of_block(d, inverse_of_lower(d), lower_bar, weights)
     a_bar = np.zeros(lower_bar.shape, np.result_type(lower, lower_bar))
     for end in range(n, 0, -BLOCK):  # what is above the diagonal of a block has no effect
         rows, columns = slice(max(0, end - BLOCK), end), slice(0, end)
@@ -51,7 +61,7 @@ def cholesky_adjoint(lower: Any, lower_bar: Any) -> Any:
         start = max(0, end - BLOCK)
         before, block, after = slice(0, start), slice(start, end), slice(end, n)
         phi, r = weights[: end - start, : end - start], lower[..., block, before]
-        d = lower[..., block, block] * np.ceil(phi)
+        d = lower[..., block, block] * triangle_of_ones(end - start, lower.dtype)
         inverse = inverse_of_lower(d)
         d_bar = a_bar[..., block, block]
         if end < n:
@@ -62,13 +72,18 @@ def cholesky_adjoint(lower: Any, lower_bar: Any) -> Any:
             products = np.matmul(ch_bar, lower[..., after, :end])
             d_bar = d_bar - products[..., block]
             a_bar[..., block, before] -= products[..., before]
-        s = np.matmul(adjoint(inverse), phi * np.matmul(adjoint(d), d_bar))
-        s = np.matmul(s, inverse)
-        s = s + adjoint(s)
+        s = adjoint_of_block(d, inverse, d_bar, phi)
         a_bar[..., block, block] = phi * s
         if start:
             a_bar[..., block, before] -= np.matmul(s, r)
     return a_bar
+
+
+def adjoint_of_block(d: Any, inverse: Any, d_bar: Any, phi: Any) -> Any:
+    """Return S + Sᴴ for a block on the diagonal, where S = D⁻ᴴ Φ(Dᴴ D̄) D⁻¹."""
+    s = np.matmul(adjoint(inverse), phi * np.matmul(adjoint(d), d_bar))
+    s = np.matmul(s, inverse)
+    return s + adjoint(s)
 
 
 @primitive

@@ -13,6 +13,7 @@ with M_ij = -P_ij E_ij and M_ii = Σ_{j≠i} P_ij E_jj.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +35,8 @@ from chainrules_core.projection import is_foreign
 
 def times(numbers: Any, matrices: Any) -> Any:
     """One number times each matrix."""
+    if np.ndim(numbers) == 0:
+        return numbers * matrices
     return np.expand_dims(numbers, (-2, -1)) * matrices
 
 
@@ -68,9 +71,14 @@ def largest(a: np.ndarray) -> Any:
 
 def is_safe(a: np.ndarray, x: np.ndarray) -> bool:
     """Whether the inverses x are good for more than half their digits."""
+    limit = math.sqrt(np.finfo(x.dtype).eps)
+    if a.ndim == 2:  # no element is larger than the square root of the sum of squares
+        squares = float(np.vdot(a, a).real), float(np.vdot(x, x).real)
+        if math.sqrt(squares[0]) * math.sqrt(squares[1]) * limit < 1:
+            return True
     with np.errstate(all="ignore"):
         size = largest(a) * largest(x)
-    return bool(np.all(size * np.sqrt(np.finfo(x.dtype).eps) < 1))
+    return bool(np.all(size * limit < 1))
 
 
 @primitive
@@ -229,7 +237,7 @@ def det_tangent(a: Any, y: Any, lu: Factored | None, a_dot: Any) -> Any:
 def inverse_or_infinity(a: Any, sign: Any) -> Any:
     """A⁻¹; of singular matrices adj(A)/0: log|det A| falls without bound towards them."""
     singular = sign == 0
-    if not np.any(singular):
+    if not (np.any(singular) if np.ndim(singular) else singular):
         return np.linalg.inv(a)
     singular = np.expand_dims(singular, (-2, -1))
     regular = np.where(singular, np.eye(np.shape(a)[-1]), a)
@@ -255,6 +263,8 @@ def slogdet_rrule(a):
         if inverse is None:
             inverse = adjoint(inverse_or_infinity(a, y.sign))
         a_bar = times(log_bar, inverse)
+        if np.ndim(y.sign) == 0 and y.sign != 0:
+            return a_bar
         unused = np.equal(log_bar, 0) & np.equal(y.sign, 0)  # 0 times infinity is 0 here
         return np.where(np.expand_dims(unused, (-2, -1)), 0, a_bar) if np.any(unused) else a_bar
 

@@ -6,6 +6,7 @@ functions that have rules, so that pullbacks can be differentiated in turn.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -65,10 +66,31 @@ def diagonal_matrix(d: Any) -> Any:
 # ------------------------------------------------------------------ matrices known by one triangle
 
 
+SMALL = 64
+"""Weights of matrices up to this size are remembered."""
+
+
 def halves(n: int, dtype: Any) -> Any:
     """The weights of Φ: one below the diagonal, a half on it; real, in the precision of `dtype`."""
+    return (_known_halves if n <= SMALL else _halves)(n, dtype)
+
+
+def _halves(n: int, dtype: Any) -> Any:
     dtype = np.finfo(dtype).dtype
-    return np.tri(n, dtype=dtype) - np.eye(n, dtype=dtype) / 2
+    weights = np.tri(n, dtype=dtype) - np.eye(n, dtype=dtype) / 2
+    weights.flags.writeable = False
+    return weights
+
+
+_known_halves = functools.lru_cache(maxsize=256)(_halves)
+
+
+@functools.lru_cache(maxsize=256)
+def triangle_of_ones(n: int, dtype: Any) -> Any:
+    """Return what a matrix up to `SMALL` is multiplied by for its lower triangle."""
+    weights = np.tri(n, dtype=np.finfo(dtype).dtype)
+    weights.flags.writeable = False
+    return weights
 
 
 def half_triangle(x: Any) -> Any:
