@@ -48,6 +48,9 @@ _KINDS: tuple[tuple[type, type], ...] = (
     (ScalarRule, OfScalar),
 )
 
+_NESTS = frozenset({tuple, list})
+_IN_NESTS = IN_TUPLES | {float, bool, str}
+
 _plans: dict[tuple, Any] = {}
 _forward_plans: dict[tuple, Any] = {}
 
@@ -78,6 +81,7 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     bit = 1
     kinds: list[Any] = []
     plain: list[Any] = []
+    nests: dict[int, Any] = {}
     for a in values:
         kind = type(a)
         if kind is Tracer or kind is FloatTracer:
@@ -93,7 +97,12 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
             if kind is Tracer or kind is FloatTracer:
                 return _planned_over_levels(f, args, kwargs, values)
         elif (kind is tuple and not IN_TUPLES.issuperset(map(type, a))) or kind is list:
-            return planned_with_list(f, args, kwargs) if bit == 1 and args else NO_RULE
+            if bit == 1 and args:
+                return planned_with_list(f, args, kwargs)
+            a = nest_of_options(a)
+            if a is None:
+                return NO_RULE
+            nests[len(plain)] = a
         bit += bit
         kinds.append(kind)
         plain.append(a)
@@ -103,7 +112,7 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     try:
         plan = _plans[key]
     except KeyError:
-        if not SIMPLE.issuperset([kind for kind in kinds if kind is not tuple]):
+        if not SIMPLE.issuperset([kind for kind in kinds if kind not in _NESTS]):
             return NO_RULE
         plan = _remembered(_plans, key, f, values, len(args), tuple(kwargs), tape)
     if plan is None:
@@ -116,11 +125,31 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
                 if a.dtype is _OBJECTS:
                     return NO_RULE
                 plain[i] = tape.kept(a)
+    if nests:
+        return plan.run(tuple([nests.get(i, a) for i, a in enumerate(values)]), plain, tape, False)
     result = plan.run(values, plain, tape, False)
     plan.runs += 1
     if plan.runs == ways.OFTEN and way is None and result is not NO_RULE:
         write(plan, f, args, kwargs, result)
     return result
+
+
+def nest_of_options(x: Any) -> Any:
+    """Return a copy of nested tuples and lists of simple options; None if something else is in it.
+
+    A pullback may keep it, and a list may be changed.
+    """
+    parts: list[Any] = []
+    for part in x:
+        kind = type(part)
+        if kind in _NESTS:
+            part = nest_of_options(part)
+            if part is None:
+                return None
+        elif kind not in _IN_NESTS:
+            return None
+        parts.append(part)
+    return parts if type(x) is list else tuple(parts)
 
 
 def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], values: tuple) -> Any:
@@ -211,7 +240,7 @@ def _made(f: Callable, values: tuple, n: int, names: tuple[str, ...], tape: Tape
     call = bound_call(rule, n, names, {i for i in traced if values[i]._tape is tape})
     if call is None:
         return None
-    call.has_tuples = any(type(values[i]) is tuple for i, _ in call.places if i >= 0)
+    call.has_tuples = any(type(values[i]) in _NESTS for i, _ in call.places if i >= 0)
     if any(type(v) not in SIMPLE for v in call.fixed.values()):
         return None
     if isinstance(rule, DecomposeRule):

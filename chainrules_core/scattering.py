@@ -36,6 +36,8 @@ def scatter_into(x_bar: Any, y_bar: Any, x: Any, index: Any, is_fresh: bool = Fa
             part += y_bar
         return x_bar
     y_bar = fitting(y_bar, x_bar)
+    if type(index) is np.ndarray and x_bar.ndim == 1 and index.dtype.kind in "iu":
+        return scatter_along_into(x_bar, y_bar, index, 0)
     if not may_repeat(index):
         if is_fresh:
             x_bar[index] = y_bar
@@ -73,6 +75,8 @@ def may_repeat(index: Any) -> bool:
     """
     if type(index) is int or type(index) is slice:
         return False
+    if type(index) is np.ndarray:
+        return index.dtype.kind != "b"
     parts = index if isinstance(index, tuple) else (index,)
     return not all(
         isinstance(p, _ONCE) or (isinstance(p, np.ndarray) and p.dtype.kind == "b") for p in parts
@@ -116,6 +120,10 @@ def scatter_along_into(
 ) -> Any:
     """Add `y_bar` in place to what ``np.take(x_bar, indices, axis)`` reads; see `scatter_into`."""
     shape, y_bar = x_bar.shape, fitting(y_bar, x_bar)
+    is_line = len(shape) == indices.ndim == 1 and type(y_bar) is np.ndarray
+    if is_line and y_bar.shape == indices.shape and y_bar.dtype is x_bar.dtype:
+        np.add.at(x_bar, indices, y_bar)
+        return x_bar
     before, behind = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
     indices = indices.astype(np.intp, copy=False)
     if indices.size and indices.min() < 0:

@@ -35,6 +35,8 @@ def over_norm(x: Any, y: Any) -> Any:
     if np.ndim(y) == 0:
         return x / y if y != 0 else x * 0
     zero = np.equal(y, 0)
+    if not is_foreign(zero) and not zero.any():
+        return x / y
     return np.where(zero, 0, x / np.where(zero, 1, y))
 
 

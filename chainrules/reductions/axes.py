@@ -6,6 +6,7 @@ a shape that broadcasts against the argument again, and the number of elements t
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -108,6 +109,8 @@ def reduced_axes(ndim: int, axis: Any) -> tuple[int, ...]:
     """
     if axis is None:
         return tuple(range(ndim))
+    if type(axis) is int:
+        return (axis % ndim,) if ndim else ()
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     return tuple([operator.index(a) % ndim for a in axes]) if ndim else ()
 
@@ -120,8 +123,12 @@ def kept_shape(shape: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     >>> kept_shape((2, 3, 4), 1)
     (2, 1, 4)
     """
-    axes = reduced_axes(len(shape), axis)
-    return tuple([1 if i in axes else n for i, n in enumerate(shape)])
+    return _kept_shape(shape, axis if axis is None else reduced_axes(len(shape), axis))
+
+
+@functools.lru_cache(maxsize=4096)
+def _kept_shape(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> tuple[int, ...]:
+    return tuple([1 if axes is None or i in axes else n for i, n in enumerate(shape)])
 
 
 def kept(y: Any, shape: tuple[int, ...], axis: Any) -> Any:
@@ -132,7 +139,8 @@ def kept(y: Any, shape: tuple[int, ...], axis: Any) -> Any:
     ndim = np.ndim(y)
     if ndim == len(shape) or (axis is None and ndim == 0):
         return y
-    return np.reshape(y, kept_shape(shape, axis))
+    wide = kept_shape(shape, axis)
+    return y.reshape(wide) if isinstance(y, np.ndarray) else np.reshape(y, wide)
 
 
 def spread(y_bar: Any, shape: tuple[int, ...], axis: Any) -> Any:
@@ -182,6 +190,8 @@ def from_last(a: Any, shape: tuple[int, ...], axis: Any) -> Any:
 
 def length(shape: tuple[int, ...], axis: Any) -> int:
     """How many elements go into one result."""
+    if type(axis) is int and shape:
+        return shape[axis]
     return math.prod([shape[i] for i in reduced_axes(len(shape), axis)])
 
 

@@ -247,7 +247,7 @@ def small_bar(a: Any, y: Any, y_bar: Any, axis: Any) -> Any:
         return np.where(tie, y_bar / n, 0) if n else None
     shape = np.shape(a)
     tie = np.equal(a, kept(y, shape, axis))
-    total = np.sum(y)
+    total = np.add.reduce(y, None)
     if total == total and np.count_nonzero(tie) == np.size(y):  # then there is one for each result
         return np.where(tie, kept(y_bar, shape, axis), 0)
     n = np.count_nonzero(tie, axis=axis, keepdims=True)

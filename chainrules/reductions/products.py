@@ -40,6 +40,7 @@ from chainrules_core.define.bits import where_true
 from chainrules_core.define.scalar import fit
 from chainrules_core.projection import is_foreign
 
+_TINY = np.finfo(float).tiny
 _LARGE = 64  # elements: fewer steps count for more than fewer passes
 
 
@@ -68,6 +69,8 @@ def is_normal(y: Any) -> bool:
     >>> is_normal(np.array([2.0, 1e-300])), is_normal(np.array([2.0, 0.0]))
     (True, False)
     """
+    if type(y) is np.float64 and not is_foreign(y):
+        return bool(_TINY <= abs(y) < np.inf)
     size = np.abs(y)
     least = np.finfo(getattr(y, "dtype", float)).tiny
     return bool(np.all(size >= least)) and bool(np.all(np.isfinite(size)))

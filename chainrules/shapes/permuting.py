@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,15 @@ from chainrules_core import linear_rule
 def transpose_back(y_bar: Any, a: Any, axes: Any = None) -> Any:
     if axes is None:
         return np.transpose(y_bar)
-    axes = (axes,) if np.ndim(axes) == 0 else axes
-    return np.transpose(y_bar, np.argsort([axis % a.ndim for axis in axes]))
+    axes = tuple(axes) if isinstance(axes, (tuple, list)) or np.ndim(axes) else (axes,)
+    return np.transpose(y_bar, inverse(axes, a.ndim))
+
+
+@functools.lru_cache(maxsize=1024)
+def inverse(axes: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    """Return the permutation of axes that undoes one."""
+    order = [axis % ndim for axis in axes]
+    return tuple([order.index(i) for i in range(ndim)])
 
 
 def rollaxis_back(y_bar: Any, a: Any, axis: int, start: int = 0) -> Any:

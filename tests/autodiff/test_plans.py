@@ -337,3 +337,34 @@ def test_a_rule_without_its_own_cotangent_in_both_forms() -> None:
             np.testing.assert_array_equal(gradient(lambda x: np.sum(half(x, 1.0)), X), [0.5] * 3)
         finally:
             rrule.unregister(half)
+
+
+def test_nested_options_that_are_changed_afterwards() -> None:
+    a = np.arange(6.0).reshape(2, 3)
+
+    def f(x: Any) -> Any:
+        total = 0.0
+        for axes, widths, order in (([[1], [0]], [(0, 1), (1, 0)], [1, 0]),) * 3:
+            y = np.tensordot(x, a, axes=axes)
+            z = np.transpose(np.pad(x, widths), order)
+            w = np.transpose(x, order)
+            axes[0], widths[0], order[:] = [0], (2, 2), [0, 1]
+            total = total + np.sum(y * y) + np.sum(z**3) + np.sum(w.ravel() * np.arange(6.0))
+            axes[0], widths[0], order[:] = [1], (0, 1), [1, 0]
+        return total
+
+    x = np.linspace(-1.0, 1.0, 6).reshape(3, 2)
+    plans._plans.clear()
+    expected = 3 * (2 * x @ a @ a.T + 3 * x**2 + np.arange(6.0).reshape(2, 3).T)
+    for _ in range(2):
+        np.testing.assert_allclose(gradient(f, x), expected, rtol=1e-12, atol=1e-12)
+    assert {key[0] for key, plan in plans._plans.items() if plan} >= {np.tensordot, np.pad}
+
+
+def test_nests_with_traced_values_or_arrays_are_no_options() -> None:
+    nest = plans.nest_of_options
+    assert nest(([1, (2, "a")], None, 1.5)) == ([1, (2, "a")], None, 1.5)
+    assert nest([np.arange(2)]) is None
+    seen = []
+    gradient(lambda x: seen.append(nest([1, (x,)])) or x * 2.0, 1.0)
+    assert seen == [None]
