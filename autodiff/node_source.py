@@ -41,13 +41,26 @@ _ARITHMETIC = frozenset(
 _TEMPLATE = """
 def hand_on(self, y_bar, bars, strong):
     space = self.space
-    if strong or bars.nested or type(y_bar) is not ndarray or space.size > SMALL{same}:
+    if strong or bars.nested or type(y_bar) is not ndarray or space.size > SMALL:
         return general(self, y_bar, bars, strong)
     if space.dtype is not FLOAT64:
         return general(self, y_bar, bars, strong)
     nodes, values, owned = bars.nodes, bars.values, bars.owned
-    {unpacked} = self.values
+    {unpacked} = self.values{same}
 """
+_SAME = """
+    if self.left == self.right:
+        return general(self, y_bar, bars, strong)"""
+# The product of a value with itself, of which both derivatives are the value.
+_SQUARE = """
+    if self.left == self.right:
+        j = self.left
+        if {left} is not {right} or nodes[j].space is not space:
+            return general(self, y_bar, bars, strong)
+        x_bar = {left} * y_bar
+        x_bar += x_bar
+        {store}
+        return"""
 _TOGETHER = """
     if nodes[self.left].space is space and nodes[self.right].space is space:
         made = together(y_bar, *self.values)
@@ -173,8 +186,16 @@ def _hand_on(
         "vdot": np.vdot,
         "where_true": where_true,
     }
+    same = ""
+    if len(wanted) == 2:
+        returned = [None if p.returns is None else _NAMES[p.returns] for p in partials]
+        same = _SAME
+        if None not in returned and of_arrays:
+            same = _SQUARE.format(
+                left=returned[0], right=returned[1], store=_STORE.format(fresh="True")
+            )
     source = _TEMPLATE.format(
-        same=" or self.left == self.right" if len(wanted) == 2 else "",
+        same=same,
         unpacked=", ".join(_NAMES[: len(kinds) + 1]),
     )
     if together is not None:

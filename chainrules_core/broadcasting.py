@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -61,19 +62,28 @@ def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
     total = np.add.reduce if type(x_bar) is np.ndarray else np.sum  # the same, in half the time
     if shape == ():
         return total(x_bar, axis=None)
+    axes, keepdims = _summed_axes(tuple(larger), tuple(shape))
+    if not keepdims:
+        return total(x_bar, axis=axes)
+    summed = total(x_bar, axis=axes, keepdims=True)
+    return summed if len(larger) == len(shape) else np.reshape(summed, shape)
+
+
+@functools.lru_cache(maxsize=4096)
+def _summed_axes(larger: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Any, bool]:
+    """Return the axes that are summed, and whether they are kept."""
     added = len(larger) - len(shape)
     if added < 0:
         raise ProjectionError(shape, larger, hint=_HINT)
     if larger[added:] == shape:
-        return total(x_bar, axis=0 if added == 1 else tuple(range(added)))
+        return (0 if added == 1 else tuple(range(added))), False
     axes = list(range(added))
     for axis, (n, m) in enumerate(zip(shape, larger[added:], strict=True), added):
         if n != m:
             if n != 1:
                 raise ProjectionError(shape, larger, hint=_HINT)
             axes.append(axis)
-    summed = total(x_bar, axis=tuple(axes), keepdims=True)
-    return np.reshape(summed, shape) if added else summed
+    return (axes[0] if len(axes) == 1 else tuple(axes)), True
 
 
 _SMALL = 2048  # elements; beyond that a copy takes longer than NumPy's way to a view

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.arguments import PLAIN, innermost
+from autodiff.call import NO_RULE
 from autodiff.intercept.holders import (
     is_only_held_by_caller,
     is_only_held_by_owner,
@@ -27,6 +28,7 @@ from autodiff.intercept.holders import (
 from autodiff.levels import check_free
 from autodiff.structures import map_leaves
 from autodiff.tracer import FloatTracer, Tracer, is_tracer, untraced
+from autodiff.ways import ways_of
 
 
 def _not_set(f: Any) -> Any:
@@ -138,7 +140,13 @@ def {name}_(a, b):
             return made
     elif other is FloatTracer and (kind is float or kind is int):
         return FloatTracer.__r{name}__(b, a)
-    elif kind in plain_types and other in plain_types:
+    elif kind is Tracer or other is Tracer:
+        way = known.get((kind, other))
+        if way is not None:
+            made = way(a, b)
+            if made is not NO_RULE:
+                return made
+    if kind in plain_types and other in plain_types:
         return a {symbol} b
     return slowly(a, b)
 """
@@ -157,6 +165,9 @@ def _binary(apply: Callable, name: str, symbol: str = "") -> Callable:
         return slowly
     scope: dict[str, Any] = {
         "FloatTracer": FloatTracer,
+        "NO_RULE": NO_RULE,
+        "Tracer": Tracer,
+        "known": ways_of(apply),
         "plain_types": _plain_types,
         "slowly": slowly,
     }
