@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from chainrules.linalg.matrices import adjoint, column, conj, row
+from chainrules.linalg.triangular import solve_lower, solve_upper, triangle_of
 from chainrules_core import Array, frule, rrule, thunk
 
 
@@ -35,7 +36,17 @@ def inv_frule(dots, a):
 
 def solve_vectors(a: Any, b: Any) -> Any:
     """Solve for a stack of vectors (``solve`` takes an array of two axes for one matrix)."""
-    return np.linalg.solve(a, b) if np.ndim(b) == 1 else np.linalg.solve(a, column(b))[..., 0]
+    if np.ndim(b) == 1 and triangle_of(a) is None:
+        return np.linalg.solve(a, b)
+    return solve_matrices(a, column(b))[..., 0]
+
+
+def solve_matrices(a: Any, b: Any) -> Any:
+    """Solve for stacks of matrices; a triangular system takes no factorisation."""
+    triangle = triangle_of(a)
+    if triangle is None or np.ndim(b) != 2:
+        return np.linalg.solve(a, b)
+    return (solve_lower if triangle == "lower" else solve_upper)(a, b)
 
 
 def matvec(a: Any, x: Any) -> Any:
@@ -52,7 +63,7 @@ def solve_rrule(a, b):
         if of_vector:
             b_bar = solve_vectors(adjoint(a), y_bar)
             return thunk(lambda: -column(b_bar) * row(conj(y))), b_bar
-        b_bar = np.linalg.solve(adjoint(a), y_bar)
+        b_bar = solve_matrices(adjoint(a), y_bar)
         return thunk(lambda: -np.matmul(b_bar, adjoint(y))), b_bar
 
     return y, solve_pullback
@@ -64,7 +75,7 @@ def solve_frule(dots, a, b):
     y = np.linalg.solve(a, b)
     if np.ndim(b) == 1:
         return y, solve_vectors(a, b_dot - matvec(a_dot, y))
-    return y, np.linalg.solve(a, b_dot - np.matmul(a_dot, y))
+    return y, solve_matrices(a, b_dot - np.matmul(a_dot, y))
 
 
 # -------------------------------------------------------------------------------- tensor equations

@@ -47,6 +47,19 @@ def solve_plain(a: np.ndarray, b: np.ndarray, lower: bool) -> Any:
     return trsm(1.0, factor, b, side=0, lower=lower, trans_a=turned)
 
 
+def triangle_of(a: Any) -> str | None:
+    """Return ``"lower"`` or ``"upper"`` for a large plain triangular matrix, else None.
+
+    A solution costs less than the factorisation that the general solver makes, and most matrices
+    show at once, by two corners, that they are not triangular.
+    """
+    if is_foreign(a) or a.ndim != 2 or len(a) <= BLOCK or a.dtype.char not in "fdFD":
+        return None
+    if a[0, -1] == 0 and not np.triu(a, 1).any():
+        return "lower"
+    return "upper" if a[-1, 0] == 0 and not np.tril(a, -1).any() else None
+
+
 def solve_lower(a: Any, b: Any) -> Any:
     """A⁻¹ B, for lower triangular matrices."""
     n = np.shape(a)[-1]

@@ -85,3 +85,34 @@ def test_rule(f, args, kwargs):
 )
 def test_engine(f, check_engine):
     check_engine(f, A, real(3))
+
+
+LOWER = np.tril(0.1 * real(66, 66)) + 2.0 * np.eye(66)
+ZUPPER = np.triu(0.1 * compl(66, 66)) + 2.0 * np.eye(66)
+
+
+@pytest.mark.parametrize(
+    "a, b",
+    [
+        (LOWER, real(66)),
+        (LOWER.T, real(66, 2)),
+        (ZUPPER, compl(66)),
+        (ZUPPER.T, compl(66, 2)),
+        (LOWER, compl(66)),
+        (ZUPPER, real(66)),
+        (LOWER.astype(np.float32), real(66, dtype=np.float32)),
+        (LOWER, real(2, 66, 1)),
+        (LOWER, np.zeros((66, 0))),
+    ],
+)
+def test_large_triangular_systems(a, b):
+    check_rule(np.linalg.solve, a, b)
+
+
+def test_a_large_triangular_system_twice(check_modes):
+    w = np.cos(np.arange(66.0))
+
+    def f(x):
+        return np.linalg.solve(LOWER * x[0], w * x[1])[::22]
+
+    check_modes(f, np.array([1.2, 0.7]))
