@@ -4,6 +4,7 @@ import chainrules as chainrules
 from autodiff import (
     closures as closures,
     floats as floats,
+    fused as fused,
     methods as methods,
     operators as operators,
     plans as plans,

@@ -103,7 +103,7 @@ def reflected(b, a):
 """
 
 
-def _scalar_rule(f: Callable, n: int) -> ScalarRule | None:
+def scalar_rule(f: Callable, n: int) -> ScalarRule | None:
     """Return the rule for plain floats, if it is one of partial derivatives."""
     entry = rrule.entry(f)
     rule = None if entry is None else entry.find((float,) * n)
@@ -124,7 +124,7 @@ def quiet(partial: Partial) -> Callable | None:
     return np.errstate(all="ignore")(function)
 
 
-def _expression(
+def derivative(
     partial: Partial, name: str, names: tuple[str, ...], varying: set[int] | None = None
 ) -> str:
     """Return a partial derivative as an expression of the local variables of a method.
@@ -144,7 +144,7 @@ def _expression(
 
 def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
     """Write the methods of a binary operator from its rule for floats."""
-    rule = _scalar_rule(op, 2)
+    rule = scalar_rule(op, 2)
     if rule is None:
         return None
     by_a, by_b = rule.partials[0]
@@ -153,10 +153,10 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
         symbol=SYMBOLS[op],
         # Only a power of floats can be something else than a float.
         checked="type(y) is float or type(y) is float64" if op is operator.pow else "True",
-        by_a=_expression(by_a, "by_a", names),
-        by_b=_expression(by_b, "by_b", names),
-        by_a_alone=_expression(by_a, "by_a", names, {0, 1}),
-        by_b_alone=_expression(by_b, "by_b", names, {0, 2}),
+        by_a=derivative(by_a, "by_a", names),
+        by_b=derivative(by_b, "by_b", names),
+        by_a_alone=derivative(by_a, "by_a", names, {0, 1}),
+        by_b_alone=derivative(by_b, "by_b", names, {0, 2}),
     )
     scope: dict[str, Any] = {
         "ARITHMETIC": ARITHMETIC,
@@ -176,7 +176,7 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
 
 def unary_record(f: Callable) -> Callable[[FloatTracer], Any] | None:
     """Return a function that applies `f` to a traced float and records it."""
-    rule = _scalar_rule(f, 1)
+    rule = scalar_rule(f, 1)
     if rule is None or f is complex or getattr(f, "__module__", None) == "cmath":
         return None  # no rule, or results that are not floats
     if isinstance(f, np.ufunc) and not any(kinds.startswith("d->d") for kinds in f.types):

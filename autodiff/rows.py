@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.fused.node import Fused
 from autodiff.gathering import Gathered
 from autodiff.nodes import Node, ProductNode
 from autodiff.plan_kinds import HandNode, LinearNode
@@ -23,7 +24,7 @@ from chainrules_core import AbstractZero, NotImplementedTangent, unbroadcast, un
 from chainrules_core.projection import ProjectToArray, ProjectToNumber
 
 _ELEMENTWISE = (tuple, Elementwise, ElementwiseOfTwo)
-_SWEPT = (*_ELEMENTWISE, LinearNode, HandNode)
+_SWEPT = (*_ELEMENTWISE, Fused, LinearNode, HandNode)
 _SWEPT_TOO = frozenset({Node, ProductNode, Gathered})
 _SPACES = frozenset({ProjectToArray, ProjectToNumber})
 # Elements of the largest cotangent with all its rows; where there are more, some rows at a time.
@@ -119,6 +120,8 @@ def _some_rows(nodes: list, leaves: int, place: int, which: range, strong: bool)
             bars.hand_on_products(node, y_bars, strong)
         elif type(node) is Gathered:
             bars.hand_on_elements(node, y_bars)
+        elif isinstance(node, Fused):
+            bars.hand_on_stepwise(node, y_bars, strong)
         else:
             bars.hand_on_one_by_one(node, y_bars)
     found = bars.values[:leaves]
@@ -174,6 +177,18 @@ class _Rows:
             x_bars = pulled(partial, node, y_bars, bars, j, strong, False)
             if isinstance(x_bars, NotImplementedTangent):
                 raise x_bars.error()
+            if x_bars is not None:
+                self.add(j, x_bars)
+
+    def hand_on_stepwise(self, node: Fused, y_bars: np.ndarray, strong: bool) -> None:
+        """Hand on through the operations of an expression."""
+        inner = _Rows(node.in_steps(self.nodes), self.n)
+        inner.values[-1] = y_bars
+        leaves = len(node.parents)
+        for i in range(len(inner.nodes) - 1, leaves - 1, -1):
+            if inner.values[i] is not None:
+                inner.hand_on_products(inner.nodes[i], inner.values[i], strong)
+        for j, x_bars in zip(node.parents, inner.values[:leaves], strict=True):
             if x_bars is not None:
                 self.add(j, x_bars)
 

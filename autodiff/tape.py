@@ -244,8 +244,8 @@ def sweep(
     nested : bool
         Whether cotangents may be traced themselves.
     strong : bool
-        Whether a zero cotangent stays zero where a partial derivative is Inf or NaN, and a partial
-        derivative that is exactly zero is so whatever the cotangent.
+        Whether zero cotangents stay zero where a partial derivative is Inf or NaN, and exact zeros
+        among partial derivatives are so whatever the cotangent.
     runs : callable, optional
         Given where nodes are to be dropped from the list when they are visited, with the arrays
         they hold: sweeps several nodes at once, or returns False (`autodiff.runs`).
@@ -289,6 +289,9 @@ def sweep(
             j, p = node
             before = values[j]
             values[j] = bar * p if before is None else before + bar * p
+        elif n > 4:
+            for j, p in zip(node[::2], node[1::2], strict=True):
+                values[j] = bar * p if values[j] is None else values[j] + bar * p
         else:  # the adjoint of reading one element is adding to it
             j, rule, index = node
             if nested:

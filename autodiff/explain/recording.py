@@ -21,6 +21,7 @@ import numpy as np
 
 from autodiff.arguments import PLAIN
 from autodiff.call import NO_RULE
+from autodiff.intercept.expressions import is_generic
 from autodiff.mutation import Write
 from autodiff.nodes import Leaf, Node, Part
 from autodiff.observe import ObservedTape, Observer
@@ -233,11 +234,12 @@ class Recorder(Observer):
         frames: list[types.FrameType] = []
         frame: types.FrameType | None = sys._getframe(3)
         while frame is not None and frame is not self.base:
-            if not frame.f_code.co_filename.startswith((*_OURS, "<operator.")):
+            if not frame.f_code.co_filename.startswith((*_OURS, "<operator.", "<call of ")):
                 frames.append(frame)
             frame = frame.f_back
         where = _line(frames[0]) if frames else ""
         frames = [f for f in reversed(frames) if f.f_code.co_name not in _INSIDE]
+        frames = [f for f in frames if not is_generic(f.f_code)]
         depth = 0
         while depth < min(len(frames), len(self._path)) and frames[depth] is self._path[depth][0]:
             depth += 1

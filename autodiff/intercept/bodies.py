@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from autodiff.intercept import rewrite, source
+from autodiff.intercept import expressions, rewrite, source
 from autodiff.levels import active_tapes
 
 _LIBRARY = tuple(
@@ -107,4 +107,5 @@ def _note_originals(new: types.CodeType, old: types.CodeType) -> None:
 
 
 def _nested(code: types.CodeType) -> list[types.CodeType]:
-    return [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    nested = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return [c for c in nested if not expressions.is_generic(c)]

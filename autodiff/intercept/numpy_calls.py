@@ -118,7 +118,7 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
     known = ways.ways_of(key)
 
     def looking(*args: Any, **kwargs: Any) -> Any:
-        if is_function:
+        if not is_ufunc:
             way = ways.find(known, args, kwargs)
             if way is not None:
                 result = way(*args, **kwargs)

@@ -14,7 +14,7 @@ import ast
 import types
 from typing import Any
 
-from autodiff.intercept import sites
+from autodiff.intercept import expressions, sites
 from autodiff.intercept.integers import Integers
 from autodiff.intercept.names import dotted, names_in, own_names
 from autodiff.intercept.trees import (
@@ -110,9 +110,22 @@ class _Rewriter(ast.NodeTransformer):
         self.outside = outside
         self.slots: dict[str, int | None] = {}
         self.integers = integers
+        self.finder = expressions.Finder(integers, local, outside)
         self.own = own
 
+    def _as_one(self, node: ast.expr) -> ast.AST | None:
+        """Return what stands for an expression of several elementwise operations."""
+        found = self.finder.find(node)
+        if found is None:
+            return None
+        expression, generic = found
+        leaves = [self.visit(leaf) for leaf in expression.leaves]
+        return expressions.written(expression, generic, leaves, node)
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
+        made = self._as_one(node)
+        if made is not None:
+            return made
         function = node.func
         if isinstance(function, ast.Name) and function.id in _FRAME_DEPENDENT:
             rewritten: ast.expr = function
@@ -261,6 +274,9 @@ class _Rewriter(ast.NodeTransformer):
             isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant)
         ):
             return self.generic_visit(node)
+        made = self._as_one(node)
+        if made is not None:
+            return made
         left, right = self.visit(node.left), self.visit(node.right)
         return located(called(helper(_BINARY[type(node.op)]), [left, right]), node)
 
@@ -268,6 +284,9 @@ class _Rewriter(ast.NodeTransformer):
         if isinstance(node.op, ast.Not):
             node.operand = self.condition(node.operand)
             return node
+        made = self._as_one(node) if isinstance(node.op, ast.USub) else None
+        if made is not None:
+            return made
         operand = self.visit(node.operand)
         if isinstance(operand, ast.Constant):
             return node

@@ -41,6 +41,15 @@ def slot_for(name: str, namespace: dict[str, Any]) -> int | None:
     namespace : dict
         The globals in which it is looked up.
     """
+    if type(value_of(name, namespace)) not in _KINDS:
+        return None
+    known.append(_EMPTY)
+    replaced.append(None)
+    return len(known) - 1
+
+
+def value_of(name: str, namespace: dict[str, Any]) -> Any:
+    """Return what a name is bound to; None if it is no name of a module's."""
     first, *rest = name.split(".")
     builtins = namespace.get("__builtins__", {})
     at_hand = builtins if isinstance(builtins, dict) else vars(builtins)
@@ -49,11 +58,7 @@ def slot_for(name: str, namespace: dict[str, Any]) -> int | None:
         if type(value) is not types.ModuleType:
             return None  # what a property does is not to be done twice
         value = vars(value).get(attribute)
-    if type(value) not in _KINDS:
-        return None
-    known.append(_EMPTY)
-    replaced.append(None)
-    return len(known) - 1
+    return value
 
 
 quiet: list[set[type]] = []

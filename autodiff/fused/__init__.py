@@ -1,0 +1,46 @@
+"""Code for expressions of several elementwise operations: evaluated and recorded as one value.
+
+For leaves of given types (:mod:`autodiff.intercept.expressions`) the operations are written one
+after the other, with the same results as ever, and behind them one node. Of floats it holds the
+partial derivatives by the leaves; of small arrays of float64, all of one shape, what the partial
+derivatives of the operations read (:class:`autodiff.fused.node.Fused`). Where anything is otherwise
+the code evaluates the generic form of the expression, which records each operation by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from autodiff.fused.arrays import OfArrays
+from autodiff.fused.floats import OfFloats
+from autodiff.fused.writer import Declined, Writer
+from autodiff.intercept import expressions
+from autodiff.intercept.expressions import Expression
+from autodiff.node_source import NUMBERS
+
+
+def of_plain(writer: Writer) -> Callable:
+    """Return code for values none of which is traced."""
+    body = "".join(f"    t{k} = {writer.computed(s)}\n" for k, s in enumerate(writer.steps))
+    return writer.function(f"{body}    return t{len(writer.steps) - 1}\n")
+
+
+def write_way(expression: Expression, leaves: tuple) -> Callable | None:
+    """Write the code for an expression with leaves like these; None if it is not for any."""
+    try:
+        writer = OfArrays(expression, leaves)
+        if not writer.traced:
+            return of_plain(writer)
+        kinds = {type(writer.samples[name]) for name in writer.traced}
+        if kinds == {np.ndarray}:
+            return writer.way()
+        if kinds <= NUMBERS:
+            return OfFloats(expression, leaves).way()
+    except Declined:
+        pass
+    return None
+
+
+expressions.write_way = write_way

@@ -1,0 +1,226 @@
+"""Code for expressions on small arrays of float64, all of one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from autodiff import elementwise, ways
+from autodiff.fused.node import Fused, FusedStep
+from autodiff.fused.writer import CONSTANTS, FLOAT64, Declined, Writer
+from autodiff.node_source import for_arrays
+from chainrules_core.define.partial import Partial
+
+_ndarray = np.ndarray
+_ARRAYS = """\
+    node = new(Node)
+    node.parents = ({parents})
+    node.values = ({values})
+    node.space = space
+    nodes = tape.nodes
+    place = len(nodes)
+    nodes.append(node)
+    if nodes[place] is not node:
+        place = place_of(node, nodes)
+    y = {y}
+{tracer}    return made
+"""
+_HAND_ON = """
+def hand_on(self, y_bar, bars, strong):
+    if strong or bars.nested or type(y_bar) is not ndarray:
+        return stepwise(self, y_bar, bars, strong)
+    space = self.space
+"""
+_BY_FUNCTION = """\
+    try:
+        d = {function}({read})
+    except ARITHMETIC:
+        return stepwise(self, y_bar, bars, strong)
+    kind = type(d)
+    if kind is ndarray and d.dtype is FLOAT64 or kind in NUMBERS:
+        {bar} = d * {y_bar}
+    elif kind is ndarray and d.dtype is BOOL:
+        {bar} = where_true(d, {y_bar})
+    else:
+        return stepwise(self, y_bar, bars, strong)
+"""
+_STORE = """\
+    j = self.parents[{position}]
+    if nodes[j].space is not space:
+        bars.put(j, {bar}, {fresh})
+    else:
+        before = values[j]
+        if before is None:
+            values[j] = {bar}
+            owned[j] = {fresh}
+        elif owned[j]:
+            before += {bar}
+        else:
+            bars.accumulate(j, before, {bar}, {fresh})
+"""
+
+
+class OfArrays(Writer):
+    """Code for arrays of float64 of one shape, some of them traced, and plain numbers."""
+
+    def way(self) -> Callable:
+        """Return the code."""
+        self.tapes()
+        self.evaluate()
+        self.shapes()
+        needed: dict[str, int] = {}
+        self.plans: dict[int, elementwise.Plan] = {}
+        for k, step in enumerate(self.steps):
+            self.lines.append(f"t{k} = {self.computed(step)}")
+            if not any(map(self.is_traced, step.operands)):
+                continue
+            plan = self.plans[k] = self.plan_of(step)
+            for name in self.kept_by(k, plan):
+                if name is not None:
+                    needed.setdefault(name, len(needed))
+        last = f"t{len(self.steps) - 1}"
+        self.unless(f"type({last}) is ndarray and {last}.dtype is FLOAT64")
+        self.lines += [
+            "try:",
+            "    space = FLOAT64_SPACES[shape]",
+            "except KeyError:",
+            f"    space = ProjectTo({last})",
+        ]
+        for name in needed:
+            if name in self.samples and name not in self.traced and name[0] == "x":
+                self.keep(name)
+        self.scope["Node"] = self.node_class(needed)
+        return self.function(
+            _ARRAYS.format(
+                parents="".join(f"{t}._index, " for t in self.traced.values()),
+                values="".join(f"{name}, " for name in needed),
+                y=last,
+                tracer=ways.NEW_TRACER,
+            )
+        )
+
+    def shapes(self) -> None:
+        """Write that all arrays have one shape, and the same precision."""
+        arrays = [n for n in self.inputs.values() if type(self.samples[n]) is _ndarray]
+        first, *others = arrays
+        shape = self.samples[first].shape
+        for name in arrays:
+            sample = self.samples[name]
+            if sample.dtype is not FLOAT64 or sample.shape != shape:
+                raise Declined
+        conditions = [f"{name}.dtype is FLOAT64" for name in arrays]
+        conditions += [f"{name}.shape == shape" for name in others]
+        self.lines.append(f"shape = {first}.shape")
+        self.unless(" and ".join([*conditions, "shape", f"{first}.size <= SMALL"]))
+        for k, step in enumerate(self.steps):
+            made = self.samples[f"t{k}"]
+            if any(map(self.is_traced, step.operands)):
+                if type(made) is not _ndarray or made.dtype is not FLOAT64:
+                    raise Declined
+            elif type(made) not in CONSTANTS and type(made) is not _ndarray:
+                raise Declined
+
+    def kept_by(self, k: int, plan: elementwise.Plan) -> list[str | None]:
+        """Return the names of what the partial derivatives of a step read: (y, *args)."""
+        operands = self.steps[k].operands
+        keeps = plan.keeps[sum(1 << p for p, o in enumerate(operands) if self.is_traced(o))]
+        names = [f"t{k}", *map(self.name_of, operands)]
+        return [name if keep else None for name, keep in zip(names, keeps, strict=True)]
+
+    def keep(self, name: str) -> None:
+        """Write that a plain array is held."""
+        if type(self.samples[name]) is _ndarray:
+            self.lines += [
+                f"known = tape.held.get(id({name}))",
+                f"if known is None or known() is not {name}:",
+                f"    {name} = tape.kept({name})",
+            ]
+
+    def node_class(self, needed: dict[str, int]) -> type[Fused]:
+        """Return the class of the nodes."""
+        parents = {name: i for i, name in enumerate(self.traced)}
+        places: dict[int, int] = {}
+        steps = []
+        for k, plan in self.plans.items():
+            places[k] = len(parents) + len(places)
+            wanted = tuple(
+                [
+                    (p, places[o.value] if o.kind == "step" else parents[self.name_of(o)])
+                    for p, o in enumerate(self.steps[k].operands)
+                    if self.is_traced(o)
+                ]
+            )
+            seen = tuple([-1 if n is None else needed[n] for n in self.kept_by(k, plan)])
+            steps.append(FusedStep(plan.rule, wanted, seen))
+        known = {"__slots__": (), "steps": tuple(steps), "hand_on": self.hand_on(needed, parents)}
+        return type("Fused", (Fused,), known)
+
+    def hand_on(self, needed: dict[str, int], parents: dict[str, int]) -> Callable:
+        """Return the method that goes back through all steps at once."""
+        names = "".join("_, " if name[0] == "(" else f"{name}, " for name in needed)
+        last = f"b{len(self.steps) - 1}"
+        source = _HAND_ON + (f"    {names} = self.values\n" if names else "")
+        source += f"    {last} = y_bar\n"
+        self.fresh: dict[str, bool] = {last: False}
+        for k in reversed(self.plans):
+            source += self.back_through(k)
+        source += "    nodes, values, owned = bars.nodes, bars.values, bars.owned\n"
+        for name, position in parents.items():
+            fresh = self.fresh[f"l{name}"]
+            source += _STORE.format(position=position, bar=f"l{name}", fresh=fresh)
+        scope = {**self.scope, "stepwise": Fused.hand_on_stepwise}
+        return ways.define("hand_on", source, scope)
+
+    def back_through(self, k: int) -> str:
+        """Write how the cotangent of a step is handed on to its operands."""
+        step, plan, source = self.steps[k], self.plans[k], ""
+        wanted = [p for p, o in enumerate(step.operands) if self.is_traced(o)]
+        operands = [step.operands[p] for p in wanted]
+        read = [name or "None" for name in self.kept_by(k, plan)]
+        partials = [plan.partials[p] for p in wanted]
+        passed = [p.function is None and p.constant == 1 for p in partials]
+        is_square = len(wanted) == 2 and operands[0] == operands[1]
+        is_square = is_square and all(p.returns is not None for p in partials)
+        for position, (p, operand) in enumerate(zip(wanted, operands, strict=True)):
+            if is_square and position:
+                continue  # twice the first one
+            bar = f"b{operand.value}" if operand.kind == "step" else f"c{k}_{p}"
+            if passed[position]:
+                source += f"    {bar} = b{k}\n"
+                self.fresh[bar] = self.fresh[f"b{k}"] and len(wanted) == 1
+            else:
+                source += self.product(bar, k, partials[position], p, read)
+                self.fresh[bar] = True
+            if is_square:
+                source += f"    {bar} += {bar}\n"
+            if operand.kind != "step":
+                source += self.added(f"l{self.name_of(operand)}", bar)
+        return source
+
+    def product(self, bar: str, k: int, partial: Partial, p: int, read: list[str]) -> str:
+        """Write the product of a cotangent with a partial derivative."""
+        if partial.function is None:
+            if partial.constant == -1:
+                return f"    {bar} = -b{k}\n"
+            factor = self.constant(np.array(float(partial.constant)), "c")
+            return f"    {bar} = {factor} * b{k}\n"
+        if partial.returns is not None:
+            factor = read[partial.returns]
+            if factor.startswith("("):
+                number = float(factor.strip("()"))
+                factor = self.constant(np.array(number), "c")
+            return f"    {bar} = {factor} * b{k}\n"
+        kinds = [type(self.sample(o)) for o in self.steps[k].operands]
+        function = self.constant(for_arrays(partial, kinds), "by")
+        return _BY_FUNCTION.format(function=function, read=", ".join(read), bar=bar, y_bar=f"b{k}")
+
+    def added(self, leaf: str, bar: str) -> str:
+        """Write that a cotangent is one of those of a leaf."""
+        if leaf not in self.fresh:
+            self.fresh[leaf] = self.fresh[bar]
+            return f"    {leaf} = {bar}\n"
+        if self.fresh[leaf]:
+            return f"    {leaf} += {bar}\n"
+        self.fresh[leaf] = True
+        return f"    {leaf} = {leaf} + {bar}\n"

@@ -1,0 +1,344 @@
+"""Expressions of several operations, evaluated and recorded as one value."""
+
+from __future__ import annotations
+
+import math
+import operator
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autodiff
+from autodiff import gradient, jacobian, ways
+from autodiff.fused.node import Fused
+from autodiff.intercept import expressions
+from chainrules_core import rrule, scalar_rule
+
+X = np.array([0.3, -0.7, 0.5, 1.1])
+C = np.array([1.2, 0.4, 1.7, 0.9])
+
+
+def forget() -> None:
+    for site in expressions._all:
+        site.forget()
+
+
+@pytest.fixture(autouse=True)
+def written_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(ways, "OFTEN", 1)
+    forget()
+    yield
+    forget()
+
+
+def ways_of(f: Callable) -> list:
+    """Return what was written while `f` ran, for expressions in it."""
+    forget()
+    for _ in range(3):
+        f()
+    found = [way for site in expressions._all for way in site.known.values()]
+    return [way for way in found if way is not operator.call]
+
+
+def one_by_one(monkeypatch: pytest.MonkeyPatch, f: Callable) -> Any:
+    """Return what `f` gives where nothing is written."""
+    with monkeypatch.context() as patch:
+        patch.setattr(ways, "OFTEN", 10**9)
+        forget()
+        made = f()
+    forget()
+    return made
+
+
+ARRAYS = [
+    lambda x, c: x * c + c * x - x / c,
+    lambda x, c: 1 / (1 + np.exp(-x)) * c,
+    lambda x, c: np.tanh(x * x) * x + 2.0 * c,
+    lambda x, c: (x * x) ** 2 * 0.5 - x**3 + 2.0**c,
+    lambda x, c: -(-x * c) + -x,
+    lambda x, c: np.maximum(x * 2.0, c * x) + np.minimum(x, c),
+    lambda x, c: x[1:] * c[:-1] + 2 * x[1:] - x[:-1],
+    lambda x, c: np.sqrt(np.abs(x) + 1.0) * np.arctan2(x, c + 2.0),
+    lambda x, c: (c * c + 1.0) * x + c,
+    lambda x, c: x + x + x * x - c * c,
+    lambda x, c: (x - c) * (x - c) / (x + 3.0) + 1,
+    lambda x, c: np.log(c + 1.5) ** c - np.hypot(x, c),
+    lambda x, c: (x[0] + x[1]) * c + x[2] * x,
+    lambda x, c: x.reshape(2, 2) * c.reshape(2, 2) + 1.0 / c.reshape(2, 2),
+    lambda x, c: x[:, None] * c + x * 3.0,
+    lambda x, c: np.negative(np.square(x)) * c - np.reciprocal(c),
+]
+NUMBERS = [
+    lambda x, c: x * c + c * x - x / c,
+    lambda x, c: 1 / (1 + math.exp(-x)) * c,
+    lambda x, c: np.sin(x * c) * x + 2.0 * c,
+    lambda x, c: (x * x) ** 2 * 0.5 - x**3 + 2.0**c,
+    lambda x, c: -(-x * c) + -x,
+    lambda x, c: math.sqrt(x + 1.0) * math.log(c + x) - c**x,
+    lambda x, c: (x - c) * (x - c) / (x + 3.0) + 1,
+    lambda x, c: np.array([x, c, x * 2])[1] * 2.0 + x + c * np.array([x, c])[0],
+]
+
+
+@pytest.mark.parametrize("f", ARRAYS)
+def test_arrays(f: Callable, check_modes: Callable) -> None:
+    check_modes(f, X, C)
+    value, _ = autodiff.pullback(f, X, C)
+    np.testing.assert_array_equal(value, f(X, C))
+    rows = jacobian(lambda x: f(x, C), X)
+    np.testing.assert_allclose(rows, jacobian(lambda x: f(x, C) * 1.0, X.copy()))
+    for i in np.ndindex(np.shape(value)):
+        single = gradient(lambda x, i=i: f(x, C)[i], X)
+        np.testing.assert_allclose(rows[i], single, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("f", NUMBERS)
+def test_numbers(f: Callable, check_modes: Callable) -> None:
+    for x, c in ((0.7, 1.3), (np.float64(1.9), 0.4)):
+        check_modes(lambda z, c=c: f(z[()], c), np.array(x))
+        check_modes(lambda z, x=x: f(x, z[()]), np.array(c))
+        value, _ = autodiff.pullback(f, x, c)
+        assert value == f(x, c)
+
+
+def test_code_is_written() -> None:
+    def of_arrays(x: Any) -> Any:
+        return np.sum(x * C + np.sin(x) * 2.0)
+
+    def of_numbers(x: Any) -> Any:
+        return x * 3.0 + math.sin(x) * 2.0
+
+    def of_items(x: Any) -> Any:
+        return x[0] * 3.0 + x[1] * x[2]
+
+    assert len(ways_of(lambda: gradient(of_arrays, X))) == 1
+    assert len(ways_of(lambda: gradient(of_numbers, 0.3))) == 1
+    assert len(ways_of(lambda: gradient(of_items, X))) == 1
+    nodes: list = []
+
+    def looked_at(x: Any) -> Any:
+        y = x * C + np.sin(x) * 2.0
+        nodes.extend(y._tape.nodes)
+        return np.sum(y)
+
+    for _ in range(3):
+        gradient(looked_at, X)
+    assert isinstance(nodes[-1], Fused)
+    assert sum(isinstance(v, np.ndarray) for v in nodes[-1].values) == 2  # c and x, no product
+
+
+@pytest.mark.parametrize(
+    "f, x",
+    [
+        (lambda x: np.sum(np.where(x > 0, np.log(x) * 2.0 + x, 0.0)), np.array([0.0, 1.0, -1.0])),
+        (lambda x: np.sum(np.sqrt(x) * 0.0 * x + x), np.array([0.0, 4.0])),
+        (lambda x: np.sum((x - x) / (x * 0.0 + 1.0) * np.exp(x * 800.0)), np.array([1.0, 0.5])),
+        (lambda x: x * 0.0 * (1.0 / x) + x, 1e-320),
+        (lambda x: (x * x) * math.sqrt(x) + x, 0.0),
+        (lambda x: 0.0 * x * x + x, math.inf),
+        (lambda x: (x * 1e300) * 1e300 * 0.0 + x, 2.0),
+        (lambda x: np.sum((x * 1e300) * 1e300 * 0.0 + x), np.array([2.0])),
+        (lambda x: (x - 1.0) ** 2 * math.inf if x > 5 else (x - 1.0) * (x - 1.0) + 2.0, 1.0),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_zeros_and_infinities_are_those_of_single_operations(
+    f: Callable, x: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = one_by_one(monkeypatch, lambda: gradient(f, x))
+    for _ in range(3):
+        found = gradient(f, x)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        X.astype(np.float32), X + 1j, np.array(0.4), X.reshape(2, 2).T, X[::2], 0.4, 0.3 + 1j,
+        np.float32(0.3), np.zeros(0), np.linspace(0.1, 1.0, 5000), np.asfortranarray(np.eye(3)),
+    ],
+)  # fmt: skip
+def test_other_values_in_the_same_expression(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any, c: Any) -> Any:
+        return np.sum(np.real(np.sin(x) * c + x * x * 0.5 - x / 3.0))
+
+    for _ in range(3):
+        gradient(f, X, 0.5)
+    for c in (0.5, 2, np.float64(0.3), np.asarray(x) * 2.0, True):
+        expected = one_by_one(monkeypatch, lambda c=c: gradient(f, x, c, argnums=0))
+        for _ in range(3):
+            found = gradient(f, x, c, argnums=0)
+        assert type(found) is type(expected)
+        assert np.asarray(found).dtype == np.asarray(expected).dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_a_pullback_may_be_called_again_and_changes_nothing_of_others() -> None:
+    def f(x: Any, c: Any) -> Any:
+        return x * c + c + x
+
+    for _ in range(3):
+        value, back = autodiff.pullback(f, X, C)
+    y_bar = np.arange(4.0)
+    first, second = back(y_bar), back(y_bar)
+    np.testing.assert_array_equal(y_bar, np.arange(4.0))
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a, b)
+        a[...] = 7.0
+    np.testing.assert_allclose(back(y_bar)[0], y_bar * (C + 1.0))
+    np.testing.assert_array_equal(value, f(X, C))
+
+
+def test_writes_after_an_expression() -> None:
+    def f(x: Any) -> Any:
+        a = x * 1.0
+        y = a * a + np.exp(a) * 2.0
+        a[0] = 5.0
+        z = np.exp(y * 0.1 + 0.0)
+        y[1] = 0.0
+        return np.sum(z) + np.sum(y) + np.sum(a)
+
+    def expected(x: Any) -> Any:
+        d = 2 * x + 2 * np.exp(x)
+        y = x * x + 2 * np.exp(x)
+        of_y = 0.1 * np.exp(0.1 * y) + np.array([1.0, 0.0, 1.0, 1.0])
+        return d * of_y + np.array([0.0, 1.0, 1.0, 1.0])
+
+    for _ in range(3):
+        np.testing.assert_allclose(gradient(f, X), expected(X))
+
+
+def test_constants_that_are_written_into_are_errors() -> None:
+    c = C.copy()
+
+    def f(x: Any) -> Any:
+        y = x * c + c * x
+        c[0] = 9.0
+        return np.sum(y)
+
+    for _ in range(3):
+        with pytest.raises(autodiff.MutationError):
+            gradient(f, X)
+
+
+def test_what_is_evaluated_keeps_its_order() -> None:
+    seen: list = []
+
+    class Reader:
+        def __getitem__(self, i: Any) -> Any:
+            seen.append(("item", i, len(seen)))
+            return 2.0
+
+        def __mul__(self, other: Any) -> Any:
+            seen.append(("mul", other, len(seen)))
+            return 3.0
+
+    def f(x: Any, r: Any) -> Any:
+        def bound_anew() -> Any:
+            nonlocal x
+            x = x * 2.0
+            return x
+
+        a = x * bound_anew() + x * 3.0
+        b = r * 2.0 + r[0] * a
+        return a + (c := b * 2.0 + a) * c
+
+    def plain() -> Any:
+        seen.clear()
+        return f(1.5, Reader()), list(seen)
+
+    expected = plain()
+    for _ in range(4):
+        seen.clear()
+        value, back = autodiff.pullback(lambda x: f(x, Reader()), 1.5)
+        assert (value, seen) == expected
+    slope = (f(1.5 + 1e-6, Reader()) - f(1.5 - 1e-6, Reader())) / 2e-6
+    np.testing.assert_allclose(back(1.0), slope, rtol=1e-7)
+
+
+def test_namespaces_that_are_no_modules() -> None:
+    class Space:
+        calls = 0
+
+        def exp(self, x: Any) -> Any:
+            self.calls += 1
+            return np.exp(x) * 2.0
+
+    def f(x: Any, xp: Any) -> Any:
+        return xp.exp(x) * 2.0 + x
+
+    def of(xp: Any) -> Callable:
+        return lambda x: f(x, xp)
+
+    space = Space()
+    for _ in range(3):
+        np.testing.assert_allclose(gradient(of(np), 0.3), 2 * math.exp(0.3) + 1)
+        np.testing.assert_allclose(gradient(of(space), 0.3), 4 * math.exp(0.3) + 1)
+    assert space.calls == 3
+
+
+def test_a_new_rule_takes_effect() -> None:
+    def f(x: Any) -> Any:
+        return np.cbrt(x) * 2.0 + x
+
+    for _ in range(3):
+        np.testing.assert_allclose(gradient(f, 8.0), 2.0 / 12.0 + 1.0)
+    before = rrule.entry(np.cbrt).rules[0]
+    scalar_rule(np.cbrt, 5.0)
+    try:
+        for _ in range(3):
+            np.testing.assert_allclose(gradient(f, 8.0), 11.0)
+    finally:
+        scalar_rule(np.cbrt, before.partials[0][0].function)
+    np.testing.assert_allclose(gradient(f, 8.0), 2.0 / 12.0 + 1.0)
+
+
+def test_errors_are_those_of_the_expression() -> None:
+    def f(x: Any, c: Any) -> Any:
+        return np.sum(
+            x * 2.0 + x * c  # here
+        )
+
+    for _ in range(3):
+        gradient(f, X, C)
+    for c, kind in ((np.ones(3), ValueError), ("text", TypeError), (None, TypeError)):
+        with pytest.raises(kind) as caught:
+            gradient(f, X, c, argnums=0)
+        lines = [frame.line for frame in traceback.extract_tb(caught.tb)]
+        assert any("# here" in line for line in lines if line)
+
+
+def test_many_kinds_of_leaves_turn_the_look_off() -> None:
+    class Odd:
+        def __mul__(self, other: Any) -> Any:
+            return 2.0
+
+    kinds = [type(f"Odd{i}", (Odd,), {}) for i in range(12)]
+
+    def f(x: Any, odd: Any) -> Any:
+        return odd * 2.0 + x
+
+    forget()
+    for kind in kinds:
+        for _ in range(2):
+            assert gradient(lambda x, kind=kind: f(x, kind()), 1.0) == 1.0
+    sites = [s for s in expressions._all if expressions.table[s.place] is operator.call]
+    assert any(len(s.steps) == 2 and not s.known for s in sites)
+
+
+def test_levels_and_modes() -> None:
+    def f(x: Any) -> Any:
+        return x * x * 0.5 + np.sin(x) * x
+
+    def second(x: Any) -> Any:
+        return 1.0 + 2 * np.cos(x) - x * np.sin(x)
+
+    for _ in range(3):
+        np.testing.assert_allclose(gradient(lambda x: gradient(f, x), 0.3), second(0.3))
+        hessian = autodiff.hessian(lambda x: np.sum(f(x)), X)
+        np.testing.assert_allclose(hessian, np.diag(second(X)), atol=1e-12)
+        compiled = autodiff.compile(lambda x: gradient(lambda z: np.sum(f(z)), x))
+        np.testing.assert_allclose(compiled(X), X + np.sin(X) + X * np.cos(X))
