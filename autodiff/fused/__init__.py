@@ -18,7 +18,6 @@ from autodiff.fused.floats import OfFloats
 from autodiff.fused.writer import Declined, Writer
 from autodiff.intercept import expressions
 from autodiff.intercept.expressions import Expression
-from autodiff.node_source import NUMBERS
 
 
 def of_plain(writer: Writer) -> Callable:
@@ -27,17 +26,21 @@ def of_plain(writer: Writer) -> Callable:
     return writer.function(f"{body}    return t{len(writer.steps) - 1}\n")
 
 
-def write_way(expression: Expression, leaves: tuple) -> Callable | None:
-    """Write the code for an expression with leaves like these; None if it is not for any."""
+def write_way(expression: Expression, leaves: tuple, leave: Callable) -> Callable | None:
+    """Write the code for an expression with leaves like these; None if it is not for any.
+
+    It calls `leave` where the arrays are too large for it to be of use.
+    """
     try:
-        writer = OfArrays(expression, leaves)
+        writer = Writer(expression, leaves)
         if not writer.traced:
             return of_plain(writer)
-        kinds = {type(writer.samples[name]) for name in writer.traced}
-        if kinds == {np.ndarray}:
-            return writer.way()
-        if kinds <= NUMBERS:
+        kinds = {type(writer.samples[name]) for name in writer.inputs.values()}
+        if np.ndarray not in kinds:
             return OfFloats(expression, leaves).way()
+        arrays = OfArrays(expression, leaves)
+        arrays.scope["leave"] = leave
+        return arrays.way()
     except Declined:
         pass
     return None

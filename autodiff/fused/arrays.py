@@ -1,4 +1,4 @@
-"""Code for expressions on small arrays of float64, all of one shape."""
+"""Code for expressions whose value is a small array of float64."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from autodiff import elementwise, ways
+from autodiff.floats import quiet
 from autodiff.fused.node import Fused, FusedStep
 from autodiff.fused.writer import CONSTANTS, FLOAT64, Declined, Writer
+from autodiff.intercept.expressions import Operand
 from autodiff.node_source import for_arrays
+from chainrules_core import ProjectTo
 from chainrules_core.define.partial import Partial
 
 _ndarray = np.ndarray
@@ -40,7 +43,7 @@ _BY_FUNCTION = """\
     kind = type(d)
     if kind is ndarray and d.dtype is FLOAT64 or kind in NUMBERS:
         {bar} = d * {y_bar}
-    elif kind is ndarray and d.dtype is BOOL:
+    elif kind is ndarray and d.dtype is BOOL and d.shape == space.shape:
         {bar} = where_true(d, {y_bar})
     else:
         return stepwise(self, y_bar, bars, strong)
@@ -61,14 +64,25 @@ _STORE = """\
 """
 
 
+_STORE_NUMBER = """\
+    j = self.parents[{position}]
+    x_bar = float({bar}) if type(nodes[j]) is tuple else nodes[j].space({bar})
+    before = values[j]
+    values[j] = x_bar if before is None else before + x_bar
+"""
+
+
 class OfArrays(Writer):
-    """Code for arrays of float64 of one shape, some of them traced, and plain numbers."""
+    """Code for arrays of float64 and numbers.
+
+    All that is an array on the way has the shape of the value; an argument may be spread to it.
+    """
 
     def way(self) -> Callable:
         """Return the code."""
         self.tapes()
         self.evaluate()
-        self.shapes()
+        self.precisions()
         needed: dict[str, int] = {}
         self.plans: dict[int, elementwise.Plan] = {}
         for k, step in enumerate(self.steps):
@@ -81,6 +95,7 @@ class OfArrays(Writer):
                     needed.setdefault(name, len(needed))
         last = f"t{len(self.steps) - 1}"
         self.unless(f"type({last}) is ndarray and {last}.dtype is FLOAT64")
+        self.shapes(last)
         self.lines += [
             "try:",
             "    space = FLOAT64_SPACES[shape]",
@@ -100,26 +115,31 @@ class OfArrays(Writer):
             )
         )
 
-    def shapes(self) -> None:
-        """Write that all arrays have one shape, and the same precision."""
-        arrays = [n for n in self.inputs.values() if type(self.samples[n]) is _ndarray]
-        first, *others = arrays
-        shape = self.samples[first].shape
-        for name in arrays:
-            sample = self.samples[name]
-            if sample.dtype is not FLOAT64 or sample.shape != shape:
+    def precisions(self) -> None:
+        """Write that all arrays are small and of float64."""
+        self.arrays = [n for n in self.inputs.values() if type(self.samples[n]) is _ndarray]
+        for made in self.samples.values():
+            is_array = type(made) is _ndarray and made.dtype is FLOAT64
+            if not is_array and type(made) not in CONSTANTS:
                 raise Declined
-        conditions = [f"{name}.dtype is FLOAT64" for name in arrays]
-        conditions += [f"{name}.shape == shape" for name in others]
-        self.lines.append(f"shape = {first}.shape")
-        self.unless(" and ".join([*conditions, "shape", f"{first}.size <= SMALL"]))
-        for k, step in enumerate(self.steps):
-            made = self.samples[f"t{k}"]
-            if any(map(self.is_traced, step.operands)):
-                if type(made) is not _ndarray or made.dtype is not FLOAT64:
-                    raise Declined
-            elif type(made) not in CONSTANTS and type(made) is not _ndarray:
-                raise Declined
+        if type(self.samples[f"t{len(self.steps) - 1}"]) is not _ndarray:
+            raise Declined
+        self.unless(
+            " and ".join(f"{n}.dtype is FLOAT64 and {n}.size <= SMALL" for n in self.arrays)
+        )
+
+    def shapes(self, last: str) -> None:
+        """Write that what is recorded has one shape."""
+        self.lines += [
+            f"shape = {last}.shape",
+            f"if {last}.size > SMALL:",
+            "    leave()",
+            f"    return {self.again}",
+        ]
+        inputs = " and ".join(f"{name}.shape == shape" for name in self.arrays)
+        made = [f"t{k}" for k in self.plans if type(self.samples[f"t{k}"]) is _ndarray]
+        steps = " and ".join(f"{name}.shape == shape" for name in made[:-1])
+        self.unless(f"{inputs} or {steps}" if steps else "True")
 
     def kept_by(self, k: int, plan: elementwise.Plan) -> list[str | None]:
         """Return the names of what the partial derivatives of a step read: (y, *args)."""
@@ -152,7 +172,9 @@ class OfArrays(Writer):
                 ]
             )
             seen = tuple([-1 if n is None else needed[n] for n in self.kept_by(k, plan)])
-            steps.append(FusedStep(plan.rule, wanted, seen))
+            made = self.samples[f"t{k}"]
+            space = None if type(made) is _ndarray else ProjectTo(made)
+            steps.append(FusedStep(plan.rule, wanted, seen, space))
         known = {"__slots__": (), "steps": tuple(steps), "hand_on": self.hand_on(needed, parents)}
         return type("Fused", (Fused,), known)
 
@@ -167,9 +189,10 @@ class OfArrays(Writer):
             source += self.back_through(k)
         source += "    nodes, values, owned = bars.nodes, bars.values, bars.owned\n"
         for name, position in parents.items():
+            store = _STORE if type(self.samples[name]) is _ndarray else _STORE_NUMBER
             fresh = self.fresh[f"l{name}"]
-            source += _STORE.format(position=position, bar=f"l{name}", fresh=fresh)
-        scope = {**self.scope, "stepwise": Fused.hand_on_stepwise}
+            source += store.format(position=position, bar=f"l{name}", fresh=fresh)
+        scope = {**self.scope, "add": np.add, "stepwise": Fused.hand_on_stepwise}
         return ways.define("hand_on", source, scope)
 
     def back_through(self, k: int) -> str:
@@ -181,7 +204,8 @@ class OfArrays(Writer):
         partials = [plan.partials[p] for p in wanted]
         passed = [p.function is None and p.constant == 1 for p in partials]
         is_square = len(wanted) == 2 and operands[0] == operands[1]
-        is_square = is_square and all(p.returns is not None for p in partials)
+        is_square = is_square and None not in {p.returns for p in partials}
+        is_square = is_square and len({read[p.returns] for p in partials}) == 1
         for position, (p, operand) in enumerate(zip(wanted, operands, strict=True)):
             if is_square and position:
                 continue  # twice the first one
@@ -194,6 +218,8 @@ class OfArrays(Writer):
                 self.fresh[bar] = True
             if is_square:
                 source += f"    {bar} += {bar}\n"
+            if self.is_array(Operand("step", k)) and not self.is_array(operand):
+                source += f"    {bar} = add.reduce({bar}, None)\n"
             if operand.kind != "step":
                 source += self.added(f"l{self.name_of(operand)}", bar)
         return source
@@ -203,17 +229,26 @@ class OfArrays(Writer):
         if partial.function is None:
             if partial.constant == -1:
                 return f"    {bar} = -b{k}\n"
-            factor = self.constant(np.array(float(partial.constant)), "c")
+            factor = self.factor(float(partial.constant), k)
             return f"    {bar} = {factor} * b{k}\n"
         if partial.returns is not None:
             factor = read[partial.returns]
             if factor.startswith("("):
-                number = float(factor.strip("()"))
-                factor = self.constant(np.array(number), "c")
+                factor = self.factor(float(factor.strip("()")), k)
             return f"    {bar} = {factor} * b{k}\n"
         kinds = [type(self.sample(o)) for o in self.steps[k].operands]
-        function = self.constant(for_arrays(partial, kinds), "by")
+        is_array = self.is_array(Operand("step", k))
+        written = for_arrays(partial, kinds) if is_array else quiet(partial)
+        function = self.constant(written, "by")
         return _BY_FUNCTION.format(function=function, read=", ".join(read), bar=bar, y_bar=f"b{k}")
+
+    def factor(self, number: float, k: int) -> str:
+        """Return a number that the cotangent of a step is multiplied by; NumPy is quicker so."""
+        return self.constant(np.array(number) if self.is_array(Operand("step", k)) else number, "c")
+
+    def is_array(self, operand: Operand) -> bool:
+        """Whether an operand is an array."""
+        return type(self.sample(operand)) is _ndarray
 
     def added(self, leaf: str, bar: str) -> str:
         """Write that a cotangent is one of those of a leaf."""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from autodiff.nodes import Leaf
 from autodiff.products import Elementwise, ElementwiseOfTwo
-from autodiff.tape import Cotangents, sweep
+from autodiff.tape import FLOAT, Cotangents, sweep
 from chainrules_core.define import ScalarRule
 
 
@@ -23,11 +23,14 @@ class FusedStep(NamedTuple):
     seen : tuple of int
         Where in the values of the node that of the step stands, and its arguments; -1 if it is not
         kept.
+    space : ProjectTo, optional
+        That of its result, if it is a number.
     """
 
     rule: ScalarRule
     wanted: tuple[tuple[int, int], ...]
     seen: tuple[int, ...]
+    space: Any
 
 
 class Fused:
@@ -43,7 +46,7 @@ class Fused:
     values : tuple
         What the partial derivatives read.
     space : ProjectTo
-        The value's; all operations have results of this shape and dtype.
+        The value's; all operations that give arrays have results of this shape and dtype.
     """
 
     __slots__ = ("parents", "space", "values")
@@ -55,17 +58,19 @@ class Fused:
 
     def in_steps(self, nodes: list) -> list:
         """Return leaves for the parents, and a node for each operation behind them."""
-        made: list[Any] = [Leaf(nodes[j].space) for j in self.parents]
+        parents = [nodes[j] for j in self.parents]
+        made: list[Any] = [Leaf(FLOAT if type(p) is tuple else p.space) for p in parents]
         kept = (*self.values, None)  # -1
-        for rule, wanted, seen in self.steps:
+        for rule, wanted, seen, of_number in self.steps:
             values = tuple([kept[i] for i in seen])
+            space = self.space if of_number is None else of_number
             if len(wanted) == 2:
                 (_, left), (_, right) = wanted
-                made.append(ElementwiseOfTwo(left, right, values, self.space, rule))
+                made.append(ElementwiseOfTwo(left, right, values, space, rule))
             else:
                 ((position, parent),) = wanted
                 partial = rule.partials[0][position]
-                made.append(Elementwise(parent, partial, values, self.space, rule))
+                made.append(Elementwise(parent, partial, values, space, rule))
         return made
 
     def hand_on_stepwise(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:

@@ -291,8 +291,13 @@ class Site:
     def learn(self, generic: Callable, *leaves: Any) -> Any:
         """Have the code written for leaves of these types, and evaluate the expression."""
         if len(self.known) < _MOST_KINDS:
-            way = write_way(self.expression, leaves)
-            self.known[tuple(map(type, leaves))] = operator.call if way is None else way
+            kinds = tuple(map(type, leaves))
+
+            def leave() -> None:
+                self.known[kinds] = operator.call
+
+            way = write_way(self.expression, leaves, leave)
+            self.known[kinds] = operator.call if way is None else way
         elif all(way is operator.call for way in self.known.values()):
             table[self.place] = operator.call
             self.known.clear()

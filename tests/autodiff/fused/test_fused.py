@@ -19,6 +19,7 @@ from chainrules_core import rrule, scalar_rule
 
 X = np.array([0.3, -0.7, 0.5, 1.1])
 C = np.array([1.2, 0.4, 1.7, 0.9])
+W = np.cos(np.arange(8.0)).reshape(2, 4)
 
 
 def forget() -> None:
@@ -61,15 +62,24 @@ ARRAYS = [
     lambda x, c: -(-x * c) + -x,
     lambda x, c: np.maximum(x * 2.0, c * x) + np.minimum(x, c),
     lambda x, c: x[1:] * c[:-1] + 2 * x[1:] - x[:-1],
-    lambda x, c: np.sqrt(np.abs(x) + 1.0) * np.arctan2(x, c + 2.0),
     lambda x, c: (c * c + 1.0) * x + c,
     lambda x, c: x + x + x * x - c * c,
     lambda x, c: (x - c) * (x - c) / (x + 3.0) + 1,
     lambda x, c: np.log(c + 1.5) ** c - np.hypot(x, c),
     lambda x, c: (x[0] + x[1]) * c + x[2] * x,
-    lambda x, c: x.reshape(2, 2) * c.reshape(2, 2) + 1.0 / c.reshape(2, 2),
     lambda x, c: x[:, None] * c + x * 3.0,
     lambda x, c: np.negative(np.square(x)) * c - np.reciprocal(c),
+    lambda x, c: x[0] * c + np.exp(-c / x[3]) * x[1],
+    lambda x, c: -0.5 * x / (c[0] * c[0]) + x * np.sin(c[1] * 2.0) * c[1],
+    lambda x, c: x[0] * W + x[3] * c[0] * W - c[1] / 3.0,
+    lambda x, c: (x[:, None] - c) * 2.0 + c / x[:, None] * W[1],
+    lambda x, c: W * x + c * W * 2.0 - np.maximum(x, 0.1) * W,
+    lambda x, c: (W * x + c) / (1.0 + np.exp(-W * x)) * x[1] - c[0] * x[2],
+    lambda x, c: np.sqrt(x[3] * c[0]) * x + np.abs(x[1]) ** 1.5 * c + 1,
+]
+IN_PARTS = [
+    lambda x, c: np.sqrt(np.abs(x) + 1.0) * np.arctan2(x, c + 2.0),
+    lambda x, c: x.reshape(2, 2) * c.reshape(2, 2) + 1.0 / c.reshape(2, 2),
 ]
 NUMBERS = [
     lambda x, c: x * c + c * x - x / c,
@@ -83,7 +93,7 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("f", ARRAYS)
+@pytest.mark.parametrize("f", ARRAYS + IN_PARTS)
 def test_arrays(f: Callable, check_modes: Callable) -> None:
     check_modes(f, X, C)
     value, _ = autodiff.pullback(f, X, C)
@@ -117,6 +127,10 @@ def test_code_is_written() -> None:
     assert len(ways_of(lambda: gradient(of_arrays, X))) == 1
     assert len(ways_of(lambda: gradient(of_numbers, 0.3))) == 1
     assert len(ways_of(lambda: gradient(of_items, X))) == 1
+    for f in ARRAYS:
+        assert ways_of(lambda f=f: gradient(lambda x: np.sum(f(x, C)), X))
+    for f in NUMBERS:
+        assert ways_of(lambda f=f: gradient(lambda x: f(x, 1.3) * 1.0, 0.7))
     nodes: list = []
 
     def looked_at(x: Any) -> Any:
@@ -342,3 +356,15 @@ def test_levels_and_modes() -> None:
         np.testing.assert_allclose(hessian, np.diag(second(X)), atol=1e-12)
         compiled = autodiff.compile(lambda x: gradient(lambda z: np.sum(f(z)), x))
         np.testing.assert_allclose(compiled(X), X + np.sin(X) + X * np.cos(X))
+
+
+def test_results_that_are_larger_than_all_arguments() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return np.sum((x - y) * 2.0 * y)
+
+    for n in (3, 3, 3, 300, 300, 3):
+        x, y = np.linspace(0.0, 1.0, n)[:, None], np.linspace(1.0, 2.0, n)
+        by_x, by_y = gradient(f, x, y)
+        np.testing.assert_allclose(by_x, np.full((n, 1), 2 * np.sum(y)))
+        np.testing.assert_allclose(by_y, 2 * np.sum(x) - 4 * n * y)
+    assert ways_of(lambda: gradient(f, np.ones((300, 1)), np.ones(300))) == []
