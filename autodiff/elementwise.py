@@ -128,6 +128,8 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
     if not tape.records:
         if type(tape) is Forward:
             return _binary_forward(f, a, b, x, z, wanted, tape)
+        if tape is CONSTANT:
+            return _of_constants(f, x, z)
         return tape.binary(f, a, b) if tape.program else NOT_HERE
     key = (f, type(x), type(z))
     try:
@@ -178,11 +180,23 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
     return Tracer(y, tape, place) if is_array else wrap(y, tape, place)
 
 
+def _of_constants(f: Callable, *values: Any) -> Any:
+    """Apply a function to arrays made inside, which may be written into: so may the result."""
+    if plan_of(f, *map(type, values)) is None:
+        return NOT_HERE
+    y = f(*values)
+    if type(y) is not _ndarray:
+        return y
+    return Tracer(y, CONSTANT, -1) if y.dtype.kind in "fc" else NOT_HERE
+
+
 def unary(f: Callable, a: Any) -> Any:
     """Apply a function of one traced argument; `NOT_HERE` for the general path."""
     tape = a._tape
     x = a._value
     if not tape.records:
+        if tape is CONSTANT:
+            return _of_constants(f, x)
         return _unary_forward(f, a, x, tape) if type(tape) is Forward else NOT_HERE
     key = (f, type(x))
     try:

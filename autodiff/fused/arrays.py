@@ -94,7 +94,6 @@ class OfArrays(Writer):
                 if name is not None:
                     needed.setdefault(name, len(needed))
         last = f"t{len(self.steps) - 1}"
-        self.unless(f"type({last}) is ndarray and {last}.dtype is FLOAT64")
         self.shapes(last)
         self.lines += [
             "try:",
@@ -125,21 +124,23 @@ class OfArrays(Writer):
         if type(self.samples[f"t{len(self.steps) - 1}"]) is not _ndarray:
             raise Declined
         self.unless(
-            " and ".join(f"{n}.dtype is FLOAT64 and {n}.size <= SMALL" for n in self.arrays)
+            " and ".join(
+                f"{n}.dtype is FLOAT64 and {n}.size <= SMALL and {n}.shape" for n in self.arrays
+            )
         )
 
     def shapes(self, last: str) -> None:
         """Write that what is recorded has one shape."""
-        self.lines += [
-            f"shape = {last}.shape",
-            f"if {last}.size > SMALL:",
-            "    leave()",
-            f"    return {self.again}",
-        ]
         inputs = " and ".join(f"{name}.shape == shape" for name in self.arrays)
         made = [f"t{k}" for k in self.plans if type(self.samples[f"t{k}"]) is _ndarray]
         steps = " and ".join(f"{name}.shape == shape" for name in made[:-1])
-        self.unless(f"{inputs} or {steps}" if steps else "True")
+        is_alike = f"({inputs} or {steps})" if steps else "True"
+        self.lines += [
+            f"shape = {last}.shape",
+            f"if not ({last}.dtype is FLOAT64 and {last}.size <= SMALL and {is_alike}):",
+            "    leave()",
+            f"    return {self.again}",
+        ]
 
     def kept_by(self, k: int, plan: elementwise.Plan) -> list[str | None]:
         """Return the names of what the partial derivatives of a step read: (y, *args)."""
@@ -203,9 +204,10 @@ class OfArrays(Writer):
         read = [name or "None" for name in self.kept_by(k, plan)]
         partials = [plan.partials[p] for p in wanted]
         passed = [p.function is None and p.constant == 1 for p in partials]
+        # A product of a value with itself, of which both derivatives are the value.
+        factors = {None if p.returns is None else read[p.returns] for p in partials}
         is_square = len(wanted) == 2 and operands[0] == operands[1]
-        is_square = is_square and None not in {p.returns for p in partials}
-        is_square = is_square and len({read[p.returns] for p in partials}) == 1
+        is_square = is_square and len(factors) == 1 and None not in factors
         for position, (p, operand) in enumerate(zip(wanted, operands, strict=True)):
             if is_square and position:
                 continue  # twice the first one

@@ -40,12 +40,13 @@ class OfFloats(Writer):
     def way(self) -> Callable:
         """Return the code."""
         self.tapes()
-        if any(type(self.samples[n]) not in CONSTANTS for n in self.inputs.values()):
-            raise Declined
+        self.evaluate()
         self.lines.append("try:")
         rules: dict[int, ScalarRule] = {}
         for k, step in enumerate(self.steps):
             self.lines.append(f"    t{k} = {self.computed(step)}")
+            if type(self.samples[f"t{k}"]) not in CONSTANTS:
+                raise Declined
             if any(map(self.is_traced, step.operands)):
                 rules[k] = self.rule_of(step)
         total: dict[str, str | None] = {f"t{len(self.steps) - 1}": None}

@@ -28,6 +28,12 @@ _OWNERS = frozenset({Tracer, _ndarray, list, tuple})
 _INDICES = frozenset({int, slice, tuple})
 
 
+def _quietly(generic: Callable, *leaves: Any) -> Any:
+    """Evaluate an expression anew: what there was to warn of has been said."""
+    with np.errstate(all="ignore"):
+        return generic(*leaves)
+
+
 class Declined(Exception):  # noqa: N818 - it is no error
     """The expression is not for this code."""
 
@@ -37,6 +43,9 @@ class Writer:
 
     Attributes
     ----------
+    generic, again : str
+        What evaluates the expression operation by operation; for the second time, if its operations
+        have been carried out already.
     inputs : dict
         Operand → what its plain value is called in the code.
     samples : dict
@@ -49,7 +58,8 @@ class Writer:
         self.steps = expression.steps
         self.leaves = leaves
         self.names = [f"a{i}" for i in range(len(leaves))]
-        self.again = f"generic({', '.join(self.names)})"
+        self.generic = f"generic({', '.join(self.names)})"
+        self.again = f"quietly(generic, {', '.join(self.names)})"
         self.inputs: dict[Operand, str] = {}
         self.samples: dict[str, Any] = {}
         self.traced: dict[str, str] = {}
@@ -70,6 +80,7 @@ class Writer:
             "ndarray": _ndarray,
             "new": object.__new__,
             "place_of": place_of,
+            "quietly": _quietly,
             "where_true": where_true,
         }
         self.reads()
@@ -82,7 +93,7 @@ class Writer:
 
     def unless(self, condition: str) -> None:
         """Write that the code is not for values for which something does not hold."""
-        self.lines += [f"if not ({condition}):", f"    return {self.again}"]
+        self.lines += [f"if not ({condition}):", f"    return {self.generic}"]
 
     def reads(self) -> None:
         """Write how the leaves are read: the functions are looked at, the items read."""

@@ -55,6 +55,14 @@ def vanishing(s: Any) -> Any:
 
 
 @primitive
+def rest_vanishes(r: Any) -> Any:
+    """Which diagonal elements of triangular factors are zero, up to rounding of their columns."""
+    size = np.abs(r)
+    tolerance = 4 * np.shape(r)[-1] * np.finfo(r.dtype).eps
+    return np.diagonal(size, 0, -2, -1) <= tolerance * np.max(size, -2, initial=0)
+
+
+@primitive
 def negligible(part: Any, whole: Any) -> Any:
     """Which elements of matrices are zero, up to rounding of the largest of another matrix."""
     largest = np.max(np.abs(whole), (-2, -1), keepdims=True, initial=0)
@@ -68,7 +76,7 @@ def is_set(x: Any) -> Any:
     return np.not_equal(x, 0)
 
 
-for question in (are_apart, coinciding, vanishing, negligible, is_set):
+for question in (are_apart, coinciding, vanishing, rest_vanishes, negligible, is_set):
     non_differentiable(question)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.linalg.gaps import vanishing
+from chainrules.linalg.gaps import rest_vanishes
 from chainrules.linalg.matrices import adjoint, diagonal, diagonal_matrix
 from chainrules.linalg.spectral import part
 from chainrules.linalg.triangular import right_lower, right_upper
@@ -28,9 +28,9 @@ from chainrules_core import Array, Tangent, frule, not_implemented, rrule
 
 
 def has_dependent_columns(r: Any) -> bool:
-    """Whether a column is a combination of those before it, up to rounding."""
+    """Whether a column is a combination of those before it, up to rounding of this column."""
     k = np.shape(r)[-2]
-    return bool(np.any(vanishing(np.abs(diagonal(r[..., :k])))))
+    return bool(np.any(rest_vanishes(r[..., :k])))
 
 
 def below(x: Any) -> Any:

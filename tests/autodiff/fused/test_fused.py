@@ -73,11 +73,13 @@ ARRAYS = [
     lambda x, c: -0.5 * x / (c[0] * c[0]) + x * np.sin(c[1] * 2.0) * c[1],
     lambda x, c: x[0] * W + x[3] * c[0] * W - c[1] / 3.0,
     lambda x, c: (x[:, None] - c) * 2.0 + c / x[:, None] * W[1],
-    lambda x, c: W * x + c * W * 2.0 - np.maximum(x, 0.1) * W,
+    lambda x, c: W * x + c * W * 2.0 - np.maximum(x, W) * W,
     lambda x, c: (W * x + c) / (1.0 + np.exp(-W * x)) * x[1] - c[0] * x[2],
-    lambda x, c: np.sqrt(x[3] * c[0]) * x + np.abs(x[1]) ** 1.5 * c + 1,
+    lambda x, c: np.sqrt(x[3] * c[0]) * x + np.exp(x[1]) ** 1.5 * c + 1,
 ]
 IN_PARTS = [
+    lambda x, c: np.sqrt(x[3] * c[0]) * x + np.abs(x[1]) ** 1.5 * c + 1,
+    lambda x, c: W * x + c * W * 2.0 - np.maximum(x, 0.1) * W,
     lambda x, c: np.sqrt(np.abs(x) + 1.0) * np.arctan2(x, c + 2.0),
     lambda x, c: x.reshape(2, 2) * c.reshape(2, 2) + 1.0 / c.reshape(2, 2),
 ]

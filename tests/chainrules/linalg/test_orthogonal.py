@@ -99,3 +99,13 @@ def test_dependent_columns_are_an_error(shape, mode):
         autodiff.gradient(loss, a)
     with pytest.raises(NotImplementedTangentError, match="linearly dependent"):
         autodiff.pushforward(loss, a)[1](np.ones(shape))
+
+
+def test_columns_of_other_sizes(check_modes):
+    with pytest.raises(NotImplementedTangentError, match="linearly dependent"):
+        autodiff.gradient(
+            lambda v: np.sum(np.linalg.qr(np.outer(v, v)).Q), np.array([0.12773399, 4.2057112])
+        )
+    sizes = np.array([1.0, 1e-17, 1e3])  # the second is small, but no combination of the first
+
+    check_modes(lambda a: np.linalg.qr(a * sizes).Q, full_rank(4, 3))
