@@ -67,7 +67,7 @@ ARRAYS = [
     lambda x, c: (x - c) * (x - c) / (x + 3.0) + 1,
     lambda x, c: np.log(c + 1.5) ** c - np.hypot(x, c),
     lambda x, c: (x[0] + x[1]) * c + x[2] * x,
-    lambda x, c: x[:, None] * c + x * 3.0,
+    lambda x, c: x[:, None] * c * 3.0 + x,
     lambda x, c: np.negative(np.square(x)) * c - np.reciprocal(c),
     lambda x, c: x[0] * c + np.exp(-c / x[3]) * x[1],
     lambda x, c: -0.5 * x / (c[0] * c[0]) + x * np.sin(c[1] * 2.0) * c[1],
@@ -78,6 +78,7 @@ ARRAYS = [
     lambda x, c: np.sqrt(x[3] * c[0]) * x + np.exp(x[1]) ** 1.5 * c + 1,
 ]
 IN_PARTS = [
+    lambda x, c: x[:, None] * c + x * 3.0,
     lambda x, c: np.sqrt(x[3] * c[0]) * x + np.abs(x[1]) ** 1.5 * c + 1,
     lambda x, c: W * x + c * W * 2.0 - np.maximum(x, 0.1) * W,
     lambda x, c: np.sqrt(np.abs(x) + 1.0) * np.arctan2(x, c + 2.0),
