@@ -39,7 +39,8 @@ _BINARY: dict[type, tuple[str, Callable]] = {
     ast.Div: ("truediv", operator.truediv),
     ast.Pow: ("pow", operator.pow),
 }
-_LONGEST = 12  # leaves
+_MOST_LEAVES = 16
+_MOST_STEPS = 32
 
 
 class Operand(NamedTuple):
@@ -107,19 +108,35 @@ class Finder:
         self.integers = integers
         self.local = local
         self.outside = outside
+        self._sizes: dict[ast.AST, int] = {}
 
     def find(self, node: ast.expr) -> tuple[Expression, ast.expr] | None:
         """Return an expression, and the syntax of its generic form; None if it is none."""
+        if self._size(node) > _MOST_STEPS:
+            return None
         self.made = Expression()
         self._names: dict[str, int] = {}
         try:
             _, generic = self._operand(node)
         except _NotOneError:
             return None
-        steps = self.made.steps
-        if len(steps) < 2 or len(self.made.leaves) > _LONGEST:
+        if len(self.made.steps) < 2 or len(self.made.leaves) > _MOST_LEAVES:
             return None
         return self.made, generic
+
+    def _size(self, node: ast.AST) -> int:
+        """Return how many operations there are at most, so that none is looked at too often."""
+        known = self._sizes.get(node)
+        if known is None:
+            parts: list[ast.expr] = []
+            if isinstance(node, ast.BinOp):
+                parts = [node.left, node.right]
+            elif isinstance(node, ast.UnaryOp):
+                parts = [node.operand]
+            elif isinstance(node, ast.Call):
+                parts = node.args
+            known = self._sizes[node] = bool(parts) + sum(map(self._size, parts))
+        return known
 
     def _operand(self, node: ast.expr) -> tuple[Operand, ast.expr]:
         number = _number(node)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import linecache
 import math
 import operator
 import traceback
@@ -371,3 +373,65 @@ def test_results_that_are_larger_than_all_arguments() -> None:
         np.testing.assert_allclose(by_x, np.full((n, 1), 2 * np.sum(y)))
         np.testing.assert_allclose(by_y, 2 * np.sum(x) - 4 * n * y)
     assert ways_of(lambda: gradient(f, np.ones((300, 1)), np.ones(300))) == []
+
+
+def test_long_expressions_take_time_in_proportion_to_their_length() -> None:
+    terms = " + ".join(f"x**{i % 5} * {i}.0" for i in range(400))
+    source = f"def long_sum(x):\n    return {terms}\n"
+    scope = made_from(source)
+    found = gradient(scope["long_sum"], 0.9)
+    expected = sum((i % 5) * 0.9 ** max(i % 5 - 1, 0) * i for i in range(400))
+    np.testing.assert_allclose(found, expected)
+    finder = expressions.Finder((), set(), {})
+    node = ast.parse(source).body[0].body[0].value
+    assert finder.find(node) is None
+    assert len(finder._sizes) < 4000
+
+
+def made_from(source: str) -> dict:
+    """Return what source code defines, with the source at hand as that of a file is."""
+    name = f"<made {len(linecache.cache)}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    scope: dict = {"__name__": "made"}
+    exec(compile(source, name, "exec"), scope)
+    return scope
+
+
+def test_syntax_around_expressions() -> None:
+    source = """
+import numpy as np
+
+class Weights:
+    __scale = 2.0
+
+    def of(self, x):
+        __factor = 3.0
+        return x * __factor + self.__scale * x
+
+def pairs(x):
+    yield x * 2.0 + 1.0
+    got = (yield x) * 3.0 - x
+    yield got * got - 1.0
+
+def f(x):
+    class Inner:
+        y = x * x + 1.0
+        z = -y * 2.0 + x
+    total = Weights().of(x) + sum([a * a - a * x for a in (x, 2.0 * x + 1.0)])
+    made = pairs(x)
+    total = next(made) * 2.0 + total
+    next(made)
+    total += made.send(x * 4.0) * 1.5 - x
+    try:
+        total = total + 1.0 / (x - x) * x
+    except ZeroDivisionError:
+        total = total * 2.0 + (lambda q, r=x * 3.0 + 1.0: q * r - q)(x)
+    return total * Inner.z - (total if x * 2.0 - 1.0 > 0 else x) * 0.5
+"""
+    f = made_from(source)["f"]
+    for _ in range(3):
+        value, slope = autodiff.value_and_gradient(f, 0.7)
+    assert value == f(0.7)
+    h = 1e-4
+    expected = (8 * (f(0.7 + h) - f(0.7 - h)) - f(0.7 + 2 * h) + f(0.7 - 2 * h)) / (12 * h)
+    np.testing.assert_allclose(slope, expected, rtol=1e-9)
