@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 import numpy as np
@@ -47,6 +48,8 @@ class OfFloats(Writer):
             self.lines.append(f"    t{k} = {self.computed(step)}")
             if type(self.samples[f"t{k}"]) not in CONSTANTS:
                 raise Declined
+            if step.f is operator.pow:
+                self.lines += [f"    if type(t{k}) is complex:", f"        return {self.again}"]
             if any(map(self.is_traced, step.operands)):
                 rules[k] = self.rule_of(step)
         total: dict[str, str | None] = {f"t{len(self.steps) - 1}": None}

@@ -435,3 +435,18 @@ def f(x):
     h = 1e-4
     expected = (8 * (f(0.7 + h) - f(0.7 - h)) - f(0.7 + 2 * h) + f(0.7 - 2 * h)) / (12 * h)
     np.testing.assert_allclose(slope, expected, rtol=1e-9)
+
+
+def test_broken_powers_of_negative_numbers() -> None:
+    def f(x: Any) -> Any:
+        y = (x - 2.0) ** 0.5 * 3.0
+        return y.real * y.real + y.imag * y.imag
+
+    def of_array(x: Any) -> Any:
+        y = (x - 2.0) ** 0.5 * 3.0 + C
+        return np.sum(np.real(y * np.conj(y)))
+
+    for x in (3.0, 3.0, 3.0, 1.0, 3.0, 1.0):
+        np.testing.assert_allclose(gradient(f, x), 9.0 if x > 2 else -9.0)
+        slope = (of_array(x + 1e-5) - of_array(x - 1e-5)) / 2e-5
+        np.testing.assert_allclose(gradient(of_array, x), slope, rtol=1e-7)
