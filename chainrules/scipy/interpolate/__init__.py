@@ -3,6 +3,7 @@
 from chainrules.scipy.interpolate import (
     barycentric as barycentric,
     bsplines as bsplines,
+    cubic as cubic,
     fitpack as fitpack,
     fitting as fitting,
     least_squares as least_squares,

@@ -1,0 +1,109 @@
+"""Rules of helpers: pieces of polynomials, B-splines and the coefficients of cubic pieces."""
+
+import numpy as np
+import pytest
+from scipy import interpolate
+
+import autodiff
+from chainrules.scipy.interpolate.bsplines import basis, intervals
+from chainrules.scipy.interpolate.cubic import hermite
+from chainrules.scipy.interpolate.piecewise import in_pieces
+from chainrules_core.testing import check_rule
+
+BREAKS = np.array([0.0, 0.7, 1.9, 2.4])
+KNOTS = np.array([0.0, 0.0, 0.0, 0.0, 0.4, 1.1, 1.1, 1.7, 2.0, 2.0, 2.0, 2.0])
+PLACES = np.array([0.1, 0.5, 1.6, 1.2, 1.95, -0.2, 2.3])
+I = np.array([0, 2, 2, 1, 0])  # noqa: E741
+S = np.array([0.3, 0.2, 0.0, -0.4, 0.9])
+
+
+def numbers(*shape, seed=0, dtype=float):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(shape)
+    return x + 1j * rng.standard_normal(shape) if dtype is complex else x
+
+
+@pytest.mark.parametrize("columns", [(), (2,), (2, 1)])
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_hermite(columns, dtype):
+    y, s = (numbers(4, *columns, seed=i, dtype=dtype) for i in (1, 2))
+    check_rule(hermite, BREAKS, y, s)
+    spline = interpolate.CubicHermiteSpline(BREAKS, y, s)
+    np.testing.assert_allclose(hermite(BREAKS, y, s), spline.c, rtol=1e-14)
+
+
+@pytest.mark.parametrize("nu", range(6))
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_in_pieces(nu, dtype):
+    c = numbers(4, 3, 2, dtype=dtype)
+    check_rule(in_pieces, c, S, I, nu)
+    expected = interpolate.PPoly(c, BREAKS)(BREAKS[I] + S * (S > 0), nu)
+    inside = (S >= 0) & (np.diff(BREAKS)[I] > S)
+    np.testing.assert_allclose(in_pieces(c, S, I, nu)[inside], expected[inside], atol=1e-12)
+
+
+@pytest.mark.parametrize("nu", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("k", [0, 1, 2, 3])
+def test_basis(k, nu):
+    t = KNOTS[3 - k : len(KNOTS) - 3 + k]
+    left = intervals(t, k, PLACES)
+    check_rule(basis, t, k, PLACES, left, nu)
+    check_rule(basis, t, k, PLACES[0], left[0], nu)
+    columns = left[:, None] + np.arange(-k, 1)
+    for j, (place, row) in enumerate(zip(PLACES, columns, strict=True)):
+        found = [interpolate.BSpline(t, np.eye(len(t) - k - 1)[i], k)(place, nu) for i in row]
+        np.testing.assert_allclose(basis(t, k, PLACES, left, nu)[j], found, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        interpolate.CubicSpline,
+        interpolate.PchipInterpolator,
+        interpolate.Akima1DInterpolator,
+        lambda x, y: interpolate.CubicHermiteSpline(x, y, np.sin(y), axis=-1),
+        lambda x, y: interpolate.CubicHermiteSpline(list(x), list(y), list(y)),
+        interpolate.make_interp_spline,
+        lambda x, y: interpolate.make_interp_spline(x, y, k=4),
+    ],
+)
+def test_second_derivatives(make, check_modes):
+    x = np.array([0.0, 0.8, 1.7, 2.9, 3.3, 4.2])
+    y = np.array([0.3, 1.2, 0.9, 2.2, 2.0, 3.1])
+    check_modes(lambda x, y, at: make(x, y)(at), x, y, np.array([0.31, 2.05, 3.9]))
+
+
+@pytest.mark.parametrize(
+    "make", [interpolate.CubicSpline, interpolate.PchipInterpolator, interpolate.make_interp_spline]
+)
+def test_places_without_a_value(make):
+    """They are NaN, and have no part in any gradient."""
+    at = np.array([0.5, np.nan, 2.0, 9.0])
+    nodes = np.arange(5.0)
+
+    def loss(x, y, at, extrapolate):
+        spline = make(x, y)
+        spline.extrapolate = extrapolate
+        return np.nansum(spline(at) * np.array([1.0, 2.0, 3.0, 4.0]))
+
+    y = np.array([1.0, 3.0, 2.0, 5.0, 4.0])
+    *bars, at_bar = autodiff.gradient(lambda x, y, at: loss(x, y, at, False), nodes, y, at)
+
+    def inside(x, y):
+        return make(x, y)(at[::2]) @ [1.0, 3.0]
+
+    for found, expected in zip(bars, autodiff.gradient(inside, nodes, y), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    np.testing.assert_array_equal(at_bar[1::2], 0.0)
+    assert np.all(np.isfinite(at_bar))
+
+
+@pytest.mark.parametrize("f", [interpolate.CubicSpline, interpolate.CubicHermiteSpline])
+def test_wrong_data_is_scipys_error(f):
+    data = [np.array([1.0, 2.0, 3.0])] * (2 if f is interpolate.CubicHermiteSpline else 1)
+
+    def loss(x):
+        return f(x, *data)(0.5)
+
+    with pytest.raises(ValueError, match="strictly increasing"):
+        autodiff.gradient(loss, np.array([0.0, 2.0, 1.0]))
