@@ -6,6 +6,7 @@ from chainrules.scipy.interpolate import (
     cubic as cubic,
     fitpack as fitpack,
     fitting as fitting,
+    gridded as gridded,
     least_squares as least_squares,
     penalties as penalties,
     piecewise as piecewise,

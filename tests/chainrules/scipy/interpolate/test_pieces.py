@@ -7,6 +7,7 @@ from scipy import interpolate
 import autodiff
 from chainrules.scipy.interpolate.bsplines import basis, intervals
 from chainrules.scipy.interpolate.cubic import hermite
+from chainrules.scipy.interpolate.gridded import multilinear
 from chainrules.scipy.interpolate.piecewise import in_pieces
 from chainrules_core.testing import check_rule
 
@@ -107,3 +108,44 @@ def test_wrong_data_is_scipys_error(f):
 
     with pytest.raises(ValueError, match="strictly increasing"):
         autodiff.gradient(loss, np.array([0.0, 2.0, 1.0]))
+
+
+@pytest.mark.parametrize("trailing", [(), (2,), (2, 2)])
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_multilinear(axes, trailing, dtype):
+    values = numbers(*(4, 3, 5)[:axes], *trailing, dtype=dtype)
+    indices = np.array([[0, 2, 1, 1, 2], [1, 0, 1, 1, 0], [3, 2, 0, 0, 1]])[:axes]
+    distances = np.random.default_rng(1).uniform(-0.2, 1.2, (axes, 5))
+    check_rule(multilinear, values, distances, indices)
+    grid = [np.arange(float(n)) for n in values.shape[:axes]]
+    at = (indices + distances).T
+    read = interpolate.RegularGridInterpolator(grid, values, bounds_error=False, fill_value=None)
+    expected = interpolate.interpn(grid, values, np.clip(at, 0, [n[-1] for n in grid]))
+    inside = np.all((distances >= 0) & (distances < 1), axis=0)
+    np.testing.assert_allclose(multilinear(values, distances, indices)[inside], expected[inside])
+    np.testing.assert_allclose(read(at)[inside], expected[inside])
+
+
+def test_places_off_a_grid(check_modes):
+    """One axis of a single node, places outside and NaN, and second derivatives."""
+    nodes = np.array([0.0, 1.5, 2.0])
+    values = numbers(3, 1, 2)
+    at = np.array([[0.3, 0.0], [1.9, 0.0], [2.5, 0.0], [np.nan, 0.0]])
+
+    def read(nodes, values, first):
+        places = np.concatenate([first, at[2:]])
+        grid = (nodes, np.array([0.0]))
+        f = interpolate.RegularGridInterpolator(grid, values, bounds_error=False)
+        return np.nan_to_num(f(places)) ** 2
+
+    check_modes(read, nodes, values, at[:2])
+
+
+def test_second_derivatives_on_a_grid(check_modes):
+    def read(x, values, at):
+        y = interpolate.RegularGridInterpolator((x, np.arange(3.0)), values)(at)
+        return y * interpolate.interpn((x, np.arange(3.0)), values[..., None], at)[:, 0]
+
+    nodes = np.array([0.0, 0.6, 1.7, 2.0])
+    check_modes(read, nodes, numbers(4, 3), np.array([[0.3, 1.2], [1.8, 0.4]]))
