@@ -6,7 +6,7 @@ from scipy import interpolate
 
 import autodiff
 from chainrules.scipy.interpolate.bsplines import basis, intervals
-from chainrules.scipy.interpolate.cubic import hermite
+from chainrules.scipy.interpolate.cubic import CURVATURE, NOT_A_KNOT, SLOPE, cubic, hermite
 from chainrules.scipy.interpolate.gridded import multilinear
 from chainrules.scipy.interpolate.piecewise import in_pieces
 from chainrules_core.testing import check_rule
@@ -149,3 +149,73 @@ def test_second_derivatives_on_a_grid(check_modes):
 
     nodes = np.array([0.0, 0.6, 1.7, 2.0])
     check_modes(read, nodes, numbers(4, 3), np.array([[0.3, 1.2], [1.8, 0.4]]))
+
+
+ENDS = [NOT_A_KNOT, SLOPE, CURVATURE]
+
+
+@pytest.mark.parametrize("kinds", [(a, b) for a in ENDS for b in ENDS])
+@pytest.mark.parametrize("n", [3, 4, 7])
+def test_cubic(kinds, n):
+    if n == 3 and kinds == (NOT_A_KNOT, NOT_A_KNOT):
+        return  # SciPy's own constructor
+    x = np.cumsum(0.3 + np.random.default_rng(n).uniform(size=n))
+    for columns, dtype in (((), float), ((2,), complex), ((2, 1), float)):
+        y, *_ = (numbers(n, *columns, seed=i, dtype=dtype) for i in range(2))
+        first, last = (numbers(*columns, seed=i, dtype=dtype) for i in (2, 3))
+        check_rule(cubic, x, y, np.asarray(first), np.asarray(last), kinds)
+
+
+BOUNDARIES = {
+    "natural": lambda y: "natural",
+    "clamped": lambda y: "clamped",
+    "numbers": lambda y: ((2, 0.7), (1, -0.4)),
+    "traced": lambda y: ((1, y[0] * y[1]), (2, np.sin(y[2]))),
+    "mixed": lambda y: ("not-a-knot", (1, y[1])),
+    "complex": lambda y: ((1, y[0] * 1j), "natural"),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDARIES)
+@pytest.mark.parametrize("n", [2, 3, 6])
+def test_boundaries(name, n, check_modes):
+    x = np.array([0.0, 0.8, 1.7, 2.9, 3.3, 4.2])[:n]
+    y = np.array([0.3, 1.2, 0.9, 2.2, 2.0, 3.1])
+
+    def read(x, y, at):
+        spline = interpolate.CubicSpline(x, y[:n] * y[0], bc_type=BOUNDARIES[name](y))
+        return np.stack([spline(at), spline(at, 1), spline.derivative(2)(at)])
+
+    check_modes(read, x, y, np.array([0.31, 0.65]))
+
+
+def test_constructors_of_a_subclass():
+    class Scaled(interpolate.CubicSpline):
+        def __init__(self, x, y):
+            super().__init__(x, y * 2, bc_type="natural")
+            self.scale = 3
+
+    def loss(y):
+        spline = Scaled(np.arange(4.0), y)
+        return spline(1.5) * spline.scale
+
+    y = np.array([1.0, 3.0, 2.0, 5.0])
+    plain = interpolate.CubicSpline(np.arange(4.0), np.eye(4), bc_type="natural")(1.5)
+    np.testing.assert_allclose(autodiff.gradient(loss, y), 6 * plain)
+
+
+@pytest.mark.parametrize(
+    "bc_type, message",
+    [
+        ("knot", "not allowed"),
+        (("natural",) * 3, "2 elements"),
+        (((0, 1.0), "natural"), "must be 1 or 2"),
+        (((1, [1.0, 2.0]), "natural"), "shape"),
+    ],
+)
+def test_wrong_boundaries_are_scipys_error(bc_type, message):
+    def loss(y):
+        return interpolate.CubicSpline(np.arange(4.0), y, bc_type=bc_type)(0.5)
+
+    with pytest.raises(ValueError, match=message):
+        autodiff.gradient(loss, np.ones(4))
