@@ -8,6 +8,7 @@ from chainrules.scipy.interpolate import (
     fitting as fitting,
     gridded as gridded,
     least_squares as least_squares,
+    monotone as monotone,
     penalties as penalties,
     piecewise as piecewise,
     scattered as scattered,

@@ -8,6 +8,7 @@ import autodiff
 from chainrules.scipy.interpolate.bsplines import basis, intervals
 from chainrules.scipy.interpolate.cubic import CURVATURE, NOT_A_KNOT, SLOPE, cubic, hermite
 from chainrules.scipy.interpolate.gridded import multilinear
+from chainrules.scipy.interpolate.monotone import slopes
 from chainrules.scipy.interpolate.piecewise import in_pieces
 from chainrules_core.testing import check_rule
 
@@ -219,3 +220,37 @@ def test_wrong_boundaries_are_scipys_error(bc_type, message):
 
     with pytest.raises(ValueError, match=message):
         autodiff.gradient(loss, np.ones(4))
+
+
+HILLS = np.array([0.3, 1.2, 1.2, 0.4, 0.1, 0.9, 2.5, 2.6, 2.4])
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        HILLS[:2],
+        HILLS[3:6],
+        HILLS,
+        -HILLS[::-1],
+        np.array([0.0, 1.0, -3.0, 2.0]),  # the slope at the start is limited
+        np.array([0.0, 0.1, 3.0, 3.1, -2.0]),  # and here it is 0
+        np.stack([HILLS, 2 - HILLS**2, np.sin(HILLS)], axis=1),
+    ],
+)
+def test_monotone_slopes(y, check_modes):
+    x = np.cumsum(0.3 + np.random.default_rng(5).uniform(size=len(y)))
+    y = y + 0.01 * (np.abs(y) == 1.2) * np.arange(len(y)).reshape(-1, *(1,) * (y.ndim - 1))
+    check_rule(slopes, x, y)
+    check_modes(lambda x, y: interpolate.PchipInterpolator(x, y)(x[:-1] + 0.1), x, y)
+
+
+def test_monotone_slopes_at_a_plateau():
+    """Where neighbours are equal the slope is 0, however steep the other side."""
+    y = np.array([0.0, 1.0, 1.0, 3.0])
+    spline = interpolate.PchipInterpolator(np.arange(4.0), y)
+    np.testing.assert_array_equal(spline(np.array([1.0, 2.0]), 1), 0.0)
+    found = autodiff.gradient(
+        lambda y: np.sum(interpolate.PchipInterpolator(np.arange(4.0), y)(np.array([1.0, 2.0]), 1)),
+        y,
+    )
+    np.testing.assert_array_equal(found, 0.0)
