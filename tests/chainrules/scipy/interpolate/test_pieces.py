@@ -222,7 +222,7 @@ def test_wrong_boundaries_are_scipys_error(bc_type, message):
         autodiff.gradient(loss, np.ones(4))
 
 
-HILLS = np.array([0.3, 1.2, 1.2, 0.4, 0.1, 0.9, 2.5, 2.6, 2.4])
+HILLS = np.array([0.3, 1.2, 1.3, 0.4, 0.1, 0.9, 2.5, 2.6, 2.4])
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,6 @@ HILLS = np.array([0.3, 1.2, 1.2, 0.4, 0.1, 0.9, 2.5, 2.6, 2.4])
 )
 def test_monotone_slopes(y, check_modes):
     x = np.cumsum(0.3 + np.random.default_rng(5).uniform(size=len(y)))
-    y = y + 0.01 * (np.abs(y) == 1.2) * np.arange(len(y)).reshape(-1, *(1,) * (y.ndim - 1))
     check_rule(slopes, x, y)
     check_modes(lambda x, y: interpolate.PchipInterpolator(x, y)(x[:-1] + 0.1), x, y)
 
