@@ -20,6 +20,7 @@ from chainrules_core import (
     NoTangent,
     frule,
     ignore_derivatives,
+    non_differentiable,
     primitive,
     rrule,
     thunk,
@@ -104,10 +105,18 @@ def in_pieces_frule(dots, c, s, i, nu):
     return in_pieces(c, s, i, nu), moved + in_pieces(c, s, i, nu + 1) * s_dot[:, None]
 
 
+@non_differentiable
+def located(breaks: Any, x: Any, extrapolate: bool) -> tuple[Any, Any]:
+    """Return the piece in which each place lies, and which are to be NaN; None for none."""
+    missing = np.isnan(x) if extrapolate else outside(breaks, x)
+    return pieces(breaks, x), missing if np.any(missing) else None
+
+
 @kernel("evaluate", _ppoly)
 def evaluate_body(c, x, xp, dx, extrapolate, out):
-    i = pieces(x, xp)
-    out[...] = blanked(in_pieces(c, xp - x[i], i, dx), x, xp, extrapolate)
+    i, missing = located(x, xp, extrapolate)
+    y = in_pieces(c, xp - x[i], i, dx)
+    out[...] = y if missing is None else np.where(missing[:, None], np.nan, y)
 
 
 @kernel("integrate", _ppoly)
