@@ -7,7 +7,15 @@ import pytest
 
 from chainrules_core import scattering
 
-ROWS = [((7, 5), 20), ((7, 64), 30), ((3, 300), 4), ((50, 2), 60_000), ((4, 2, 3), 9), ((2, 0), 4)]
+ROWS = [
+    ((9,), 40),
+    ((7, 5), 20),
+    ((7, 64), 30),
+    ((3, 300), 4),
+    ((50, 2), 60_000),
+    ((4, 2, 3), 9),
+    ((2, 0), 4),
+]
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128, np.complex64])
