@@ -29,6 +29,7 @@ from chainrules_core import (
     ignore_derivatives,
     primitive,
     rrule,
+    thunk,
 )
 from chainrules_core.names import Number
 from chainrules_core.scattering import scatter
@@ -90,28 +91,35 @@ def basis_rrule(t, k, x, left, nu=0):
     found, shares = recursion(knots, k, x, nu)
 
     def basis_pullback(y_bar):
-        if nu > k or k == 0:
-            return ZeroTangent(), NoTangent(), ZeroTangent(), NoTangent(), NoTangent()
-        bar = np.moveaxis(y_bar, -1, 0)
-        by_x = np.zeros(np.shape(x))
-        by_knots = []
-        for d in range(k, 0, -1):
-            low, high, share = knots[k - d : k], knots[k : k + d], shares[d - 1]
-            up, down = bar[1:], bar[:-1]
-            if d > k - nu:
-                bar = d * (up - down) / (high - low)
-                by_high = -bar * share
-                by_low = -by_high
-            else:
-                bar = ((x - low) * up + (high - x) * down) / (high - low)
-                by_x = by_x + np.sum(share * (up - down), axis=0)
-                by_low, by_high = share * (bar - up), share * (down - bar)
-            by_knots.append((by_low, by_high))
-        by_knot = np.concatenate(joined(by_knots))
-        t_bar = scatter(by_knot, places_around(k, left), np.shape(t), t.dtype)
-        return t_bar, NoTangent(), by_x, NoTangent(), NoTangent()
+        t_bar, x_bar = recursion_adjoint(np.moveaxis(y_bar, -1, 0), t, k, x, left, nu, shares)
+        return t_bar, NoTangent(), x_bar, NoTangent(), NoTangent()
 
     return np.moveaxis(found, 0, -1), basis_pullback
+
+
+def recursion_adjoint(
+    bar: Any, t: Any, k: int, x: Any, left: Any, nu: int, shares: list
+) -> tuple[Any, Any]:
+    """Return the cotangents of knots and places from that of the B-splines, first axis."""
+    if not shares:
+        return ZeroTangent(), ZeroTangent()
+    knots = around(t, k, left)
+    by_x = np.zeros(np.shape(x))
+    by_knots = []
+    for d in range(k, 0, -1):
+        low, high, share = knots[k - d : k], knots[k : k + d], shares[d - 1]
+        up, down = bar[1:], bar[:-1]
+        if d > k - nu:
+            bar = d * (up - down) / (high - low)
+            by_high = -bar * share
+            by_low = -by_high
+        else:
+            bar = ((x - low) * up + (high - x) * down) / (high - low)
+            by_x = by_x + np.sum(share * (up - down), axis=0)
+            by_low, by_high = share * (bar - up), share * (down - bar)
+        by_knots.append((by_low, by_high))
+    by_knot = np.concatenate(joined(by_knots))
+    return scatter(by_knot, places_around(k, left), np.shape(t), t.dtype), by_x
 
 
 def joined(by_knots: list) -> list:
@@ -125,9 +133,18 @@ def joined(by_knots: list) -> list:
 
 @frule.register(basis, Array, int, (Array, Number), object)
 def basis_frule(dots, t, k, x, left, nu=0):
-    t_dot, x_dot = dots[0], dots[2]
+    found, dot = recursion_pushed(dots[0], dots[2], t, k, x, left, nu)
+    return np.moveaxis(found, 0, -1), np.moveaxis(dot, 0, -1)
+
+
+def recursion_pushed(
+    t_dot: Any, x_dot: Any, t: Any, k: int, x: Any, left: Any, nu: int
+) -> tuple[Any, Any]:
+    """Return the B-splines, first axis, and how they move with knots and places."""
     knots, moved = around(t, k, left), around(t_dot, k, left)
     found, shares = recursion(knots, k, x, nu)
+    if nu > k:
+        return found, 0.0 * found
     dot: Any = np.zeros((1, *np.shape(x)))
     for d, share in enumerate(shares, 1):
         low, high = knots[k - d : k], knots[k : k + d]
@@ -140,9 +157,7 @@ def basis_frule(dots, t, k, x, left, nu=0):
             up = (x - low) * share_dot + (x_dot - low_dot) * share
             down = (high - x) * share_dot + (high_dot - x_dot) * share
         dot = np.concatenate([down[:1], up[:-1] + down[1:], up[-1:]])
-    if nu > k:
-        dot = 0.0 * found
-    return np.moveaxis(found, 0, -1), np.moveaxis(dot, 0, -1)
+    return found, dot
 
 
 def places_of(left: Any, k: int) -> Any:
@@ -151,9 +166,65 @@ def places_of(left: Any, k: int) -> Any:
 
 
 def values(t: Any, c: Any, k: int, x: Any, nu: int = 0) -> Any:
-    """Evaluate a spline with coefficients c[i, j] at places x."""
-    left = intervals(t, k, x)
-    return np.einsum("ri,rij->rj", basis(t, k, x, left, nu), c[places_of(left, k)])
+    """Evaluate a spline with coefficients c[i, j] at places x, a vector."""
+    return spline(t, c, k, x, intervals(t, k, x), nu)
+
+
+@primitive
+def spline(t: Any, c: Any, k: int, x: Any, left: Any, nu: int) -> Any:
+    """Evaluate a spline with coefficients c[i, j] at places in known intervals."""
+    found, _ = recursion(around(t, k, left), k, x, nu)
+    return combined(found, c[near(left, k)])
+
+
+def near(left: Any, k: int) -> Any:
+    """The numbers of the B-splines that are not zero, first axis."""
+    return left + np.arange(-k, 1)[:, None]
+
+
+def combined(found: Any, c: Any) -> Any:
+    """Sum B-splines, first axis, times their coefficients, with a column for each spline."""
+    if np.shape(c)[2] == 1:
+        return np.sum(found * c[:, :, 0], axis=0)[:, None]
+    return np.einsum("ir,irj->rj", found, c)
+
+
+@rrule.register(spline, Array, Array, int, Array)
+def spline_rrule(t, c, k, x, left, nu):
+    found, shares = recursion(around(t, k, left), k, x, nu)
+    read = c[near(left, k)]
+
+    def spline_pullback(y_bar):
+        made = []
+
+        def by_basis(i):
+            if not made:
+                bar = np.sum(np.real(y_bar * np.conj(read)), axis=2)
+                made.extend(recursion_adjoint(bar, t, k, x, left, nu, shares))
+            return made[i]
+
+        def c_bar():
+            return scatter(found[:, :, None] * y_bar, near(left, k), np.shape(c), c.dtype)
+
+        none = NoTangent()
+        return (
+            thunk(lambda: by_basis(0)),
+            thunk(c_bar),
+            none,
+            thunk(lambda: by_basis(1)),
+            none,
+            none,
+        )
+
+    return combined(found, read), spline_pullback
+
+
+@frule.register(spline, Array, Array, int, Array)
+def spline_frule(dots, t, c, k, x, left, nu):
+    t_dot, c_dot, _, x_dot = dots[:4]
+    found, dot = recursion_pushed(t_dot, x_dot, t, k, x, left, nu)
+    places = near(left, k)
+    return combined(found, c[places]), combined(dot, c[places]) + combined(found, c_dot[places])
 
 
 def design(t: Any, k: int, x: Any, nu: int = 0) -> Any:

@@ -5,7 +5,7 @@ import pytest
 from scipy import interpolate
 
 import autodiff
-from chainrules.scipy.interpolate.bsplines import basis, intervals
+from chainrules.scipy.interpolate.bsplines import basis, intervals, spline
 from chainrules.scipy.interpolate.cubic import CURVATURE, NOT_A_KNOT, SLOPE, cubic, hermite
 from chainrules.scipy.interpolate.gridded import multilinear
 from chainrules.scipy.interpolate.monotone import slopes
@@ -253,3 +253,16 @@ def test_monotone_slopes_at_a_plateau():
         y,
     )
     np.testing.assert_array_equal(found, 0.0)
+
+
+@pytest.mark.parametrize("nu", [0, 1, 3, 4])
+@pytest.mark.parametrize("k", [0, 1, 3])
+@pytest.mark.parametrize("columns, dtype", [(1, float), (3, float), (2, complex), (1, complex)])
+def test_spline(k, nu, columns, dtype):
+    t = KNOTS[3 - k : len(KNOTS) - 3 + k]
+    c = numbers(len(t) - k - 1, columns, dtype=dtype)
+    left = intervals(t, k, PLACES)
+    check_rule(spline, t, c, k, PLACES, left, nu)
+    np.testing.assert_allclose(
+        spline(t, c, k, PLACES, left, nu), interpolate.BSpline(t, c, k)(PLACES, nu), atol=1e-12
+    )
