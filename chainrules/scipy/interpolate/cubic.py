@@ -11,13 +11,13 @@ values.
 
 from __future__ import annotations
 
-import types
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 from scipy.interpolate import CubicHermiteSpline, CubicSpline, PPoly, _cubic
 
+from chainrules.scipy.interpolate.kernels import twin_of
 from chainrules_core import (
     Array,
     NoTangent,
@@ -307,14 +307,7 @@ def cubic_frule(dots, x, y, first, last, kinds):
 
 
 # SciPy's own constructor, which is traced for what is rare.
-by_scipy = types.FunctionType(
-    CubicSpline.__init__.__code__,
-    CubicSpline.__init__.__globals__,
-    CubicSpline.__init__.__name__,
-    CubicSpline.__init__.__defaults__,
-    CubicSpline.__init__.__closure__,
-)
-by_scipy.__qualname__ = CubicSpline.__init__.__qualname__
+by_scipy = twin_of(CubicSpline.__init__)
 
 
 def ends_of(bc_type: Any, y: Any) -> tuple[Kinds, Any, Any] | None:

@@ -28,9 +28,9 @@ from scipy.linalg import lapack
 from chainrules.refused import RefusedError, refuse
 from chainrules.scipy.found import with_value
 from chainrules.scipy.interpolate.bsplines import interpolating, values_or_nan
-from chainrules.scipy.interpolate.kernels import kernel
+from chainrules.scipy.interpolate.kernels import kernel, twin_of
 from chainrules.scipy.interpolate.least_squares import fitted
-from chainrules_core import decompose, ignore_derivatives
+from chainrules_core import decompose, ignore_derivatives, non_differentiable
 
 SMOOTHED = (
     "a smoothing factor s > 0 chooses knots by the residuals and meets s only to 0.001. "
@@ -102,6 +102,29 @@ refuse(
 )
 if not hasattr(_fitpack_repro, "_make_splrep_impl"):
     refuse([_fitpack_repro.F], SMOOTHED)
+
+
+interpolating_by_scipy = twin_of(_bsplines.make_interp_spline)
+
+
+@non_differentiable
+def interpolating_spline(*args: Any) -> Any:
+    return _bsplines.make_interp_spline(*args)
+
+
+@decompose(_bsplines.make_interp_spline)
+def make_interp_spline_body(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=True):
+    given = bc_type is not None and not (isinstance(bc_type, str) and bc_type == "not-a-knot")
+    if given or k < 2 or not np.size(y):
+        return interpolating_by_scipy(x, y, k, t, bc_type, axis, check_finite)
+    checked = interpolating_spline(x, y, k, t, bc_type, axis, check_finite)
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=checked.c.dtype)
+    t = not_a_knot_body(x, checked.k) if t is None else np.asarray(t, dtype=np.float64)
+    if checked.axis:
+        y = np.moveaxis(y, checked.axis, 0)
+    rows = np.reshape(y, (np.shape(y)[0], -1))
+    c = np.reshape(interpolating(t, checked.k, x, rows), np.shape(y))
+    return BSpline.construct_fast(t, c, checked.k, axis=checked.axis)
 
 
 @decompose(BSpline.__call__)

@@ -266,3 +266,42 @@ def test_spline(k, nu, columns, dtype):
     np.testing.assert_allclose(
         spline(t, c, k, PLACES, left, nu), interpolate.BSpline(t, c, k)(PLACES, nu), atol=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"k": 0},
+        {"k": 1},
+        {"k": 2},
+        {"k": 5, "axis": 1},
+        {"axis": -1, "bc_type": "not-a-knot"},
+        {"t": np.array([-0.5] * 4 + [1.9, 2.6] + [4.7] * 4)},
+        {"bc_type": "natural"},
+        {"bc_type": ([(1, 0.3)], [(2, 0.1)])},
+    ],
+)
+def test_interpolating_splines(options, check_modes):
+    x = np.array([0.0, 0.8, 1.7, 2.9, 3.3, 4.2])
+    y = np.array([0.3, 1.2, 0.9, 2.2, 2.0, 3.1])
+    at = np.array([0.31, 2.05, 3.9])
+
+    def read(x, y):
+        values = np.stack([y, y * y]) if options.get("axis") else y * (1 + 0.5j)
+        spline = interpolate.make_interp_spline(x, values, **options)
+        return np.abs(spline(at)) ** 2 + np.sum(np.abs(spline.c))
+
+    check_modes(read, x, y)
+
+
+def test_wrong_data_of_interpolating_splines_are_scipys_error():
+    def loss(x):
+        return interpolate.make_interp_spline(x, x)(0.5)
+
+    for x, message in (
+        ([0.0, 1.0, 1.0, 2.0], "duplicates"),
+        ([0.0, 2.0, 1.0, 3.0], "strictly increasing"),
+        ([0.0, 1.0], "knots"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            autodiff.gradient(loss, np.array(x))
