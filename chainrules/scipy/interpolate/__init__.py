@@ -9,6 +9,7 @@ from chainrules.scipy.interpolate import (
     gridded as gridded,
     least_squares as least_squares,
     monotone as monotone,
+    newton as newton,
     penalties as penalties,
     piecewise as piecewise,
     scattered as scattered,
