@@ -75,7 +75,7 @@ def differences_frule(dots, x, y):
 def sums(c: Any, nodes: Any, x: Any) -> list:
     """Return the sums of Horner's rule, the last of which is the polynomial."""
     n = np.shape(nodes)[0]
-    found = [c[n - 1] + 0.0 * x[:, None]]
+    found = [c[n - 1] + np.zeros((np.shape(x)[0], 1))]
     for k in range(n - 2, -1, -1):
         found.append(c[k] + (x - nodes[k])[:, None] * found[-1])
     return found
