@@ -11,6 +11,7 @@ values.
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from scipy import linalg
 from scipy.interpolate import CubicHermiteSpline, CubicSpline, PPoly, _cubic
 
 from chainrules.scipy.interpolate.kernels import twin_of
+from chainrules.scipy.namespaces import namespace
 from chainrules_core import (
     Array,
     NoTangent,
@@ -94,6 +96,14 @@ def hermite_pushed(dots: Any, x: Any, y: Any, s: Any, c: Any) -> Any:
     return np.stack([(t_dot - c[0] * h_dot) / h, square, s_dot[:-1], y_dot[:-1]])
 
 
+def in_namespace(f: Any) -> dict[str, Any]:
+    """NumPy's namespace as an option, for a function that wants one: since SciPy 1.17 some do."""
+    return {"xp": namespace} if "xp" in inspect.signature(f).parameters else {}
+
+
+NAMESPACE = in_namespace(_cubic.prepare_input)
+
+
 @non_differentiable
 def checked(*args: Any, **options: Any) -> tuple:
     return _cubic.prepare_input(*args, **options)
@@ -123,10 +133,6 @@ def hermite_spline_body(self, x, y, dydx, axis=0, extrapolate=None):
     extrapolate = True if extrapolate is None else extrapolate
     PPoly.__init__(self, hermite(x, y, dydx), x, extrapolate=extrapolate)
     self.axis = axis
-
-
-# Older versions of SciPy take NumPy's arrays alone.
-NAMESPACE = {"xp": np} if "xp" in _cubic.prepare_input.__code__.co_varnames else {}
 
 
 # ---------------------------------------------------------------------------- slopes of CubicSpline
