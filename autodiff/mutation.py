@@ -27,6 +27,7 @@ from autodiff.layout import axes_in_memory, places_of
 from autodiff.levels import is_recording
 from autodiff.tape import CONSTANT, Cotangents
 from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
+from autodiff.whole import can_be_taken, is_whole
 from chainrules_core import ProjectTo, unbroadcast, zero_tangent
 
 _FLOAT64 = np.dtype(np.float64)
@@ -232,10 +233,15 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
         _renew_views(root)
         return
     parents = [t._index if is_tracer(t) and t._tape is tape else None for t in (root, value)]
+    whole = is_whole(root, path, index)
+    if whole:
+        path, index, parents[0] = (), Ellipsis, None  # nothing is left of what was there
     after: Any
     is_here = (root._tape is tape or root._tape is CONSTANT) and recorder_of(index) is None
     if is_tracer(new) or not is_here or is_tracer(root._value):
         after = _written_outside(of_level(root, tape), path, index, new)
+    elif whole and parents[1] is not None and can_be_taken(root, value):
+        after = new
     elif _is_exclusive(root, _family(root)):
         _put(root._value, path, index, new)
         after = root._value
@@ -342,6 +348,9 @@ class Write:
         region, place, part = y_bar, self.index, None
         in_place = type(y_bar) is np.ndarray and self.recorder is None
         if in_place and self.before is None and not self.path and self.value is not None:
+            if place is Ellipsis and self.shape == y_bar.shape:
+                bars.put(self.value, y_bar, bars.owns_current)
+                return
             bar = self._of_value(y_bar, place, None, in_place=False)
             bars.put(self.value, bar, getattr(bar, "base", y_bar) is None)
             return

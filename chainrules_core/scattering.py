@@ -126,13 +126,14 @@ def scatter_along_into(
         return x_bar
     before, behind = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
     indices = indices.astype(np.intp, copy=False)
+    if before * behind == 1 and x_bar.flags.c_contiguous:
+        np.add.at(x_bar.reshape(-1), indices.ravel(), _flat(y_bar, x_bar))
+        return x_bar
     if indices.size and indices.min() < 0:
         indices = np.where(indices < 0, indices + shape[axis], indices)
     y_bar = np.reshape(y_bar, (*shape[:axis], indices.size, *shape[axis + 1 :]))
     indices, head = indices.ravel(), (slice(None),) * axis
-    if before * behind == 1 and x_bar.flags.c_contiguous:
-        np.add.at(x_bar.reshape(-1), indices, _flat(y_bar, x_bar))
-    elif before == 1 and add_rows(x_bar, y_bar, indices):
+    if before == 1 and add_rows(x_bar, y_bar, indices):
         pass
     elif has_no_repeats(indices):
         if is_fresh:

@@ -31,6 +31,9 @@ SAMPLES = [
     of(stats.poisson.logpmf, np.arange(50_000) % 20, P),
     of(stats.binom.logpmf, np.arange(50_000) % 20, 20, U),
     sample(stats.multivariate_normal.logpdf, D, np.zeros(5), np.eye(5) + 0.1),
+    sample(
+        stats.multivariate_normal.logpdf, reals(5000, 5), np.zeros(5), np.eye(5) + 0.1, note="many"
+    ),
     *[sample(f, X) for f in (stats.skew, stats.kurtosis, stats.zscore, stats.sem)],
     sample(stats.moment, X, 3),
     sample(stats.gmean, P),
@@ -57,6 +60,7 @@ SAMPLES = [
     sample(distance.pdist, C),
     *[sample(f, X, P) for f in (distance.euclidean, distance.cosine, distance.correlation)],
     sample(distance.squareform, positive(4950)),
+    sample(distance.squareform, positive(499_500), note="1000 points"),
     sample(spatial.procrustes, C, reals(200, 5, seed=7)),
     sample(stats.zmap, X, P),
 ]

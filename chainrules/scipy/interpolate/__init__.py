@@ -3,9 +3,13 @@
 from chainrules.scipy.interpolate import (
     barycentric as barycentric,
     bsplines as bsplines,
+    cubic as cubic,
     fitpack as fitpack,
     fitting as fitting,
+    gridded as gridded,
     least_squares as least_squares,
+    monotone as monotone,
+    newton as newton,
     penalties as penalties,
     piecewise as piecewise,
     scattered as scattered,

@@ -21,7 +21,18 @@ from scipy import linalg
 from scipy.interpolate import _bsplines
 
 from chainrules.scipy.interpolate.kernels import kernel
-from chainrules_core import ignore_derivatives
+from chainrules_core import (
+    Array,
+    NoTangent,
+    ZeroTangent,
+    frule,
+    ignore_derivatives,
+    primitive,
+    rrule,
+    thunk,
+)
+from chainrules_core.names import Number
+from chainrules_core.scattering import scatter
 
 COMPILED = tuple(
     module for module in (getattr(_bsplines, n, None) for n in ("_dierckx", "_bspl")) if module
@@ -37,24 +48,116 @@ def intervals(t: Any, k: int, x: Any) -> Any:
     return np.clip(np.searchsorted(t, x, "right") - 1, first, last)
 
 
+@primitive
 def basis(t: Any, k: int, x: Any, left: Any, nu: int = 0) -> Any:
     """Return the k + 1 B-splines, or derivatives, that are not zero in an interval, last axis."""
+    return np.moveaxis(recursion(around(t, k, left), k, x, nu)[0], 0, -1)
+
+
+def around(t: Any, k: int, left: Any) -> Any:
+    """Return the k knots before the end of the interval of each place, and k from there on."""
+    return t[places_around(k, left)]
+
+
+def places_around(k: int, left: Any) -> Any:
+    return np.reshape(np.arange(1 - k, k + 1), (-1, *(1,) * np.ndim(left))) + left
+
+
+def recursion(knots: Any, k: int, x: Any, nu: int) -> tuple[Any, list]:
+    """Return the B-splines of degree k, first axis, and what each degree took of those before it.
+
+    That is each of them divided by the width of its support, from degree 0 on.
+    """
     if nu > k:
-        return np.zeros((*np.shape(x), k + 1))
-    found: list[Any] = [np.ones(np.shape(x))]
+        return np.zeros((k + 1, *np.shape(x))), []
+    found: Any = np.ones((1, *np.shape(x)))
+    shares = []
     for d in range(1, k + 1):
-        ends = [(t[left + j + 1], t[left + 1 - d + j]) for j in range(d)]
-        shares = [b / (hi - lo) for b, (hi, lo) in zip(found, ends, strict=True)]
+        low, high = knots[k - d : k], knots[k : k + d]
+        share = found / (high - low)
+        shares.append(share)
         if d > k - nu:
-            up = [d * share for share in shares]
-            down = [-u for u in up]
+            up = d * share
+            down = -up
         else:
-            up = [(x - lo) * share for share, (_, lo) in zip(shares, ends, strict=True)]
-            down = [(hi - x) * share for share, (hi, _) in zip(shares, ends, strict=True)]
-        found = [
-            down[0], *[u + v for u, v in zip(up, down[1:], strict=False)], up[-1]
-        ]  # fmt: skip
-    return np.stack(found, -1)
+            up, down = (x - low) * share, (high - x) * share
+        found = np.concatenate([down[:1], up[:-1] + down[1:], up[-1:]])
+    return found, shares
+
+
+@rrule.register(basis, Array, int, (Array, Number), object)
+def basis_rrule(t, k, x, left, nu=0):
+    knots = around(t, k, left)
+    found, shares = recursion(knots, k, x, nu)
+
+    def basis_pullback(y_bar):
+        t_bar, x_bar = recursion_adjoint(np.moveaxis(y_bar, -1, 0), t, k, x, left, nu, shares)
+        return t_bar, NoTangent(), x_bar, NoTangent(), NoTangent()
+
+    return np.moveaxis(found, 0, -1), basis_pullback
+
+
+def recursion_adjoint(
+    bar: Any, t: Any, k: int, x: Any, left: Any, nu: int, shares: list
+) -> tuple[Any, Any]:
+    """Return the cotangents of knots and places from that of the B-splines, first axis."""
+    if not shares:
+        return ZeroTangent(), ZeroTangent()
+    knots = around(t, k, left)
+    by_x = np.zeros(np.shape(x))
+    by_knots = []
+    for d in range(k, 0, -1):
+        low, high, share = knots[k - d : k], knots[k : k + d], shares[d - 1]
+        up, down = bar[1:], bar[:-1]
+        if d > k - nu:
+            bar = d * (up - down) / (high - low)
+            by_high = -bar * share
+            by_low = -by_high
+        else:
+            bar = ((x - low) * up + (high - x) * down) / (high - low)
+            by_x = by_x + np.sum(share * (up - down), axis=0)
+            by_low, by_high = share * (bar - up), share * (down - bar)
+        by_knots.append((by_low, by_high))
+    by_knot = np.concatenate(joined(by_knots))
+    return scatter(by_knot, places_around(k, left), np.shape(t), t.dtype), by_x
+
+
+def joined(by_knots: list) -> list:
+    """Add up what each degree, from the highest on, has for the knots of its own supports."""
+    below, above = by_knots[-1]
+    for by_low, by_high in by_knots[-2::-1]:
+        below = np.concatenate([by_low[:1], by_low[1:] + below])
+        above = np.concatenate([by_high[:-1] + above, by_high[-1:]])
+    return [below, above]
+
+
+@frule.register(basis, Array, int, (Array, Number), object)
+def basis_frule(dots, t, k, x, left, nu=0):
+    found, dot = recursion_pushed(dots[0], dots[2], t, k, x, left, nu)
+    return np.moveaxis(found, 0, -1), np.moveaxis(dot, 0, -1)
+
+
+def recursion_pushed(
+    t_dot: Any, x_dot: Any, t: Any, k: int, x: Any, left: Any, nu: int
+) -> tuple[Any, Any]:
+    """Return the B-splines, first axis, and how they move with knots and places."""
+    knots, moved = around(t, k, left), around(t_dot, k, left)
+    found, shares = recursion(knots, k, x, nu)
+    if nu > k:
+        return found, 0.0 * found
+    dot: Any = np.zeros((1, *np.shape(x)))
+    for d, share in enumerate(shares, 1):
+        low, high = knots[k - d : k], knots[k : k + d]
+        low_dot, high_dot = moved[k - d : k], moved[k : k + d]
+        share_dot = (dot - share * (high_dot - low_dot)) / (high - low)
+        if d > k - nu:
+            up = d * share_dot
+            down = -up
+        else:
+            up = (x - low) * share_dot + (x_dot - low_dot) * share
+            down = (high - x) * share_dot + (high_dot - x_dot) * share
+        dot = np.concatenate([down[:1], up[:-1] + down[1:], up[-1:]])
+    return found, dot
 
 
 def places_of(left: Any, k: int) -> Any:
@@ -63,9 +166,65 @@ def places_of(left: Any, k: int) -> Any:
 
 
 def values(t: Any, c: Any, k: int, x: Any, nu: int = 0) -> Any:
-    """Evaluate a spline with coefficients c[i, j] at places x."""
-    left = intervals(t, k, x)
-    return np.einsum("ri,rij->rj", basis(t, k, x, left, nu), c[places_of(left, k)])
+    """Evaluate a spline with coefficients c[i, j] at places x, a vector."""
+    return spline(t, c, k, x, intervals(t, k, x), nu)
+
+
+@primitive
+def spline(t: Any, c: Any, k: int, x: Any, left: Any, nu: int) -> Any:
+    """Evaluate a spline with coefficients c[i, j] at places in known intervals."""
+    found, _ = recursion(around(t, k, left), k, x, nu)
+    return combined(found, c[near(left, k)])
+
+
+def near(left: Any, k: int) -> Any:
+    """The numbers of the B-splines that are not zero, first axis."""
+    return left + np.arange(-k, 1)[:, None]
+
+
+def combined(found: Any, c: Any) -> Any:
+    """Sum B-splines, first axis, times their coefficients, with a column for each spline."""
+    if np.shape(c)[2] == 1:
+        return np.sum(found * c[:, :, 0], axis=0)[:, None]
+    return np.einsum("ir,irj->rj", found, c)
+
+
+@rrule.register(spline, Array, Array, int, Array)
+def spline_rrule(t, c, k, x, left, nu):
+    found, shares = recursion(around(t, k, left), k, x, nu)
+    read = c[near(left, k)]
+
+    def spline_pullback(y_bar):
+        made = []
+
+        def by_basis(i):
+            if not made:
+                bar = np.sum(np.real(y_bar * np.conj(read)), axis=2)
+                made.extend(recursion_adjoint(bar, t, k, x, left, nu, shares))
+            return made[i]
+
+        def c_bar():
+            return scatter(found[:, :, None] * y_bar, near(left, k), np.shape(c), c.dtype)
+
+        none = NoTangent()
+        return (
+            thunk(lambda: by_basis(0)),
+            thunk(c_bar),
+            none,
+            thunk(lambda: by_basis(1)),
+            none,
+            none,
+        )
+
+    return combined(found, read), spline_pullback
+
+
+@frule.register(spline, Array, Array, int, Array)
+def spline_frule(dots, t, c, k, x, left, nu):
+    t_dot, c_dot, _, x_dot = dots[:4]
+    found, dot = recursion_pushed(t_dot, x_dot, t, k, x, left, nu)
+    places = near(left, k)
+    return combined(found, c[places]), combined(dot, c[places]) + combined(found, c_dot[places])
 
 
 def design(t: Any, k: int, x: Any, nu: int = 0) -> Any:
@@ -117,12 +276,19 @@ def off_base(t: Any, k: int, x: Any) -> Any:
     return ~((x >= t[k]) & (x <= t[np.shape(t)[0] - k - 1]))
 
 
+def values_or_nan(t: Any, c: Any, k: int, x: Any, nu: int, extrapolate: bool) -> Any:
+    """Evaluate a spline as SciPy does: NaN at NaN, and outside unless it is extrapolated."""
+    missing = np.isnan(ignore_derivatives(x)) if extrapolate else off_base(t, k, x)
+    if not np.any(missing):
+        return values(t, c, k, x, nu)
+    # A value that is not there must have no part in a gradient: 0 · NaN would be NaN.
+    y = values(t, c, k, np.where(missing, t[k], x), nu)
+    return np.where(missing[:, None], np.nan, y)
+
+
 @kernel("evaluate_spline", *COMPILED)
 def evaluate_spline_body(t, c, k, x, nu, extrapolate, out=None):
-    y = values(t, c, k, x, nu)
-    missing = np.isnan(ignore_derivatives(x)) if extrapolate else off_base(t, k, x)
-    if np.any(missing):
-        y = np.where(missing[:, None], np.nan, y)
+    y = values_or_nan(t, c, k, x, nu, extrapolate)
     if out is None:
         return y
     out[...] = y

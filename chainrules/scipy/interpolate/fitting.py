@@ -27,10 +27,10 @@ from scipy.linalg import lapack
 
 from chainrules.refused import RefusedError, refuse
 from chainrules.scipy.found import with_value
-from chainrules.scipy.interpolate.bsplines import interpolating, off_base, values
-from chainrules.scipy.interpolate.kernels import kernel
+from chainrules.scipy.interpolate.bsplines import interpolating, values_or_nan
+from chainrules.scipy.interpolate.kernels import kernel, twin_of
 from chainrules.scipy.interpolate.least_squares import fitted
-from chainrules_core import decompose, ignore_derivatives
+from chainrules_core import decompose, ignore_derivatives, non_differentiable
 
 SMOOTHED = (
     "a smoothing factor s > 0 chooses knots by the residuals and meets s only to 0.001. "
@@ -45,6 +45,17 @@ SMOOTHED = (
 def gbsv_body(kl, ku, ab, b, overwrite_ab=0, overwrite_b=0):
     found = linalg.solve_banded((kl, ku), ab[kl:], b)
     return ab, np.arange(np.shape(ab)[1]), found, 0
+
+
+@decompose(_bsplines._not_a_knot)
+def not_a_knot_body(x, k):
+    x = np.asarray(x)
+    n, around = np.shape(x)[0], (k + 1) // 2
+    ends = np.zeros(k + 1, int), np.full(k + 1, n - 1)
+    if k % 2:
+        return x[np.concatenate([ends[0], np.arange(n)[around:-around], ends[1]])]
+    between = (x[1:] + x[:-1]) / 2
+    return np.concatenate([x[ends[0]], between[around:-around], x[ends[1]]])
 
 
 @decompose(_bsplines._lsq_solve_qr)
@@ -93,6 +104,29 @@ if not hasattr(_fitpack_repro, "_make_splrep_impl"):
     refuse([_fitpack_repro.F], SMOOTHED)
 
 
+interpolating_by_scipy = twin_of(_bsplines.make_interp_spline)
+
+
+@non_differentiable
+def interpolating_spline(*args: Any) -> Any:
+    return _bsplines.make_interp_spline(*args)
+
+
+@decompose(_bsplines.make_interp_spline)
+def make_interp_spline_body(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=True):
+    given = bc_type is not None and not (isinstance(bc_type, str) and bc_type == "not-a-knot")
+    if given or k < 2 or not np.size(y):
+        return interpolating_by_scipy(x, y, k, t, bc_type, axis, check_finite)
+    checked = interpolating_spline(x, y, k, t, bc_type, axis, check_finite)
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=checked.c.dtype)
+    t = not_a_knot_body(x, checked.k) if t is None else np.asarray(t, dtype=np.float64)
+    if checked.axis:
+        y = np.moveaxis(y, checked.axis, 0)
+    rows = np.reshape(y, (np.shape(y)[0], -1))
+    c = np.reshape(interpolating(t, checked.k, x, rows), np.shape(y))
+    return BSpline.construct_fast(t, c, checked.k, axis=checked.axis)
+
+
 @decompose(BSpline.__call__)
 def bspline_call_body(self, x, nu=0, extrapolate=None):
     # As the method, but without its view of complex coefficients as pairs of real ones.
@@ -103,12 +137,8 @@ def bspline_call_body(self, x, nu=0, extrapolate=None):
     if extrapolate == "periodic":
         n = np.shape(t)[0] - k - 1
         flat = t[k] + (flat - t[k]) % (t[n] - t[k])
-    y = values(t, np.reshape(c, (np.shape(c)[0], -1)), k, flat, nu)
-    beyond = np.isnan(ignore_derivatives(flat))
-    if extrapolate == "periodic" or not extrapolate:
-        beyond = off_base(t, k, flat)
-    if np.any(beyond):
-        y = np.where(beyond[:, None], np.nan, y)
+    within = extrapolate == "periodic" or not extrapolate
+    y = values_or_nan(t, np.reshape(c, (np.shape(c)[0], -1)), k, flat, nu, not within)
     y = np.reshape(y, np.shape(x) + np.shape(c)[1:])
     axes = list(range(np.ndim(y)))
     m = np.ndim(x)

@@ -9,6 +9,7 @@ to write into, the body writes into it.
 from __future__ import annotations
 
 import math
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,17 @@ def kernel(name: str, *modules: Any) -> Body:
         return body
 
     return add
+
+
+def twin_of(f: Any) -> Any:
+    """Return a copy of a function of Python's, which is traced where the function has a rule.
+
+    For rules that are for most calls of a function, and leave the others to it.
+    """
+    copy = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+    copy.__kwdefaults__ = f.__kwdefaults__
+    copy.__qualname__, copy.__module__ = f.__qualname__, f.__module__
+    return copy
 
 
 def plainly(f: Callable, *args: Any, **options: Any) -> Any:

@@ -18,7 +18,7 @@ from scipy import linalg
 from scipy.interpolate import _bsplines
 
 from chainrules.scipy.linalg.banded import band_times, dense
-from chainrules.scipy.optimize.minima import Minimum, minimum_at
+from chainrules.scipy.optimize.minima import Minimum, place_of_minimum
 from chainrules_core import decompose, ignore_derivatives
 
 WIDTHS = 2, 2
@@ -45,7 +45,7 @@ def penalty_body(X, wE, y, w):
     spec = Minimum("scipy.interpolate.make_smoothing_spline", 1, (), criterion)
 
     def penalty(y_of_one: Any, lam: Any) -> Any:
-        return minimum_at(spec, (X, wE, y_of_one), lam, [(0, n)])[0]
+        return place_of_minimum(spec, (X, wE, y_of_one), lam, [(0, n)])
 
     if np.ndim(y) == 1:
         return penalty(y, found)

@@ -16,7 +16,17 @@ import numpy as np
 from scipy.interpolate import _ppoly
 
 from chainrules.scipy.interpolate.kernels import falling, kernel, polished
-from chainrules_core import ignore_derivatives
+from chainrules_core import (
+    NoTangent,
+    frule,
+    ignore_derivatives,
+    non_differentiable,
+    primitive,
+    rrule,
+    thunk,
+)
+from chainrules_core.names import Array
+from chainrules_core.scattering import scatter
 
 
 def pieces(breaks: Any, x: Any) -> Any:
@@ -43,18 +53,70 @@ def blanked(y: Any, breaks: Any, x: Any, extrapolate: bool) -> Any:
 def horner(c: Any, s: Any, nu: int) -> Any:
     """Evaluate polynomials c[:, place, j] and their derivatives at s[place]."""
     k = np.shape(c)[0]
-    y: Any = 0.0 * c[0] * s[:, None]
-    for p in range(k - 1, max(nu, 0) - 1, -1):
-        y = y * s[:, None] + falling(p, nu) * c[k - 1 - p]
+    s = s[:, None]
+    if k <= nu:
+        return 0.0 * c[0] * s
+    y: Any = falling(k - 1, nu) * c[0]
+    y = y + 0.0 * s  # a constant is NaN, too, where there is no place
+    for p in range(k - 2, max(nu, 0) - 1, -1):
+        y = y * s + falling(p, nu) * c[k - 1 - p]
     for _ in range(-nu):
-        y = y * s[:, None]
+        y = y * s
     return y
+
+
+@primitive
+def in_pieces(c: Any, s: Any, i: Any, nu: int) -> Any:
+    """Evaluate the i-th piece of c[:, :, j], or its derivative, at each distance from its start."""
+    return horner(np.take(c, i, axis=1), s, nu)
+
+
+@rrule.register(in_pieces, Array, Array)
+def in_pieces_rrule(c, s, i, nu):
+    here = np.take(c, i, axis=1)
+    y = horner(here, s, nu)
+
+    def in_pieces_pullback(y_bar):
+        here_, s_ = here, s
+        if not np.all(np.isfinite(ignore_derivatives(y))):
+            silent = np.all(ignore_derivatives(y_bar) == 0, axis=1)  # places without a value
+            here_, s_ = np.where(silent[:, None], 0.0, here), np.where(silent, 0.0, s)
+
+        def c_bar():
+            n, power = np.shape(c)[0], y_bar
+            parts = [0 * y_bar] * min(nu, n)
+            for p in range(nu, n):
+                parts.append(falling(p, nu) * power)
+                power = power * s_[:, None]
+            return scatter(np.stack(parts[::-1]), (slice(None), i), np.shape(c), c.dtype)
+
+        def s_bar():
+            return np.sum(np.real(y_bar * np.conj(horner(here_, s_, nu + 1))), axis=1)
+
+        return thunk(c_bar), thunk(s_bar), NoTangent(), NoTangent()
+
+    return y, in_pieces_pullback
+
+
+@frule.register(in_pieces, Array, Array)
+def in_pieces_frule(dots, c, s, i, nu):
+    c_dot, s_dot = dots[:2]
+    moved = in_pieces(c_dot, s, i, nu)
+    return in_pieces(c, s, i, nu), moved + in_pieces(c, s, i, nu + 1) * s_dot[:, None]
+
+
+@non_differentiable
+def located(breaks: Any, x: Any, extrapolate: bool) -> tuple[Any, Any]:
+    """Return the piece in which each place lies, and which are to be NaN; None for none."""
+    missing = np.isnan(x) if extrapolate else outside(breaks, x)
+    return pieces(breaks, x), missing if np.any(missing) else None
 
 
 @kernel("evaluate", _ppoly)
 def evaluate_body(c, x, xp, dx, extrapolate, out):
-    i = pieces(x, xp)
-    out[...] = blanked(horner(c[:, i], xp - x[i], dx), x, xp, extrapolate)
+    i, missing = located(x, xp, extrapolate)
+    y = in_pieces(c, xp - x[i], i, dx)
+    out[...] = y if missing is None else np.where(missing[:, None], np.nan, y)
 
 
 @kernel("integrate", _ppoly)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from scipy import interpolate
-from scipy.interpolate import _dfitpack, _fitpack, _ndbspline, _rgi
+from scipy.interpolate import _dfitpack, _fitpack, _ndbspline
 
 from chainrules.refused import RefusedError, refuse
 from chainrules.scipy.delegated import trace_body
@@ -194,35 +194,6 @@ def evaluate_ndbspline_body(
         return y
     out[...] = y
     return None
-
-
-@kernel("find_indices", _rgi)
-def find_indices_body(grid, xi):
-    found, parts = [], []
-    for axis, points in enumerate(grid):
-        x, plain = xi[axis], ignore_derivatives(points)
-        if np.shape(points)[0] == 1:
-            found.append(np.full(np.shape(x), -1))
-            parts.append(0 * x)
-            continue
-        place = np.searchsorted(plain, ignore_derivatives(x), "right") - 1
-        place = np.clip(place, 0, np.shape(points)[0] - 2)
-        found.append(place)
-        parts.append((x - points[place]) / (points[place + 1] - points[place]))
-    return np.stack(found), np.stack(parts)
-
-
-@kernel("evaluate_linear_2d", _rgi)
-def evaluate_linear_2d_body(values, indices, norm_distances, grid, out):
-    (i, j), (u, v) = indices, norm_distances
-    near, far = i + (i >= 0), j + (j >= 0)
-    out[...] = (
-        values[i, j] * (1 - u) * (1 - v)
-        + values[i, far] * (1 - u) * v
-        + values[near, j] * u * (1 - v)
-        + values[near, far] * u * v
-    )
-    return out
 
 
 # What a grid holds is not seen in the arguments of a call; compiled code of older versions of SciPy

@@ -27,7 +27,12 @@ from chainrules.scipy.optimize.implicit import (
     with_fields,
     with_others,
 )
-from chainrules.scipy.optimize.minima import Minimum, converged_digits, minimum_at
+from chainrules.scipy.optimize.minima import (
+    Minimum,
+    converged_digits,
+    minimum_at,
+    place_of_minimum,
+)
 from chainrules_core import frule_via_ad
 from chainrules_core.tangents import NoTangent
 
@@ -122,7 +127,7 @@ def leastsq_body(call, result):
         option="linear",
     )
     params = call["func"], tuple_of(call["args"]), {}
-    fitted, _ = minimum_at(spec, params, x)
+    fitted = place_of_minimum(spec, params, x)
     if not call["full_output"]:
         return fitted, *result[1:]
     covariance = result[1]
@@ -202,7 +207,7 @@ def curve_fit_body(call, result):
     sigma = call["sigma"]
     sigma = np.array(sigma) if isinstance(sigma, (list, tuple)) else sigma
     params = call["f"], x, call["ydata"], sigma
-    fitted, _ = minimum_at(spec, params, popt, box(call["bounds"], spec.n))
+    fitted = place_of_minimum(spec, params, popt, box(call["bounds"], spec.n))
     if np.all(np.isfinite(pcov)):
         fit = Fit(bool(call["absolute_sigma"]), misfit)
         pcov = known(estimated_covariance, fit, (params, fitted, sigma), pcov)

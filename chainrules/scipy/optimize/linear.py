@@ -2,20 +2,21 @@
 
 ``nnls`` and ``lsq_linear`` minimise ½ |A x - b|² with x in a box. The variables at a bound stay
 there as long as the gradient pushes them against it; the others are the plain least squares
-solution of what is left,
+solution of what is left. With r = b - A x its normal equations are A_freeᵀ r = 0, so that with
+u = (A_freeᵀ A_free)⁻¹ x̄_free, which is 0 at the fixed ones, and w = A u
 
-    x_free = argmin |A_free x_free - (b - A_fixed x_fixed)|,
+    b̄ = w,    Ā = r uᵀ - w xᵀ,    x̄_fixed - A_fixedᵀ w  for the bounds.
 
-which ``np.linalg.lstsq`` differentiates. ``isotonic_regression`` averages blocks of neighbours:
-which ones is constant, the averages are differentiated.
+``isotonic_regression`` averages blocks of neighbours: which ones is constant, the averages are
+differentiated.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import optimize
+from scipy import linalg, optimize
 
 from chainrules.scipy.found import with_value
 from chainrules.scipy.optimize.active import sides_of
@@ -26,55 +27,132 @@ from chainrules.scipy.optimize.implicit import (
     decomposed,
     with_fields,
 )
-from chainrules_core import non_differentiable
+from chainrules_core import (
+    Array,
+    NoTangent,
+    frule,
+    non_differentiable,
+    primitive,
+    rrule,
+)
+from chainrules_core.projection import is_foreign
+from chainrules_core.scattering import scatter
 
 CLOSE = 1e-3
 ON = 1e-9
 
 
 @non_differentiable
-def held(name: str, a: Any, b: Any, x: Any, lower: tuple, upper: tuple) -> tuple[list, list, list]:
+def held(name: str, a: Any, b: Any, x: Any, lower: tuple, upper: tuple) -> tuple:
     """Return which variables are free, at their lower bounds, and at their upper bounds."""
     a, b = np.asarray(a), np.asarray(b)
     slope = np.transpose(a) @ (a @ x - b)
     scale = ON * (1.0 + np.max(np.abs(np.transpose(a) @ b), initial=0.0))
-    at_lower, at_upper, free = [], [], []
-    for i in range(len(x)):
-        low = -np.inf if lower[i] is None else float(lower[i])
-        high = np.inf if upper[i] is None else float(upper[i])
-        below, above = x[i] - low, high - x[i]
-        near = CLOSE * max(1.0, abs(x[i]))
-        if low == high or (below <= near and slope[i] > max(below, scale)):
-            at_lower.append(i)
-        elif above <= near and -slope[i] > max(above, scale):
-            at_upper.append(i)
-        elif min(below, above) <= ON:
-            raise ImplicitError(
-                f"the solution of {name} lies just on the bound of x[{i}], which does not hold it "
-                "there: it has a kink, and no derivative."
-            )
-        else:
-            free.append(i)
-    if free and np.linalg.matrix_rank(a[:, free]) < len(free):
-        raise SingularError(
-            f"the solution of {name} is not unique: the columns of A are linearly dependent. Only "
-            "the derivative of a unique solution is defined."
+    low = np.array([-np.inf if end is None else end for end in lower], dtype=float)
+    high = np.array([np.inf if end is None else end for end in upper], dtype=float)
+    below, above = x - low, high - x
+    near = CLOSE * np.maximum(1.0, np.abs(x))
+    at_lower = (low == high) | ((below <= near) & (slope > np.maximum(below, scale)))
+    at_upper = ~at_lower & (above <= near) & (-slope > np.maximum(above, scale))
+    is_free = ~(at_lower | at_upper)
+    verge = np.flatnonzero(is_free & (np.minimum(below, above) <= ON))
+    if len(verge):
+        raise ImplicitError(
+            f"the solution of {name} lies just on the bound of x[{verge[0]}], which does not hold "
+            "it there: it has a kink, and no derivative."
         )
-    return free, at_lower, at_upper
+    return tuple([np.flatnonzero(which) for which in (is_free, at_lower, at_upper)])
+
+
+class Normal(NamedTuple):
+    """The normal equations AᵀA u = v of the columns A of the free variables.
+
+    Attributes
+    ----------
+    root : array
+        R of A = QR; of a traced matrix the pseudo-inverse P, with which u = P Pᵀ v.
+    """
+
+    root: Any
+    is_foreign: bool
+
+    def solved(self, v: Any) -> Any:
+        """Return u."""
+        if not np.size(v):
+            return v
+        if self.is_foreign:
+            return np.matmul(self.root, np.matmul(np.transpose(self.root), v))
+        half = linalg.solve_triangular(self.root, v, trans="T", check_finite=False)
+        return linalg.solve_triangular(self.root, half, check_finite=False)
+
+
+def normal_equations(name: str, a: Any) -> Normal:
+    """Return the normal equations of columns; raise where they are linearly dependent."""
+    if is_foreign(a):
+        return Normal(np.linalg.pinv(a), True)
+    if a.shape[0] >= a.shape[1]:
+        root = np.linalg.qr(a, mode="r")
+        sizes = np.linalg.svd(root, compute_uv=False)
+        if np.all(sizes > np.max(sizes, initial=0.0) * a.shape[0] * np.finfo(a.dtype).eps):
+            return Normal(root, False)
+    raise SingularError(
+        f"the solution of {name} is not unique: the columns of A are linearly dependent. Only "
+        "the derivative of a unique solution is defined."
+    )
+
+
+@primitive
+def bounded(name: str, a: Any, b: Any, ends: Any, x: Any, free: Any, fixed: Any) -> Any:
+    """Return `x`, which minimises |a x - b| with the elements `fixed` held at `ends`."""
+    return x
+
+
+def at_minimum(name: str, a: Any, b: Any, y: Any, free: Any) -> tuple[Normal, Any, Any]:
+    """Return the normal equations, the solution without the solver's error, and b - a x."""
+    normal = normal_equations(name, a[:, free])
+    missed = np.matmul(np.transpose(a[:, free]), b - np.matmul(a, y))
+    x = y + at_places(normal.solved(missed), free, np.shape(y)[0])
+    return normal, x, b - np.matmul(a, x)
+
+
+def at_places(v: Any, places: Any, n: int) -> Any:
+    """Return a vector with elements at places, 0 elsewhere."""
+    return scatter(v, places, (n,), np.float64)
+
+
+@rrule.register(bounded, str, Array, Array, Array)
+def bounded_rrule(name, a, b, ends, x, free, fixed):
+    y = bounded(name, a, b, ends, x, free, fixed)
+    normal, at, r = at_minimum(name, a, b, y, free)
+
+    def bounded_pullback(y_bar):
+        u = normal.solved(y_bar[free])
+        b_bar = np.matmul(a[:, free], u)
+        spread = at_places(u, free, np.shape(at)[0])
+        a_bar = r[:, None] * spread - b_bar[:, None] * at
+        ends_bar = y_bar[fixed] - np.matmul(np.transpose(a[:, fixed]), b_bar)
+        return NoTangent(), a_bar, b_bar, ends_bar, NoTangent(), NoTangent(), NoTangent()
+
+    return y, bounded_pullback
+
+
+@frule.register(bounded, str, Array, Array, Array)
+def bounded_frule(dots, name, a, b, ends, x, free, fixed):
+    a_dot, b_dot, ends_dot = dots[1:4]
+    y = bounded(name, a, b, ends, x, free, fixed)
+    normal, at, r = at_minimum(name, a, b, y, free)
+    moved = b_dot - np.matmul(a_dot, at) - np.matmul(a[:, fixed], ends_dot)
+    slope = np.matmul(np.transpose(a_dot[:, free]), r)
+    u = normal.solved(np.matmul(np.transpose(a[:, free]), moved) + slope)
+    n = np.shape(at)[0]
+    return y, at_places(u, free, n) + at_places(ends_dot, fixed, n)
 
 
 def constrained(name: str, a: Any, b: Any, x: Any, lower: tuple, upper: tuple) -> Any:
     """Return the solution `x` as it moves with A, b and the bounds."""
     free, at_lower, at_upper = held(name, a, b, x, lower, upper)
-    bounds = {**{i: lower[i] for i in at_lower}, **{i: upper[i] for i in at_upper}}
-    fixed = list(bounds)
-    values = np.array([bounds[i] for i in fixed], dtype=np.float64)
-    rest = b - np.matmul(a[:, fixed], values) if fixed else b
-    parts = [values]
-    if free:
-        parts.append(np.linalg.lstsq(a[:, free], rest, rcond=None)[0])
-    order = np.argsort(np.array(fixed + free))
-    return with_value(x, np.concatenate(parts)[order])
+    ends = np.array([lower[i] for i in at_lower] + [upper[i] for i in at_upper], dtype=np.float64)
+    return bounded(name, a, b, ends, x, free, np.concatenate([at_lower, at_upper]))
 
 
 @decomposed(optimize.nnls)

@@ -95,6 +95,15 @@ def minimum_at(
     spec: Minimum, params: tuple, x: Any, bounds: Any = None, constraints: Any = ()
 ) -> tuple[Any, Any]:
     """Return the minimum `x` and the value there, as they move with the parameters."""
+    at = place_of_minimum(spec, params, x, bounds, constraints)
+    y = spec.objective(spec, params, np.reshape(at, (-1,)))
+    return at, y
+
+
+def place_of_minimum(
+    spec: Minimum, params: tuple, x: Any, bounds: Any = None, constraints: Any = ()
+) -> Any:
+    """Return the minimum `x` as it moves with the parameters."""
     z = np.ravel(x)
     constraints = constraints_of(constraints)
     fixed_at: tuple = ()
@@ -113,8 +122,7 @@ def minimum_at(
         z = np.concatenate([z, active.multipliers])
     z = solution(conditions, spec, (params, fixed_at, constraints, row_bounds), z)
     at = z[: spec.n]
-    y = spec.objective(spec, params, at)
-    return (at[0] if np.shape(x) == () else np.reshape(at, np.shape(x))), y
+    return at[0] if np.shape(x) == () else np.reshape(at, np.shape(x))
 
 
 def row_bound(constraint: Constraint, chosen: Any, at_upper: bool) -> Any:

@@ -6,6 +6,7 @@ convolutions, splines, which run in C, and of functions that write into arrays.
 
 from chainrules.scipy import namespaces as namespaces
 from chainrules.scipy.signal import (
+    analytic as analytic,
     cascades as cascades,
     convolution as convolution,
     filtering as filtering,

@@ -1,5 +1,6 @@
 """Rules for scipy.stats; loaded once it has been imported."""
 
+from chainrules.scipy import namespaces as namespaces
 from chainrules.scipy.stats import (
     boxes as boxes,
     comparisons as comparisons,

@@ -32,6 +32,14 @@ LINEAR = {
     "lsq_linear Bounds": lambda x: np.sum(
         W * optimize.lsq_linear(A * x[0], 3 * B + x[1], optimize.Bounds(*BOX)).x
     ),
+    "lsq_linear all held": lambda x: np.sum(
+        W * optimize.lsq_linear(A, 9 * B, (-x[1], [x[0] * x[1], 0.1, 0.1]), "bvls").x
+    ),
+    "lsq_linear cubed": lambda x: np.sum(
+        optimize.lsq_linear(A * x[0] + x[1] * SHIFT**2, B + x[1] * N).x ** 3
+    ),
+    "nnls none": lambda x: np.sum(optimize.nnls(np.abs(A) + x[0], -N * x[1])[0] + x[1] ** 2),
+    "nnls one": lambda x: np.sum(W * optimize.nnls(np.eye(3) * x[0], B[:3] + x[1])[0] ** 2),
     "isotonic": lambda x: np.sum(N * optimize.isotonic_regression(B * x[0] + x[1] * N).x ** 2),
     "isotonic weights": lambda x: np.sum(
         N * optimize.isotonic_regression(B, weights=1 + x[0] * N, increasing=False).x
@@ -60,3 +68,21 @@ def test_columns_that_depend_on_each_other():
 def test_on_the_verge_of_a_bound():
     with pytest.raises(ImplicitError, match=r"just on the bound of x\[0\]"):
         gradient(lambda b: optimize.nnls(np.eye(2), b)[0][0], np.array([0.0, 1.0]))
+
+
+def test_bounds_hold_in_second_derivatives(check_implicit):
+    """Some variables at their bounds, which move; the function is smooth around."""
+
+    def f(x):
+        found = optimize.lsq_linear(A * x[0], B + x[1], (-x[0] * x[1], 0.4), "bvls", tol=1e-14)
+        return np.sum(W * found.x**2)
+
+    bounds = (-X[0] * X[1], 0.4)
+    found = optimize.lsq_linear(A * X[0], B + X[1], bounds, "bvls", tol=1e-14).x
+    assert 0 < np.sum(np.isin(found, bounds)) < 3
+    check_implicit(f, X, rtol=1e-5, step=1e-5)
+
+
+def test_more_unknowns_than_equations():
+    with pytest.raises(SingularError, match="linearly dependent"):
+        gradient(lambda b: optimize.lsq_linear(A.T, b).x[0], B[:3])

@@ -1,0 +1,46 @@
+"""Writes of whole arrays, ``out[...] = y``: nothing is copied that nobody can tell from a copy."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from autodiff.tracer import Tracer, bare
+
+
+def is_whole(root: Tracer, path: tuple, index: Any) -> bool:
+    """Whether all elements of the root are written, each in its place."""
+    if index is not Ellipsis and not (type(index) is slice and index == slice(None)):
+        return False
+    if not path:
+        return np.ndim(root._value) > 0 or index is Ellipsis
+    array = region = root._value
+    if type(array) is not np.ndarray:
+        return False
+    for step in path:
+        region = step(region)
+    return (
+        type(region) is np.ndarray
+        and region.dtype == array.dtype
+        and region.shape == array.shape
+        and region.strides == array.strides
+        and region.ctypes.data == array.ctypes.data
+    )
+
+
+def can_be_taken(root: Tracer, value: Tracer) -> bool:
+    """Whether an array can have the very memory of its new value, which only a tracer holds.
+
+    They part as soon as one of them is written into: then the other one holds it, too.
+    """
+    old, new = root._value, bare(value)
+    if not old.flags.writeable:
+        return False  # an error, if it is one
+    if type(new) is not np.ndarray or new.base is not None or not new.flags.writeable:
+        return False
+    if new.dtype != old.dtype or new.shape != old.shape or new.strides != old.strides:
+        return False
+    # The tracer holds it, a name of `_write` and one of this function; getrefcount adds one.
+    return sys.getrefcount(value._value) == 4
