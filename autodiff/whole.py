@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import types
 from typing import Any
 
 import numpy as np
@@ -42,5 +43,18 @@ def can_be_taken(root: Tracer, value: Tracer) -> bool:
         return False
     if new.dtype != old.dtype or new.shape != old.shape or new.strides != old.strides:
         return False
-    # The tracer holds it, a name of `_write` and one of this function; getrefcount adds one.
-    return sys.getrefcount(value._value) == 4
+    return _references(value, new) == _ALONE + 1  # a name of `_write` holds it, too
+
+
+def _references(value: Any, new: np.ndarray) -> int:
+    return sys.getrefcount(value._value)
+
+
+def _references_alone() -> int:
+    """Count the references to an array that a tracer and one name hold, as this Python counts."""
+    probe = types.SimpleNamespace(_value=np.empty(1))
+    new = probe._value
+    return _references(probe, new)
+
+
+_ALONE = _references_alone()
