@@ -58,6 +58,7 @@ from chainrules_core import when_imported as _when_imported
 _when_imported("numpy.random", "chainrules.random")
 _when_imported("numpy.ma", "chainrules.masked")
 _when_imported("numpy.polynomial", "chainrules.calculus.polynomial_families")
+_when_imported("numpy.polynomial", "chainrules.calculus.series")
 _when_imported("statistics", "chainrules.builtins.statistics")
 _when_imported("decimal", "chainrules.builtins.exact")
 _when_imported("json", "chainrules.builtins.texts")
