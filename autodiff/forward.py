@@ -27,7 +27,7 @@ from autodiff.call import (
 )
 from autodiff.errors import SeedError
 from autodiff.intercept import intercept
-from autodiff.layout import copy_of
+from autodiff.layout import copy_of, laid_like
 from autodiff.nodes import Leaf
 from autodiff.observe import new_forward
 from autodiff.reverse import (
@@ -305,7 +305,10 @@ class Pushed:
                 f"{np.shape(untraced(dot))} for an argument of shape {np.shape(untraced(x))}; the "
                 "two must agree."
             )
-        return ProjectTo(x)(dot)
+        made = ProjectTo(x)(dot)
+        if type(made) is np.ndarray and type(x) is np.ndarray:
+            return laid_like(made, x)
+        return made
 
     def _part(self, x: Any, dot: Any, key: Any) -> Any:
         found = seed_part(x, dot, key)

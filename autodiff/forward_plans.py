@@ -9,6 +9,7 @@ import numpy as np
 from autodiff.call import CONFIG, NESTED, NO_RULE
 from autodiff.elementwise import NOT_HERE, with_dot
 from autodiff.forward import dot_of, pushed, with_tangent
+from autodiff.layout import laid_like
 from autodiff.plan_kinds import Again, Bound, Plan
 from autodiff.tracer import FloatTracer, Tracer
 from autodiff.views import note_shared
@@ -64,6 +65,8 @@ class ForwardPlan(Plan):
         if is_array and y.dtype.kind == "O":
             return NO_RULE
         if is_array and type(y_dot) is _ndarray:
+            if y.ndim > 1 and y.shape == y_dot.shape:
+                y_dot = laid_like(y_dot, y)
             made = with_dot(y, y_dot, tape)
         if made is NOT_HERE:
             made = with_tangent(y, unthunk(y_dot), tape)
