@@ -13,6 +13,7 @@ from chainrules.scipy.stats import (
     inner as inner,
     kernels as kernels,
     limits as limits,
+    means as means,
     moments as moments,
     multivariate as multivariate,
     parameters as parameters,
