@@ -23,6 +23,7 @@ from numpy.polynomial import (
 )
 
 from chainrules.calculus.polynomials import DroppedCoefficientError
+from chainrules.dropped import without
 from chainrules_core import (
     AbstractZero,
     Tangent,
@@ -30,7 +31,6 @@ from chainrules_core import (
     conj,
     decompose,
     frule,
-    not_implemented,
     rrule,
 )
 from chainrules_core.define import primitive
@@ -40,34 +40,12 @@ from chainrules_core.define import primitive
 _DROPPED = str(DroppedCoefficientError("numpy.polynomial"))
 
 
-@primitive
-def without(y: Any, lost: Any) -> Any:
-    """Return `y`, what is left where the coefficients `lost`, which are 0, are dropped."""
-    return y
-
-
-@rrule.register(without)
-def without_rrule(y, lost):
-    def without_pullback(y_bar):
-        return y_bar, not_implemented(_DROPPED) if np.any(y_bar) else ZeroTangent()
-
-    return without(y, lost), without_pullback
-
-
-@frule.register(without)
-def without_frule(dots, y, lost):
-    y_dot, lost_dot = dots
-    if np.any(lost_dot):
-        y_dot = not_implemented(_DROPPED)
-    return without(y, lost), y_dot
-
-
 @decompose(polyutils.trimseq)
 def trimseq_body(seq):
     if type(seq) in (list, tuple) or len(seq) == 0 or seq[-1] != 0:
         return seq if len(seq) == 0 or seq[-1] != 0 else seq[: _length(seq)]
     n = _length(seq)
-    return without(seq[:n], seq[n:]) if n < len(seq) else seq
+    return without(seq[:n], seq[n:], why=_DROPPED) if n < len(seq) else seq
 
 
 def _length(seq: Any) -> int:
@@ -221,7 +199,7 @@ def _division_of(family: str, divide: Callable) -> None:
         else:
             quo, rem = division(c1, c2, family=family)
         if len(lost):
-            quo, rem = without(quo, lost), without(rem, lost)
+            quo, rem = (without(part, lost, why=_DROPPED) for part in (quo, rem))
         return quo, polyutils.trimseq(rem)
 
 

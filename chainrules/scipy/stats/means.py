@@ -1,9 +1,9 @@
 """Geometric and harmonic means of numbers of which some are 0.
 
 SciPy takes logarithms and reciprocals, which are infinite there; traced they would give the
-gradient 0. With shares w of the weights the means are Π a^w and, of a power p, (Σ w a^p)^(1/p). Where
-one number is 0 and p < 0, the mean moves with it as w^(1/p) a (harmonic, p = -1: a/w), the geometric
-one infinitely fast; where several are, not at all.
+gradient 0. With shares w of the weights the means are Π a^w and, of a power p, (Σ w a^p)^(1/p).
+Where one number is 0 and p < 0, the mean moves with it as w^(1/p) a (harmonic, p = -1: a/w), the
+geometric one infinitely fast; where several are, not at all.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from numpy.polynomial import (
 )
 
 import autodiff
-from chainrules.calculus.series import division, mapped, product, without
-from chainrules_core import NotImplementedTangentError, frule, rrule
+from chainrules.calculus.series import division, mapped, product
+from chainrules_core import NotImplementedTangentError
 from chainrules_core.testing import check_rule
 
 FAMILIES = {
@@ -134,12 +134,3 @@ def test_rules():
         check_rule(division, np.append(Z, 1.0), 1.0 + Z, fkwargs={"family": family})
         check_rule(mapped, Z, fkwargs={"by": f"{family}mulx"})
     check_rule(mapped, GAPS[1], fkwargs={"by": "leg2poly"})
-
-
-def test_rule_without():
-    c = np.array([1.0, 2.0])
-    _, back = rrule(without, c, np.zeros(1))
-    np.testing.assert_array_equal(back(np.zeros(2))[1], np.zeros(2))
-    _, moved = frule((np.zeros(0), c, np.zeros(1)), without, c, np.zeros(1))
-    np.testing.assert_array_equal(moved, c)
-    check_rule(without, c, np.zeros(0), on_missing="allow")
