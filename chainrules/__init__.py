@@ -22,6 +22,7 @@ from chainrules.shapes import joining as joining
 from chainrules.shapes import splitting as splitting
 from chainrules.shapes import inserting as inserting
 from chainrules.shapes import padding as padding
+from chainrules.shapes import trimming as trimming
 from chainrules.shapes import windows as windows
 from chainrules import creation as creation
 from chainrules import grids as grids

@@ -6,6 +6,7 @@ from chainrules.scipy.stats import (
     continuous as continuous,
     densities as densities,
     discrepancies as discrepancies,
+    distances as distances,
     draws as draws,
     expectations as expectations,
     exponents as exponents,
