@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import autodiff
 from autodiff import derivative, gradient
 from tests.autodiff.test_sites import module_of
 
@@ -135,3 +136,13 @@ def test_a_file_that_has_changed(tmp_path: Path, slope: Any):
     again = load("import math\n\n\ndef f(x):\n    return 3.0 * math.sin(x)\n")
     first.__code__ = again.__code__
     assert slope(first, 0.0) == 3.0
+
+
+def test_compiled_functions_notice_it():
+    module, other = module_of(SOURCE), module_of(OTHER)
+    compiled = autodiff.compile(module.by_name)
+    assert [compiled(1.0), compiled(1.0)] == [2.0, 2.0]
+    module.helper.__defaults__ = (7.0,)
+    assert compiled(1.0) == 7.0
+    module.helper.__code__ = other.helper.__code__
+    assert compiled(1.0) == pytest.approx(7.0 * math.sin(1.0))
