@@ -328,6 +328,8 @@ def pushed(partials: tuple[Partial, ...], values: tuple, dots: tuple) -> Any:
     with np.errstate(all="ignore"):
         slopes = [partial(*values) for partial in partials]
         total = _sum_of_products(slopes, dots, plain_product)
+        if type(total) is NotImplementedTangent:
+            return NOT_HERE
         plain = untraced(total)  # what a recording sees is left to the products
         if total is NOT_HERE or (type(plain) not in _TRACED and not has_nan(plain)):
             return total
@@ -349,7 +351,7 @@ def _sum_of_products(slopes: list, dots: tuple, product: Callable) -> Any:
 
 def with_dot(y: Any, y_dot: Any, tape: Any) -> Any:
     """Return a value that carries its tangent; `NOT_HERE` for the general path."""
-    if y_dot is NOT_HERE:
+    if y_dot is NOT_HERE or type(y_dot) is NotImplementedTangent:
         return NOT_HERE
     kind = type(y)
     if kind is _ndarray:

@@ -17,6 +17,7 @@ from autodiff.call import (
     CONFIG,
     NESTED,
     NO_RULE,
+    EngineConfig,
     check_functions,
     check_is_no_object_array,
     checked_options,
@@ -26,7 +27,7 @@ from autodiff.call import (
 )
 from autodiff.errors import SeedError
 from autodiff.intercept import intercept
-from autodiff.layout import copy_of
+from autodiff.layout import copy_of, laid_like
 from autodiff.nodes import Leaf
 from autodiff.observe import new_forward
 from autodiff.reverse import (
@@ -50,6 +51,7 @@ from autodiff.tracer import Tracer, is_tracer, untraced, wrap
 from autodiff.views import note_shared
 from chainrules_core import (
     AbstractZero,
+    ChainRulesError,
     NoTangent,
     NotImplementedTangent,
     ProjectTo,
@@ -102,7 +104,26 @@ def _by_frule(
 ) -> tuple[Any, Any] | None:
     dots = tuple([dot_of(a, tape) for a in bound])
     config = NESTED if innermost(dots, {}) is not None else config_for(given)
-    return rule.push(dots, given.primals, options, config)
+    return pushed(rule, dots, given.primals, options, config)
+
+
+def pushed(
+    rule: Rule, dots: tuple, primals: tuple, options: dict[str, Any], config: EngineConfig
+) -> tuple[Any, Any] | None:
+    """Return the value of a rule's function and its tangent, which nobody may ask for.
+
+    A tangent that is not implemented is an error where it is needed. A rule that cannot take one
+    need not be: what it computes may only be looked at.
+    """
+    try:
+        return rule.push(dots, primals, options, config)
+    except (ChainRulesError, TypeError, AttributeError):
+        missing = next((dot for dot in dots if isinstance(dot, NotImplementedTangent)), None)
+        if missing is None:
+            raise
+        zeros = tuple([ZeroTangent() if dot is missing else dot for dot in dots])
+        made = pushed(rule, zeros, primals, options, config)
+        return None if made is None else (made[0], missing)
 
 
 def _by_rrule(
@@ -168,15 +189,17 @@ def dot_of(x: Any, tape: Forward) -> Any:
 
 def with_tangent(y: Any, y_dot: Any, tape: Forward) -> Any:
     """Return a value that carries its tangent; one without is a constant."""
-    if isinstance(y_dot, NotImplementedTangent):
-        raise y_dot.error()
     if is_differentiable(y):
         if isinstance(y_dot, AbstractZero):
             return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y
+        if isinstance(y_dot, NotImplementedTangent):
+            return wrap(y, tape, y_dot)  # nobody may ask for it
         return wrap(y, tape, ProjectTo(y)(y_dot))
     parts = parts_of(y)
     if parts is None or isinstance(y_dot, AbstractZero):
         return y
+    if isinstance(y_dot, NotImplementedTangent):
+        return rebuilt(y, [with_tangent(part, y_dot, tape) for _, part in parts])
     new = [with_tangent(part, unthunk(part_of_tangent(y_dot, key)), tape) for key, part in parts]
     return rebuilt(y, new)
 
@@ -282,7 +305,10 @@ class Pushed:
                 f"{np.shape(untraced(dot))} for an argument of shape {np.shape(untraced(x))}; the "
                 "two must agree."
             )
-        return ProjectTo(x)(dot)
+        made = ProjectTo(x)(dot)
+        if type(made) is np.ndarray and type(x) is np.ndarray:
+            return laid_like(made, x)
+        return made
 
     def _part(self, x: Any, dot: Any, key: Any) -> Any:
         found = seed_part(x, dot, key)
@@ -298,6 +324,8 @@ def tangent_out(x: Any, tape: Forward) -> Any:
     """Return the tangent of an output: zeros of its own shape where it carries none."""
     if is_tracer(x) and x._tape is tape:
         dot = x._index
+        if isinstance(dot, NotImplementedTangent):
+            raise dot.error()
         return dot._tape.like(dot, x) if is_tracer(dot) and dot._tape.program else dot
     return zero_tangent(x) if is_differentiable(x) else None
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from autodiff.call import CONFIG, NESTED, NO_RULE
 from autodiff.elementwise import NOT_HERE, with_dot
-from autodiff.forward import dot_of, with_tangent
+from autodiff.forward import dot_of, pushed, with_tangent
+from autodiff.layout import laid_like
 from autodiff.plan_kinds import Again, Bound, Plan
 from autodiff.tracer import FloatTracer, Tracer
 from autodiff.views import note_shared
@@ -50,10 +51,10 @@ class ForwardPlan(Plan):
         nested = nested or not _TRACED.isdisjoint(map(type, dots))
         primals = self.bound(plain)
         config = NESTED if nested else CONFIG
-        pushed = self.rule.push(tuple(dots), tuple(primals), options, config)
-        if pushed is None:
+        made = pushed(self.rule, tuple(dots), tuple(primals), options, config)
+        if made is None:
             return NO_RULE
-        return self._noted(*pushed, tape, primals, values, options)
+        return self._noted(*made, tape, primals, values, options)
 
     def _noted(
         self, y: Any, y_dot: Any, tape: Any, primals: Any, values: tuple, options: dict[str, Any]
@@ -64,6 +65,8 @@ class ForwardPlan(Plan):
         if is_array and y.dtype.kind == "O":
             return NO_RULE
         if is_array and type(y_dot) is _ndarray:
+            if y.ndim > 1 and y.shape == y_dot.shape:
+                y_dot = laid_like(y_dot, y)
             made = with_dot(y, y_dot, tape)
         if made is NOT_HERE:
             made = with_tangent(y, unthunk(y_dot), tape)

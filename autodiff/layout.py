@@ -20,6 +20,15 @@ def copy_of(x: np.ndarray) -> np.ndarray:
     return copy if spread is None else spread
 
 
+def laid_like(dot: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return a tangent that lies in memory as its value does, which ``ravel("K")`` can tell."""
+    if x.ndim < 2 or dot.strides == x.strides or axes_in_memory(x) == axes_in_memory(dot):
+        return dot
+    laid = np.empty_like(x, dot.dtype, subok=False)
+    laid[...] = dot
+    return laid
+
+
 def axes_in_memory(x: np.ndarray) -> tuple[int, ...] | None:
     """Return the axes from the outermost in memory inwards; None if that is their order."""
     if x.ndim < 2 or x.flags.c_contiguous:

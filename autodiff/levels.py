@@ -7,18 +7,23 @@ write that is seen is refused.
 
 from __future__ import annotations
 
+import functools
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff.errors import MutationError
 from autodiff.tape import Tape
+from chainrules_core.errors import ChainRulesError
 
 
 class _Levels(threading.local):
     def __init__(self) -> None:
         self.tapes: list[Tape] = []
+        self.around: list[Tape] = []  # those of the thread by which this one was begun
+        self.failed: list[ChainRulesError] = []  # what ended threads that were begun by this one
 
 
 _levels = _Levels()
@@ -37,6 +42,10 @@ class recording:  # noqa: N801 - it reads like a function
 
     def __exit__(self, *error: object) -> None:
         _levels.tapes.remove(self.tape)
+        if _levels.failed and not _levels.tapes:
+            failed, _levels.failed = _levels.failed, []
+            if error[0] is None:
+                raise failed[0]
 
 
 def is_recording(tape: Tape | None = None) -> bool:
@@ -47,6 +56,28 @@ def is_recording(tape: Tape | None = None) -> bool:
 def active_tapes() -> list[Tape]:
     """Return the tapes that record in this thread."""
     return _levels.tapes
+
+
+def begun_here(f: Callable) -> Callable:
+    """Return a function for another thread, in which the tapes of this one are known.
+
+    What it writes into may be held by them. An error of the engine's that ends it would only be
+    printed there, and what it was to compute be missing without a word.
+    """
+    around, failed = _levels.tapes + _levels.around, _levels.failed
+
+    @functools.wraps(f, updated=())
+    def in_thread(*args: Any, **kwargs: Any) -> Any:
+        before, _levels.around = _levels.around, around
+        try:
+            return f(*args, **kwargs)
+        except ChainRulesError as error:
+            failed.append(error)
+            raise
+        finally:
+            _levels.around = before
+
+    return in_thread if around else f
 
 
 def program_tape() -> Any:
@@ -72,7 +103,7 @@ def check_free(x: Any) -> None:
     if type(x) is not np.ndarray:
         return
     owner = x if x.base is None else x.base
-    if any(tape.holds(owner) for tape in _levels.tapes):
+    if any(tape.holds(owner) for tape in _levels.tapes + _levels.around):
         raise MutationError(
             "an array that was made outside the function being differentiated is written into "
             "after it was used: the derivative needs its old values. Use a copy of it inside the "

@@ -28,7 +28,7 @@ from autodiff.levels import is_recording
 from autodiff.tape import CONSTANT, Cotangents
 from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
 from autodiff.whole import can_be_taken, is_whole
-from chainrules_core import ProjectTo, unbroadcast, zero_tangent
+from chainrules_core import NotImplementedTangent, ProjectTo, unbroadcast, zero_tangent
 
 _FLOAT64 = np.dtype(np.float64)
 Path = tuple[Callable[[Any], Any], ...]
@@ -261,6 +261,9 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
 
 def _written_tangent(after: Any, dot: Any, value_dot: Any, path: Path, index: Any) -> Any:
     """Do the same write on the tangents."""
+    for part in (dot, value_dot):
+        if isinstance(part, NotImplementedTangent):
+            return part
     value_dot = 0.0 if value_dot is None else value_dot
     if dot is None:
         dot = zero_tangent(after)

@@ -21,10 +21,12 @@ from autodiff.runs import sweep_run
 from autodiff.structures import is_perturbable, map_leaves
 from autodiff.tape import CONSTANT, Tape, sweep
 from autodiff.tracer import FloatTracer, Tracer, is_tracer, note_view, untraced, wrap
+from autodiff.unknown import followed
 from autodiff.views import refuse
 from chainrules_core import (
     AbstractZero,
     NotImplementedTangent,
+    NotImplementedTangentError,
     ProjectionError,
     ProjectTo,
     Tangent,
@@ -160,9 +162,20 @@ class Linearised:
         """Sweep; once more with strong zeros if 0 · Inf may have made a NaN."""
         nested = self.tape.nested or any(is_tracer(s) for s in seeds.values())
         with np.errstate(all="ignore"):
-            found = sweep(self.nodes, self.leaves, seeds, nested=nested)
+            try:
+                found = sweep(self.nodes, self.leaves, seeds, nested=nested)
+            except NotImplementedTangentError as error:
+                return self._followed(seeds, nested, error)
             if has_nan(found[0]) or (len(found) > 1 and any(map(has_nan, found))):
                 found = sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
+        return found
+
+    def _followed(self, seeds: dict[int, Any], nested: bool, error: Exception) -> list:
+        """Sweep with Inf for a cotangent that is not known; raise if anything depends on it."""
+        with followed():
+            found = sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
+        if any(bar is not None and not np.all(np.isfinite(untraced(bar))) for bar in found):
+            raise error
         return found
 
     def _sweep_once(self, seeds: dict[int, Any]) -> list:

@@ -20,7 +20,13 @@ from autodiff.reverse import Linearised, has_nan
 from autodiff.structures import is_perturbable, map_leaves
 from autodiff.tape import FLOAT, Tape, projected
 from autodiff.tracer import is_tracer
-from chainrules_core import AbstractZero, NotImplementedTangent, unbroadcast, unthunk
+from chainrules_core import (
+    AbstractZero,
+    NotImplementedTangent,
+    NotImplementedTangentError,
+    unbroadcast,
+    unthunk,
+)
 from chainrules_core.projection import ProjectToArray, ProjectToNumber
 
 _ELEMENTWISE = (tuple, Elementwise, ElementwiseOfTwo)
@@ -43,7 +49,10 @@ def jacobian_rows(traced: Linearised, y: Any) -> list | None:
     if not _can_be_swept(nodes, leaves):
         return None
     with np.errstate(all="ignore"):
-        found = _rows(nodes, leaves, y._index, False)
+        try:
+            found = _rows(nodes, leaves, y._index, False)
+        except NotImplementedTangentError:  # by one row after the other more is known
+            return None
         if any(map(has_nan, found)):
             found = _rows(nodes, leaves, y._index, True)
     remaining = iter(found)

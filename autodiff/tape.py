@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.errors import LeakedTracerError, wrong_cotangent
+from autodiff.unknown import unknown
 from chainrules_core import (
     AbstractZero,
     BadInplaceError,
@@ -459,7 +460,7 @@ def projected(space: Any, x_bar: Any, node: Any, position: int) -> Any:
     """Return a cotangent that a rule made for one of the parents of a node, as it has to be."""
     try:
         if isinstance(x_bar, NotImplementedTangent):
-            raise x_bar.error()  # it is wanted: no place is visited for nothing
+            return unknown(x_bar, space)  # it is wanted: no place is visited for nothing
         if getattr(node.rule, "broadcasts", False) and np.shape(x_bar) != space.shape:
             x_bar = unbroadcast(x_bar, space.shape)
         return space(x_bar)

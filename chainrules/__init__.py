@@ -22,6 +22,7 @@ from chainrules.shapes import joining as joining
 from chainrules.shapes import splitting as splitting
 from chainrules.shapes import inserting as inserting
 from chainrules.shapes import padding as padding
+from chainrules.shapes import trimming as trimming
 from chainrules.shapes import windows as windows
 from chainrules import creation as creation
 from chainrules import grids as grids
@@ -58,6 +59,7 @@ from chainrules_core import when_imported as _when_imported
 _when_imported("numpy.random", "chainrules.random")
 _when_imported("numpy.ma", "chainrules.masked")
 _when_imported("numpy.polynomial", "chainrules.calculus.polynomial_families")
+_when_imported("numpy.polynomial", "chainrules.calculus.series")
 _when_imported("statistics", "chainrules.builtins.statistics")
 _when_imported("decimal", "chainrules.builtins.exact")
 _when_imported("json", "chainrules.builtins.texts")

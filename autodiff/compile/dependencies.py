@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile.snapshots import OURS, SIMPLE, SMALL, Snapshot
-from autodiff.intercept.bodies import is_library, is_of_library
+from autodiff.intercept.libraries import is_library, is_of_library
 
 _MOST = 256
 _MISSING = object()

@@ -470,6 +470,10 @@ def _outside_checks(outside: list[Dependency], names: Names) -> list[str]:
             kept = names.of(d.container, "cell" if d.name is None else "globals_")
             shown = f"{kept}.cell_contents" if d.name is None else f"{kept}.get({d.name!r})"
             checks.append(f"if {shown} is not {value}: return MISMATCH")
+        if isinstance(d.value, types.FunctionType):  # autoreload puts other code into it
+            for part in ("__code__", "__defaults__"):
+                had = names.of(getattr(d.value, part), "had")
+                checks.append(f"if {value}.{part} is not {had}: return MISMATCH")
         if d.inside is not None:
             changed = names.of(d.inside.has_changed, "has_changed")
             checks.append(f"if {changed}(): return MISMATCH")

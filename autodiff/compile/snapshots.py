@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff.intercept.bodies import is_of_library
+from autodiff.intercept.libraries import is_of_library
 from autodiff.structures import facts_of
 
 SMALL = 4096

@@ -14,7 +14,7 @@ from autodiff import call as calls, floats, ways
 from autodiff.arguments import innermost
 from autodiff.call import NO_RULE, by_rule
 from autodiff.errors import missing_rule
-from autodiff.intercept import bodies
+from autodiff.intercept.libraries import is_library
 from autodiff.levels import check_free
 from autodiff.tracer import FloatTracer, is_tracer
 from autodiff.writing import into, into_each
@@ -39,7 +39,7 @@ def _runs_plainly(g: Callable) -> bool:
     """Whether a library's function runs as it is where no argument is traced."""
     if type(g) is not types.FunctionType:
         return True
-    if not bodies.is_library(g) or hasattr(g, "__wrapped__"):
+    if not is_library(g) or hasattr(g, "__wrapped__"):
         return False
     bodies_of_rules = [getattr(rule, "body", None) for rule in rrule.methods(g)]
     # The object of a method may hold a traced value where nobody looks for one: the body says so.

@@ -21,6 +21,7 @@ _setters: weakref.WeakKeyDictionary[type, dict[str, Callable | None]] = weakref.
 # The same for classes at module level, which stay: (class, attribute) → …
 _lasting_getters: dict[tuple[type, str], Callable | None] = {}
 _lasting_setters: dict[tuple[type, str], Callable | None] = {}
+_OURS = "autodiff"
 
 
 def read(owner: Any, name: str) -> Any:
@@ -95,12 +96,49 @@ def delete(owner: Any, name: str) -> None:
 
 def _known(kind: type, name: str, lasting: dict, table: Any, find: Callable) -> Callable | None:
     if "<locals>" not in kind.__qualname__:
-        found = lasting[kind, name] = find(kind, name)
-        return found
+        if (kind, name) not in lasting:
+            lasting[kind, name] = find(kind, name)
+        return lasting[kind, name]
     names = table.setdefault(kind, {})
     if name not in names:
         names[name] = find(kind, name)
     return names[name]
+
+
+def _unless_replaced(kind: type, name: str, found: Any, do: Callable, again: Callable) -> Callable:
+    """Return what reads or sets an attribute by what the class has for it, while it has that.
+
+    After that `again` has to find out anew what is to be done. `do` is a function, or the method of
+    a property, in which calls are seen.
+    """
+    if kind.__module__.partition(".")[0] == _OURS:
+        return syntax.intercept(do)
+
+    # The class is not held: what is remembered of one made in a function goes with it. A property
+    # of a class is itself; another descriptor is not asked, which may run its code.
+    if type(found) is property:
+
+        def by_property(*args: Any) -> Any:
+            if getattr(type(args[0]), name, None) is found:
+                return syntax.intercept(do)(*args)
+            _forget(type(args[0]), name)
+            return again(*args)
+
+        return by_property
+
+    def by_descriptor(*args: Any) -> Any:
+        if _in_class(type(args[0]), name) is found:
+            return syntax.intercept(do)(*args) if isinstance(found, property) else do(*args)
+        _forget(type(args[0]), name)
+        return again(*args)
+
+    return by_descriptor
+
+
+def _forget(kind: type, name: str) -> None:
+    for lasting, table in ((_lasting_getters, _getters), (_lasting_setters, _setters)):
+        lasting.pop((kind, name), None)
+        table.get(kind, {}).pop(name, None)
 
 
 def forget() -> None:
@@ -120,10 +158,15 @@ def _in_class(kind: type, name: str) -> Any:
 def _getter(kind: type, name: str) -> Callable | None:
     """Return what reads an attribute, if code written in Python does."""
     found = _in_class(kind, name)
+    do = _getter_by(kind, name, found)
+    if do is None or found is None:
+        return do
+    return _unless_replaced(kind, name, found, do, lambda owner: read(owner, name))
+
+
+def _getter_by(kind: type, name: str, found: Any) -> Callable | None:
     if isinstance(found, property):
-        if type(found.fget) is types.FunctionType:
-            return syntax.intercept(found.fget)
-        return None
+        return found.fget if type(found.fget) is types.FunctionType else None
     if isinstance(found, functools.cached_property):
         return functools.partial(_cached, found, name)
     get = getattr(type(found), "__get__", None)
@@ -165,9 +208,16 @@ def _setter(kind: type, name: str) -> Callable | None:
     if type(own) is types.FunctionType:
         return lambda owner, value: syntax.intercept(own)(owner, name, value)
     found = _in_class(kind, name)
-    if isinstance(found, property):
-        return syntax.intercept(found.fset) if type(found.fset) is types.FunctionType else None
+    do: Callable | None = None
     put = getattr(type(found), "__set__", None)
-    if type(put) is types.FunctionType and not syntax.is_library(put):
-        return lambda owner, value: syntax.intercept(put)(found, owner, value)
-    return None
+    if isinstance(found, property):
+        do = found.fset if type(found.fset) is types.FunctionType else None
+    elif type(put) is types.FunctionType and not syntax.is_library(put):
+        do = functools.partial(_put, found, put)
+    if do is None:
+        return None
+    return _unless_replaced(kind, name, found, do, lambda owner, value: write(value, owner, name))
+
+
+def _put(found: Any, put: types.FunctionType, owner: Any, value: Any) -> None:
+    syntax.intercept(put)(found, owner, value)

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import functools
-import sys
-import sysconfig
 import types
 from collections.abc import Callable
 from typing import Any
 
 from autodiff.intercept import expressions, rewrite, source
+from autodiff.intercept.libraries import is_library
 from autodiff.levels import active_tapes
 
-_LIBRARY = tuple(
-    {
-        path
-        for name in ("stdlib", "platstdlib", "purelib", "platlib")
-        if (path := sysconfig.get_paths().get(name))
-    }
-)
 # id(code) → (code, rewritten code or None); the code is held so that its id stays its own.
 _rewritten: dict[int, tuple[types.CodeType, types.CodeType | None]] = {}
 made: dict[int, types.CodeType] = {}
@@ -30,21 +22,6 @@ helpers: dict[str, Any] = {}
 def is_rewritten(g: types.FunctionType) -> bool:
     """Whether the calls of a function are seen already."""
     return id(g.__code__) in made
-
-
-def is_library(g: types.FunctionType) -> bool:
-    """Whether a function belongs to the standard library or an installed package."""
-    filename = g.__code__.co_filename
-    return filename.startswith(_LIBRARY) or filename.startswith("<frozen")
-
-
-def is_of_library(x: Any) -> bool:
-    """Whether a class or a module belongs to Python itself or an installed package."""
-    module = x if isinstance(x, types.ModuleType) else sys.modules.get(x.__module__)
-    if module is None or module.__name__ == "__main__":
-        return False
-    file = getattr(module, "__file__", None)
-    return file is None or file.startswith((*_LIBRARY, "<frozen"))
 
 
 def rewritten(g: types.FunctionType) -> Callable:

@@ -11,12 +11,14 @@ import functools
 import itertools
 import math
 import operator
+import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from autodiff.intercept import attributes, heaps, syntax
+from autodiff.levels import begun_here
 from autodiff.tracer import Tracer, bare, is_tracer, wrap
 
 _NUMBERS = frozenset({float, int, bool})
@@ -338,3 +340,27 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     iter: functools.partial(instead, syntax.iterator_of),
     next: functools.partial(instead, syntax.next_of),
 }  # fmt: skip
+
+
+# Functions of the library that give a function to another thread, where nobody would see its calls.
+CALLED_ELSEWHERE = frozenset(
+    {
+        ("concurrent.futures.thread", "ThreadPoolExecutor.submit"),
+        ("threading", "Thread.__init__"),
+        ("threading", "Timer.__init__"),
+    }
+)
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+
+
+def handing_on(g: types.FunctionType, body: Callable) -> Callable:
+    """Return such a function, for which `body` stands, that hands on what has its calls seen."""
+
+    def seen(a: Any) -> Any:
+        return begun_here(syntax.intercept(a)) if type(a) in _FUNCTIONS else a
+
+    @functools.wraps(g)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return body(*map(seen, args), **{name: seen(a) for name, a in kwargs.items()})
+
+    return called

@@ -37,9 +37,11 @@ from autodiff.intercept import (
 )
 from autodiff.intercept.asking import asking_for, has_rule, refusing_for
 from autodiff.intercept.builtin_calls import (
+    CALLED_ELSEWHERE,
     WRAPPERS,
     first_argument,
     get_attribute,
+    handing_on,
     has_attribute,
     is_instance,
     listing,
@@ -52,6 +54,7 @@ from autodiff.intercept.builtin_calls import (
 from autodiff.intercept.classes import constructing_for, is_made_in_python, maker_of
 from autodiff.intercept.getters import GETTERS
 from autodiff.intercept.holders import holds_constants
+from autodiff.intercept.libraries import is_library
 from autodiff.intercept.numpy_calls import (
     ARRAY_CONVERTER,
     MAKERS,
@@ -80,11 +83,13 @@ from chainrules_core.rule import Rule
 # a library: their bodies run under nested levels.
 _OURS = ("autodiff", "chainrules_core", "multipledispatch")
 
-# id(function) → (weak reference to it, what is called in its place).
-_replacements: dict[int, tuple[Callable, Callable]] = {}
+# id(function) → (weak reference to it, what is called in its place, what the function is made of).
+_replacements: dict[int, tuple[Callable, Callable, Any]] = {}
 # For functions at module level and methods of classes there, which stay: function → what is called
-# in its place. Those that a notebook defines anew are few, but not without end.
-_lasting: dict[Callable, Callable] = {}
+# in its place, and the code and defaults that it had. Those that a notebook defines anew are few,
+# but not without end.
+_lasting: dict[Callable, tuple[Callable, types.CodeType, Any]] = {}
+_of_ufuncs: dict[Callable, Callable] = {}  # methods of ufuncs are new objects each time, but equal
 _MOST = 20_000
 
 _METHOD = types.MethodType
@@ -97,21 +102,30 @@ def intercept(g: Any) -> Any:
     """Return what is to be called in place of `g`."""
     kind = type(g)
     if kind is _METHOD:
+        function = g.__func__
         try:
-            return _METHOD(_lasting[g.__func__], g.__self__)
+            replacement, code, defaults = _lasting[function]
         except (KeyError, TypeError):  # what is called need not be a function
             pass
+        else:
+            if function.__code__ is code and function.__defaults__ is defaults:
+                return _METHOD(replacement, g.__self__)
     elif kind is _FUNCTION:
-        replacement = _lasting.get(g)
-        if replacement is not None:
-            return replacement
-        if id(g.__code__) in _made:
+        lasting = _lasting.get(g)
+        if lasting is not None:
+            if g.__code__ is lasting[1] and g.__defaults__ is lasting[2]:
+                return lasting[0]
+        elif id(g.__code__) in _made:
             return g
     elif kind is _BUILTIN and type(g.__self__) is np.ndarray:
         return _METHOD(array_method(g.__name__), g.__self__)
     known = _replacements.get(id(g))
     if known is not None and known[0]() is g:
-        return known[1]
+        parts = known[2]
+        if parts is None or (
+            g.__code__ is parts[0] and g.__defaults__ is parts[1] and g.__kwdefaults__ is parts[2]
+        ):
+            return known[1]
     decide = _BY_KIND.get(kind)
     return decide(g) if decide is not None else _other(g, kind)
 
@@ -137,20 +151,23 @@ def _stays(g: types.FunctionType) -> bool:
 
 
 def _remember(g: Any, replacement: Callable) -> Callable:
-    if type(g) is _FUNCTION and _stays(g):
-        if len(_lasting) > _MOST:
-            _lasting.clear()
-        _lasting[g] = replacement
-        return replacement
+    parts = None
+    if type(g) is _FUNCTION:
+        if not g.__kwdefaults__ and _stays(g):
+            if len(_lasting) > _MOST:
+                _lasting.clear()
+            _lasting[g] = replacement, g.__code__, g.__defaults__
+            return replacement
+        parts = g.__code__, g.__defaults__, g.__kwdefaults__
     key = id(g)
 
     def drop(_: weakref.ref, table: dict = _replacements) -> None:
         table.pop(key, None)  # at the end of the process the global is gone
 
     try:
-        _replacements[key] = weakref.ref(g, drop), replacement
+        _replacements[key] = weakref.ref(g, drop), replacement, parts
     except TypeError:  # a function made in C, which stays
-        _replacements[key] = (lambda: g), replacement
+        _replacements[key] = (lambda: g), replacement, None
     return replacement
 
 
@@ -162,8 +179,8 @@ def _function(g: types.FunctionType) -> Callable:
     watched = watch(g)
     if watched is not None:
         return _remember(g, watched)
-    if (g.__module__, g.__qualname__) in _CALLED_ELSEWHERE:
-        return _remember(g, _handing_on(g))
+    if (g.__module__, g.__qualname__) in CALLED_ELSEWHERE:
+        return _remember(g, handing_on(g, _body(g)))
     if has_rule(g):
         asking = asking_for(g)
         return _remember(g, listing(asking) if g.__module__ == "statistics" else asking)
@@ -172,29 +189,6 @@ def _function(g: types.FunctionType) -> Callable:
         return _remember(g, keeping_new(_body(g)))
     body = _body(g)
     return _remember(g, bodies.unwatched(g) if body is g and not _is_ours(g) else body)
-
-
-# Functions of the library that give a function to another thread, where nobody would see its calls.
-_CALLED_ELSEWHERE = frozenset(
-    {
-        ("concurrent.futures.thread", "ThreadPoolExecutor.submit"),
-        ("threading", "Thread.__init__"),
-        ("threading", "Timer.__init__"),
-    }
-)
-
-
-def _handing_on(g: types.FunctionType) -> Callable:
-    body = _body(g)
-
-    def seen(a: Any) -> Any:
-        return intercept(a) if type(a) in (_FUNCTION, _METHOD, functools.partial) else a
-
-    @functools.wraps(g)
-    def handing_on(*args: Any, **kwargs: Any) -> Any:
-        return body(*map(seen, args), **{name: seen(a) for name, a in kwargs.items()})
-
-    return handing_on
 
 
 _MAKERS_BY_NAME = frozenset(g.__name__ for g in MAKERS)
@@ -212,7 +206,7 @@ def _body(g: types.FunctionType) -> Callable:
     """Return the rewritten function; for a library's function one that decides at each call."""
     if _is_ours(g):
         return g
-    if not bodies.is_library(g) or hasattr(g, "__wrapped__") or calls_back(g):
+    if not is_library(g) or hasattr(g, "__wrapped__") or calls_back(g):
         return bodies.rewritten(g)
 
     made: Callable | None = None
@@ -313,7 +307,7 @@ def _builtin(g: Any) -> Callable:
     if has_rule(key_of(g)[0]):
         if type(owner) is not np.ufunc:
             return asking_for(g)
-        return _lasting.get(g) or _lasting.setdefault(g, asking_for(g))  # g is new, but equal
+        return _of_ufuncs.get(g) or _of_ufuncs.setdefault(g, asking_for(g))
     return g if type(owner).__module__ == "builtins" else refusing_for(g)
 
 
@@ -433,6 +427,7 @@ def forget(rule: Rule | None = None) -> None:
     """After a change of the rules, decide anew."""
     _replacements.clear()
     _lasting.clear()
+    _of_ufuncs.clear()
     _plain_methods.clear()
     sites.forget()
     attributes.forget()
@@ -444,12 +439,13 @@ call_module.body_of = traced_body
 call_module.as_written = as_written
 call_module.converted = syntax.converted
 syntax.intercept = intercept
-syntax.is_library = bodies.is_library
+syntax.is_library = is_library
 bodies.helpers.update(
     {
         rewrite.INTERCEPT: intercept,
         rewrite.KNOWN: sites.known,
         rewrite.REPLACED: sites.replaced,
+        **{rewrite.MADE_OF[name]: had for name, had in sites.made_of.items()},
         rewrite.SEE: see,
         rewrite.QUIET: sites.quiet,
         rewrite.TYPE: type,

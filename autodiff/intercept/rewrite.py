@@ -56,6 +56,7 @@ TEXT = helper("text")
 UNLESS_OURS = helper("unless_ours")
 KNOWN = helper("known")
 REPLACED = helper("replaced")
+MADE_OF = {name: helper(f"known{name.strip('_')}") for name in sites.made_of}
 SEE = helper("see")
 QUIET = helper("quiet")
 TYPE = helper("type")
@@ -450,11 +451,24 @@ class _Rewriter(ast.NodeTransformer):
 
     def _known(self, function: ast.expr) -> ast.expr:
         """Return what is called in place of a function that a slot may hold."""
-        slot = ast.Constant(self._slot(function))
+        number = self._slot(function)
+        assert number is not None
+        slot = ast.Constant(number)
         held, instead = (
             ast.Subscript(named(table), slot, ast.Load()) for table in (KNOWN, REPLACED)
         )
-        is_held = ast.Compare(copied(function), [ast.Is()], [held])
+        is_held: ast.expr = ast.Compare(copied(function), [ast.Is()], [held])
+        parts = sites.compared(number)
+        if parts:
+            unchanged = [
+                ast.Compare(
+                    ast.Attribute(copied(function), name, ast.Load()),
+                    [ast.Is()],
+                    [ast.Subscript(named(MADE_OF[name]), slot, ast.Load())],
+                )
+                for name in parts
+            ]
+            is_held = ast.BoolOp(ast.And(), [is_held, *unchanged])
         return located(ast.IfExp(is_held, instead, called(SEE, [function, slot])), function)
 
     def _is_module(self, node: ast.expr) -> bool:

@@ -3,7 +3,8 @@
 A name that is bound outside gives the same function at nearly every call. ``g(x)`` becomes
 ``(replaced[7] if g is known[7] else see(g, 7))(x)``: one comparison, where `known` holds what the
 name gave when it was looked at last. Slots are emptied when the rules change, and hold one function
-each, so a function that a notebook defines anew is not kept.
+each, so a function that a notebook defines anew is not kept. Of the user's functions ``__code__``
+is compared as well, and the defaults of those that have some.
 
 No other thread can run between the comparison and the reading of `replaced`: none of the
 instructions in between calls Python or jumps back.
@@ -18,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.intercept.libraries import is_library
 from autodiff.tracer import FloatTracer, Tracer
 
 _EMPTY = object()
@@ -25,6 +27,9 @@ known: list[Any] = []
 """Slot → what the name was bound to."""
 replaced: list[Any] = []
 """Slot → what is called in its place."""
+made_of: dict[str, list[Any]] = {"__code__": [], "__defaults__": [], "__kwdefaults__": []}
+"""For each of these, slot → what the function had: tools that load a module anew replace it."""
+_compared: list[tuple[str, ...]] = []
 
 _KINDS = (
     types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, type(np.sum),
@@ -41,10 +46,13 @@ def slot_for(name: str, namespace: dict[str, Any]) -> int | None:
     namespace : dict
         The globals in which it is looked up.
     """
-    if type(value_of(name, namespace)) not in _KINDS:
+    value = value_of(name, namespace)
+    if type(value) not in _KINDS:
         return None
-    known.append(_EMPTY)
+    for table in (known, *made_of.values()):
+        table.append(_EMPTY)
     replaced.append(None)
+    _compared.append(parts_of(value))
     return len(known) - 1
 
 
@@ -59,6 +67,22 @@ def value_of(name: str, namespace: dict[str, Any]) -> Any:
             return None  # what a property does is not to be done twice
         value = vars(value).get(attribute)
     return value
+
+
+def parts_of(g: Any) -> tuple[str, ...]:
+    """Return what may be replaced in a function of the user's without another being made."""
+    if type(g) is not types.FunctionType or is_library(g):
+        return ()
+    return (
+        "__code__",
+        *(["__defaults__"] if g.__defaults__ else []),
+        *(["__kwdefaults__"] if g.__kwdefaults__ else []),
+    )
+
+
+def compared(slot: int) -> tuple[str, ...]:
+    """Return what is compared where a slot is used, beside the function itself."""
+    return _compared[slot]
 
 
 quiet: list[set[type]] = []
@@ -83,8 +107,13 @@ def read_as_ever(kind: type, name: str) -> None:
 
 def fill(slot: int, g: Any, replacement: Callable) -> None:
     """Remember what is called in place of what a name is bound to."""
+    parts = _compared[slot]
+    if parts_of(g) != parts:  # a function of another kind than was there when this was written
+        return
     known[slot] = _EMPTY
     replaced[slot] = replacement
+    for name in parts:
+        made_of[name][slot] = getattr(g, name)
     known[slot] = g
 
 
@@ -92,6 +121,8 @@ def forget() -> None:
     """After a change of the rules, decide anew."""
     known[:] = [_EMPTY] * len(known)
     replaced[:] = [None] * len(replaced)
+    for table in made_of.values():
+        table[:] = [_EMPTY] * len(table)
     for kinds in (*_quiet_methods.values(), *quiet):
         kinds.clear()
 

@@ -55,6 +55,17 @@ class Found:
 def definition_of(function: types.FunctionType) -> Found | None:
     """Return the verified definition of a function; None where there is none to be had."""
     code = function.__code__
+    file = _file_of(code.co_filename, function.__globals__)
+    lines = linecache.getlines(file, function.__globals__)
+    found = _verified(function, code)
+    if found is None:
+        linecache.checkcache(file)  # a module that was loaded anew is not what was read before
+        if linecache.getlines(file, function.__globals__) != lines:
+            found = _verified(function, code)
+    return found
+
+
+def _verified(function: types.FunctionType, code: types.CodeType) -> Found | None:
     tree = _tree(code.co_filename, function.__globals__)
     if tree is None:
         return None

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules.reductions.lists import frule_on_arrays, rrule_on_arrays
 from chainrules_core import (
     AbstractZero,
     NoTangent,
@@ -155,6 +156,7 @@ def strictly_inside(a: np.ndarray, low: Any, high: Any) -> np.ndarray | None:
 
 
 @rrule.register(np.clip)
+@rrule_on_arrays
 def clip_rrule(
     a: Any, a_min: Any = UNSET, a_max: Any = UNSET, min: Any = UNSET, max: Any = UNSET
 ) -> Any:
@@ -184,6 +186,7 @@ def clip_rrule(
 
 
 @frule.register(np.clip)
+@frule_on_arrays
 def clip_frule(
     dots: tuple,
     a: Any,

@@ -373,3 +373,23 @@ def test_a_value_leaked_from_a_thread_that_still_runs() -> None:
             go_on.set()
         np.testing.assert_allclose(future.result(), 2 * X)
     np.testing.assert_allclose(found, X)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_writes_into_an_array_from_outside():
+    outside = np.ones(3)
+
+    def f(x: Any) -> Any:
+        y = np.sum(x * outside)
+
+        def write() -> None:
+            outside[0] = 7.0
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        thread.join()
+        return y
+
+    with pytest.raises(MutationError, match="outside the function"):
+        gradient(f, np.ones(3))
+    assert outside[0] == 1.0

@@ -151,3 +151,29 @@ def test_results_lie_as_those_of_numpy(make, x, check_modes):
     autodiff.pushforward(strides, x)[1](x)
     assert len(set(found)) == 1
     check_modes(lambda x: np.sin(_written_through_a_view(make(x), x[0, 1] / 2)), x)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: np.sort(x, axis=0),
+        lambda x: np.sort(x),
+        lambda x: np.partition(x, 1),
+        lambda x: np.where(x > 0.1, x, -x),
+        lambda x: np.cumsum(x, axis=0),
+        lambda x: x * 1.0,
+    ],
+)
+@pytest.mark.parametrize("order", ["K", "A", "F", "C"])
+def test_tangents_lie_as_their_values(make, order, check_modes):
+    """A write through `ravel` reaches in the tangent what it reaches in the value."""
+
+    def written(x):
+        y = make(x)
+        y.ravel(order)[1:3] = x[0, 0] ** 2
+        return y
+
+    check_modes(written, BY_COLUMNS, twice=False)
+    moved = autodiff.pushforward(written, BY_COLUMNS)[1]
+    rows = np.cos(np.arange(12.0)).reshape(3, 4)
+    np.testing.assert_array_equal(moved(rows), moved(np.asfortranarray(rows)))

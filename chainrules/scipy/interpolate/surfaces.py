@@ -54,7 +54,7 @@ def as_matrix(c: Any, tx: Any, ty: Any, kx: int, ky: int) -> Any:
 def along(t: Any, k: int, x: Any, nu: int) -> Any:
     """The matrix of B-splines at places brought into their base interval."""
     t = np.asarray(t)
-    return design(t, k, bounded(t, k, np.asarray(x, dtype=float)), nu)
+    return design(t, k, bounded(t, k, np.atleast_1d(np.asarray(x, dtype=float))), nu)
 
 
 @kernel("parder", _dfitpack)

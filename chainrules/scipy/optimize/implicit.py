@@ -42,6 +42,7 @@ from chainrules_core import (
     frule_via_ad,
     ignore_derivatives,
     non_differentiable,
+    not_implemented,
     primitive,
     rrule,
     rrule_via_ad,
@@ -166,19 +167,21 @@ def apart_rrule(value, x, *, field=""):
     def apart_pullback(y_bar):
         if not np.any(y_bar):
             return ZeroTangent(), ZeroTangent()
-        raise ImplicitError(
-            f"{field} is not differentiated: it is what the iteration left behind. Compute it from "
-            "x, or wrap it in autodiff.ignore_derivatives(...) if it is to be a constant."
-        )
+        raise ImplicitError(_left_behind(field))
 
     return apart(value, x, field=field), apart_pullback
 
 
 @frule.register(apart)
 def apart_frule(dots, value, x, *, field=""):
-    y = apart(value, x, field=field)
-    # Not a number where it is used: an error would be one where it is not used too.
-    return y, np.full(np.shape(y), np.nan)[()]
+    return apart(value, x, field=field), not_implemented(_left_behind(field))
+
+
+def _left_behind(field: str) -> str:
+    return (
+        f"{field} is not differentiated: it is what the iteration left behind. Compute it from "
+        "x, or wrap it in autodiff.ignore_derivatives(...) if it is to be a constant."
+    )
 
 
 def tuple_of(args: Any) -> tuple:

@@ -16,10 +16,12 @@ from scipy import optimize
 
 from chainrules.scipy.optimize.implicit import (
     ImplicitError,
+    apart,
     decomposed,
     full_name,
     tuple_of,
     with_fields,
+    with_others,
 )
 from chainrules.scipy.optimize.minima import Minimum, converged_digits, minimum_at, value
 
@@ -49,7 +51,7 @@ def search(target: Callable) -> None:
         bounds = call["bounds"] if "bounds" in call else options.get("bounds")
         constraints = call.get("constraints") or options.get("constraints", ())
         x, y = minimum_at(spec, params, result.x, bounds, constraints)
-        return with_fields(result, x=x, fun=y)
+        return with_fields(with_others(result, x, name), x=x, fun=y)
 
 
 for _target in (
@@ -66,4 +68,6 @@ def brute_body(call, result):
     name = "scipy.optimize.brute"
     spec = Minimum(name, np.size(x), (np.size(x),) if np.ndim(x) else (), value)
     x, y = minimum_at(spec, (call["func"], tuple_of(call["args"])), x)
-    return (x, y, *result[2:]) if call["full_output"] else x
+    if not call["full_output"]:
+        return x
+    return x, y, result[2], apart(result[3], x, field=f"Jout in the result of {name}")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import signal
 
+from chainrules.dropped import without
 from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules.scipy.delegated import both, register_body
 from chainrules.scipy.signal.states import checked
@@ -200,23 +201,56 @@ def products(n: int, count: int) -> np.ndarray:
     return np.stack(rows)
 
 
-def without_leading_zeros(c: Any) -> Any:
-    c = np.atleast_1d(c)
-    return c[int(np.flatnonzero(ignore_derivatives(c))[0]) :] if np.any(c) else c[:0]
+def without_leading_zeros(c: Any) -> int:
+    """How many coefficients there are without leading zeros."""
+    return np.size(c) - int(np.flatnonzero(ignore_derivatives(c))[0]) if np.any(c) else 0
+
+
+def last(c: Any, n: int) -> Any:
+    """Return the last `n` coefficients; those before are 0."""
+    k = np.shape(c)[-1] - n
+    return c if k <= 0 else without(c[..., k:], c[..., :k], why=_LEADING)
+
+
+_LEADING = (
+    "scipy.signal drops leading coefficients that are 0 and depend on what is differentiated by, "
+    "and their derivatives would be lost. Leave them out."
+)
+
+
+@register_body(signal.normalize)
+def normalize_body(b: Any, a: Any) -> tuple[Any, Any]:
+    """Both over the first coefficient of the denominator."""
+    known = checked(signal.normalize, b, a)
+    num, den = np.atleast_2d(aligned(b)), np.atleast_1d(np.asarray(a))
+    den = last(den, np.size(known[1]))
+    num = last(num, np.shape(known[0])[-1]) / den[0]
+    return np.reshape(num, np.shape(known[0])), den / den[0]
+
+
+def aligned(b: Any) -> Any:
+    """Return numerators, which may differ in length, as rows."""
+    if not isinstance(b, (list, tuple)) or all(np.ndim(c) == 0 for c in b):
+        return np.asarray(b)
+    rows = [np.atleast_1d(np.asarray(c)) for c in b]
+    n = max(map(np.size, rows))
+    return np.stack([np.concatenate([np.zeros(n - np.size(c)), c]) for c in rows])
 
 
 @register_body(signal.bilinear)
 def bilinear_body(b: Any, a: Any, fs: Any = 1.0) -> tuple[Any, Any]:
     """Each power s^q becomes (2 fs)^q (z - 1)^q (z + 1)^(n - q)."""
     known = checked(signal.bilinear, b, a, fs)
-    short = without_leading_zeros(b), without_leading_zeros(a)
-    if max(map(np.size, short)) >= np.size(known[1]):  # SciPy before 1.16 keeps leading zeros
-        b, a = short
-    n = max(np.size(b), np.size(a)) - 1
+    b, a = np.atleast_1d(b), np.atleast_1d(a)
+    n = max(without_leading_zeros(b), without_leading_zeros(a))
+    if n < np.size(known[1]):  # SciPy before 1.16 keeps leading zeros
+        n = max(np.size(b), np.size(a))
+    n -= 1
     made = []
     for c, plain in zip((b, a), known, strict=True):
+        c = last(c, n + 1)
         q = np.arange(np.size(c))
         rows = natively(products, n, np.size(c))
         whole = np.matmul(np.flip(c) * (2 * fs) ** (q - n / 2), rows)
-        made.append(whole[n + 1 - np.size(plain) :])
+        made.append(last(whole, np.size(plain)))
     return made[0] / made[1][0], made[1] / made[1][0]

@@ -86,7 +86,7 @@ def checked_inputs(U: Any, count: int, inputs: int) -> Any:
 
 def check_kinds(A: Any, X0: Any, U: Any) -> None:
     """SciPy keeps the states in the type of A, and drops what does not go into it."""
-    others = [np.result_type(x).kind for x in (X0, U) if x is not None]
+    others = [np.asarray(x).dtype.kind for x in (X0, U) if x is not None]
     if A.dtype.kind not in "fc" or (A.dtype.kind == "f" and "c" in others):
         raise TypeError(
             f"scipy.signal.lsim keeps the states in the type of A, {A.dtype}, which cannot hold "

@@ -1,7 +1,7 @@
 """Sparse arrays made from traced entries, and put together from blocks and diagonals.
 
-The places are constants. Of a dense array what is not zero is stored, so that the zeros of a dense
-argument have no derivative, as those of a sparse one have none.
+The places are constants. Of a dense array what is not zero is stored; that the derivatives of its
+zeros would be lost is an error where something depends on them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from chainrules.dropped import without
 from chainrules.scipy.sparse.entries import (
     CLASSES,
     as_format,
@@ -77,6 +78,14 @@ def _numbers_like(data: Any) -> np.ndarray:
     return np.arange(1, 1 + np.size(data)).reshape(np.shape(data))
 
 
+_ZEROS = (
+    "an array is made sparse that has elements which are exactly 0 and depend on what is "
+    "differentiated by: they are not stored, and their derivatives would be lost. Say where the "
+    "entries are, csr_array((data, (rows, columns)), shape=...), or make the zeros constants, "
+    "csr_array(x * (x != 0))."
+)
+
+
 def _from_dense(cls: type, name: str, x: Any, options: dict) -> Any:
     x = np.atleast_2d(x) if "matrix" in cls.__name__ else x
     if np.size(x) and np.asarray(x).dtype.kind not in "fc":
@@ -84,7 +93,11 @@ def _from_dense(cls: type, name: str, x: Any, options: dict) -> Any:
     places = np.nonzero(x)
     numbers = np.zeros(np.shape(x), int)
     numbers[places] = np.arange(1, 1 + len(places[0]))
-    return gathered(natively(cls, numbers, **options), x[places])
+    zeros = np.nonzero(numbers == 0)
+    entries = x[places]
+    if len(zeros[0]):
+        entries = without(entries, x[zeros], why=_ZEROS)
+    return gathered(natively(cls, numbers, **options), entries)
 
 
 for _cls in CLASSES:

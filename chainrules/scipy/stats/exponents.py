@@ -16,6 +16,7 @@ from scipy.stats import _morestats
 
 from chainrules.scipy.found import with_value
 from chainrules.scipy.stats.limits import log1p_over
+from chainrules.scipy.stats.means import geometric, unless_zero
 from chainrules.scipy.stats.quadrature import as_found, plain
 from chainrules_core import decompose
 
@@ -64,6 +65,14 @@ def power_mean(a: Any, p: Any, *, axis: Any = 0, dtype: Any = None, weights: Any
     a = np.asarray(a, dtype=dtype)
     weights = np.ones(np.shape(a)) if weights is None else np.broadcast_to(weights, np.shape(a))
     unit = np.max(plain(a), initial=1e-300)
-    powers = special.boxcox(a / unit, p)
+    zero = (plain(a) == 0) & (plain(p) <= 0)
+    powers = special.boxcox(np.where(zero, 1.0, a / unit), p)
     mean = np.sum(powers * weights, axis=axis) / np.sum(weights, axis=axis)
-    return with_value(known, unit * np.exp(log1p_over(p, mean)))
+    regular = unit * np.exp(log1p_over(p, mean))
+    if np.any(zero):
+        share = weights / np.sum(weights, axis=axis, keepdims=True)
+        if plain(p) == 0:
+            regular = geometric(a, share, zero, axis)
+        else:
+            regular = unless_zero(regular, a, share, zero, axis, p)
+    return with_value(known, regular)

@@ -40,6 +40,12 @@ def register(f: Callable, rule: Callable, push: Callable) -> None:
         frule.register(target, Array)(push)
 
 
+def register_outer(f: Callable, rule: Callable, push: Callable) -> None:
+    """Register an rrule and an frule for the public function alone."""
+    rrule.register(f, Array)(rule)
+    frule.register(f, Array)(push)
+
+
 def rules_of(f: Callable, slope: Callable) -> tuple[Callable, Callable]:
     """Return ``(rrule, frule)`` of ``f(a, *args)``, a number with this slope by `a`."""
 
@@ -64,10 +70,10 @@ def rules_of(f: Callable, slope: Callable) -> tuple[Callable, Callable]:
     return statistic_rrule, statistic_frule
 
 
-def register_statistic(f: Callable, slope: Callable) -> None:
+def register_statistic(f: Callable, slope: Callable, to: Callable = register) -> None:
     """Register the rules of a statistic with this slope."""
     record, push = rules_of(f, slope)
-    register(
+    to(
         f,
         lambda a, *, axis=0: record(a, (), axis),
         lambda dots, a, *, axis=0: push(dots, a, (), axis),
@@ -102,8 +108,9 @@ def kurtosis_slope(a: Any, y: Any) -> Any:
 
 register_statistic(stats.skew, skew_slope)
 register_statistic(stats.kurtosis, kurtosis_slope)
-register_statistic(stats.gmean, lambda a, y: (y / np.size(a)) / a)
-register_statistic(stats.hmean, lambda a, y: (y * y / np.size(a)) / (a * a))
+# What is inside of the means is traced by formulas of its own, in which numbers may be 0.
+register_statistic(stats.gmean, lambda a, y: (y / np.size(a)) / a, register_outer)
+register_statistic(stats.hmean, lambda a, y: (y * y / np.size(a)) / (a * a), register_outer)
 
 _moment_rrule, _moment_frule = rules_of(stats.moment, moment_slope)
 

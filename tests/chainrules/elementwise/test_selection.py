@@ -246,3 +246,16 @@ def test_both_cotangents_of_a_quotient_where_the_divisor_is_zero():
         _, a_bar, b_bar = rrule(np.divide, a, b)[1](np.array([4.0, 1.0, 0.0]))
     np.testing.assert_array_equal(a_bar, [2, np.inf, 0])
     np.testing.assert_array_equal(b_bar, [-1, -np.inf, 0])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.clip(x, a_min=[0, 0, 0], a_max=1.5),
+        lambda x: np.clip(x, [[0.0], [1.0]], None),
+        lambda x: np.clip([0.3, 2.0, -1.0], [x[0], 0.5, 0.0], x[2]),
+        lambda x: np.clip([x[0], 0.25], 0, x[2]),
+    ],
+)
+def test_clip_of_lists(f, check_modes):
+    check_modes(f, np.array([0.7, -1.3, 2.1]))

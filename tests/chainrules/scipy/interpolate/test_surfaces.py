@@ -39,6 +39,8 @@ def test_grids(method, check_traced):
         lambda z, x: interpolate.RectBivariateSpline(GX, GY, z)(x, PY),
         lambda z, x: interpolate.RectBivariateSpline(GX, GY, z, kx=2, ky=1)(x, PY),
         lambda z, x: interpolate.RectBivariateSpline(GX, GY, z)(x, PY, dx=1),
+        lambda z, x: interpolate.RectBivariateSpline(GX, GY, z)(x[0], 1.3),
+        lambda z, x: interpolate.RectBivariateSpline(GX, GY, z)(0.4, PY, dy=1) * x[0],
         lambda z, x: interpolate.RectBivariateSpline(GX, GY, z).ev(x, PY),
         lambda z, x: interpolate.RectBivariateSpline(GX, GY, z).ev(x, PY, dy=1),
         lambda z, x: interpolate.RectBivariateSpline(GX, GY, z).partial_derivative(1, 1)(x, PY),

@@ -404,6 +404,7 @@ CALLS = [
     lambda zz1, pp1, gain: signal.zpk2ss(cj(zz1), cj(pp1), gain),
     lambda A, B, C, D, u, h: signal.lsim((A, B, C, D), u, h * n9),
     lambda num, den, u, h: signal.lsim((num, den), u, h * n9)[1],
+    lambda num, den: signal.lsim((num, den), [1.0, 0, 2.0], [0, 0.5, 1.0])[1],
     lambda num, den, h: signal.impulse((num, den), T=h * n9)[1],
     lambda num, den, h: signal.step((num, den), T=h * n9)[1],
     lambda x, tv: signal.cspline1d_eval(signal.cspline1d(x), tv),

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import autodiff
+from chainrules_core import NotImplementedTangentError
 
 X = np.array([1.0, -2.0, 0.5, 3.0])
 B = sp.csr_array(np.diag([1.0, 2.0, 3.0, 4.0], 0) + np.diag([0.5, 0.25, 0.125], 1))
@@ -97,8 +98,21 @@ def test_axes(check_sparse, filled, entries, name, value_of):
 
 def test_zeros_of_a_dense_array_are_not_stored():
     x = np.array([[1.0, 0.0], [2.0, 3.0]])
-    bar = autodiff.gradient(lambda d: sp.csr_array(d).sum(), x)
-    np.testing.assert_array_equal(bar, [[1.0, 0.0], [1.0, 1.0]])
+
+    def of_all(d):
+        return sp.csr_array(d).sum()
+
+    with pytest.raises(NotImplementedTangentError, match="made sparse"):
+        autodiff.gradient(of_all, x)
+    with pytest.raises(NotImplementedTangentError, match="made sparse"):
+        autodiff.pushforward(of_all, x)[1](x + 1.0)
+    assert autodiff.pushforward(of_all, x)[1](x) == 6.0
+
+    def of_those_that_are_not_0(d):
+        return sp.csr_array(d * (d != 0)).sum() + sp.csr_array(np.diag(d[:, 0])).sum()
+
+    bar = autodiff.gradient(of_those_that_are_not_0, x)
+    np.testing.assert_array_equal(bar, [[2.0, 0.0], [2.0, 1.0]])
 
 
 def test_zeros_on_a_diagonal_are_entries():

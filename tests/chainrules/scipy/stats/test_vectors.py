@@ -66,3 +66,34 @@ def test_what_is_constant():
     assert rrule(stats.zscore, np.ones(4)) is None
     assert rrule(stats.skew, np.ones(4)) is None
     assert rrule(stats.gmean, np.array([0.0, 1.0])) is None
+
+
+ZERO = np.array([0.0, 1.0, 2.0])
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    "f",
+    [
+        stats.hmean,
+        lambda x: stats.hmean(x, weights=[1.0, 2.0, 1.0]),
+        lambda x: stats.hmean(np.stack([x, x + 1.0]), axis=1)[0],
+        lambda x: stats.pmean(x, -2.0),
+        lambda x: stats.pmean(x, -1, weights=[0.5, 2.0, 1.0]),
+        lambda x: stats.hmean(x * np.array([1.0, 0.0, 1.0])),
+    ],
+)
+def test_means_of_zeros(f):
+    """From above: numbers below 0 have no such mean."""
+    h = 1e-7
+    expected = [(f(ZERO + h * e) - f(ZERO)) / h for e in np.eye(3)]
+    np.testing.assert_allclose(autodiff.gradient(f, ZERO), expected, rtol=1e-4, atol=1e-5)
+    moved = [autodiff.pushforward(f, ZERO)[1](e) for e in np.eye(3)]
+    np.testing.assert_allclose(moved, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_slope_that_is_infinite():
+    for f in (stats.gmean, lambda x: stats.gmean(np.stack([x, x], 1))[0]):
+        np.testing.assert_array_equal(autodiff.gradient(f, ZERO), [np.inf, 0.0, 0.0])
+    np.testing.assert_array_equal(autodiff.gradient(stats.gmean, 0.0 * ZERO), np.zeros(3))

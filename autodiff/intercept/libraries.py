@@ -1,0 +1,31 @@
+"""What is the user's code, and what is Python's own or an installed package's."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+import types
+from typing import Any
+
+_LIBRARY = tuple(
+    {
+        path
+        for name in ("stdlib", "platstdlib", "purelib", "platlib")
+        if (path := sysconfig.get_paths().get(name))
+    }
+)
+
+
+def is_library(g: types.FunctionType) -> bool:
+    """Whether a function belongs to the standard library or an installed package."""
+    filename = g.__code__.co_filename
+    return filename.startswith(_LIBRARY) or filename.startswith("<frozen")
+
+
+def is_of_library(x: Any) -> bool:
+    """Whether a class or a module belongs to Python itself or an installed package."""
+    module = x if isinstance(x, types.ModuleType) else sys.modules.get(x.__module__)
+    if module is None or module.__name__ == "__main__":
+        return False
+    file = getattr(module, "__file__", None)
+    return file is None or file.startswith((*_LIBRARY, "<frozen"))
