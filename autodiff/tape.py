@@ -245,8 +245,7 @@ def sweep(
     nested : bool
         Whether cotangents may be traced themselves.
     strong : bool
-        Whether zero cotangents stay zero where a partial derivative is Inf or NaN, and exact zeros
-        among partial derivatives are so whatever the cotangent.
+        Whether zero cotangents and partial derivatives that are exactly zero make zeros of all.
     runs : callable, optional
         Given where nodes are to be dropped from the list when they are visited, with the arrays
         they hold: sweeps several nodes at once, or returns False (`autodiff.runs`).
