@@ -9,7 +9,7 @@ import numpy as np
 from autodiff.compile import nest_solving
 from autodiff.compile.nest_layout import Block
 from autodiff.compile.nest_ops import NotSmallError, Op, strides_of
-from autodiff.compile.nest_source import NestWriter, at
+from autodiff.compile.nest_source import NestWriter, at, constant
 
 _UNROLLED = 4
 _FEW = 4096
@@ -171,7 +171,7 @@ def _contracted(w: NestWriter, block: Block, p: int) -> None:
 def _reduced(w: NestWriter, block: Block, p: int) -> None:
     """A sum, maximum or minimum along axes."""
     op = w.ops[p]
-    axes, divisor = op.extra
+    axes, divisor = op.extra  # of extrema: what they begin with, if that is not an element
     view = op.args[0]
     array, place = w.memory(block, p, 0)
     place = _place(w, place)
@@ -189,7 +189,7 @@ def _reduced(w: NestWriter, block: Block, p: int) -> None:
         w.enter(f"k{k}", view.shape[d])
     here = w.temporary(at(place, inside)) if inside else place
     element = f"get({array}, {here})"
-    w.write(f"total = {'0.0' if op.kind == 'sum' else element}")
+    w.write(f"total = {_first(op, element)}")
     if op.kind != "sum":
         w.write("bad = 0.0")
     rest = tuple([view.shape[d] for d in axes])
@@ -204,13 +204,20 @@ def _reduced(w: NestWriter, block: Block, p: int) -> None:
     w.leave(len(variables))
     if op.kind != "sum":
         w.write("total = math.nan if bad > 0.0 else total")
-    if divisor:
+    if divisor and op.kind == "sum":
         w.write(f"total = total / {float(divisor)!r}")
     if op.shape:
         w.write(f"put(s, {at(target, index)}, total)")
     w.leave(len(kept))
     if not op.shape:
         w.result(block, p, "total")
+
+
+def _first(op: Op, element: str) -> str:
+    """Return what a reduction begins with."""
+    if op.kind == "sum":
+        return "0.0"
+    return element if op.extra[1] is None else constant(float(op.extra[1]))
 
 
 def _reduced_by_rows(
@@ -228,7 +235,7 @@ def _reduced_by_rows(
         w.enter(f"k{k}", view.shape[d])
     here, there = w.temporary(at(place, inside)), w.temporary(at(target, index))
     w.enter("j", view.shape[last])
-    first = "0.0" if op.kind == "sum" else f"get({array}, {here} + j)"
+    first = _first(op, f"get({array}, {here} + j)")
     w.write(f"put(s, {there} + j, {first})")
     w.leave()
     rest = tuple([view.shape[d] for d in axes])
@@ -244,7 +251,7 @@ def _reduced_by_rows(
         text = f"total if total {sign} other or total != total else other"
     w.write(f"put(s, {there} + j, {text})")
     w.leave(len(variables) + 1)
-    if divisor:
+    if divisor and op.kind == "sum":
         w.enter("j", view.shape[last])
         w.write(f"put(s, {there} + j, get(s, {there} + j) / {float(divisor)!r})")
         w.leave()

@@ -33,11 +33,15 @@ def is_reduction(step: Step) -> bool:
         return False
     return all(
         key in ("axis", "keepdims")
-        or (key == "initial" and step.f in _EXTREMA and type(value) in (int, float))
+        or (key == "initial" and step.f in _EXTREMA and _is_bound(value))
         or any(value is v for v in (None, *_PLAIN.get(key, ())))
         or (key in _PLAIN and type(value) in (int, float) and value == 0)
         for key, value in options.items()
     )
+
+
+def _is_bound(x: Any) -> bool:
+    return type(x) in (int, float) and x == x
 
 
 def reduced(reader: Reader, step: Step, shape: tuple) -> Op:
@@ -60,12 +64,9 @@ def reduced(reader: Reader, step: Step, shape: tuple) -> Op:
     if x.is_bool:
         raise NotSmallError
     kind = _EXTREMA.get(step.f, "sum")
-    op = Op(kind, None, [x], shape, (axes, count if step.f is np.mean else 0))
-    if "initial" not in options:
-        return op
-    given = View("c", float(options["initial"])).broadcast(shape)
-    bound: Any = np.maximum if kind == "max" else np.minimum
-    return Op("map", bound, [reader.added(op), given], shape)
+    if kind != "sum":
+        return Op(kind, None, [x], shape, (axes, options.get("initial")))
+    return Op(kind, None, [x], shape, (axes, count if step.f is np.mean else 0))
 
 
 def _counting(reader: Reader, f: Any, x: View, axes: tuple, count: int, shape: tuple) -> Op:

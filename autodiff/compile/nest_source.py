@@ -298,7 +298,10 @@ class NestWriter(Layout):
         for p in positions:
             op = self.ops[p]
             if op.kind in _SUMMED:
-                self.write(f"total{p} = {_START.get(op.kind, '0.0')}")
+                start = _START.get(op.kind, "0.0")
+                if op.kind in _START and op.extra[1] is not None:
+                    start = constant(float(op.extra[1]))
+                self.write(f"total{p} = {start}")
                 if op.kind in _START:
                     self.write(f"bad{p} = 0.0")
                 continue

@@ -85,6 +85,7 @@ class _Cutting:
         self.by_machine = by_machine
         self.found = 0
         self.redone: set[int] = set()
+        self.views = {step.out for step in program.steps if step.f in VIEWS}
         self.reads = reads_of(program.steps)
         self.outputs = {x.i for x in program.outputs if type(x) is Ref}
         for i in self.outputs:
@@ -156,6 +157,8 @@ class _Cutting:
             if not is_elementwise(UFUNC_OF.get(m.step.f, m.step.f)) and not meta.is_scalar:
                 return True
             for a in m.step.args:
+                if type(a) is Ref and a.i in self.views:
+                    return True  # a chain would copy it, for it has its elements in one row
                 mine = self.metas[a.i].shape if type(a) is Ref else np.shape(a)
                 if mine and mine != shape:
                     return True
