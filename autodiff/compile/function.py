@@ -28,6 +28,8 @@ from autodiff.compile.patience import Patience
 from autodiff.compile.program import Program, Ref, Step, effect, guard, read_by_guards
 from autodiff.compile.promotion import Candidate, take, watch
 from autodiff.compile.recording import Recording
+from autodiff.compile.tile_runs import Tiles
+from autodiff.compile.tiles import in_tiles
 from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
 from autodiff.levels import recording as at_level
@@ -287,9 +289,10 @@ class _Writing:
             program.steps.clear()  # a long one takes much memory
         program = self._whole = without_copies(shorter)
         if not program.exact:
-            self._whole = without_copies(gathered(program))
+            whole = without_copies(gathered(program))
+            self._whole = in_tiles(whole, self.may_use_numba)
             program = in_blocks(self._whole, self.may_use_numba)
-            self._has_chains = any(type(s.f) is Chain for s in program.steps)
+            self._has_chains = any(type(s.f) in (Chain, Tiles) for s in program.steps)
         self._copied = _Sharing(program).new(was_shared)
         run, filename, source = self.emitted(program)
         return Variant(run, source, program, filename)

@@ -40,14 +40,18 @@ FEWEST = 60
 _FEWEST_IF_ASKED = 4
 _MOST_NESTS, _MOST_LINES = 200, 2000
 _FEWEST_BY_NEST = 5
+_LONG = 4096
 _TUPLE = Meta(tuple, None, None)
 
 
-def with_kernels(program: Program, forced: bool) -> Program | None:
-    """Return a program with kernels in the place of its stretches on small arrays; None if none."""
+def with_kernels(program: Program, forced: bool, fewest: int = 0) -> Program | None:
+    """Return a program with kernels in the place of its stretches on small arrays; None if none.
+
+    `fewest` says from how many steps on a stretch becomes one.
+    """
     program = with_counts_as_floats(program)
     steps = program.steps
-    fewest = _FEWEST_IF_ASKED if forced else FEWEST
+    fewest = fewest or (_FEWEST_IF_ASKED if forced else FEWEST)
     metas = program.metas
     if len(steps) < fewest or any(s.f is effect for s in steps):
         return None
@@ -237,7 +241,8 @@ class Kernel:
         for k, (view, meta) in enumerate(zip(views, metas, strict=True)):
             if meta.shape:
                 arrays.append(k)
-                body += _copied(writer, view, f"p{k}")
+                if view.kind != "v" or writer.direct.get(view.base) != k:
+                    body += _copied(writer, view, f"p{k}")
                 results.append(f"p{k}" if meta.dtype == FLOAT64 else f"p{k} != 0.0")
                 continue
             body.append(f"numbers[{len(numbers)}] = {_final(writer, view)}")
@@ -312,7 +317,7 @@ class Kernel:
         kinds = {"number": number, "result": array, "places": places}
         for part_ in self._parts:
             signature = tuple([kinds.get(self._kinds[p], given) for p in part_.parameters])
-            compiled = _jit(signature, part_ is not self._parts[-1])
+            compiled = _jit(signature, part_ is not self._parts[-1], self.largest >= _LONG)
             scope[part_.name] = compiled(scope[part_.name])
         run = scope["kernel"]
         names: dict[str, Any] = {
@@ -371,12 +376,15 @@ def _final(writer: NestWriter, view: View) -> str:
 _known: dict[str, Any] = {}
 
 
-def _jit(signature: tuple, is_inside: bool) -> Callable:
-    """Return what compiles a function; one that no Python calls needs less around it."""
+def _jit(signature: tuple, is_inside: bool, is_long: bool = False) -> Callable:
+    """Return what compiles a function; one that no Python calls needs less around it.
+
+    Those that take long release the interpreter's lock.
+    """
     import numba
 
     options: dict[str, Any] = {"no_cpython_wrapper": is_inside, "no_cfunc_wrapper": True}
-    return numba.njit([signature], error_model="numpy", **options)
+    return numba.njit([signature], error_model="numpy", nogil=is_long, **options)
 
 
 class _Routine:
@@ -450,9 +458,25 @@ def _functions() -> dict[str, Any]:
 
         return intrinsic(either)
 
+    # Of what is no NaN; who calls them looks for NaN apart, so that LLVM takes several at once.
+    def chosen(sign: str) -> Any:
+        def either(typing: Any, a: Any, b: Any) -> Any:
+            def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+                flags = ("nnan", "nsz")
+                is_first = builder.fcmp_ordered(sign, *arguments, flags=flags)
+                return builder.select(is_first, *arguments, flags=flags)
+
+            return types.float64(types.float64, types.float64), generate
+
+        return intrinsic(either)
+
     plus, times = loosely("fadd"), loosely("fmul")
+    larger, smaller = chosen(">"), chosen("<")
     called = routines(get, put, plus, times, _Routine)
-    found = {"get": get, "put": put, "plus": plus, "times": times, **called, **exponentials()}
+    found = {
+        "get": get, "put": put, "plus": plus, "times": times, "larger": larger,
+        "smaller": smaller, **called, **exponentials(),
+    }  # fmt: skip
     _known.update(found)  # all at once: other threads look whether it is empty
     return _known
 

@@ -23,6 +23,7 @@ from autodiff.compile.program import (
     set_item,
     sub_item,
 )
+from autodiff.compile.tile_runs import Tiles
 from chainrules_core.scattering import scatter
 
 CHANGES = frozenset({add_item, sub_item, set_item, set_flat})
@@ -82,7 +83,7 @@ class Memory:
         if f is guard or (meta.shape is None and f is not part and meta.type not in (tuple, list)):
             return _NONE
         own = frozenset({step.out})
-        if f in _NEW or is_elementwise(f) or type(f) in (Chain, Kernel):
+        if f in _NEW or is_elementwise(f) or type(f) in (Chain, Kernel, Tiles):
             return own
         if is_fresh(f, step.args, step.kwargs):
             return own

@@ -8,8 +8,8 @@ import numpy as np
 
 from autodiff.compile import nest_solving
 from autodiff.compile.nest_layout import Block
-from autodiff.compile.nest_ops import NotSmallError, strides_of
-from autodiff.compile.nest_source import NestWriter, at
+from autodiff.compile.nest_ops import NotSmallError, Op, strides_of
+from autodiff.compile.nest_source import NestWriter, at, constant
 
 _UNROLLED = 4
 _FEW = 4096
@@ -171,7 +171,7 @@ def _contracted(w: NestWriter, block: Block, p: int) -> None:
 def _reduced(w: NestWriter, block: Block, p: int) -> None:
     """A sum, maximum or minimum along axes."""
     op = w.ops[p]
-    axes, divisor = op.extra
+    axes, divisor = op.extra  # of extrema: what they begin with, if that is not an element
     view = op.args[0]
     array, place = w.memory(block, p, 0)
     place = _place(w, place)
@@ -180,30 +180,82 @@ def _reduced(w: NestWriter, block: Block, p: int) -> None:
     if not op.shape and p not in w.kept:
         target = ""
     out = strides_of(tuple([view.shape[d] for d in kept]))
+    if kept and view.strides[kept[-1]] == 1 and all(view.strides[d] != 1 for d in axes):
+        _reduced_by_rows(w, op, (array, place), kept, target)
+        return
     index = [t for k, d in enumerate(kept) for t in _term(out[k], f"k{k}")]
     inside = [t for k, d in enumerate(kept) for t in _term(view.strides[d], f"k{k}")]
     for k, d in enumerate(kept):
         w.enter(f"k{k}", view.shape[d])
     here = w.temporary(at(place, inside)) if inside else place
     element = f"get({array}, {here})"
-    w.write(f"total = {'0.0' if op.kind == 'sum' else element}")
+    w.write(f"total = {_first(op, element)}")
+    if op.kind != "sum":
+        w.write("bad = 0.0")
     rest = tuple([view.shape[d] for d in axes])
     terms, variables = w.nest(rest, [tuple([view.strides[d] for d in axes])])
     element = f"get({array}, {at(here, terms[0])})"
     if op.kind == "sum":
         w.write(f"total = plus(total, {element})")
     else:
-        sign = ">=" if op.kind == "max" else "<="
         other = w.temporary(element)
-        w.write(f"total = total if total {sign} {other} or total != total else {other}")
+        w.write(f"total = {'larger' if op.kind == 'max' else 'smaller'}(total, {other})")
+        w.write(f"bad = plus(bad, 1.0 if {other} != {other} else 0.0)")
     w.leave(len(variables))
-    if divisor:
+    if op.kind != "sum":
+        w.write("total = math.nan if bad > 0.0 else total")
+    if divisor and op.kind == "sum":
         w.write(f"total = total / {float(divisor)!r}")
     if op.shape:
         w.write(f"put(s, {at(target, index)}, total)")
     w.leave(len(kept))
     if not op.shape:
         w.result(block, p, "total")
+
+
+def _first(op: Op, element: str) -> str:
+    """Return what a reduction begins with."""
+    if op.kind == "sum":
+        return "0.0"
+    return element if op.extra[1] is None else constant(float(op.extra[1]))
+
+
+def _reduced_by_rows(
+    w: NestWriter, op: Op, source: tuple[str, str], kept: list[int], target: str
+) -> None:
+    """A reduction whose results lie as the rows do that it adds up."""
+    axes, divisor = op.extra
+    view = op.args[0]
+    array, place = source
+    out = strides_of(tuple([view.shape[d] for d in kept]))
+    *outer, last = kept
+    index = [t for k, _ in enumerate(outer) for t in _term(out[k], f"k{k}")]
+    inside = [t for k, d in enumerate(outer) for t in _term(view.strides[d], f"k{k}")]
+    for k, d in enumerate(outer):
+        w.enter(f"k{k}", view.shape[d])
+    here, there = w.temporary(at(place, inside)), w.temporary(at(target, index))
+    w.enter("j", view.shape[last])
+    first = _first(op, f"get({array}, {here} + j)")
+    w.write(f"put(s, {there} + j, {first})")
+    w.leave()
+    rest = tuple([view.shape[d] for d in axes])
+    terms, variables = w.nest(rest, [tuple([view.strides[d] for d in axes])])
+    row = w.temporary(at(here, terms[0]))
+    w.enter("j", view.shape[last])
+    w.write(f"total = get(s, {there} + j)")
+    w.write(f"other = get({array}, {row} + j)")
+    if op.kind == "sum":
+        text = "plus(total, other)"
+    else:
+        sign = ">=" if op.kind == "max" else "<="
+        text = f"total if total {sign} other or total != total else other"
+    w.write(f"put(s, {there} + j, {text})")
+    w.leave(len(variables) + 1)
+    if divisor and op.kind == "sum":
+        w.enter("j", view.shape[last])
+        w.write(f"put(s, {there} + j, get(s, {there} + j) / {float(divisor)!r})")
+        w.leave()
+    w.leave(len(outer))
 
 
 def _running(w: NestWriter, block: Block, p: int) -> None:

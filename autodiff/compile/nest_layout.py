@@ -44,6 +44,8 @@ class Layout:
     ----------
     size : int
         How many elements the memory has.
+    direct : dict
+        Operation → the number of the result that it writes, instead of writing to the memory.
     carried : dict
         Loop and operation → what the first turn reads in the place of the turn before.
     """
@@ -162,13 +164,29 @@ class Layout:
                         step = self.ops[p + loop.period].args[a].base - view.base
                         for t in range(loop.count):
                             self._note(view.base + step * t, None)
-        for view in self.results:
-            if view.kind == "v" and not self.is_held(view):
+        self.direct = self._results_alone()
+        for k, view in enumerate(self.results):
+            if view.kind == "v" and not self.is_held(view) and self.direct.get(view.base) != k:
                 self._note(view.base, None)
         for block in self.blocks():
             for p in range(block.start, block.start + block.n):
                 if self.ops[p].kind in ("change", "scatter") and p not in self.kept:
                     self._note(p, block.loop)  # it is written, even if nobody reads it from there
+
+    def _results_alone(self) -> dict[int, int]:
+        """Return the results that nobody else reads from the memory: they are written at once."""
+        bases = [a.base for a in self.results if a.kind == "v"]
+        found: dict[int, int] = {}
+        for k, view in enumerate(self.results):
+            if view.kind != "v" or view.base in self.kept or bases.count(view.base) > 1:
+                continue
+            op = self.ops[view.base]
+            is_plain = op.kind == "map" and op.shape != () and not op.is_bool
+            is_whole = view.is_whole() and view.shape == op.shape
+            is_once = self.loop_of[view.base] is None and self.home.count(view.base) == 1
+            if is_plain and is_whole and is_once:
+                found[view.base] = k
+        return found
 
     def _note(self, position: int, reader: Loop | None) -> None:
         """Note that a result is read from the memory, from inside a loop or from elsewhere."""

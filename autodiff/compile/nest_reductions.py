@@ -33,10 +33,15 @@ def is_reduction(step: Step) -> bool:
         return False
     return all(
         key in ("axis", "keepdims")
+        or (key == "initial" and step.f in _EXTREMA and _is_bound(value))
         or any(value is v for v in (None, *_PLAIN.get(key, ())))
         or (key in _PLAIN and type(value) in (int, float) and value == 0)
         for key, value in options.items()
     )
+
+
+def _is_bound(x: Any) -> bool:
+    return type(x) in (int, float) and x == x
 
 
 def reduced(reader: Reader, step: Step, shape: tuple) -> Op:
@@ -59,6 +64,8 @@ def reduced(reader: Reader, step: Step, shape: tuple) -> Op:
     if x.is_bool:
         raise NotSmallError
     kind = _EXTREMA.get(step.f, "sum")
+    if kind != "sum":
+        return Op(kind, None, [x], shape, (axes, options.get("initial")))
     return Op(kind, None, [x], shape, (axes, count if step.f is np.mean else 0))
 
 

@@ -73,7 +73,7 @@ def _joins(layout: Layout, p: int, inside: set[int], item: Item) -> bool:
         return False
     if op.kind == "map":
         return op.shape == item.shape
-    if op.kind == "sum":
+    if op.kind in ("sum", "max", "min"):
         return op.shape == ()
     if op.kind == "guard":
         return op.f is has_nan

@@ -6,6 +6,7 @@ results are never stored.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from autodiff.compile.vectors import FAR, WAVES, WIDENED
 
 _MANY = 8
 """From how many elements on a nest takes functions that are widened."""
-_SUMMED = ("sum", "product", "guard")  # what joins a nest and adds its elements up
+_SUMMED = ("sum", "product", "guard", "max", "min")  # what joins a nest and adds its elements up
+_START = {"max": "-math.inf", "min": "math.inf"}
+_CHOSEN = {"max": "larger", "min": "smaller"}
 
 
 class NestWriter(Layout):
@@ -227,10 +230,13 @@ class NestWriter(Layout):
         else:
             self.write(f"if not ({SOURCES[how].format(x)}): return 0")
 
-    def nest(self, shape: tuple, strides: list[tuple]) -> tuple[list, list]:
+    def nest(
+        self, shape: tuple, strides: list[tuple], between: Callable | None = None
+    ) -> tuple[list, list]:
         """Begin a nest over a shape, axes put together where they can be.
 
         Return for each of some views the terms of its index, and the variables of the loops.
+        `between` is called before the innermost loop with these terms and the last strides.
         """
         axes: list[list[int]] = []
         for d, n in enumerate(shape):
@@ -248,6 +254,8 @@ class NestWriter(Layout):
                 extent *= shape[d]
             variable = f"i{k}"
             variables.append(variable)
+            if between is not None and k == len(axes) - 1:
+                between(terms, [s[merged[-1]] for s in strides])
             self.enter(variable, extent)
             for term, s in zip(terms, strides, strict=True):
                 stride = s[merged[-1]]
@@ -290,7 +298,12 @@ class NestWriter(Layout):
         for p in positions:
             op = self.ops[p]
             if op.kind in _SUMMED:
-                self.write(f"total{p} = 0.0")
+                start = _START.get(op.kind, "0.0")
+                if op.kind in _START and op.extra[1] is not None:
+                    start = constant(float(op.extra[1]))
+                self.write(f"total{p} = {start}")
+                if op.kind in _START:
+                    self.write(f"bad{p} = 0.0")
                 continue
             if op.kind in ("change", "scatter"):
                 place = self.region(block, p)
@@ -300,6 +313,9 @@ class NestWriter(Layout):
             elif p in self.kept:
                 place = self.target(block, p)
                 strides.append(strides[0])
+            elif p in self.direct:
+                place = "0"
+                strides.append(strides[0])
             else:
                 continue
             targets[p] = (place if place.isdigit() else self.temporary(place), len(strides) - 1)
@@ -307,7 +323,16 @@ class NestWriter(Layout):
         waves = {p for p in widened if self.ops[p].f in WAVES}
         if waves:
             self.write("far = 0.0")
-        terms, variables = self.nest(shape, strides)
+        is_pure = all(self.ops[p].kind not in ("change", "scatter") for p in positions)
+        known: dict[int, str] = {}
+
+        def between(terms: list, last: list[int]) -> None:
+            """Read what stays the same in the innermost loop before it."""
+            for k, (array, _) in enumerate(reads, 1):
+                if is_pure and last[k] == 0 and terms[k]:
+                    known[k] = self.temporary(f"get({array}, {at(places[k - 1], terms[k])})")
+
+        terms, variables = self.nest(shape, strides, between)
         for p, shown in zip(positions, plan, strict=True):
             op = self.ops[p]
             args = []
@@ -316,12 +341,16 @@ class NestWriter(Layout):
                     args.append(x)
                     continue
                 k, view = x
-                text = f"get({reads[k - 1][0]}, {at(places[k - 1], terms[k])})"
+                text = known.get(k) or f"get({reads[k - 1][0]}, {at(places[k - 1], terms[k])})"
                 is_bool = view.is_bool
                 self._temporaries += 1
                 name = f"e{self._temporaries}"
                 self.write(f"{name} = {text}{' != 0.0' if is_bool else ''}")
                 args.append(name)
+            if op.kind in _START:
+                self.write(f"total{p} = {_CHOSEN[op.kind]}(total{p}, {args[0]})")
+                self.write(f"bad{p} = plus(bad{p}, 1.0 if {args[0]} != {args[0]} else 0.0)")
+                continue
             if op.kind in _SUMMED:
                 term = args[0] if op.kind == "sum" else f"times({args[0]}, {args[-1]})"
                 self.write(f"total{p} = plus(total{p}, {term})")
@@ -340,7 +369,8 @@ class NestWriter(Layout):
             self.write(f"{mine[p]} = {text}")
             if to:
                 value = f"1.0 if {mine[p]} else 0.0" if op.is_bool else mine[p]
-                self.write(f"put(s, {to}, {value})")
+                array = f"p{self.direct[p]}" if p in self.direct else "s"
+                self.write(f"put({array}, {to}, {value})")
         self.leave(len(variables))
         if waves:
             self.write("if far > 0.0: return 2")
@@ -356,6 +386,8 @@ class NestWriter(Layout):
             return
         divisor = op.extra[1] if op.kind == "sum" else 0
         name = self.variable(p)
+        if op.kind in _START:
+            self.write(f"total{p} = math.nan if bad{p} > 0.0 else total{p}")
         self.write(f"{name} = total{p}" + (f" / {float(divisor)!r}" if divisor else ""))
         if p in self.kept:
             self.write(f"put(s, {self.target(block, p)}, {name})")

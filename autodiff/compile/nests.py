@@ -49,7 +49,7 @@ LARGEST = 1 << 18
 _MOST_OPERANDS = 4096
 _NUMBERS = (int, float, bool, np.float64, np.bool_)
 
-_VIEWS: frozenset[Any] = frozenset(
+VIEWS: frozenset[Any] = frozenset(
     {
         np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.reshape, np.ravel,
         np.expand_dims, np.squeeze, np.broadcast_to, np.diagonal, np.flip, np.fliplr, np.flipud,
@@ -88,7 +88,7 @@ _ELEMENTWISE = (
 
 def is_view(step: Step, metas: list[Meta]) -> bool:
     """Whether a step takes elements of a small array by a form that is known."""
-    if step.f not in _VIEWS or step.out < 0 or not _is_array(step.args[0], metas):
+    if step.f not in VIEWS or step.out < 0 or not _is_array(step.args[0], metas):
         return False
     if any(refs_of(Step(step.f, step.args[1:], step.kwargs, 0))):
         return False
@@ -97,7 +97,7 @@ def is_view(step: Step, metas: list[Meta]) -> bool:
         return False
     if step.f is np.diag and len(_shape(step.args[0], metas)) != 2:
         return False
-    return step.f is not operator.getitem or _is_plain(step.args[1])
+    return step.f is not operator.getitem or is_plain(step.args[1])
 
 
 def handles(step: Step, metas: list[Meta]) -> bool:
@@ -140,12 +140,12 @@ def handles(step: Step, metas: list[Meta]) -> bool:
     if f in REDUCED:
         return is_reduction(step) and _is_array(args[0], metas)
     if f in _CHANGES:
-        return _is_array(args[0], metas) and _is_plain(args[1]) and _is_operand(args[2], metas)
+        return _is_array(args[0], metas) and is_plain(args[1]) and _is_operand(args[2], metas)
     if f is set_flat:
         is_constant = type(args[1]) is np.ndarray and args[1].size > 0
         return is_constant and _is_array(args[0], metas) and _is_operand(args[2], metas)
     if f is scatter:
-        is_known = is_table(args[1]) or (_is_plain(args[1]) and not may_repeat(args[1]))
+        is_known = is_table(args[1]) or (is_plain(args[1]) and not may_repeat(args[1]))
         return _is_operand(args[0], metas) and is_known
     if f is operator.getitem:
         return is_table(args[1]) and _is_array(args[0], metas)
@@ -201,7 +201,8 @@ def _shape(x: Any, metas: list[Meta]) -> tuple:
     return (metas[x.i].shape or ()) if type(x) is Ref else x.shape
 
 
-def _is_plain(index: Any) -> bool:
+def is_plain(index: Any) -> bool:
+    """Whether an index is made of integers, slices and the like."""
     parts = index if type(index) is tuple else (index,)
     return all(type(p) in _PLAIN_INDEX for p in parts)
 
@@ -371,8 +372,8 @@ class Reader:
         if f in _PRODUCTS:
             a, b = self.view(args[0]), self.view(args[1])
             if f is np.vdot and len(a.shape) != 1:
-                flat = (a.shape, int(np.prod(a.shape)))
-                a, b = (self.taken(v, lambda x: np.reshape(x, flat[1])) for v in (a, b))
+                products = self.added(Op("map", np.multiply, [a, b], a.shape))
+                return Op("sum", None, [products], (), (tuple(range(len(a.shape))), 0))
             return Op("product", None, [a, b], shape)
         if f is np.outer or f is np.einsum:
             a, b = (self.view(x) for x in args[-2:])

@@ -11,7 +11,8 @@ Sines and cosines, which NumPy takes one by one, are series of what is left of x
 `FAR`; errors are below two units in the last place. Who uses them looks for elements beyond.
 
 Logarithms are of m 2ᵏ with m between √½ and √2: with f = m - 1 and s = f / (2 + f), log(m) is
-f - f²/2 + s (f²/2 + t), t = 2 (s²/3 + s⁴/5 + …), exact to the last place.
+f - f²/2 + s (f²/2 + t), t = 2 (s²/3 + s⁴/5 + …), exact to the last place. log(1 + x) is that of
+u = 1 + x rounded, plus what was lost over u; exp(x) - 1 is in the tanh above.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ _WRITTEN = {
     np.sin: "sin({0})",
     np.cos: "cos({0})",
     np.log: "log({0})",
+    np.log1p: "log1p({0})",
+    np.expm1: "expm1({0})",
 }
-WIDENED: Any = {f: _WRITTEN[f] for f in (np.sin, np.cos, np.log)}
+WIDENED: Any = {f: _WRITTEN[f] for f in (np.sin, np.cos, np.log, np.log1p, np.expm1)}
 """What loops over few elements leave to the functions of ``math``."""
 WAVES: Any = (np.sin, np.cos)
 FAR = 2.0**40
@@ -125,18 +128,19 @@ def _functions() -> dict[str, Any]:
 
         return types.float64(types.int64), generate
 
-    # The multiple of ln 2 is rounded by adding a number so large that no fraction is left.
+    # The multiple of ln 2 is rounded by adding a number so large that no fraction is left. Where
+    # 2ⁿ would be too large, one less is taken, and the result times e.
     reduced = """shifted = y * 1.4426950408889634 + 6755399441055744.0
     n = shifted - 6755399441055744.0
     r = (y - n * 0.6931471803691238) - n * 1.9082149292705877e-10
     s = power_of_two(shifted)"""
     source = f"""
 def exp(x):
-    y = min(max(x, -708.0), 709.0)
+    y = min(max(x - 1.0 if x > 708.0 else x, -708.0), 709.0)
     {reduced}
     y = s + s * ({_series(13)})
     y = 0.0 if x < -708.0 else y
-    y = math.inf if x > 709.0 else y
+    y = y * {math.e!r} if x > 708.0 else y
     return y if x == x else x
 
 def tanh(x):
@@ -184,6 +188,19 @@ def log(x):
     y = math.inf if x == math.inf else y
     y = -math.inf if x == 0.0 else y
     return y if x >= 0.0 else math.nan
+
+def log1p(x):
+    u = 1.0 + x
+    y = log(u)
+    y = y + (x - (u - 1.0)) / u if u > 0.0 and u < math.inf else y
+    return y if u != 1.0 else x
+
+def expm1(x):
+    y = min(max(x - 1.0 if x > 708.0 else x, -40.0), 709.0)
+    {reduced}
+    y = s * ({_series(13)}) + (s - 1.0)
+    y = y * {math.e!r} if x > 708.0 else y
+    return y if x == x and x != 0.0 else x
 """
     scope: dict[str, Any] = {
         "math": math, "power_of_two": power_of_two, "fused": fused, "bits_of": bits_of,
@@ -192,9 +209,12 @@ def log(x):
     exec(compile(source, "<exponentials>", "exec"), scope)
     # Products and sums as one instruction: more exact here, where the user's own are left alone.
     options: Any = {"error_model": "numpy", "fastmath": {"contract"}}
-    names = ("exp", "tanh", "sin", "cos", "log")
+    names = ("exp", "tanh", "sin", "cos", "log", "expm1")
     scope["wave"] = numba.njit(scope["wave"], **options)
     made = {name: numba.njit(scope[name], **options) for name in names}
+    scope["log"] = made["log"]
+    # What is lost in 1 + x is given back: here sums are taken as they are written.
+    made["log1p"] = numba.njit(scope["log1p"], error_model="numpy")
     if not has_fused():
         made |= {"sin": numba.njit(_sin), "cos": numba.njit(_cos)}
     return {**made, "math": math}

@@ -46,8 +46,9 @@ def interpreted(monkeypatch):
 
     def compiled(self):
         scope = {
-            "get": get, "put": put, "plus": add, "times": multiply,
+            "get": get, "put": put, "plus": add, "times": multiply, "larger": max, "smaller": min,
             "exp": np.exp, "tanh": np.tanh, "sin": np.sin, "cos": np.cos, "log": np.log,
+            "log1p": np.log1p, "expm1": np.expm1,
             "math": Math(), "np": np, **self._tables,
             **nest_routines.routines(get, put, add, multiply, lambda f: f),
         }  # fmt: skip
