@@ -31,6 +31,9 @@ _FLOATS = """\
 """
 
 
+_ONE = "1.0"
+
+
 class OfFloats(Writer):
     """Code for numbers: the node holds the derivatives of the whole expression.
 
@@ -55,8 +58,9 @@ class OfFloats(Writer):
         total: dict[str, str | None] = {f"t{len(self.steps) - 1}": None}
         for k in reversed(rules):
             self.derive(k, rules[k], total)
-        slopes = [f"p_{name}" for name in self.traced]
-        irregular = " or ".join(f"not {p} or {p} - {p} != 0.0" for p in slopes)
+        slopes = [total[name] for name in self.traced]
+        found = [p for p in slopes if p != _ONE]
+        irregular = " or ".join(f"not {p} or {p} - {p} != 0.0" for p in found) or "False"
         pairs = zip(self.traced.values(), slopes, strict=True)
         return self.function(
             _FLOATS.format(
@@ -90,15 +94,20 @@ class OfFloats(Writer):
             function = self.constant(quiet(partial), "by")
             slope = derivative(partial, function, names)
             if partial.function is None and partial.constant == 1:
-                slope = by_y or "1.0"
+                slope = by_y or _ONE
             elif by_y is not None:
                 slope = f"{by_y} * {slope}"
             name = self.name_of(operand)
-            if operand.kind == "step":
+            if operand.kind == "step" and slope == _ONE:
+                total[name] = None
+            elif operand.kind == "step":
                 self.lines.append(f"    g{operand.value} = {slope}")
                 total[name] = f"g{operand.value}"
             elif name in total:
-                self.lines.append(f"    p_{name} += {slope}")
+                self.lines.append(f"    p_{name} = {total[name]} + {slope}")
+                total[name] = f"p_{name}"
+            elif slope == _ONE:
+                total[name] = _ONE
             else:
                 self.lines.append(f"    p_{name} = {slope}")
                 total[name] = f"p_{name}"

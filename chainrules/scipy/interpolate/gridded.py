@@ -119,4 +119,5 @@ def evaluate_linear_2d_body(values, indices, norm_distances, grid, out):
 
 @decompose(RegularGridInterpolator._evaluate_linear)
 def evaluate_linear_body(self, indices, norm_distances):
-    return multilinear(self._values, norm_distances, indices)
+    values = self._values if hasattr(self, "_values") else self.values  # SciPy before 1.16
+    return multilinear(values, norm_distances, indices)

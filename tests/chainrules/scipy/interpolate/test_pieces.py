@@ -25,6 +25,13 @@ def numbers(*shape, seed=0, dtype=float):
     return x + 1j * rng.standard_normal(shape) if dtype is complex else x
 
 
+def scipys(t, c, k, x, nu):
+    """A derivative of a spline; SciPy 1.15 reads beyond its arrays for those that are all zero."""
+    if nu > k:
+        return np.zeros(np.shape(x) + np.shape(c)[1:])
+    return interpolate.BSpline(t, c, k)(x, nu)
+
+
 @pytest.mark.parametrize("columns", [(), (2,), (2, 1)])
 @pytest.mark.parametrize("dtype", [float, complex])
 def test_hermite(columns, dtype):
@@ -53,7 +60,7 @@ def test_basis(k, nu):
     check_rule(basis, t, k, PLACES[0], left[0], nu)
     columns = left[:, None] + np.arange(-k, 1)
     for j, (place, row) in enumerate(zip(PLACES, columns, strict=True)):
-        found = [interpolate.BSpline(t, np.eye(len(t) - k - 1)[i], k)(place, nu) for i in row]
+        found = [scipys(t, np.eye(len(t) - k - 1)[i], k, place, nu) for i in row]
         np.testing.assert_allclose(basis(t, k, PLACES, left, nu)[j], found, atol=1e-12)
 
 
@@ -263,9 +270,8 @@ def test_spline(k, nu, columns, dtype):
     c = numbers(len(t) - k - 1, columns, dtype=dtype)
     left = intervals(t, k, PLACES)
     check_rule(spline, t, c, k, PLACES, left, nu)
-    np.testing.assert_allclose(
-        spline(t, c, k, PLACES, left, nu), interpolate.BSpline(t, c, k)(PLACES, nu), atol=1e-12
-    )
+    expected = scipys(t, c, k, PLACES, nu)
+    np.testing.assert_allclose(spline(t, c, k, PLACES, left, nu), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize(
