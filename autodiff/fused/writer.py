@@ -115,6 +115,10 @@ class Writer:
                 if type(given) is not types.ModuleType or getattr(given, attribute, None) is not f:
                     raise Declined
                 self.unless(f"type({name}) is ModuleType and {name}.{attribute} is {expected}")
+        for name, leaf in zip(self.names, self.leaves, strict=True):
+            if type(leaf) in (Tracer, FloatTracer):  # before any item is read, and so recorded
+                kind = self.constant(type(leaf._value), "kind")
+                self.unless(f"{name}._tape.records and type({name}._value) is {kind}")
         for operand, name in self.inputs.items():
             self.read(operand, name)
 
@@ -137,7 +141,7 @@ class Writer:
         self.lines.append(
             f"{name} = {tracer}._value" if name in self.traced else f"{name} = {tracer}"
         )
-        if name in self.traced:
+        if name in self.traced and operand.kind == "item":
             self.unless(f"type({name}) is {self.constant(type(sample), 'kind')}")
         self.samples[name] = sample
 
@@ -145,7 +149,8 @@ class Writer:
         """Write that all that is traced is so on one tape, which records."""
         first, *others = self.traced.values()
         self.lines.append(f"tape = {first}._tape")
-        self.unless(" and ".join(["tape.records", *(f"{t}._tape is tape" for t in others)]))
+        if others:
+            self.unless(" and ".join(f"{t}._tape is tape" for t in others))
 
     def name_of(self, operand: Operand) -> str:
         """Return what an operand is called."""
