@@ -149,8 +149,7 @@ class Writer:
         """Write that all that is traced is so on one tape, which records."""
         first, *others = self.traced.values()
         self.lines.append(f"tape = {first}._tape")
-        if others:
-            self.unless(" and ".join(f"{t}._tape is tape" for t in others))
+        self.unless(" and ".join(["tape.records", *(f"{t}._tape is tape" for t in others)]))
 
     def name_of(self, operand: Operand) -> str:
         """Return what an operand is called."""

@@ -450,3 +450,21 @@ def test_broken_powers_of_negative_numbers() -> None:
         np.testing.assert_allclose(gradient(f, x), 9.0 if x > 2 else -9.0)
         slope = (of_array(x + 1e-5) - of_array(x - 1e-5)) / 2e-5
         np.testing.assert_allclose(gradient(of_array, x), slope, rtol=1e-7)
+
+
+def test_items_of_lists_on_other_levels() -> None:
+    def f(x: Any) -> Any:
+        parts = [x * 1.0, x * x]
+        y = parts[0] * 2.0 + parts[1] * x
+        return np.sum(y * parts[1] + 3.0 * parts[0])
+
+    def slope(x: Any) -> Any:  # of 2 x³ + x⁵ + 3 x
+        return 6 * x**2 + 5 * x**4 + 3.0
+
+    for x in (X, 0.7):
+        for _ in range(3):
+            np.testing.assert_allclose(gradient(f, x), slope(x))
+            _, push = autodiff.pushforward(f, x)
+            np.testing.assert_allclose(push(np.ones_like(x)), np.sum(slope(x)))
+            second = autodiff.hvp(f, x, np.ones_like(x))
+            np.testing.assert_allclose(second, 12 * x + 20 * x**3)

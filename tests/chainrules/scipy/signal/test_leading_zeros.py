@@ -29,11 +29,16 @@ def test_right(f, x, check_modes):
     check_modes(f, x, twice=False)
 
 
+# SciPy before 1.16 keeps these zeros.
+KEEPS = len(signal.bilinear(LONG, [1.0, 0.3])[0]) == len(LONG)
+DROPPED = [] if KEEPS else [(lambda b: signal.bilinear(b, [1.0, 0.3])[0], LONG)]
+
+
 @pytest.mark.filterwarnings("ignore::scipy.signal.BadCoefficients")
 @pytest.mark.parametrize(
     "f, x",
     [
-        (lambda b: signal.bilinear(b, [1.0, 0.3])[0], LONG),
+        *DROPPED,
         (lambda b: signal.tf2ss(b, [1.0, 0.2, 0.3])[2], B),
         (lambda b: signal.normalize(b, [2.0, 1.0])[0], B),
         (lambda a: signal.normalize([1.0, 2.0], a)[1], np.array([0.0, 2.0, 1.0])),
