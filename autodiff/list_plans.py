@@ -132,28 +132,10 @@ def _made(f: Callable, plain: list, n: int, names: tuple[str, ...]) -> OfList | 
 def planned_with_list(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call `f` on a list or tuple of arrays and numbers, some traced; else `NO_RULE`."""
     rest = [*args[1:], *kwargs.values()]
-    tape: Any = None
-    parents: list[int] = []
-    elements: list[int] = []
-    plain: list[Any] = []
-    kinds: set[Any] = set()
-    for i, a in enumerate(args[0]):
-        kind = type(a)
-        if kind is Tracer or kind is FloatTracer:
-            if a._tape is not tape:
-                if tape is not None or not a._tape.records:
-                    return NO_RULE
-                tape = a._tape
-            parents.append(a._index)
-            elements.append(i)
-            a = a._value
-            kind = type(a)
-        if kind not in _VALUES or (kind is _ndarray and a.dtype.kind not in "fc"):
-            return NO_RULE
-        kinds.add(kind)
-        plain.append(a)
-    if tape is None:
+    found = _taken_apart(args[0])
+    if found is None:
         return NO_RULE
+    tape, parents, elements, plain, kinds = found
     for a in rest:
         if type(a) not in SIMPLE or type(a) is _ndarray:
             return NO_RULE
@@ -174,6 +156,34 @@ def planned_with_list(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     return plan.run_list([parts, *rest], tape, parents, elements)
 
 
+def _taken_apart(parts: Any) -> tuple[Tape, list[int], list[int], list[Any], set] | None:
+    """Return the tape, places and numbers of what is traced, all plain parts, and their types.
+
+    None where they are of several levels, nothing is traced, or other things are among them.
+    """
+    tape: Any = None
+    parents: list[int] = []
+    elements: list[int] = []
+    plain: list[Any] = []
+    kinds: set[Any] = set()
+    for i, a in enumerate(parts):
+        kind = type(a)
+        if kind is Tracer or kind is FloatTracer:
+            if a._tape is not tape:
+                if tape is not None or not a._tape.records:
+                    return None
+                tape = a._tape
+            parents.append(a._index)
+            elements.append(i)
+            a = a._value
+            kind = type(a)
+        if kind not in _VALUES or (kind is _ndarray and a.dtype.kind not in "fc"):
+            return None
+        kinds.add(kind)
+        plain.append(a)
+    return None if tape is None else (tape, parents, elements, plain, kinds)
+
+
 def _way(plan: OfList) -> Callable:
     """Return what is called, by the types of the arguments, for a list of arrays alone."""
 
@@ -181,24 +191,10 @@ def _way(plan: OfList) -> Callable:
         for a in kwargs.values():
             if type(a) not in SIMPLE or type(a) is _ndarray:
                 return NO_RULE
-        tape: Any = None
-        parents: list[int] = []
-        elements: list[int] = []
-        plain: list[Any] = []
-        for i, a in enumerate(parts):
-            if type(a) is Tracer:
-                if a._tape is not tape:
-                    if tape is not None or not a._tape.records:
-                        return NO_RULE
-                    tape = a._tape
-                parents.append(a._index)
-                elements.append(i)
-                a = a._value
-            if type(a) is not _ndarray or a.dtype.kind not in "fc":
-                return NO_RULE
-            plain.append(a)
-        if tape is None:
+        found = _taken_apart(parts)
+        if found is None or found[4] != _OF_ARRAYS:
             return NO_RULE
+        tape, parents, elements, plain, _ = found
         if len(parents) < len(plain):
             plain = _kept(plain, elements, tape)
         values = [plain if type(parts) is list else tuple(plain), *args, *kwargs.values()]

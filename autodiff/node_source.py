@@ -100,7 +100,7 @@ _ARRAY_BY_FUNCTION = """
         {store}
     else:
         {leave}"""
-_STORE = """\
+STORE = """\
 before = values[j]
         if before is None:
             values[j] = x_bar
@@ -192,7 +192,7 @@ def _hand_on(
         same = _SAME
         if None not in returned and of_arrays:
             same = _SQUARE.format(
-                left=returned[0], right=returned[1], store=_STORE.format(fresh="True")
+                left=returned[0], right=returned[1], store=STORE.format(fresh="True")
             )
     source = _TEMPLATE.format(
         same=same,
@@ -232,7 +232,7 @@ def _step(parent: str, partial: Partial, kinds: Sequence[type], i: int, scope: d
             return f"\n    {leave}"
         return before + _NUMBER.format(parent=parent, total=total)
     if function is not None and returns is None:
-        store = _STORE.format(fresh="True")
+        store = STORE.format(fresh="True")
         return _ARRAY_BY_FUNCTION.format(parent=parent, read=read, store=store, leave=leave)
     fresh = "True"
     if returns is not None:
@@ -241,7 +241,7 @@ def _step(parent: str, partial: Partial, kinds: Sequence[type], i: int, scope: d
         product, fresh = "y_bar", owned
     else:
         product = "-y_bar" if c == -1 else f"c_{parent} * y_bar"
-    store = _STORE.format(fresh=fresh)
+    store = STORE.format(fresh=fresh)
     return before + _ARRAY.format(parent=parent, product=product, store=store, leave=leave)
 
 

@@ -11,7 +11,7 @@ from autodiff.floats import quiet
 from autodiff.fused.node import Fused, FusedStep
 from autodiff.fused.writer import CONSTANTS, FLOAT64, Declined, Writer
 from autodiff.intercept.expressions import Operand
-from autodiff.node_source import for_arrays
+from autodiff.node_source import STORE, for_arrays
 from chainrules_core import ProjectTo
 from chainrules_core.define.partial import Partial
 
@@ -50,17 +50,11 @@ _BY_FUNCTION = """\
 """
 _STORE = """\
     j = self.parents[{position}]
+    x_bar = {bar}
     if nodes[j].space is not space:
-        bars.put(j, {bar}, {fresh})
+        bars.put(j, x_bar, {fresh})
     else:
-        before = values[j]
-        if before is None:
-            values[j] = {bar}
-            owned[j] = {fresh}
-        elif owned[j]:
-            before += {bar}
-        else:
-            bars.accumulate(j, before, {bar}, {fresh})
+        {store}
 """
 
 
@@ -192,7 +186,9 @@ class OfArrays(Writer):
         for name, position in parents.items():
             store = _STORE if type(self.samples[name]) is _ndarray else _STORE_NUMBER
             fresh = self.fresh[f"l{name}"]
-            source += store.format(position=position, bar=f"l{name}", fresh=fresh)
+            source += store.format(
+                position=position, bar=f"l{name}", fresh=fresh, store=STORE.format(fresh=fresh)
+            )
         scope = {**self.scope, "add": np.add, "stepwise": Fused.hand_on_stepwise}
         return ways.define("hand_on", source, scope)
 
