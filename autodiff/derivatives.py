@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import hot
 from autodiff.errors import ArgumentError, MutationError, SeedError
 from autodiff.fallback import fallback_to, numeric_fallback
 from autodiff.forward import Pushed
@@ -130,7 +131,13 @@ def value_and_gradient(
     """
     if fallback is not None:
         with numeric_fallback(fallback):
-            return value_and_gradient(f, *args, argnums=argnums, has_aux=has_aux, **kwargs)
+            return _value_and_gradient(f, args, kwargs, argnums, has_aux)
+    return hot.called(_value_and_gradient, f, args, kwargs, argnums, has_aux)
+
+
+def _value_and_gradient(
+    f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any, has_aux: bool
+) -> tuple[Any, Any]:
     traced = Linearised(f, args, kwargs, argnums_of(argnums), has_aux, at_once=True)
     check_scalar(f, traced.value)
     bars = traced.gradients()
@@ -185,7 +192,14 @@ def gradient(
     >>> gradient(lambda a, b: a * b, 2.0, 3.0)
     (3.0, 2.0)
     """
-    return value_and_gradient(f, *args, argnums=argnums, fallback=fallback, **kwargs)[1]
+    if fallback is not None:
+        with numeric_fallback(fallback):
+            return _gradient(f, args, kwargs, argnums)
+    return hot.called(_gradient, f, args, kwargs, argnums)
+
+
+def _gradient(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any) -> Any:
+    return _value_and_gradient(f, args, kwargs, argnums, False)[1]
 
 
 def pushforward(
@@ -282,4 +296,8 @@ def derivative(f: Callable, x: Any, *, fallback: str | None = None, **kwargs: An
             "gradient(f, x), or pullback(f, x)."
         )
     with fallback_to(fallback):
-        return Pushed(f, (x,), kwargs, None).push((1.0,))[1]
+        return hot.called(_derivative, f, (x,), kwargs)
+
+
+def _derivative(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    return Pushed(f, args, kwargs, None).push((1.0,))[1]

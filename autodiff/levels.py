@@ -53,6 +53,11 @@ def is_recording(tape: Tape | None = None) -> bool:
     return bool(_levels.tapes) if tape is None else tape in _levels.tapes
 
 
+def is_free() -> bool:
+    """Whether nothing is differentiated or recorded, in this thread or where it was begun."""
+    return not _levels.tapes and not _levels.around
+
+
 def active_tapes() -> list[Tape]:
     """Return the tapes that record in this thread."""
     return _levels.tapes

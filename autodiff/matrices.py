@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import hot
 from autodiff.derivatives import gradient, pushforward
 from autodiff.errors import ArgumentError, OutputError
-from autodiff.fallback import fallback_to
+from autodiff.fallback import fallback_to, numeric_fallback
 from autodiff.forward import Pushed
 from autodiff.reverse import Linearised, argnums_of, is_single
 from autodiff.rows import jacobian_rows
@@ -70,17 +71,22 @@ def jacobian(
     """
     if mode not in _MODES:
         raise ArgumentError(f"mode is one of {', '.join(_MODES)}, not {mode!r}.")
+    if fallback is not None:
+        with numeric_fallback(fallback):
+            return _jacobian(f, args, kwargs, argnums, mode)
+    return hot.called(_jacobian, f, args, kwargs, argnums, mode)
+
+
+def _jacobian(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any, mode: str) -> Any:
     chosen = argnums_of(argnums)
     single = is_single(argnums, args)
-    with fallback_to(fallback):
-        traced = Linearised(f, args, kwargs, chosen, at_once=True)
+    traced = Linearised(f, args, kwargs, chosen, at_once=True)
     _check_real(f, traced.value)
     n_in = sum(np.size(x) for a in traced.arguments for x in _variables(a))
     n_out = sum(np.size(y) for y in _variables(traced.value))
     # A run of the function costs several sweeps.
     if mode == "forward" or (mode == "auto" and 3 * n_in < n_out):
-        with fallback_to(fallback):
-            return _by_columns(Pushed(f, args, kwargs, chosen), traced.value, single)
+        return _by_columns(Pushed(f, args, kwargs, chosen), traced.value, single)
     return _by_rows(traced, single)
 
 
@@ -253,9 +259,12 @@ def hessian(f: Callable, *args: Any, argnums: Any = None, mode: str = "forward",
     array([[4., 2.],
            [2., 0.]])
     """
+    return hot.called(_hessian, f, args, kw, argnums, mode)
 
+
+def _hessian(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any, mode: str) -> Any:
     def gradients(*inner_args: Any) -> Any:
-        return gradient(f, *inner_args, argnums=argnums, **kw)
+        return gradient(f, *inner_args, argnums=argnums, **kwargs)
 
     return jacobian(gradients, *args, argnums=argnums, mode=mode)
 
@@ -290,7 +299,12 @@ def hvp(f: Callable, x: Any, v: Any, **kwargs: Any) -> Any:
     array([6., 0.])
     """
     with fallback_to(kwargs.pop("fallback", None)):
-        return Pushed(gradient, (f, x), kwargs, (1,)).push((v,))[1]
+        return hot.called(_hvp, f, (x, v), kwargs)
+
+
+def _hvp(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    x, v = args
+    return Pushed(gradient, (f, x), kwargs, (1,)).push((v,))[1]
 
 
 def vhp(f: Callable, x: Any, v: Any, **kwargs: Any) -> Any:
@@ -311,6 +325,11 @@ def vhp(f: Callable, x: Any, v: Any, **kwargs: Any) -> Any:
     >>> vhp(lambda x: np.sum(x ** 3), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
     array([6., 0.])
     """
+    return hot.called(_vhp, f, (x, v), kwargs)
+
+
+def _vhp(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    x, v = args
 
     def paired(z: Any) -> Any:
         slopes = _variables(gradient(f, z, **kwargs))
@@ -344,6 +363,11 @@ def diag_hessian(f: Callable, x: Any, **kwargs: Any) -> Any:
     >>> diag_hessian(lambda x: np.sum(x ** 3), np.array([1.0, 2.0]))
     array([ 6., 12.])
     """
+    return hot.called(_diag_hessian, f, (x,), kwargs)
+
+
+def _diag_hessian(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    (x,) = args
     push = pushforward(lambda z: gradient(f, z, **kwargs), x)[1]
     if np.shape(untraced(x)) == ():
         return push(1.0)

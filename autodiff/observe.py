@@ -80,6 +80,11 @@ def observing(observer: Observer | None) -> Iterator[None]:
         _observer.reset(token)
 
 
+def is_observed() -> bool:
+    """Whether an observer looks on."""
+    return _observer.get() is not None
+
+
 def new_tape() -> Tape:
     """Return the tape for a differentiation in reverse mode."""
     observer = _observer.get()

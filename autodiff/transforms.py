@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff import matrices
+from autodiff import hot, matrices
 from autodiff.derivatives import gradient, pullback, value_and_gradient
 from autodiff.forward import Pushed
 
@@ -161,7 +161,11 @@ def jvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple[Any
     >>> jvp(lambda x: x * x, (3.0,), (1.0,))
     (9.0, 6.0)
     """
-    return Pushed(f, tuple(primals), {}, None).push(tuple(tangents))
+    return hot.called(_jvp, f, (*primals, *tangents), {}, len(primals))
+
+
+def _jvp(f: Callable, args: tuple, kwargs: dict[str, Any], n: int) -> tuple[Any, Any]:
+    return Pushed(f, args[:n], kwargs, None).push(args[n:])
 
 
 def _matrix(make: Callable, f: Callable, argnums: Argnums, **options: Any) -> Callable:

@@ -361,6 +361,9 @@ def threads() -> int:
     """Return how many threads share a chain."""
     if _wanted is not None:
         return _wanted
+    asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    if asked.isdecimal() and int(asked) > 0:  # as libraries of linear algebra do
+        return int(asked)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -371,6 +374,15 @@ def set_threads(n: int | None) -> None:
     global _wanted, _pool
     _wanted = n
     _pool = None
+
+
+def _forget_pool() -> None:
+    global _pool
+    _pool = None  # the threads have stayed with the process before
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)
 
 
 def shared_out(work: Callable, blocks: int, n: int, arguments: tuple) -> None:

@@ -100,27 +100,23 @@ class _Search:
         self._names: set[str] = set()
         self._classes: list[type] = []
 
-    def enter(self, x: Any) -> bool:
-        """Note the functions behind a value; return whether it is the user's, or none at all."""
+    def enter(self, x: Any) -> None:
+        """Note the functions and classes of the user's behind a value."""
         function = _function_of(x)
         if function is not None:
             if type(x) is types.MethodType:
                 self._enter_constant(x.__self__, f"what {x.__name__} is a method of")
-            if _is_foreign(function):
-                return False
-            self._waiting.append((function, True))
-            return True
-        if isinstance(x, functools.partial):
+            if not is_foreign(function):
+                self._waiting.append((function, True))
+        elif isinstance(x, functools.partial):
             for a in (x.func, *x.args, *x.keywords.values()):
                 self._enter_constant(a, "an argument of a partial")
-            return True
-        if isinstance(x, type):
-            return self._enter_class(x)
-        wrapped = getattr(x, "__wrapped__", None)
-        if _function_of(wrapped) is not None:
+        elif isinstance(x, type):
+            self._enter_class(x)
+        elif _function_of(wrapped := getattr(x, "__wrapped__", None)) is not None:
             self.enter(wrapped)
-            return True
-        return self._enter_class(type(x)) or not callable(x)
+        else:
+            self._enter_class(type(x))
 
     def _enter_constant(self, x: Any, label: str) -> None:
         if (id(x), None) in self._known:
@@ -129,12 +125,11 @@ class _Search:
         self.enter(x)
         self.found.append(Dependency(None, None, x, label))
 
-    def _enter_class(self, kind: type) -> bool:
+    def _enter_class(self, kind: type) -> None:
         if kind.__module__.partition(".")[0] in OURS or is_of_library(kind):
-            return False
+            return
         if kind not in self._classes and len(self._classes) < _MOST:
             self._classes.append(kind)
-        return True
 
     def look_inside(self) -> None:
         """Note what is in the variables found, and what the classes have by the names mentioned."""
@@ -162,7 +157,7 @@ class _Search:
             if not self._waiting:
                 return
             function, is_called = self._waiting.pop()
-            if id(function) in self._seen or _is_foreign(function):
+            if id(function) in self._seen or is_foreign(function):
                 self._seen.add(id(function))
                 continue
             self._seen.add(id(function))
@@ -172,11 +167,11 @@ class _Search:
                 self._enter_constant(a, f"a default of {function.__name__}")
             self._names |= _names_in(function)
             for container, name, value, label in _read_by(function):
-                if (id(container), name) in self._known or isinstance(value, types.ModuleType):
+                if (id(container), name) in self._known:
                     continue
                 self._known.add((id(container), name))
-                if self.enter(value):
-                    self.found.append(Dependency(container, name, value, label))
+                self.found.append(Dependency(container, name, value, label))
+                self.enter(value)
 
 
 def _function_of(x: Any) -> types.FunctionType | None:
@@ -202,7 +197,8 @@ def _methods_of(kind: type) -> Iterator[tuple[str, types.FunctionType]]:
                 yield name, function
 
 
-def _is_foreign(function: types.FunctionType) -> bool:
+def is_foreign(function: types.FunctionType) -> bool:
+    """Whether a function is a library's or ours, and not looked into."""
     module = function.__globals__.get("__name__", "") or ""
     if "<locals>" in function.__qualname__ and module.partition(".")[0] in OURS:
         return False

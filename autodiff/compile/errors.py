@@ -14,5 +14,9 @@ class NotRecordedError(Exception):
     """Something that a program cannot do; the function runs without being compiled."""
 
 
+class TooLongError(NotRecordedError):
+    """A recording has more steps than it may have."""
+
+
 class CompileError(DifferentiationError):
     """A function cannot be compiled: it would not do each time what it did once."""

@@ -16,7 +16,7 @@ from autodiff.arguments import innermost
 from autodiff.compile import impure as impure, machine
 from autodiff.compile.blocks import Chain, in_blocks
 from autodiff.compile.chunks import PARTED
-from autodiff.compile.dependencies import Dependency, content_of, dependencies
+from autodiff.compile.dependencies import Dependency, content_of, dependencies, is_foreign
 from autodiff.compile.emit import Emitter, restored
 from autodiff.compile.errors import MISMATCH, CompileError, NotRecordedError
 from autodiff.compile.forms import Inputs, Names, Outputs
@@ -200,8 +200,9 @@ def recorded(
     backend: str,
     also: Sequence[Callable] = (),
     exact: bool = False,
+    most: int | None = None,
 ) -> tuple[Variant, Any]:
-    """Record a call; return the program as a variant, and the result.
+    """Record a call of at `most` so many steps; return the program as a variant, and the result.
 
     `exact` says that the function is known to branch on last bits.
     """
@@ -213,13 +214,13 @@ def recorded(
         if writes:
             raise NotRecordedError(f"{name_of(g)} writes {writes}")
     try:
-        found = _one_recording(f, args, kwargs, strict=False)
+        found = _one_recording(f, args, kwargs, False, most)
     except Exception:
         for d in outside:
             d.undo()
         raise
     if found[0].assumes_no_nan and any(map(_is_nan, _leaves(found[2]))):
-        found = _one_recording(f, args, kwargs, strict=True)
+        found = _one_recording(f, args, kwargs, True, most)
     _check_unchanged(f, outside)
     tape, inputs, outputs, parameters = found
     program = _program(tape, inputs, outputs)
@@ -415,9 +416,9 @@ def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, 
 
 
 def _one_recording(
-    f: Callable, args: tuple, kwargs: dict[str, Any], strict: bool
+    f: Callable, args: tuple, kwargs: dict[str, Any], strict: bool, most: int | None
 ) -> tuple[Recording, Inputs, Outputs, list[str]]:
-    tape = Recording(strict)
+    tape = Recording(strict, most)
     inputs = Inputs(tape, Names())
     parameters = [f"a{i}" for i in range(len(args) + len(kwargs))]
     given = zip((*args, *kwargs.values()), parameters, strict=True)
@@ -473,7 +474,9 @@ def _outside_checks(outside: list[Dependency], names: Names) -> list[str]:
             kept = names.of(d.container, "cell" if d.name is None else "globals_")
             shown = f"{kept}.cell_contents" if d.name is None else f"{kept}.get({d.name!r})"
             checks.append(f"if {shown} is not {value}: return MISMATCH")
-        if isinstance(d.value, types.FunctionType):  # autoreload puts other code into it
+        if isinstance(d.value, types.FunctionType) and not is_foreign(
+            d.value
+        ):  # autoreload puts other code into it
             for part in ("__code__", "__defaults__"):
                 had = names.of(getattr(d.value, part), "had")
                 checks.append(f"if {value}.{part} is not {had}: return MISMATCH")

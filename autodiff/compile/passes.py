@@ -149,6 +149,7 @@ class Simplifier(Algebra):
     ) -> Any:
         """Return what stands for a call as it is: a value that is there already, or a step."""
         args = tuple([self.needed(a) for a in args])
+        kwargs = {k: self.needed(v) for k, v in kwargs.items()}
         if type(f) is types.MethodDescriptorType:  # perhaps a method of NumPy's numbers
             args = (self.of_numpy(args[0]), *args[1:])
         if not any(map(has_refs, args)) and not any(map(has_refs, kwargs.values())):

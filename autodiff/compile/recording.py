@@ -19,7 +19,7 @@ from autodiff import call as calls
 from autodiff.arguments import PLAIN
 from autodiff.call import call as call_again
 from autodiff.compile import masks as masks
-from autodiff.compile.errors import NotRecordedError
+from autodiff.compile.errors import NotRecordedError, TooLongError
 from autodiff.compile.program import (
     Given,
     Meta,
@@ -90,15 +90,16 @@ class Recording(Tape):
     """
 
     __slots__ = (
-        "assumes_no_nan", "generators", "late", "may_copy", "metas", "own_generators", "reads",
-        "spoilt", "steps", "strict", "writes",
+        "assumes_no_nan", "generators", "late", "may_copy", "metas", "most", "own_generators",
+        "reads", "spoilt", "steps", "strict", "writes",
     )  # fmt: skip
 
     records = False
     program = True
 
-    def __init__(self, strict: bool = False) -> None:
+    def __init__(self, strict: bool = False, most: int | None = None) -> None:
         super().__init__()
+        self.most = _MOST_STEPS if most is None else most
         self.steps: list[Step] = []
         self.metas: list[Meta] = []
         self.reads: dict[tuple, Any] = {}
@@ -113,8 +114,8 @@ class Recording(Tape):
     def check_open(self) -> None:
         """Raise if the recording has ended, or has become too long to be of use."""
         super().check_open()
-        if len(self.steps) > _MOST_STEPS:
-            raise NotRecordedError(f"more than {_MOST_STEPS} steps are recorded")
+        if len(self.steps) > self.most:
+            raise TooLongError(f"more than {self.most} steps are recorded")
 
     def spoil(self, why: str) -> None:
         """Note that the program cannot be used; the recording goes on for its results."""

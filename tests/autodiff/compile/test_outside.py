@@ -4,6 +4,7 @@ import array
 import collections
 import functools
 import importlib
+import math
 import sys
 
 import numpy as np
@@ -294,3 +295,31 @@ def test_functions_that_are_returned():
     compiled = compile(lambda x: lambda y: x * y)
     for scale in (1.0, 1.0, 2.0):
         np.testing.assert_array_equal(compiled(scale * X)(2.0), 2.0 * scale * X)
+
+
+activation = np.tanh
+module = np
+
+
+def test_names_of_functions_and_modules_of_libraries_may_be_bound_anew(monkeypatch):
+    compiled = compile(lambda x: gradient(lambda z: activation(z) * 2.0, x))
+    assert compiled(1.0) == compiled(1.0) == pytest.approx(2 / np.cosh(1.0) ** 2)
+    monkeypatch.setitem(globals(), "activation", np.sin)
+    assert compiled(1.0) == pytest.approx(2 * np.cos(1.0))
+
+    compiled = compile(lambda x: module.exp(x))
+    assert compiled(1.0) == compiled(1.0) == np.exp(1.0)
+    monkeypatch.setitem(globals(), "module", math)
+    assert type(compiled(1.0)) is float
+    assert compiled.variants == 2
+
+
+def test_an_array_of_elements_is_made_for_an_option():
+    def f(x):
+        return np.average([x[0], x[1]], weights=[2.0, x[2]])
+
+    compiled = compile(lambda x: gradient(f, x))
+    x = np.array([0.7, 1.3, -0.4])
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(x), gradient(f, x), rtol=1e-12)
+    assert compiled.eager_because is None

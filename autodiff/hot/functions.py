@@ -1,0 +1,175 @@
+"""What is known to be pure of functions that are not the user's: no effect, no hidden state."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import itertools
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from autodiff.compile.purity import FIXED_FORM, ON_FORM, SHAPE_ONLY, impurity
+from autodiff.intercept.asking import has_rule
+from autodiff.intercept.libraries import is_of_library
+from autodiff.intercept.numpy_calls import MAKERS
+from autodiff.looping import python_function
+from autodiff.writing import WRITERS
+
+
+def _named(module: Any, names: str) -> set[Any]:
+    return {getattr(module, name) for name in names.split()}
+
+
+_BUILTINS = _named(
+    builtins,
+    "abs all any bool complex dict divmod enumerate filter float frozenset hasattr int isinstance "
+    "len list map max min pow range reversed round set slice sorted sum tuple zip",
+)
+_OPERATORS = _named(
+    operator,
+    "abs add and_ contains eq floordiv ge getitem gt index invert is_ is_not le lshift lt matmul "
+    "mod mul ne neg not_ or_ pos pow rshift sub truediv truth xor",
+)
+_OF_PYTHON = frozenset(
+    _BUILTINS
+    | _OPERATORS
+    | {f for f in vars(math).values() if callable(f)}
+    | _named(itertools, "accumulate chain combinations islice pairwise permutations product")
+    | {functools.reduce, functools.partial}
+)
+_KNOWN = (FIXED_FORM | ON_FORM | SHAPE_ONLY | MAKERS) - WRITERS.keys() - {np.put_along_axis}
+_STATEFUL = frozenset({"seed", "rng", "random_state"})
+_DERIVATIVES = (
+    "derivative", "diag_hessian", "elementwise_grad", "grad", "gradient", "hessian", "hvp",
+    "ignore_derivatives", "jacfwd", "jacobian", "jacrev", "jvp", "pullback", "pushforward",
+    "stop_gradient", "value_and_grad", "value_and_gradient", "vhp", "vjp",
+)  # fmt: skip
+
+
+def is_pure(g: Any) -> bool:
+    """Whether a function that is not the user's is known to do nothing but return a value."""
+    if isinstance(g, type):
+        return _is_pure_class(g)
+    try:
+        known = g in _OF_PYTHON or g in _KNOWN
+    except TypeError:
+        return False
+    if known:
+        return True
+    if isinstance(g, np.ufunc):
+        return python_function(g) is None
+    return is_derivative(g) or _is_pure_by_rule(g)
+
+
+def is_derivative(g: Any) -> bool:
+    """Whether a function is one of the engine's own that return derivatives."""
+    import autodiff
+
+    return any(getattr(autodiff, name) is g for name in _DERIVATIVES)
+
+
+def _is_pure_class(kind: type) -> bool:
+    if kind in _OF_PYTHON or kind in _KNOWN or issubclass(kind, np.generic):
+        return True
+    return issubclass(kind, BaseException) and kind.__module__ == "builtins"
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_pure_by_rule(g: Any) -> bool:
+    """Whether a function of NumPy or SciPy has a rule, and reads and writes its arguments alone."""
+    package = (getattr(g, "__module__", None) or "").partition(".")[0]
+    if package not in ("numpy", "scipy") or g in WRITERS or impurity(g) or not has_rule(g):
+        return False
+    return _STATEFUL.isdisjoint(_parameters(g))
+
+
+_OF_DISTRIBUTIONS = frozenset(
+    {
+        "cdf", "entropy", "expect", "isf", "kurtosis", "logcdf", "logpdf", "logpmf", "logsf",
+        "mean", "median", "moment", "pdf", "pmf", "ppf", "sf", "skew", "stats", "std", "var",
+    }
+)  # fmt: skip
+
+
+def is_pure_method(owner: Any, name: str) -> bool:
+    """Whether a method of an object of a library's is known to be pure."""
+    kind = type(owner)
+    return (
+        kind.__module__.startswith("scipy.stats.")
+        and is_of_library(kind)
+        and (name in _OF_DISTRIBUTIONS)
+    )
+
+
+def place_of_out(g: Any) -> int | None:
+    """Return at which place a function takes an array to write into; None if at none.
+
+    Where that is not known it is the third.
+    """
+    if isinstance(g, np.ufunc):
+        return g.nin
+    if isinstance(g, type) or g in _OF_PYTHON or is_derivative(g):
+        return None
+    parameters = _parameters(g)
+    if "out" not in parameters:
+        return None if parameters else 2
+    return parameters.index("out") if _by_place(g, "out") else None
+
+
+@functools.lru_cache(maxsize=1024)
+def _parameters(g: Any) -> tuple[str, ...]:
+    try:
+        return tuple(inspect.signature(g).parameters)
+    except (TypeError, ValueError):  # made in C, and says nothing of them
+        return ()
+
+
+def _by_place(g: Any, name: str) -> bool:
+    kind = inspect.signature(g).parameters[name].kind
+    return kind is not inspect.Parameter.KEYWORD_ONLY
+
+
+_MAKE_ARRAYS = _named(
+    np,
+    "arange array concatenate copy cross cumprod cumsum dot dstack empty empty_like eye full "
+    "full_like hstack identity inner kron linspace logspace ones ones_like outer repeat stack "
+    "tensordot tile tril triu vander vstack zeros zeros_like",
+)
+
+
+def makes_array(g: Any) -> bool:
+    """Whether a function returns an array of its own (or a number)."""
+    try:
+        return isinstance(g, np.ufunc) or g in _MAKE_ARRAYS
+    except TypeError:
+        return False
+
+
+MUTATING = frozenset(
+    {
+        "add", "append", "appendleft", "at", "byteswap", "clear", "discard", "extend", "fill",
+        "insert", "itemset", "partition", "pop", "popitem", "put", "remove", "resize", "reverse",
+        "setdefault", "setfield", "setflags", "sort", "update",
+    }
+)  # fmt: skip
+"""Methods of containers and arrays that change them."""
+
+REFUSED = frozenset({"base", "ctypes", "data", "dump", "send", "throw", "tofile"})
+"""Attributes through which a program could tell, or do, what is not followed."""
+
+PLACES_OF_OUT = {
+    **dict.fromkeys(["conj", "conjugate"], 0),
+    **dict.fromkeys(["all", "any", "argmax", "argmin", "choose", "dot", "max", "min", "ptp"], 1),
+    "round": 1,
+    **dict.fromkeys(
+        ["clip", "compress", "cumprod", "cumsum", "mean", "prod", "std", "sum", "take", "var"], 2
+    ),
+    "accumulate": 3,
+    "reduce": 3,
+    "trace": 4,
+}
+"""Methods → at which place they take an array to write into."""

@@ -1,0 +1,120 @@
+"""Programs for functions that are differentiated again and again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.compile.errors import MISMATCH, TooLongError
+from autodiff.compile.function import recorded
+from autodiff.hot import records
+from autodiff.hot.pure import Doubt, Proof
+from autodiff.hot.records import Record
+from autodiff.structures import parts_of
+
+_PLAIN = (int, float, complex, str, bool, type(None))
+_NESTS = (tuple, list, dict)
+_TOLERANCES = {np.dtype(np.float32): 1e-3, np.dtype(np.complex64): 1e-3, np.dtype(np.float16): 0.1}
+_TOLERANCE = 1e-7
+
+
+def make(
+    record: Record,
+    expected: Any,
+    transform: Callable,
+    f: Any,
+    args: tuple,
+    kwargs: dict[str, Any],
+    chosen: tuple,
+) -> None:
+    """Make a program of a call if the function is pure, and gives what was `expected`."""
+    given = (*args, *kwargs.values())
+    if not all(map(_is_plain, given)):
+        record.threshold = records.TIMES_LONGER * record.spent
+        return
+    try:
+        proof = Proof(f)
+    except Doubt as doubt:
+        record.why = str(doubt)
+        return
+    start = time.perf_counter()
+    try:
+        variant = _recorded(record, transform, f, args, kwargs, chosen)
+        if not _gives(variant, given, expected):
+            record.why = "its values hang on the order of operations"
+    except TooLongError:
+        record.threshold = records.TIMES_LONGER * record.spent
+    except Exception as error:  # it has run before: whatever this is, it is not the user's
+        record.why = f"it cannot be recorded: {error}"
+    else:
+        record.arrays = [(x, x.view(np.uint8).copy()) for x in proof.arrays]
+        _make_room()
+        record.variants = [variant, *record.variants[: records.MOST_VARIANTS - 1]]
+    record.recorded += time.perf_counter() - start
+
+
+def _make_room() -> None:
+    """Forget the oldest programs: they keep their functions."""
+    keys = [key for key, record in records.records.items() if record.variants]
+    for key in keys[: max(0, len(keys) - records.MOST_PROGRAMS + 1)]:
+        records.records.pop(key, None)
+
+
+def _recorded(
+    record: Record,
+    transform: Callable,
+    f: Callable,
+    args: tuple,
+    kwargs: dict[str, Any],
+    chosen: tuple,
+) -> Any:
+    def derivative(*args: Any, **kwargs: Any) -> Any:
+        return transform(f, args, kwargs, *chosen)
+
+    exact = any(v.program.exact for v in record.variants)
+    most = int(record.spent / records.SECONDS_BY_STEP)
+    return recorded(derivative, args, kwargs, "python", (f,), exact, most)[0]
+
+
+def _gives(variant: Any, given: tuple, expected: Any) -> bool:
+    y = variant.run(*given)
+    return y is not MISMATCH and agree(y, expected)
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether an argument can neither do anything nor change by itself."""
+    if type(x) in _NESTS:
+        return all(map(_is_plain, x.values() if type(x) is dict else x))
+    if type(x) is np.ndarray:
+        return x.dtype.kind in "fciub"
+    return type(x) in _PLAIN or isinstance(x, np.generic)
+
+
+def agree(a: Any, b: Any) -> bool:
+    """Whether two results are the same but for rounding."""
+    if type(a) is not type(b):
+        return False
+    parts, others = parts_of(a), parts_of(b)
+    if parts is not None and others is not None:
+        return [key for key, _ in parts] == [key for key, _ in others] and all(
+            agree(x, y) for (_, x), (_, y) in zip(parts, others, strict=True)
+        )
+    if not isinstance(a, (float, complex, np.ndarray, np.inexact)):
+        return bool(a == b)
+    return _are_near(np.asarray(a), np.asarray(b))
+
+
+def _are_near(a: np.ndarray, b: np.ndarray) -> bool:
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if a.dtype.kind not in "fc":
+        return np.array_equal(a, b)
+    with np.errstate(all="ignore"):
+        is_finite = np.isfinite(b)
+        size = np.max(np.abs(b), initial=0.0, where=is_finite)
+        near = np.abs(a - b) <= _TOLERANCES.get(b.dtype, _TOLERANCE) * size
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    return bool(np.all(np.where(is_finite, near, same)))
