@@ -185,7 +185,12 @@ def gradient(
     >>> gradient(lambda a, b: a * b, 2.0, 3.0)
     (3.0, 2.0)
     """
-    return value_and_gradient(f, *args, argnums=argnums, fallback=fallback, **kwargs)[1]
+    if fallback is not None:
+        return value_and_gradient(f, *args, argnums=argnums, fallback=fallback, **kwargs)[1]
+    traced = Linearised(f, args, kwargs, argnums_of(argnums), at_once=True)
+    check_scalar(f, traced.value)
+    bars = traced.gradients()
+    return bars[0] if is_single(argnums, args) else tuple(bars)
 
 
 def pushforward(

@@ -28,6 +28,7 @@ from chainrules_core import (
     unthunk,
 )
 from chainrules_core.projection import ProjectToArray, ProjectToNumber
+from chainrules_core.quiet import quiet
 
 _ELEMENTWISE = (tuple, Elementwise, ElementwiseOfTwo)
 _SWEPT = (*_ELEMENTWISE, Fused, LinearNode, HandNode)
@@ -48,7 +49,7 @@ def jacobian_rows(traced: Linearised, y: Any) -> list | None:
     nodes, leaves = traced.nodes, traced.leaves
     if not _can_be_swept(nodes, leaves):
         return None
-    with np.errstate(all="ignore"):
+    with quiet():
         try:
             found = _rows(nodes, leaves, y._index, False)
         except NotImplementedTangentError:  # by one row after the other more is known

@@ -446,8 +446,9 @@ class Cotangents:
         """Return the cotangents of the leaves, copied where somebody else may hold them."""
         values = self.values[:leaves]
         for i, bar in enumerate(values):
-            bar = values[i] = unthunk(bar)
-            if type(bar) is np.ndarray:
+            if type(bar) not in _FORCED:
+                bar = values[i] = unthunk(bar)
+            if type(bar) is _ndarray:
                 if not self.owned[i]:
                     values[i] = bar.copy()
             elif self.nested:
