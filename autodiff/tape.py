@@ -448,9 +448,8 @@ class Cotangents:
         for i, bar in enumerate(values):
             if type(bar) not in _FORCED:
                 bar = values[i] = unthunk(bar)
-            if type(bar) is _ndarray:
-                if not self.owned[i]:
-                    values[i] = bar.copy()
+            if type(bar) is _ndarray and not self.owned[i]:
+                values[i] = bar.copy()
             elif self.nested:
                 values[i] = copy.copy(bar)
         return values
