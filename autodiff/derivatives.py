@@ -199,7 +199,10 @@ def gradient(
 
 
 def _gradient(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any) -> Any:
-    return _value_and_gradient(f, args, kwargs, argnums, False)[1]
+    traced = Linearised(f, args, kwargs, argnums_of(argnums), at_once=True)
+    check_scalar(f, traced.value)
+    bars = traced.gradients()
+    return bars[0] if is_single(argnums, args) else tuple(bars)
 
 
 def pushforward(

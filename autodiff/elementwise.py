@@ -26,6 +26,7 @@ from chainrules_core.define.scalar import (
     strong_product,
 )
 from chainrules_core.projection import KNOWN_SPACES
+from chainrules_core.quiet import quiet
 from chainrules_core.rule import Rule
 from chainrules_core.rules import RuleTable
 
@@ -325,7 +326,7 @@ def pushed(partials: tuple[Partial, ...], values: tuple, dots: tuple) -> Any:
     """
     if partials[0].function is None and (len(partials) == 1 or partials[1].function is None):
         return _sum_of_products([p.constant for p in partials], dots, plain_product)
-    with np.errstate(all="ignore"):
+    with quiet():
         slopes = [partial(*values) for partial in partials]
         total = _sum_of_products(slopes, dots, plain_product)
         if type(total) is NotImplementedTangent:

@@ -21,6 +21,7 @@ from autodiff.operation import Operation
 from autodiff.tape import CONSTANT, Forward
 from chainrules_core.define.partial import ARITHMETIC, Partial
 from chainrules_core.define.scalar import has_nan
+from chainrules_core.quiet import quiet
 
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
@@ -54,7 +55,7 @@ _VALUE_AND_DOT = """\
     if type(x{i}) is not kind{i} or type(t{i}) is not kind{i}{is_float64}:
         return NO_RULE"""
 _CURVED = """\
-    with errstate(all="ignore"):
+    with quiet():
         try:
             {slopes}
         except ARITHMETIC:
@@ -78,7 +79,7 @@ def pushed_way(operation: Operation) -> Callable:
         "Forward": Forward,
         "NOT_HERE": NOT_HERE,
         "NUMBERS": NUMBERS,
-        "errstate": np.errstate,
+        "quiet": quiet,
         "has_nan": has_nan,
         "partials": tuple([partials[i] for i in wanted]),
         "pushed": pushed,

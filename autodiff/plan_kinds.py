@@ -231,13 +231,14 @@ class Remade:
 class OfLinear(Plan):
     """A plan by the adjoints of a linear function."""
 
-    __slots__ = ("adjoints", "as_spaces", "factors", "seen_adjoints", "shared")
+    __slots__ = ("adjoints", "as_spaces", "factors", "rows", "seen_adjoints", "shared")
     rule: LinearRule
 
     def __init__(self, rule: LinearRule, call: Bound) -> None:
         super().__init__(rule, call)
         self.adjoints = tuple([rule.adjoints[rule.argnums.index(i)] for i in self.wanted])
         self.factors = tuple([rule.factors[rule.argnums.index(i)] for i in self.wanted])
+        self.rows = tuple([rule.rows[rule.argnums.index(i)] for i in self.wanted])
         self.seen_adjoints: tuple | None = None
         # An adjoint is given spaces for its own argument and for those that go together with it.
         together = frozenset(rule.argnums if rule.joint else ())
@@ -301,7 +302,7 @@ class LinearNode(PlannedNode):
         self.options = options
         self.space: Any = None
 
-    def _seen_by(self, position: int) -> list:
+    def seen_by(self, position: int) -> list:
         """Return what the adjoint for an argument is given."""
         if self.plan.shared:
             return self.seen
@@ -314,7 +315,7 @@ class LinearNode(PlannedNode):
         """Return a cotangent for each parent."""
         y_bar = unthunk(y_bar)
         return [
-            adjoint(y_bar, *self._seen_by(position), **self.options)
+            adjoint(y_bar, *self.seen_by(position), **self.options)
             for position, adjoint in enumerate(self.plan.adjoints_for(self.nested))
         ]
 
@@ -327,7 +328,7 @@ class LinearNode(PlannedNode):
             factors = plan.factors[position]
             if factors is not None and self._hand_factors(factors, y_bar, bars, j):
                 continue
-            seen = self.seen if plan.shared else self._seen_by(position)
+            seen = self.seen if plan.shared else self.seen_by(position)
             if add_into is not None and bars.is_addable(j):
                 buffer = bars.buffer(j)
                 result = add_into(buffer, y_bar, *seen, **self.options)

@@ -19,7 +19,7 @@ from autodiff.nodes import Leaf
 from autodiff.observe import new_tape
 from autodiff.runs import sweep_run
 from autodiff.structures import is_perturbable, map_leaves
-from autodiff.tape import CONSTANT, Tape, sweep
+from autodiff.tape import CONSTANT, FLOAT, Tape, sweep
 from autodiff.tracer import FloatTracer, Tracer, is_tracer, note_view, untraced, wrap
 from autodiff.unknown import followed
 from autodiff.views import refuse
@@ -34,6 +34,7 @@ from chainrules_core import (
     unthunk,
     zero_tangent,
 )
+from chainrules_core.quiet import quiet
 from chainrules_core.rules import name_of
 
 _COPIED = 1 << 16  # bytes: so much is copied in less time than a call of the engine takes
@@ -56,6 +57,10 @@ class Linearised:
         What was recorded, and how many of the nodes are leaves.
     """
 
+    __slots__ = (
+        "_output", "_places", "arguments", "aux", "f", "leaves", "nodes", "tape", "value"
+    )  # fmt: skip
+
     def __init__(
         self,
         f: Callable,
@@ -66,17 +71,20 @@ class Linearised:
         at_once: bool = False,
     ) -> None:
         self.f = f
-        tape = new_tape()
+        self.tape = tape = new_tape()
         asked = checked_argnums(f, args, argnums)
-        self._argnums = asked
-        self._places: Any = asked
+        self._places: list[int] | None = None
         if argnums is not None:
-            self._argnums = tuple(dict.fromkeys(asked))
-            self._places = [self._argnums.index(i) for i in asked]
-        self.arguments = [promoted(f, args, i, argnums is not None) for i in self._argnums]
-        owners: dict[int, Tracer] = {}
+            chosen = tuple(dict.fromkeys(asked))
+            if chosen != asked:
+                self._places = [chosen.index(i) for i in asked]
+            asked = chosen
         traced = list(args)
-        for i, a in zip(self._argnums, self.arguments, strict=True):
+        self.arguments: list[Any] = []
+        owners: dict[int, Tracer] = {}
+        for i in asked:
+            a = promoted(f, args, i, argnums is not None)
+            self.arguments.append(a)
             kind = type(a)
             simple = kind is float or (kind is np.ndarray and not owners and a.dtype.kind == "f")
             trace = _leaf if simple else _traced
@@ -95,7 +103,6 @@ class Linearised:
                 "function whose source is not to be had (made by exec, or typed in where no source "
                 "is kept): the derivative needs its old values. Write into a copy (c = c.copy())."
             )
-        self.tape = tape
         self.aux = None
         if has_aux:
             if not isinstance(output, tuple) or len(output) != 2:
@@ -110,8 +117,9 @@ class Linearised:
 
     def _plain(self, x: Any) -> Any:
         tape = self.tape
-        if is_tracer(x):
-            return _left(x, tape)
+        kind = type(x)
+        if kind is FloatTracer or kind is Tracer:
+            return x._value if x._tape is tape else _left(x, tape)
         return map_leaves(x, lambda leaf: _left(leaf, tape))
 
     def keep_from_changes(self) -> None:
@@ -122,52 +130,52 @@ class Linearised:
 
     def gradients(self) -> list:
         """Return the gradients of a scalar output: the cotangents for 1."""
-        output = self._output
-        if is_tracer(output) and output._tape is self.tape:
-            seed = 1.0 if type(output) is FloatTracer else ProjectTo(output)(1.0)
-            seeds = {output._index: seed}
-            size = _largest(self.nodes)
-            if size >= MAPPED:
-                keep_freed_memory()
-            if size >= LARGE and not self.tape.nested:
+        output, nested = self._output, self.tape.nested
+        if not is_tracer(output) or output._tape is not self.tape:
+            return self._rebuilt([None] * self.leaves)
+        seeds = {output._index: 1.0 if type(output) is FloatTracer else ProjectTo(output)(1.0)}
+        size = _largest(self.nodes)
+        if size >= MAPPED:
+            keep_freed_memory()
+            if size >= LARGE and not nested:
                 return self._rebuilt(self._sweep_once(seeds))
-            return self._rebuilt(self._sweep(seeds))
-        return self._rebuilt([None] * self.leaves)
+        return self._rebuilt(self._sweep(seeds, nested))
 
     def _rebuilt(self, found: list) -> list:
         remaining = iter(found)
-        gradients = [
-            _gradient_of_leaf(a, next(remaining))
-            if is_perturbable(a)
-            else _gradient_like(a, remaining)
-            for a in self.arguments
-        ]
+        gradients = []
+        for a in self.arguments:
+            if type(a) is float or is_perturbable(a):
+                gradients.append(_gradient_of_leaf(a, next(remaining)))
+            else:
+                gradients.append(_gradient_like(a, remaining))
         return self.chosen(gradients)
 
     def cotangents(self, y_bar: Any) -> list:
         """Return one cotangent for each differentiated argument, in its own nesting."""
-        return self._rebuilt(self._sweep(self._seeds(y_bar)))
+        seeds = self._seeds(y_bar)
+        nested = self.tape.nested or any(map(is_tracer, seeds.values()))
+        return self._rebuilt(self._sweep(seeds, nested))
 
     def chosen(self, gradients: list) -> list:
         """Return what belongs to each argument asked for, one of them maybe several times."""
-        if len(gradients) == len(self._places) == 1:
-            return gradients
-        return [gradients[place] for place in self._places]
+        places = self._places
+        return gradients if places is None else [gradients[place] for place in places]
 
     def outputs(self) -> list:
         """Return the leaves of what the function returned, traced."""
         return structures.leaves_of(self._output)
 
-    def _sweep(self, seeds: dict[int, Any]) -> list:
+    def _sweep(self, seeds: dict[int, Any], nested: bool) -> list:
         """Sweep; once more with strong zeros if 0 · Inf may have made a NaN."""
-        nested = self.tape.nested or any(is_tracer(s) for s in seeds.values())
-        with np.errstate(all="ignore"):
+        with quiet():
             try:
                 found = sweep(self.nodes, self.leaves, seeds, nested=nested)
             except NotImplementedTangentError as error:
                 return self._followed(seeds, nested, error)
-            if has_nan(found[0]) or (len(found) > 1 and any(map(has_nan, found))):
-                found = sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
+            for bar in found:
+                if bar != bar if type(bar) is float else has_nan(bar):
+                    return sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
         return found
 
     def _followed(self, seeds: dict[int, Any], nested: bool, error: Exception) -> list:
@@ -184,7 +192,7 @@ class Linearised:
         On large arrays it costs little to look at each product, and much to keep the arrays that a
         second sweep would need.
         """
-        with np.errstate(all="ignore"):
+        with quiet():
             return sweep(self.nodes, self.leaves, seeds, strong=True, runs=sweep_run)
 
     def _seeds(self, y_bar: Any) -> dict[int, Any]:
@@ -217,8 +225,13 @@ class Linearised:
 
 def _largest(nodes: list) -> int:
     """Return the size of the largest array on a tape; of many nodes a few are looked at."""
-    some = nodes[:: len(nodes) // 16 + 1]
-    return max([getattr(n.space, "size", 0) for n in some if type(n) is not tuple], default=0)
+    largest = 0
+    for node in nodes[:: len(nodes) // 16 + 1]:
+        if type(node) is not tuple:
+            size = getattr(node.space, "size", 0)
+            if size > largest:
+                largest = size
+    return largest
 
 
 def _left(x: Any, tape: Tape) -> Any:
@@ -297,8 +310,11 @@ def _traced(x: Any, tape: Tape, owners: dict[int, Tracer], at_once: bool) -> Any
 
 def _leaf(x: Any, tape: Tape, owners: dict[int, Tracer], at_once: bool) -> Any:
     """Return a number or array traced on `tape`; an array is copied or held."""
-    if is_constant(x):
-        x = x._value
+    if type(x) is not np.ndarray:
+        if type(x) is float:
+            return wrap(x, tape, tape.add(Leaf(FLOAT)))
+        if is_constant(x):
+            x = x._value
     place = tape.add(Leaf(ProjectTo(x)))
     if type(x) is not np.ndarray:
         return wrap(x, tape, place)
@@ -349,7 +365,8 @@ def has_nan(bar: Any) -> bool:
     if type(bar) is float or type(bar) is complex:
         return bar != bar
     if type(bar) is np.ndarray and bar.dtype.kind == "f" and bar.flags.forc:
-        total = np.vdot(bar, bar)  # in less time than a sum, and of Inf it makes no NaN
+        # In less time than a sum, and of Inf it makes no NaN; by the method of one axis in least.
+        total = bar.dot(bar) if bar.ndim == 1 else np.vdot(bar, bar)
         return bool(total != total)
     if isinstance(bar, (np.ndarray, np.generic)) and bar.dtype.kind in "fc":
         total = bar.sum()
@@ -429,6 +446,8 @@ def argnums_of(argnums: int | tuple[int, ...] | None) -> tuple[int, ...] | None:
 
 def check_scalar(f: Callable, y: Any) -> None:
     """Raise where an output has no gradient."""
+    if type(y) is float or type(y) is np.float64:
+        return
     plain = untraced(y)
     if type(plain) is float or type(plain) is np.float64:
         return

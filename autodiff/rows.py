@@ -28,6 +28,7 @@ from chainrules_core import (
     unthunk,
 )
 from chainrules_core.projection import ProjectToArray, ProjectToNumber
+from chainrules_core.quiet import quiet
 
 _ELEMENTWISE = (tuple, Elementwise, ElementwiseOfTwo)
 _SWEPT = (*_ELEMENTWISE, Fused, LinearNode, HandNode)
@@ -48,7 +49,7 @@ def jacobian_rows(traced: Linearised, y: Any) -> list | None:
     nodes, leaves = traced.nodes, traced.leaves
     if not _can_be_swept(nodes, leaves):
         return None
-    with np.errstate(all="ignore"):
+    with quiet():
         try:
             found = _rows(nodes, leaves, y._index, False)
         except NotImplementedTangentError:  # by one row after the other more is known
@@ -131,6 +132,8 @@ def _some_rows(nodes: list, leaves: int, place: int, which: range, strong: bool)
             bars.hand_on_elements(node, y_bars)
         elif isinstance(node, Fused):
             bars.hand_on_stepwise(node, y_bars, strong)
+        elif isinstance(node, LinearNode):
+            bars.hand_on_linear(node, y_bars)
         else:
             bars.hand_on_one_by_one(node, y_bars)
     found = bars.values[:leaves]
@@ -207,16 +210,37 @@ class _Rows:
         for j, i in zip(node.parents, node.elements, strict=True):
             self.add(j, flat[:, i])
 
+    def hand_on_linear(self, node: LinearNode, y_bars: np.ndarray) -> None:
+        """Hand on by the adjoints of a linear function, of all rows at once where one can."""
+        made = []
+        for position, of_rows in enumerate(node.plan.rows):
+            if of_rows is None:
+                break
+            made.append(of_rows(y_bars, *node.seen_by(position), **node.options))
+        if len(made) < len(node.parents) or any(x_bars is None for x_bars in made):
+            self.hand_on_one_by_one(node, y_bars)
+            return
+        for j, x_bars in zip(node.parents, made, strict=True):
+            self.add(j, x_bars)
+
     def hand_on_one_by_one(self, node: Any, y_bars: np.ndarray) -> None:
         """Hand on what a rule's pullback makes of each row."""
+        spaces = [_space(self.nodes, j) for j in node.parents]
         made = [self.zeros(j) for j in node.parents]
-        is_array = type(node.space) is ProjectToArray
+        pull, is_array = node.pull, type(node.space) is ProjectToArray
         for k in range(self.n):
             y_bar = y_bars[k] if is_array else node.space(y_bars[k])
-            for position, (rows_, x_bar) in enumerate(zip(made, node.pull(y_bar), strict=True)):
-                x_bar = unthunk(x_bar)
-                if not isinstance(x_bar, AbstractZero):
-                    space = _space(self.nodes, node.parents[position])
-                    rows_[k] = projected(space, x_bar, node, position)
+            for position, x_bar in enumerate(pull(y_bar)):
+                space = spaces[position]
+                if (
+                    type(x_bar) is not np.ndarray
+                    or x_bar.shape != space.shape
+                    or x_bar.dtype is not space.dtype
+                ):
+                    x_bar = unthunk(x_bar)
+                    if isinstance(x_bar, AbstractZero):
+                        continue
+                    x_bar = projected(space, x_bar, node, position)
+                made[position][k] = x_bar
         for j, x_bars in zip(node.parents, made, strict=True):
             self.add(j, x_bars)

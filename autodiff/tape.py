@@ -446,10 +446,10 @@ class Cotangents:
         """Return the cotangents of the leaves, copied where somebody else may hold them."""
         values = self.values[:leaves]
         for i, bar in enumerate(values):
-            bar = values[i] = unthunk(bar)
-            if type(bar) is np.ndarray:
-                if not self.owned[i]:
-                    values[i] = bar.copy()
+            if type(bar) not in _FORCED:
+                bar = values[i] = unthunk(bar)
+            if type(bar) is _ndarray and not self.owned[i]:
+                values[i] = bar.copy()
             elif self.nested:
                 values[i] = copy.copy(bar)
         return values

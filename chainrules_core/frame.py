@@ -21,6 +21,7 @@ from chainrules_core.errors import (
     TangentTypeError,
 )
 from chainrules_core.projection import ProjectTo
+from chainrules_core.quiet import quiet
 from chainrules_core.registry import key_of
 from chainrules_core.tangents import AbstractZero, NoTangent, ZeroTangent, unthunk
 from chainrules_core.zeros import zero_tangent
@@ -92,7 +93,7 @@ def full_pullback(
         if isinstance(y_bar, AbstractZero):
             bars = tuple([ZeroTangent()] * (len(bound) + 1))
         else:
-            with np.errstate(all="ignore"):
+            with quiet():
                 bars = pull(y_bar)
             if is_debug():
                 _check_finite(rule, y_bar, bound, bars)

@@ -17,6 +17,7 @@ from autodiff.levels import is_free
 from autodiff.observe import is_observed
 from autodiff.tracer import FloatTracer, Tracer
 from chainrules_core import frule, rrule
+from chainrules_core.quiet import raising
 from chainrules_core.rule import Rule
 
 _FUNCTION = types.FunctionType
@@ -73,8 +74,9 @@ class Record:
                 return MISSED
         for i, variant in enumerate(self.variants):
             try:
-                y = variant.run(*given)
-            except Exception:  # it is made as it is written, and raised there if it is the user's
+                with raising():  # what is to be warned of is found out by the function itself
+                    y = variant.run(*given)
+            except Exception:  # so is an error, if it is the user's
                 return MISSED
             if y is not _mismatch():
                 if i:

@@ -74,10 +74,21 @@ scalar_rule(np.heaviside, ZeroTangent(), lambda y, x1, x2: 1.0 * np.equal(x1, 0)
 
 # With a condition alone, where(c) is nonzero(c): indices.
 non_differentiable(np.where)
+
+
+def where_chosen(y_bar: Any, condition: Any, x: Any, y: Any) -> Any:
+    return np.where(condition, y_bar, 0)
+
+
+def where_not_chosen(y_bar: Any, condition: Any, x: Any, y: Any) -> Any:
+    return np.where(condition, 0, y_bar)
+
+
 linear_rule(
     np.where,
-    lambda y_bar, condition, x, y: np.where(condition, y_bar, 0),
-    lambda y_bar, condition, x, y: np.where(condition, 0, y_bar),
+    where_chosen,
+    where_not_chosen,
+    rows=(where_chosen, where_not_chosen),
     argnums=(1, 2),
     joint=True,
     broadcasts=True,

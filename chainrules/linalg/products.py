@@ -61,6 +61,31 @@ def factors_of_second(y_bar: Any, a: Any, b: Any) -> tuple[Any, Any] | None:
     return (conj(a), y_bar) if is_outer else None
 
 
+def rows_of_first(y_bars: Any, a: Any, b: Any) -> Any:
+    """Ȳ Bᴴ for many Ȳ at once, of products of vectors and single matrices."""
+    if not 1 <= a.ndim <= 2 or not 1 <= np.ndim(b) <= 2:
+        return None
+    return np.matmul(y_bars, adjoint(b)) if b.ndim == 2 else column(y_bars) * conj(b)
+
+
+def rows_of_second(y_bars: Any, a: Any, b: Any) -> Any:
+    """Aᴴ Ȳ for many Ȳ at once, of products of vectors and single matrices."""
+    if not 1 <= np.ndim(a) <= 2 or not 1 <= b.ndim <= 2:
+        return None
+    if a.ndim == 2:
+        return np.matmul(y_bars, conj(a)) if b.ndim == 1 else np.matmul(adjoint(a), y_bars)
+    return column(y_bars) * conj(a) if b.ndim == 1 else column(conj(a)) * row(y_bars)
+
+
+def rows_without_options(rows: Callable) -> Callable:
+    """The same for products that may be told where the vectors and matrices lie."""
+
+    def rows_of(y_bars: Any, a: Any, b: Any, **options: Any) -> Any:
+        return None if options else rows(y_bars, a, b)
+
+    return rows_of
+
+
 def first_of_vecdot(y_bar: Any, a: Any, b: Any) -> Any:
     return numbers_times_rows(conj(y_bar), b)
 
@@ -161,9 +186,11 @@ def product_rule(f: Any, first: Callable, second: Callable, has_core: bool = Tru
         types=(Array, Array),
         broadcasts=True,
         factors=(factors_of_first, factors_of_second) if first is first_of_matmul else None,
+        rows=rows_of_matmul if first is first_of_matmul else None,
     )
 
 
+rows_of_matmul = (rows_without_options(rows_of_first), rows_without_options(rows_of_second))
 for product in (np.matmul, operator.matmul, np.linalg.matmul):
     product_rule(product, first_of_matmul, second_of_matmul)
 for product in (np.vecdot, np.linalg.vecdot):
@@ -219,6 +246,7 @@ linear_rule(
     types=(NUMERIC, NUMERIC),
     broadcasts=True,
     factors=(factors_of_first, factors_of_second),
+    rows=(rows_of_first, rows_of_second),
 )
 linear_rule(np.inner, first_of_inner, second_of_inner, types=(NUMERIC, NUMERIC), broadcasts=True)
 

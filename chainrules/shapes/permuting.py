@@ -14,8 +14,17 @@ from chainrules_core import linear_rule
 def transpose_back(y_bar: Any, a: Any, axes: Any = None) -> Any:
     if axes is None:
         return np.transpose(y_bar)
-    axes = tuple(axes) if isinstance(axes, (tuple, list)) or np.ndim(axes) else (axes,)
-    return np.transpose(y_bar, inverse(axes, a.ndim))
+    return np.transpose(y_bar, inverse(each(axes), a.ndim))
+
+
+def transpose_rows_back(y_bars: Any, a: Any, axes: Any = None) -> Any:
+    back = range(a.ndim)[::-1] if axes is None else inverse(each(axes), a.ndim)
+    return np.transpose(y_bars, (0, *[axis + 1 for axis in back]))
+
+
+def each(axes: Any) -> tuple[int, ...]:
+    """Return what may be a single axis as a tuple."""
+    return tuple(axes) if isinstance(axes, (tuple, list)) or np.ndim(axes) else (axes,)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -31,11 +40,16 @@ def rollaxis_back(y_bar: Any, a: Any, axis: int, start: int = 0) -> Any:
     return np.moveaxis(y_bar, start - 1 if axis < start else start, axis)
 
 
-linear_rule(np.transpose, transpose_back, types=(ARRAY,))
+def last_axes_swapped(y_bar: Any, x: Any) -> Any:
+    return np.swapaxes(y_bar, -1, -2)
+
+
+linear_rule(np.transpose, transpose_back, types=(ARRAY,), rows=(transpose_rows_back,))
 linear_rule(
     (np.matrix_transpose, np.linalg.matrix_transpose),
-    lambda y_bar, x: np.swapaxes(y_bar, -1, -2),
+    last_axes_swapped,
     types=(ARRAY,),
+    rows=(last_axes_swapped,),
 )
 linear_rule(
     np.swapaxes,

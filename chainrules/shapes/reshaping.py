@@ -105,8 +105,24 @@ _register_ravel(np.ravel, np.ravel)
 _register_ravel(np.ndarray.flatten, lambda a: a.flatten())
 
 # Axes of length one come and go.
-linear_rule(np.squeeze, lambda y_bar, a, axis=None: np.reshape(y_bar, a.shape), types=(ARRAY,))
-linear_rule(np.expand_dims, lambda y_bar, a, axis: np.reshape(y_bar, a.shape), types=(ARRAY,))
+
+
+def rows_back(y_bars: Any, a: Any, axis: Any = None) -> Any:
+    return np.reshape(y_bars, (len(y_bars), *a.shape))
+
+
+linear_rule(
+    np.squeeze,
+    lambda y_bar, a, axis=None: np.reshape(y_bar, a.shape),
+    types=(ARRAY,),
+    rows=(rows_back,),
+)
+linear_rule(
+    np.expand_dims,
+    lambda y_bar, a, axis: np.reshape(y_bar, a.shape),
+    types=(ARRAY,),
+    rows=(rows_back,),
+)
 
 
 # -------------------------------------------------------------------- at least so many dimensions

@@ -36,6 +36,8 @@ class LinearRule(Rule):
         them alone, as a product is.
     add_into : callable, optional
         ``add_into(x_bar, y_bar, *args, **options)``: add the adjoint into a buffer in place.
+    broadcasts, factors, rows
+        As for :func:`linear_rule`.
     """
 
     kind = "linear"
@@ -51,6 +53,7 @@ class LinearRule(Rule):
         add_into: Callable | None,
         broadcasts: bool,
         factors: tuple[Callable | None, ...] | None = None,
+        rows: tuple[Callable | None, ...] | None = None,
     ) -> None:
         super().__init__(f, types, lambda: Signature.of_rule(adjoints[0], skip=1))
         self.adjoints = adjoints
@@ -59,6 +62,7 @@ class LinearRule(Rule):
         self.add_into = add_into
         self.broadcasts = broadcasts
         self.factors = factors or (None,) * len(adjoints)
+        self.rows = rows or (None,) * len(adjoints)
 
     def differentiates(self, position: int) -> bool:
         """Whether the function is linear in the argument at a position."""
@@ -74,8 +78,7 @@ class LinearRule(Rule):
         """Compute the primal; arguments in which it is linear are kept as their spaces only."""
         y = self.primal(args, options, config)
         positions = tuple(range(len(args))) if wanted is None else wanted
-        wanted_linear = [j for j in self.argnums if j in positions]
-        seen = {j: self._seen_by(j, args, wanted_linear) for j in wanted_linear}
+        seen = {j: self.spaces_for(j, args) for j in self.argnums if j in positions}
         full = wanted is None
         body = None if config is None else config.body
 
@@ -91,7 +94,7 @@ class LinearRule(Rule):
 
         return y, pull
 
-    def _seen_by(self, j: int, args: tuple, wanted: list[int]) -> tuple:
+    def spaces_for(self, j: int, args: tuple) -> tuple:
         """Return what the adjoint for `j` is given: a space for each argument it cannot need."""
         return tuple(
             [
@@ -171,6 +174,7 @@ def linear_rule(
     add_into: Callable | None = None,
     broadcasts: bool = False,
     factors: tuple[Callable | None, ...] | None = None,
+    rows: tuple[Callable | None, ...] | None = None,
 ) -> None:
     """Define frule and rrule of a linear function by its adjoint.
 
@@ -203,11 +207,15 @@ def linear_rule(
         For each adjoint a function of the same arguments, which returns two vectors if the adjoint
         is their outer product, else None. An engine that has many of them to add up to one matrix
         can do so by one product of matrices.
+    rows : tuple of (callable or None), optional
+        For each adjoint a function of the same arguments, which is given many cotangents in one
+        array, with an axis for them in front, and returns what the adjoint makes of each, one
+        behind the other; or None where it cannot. An engine that wants a Jacobian calls it once.
 
     Raises
     ------
     RuleDefinitionError
-        If the number of adjoints, or of `factors`, is not that of `argnums`.
+        If the number of adjoints, of `factors` or of `rows` is not that of `argnums`.
 
     Examples
     --------
@@ -222,10 +230,11 @@ def linear_rule(
         raise RuleDefinitionError(
             f"linear_rule for {f!r}: it takes one adjoint for each of argnums={argnums}."
         )
-    if factors is not None and len(factors) != len(adjoints):
-        raise RuleDefinitionError(
-            f"linear_rule for {f!r}: factors has one function, or None, for each adjoint."
-        )
+    for name, functions in (("factors", factors), ("rows", rows)):
+        if functions is not None and len(functions) != len(adjoints):
+            raise RuleDefinitionError(
+                f"linear_rule for {f!r}: {name} has one function, or None, for each adjoint."
+            )
     if add_into is not None and len(adjoints) != 1:
         raise RuleDefinitionError(
             f"linear_rule for {f!r}: add_into is for functions linear in one argument."
@@ -240,6 +249,7 @@ def linear_rule(
             add_into=add_into,
             broadcasts=broadcasts,
             factors=factors,
+            rows=rows,
         )
         rrule.add(rule)
         frule.add(rule)

@@ -15,6 +15,7 @@ from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import Partial
 from chainrules_core.errors import RuleDefinitionError
 from chainrules_core.projection import ProjectTo, is_foreign
+from chainrules_core.quiet import quiet
 from chainrules_core.rule import Rule
 from chainrules_core.rules import checked_key, frule, rrule
 from chainrules_core.signatures import Signature, signature_of
@@ -171,7 +172,7 @@ class ScalarRule(Rule):
         y = self.primal(args, options, config)
         values = self._evaluated([y, *args])
         dots = tuple([unthunk(d) for d in dots])
-        with np.errstate(all="ignore"):
+        with quiet():
             rows = [self._push_row(row, values, dots, args) for row in self.partials]
         outputs = y if self.several else (y,)
         rows = [fit(r, o) for r, o in zip(rows, outputs, strict=True)]
@@ -188,7 +189,7 @@ class ScalarRule(Rule):
     def derivatives(self, y: Any, args: tuple) -> tuple[tuple[Any, ...], ...]:
         """Return ``D[i][j]`` = ∂y_i/∂x_j."""
         values = self._evaluated([y, *args])
-        with np.errstate(all="ignore"):
+        with quiet():
             return tuple(tuple(p(*values) for p in row) for row in self.partials)
 
 
@@ -320,7 +321,8 @@ def has_nan(x: Any) -> bool:
     """Whether there is a NaN in a number or an array."""
     if type(x) is _ndarray and x.dtype.kind in "fc":
         if x.dtype is _FLOAT64 and x.flags.forc:
-            total = np.vdot(x, x)  # one pass; of Inf it makes no NaN
+            # One pass, which of Inf makes no NaN.
+            total = x.dot(x) if x.ndim == 1 else np.vdot(x, x)
             return bool(total != total)
         return bool(np.logical_or.reduce(np.isnan(x), axis=None))
     total = x if np.ndim(x) == 0 else np.sum(x)

@@ -9,6 +9,9 @@ import numpy as np
 
 from chainrules_core.accumulation import add_inplace
 from chainrules_core.arithmetic import add, scale
+from chainrules_core.broadcasting import unbroadcast
+from chainrules_core.define.linear import LinearRule
+from chainrules_core.projection import ProjectTo
 from chainrules_core.tangents import (
     AbstractZero,
     InplaceableThunk,
@@ -25,7 +28,7 @@ from chainrules_core.testing.failures import described, shown
 from chainrules_core.testing.forms import primal_problem, same_value, tangent_problem
 from chainrules_core.testing.gradient import compare_with_differences
 from chainrules_core.testing.precision import promote
-from chainrules_core.testing.record import places, pulled_alone
+from chainrules_core.testing.record import Used, places, pulled_alone
 from chainrules_core.testing.seeds import AUTO
 from chainrules_core.testing.unknown import is_zero
 from chainrules_core.testing.variants import CountingThunk, parts_alone, seed_variants
@@ -288,6 +291,36 @@ class ReverseCheck:
             )
             if isinstance(raw, InplaceableThunk):
                 self.check_add_into(place + offset, raw)
+            if isinstance(used.rule, LinearRule):
+                self.check_rows(used, number, place + offset)
+
+    def check_rows(self, used: Used, number: int, place: int) -> None:
+        """What a linear rule makes of many cotangents at once is what it makes of each."""
+        case, rule = self.case, used.rule
+        rows = rule.rows[rule.argnums.index(number)] if rule.differentiates(number) else None
+        if rows is None or not isinstance(self.y_bar, (np.ndarray, np.generic, float, complex)):
+            return
+        factors = (1.0, 0.0, -2.0)
+        y_bars = np.stack([factor * np.asarray(self.y_bar) for factor in factors])
+        label = case.arguments[place].label
+        made = case.attempt(
+            f"the rows of the cotangent of {label}",
+            lambda: rows(y_bars, *rule.spaces_for(number, used.bound), **used.options),
+        )
+        if made is None:
+            return
+        space = ProjectTo(used.bound[number])
+        for factor, x_bar in zip(factors, made, strict=True):
+            case.compare(
+                partial(self._same_row, x_bar, scale(self.bars[place], factor), space, rule),
+                f"of many cotangents at once, the cotangent of {label} is another",
+                place,
+            )
+
+    def _same_row(self, x_bar: Any, expected: Any, space: Any, rule: LinearRule) -> None:
+        if rule.broadcasts and np.shape(x_bar) != space.shape:
+            x_bar = unbroadcast(x_bar, space.shape)
+        self._same(space(x_bar), expected)
 
     def check_add_into(self, number: int, raw: InplaceableThunk) -> None:
         """The two forms of an InplaceableThunk agree."""

@@ -49,6 +49,20 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "written": lambda x: _written(x),
     "float32": lambda x: x.astype(np.float32) * np.float32(2),
     "powers": lambda x: np.abs(x) ** np.arange(3.0),
+    "a vector times a matrix": lambda x: x @ A.T + np.dot(x, A.T),
+    "a matrix times a vector": lambda x: (x[:, None] * A.T) @ x[:2] + np.dot(np.outer(x, x), x),
+    "matrices": lambda x: np.outer(x, x) @ A.T @ np.dot(A, np.outer(x, x)),
+    "a stack of matrices": lambda x: np.matmul(np.stack([np.outer(x, x), A.T @ A]), x),
+    "scalar products": lambda x: np.dot(x, x) * x + np.matmul(x, A[0]),
+    "transposed": lambda x: np.transpose(np.outer(x, x**2)[None], (1, 2, 0)) + np.outer(x, x).T,
+    "repeated elements": lambda x: x[[0, 2, 2]] * x[np.array([[1], [1]])],
+    "integers beside a slice": lambda x: np.outer(x, x)[:, np.array([2, 2])] ** 2,
+    "integers about a slice": lambda x: np.stack([np.outer(x, x)] * 2)[1, :, np.array([0, 0, 2])],
+    "integers side by side": lambda x: np.outer(x, x)[1, np.array([0, 2, 2])],
+    "a mask": lambda x: (np.outer(x, x) + 1)[np.eye(3, dtype=bool)] * x,
+    "a mask of an axis": lambda x: np.outer(x, x)[np.array([True, False, True])],
+    "from the end": lambda x: np.outer(x, x**3)[..., -1, None],
+    "an axis more": lambda x: np.expand_dims(x, 1) * np.squeeze(x[None]),
 }
 
 

@@ -8,7 +8,10 @@ import pytest
 from chainrules_core import (
     InplaceableThunk,
     NoTangent,
+    RuleDefinitionError,
     ZeroTangent,
+    frule,
+    linear_rule,
     opt_out,
     rrule,
     unthunk,
@@ -297,3 +300,38 @@ def test_engines_form(fails, registered):
 
     method.record = mixed
     fails("when only the cotangent of argument 1 .* is asked for", multiply, X, X + 1)
+
+
+# ------------------------------------------------------------------------------ many at one time
+
+
+def doubled(x):
+    return 2 * x
+
+
+@pytest.fixture
+def doubled_with_rows():
+    yield lambda rows: linear_rule(doubled, lambda y_bar, x: 2 * y_bar, rows=(rows,))
+    rrule.unregister(doubled)
+    frule.unregister(doubled)
+
+
+def test_rows_of_a_linear_rule(doubled_with_rows):
+    doubled_with_rows(lambda y_bars, x: 2 * y_bars)
+    check_rrule(doubled, MATRIX)
+
+
+def test_rows_that_cannot_be_made_at_once(doubled_with_rows):
+    doubled_with_rows(lambda y_bars, x: None)
+    check_rrule(doubled, MATRIX)
+
+
+def test_wrong_rows_of_a_linear_rule(doubled_with_rows):
+    doubled_with_rows(lambda y_bars, x: 2 * y_bars[::-1])
+    with pytest.raises(RuleCheckError, match=r"of many cotangents at once, the cotangent of .*x"):
+        check_rrule(doubled, MATRIX)
+
+
+def test_too_many_rows():
+    with pytest.raises(RuleDefinitionError, match="rows has one function, or None, for each"):
+        linear_rule(doubled, lambda y_bar, x: 2 * y_bar, rows=(None, None))
