@@ -38,6 +38,7 @@ from autodiff.errors import (
 from autodiff.explain import Explanation as Explanation, explain as explain
 from autodiff.fallback import numeric_fallback as numeric_fallback
 from autodiff.hooks import cotangent_hook as cotangent_hook
+from autodiff.hot import automatic_compile as automatic_compile
 from autodiff.ignore import ignore_derivatives as ignore_derivatives
 from autodiff.matrices import (
     diag_hessian as diag_hessian,

@@ -37,10 +37,13 @@ _ONE_THREAD = {
     "MKL_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
 }
+# "eager" is ``gradient(f, x)`` as it is called; "traced" is without programs made by themselves.
 # What is promised: (numerator, denominator, geometric mean, worst).
 PROMISES = (
     ("eager", "autograd", 0.12, 0.5),
     ("eager", "torch", 0.4, 1.2),
+    ("traced", "autograd", 0.12, 0.5),
+    ("traced", "torch", 0.4, 1.2),
     ("compiled", "jax", 0.6, 1.5),
     ("compiled", "by hand", 1.3, math.inf),
 )
@@ -151,6 +154,7 @@ def element_reads(console: Console) -> dict:
     results: dict[int, tuple[float, int]] = {}
     for n in (1_000, 4_000, 16_000):
         x = np.ones(n)
+        was_on = autodiff.automatic_compile(False)
         seconds = interleaved({"reads": lambda x=x: autodiff.gradient(_reads, x)}, rounds=7)[
             "reads"
         ]
@@ -158,6 +162,7 @@ def element_reads(console: Console) -> dict:
         autodiff.gradient(_reads, x)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
+        autodiff.automatic_compile(was_on)
         before = results.get(n // 4)
         results[n] = (seconds, peak)
         table.add_row(

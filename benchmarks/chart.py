@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 COLOURS = {
+    "traced": "tab:cyan",
     "eager": "tab:blue",
     "compiled": "tab:green",
     "autograd": "tab:red",
@@ -29,7 +30,7 @@ def draw(results: dict[str, Any], path: Path, title: str) -> None:
         for row, name in enumerate(names):
             seconds = results[name]["seconds"]
             if way in seconds:
-                places.append(row + (k - 2) * height)
+                places.append(row + (k - len(COLOURS) // 2) * height)
                 ratios.append(seconds[way] / seconds["by hand"])
         axes.barh(places, ratios, height, color=colour, label=way)
     axes.axvline(1.0, color="black", linewidth=0.8)

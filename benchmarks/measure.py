@@ -15,8 +15,9 @@ from benchmarks import peers
 from benchmarks.timing import interleaved
 from benchmarks.workloads import WORKLOADS, Workload
 
-WAYS = ("by hand", "primal", "eager", "compiled", "autograd", "torch", "jax")
+WAYS = ("by hand", "primal", "traced", "eager", "compiled", "autograd", "torch", "jax")
 PEERS: dict[str, tuple[Callable, Callable]] = {
+    "traced": (peers.traced, tuple),
     "eager": (peers.eager, tuple),
     "compiled": (peers.compiled, tuple),
     "autograd": (peers.by_autograd, tuple),

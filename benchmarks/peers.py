@@ -12,7 +12,7 @@ from benchmarks.workloads import Workload
 
 
 def eager(work: Workload) -> Callable:
-    """Return the derivative by this package."""
+    """Return the derivative by this package, as it is called."""
     import autodiff
 
     f, chosen = work.make(np), _argnums(work)
@@ -21,6 +21,22 @@ def eager(work: Workload) -> Callable:
     if work.kind == "jacobian":
         return lambda *args: autodiff.jacobian(f, *args, argnums=chosen)
     return lambda *args: autodiff.gradient(f, *args, argnums=chosen)
+
+
+def traced(work: Workload) -> Callable:
+    """Return the derivative by this package, traced in each call."""
+    from autodiff import automatic_compile
+
+    derivative = eager(work)
+
+    def each(*args: Any) -> Any:
+        before = automatic_compile(False)
+        try:
+            return derivative(*args)
+        finally:
+            automatic_compile(before)
+
+    return each
 
 
 def compiled(work: Workload) -> Callable:

@@ -50,10 +50,14 @@ def make(
     except Exception as error:  # it has run before: whatever this is, it is not the user's
         record.why = f"it cannot be recorded: {error}"
     else:
-        record.arrays = [(x, x.view(np.uint8).copy()) for x in proof.arrays]
+        record.arrays = [(x, _bits(x).copy()) for x in proof.arrays]
         _make_room()
         record.variants = [variant, *record.variants[: records.MOST_VARIANTS - 1]]
     record.recorded += time.perf_counter() - start
+
+
+def _bits(x: np.ndarray) -> np.ndarray:
+    return x.view(np.uint64 if x.itemsize % 8 == 0 else np.uint8)
 
 
 def _make_room() -> None:
