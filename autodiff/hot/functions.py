@@ -42,6 +42,7 @@ _OF_PYTHON = frozenset(
     | {functools.reduce, functools.partial}
 )
 _KNOWN = (FIXED_FORM | ON_FORM | SHAPE_ONLY | MAKERS) - WRITERS.keys() - {np.put_along_axis}
+_KNOWN |= {np.nan_to_num}  # which writes if it is told not to copy
 _STATEFUL = frozenset({"seed", "rng", "random_state"})
 _DERIVATIVES = (
     "derivative", "diag_hessian", "elementwise_grad", "grad", "gradient", "hessian", "hvp",
@@ -112,6 +113,8 @@ def place_of_out(g: Any) -> int | None:
     """
     if isinstance(g, np.ufunc):
         return g.nin
+    if g is np.nan_to_num:
+        return 1
     if isinstance(g, type) or g in _OF_PYTHON or is_derivative(g):
         return None
     parameters = _parameters(g)

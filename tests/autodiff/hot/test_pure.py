@@ -83,7 +83,11 @@ def reads_outside(x):
 def uses_libraries(x):
     y = scipy.special.erf(x) + stats.norm.logpdf(x, 0.0, 2.0)
     z = functools.reduce(operator.add, [y[0], y[1]])
-    return math.sqrt(z * z) + np.linalg.norm(np.linalg.inv(np.eye(4) + np.outer(x, x)))
+    return (
+        math.sqrt(z * z)
+        + np.nan_to_num(z)
+        + np.linalg.norm(np.linalg.inv(np.eye(4) + np.outer(x, x)))
+    )
 
 
 def like_jax(x):
@@ -183,6 +187,16 @@ def fills_an_argument(x, c):
 
 def writes_by_a_function(x, c):
     np.put(c, [0], 1.0)
+    return np.sum(x)
+
+
+def does_not_copy(x, c):
+    np.nan_to_num(c, False)
+    return np.sum(x)
+
+
+def does_not_copy_by_name(x, c):
+    np.nan_to_num(c, copy=False)
     return np.sum(x)
 
 
