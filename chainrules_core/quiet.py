@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 
-def _setting(**kinds: str) -> tuple[Any, Any]:
+def _setting(**kinds: Any) -> tuple[Any, Any]:
     """Return the variable in which NumPy keeps what to do about errors, and its value for these.
 
     ``np.errstate`` puts this value together anew each time, which is most of its time.
@@ -21,7 +21,12 @@ def _setting(**kinds: str) -> tuple[Any, Any]:
     return (changed[0], after[changed[0]]) if len(changed) == 1 else (None, None)
 
 
-_RAISED = {"divide": "raise", "over": "raise", "invalid": "raise", "under": "ignore"}
+_RAISED: dict[str, Any] = {
+    "divide": "raise",
+    "over": "raise",
+    "invalid": "raise",
+    "under": "ignore",
+}
 _variable, _ignored = _setting(all="ignore")
 _, _raised = _setting(**_RAISED)
 
