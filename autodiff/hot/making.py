@@ -14,6 +14,7 @@ from autodiff.hot import records
 from autodiff.hot.pure import Doubt, Proof
 from autodiff.hot.records import Record
 from autodiff.structures import parts_of
+from chainrules_core.quiet import quiet
 
 _PLAIN = (int, float, complex, str, bool, type(None))
 _NESTS = (tuple, list, dict)
@@ -33,7 +34,7 @@ def make(
     """Make a program of a call if the function is pure, and gives what was `expected`."""
     given = (*args, *kwargs.values())
     if not all(map(_is_plain, given)):
-        record.threshold = records.TIMES_LONGER * record.spent
+        record.wait()
         return
     try:
         proof = Proof(f)
@@ -42,17 +43,20 @@ def make(
         return
     start = time.perf_counter()
     try:
-        variant = _recorded(record, transform, f, args, kwargs, chosen)
-        if not _gives(variant, given, expected):
+        with quiet():  # it has been said
+            variant = _recorded(record, transform, f, args, kwargs, chosen)
+            is_right = _gives(variant, given, expected)
+        if not is_right:
             record.why = "its values hang on the order of operations"
     except TooLongError:
-        record.threshold = records.TIMES_LONGER * record.spent
+        record.wait()
     except Exception as error:  # it has run before: whatever this is, it is not the user's
-        record.why = f"it cannot be recorded: {error}"
+        record.note_failure(f"it cannot be recorded: {error}")
     else:
-        record.arrays = [(x, _bits(x).copy()) for x in proof.arrays]
         _make_room()
-        record.variants = [variant, *record.variants[: records.MOST_VARIANTS - 1]]
+        record.parts = records.parts_of(f)
+        kept = record.variants[: records.MOST_VARIANTS - 1]
+        record.variants = [(variant, [(x, _bits(x).copy()) for x in proof.arrays]), *kept]
     record.recorded += time.perf_counter() - start
 
 
@@ -78,7 +82,7 @@ def _recorded(
     def derivative(*args: Any, **kwargs: Any) -> Any:
         return transform(f, args, kwargs, *chosen)
 
-    exact = any(v.program.exact for v in record.variants)
+    exact = any(v.program.exact for v, _ in record.variants)
     most = int(record.spent / records.SECONDS_BY_STEP)
     return recorded(derivative, args, kwargs, "python", (f,), exact, most)[0]
 

@@ -7,7 +7,6 @@ import os
 import sys
 import time
 import types
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -22,12 +21,15 @@ from chainrules_core.rule import Rule
 
 _FUNCTION = types.FunctionType
 _MOST_RECORDS, MOST_PROGRAMS, MOST_VARIANTS, _MOST_MISSES, _RACE = 4096, 64, 8, 64, 16
-TIMES_LONGER = 4  # so much longer it has to have run before a longer program is tried
+TIMES = 2.0  # so many times as long as all recordings a function runs as it is before the next
+_TIMES_LONGER, _MOST_FAILURES = 4, 3
 SECONDS_BY_STEP = 2e-5
 _MAKING = "autodiff.hot.making"
 _INFINITY = float("inf")
 MISSED: Any = object()
 """What stands for a result where no program is for the arguments."""
+FAILED: Any = object()
+"""… where one is, but raises, or NumPy would warn of something."""
 
 
 class Settings:
@@ -44,45 +46,44 @@ class Record:
 
     Attributes
     ----------
-    function : weakref
-        The function.
+    parts : tuple
+        What the function is made of, once there are programs: so long nothing else has its
+        identity. (Before, a function that comes after it may be counted with it.)
     why : str
         Why it runs as it is written, if it is known to have to.
-    variants : list
-        The programs, the latest used first.
-    arrays : list of tuple
-        Larger arrays from outside that the programs read, and their contents.
+    variants : list of tuple
+        The programs, the latest used first, each with the larger arrays from outside that it reads
+        and what they held.
     """
 
     __slots__ = (
-        "arrays", "as_written", "calls", "fastest", "function", "hits", "misses", "recorded",
+        "as_written", "calls", "failures", "fastest", "hits", "misses", "parts", "recorded",
         "spent", "threshold", "variants", "why",
     )  # fmt: skip
 
-    def __init__(self, function: weakref.ref) -> None:
-        self.function = function
-        self.variants: list[Any] = []
-        self.arrays: list[tuple[np.ndarray, np.ndarray]] = []
+    def __init__(self) -> None:
+        self.parts: tuple = ()
+        self.variants: list[tuple[Any, list[tuple[np.ndarray, np.ndarray]]]] = []
         self.why = ""
-        self.calls = self.hits = self.misses = 0
+        self.calls = self.hits = self.misses = self.failures = 0
         self.spent = self.recorded = 0.0
         self.threshold = Settings.seconds
         self.as_written = self.fastest = _INFINITY  # the shortest times of a call
 
     def run(self, given: tuple) -> Any:
-        """Return what a program gives; `MISSED` if none is for these arguments."""
-        for now, before in self.arrays:
-            if not np.array_equal(now.view(before.dtype), before):
-                return MISSED
-        for i, variant in enumerate(self.variants):
+        """Return what a program gives, or `MISSED` or `FAILED`."""
+        for i, (variant, arrays) in enumerate(self.variants):
+            if not all(np.array_equal(now.view(had.dtype), had) for now, had in arrays):
+                continue
             try:
                 with raising():  # what is to be warned of is found out by the function itself
                     y = variant.run(*given)
             except Exception:  # so is an error, if it is the user's
-                return MISSED
+                return FAILED
             if y is not _mismatch():
                 if i:
-                    self.variants = [variant, *self.variants[:i], *self.variants[i + 1 :]]
+                    used = self.variants
+                    self.variants = [used[i], *used[:i], *used[i + 1 :]]
                 return y
         return MISSED
 
@@ -92,9 +93,20 @@ class Record:
             not self.why
             and self.spent >= self.threshold
             and self.calls >= Settings.calls
-            and self.spent >= 2 * self.recorded
+            and self.spent >= TIMES * self.recorded
             and (self.spent >= Settings.loading or _MAKING in sys.modules)
         )
+
+    def note_failure(self, why: str) -> None:
+        """Note that no program could be made of a call; others may be another matter."""
+        self.failures += 1
+        self.wait()
+        if self.failures == _MOST_FAILURES:
+            self.why = why
+
+    def wait(self) -> None:
+        """Have the next program wait for a while."""
+        self.threshold = _TIMES_LONGER * self.spent
 
     def note_miss(self) -> None:
         """Note that no program was for the arguments."""
@@ -104,7 +116,15 @@ class Record:
 
 
 records: dict[tuple, Record] = {}
-"""(what is taken, the function's identity, the form of its arguments) → what is known."""
+"""(what is taken, the parts of the function, the form of its arguments) → what is known."""
+
+
+def parts_of(f: Any) -> tuple:
+    """Return what makes a function what it is: those that a loop makes in its turns are the same."""
+    parts = (f.__code__, f.__globals__, *(f.__closure__ or ()))
+    if f.__defaults__:
+        parts = (*parts, None, *f.__defaults__)
+    return (*parts, *f.__kwdefaults__, *f.__kwdefaults__.values()) if f.__kwdefaults__ else parts
 
 
 @functools.cache
@@ -133,29 +153,31 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
     for a in args:
         if type(a) is Tracer or type(a) is FloatTracer:
             return transform(f, args, kwargs, *chosen)
-    key = (transform, id(f), len(args), chosen, *kwargs)
+    key = (transform, *map(id, parts_of(f)), len(args), chosen, *kwargs)
     try:
         record = records.get(key)
     except TypeError:  # options that cannot be hashed
         return transform(f, args, kwargs, *chosen)
-    if record is None or record.function() is not f:
-        record = _entered(key, f)
+    if record is None:
+        record = _entered(key)
     if record.variants and not record.why and sys.gettrace() is None:
         given = (*args, *kwargs.values()) if kwargs else args
         hits = record.hits + 1
         if hits & (hits - 1):
             y = record.run(given)
-            if y is not MISSED:
+            if y is not MISSED and y is not FAILED:
                 record.hits = hits
                 return y
         else:
             start = time.perf_counter()
             y = record.run(given)
-            record.fastest = min(record.fastest, time.perf_counter() - start)
-            if y is not MISSED:
+            if y is not MISSED and y is not FAILED:
                 record.hits = hits
+                record.fastest = min(record.fastest, time.perf_counter() - start)
                 return _compared(record, y, transform, f, args, kwargs, chosen)
         record.note_miss()
+        if y is FAILED:
+            return transform(f, args, kwargs, *chosen)
     start = time.perf_counter()
     y = transform(f, args, kwargs, *chosen)
     took = time.perf_counter() - start
@@ -171,15 +193,11 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
     return y
 
 
-def _entered(key: tuple, f: Callable) -> Record:
+def _entered(key: tuple) -> Record:
     if len(records) >= _MOST_RECORDS:
         records.clear()
-    record = records[key] = Record(weakref.ref(f, functools.partial(_drop, key)))
+    record = records[key] = Record()
     return record
-
-
-def _drop(key: tuple, _: weakref.ref, known: dict = records) -> None:
-    known.pop(key, None)
 
 
 def _compared(

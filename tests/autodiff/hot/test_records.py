@@ -30,14 +30,17 @@ def soon(monkeypatch):
     """Make programs after the second call."""
     monkeypatch.setattr(hot.Settings, "calls", 2)
     monkeypatch.setattr(hot.Settings, "seconds", 0.0)
+    monkeypatch.setattr(hot.Settings, "loading", 0.0)
     monkeypatch.setattr(records, "SECONDS_BY_STEP", 1e-9)
+    monkeypatch.setattr(records, "TIMES", 0.0)
     records.records.clear()
     yield
     records.records.clear()
 
 
 def record_of(f):
-    found = [r for r in records.records.values() if r.function() is f]
+    parts = tuple(map(id, records.parts_of(f)))
+    found = [r for key, r in records.records.items() if key[1 : len(parts) + 1] == parts]
     return max(found, key=lambda r: len(r.variants))
 
 
@@ -169,6 +172,27 @@ def test_large_arrays_outside_are_compared():
     assert again(f, 1.0) == [4000.0] * 8
     LARGE[0], LARGE[1] = 0.0, 4.0
     assert again(f, 1.0) == [4000.0] * 8
+
+
+def test_each_program_is_for_what_it_has_read():
+    data = np.ones(2000)
+
+    def f(x):
+        return np.sum(x) * np.sum(data)
+
+    def expect(value):
+        for _ in range(4):
+            for n in (1, 2, 3):
+                assert gradient(f, np.ones(n)).tolist() == [value] * n
+
+    expect(2000.0)
+    assert len(record_of(f).variants) > 1
+    data[:] = 2.0
+    for _ in range(8):
+        assert gradient(f, np.ones(1)).tolist() == [4000.0]
+    expect(4000.0)
+    data[:] = 1.0
+    expect(2000.0)
 
 
 def test_what_closures_hold_may_change():
@@ -346,7 +370,34 @@ def test_functions_that_are_called_once_are_not_kept():
         return weakref.ref(f)
 
     assert make()() is None
-    assert not records.records
+
+
+def test_a_function_that_a_loop_makes_anew_is_the_same():
+    rate = np.ones(3)
+
+    def step(x):
+        return x - 0.1 * gradient(lambda z, k=2.0: np.sum(rate * z**k), x, argnums=0)
+
+    x = X
+    for _ in range(30):
+        x = step(x)
+    np.testing.assert_allclose(x, X * 0.8**30, rtol=1e-12)
+    assert [r.hits for r in records.records.values()] == [28]
+    rate[:] = 2.0
+    np.testing.assert_allclose(step(X), X * 0.6)
+    others = [(lambda z: z * k)(1.0) for k in (2.0, 3.0)]
+    assert others == [2.0, 3.0]
+
+
+def test_closures_of_the_same_code_are_apart():
+    def of(k):
+        return lambda x: x * k
+
+    for _ in range(10):
+        assert [gradient(of(float(k)), 1.0) for k in range(5)] == [0.0, 1.0, 2.0, 3.0, 4.0]
+    kept = [of(float(k)) for k in range(5)]
+    for _ in range(10):
+        assert [gradient(f, 1.0) for f in kept] == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 
 def test_few_programs_are_kept():
