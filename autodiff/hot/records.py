@@ -120,7 +120,7 @@ records: dict[tuple, Record] = {}
 
 
 def parts_of(f: Any) -> tuple:
-    """Return what makes a function what it is: those that a loop makes in its turns are the same."""
+    """Return what makes a function what it is: a loop makes the same in each turn."""
     parts = (f.__code__, f.__globals__, *(f.__closure__ or ()))
     if f.__defaults__:
         parts = (*parts, None, *f.__defaults__)
