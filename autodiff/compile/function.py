@@ -200,9 +200,9 @@ def recorded(
     backend: str,
     also: Sequence[Callable] = (),
     exact: bool = False,
-    most: int | None = None,
+    *most: tuple[int, int],
 ) -> tuple[Variant, Any]:
-    """Record a call of at `most` so many steps; return the program as a variant, and the result.
+    """Record a call of at `most` so many steps and bytes; return a variant, and the result.
 
     `exact` says that the function is known to branch on last bits.
     """
@@ -214,13 +214,13 @@ def recorded(
         if writes:
             raise NotRecordedError(f"{name_of(g)} writes {writes}")
     try:
-        found = _one_recording(f, args, kwargs, False, most)
+        found = _one_recording(f, args, kwargs, False, *most)
     except Exception:
         for d in outside:
             d.undo()
         raise
     if found[0].assumes_no_nan and any(map(_is_nan, _leaves(found[2]))):
-        found = _one_recording(f, args, kwargs, True, most)
+        found = _one_recording(f, args, kwargs, True, *most)
     _check_unchanged(f, outside)
     tape, inputs, outputs, parameters = found
     program = _program(tape, inputs, outputs)
@@ -416,9 +416,9 @@ def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, 
 
 
 def _one_recording(
-    f: Callable, args: tuple, kwargs: dict[str, Any], strict: bool, most: int | None
+    f: Callable, args: tuple, kwargs: dict[str, Any], strict: bool, *most: tuple[int, int]
 ) -> tuple[Recording, Inputs, Outputs, list[str]]:
-    tape = Recording(strict, most)
+    tape = Recording(strict, *most)
     inputs = Inputs(tape, Names())
     parameters = [f"a{i}" for i in range(len(args) + len(kwargs))]
     given = zip((*args, *kwargs.values()), parameters, strict=True)

@@ -66,7 +66,7 @@ _READS = frozenset({bool, int, operator.index, round})
 
 
 _EQUALITY = (operator.eq, operator.ne)
-_MOST_STEPS = 1_000_000
+_MOST = (1_000_000, sys.maxsize)
 
 
 class Recording(Tape):
@@ -90,16 +90,16 @@ class Recording(Tape):
     """
 
     __slots__ = (
-        "assumes_no_nan", "generators", "late", "may_copy", "metas", "most", "own_generators",
-        "reads", "spoilt", "steps", "strict", "writes",
+        "assumes_no_nan", "bytes_left", "generators", "late", "may_copy", "metas", "most",
+        "own_generators", "reads", "spoilt", "steps", "strict", "writes",
     )  # fmt: skip
 
     records = False
     program = True
 
-    def __init__(self, strict: bool = False, most: int | None = None) -> None:
+    def __init__(self, strict: bool = False, most: tuple[int, int] = _MOST) -> None:
         super().__init__()
-        self.most = _MOST_STEPS if most is None else most
+        self.most, self.bytes_left = most
         self.steps: list[Step] = []
         self.metas: list[Meta] = []
         self.reads: dict[tuple, Any] = {}
@@ -208,6 +208,9 @@ class Recording(Tape):
         """Write a call down and return its result, traced."""
         i = len(self.metas)
         self.metas.append(meta_of(y))
+        self.bytes_left -= getattr(y, "nbytes", 0)
+        if self.bytes_left < 0:  # all of them live until the recording ends
+            raise TooLongError("the arrays that are recorded take too much memory")
         self.steps.append(Step(f, args, kwargs or None, i))
         if is_open(f, args, y):
             self.steps.append(Step(guard, (Ref(i), described, described(y)), None, -1))

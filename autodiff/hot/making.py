@@ -55,8 +55,9 @@ def make(
     else:
         _make_room()
         record.parts = records.parts_of(f)
-        kept = record.variants[: records.MOST_VARIANTS - 1]
-        record.variants = [(variant, [(x, _bits(x).copy()) for x in proof.arrays]), *kept]
+        record.forget(records.MOST_VARIANTS - 1)
+        arrays = [(x, _bits(x).copy()) for x in proof.arrays]
+        record.variants = [(variant, arrays), *record.variants]
     record.recorded += time.perf_counter() - start
 
 
@@ -68,7 +69,9 @@ def _make_room() -> None:
     """Forget the oldest programs: they keep their functions."""
     keys = [key for key, record in records.records.items() if record.variants]
     for key in keys[: max(0, len(keys) - records.MOST_PROGRAMS + 1)]:
-        records.records.pop(key, None)
+        record = records.records.pop(key, None)
+        if record is not None:
+            record.forget(0)
 
 
 def _recorded(
@@ -83,7 +86,7 @@ def _recorded(
         return transform(f, args, kwargs, *chosen)
 
     exact = any(v.program.exact for v, _ in record.variants)
-    most = int(record.spent / records.SECONDS_BY_STEP)
+    most = int(record.spent / records.SECONDS_BY_STEP), records.MOST_BYTES
     return recorded(derivative, args, kwargs, "python", (f,), exact, most)[0]
 
 

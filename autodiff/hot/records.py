@@ -23,7 +23,7 @@ _FUNCTION = types.FunctionType
 _MOST_RECORDS, MOST_PROGRAMS, MOST_VARIANTS, _MOST_MISSES, _RACE = 4096, 64, 8, 64, 16
 TIMES = 2.0  # so many times as long as all recordings a function runs as it is before the next
 _TIMES_LONGER, _MOST_FAILURES = 4, 3
-SECONDS_BY_STEP = 2e-5
+SECONDS_BY_STEP, MOST_BYTES = 2e-5, 1 << 30
 _MAKING = "autodiff.hot.making"
 _INFINITY = float("inf")
 MISSED: Any = object()
@@ -86,6 +86,12 @@ class Record:
                     self.variants = [used[i], *used[:i], *used[i + 1 :]]
                 return y
         return MISSED
+
+    def forget(self, most: int) -> None:
+        """Keep so many of the programs at most."""
+        for variant, _ in self.variants[most:]:
+            variant.forget()
+        self.variants = self.variants[:most]
 
     def is_due(self) -> bool:
         """Whether a program is to be made."""
@@ -195,7 +201,7 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
 
 def _entered(key: tuple) -> Record:
     if len(records) >= _MOST_RECORDS:
-        records.clear()
+        _forget()
     record = records[key] = Record()
     return record
 
@@ -222,7 +228,9 @@ def _compared(
     return expected
 
 
-def _forget(rule: Rule) -> None:
+def _forget(rule: Rule | None = None) -> None:
+    for record in records.values():
+        record.forget(0)
     records.clear()
 
 

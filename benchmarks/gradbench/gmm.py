@@ -2,7 +2,8 @@
 
 The precision of component k is QᵀQ with the lower triangular Q of logarithmic diagonal q and the
 elements l below it, column by column. All components are one matrix product: Q(x - μ) = Qx - Qμ.
-The observations are the last axis, along which nothing is summed but the whole.
+The observations are the last axis, along which nothing is summed but the whole. Some rows of Q are
+taken at a time, with as many columns as are not zero.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from scipy.special import multigammaln
 from autodiff import compile, gradient
 from benchmarks.gradbench.lse import logsumexp
 from benchmarks.gradbench.protocol import Task
+
+
+ROWS = 16
 
 
 def factors(q: np.ndarray, l: np.ndarray) -> np.ndarray:  # noqa: E741
@@ -40,9 +44,14 @@ def objective(
     Q = factors(q, l)
     log_det = np.sum(q, axis=1)
 
-    turned = np.reshape(np.reshape(Q, (k * d, d)) @ x.T, (k, d, n))
-    centred = turned - Q @ mu[:, :, None]
-    beta = (alpha + log_det)[:, None] - 0.5 * np.sum(centred**2, axis=1)
+    squares: Any = 0.0
+    for first in range(0, d, ROWS):
+        last = min(first + ROWS, d)
+        rows = Q[:, first:last, :last]  # what is to the right of them is zero
+        turned = np.reshape(rows, (-1, last)) @ x[:, :last].T
+        centred = np.reshape(turned, (k, -1, n)) - rows @ mu[:, :last, None]
+        squares = squares + np.sum(centred**2, axis=1)
+    beta = (alpha + log_det)[:, None] - 0.5 * squares
     likelihood = np.sum(logsumexp(beta)) - n * (0.5 * d * np.log(2 * np.pi) + logsumexp(alpha))
 
     dof = d + m + 1

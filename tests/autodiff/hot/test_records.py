@@ -424,6 +424,20 @@ def test_a_long_function_waits(monkeypatch):
     assert record.threshold > record.spent / 4
 
 
+def test_recordings_that_take_much_memory_are_given_up(monkeypatch):
+    monkeypatch.setattr(records, "MOST_BYTES", 10_000)
+
+    def f(x):
+        for _ in range(10):
+            x = np.tanh(x)
+        return np.sum(x)
+
+    again(f, X)
+    assert is_compiled(f)
+    again(f, np.ones(500))
+    assert len(record_of(f).variants) == 1
+
+
 def test_options_that_cannot_be_hashed():
     assert gradient(lambda x, y: x * y, 2.0, 3.0, argnums=[0]) == (3.0,)
 
