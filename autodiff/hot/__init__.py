@@ -59,11 +59,10 @@ def why_not(f: Callable) -> str:
     >>> why_not(lambda x: math.sin(x) * 2.0)
     ''
     """
-    import types
-
     from autodiff.hot.pure import Doubt, Proof
+    from autodiff.hot.records import can_be_known
 
-    if type(f) is not types.FunctionType:
+    if not can_be_known(f):
         return f"it is no function written in Python, but a {type(f).__name__}"
     try:
         Proof(f)

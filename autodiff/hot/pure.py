@@ -57,10 +57,10 @@ class Proof:
         If there is no such proof.
     """
 
-    def __init__(self, f: types.FunctionType) -> None:
+    def __init__(self, f: Any) -> None:
         self.arrays: list[np.ndarray] = []
         self._seen: set[int] = set()
-        self.function(f)
+        self.value(f, name_of(f))
 
     def function(self, g: types.FunctionType) -> None:
         """Prove it of a function of the user's."""

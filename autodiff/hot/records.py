@@ -19,7 +19,7 @@ from chainrules_core import frule, rrule
 from chainrules_core.quiet import raising
 from chainrules_core.rule import Rule
 
-_FUNCTION = types.FunctionType
+_FUNCTIONS = frozenset({types.FunctionType, functools.partial})
 _MOST_RECORDS, MOST_PROGRAMS, MOST_VARIANTS, _MOST_MISSES, _RACE = 4096, 64, 8, 64, 16
 TIMES = 2.0  # so many times as long as all recordings a function runs as it is before the next
 _TIMES_LONGER, _MOST_FAILURES = 4, 3
@@ -125,8 +125,17 @@ records: dict[tuple, Record] = {}
 """(what is taken, the parts of the function, the form of its arguments) → what is known."""
 
 
+def can_be_known(f: Any) -> bool:
+    """Whether an object is a function whose parts are known."""
+    return type(f) in _FUNCTIONS
+
+
 def parts_of(f: Any) -> tuple:
     """Return what makes a function what it is: a loop makes the same in each turn."""
+    if type(f) is functools.partial:
+        return (*parts_of(f.func), None, *f.args, None, *f.keywords, *f.keywords.values())
+    if type(f) is not types.FunctionType:
+        return (f,)
     parts = (f.__code__, f.__globals__, *(f.__closure__ or ()))
     if f.__defaults__:
         parts = (*parts, None, *f.__defaults__)
@@ -154,7 +163,7 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
     *chosen
         The options of the derivative, which can be hashed.
     """
-    if type(f) is not _FUNCTION or not Settings.enabled or not is_free() or is_observed():
+    if type(f) not in _FUNCTIONS or not Settings.enabled or not is_free() or is_observed():
         return transform(f, args, kwargs, *chosen)
     for a in args:
         if type(a) is Tracer or type(a) is FloatTracer:

@@ -17,7 +17,6 @@ from autodiff import compile, gradient
 from benchmarks.gradbench.lse import logsumexp
 from benchmarks.gradbench.protocol import Task
 
-
 ROWS = 16
 
 

@@ -1,5 +1,6 @@
 """Functions that are differentiated again and again, and what may change between two calls."""
 
+import functools
 import sys
 import threading
 import warnings
@@ -387,6 +388,23 @@ def test_a_function_that_a_loop_makes_anew_is_the_same():
     np.testing.assert_allclose(step(X), X * 0.6)
     others = [(lambda z: z * k)(1.0) for k in (2.0, 3.0)]
     assert others == [2.0, 3.0]
+
+
+def test_partials():
+    def loss(w, x, y, *, scale=1.0):
+        return scale * np.sum((x @ w - y) ** 2)
+
+    rng = np.random.default_rng(0)
+    x, y, w = rng.standard_normal((300, 3)), rng.standard_normal(300), rng.standard_normal(3)
+    for factor in (1.0, 3.0):
+        for _ in range(8):
+            found = gradient(functools.partial(loss, x=x, y=y, scale=factor), w)
+            np.testing.assert_allclose(found, factor * 2 * x.T @ (x @ w - y), rtol=1e-12)
+    assert sum(bool(r.variants) for r in records.records.values()) >= 1
+    x[0] += 1.0
+    for _ in range(8):
+        found = gradient(functools.partial(loss, x=x, y=y), w)
+        np.testing.assert_allclose(found, 2 * x.T @ (x @ w - y), rtol=1e-12)
 
 
 def test_closures_of_the_same_code_are_apart():
