@@ -27,7 +27,7 @@ def _named(module: Any, names: str) -> set[Any]:
 _BUILTINS = _named(
     builtins,
     "abs all any bool complex dict divmod enumerate filter float frozenset hasattr int isinstance "
-    "len list map max min pow range reversed round set slice sorted sum tuple zip",
+    "len list map max min pow range reversed round set slice sorted str sum tuple zip",
 )
 _OPERATORS = _named(
     operator,
@@ -73,8 +73,15 @@ def is_derivative(g: Any) -> bool:
     return any(getattr(autodiff, name) is g for name in _DERIVATIVES)
 
 
+_CLASSES = frozenset({np.ndarray, np.finfo, np.iinfo, np.dtype})
+OBJECTS = frozenset(map(id, (np.c_, np.index_exp, np.mgrid, np.ogrid, np.r_, np.s_)))
+"""The identities of NumPy's objects that make arrays and indices when items of them are taken."""
+
+
 def _is_pure_class(kind: type) -> bool:
-    if kind in _OF_PYTHON or kind in _KNOWN or issubclass(kind, np.generic):
+    if kind in _OF_PYTHON or kind in _KNOWN or kind in _CLASSES or issubclass(kind, np.generic):
+        return True
+    if kind.__module__ == "numbers":
         return True
     return issubclass(kind, BaseException) and kind.__module__ == "builtins"
 

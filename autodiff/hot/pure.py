@@ -82,7 +82,7 @@ class Proof:
 
     def value(self, x: Any, label: str) -> None:
         """Prove it of a value from outside."""
-        if isinstance(x, (*_CONSTANTS, np.generic)):
+        if isinstance(x, (*_CONSTANTS, np.generic, np.dtype)) or id(x) in functions.OBJECTS:
             return
         if type(x) is tuple:
             for part in x:
@@ -354,6 +354,29 @@ class _Body:
             self.visit(child)
         self.scopes.pop()
 
+    def with_statement(self, node: ast.With) -> None:
+        """Look at ``with np.errstate``: where a program meets an error, it gives way anyway."""
+        for item in node.items:
+            made = item.context_expr
+            called = self.resolved(made.func)[0] if isinstance(made, ast.Call) else None
+            if called is not np.errstate or item.optional_vars is not None:
+                raise self.doubt(node, "a context manager is not followed")
+            for keyword in made.keywords:  # type: ignore[attr-defined] # it is a call
+                self.visit(keyword.value)
+        for child in node.body:
+            self.visit(child)
+
+    def deleted(self, node: ast.Delete) -> None:
+        if not all(isinstance(target, ast.Name) for target in node.targets):
+            raise self.doubt(node, "what is deleted may be another's")
+
+    def asserted(self, node: ast.Assert) -> None:
+        self.visit(node.test)
+        if node.msg is not None:
+            self.is_raising = True
+            self.visit(node.msg)
+            self.is_raising = False
+
     def raised(self, node: ast.Raise) -> None:
         self.is_raising = True
         for child in ast.iter_child_nodes(node):
@@ -401,12 +424,15 @@ _LOOKED_AT: dict[type, Any] = {
     ast.Lambda: _Body.inner_lambda,
     ast.AnnAssign: _Body.annotated,
     ast.Raise: _Body.raised,
+    ast.Assert: _Body.asserted,
+    ast.With: _Body.with_statement,
+    ast.Delete: _Body.deleted,
     ast.JoinedStr: _Body.text,
     **dict.fromkeys(_COMPREHENSIONS, _Body.comprehension),
 }
 _HARMLESS = (
     ast.Assign, ast.Return, ast.If, ast.For, ast.While, ast.Expr, ast.Pass, ast.Break,
-    ast.Continue, ast.Assert, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare,
+    ast.Continue, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare,
     ast.IfExp, ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Slice, ast.Starred,
     ast.NamedExpr, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
     ast.expr_context,

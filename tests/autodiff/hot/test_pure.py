@@ -105,9 +105,30 @@ def raises(x):
     return x[0]
 
 
+def as_users_write(x):
+    if x.ndim != 1:
+        raise ValueError(f"{x.ndim} axes")
+    if isinstance(x, np.ndarray) and not isinstance(x, str):
+        with np.errstate(divide="ignore"):
+            y = np.log(x + np.finfo(float).eps)
+    rows = np.c_[y, x][1:, np.newaxis]
+    del y
+    return np.sum(rows) + np.r_[x, 1.0][0]
+
+
 @pytest.mark.parametrize(
     "f",
-    [branches, fills, nested, takes_gradients, reads_outside, uses_libraries, like_jax, raises],
+    [
+        as_users_write,
+        branches,
+        fills,
+        nested,
+        takes_gradients,
+        reads_outside,
+        uses_libraries,
+        like_jax,
+        raises,
+    ],
     ids=lambda f: f.__name__,
 )
 def test_pure(f):
@@ -249,6 +270,16 @@ def makes_text(x):
 
 def looks_inside(x):
     return x * len(helper.__globals__)
+
+
+def manages(x, manager):
+    with manager:
+        return x
+
+
+def deletes_of_an_argument(x, c):
+    del c[0]
+    return x
 
 
 def imports(x):
