@@ -168,6 +168,14 @@ MUTATING = frozenset(
 )  # fmt: skip
 """Methods of containers and arrays that change them."""
 
+METHODS_MAKE_ARRAYS = frozenset(
+    {
+        "astype", "cumprod", "cumsum", "dot", "flatten", "max", "mean", "min", "prod", "repeat",
+        "std", "sum", "var",
+    }
+)  # fmt: skip
+"""Methods of arrays that return arrays of their own, or numbers; containers have none of them."""
+
 REFUSED = frozenset({"base", "ctypes", "data", "dump", "send", "throw", "tofile"})
 """Attributes through which a program could tell, or do, what is not followed."""
 

@@ -41,6 +41,9 @@ def make(
     except Doubt as doubt:
         record.why = str(doubt)
         return
+    if not proof.takes_nests and any(type(x) in _NESTS for x in given):
+        record.why = "what it writes into may be another's: a nest is given"
+        return
     start = time.perf_counter()
     try:
         with quiet():  # it has been said

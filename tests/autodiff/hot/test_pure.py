@@ -136,6 +136,29 @@ def test_pure(f):
     assert [a is LARGE for a in proof.arrays] == [True] * (f is reads_outside)
 
 
+def rebinds_an_argument(x, c):
+    import math as m
+
+    from numpy import exp
+
+    x = x.copy()
+    x[0] += m.pi
+    for _ in range(3):
+        x = x * 1.0
+        x[1:] -= exp(x[:-1])
+    if len(c) > 2:
+        c = c + 1.0
+    else:
+        c = np.zeros(3)
+        x = -x
+    c[0] = x[0]
+    return np.sum(x) + np.sum(c)
+
+
+def test_what_holds_at_a_place():
+    assert not Proof(rebinds_an_argument).takes_nests
+
+
 def prints(x):
     print(x)
     return x * 2
@@ -167,6 +190,52 @@ def adds_to_one_of_two(x, c):
     y = c if len(c) > 1 else c * 2.0
     y += 1.0
     return np.sum(x * y)
+
+
+def adds_in_one_branch(x, c):
+    if len(c) > 1:
+        c = c * 2.0
+    c += 1.0
+    return np.sum(x * c)
+
+
+def adds_in_the_second_turn(x, c):
+    y = np.zeros(3)
+    for _ in range(2):
+        y[0] = 1.0
+        y = c
+    return np.sum(x * y)
+
+
+def adds_behind_a_break(x, c):
+    y = np.zeros(3)
+    for _ in range(2):
+        y = c
+        if len(c) > 1:
+            break
+        y = np.zeros(3)
+    y[0] = 1.0
+    return np.sum(x * y)
+
+
+def adds_to_what_may_be_bound(x, c):
+    y = c
+    len(c) > 1 and (y := np.zeros(3))
+    y[0] = 1.0
+    return np.sum(x * y)
+
+
+def adds_to_a_copy_of_what_a_function_is_given(x):
+    def first(parts):
+        held = parts.copy()
+        held[0] += 1.0
+        return held[0]
+
+    return np.sum(first(np.split(x, 2)))
+
+
+def hides_a_name(x, f=lambda MODEL: MODEL):
+    return x * MODEL.rate
 
 
 def adds_to_rows(x, rows):

@@ -1,0 +1,99 @@
+"""Where the values of local names come from: what a function may write into, because it made it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+ARRAY, OWN, ARGUMENT, OTHER = "array", "own", "argument", "other"
+"""An array or a number that was made here; a container so; an argument; anything."""
+
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+MADE_HERE = (
+    ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.List, ast.Dict, ast.Tuple, ast.ListComp,
+    ast.DictComp,
+)  # fmt: skip
+"""Expressions that are objects of their own."""
+
+
+class Names:
+    """The names that a function or a comprehension binds.
+
+    Attributes
+    ----------
+    all : dict
+        Name → where its values come from, in all of the function.
+    now : dict
+        … at the place that is looked at.
+    """
+
+    def __init__(self) -> None:
+        self.all: dict[str, set[str]] = {}
+        self.now: dict[str, set[str]] = {}
+
+    def add(self, name: str, origin: str) -> None:
+        """Note what a name is bound to somewhere."""
+        self.all.setdefault(name, set()).add(origin)
+
+    def begin(self, arguments: set[str], are_given: bool) -> None:
+        """Begin with the names as they are where the function begins."""
+        first = ARGUMENT if are_given else OTHER
+        self.now = {name: {first} if name in arguments else set() for name in self.all}
+
+    def copied(self) -> dict[str, set[str]]:
+        """Return a copy of what is known at this place."""
+        return {name: set(found) for name, found in self.now.items()}
+
+    def join(self, other: dict[str, set[str]]) -> None:
+        """Add what holds where the function has come here by another way."""
+        for name, found in other.items():
+            self.now[name] = self.now[name] | found
+
+
+def bindings(body: list[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the names that statements bind, and the values if they are written there."""
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.FunctionDef, ast.Lambda, *COMPREHENSIONS)):
+            if isinstance(node, ast.FunctionDef):
+                yield node.name, None
+            continue
+        waiting.extend(ast.iter_child_nodes(node))
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                yield from bound_by(target, node.value)
+        elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
+            yield from bound_by(node.target, node.value)
+        elif isinstance(node, ast.For):
+            yield from bound_by(node.target, None)
+
+
+def bound_by(target: ast.expr, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the names of a target, and the values if they are written there."""
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        parts: Any = [None] * len(target.elts)
+        if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(parts):
+            parts = value.elts
+        for t, v in zip(target.elts, parts, strict=True):
+            yield from bound_by(t, v)
+    elif isinstance(target, ast.Starred):
+        yield from bound_by(target.value, None)
+
+
+def is_at(node: ast.expr) -> bool:
+    """Whether this is ``x.at[i]`` of JAX, which is set then; methods of ufuncs have no items."""
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "at"
+    )
+
+
+def is_set_at(node: ast.Call) -> bool:
+    """Whether this is ``x.at[i].set(y)`` of JAX, an array of its own."""
+    function = node.func
+    return isinstance(function, ast.Attribute) and function.attr == "set" and is_at(function.value)
