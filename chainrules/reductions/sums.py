@@ -104,11 +104,9 @@ def array_sum(a: Any, axis: Any, keepdims: bool) -> tuple[Any, Callable]:
 
 def _sum(a: Any, axis: Any, keepdims: bool) -> Any:
     """The sum, of plain arrays without what NumPy does around it."""
-    return (
-        np.sum(a, axis, keepdims=keepdims)
-        if is_foreign(a)
-        else np.add.reduce(a, axis, keepdims=keepdims)
-    )
+    if is_foreign(a):
+        return np.sum(a, axis, keepdims=keepdims)
+    return np.add.reduce(a, axis, keepdims=keepdims)
 
 
 _f: Callable
@@ -136,7 +134,7 @@ def mean_rules(f: Callable, elements: Callable) -> Rules:
     def mean_rrule(a, *, axis=None, dtype=None, keepdims=False, where=True):
         is_plain = type(a) is np.ndarray and dtype is None and where is True
         is_plain = is_plain and f is np.mean and keepdims is not UNSET
-        if is_plain and a.dtype == float and a.size and not is_foreign(a):
+        if is_plain and a.dtype == float and a.size:
             return array_mean(a, axis, keepdims)
         shape = np.shape(a)
         y = f(a, axis=axis, dtype=dtype, **options_of(keepdims=keepdims, where=where))
@@ -149,6 +147,11 @@ def mean_rules(f: Callable, elements: Callable) -> Rules:
 
     def mean_frule(dots, a, *, axis=None, dtype=None, keepdims=False, where=True):
         (a_dot,) = dots
+        is_plain = type(a) is type(a_dot) is np.ndarray and dtype is None and where is True
+        is_plain = is_plain and f is np.mean and keepdims is not UNSET
+        if is_plain and a.dtype == float and a.size:
+            n = a.size if axis is None else length(a.shape, axis)
+            return _mean(a, axis, keepdims, n), _mean(a_dot, axis, keepdims, n)
         y = f(a, axis=axis, dtype=dtype, **options_of(keepdims=keepdims, where=where))
         if rounds(dtype):
             return y, ZeroTangent()
@@ -171,7 +174,14 @@ def array_mean(a: Any, axis: Any, keepdims: bool) -> tuple[Any, Callable]:
         share = y_bar / n
         return spread_to(share if axis is None else kept(share, shape, axis), shape)
 
-    return np.add.reduce(a, axis, keepdims=keepdims) / n, mean_pullback
+    return _mean(a, axis, keepdims, n), mean_pullback
+
+
+def _mean(a: Any, axis: Any, keepdims: bool, n: int) -> Any:
+    """The mean over `n` elements, of plain arrays without what NumPy does around it."""
+    if is_foreign(a):
+        return np.mean(a, axis, keepdims=keepdims)
+    return np.add.reduce(a, axis, keepdims=keepdims) / n
 
 
 for _f, _summands in ((np.mean, every), (np.nanmean, present)):
