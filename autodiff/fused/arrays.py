@@ -116,7 +116,8 @@ class OfArrays(Writer):
         """Write that all arrays are small and of float64."""
         self.arrays = [n for n in self.inputs.values() if type(self.samples[n]) is _ndarray]
         for made in self.samples.values():
-            is_array = type(made) is _ndarray and made.dtype is FLOAT64
+            # Of an array without axes NumPy's operations make numbers, of all others arrays.
+            is_array = type(made) is _ndarray and made.dtype is FLOAT64 and made.ndim
             if not is_array and type(made) not in CONSTANTS:
                 raise Declined
         if type(self.samples[f"t{len(self.steps) - 1}"]) is not _ndarray:

@@ -468,3 +468,16 @@ def test_items_of_lists_on_other_levels() -> None:
             np.testing.assert_allclose(push(np.ones_like(x)), np.sum(slope(x)))
             second = autodiff.hvp(f, x, np.ones_like(x))
             np.testing.assert_allclose(second, 12 * x + 20 * x**3)
+
+
+def test_an_array_without_axes_in_the_place_of_another() -> None:
+    def powers(x: Any, n: int) -> Any:
+        if n == 0:
+            return np.asarray(n, float)  # what operations make of it are numbers
+        return powers(x * 0.5, n - 1) * 0.3 + x
+
+    def f(x: Any) -> Any:
+        return np.sum(powers(x, 3))
+
+    for _ in range(4):
+        np.testing.assert_allclose(gradient(f, X), 1 + 0.15 + 0.15**2)
