@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from autodiff import elementwise, level_source, ways
+from autodiff.call import NO_RULE
+from autodiff.node_source import NUMBERS
 from autodiff.operation import Operation
 from autodiff.tape import Forward
 from autodiff.tracer import Tracer, wrap
@@ -36,7 +38,8 @@ _TEMPLATE = (
 def way({parameters}):
     tape = {first}._tape
     if not tape.records:
-        return pushed_way({parameters}){same_tape}
+        made = pushed_way({parameters})
+        return otherwise({parameters}) if made is NO_RULE else made{same_tape}
 {values}
     y = {expression}
     if type(y) is ndarray and y.dtype is FLOAT64:
@@ -69,7 +72,15 @@ def way({parameters}):
 _VALUE = """\
     x{i} = _{i}._value
     if type(x{i}) is not kind{i}{is_float64}:
-        return way_over({parameters})"""
+        made = way_over({parameters})
+        return otherwise({parameters}) if made is NO_RULE else made"""
+
+# Numbers that are no `FloatTracer`: those of forward levels, and those that an outer level sees.
+_OF_NUMBERS = """
+def way({parameters}):
+    made = way_over({parameters}) if {first}._tape.records else pushed_way({parameters})
+    return otherwise({parameters}) if made is NO_RULE else made
+"""
 
 
 def _is_recorded(y: Any) -> bool:
@@ -82,18 +93,20 @@ def note(f: Callable, args: tuple, result: Any) -> None:
     if type(result) is not Tracer or not (result._tape.records or type(result._tape) is Forward):
         return
     y = result._value
-    if type(y) is not _ndarray or y.dtype is not _FLOAT64:
+    kind = type(y)
+    if (y.dtype is not _FLOAT64) if kind is _ndarray else kind not in NUMBERS:
         return
-    key = (f, *map(type, args))
+    beneath = [type(a._value) if type(a) is Tracer else None for a in args]
+    key = (f, *map(type, args), *beneath)
     _calls[key] = n = _calls.get(key, 0) + 1
     if n == ways.OFTEN:
-        _write(f, args)
+        _write(f, args, kind is _ndarray)
 
 
-def _write(f: Callable, args: tuple) -> None:
+def _write(f: Callable, args: tuple, makes_array: bool) -> None:
     operation = Operation(f, args)
     plan = elementwise.plan_of(f, *operation.kinds)
-    if plan is None:
+    if plan is None or operation.makes_array != makes_array:
         return
     operation.make_node(plan)
     values = [
@@ -104,9 +117,33 @@ def _write(f: Callable, args: tuple) -> None:
         )
         for i in operation.wanted
     ]
-    scope = {**operation.scope, "is_recorded": _is_recorded, "wrap": wrap}
+    scope = {
+        **operation.scope,
+        "is_recorded": _is_recorded,
+        "otherwise": _not_known,
+        "wrap": wrap,
+    }
     # Few functions are used on all kinds of levels.
     ways.define_later("pushed_way", scope, lambda: level_source.pushed_way(operation))
     ways.define_later("way_over", scope, lambda: level_source.way_over(operation))
-    source = _TEMPLATE.format(**operation.text, values="\n".join(values))
-    ways.add(f, args, {}, ways.define("way", source, scope))
+    template = _TEMPLATE if operation.makes_array else _OF_NUMBERS
+    source = template.format(**operation.text, values="\n".join(values))
+    _add(f, args, ways.define("way", source, scope))
+
+
+def _not_known(*args: Any) -> Any:
+    return NO_RULE
+
+
+def _add(f: Callable, args: tuple, way: Any) -> None:
+    """Have code called for arguments like these; behind such for other values, if there is some."""
+    known: Any = ways.find(ways.ways_of(f), args, {})
+    if known is None:
+        ways.add(f, args, {}, way)
+        return
+    while known is not _not_known:
+        scope = getattr(known, "__globals__", {})
+        if "otherwise" not in scope:
+            return
+        known = scope["otherwise"]
+    scope["otherwise"] = way

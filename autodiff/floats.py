@@ -247,7 +247,7 @@ def getitem(self: Tracer, index: Any) -> Any:
                 if nodes[place] is not node:
                     place = place_of(node, nodes)
                 return FloatTracer(y, tape, place)
-    if type(index) is slice or type(index) is tuple:
+    if type(index) is slice or type(index) is tuple or type(index) is int:
         way = _item_ways.get((Tracer, type(index)))
         if way is not None:
             made = way(self, index)

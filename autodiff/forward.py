@@ -204,6 +204,10 @@ def with_tangent(y: Any, y_dot: Any, tape: Forward) -> Any:
     return rebuilt(y, new)
 
 
+def _has_perturbable(x: Any) -> bool:
+    return type(x) is float or is_perturbable(x) or any(map(is_perturbable, leaves_of(x)))
+
+
 class Pushed:
     """A function to be run with tangents.
 
@@ -227,7 +231,7 @@ class Pushed:
         self.kwargs = kwargs
         self.argnums = checked_argnums(f, args, argnums)
         self.arguments = [promoted(f, args, i, argnums is not None) for i in self.argnums]
-        if not any(is_perturbable(leaf) for a in self.arguments for leaf in leaves_of(a)):
+        if not any(map(_has_perturbable, self.arguments)):
             raise nothing_to_differentiate(f, args)
 
     def value(self) -> Any:
@@ -266,6 +270,8 @@ class Pushed:
             y = intercept(self.f)(*traced, **self.kwargs)
         finally:
             tape.close()
+        if type(y) is Tracer:
+            return of_level(y, tape), tangent_out(y, tape)
         return (
             map_leaves(y, lambda leaf: of_level(leaf, tape)),
             map_leaves(y, lambda leaf: tangent_out(leaf, tape)),
@@ -299,6 +305,9 @@ class Pushed:
                 f"the pushforward of {name_of(self.f)} was given a {type(dot).__name__} as tangent "
                 f"of a {type(untraced(x)).__name__}; it takes a number or array like the argument."
             )
+        alike = type(x) is np.ndarray and type(dot) is np.ndarray and dot.dtype is x.dtype
+        if alike and dot.shape == x.shape and x.dtype.kind in "fc":
+            return laid_like(dot, x)
         if np.shape(untraced(dot)) != np.shape(untraced(x)):
             raise SeedError(
                 f"the pushforward of {name_of(self.f)} was given a tangent of shape "

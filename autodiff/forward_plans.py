@@ -18,6 +18,7 @@ from chainrules_core.rule import Rule
 
 _TRACED = frozenset({Tracer, FloatTracer})
 _ndarray = np.ndarray
+_NUMBERS = frozenset({float, np.float64})
 
 
 class ForwardPlan(Plan):
@@ -64,6 +65,8 @@ class ForwardPlan(Plan):
         is_array = type(y) is _ndarray
         if is_array and y.dtype.kind == "O":
             return NO_RULE
+        if type(y) in _NUMBERS and type(y_dot) in _NUMBERS:
+            return Tracer(y, tape, type(y)(y_dot))
         if is_array and type(y_dot) is _ndarray:
             if y.ndim > 1 and y.shape == y_dot.shape:
                 y_dot = laid_like(y_dot, y)
@@ -90,7 +93,7 @@ class ForwardOfLinear(ForwardPlan):
         """Make the call, and the same call of the tangent."""
         (i,) = self.wanted
         dot = self.bound(values)[i]._index
-        if nested or type(dot) is not _ndarray:
+        if nested or (type(dot) is not _ndarray and type(dot) not in _NUMBERS):
             return super().run(values, plain, tape, nested)
         tape.check_open()
         options = self.given(plain)

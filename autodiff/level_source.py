@@ -35,11 +35,11 @@ def pushed_way({parameters}):
 {values}
     tape.check_open()
     y = {expression}
-    if type(y) is not ndarray or y.dtype is not FLOAT64:
+    if {is_other_value}:
         made = with_dot(y, pushed(partials, (y, {inputs}), ({dots})), tape)
         return NO_RULE if made is NOT_HERE else made
 {tangent}
-    if type(y_dot) is not ndarray or y_dot.shape != y.shape or y_dot.dtype is not FLOAT64:
+    if {is_other_tangent}:
         made = with_dot(y, y_dot, tape)
         return NO_RULE if made is NOT_HERE else made
     place = y_dot
@@ -52,8 +52,21 @@ def pushed_way({parameters}):
 _VALUE_AND_DOT = """\
     x{i} = _{i}._value
     t{i} = _{i}._index
-    if type(x{i}) is not kind{i} or type(t{i}) is not kind{i}{is_float64}:
+    if type(x{i}) is not kind{i} or {is_other}:
         return NO_RULE"""
+_OTHER_ARRAY = "type(t{i}) is not ndarray or x{i}.dtype is not FLOAT64 or t{i}.dtype is not FLOAT64"
+# Of arrays of float64, and of numbers: what leaves a value and its tangent to the others.
+_OF_ARRAYS = {
+    "is_other_value": "type(y) is not ndarray or y.dtype is not FLOAT64",
+    "is_other_tangent": "type(y_dot) is not ndarray or y_dot.shape != y.shape"
+    " or y_dot.dtype is not FLOAT64",
+    "is_wrong": "has_nan(y_dot)",
+}
+_OF_NUMBERS = {
+    "is_other_value": "type(y) not in NUMBERS",
+    "is_other_tangent": "type(y_dot) is not type(y)",
+    "is_wrong": "y_dot != y_dot",
+}
 _CURVED = """\
     with quiet():
         try:
@@ -62,7 +75,7 @@ _CURVED = """\
             y_dot = None
         else:
             y_dot = {sum}
-        if y_dot is None or has_nan(y_dot):
+        if y_dot is None or {is_wrong}:
             y_dot = pushed(partials, (y, {inputs}), ({dots}))"""
 
 
@@ -87,12 +100,13 @@ def pushed_way(operation: Operation) -> Callable:
     }
     source = _PUSHED.format(
         **operation.text,
+        **(_OF_ARRAYS if operation.makes_array else _OF_NUMBERS),
         values="\n".join(
             _VALUE_AND_DOT.format(
                 i=i,
-                is_float64=f" or x{i}.dtype is not FLOAT64 or t{i}.dtype is not FLOAT64"
+                is_other=_OTHER_ARRAY.format(i=i)
                 if kinds[i] is _ndarray
-                else "",
+                else f"type(t{i}) not in NUMBERS",
             )
             for i in wanted
         ),
@@ -127,9 +141,8 @@ def _tangent(partials: Sequence[Partial], operation: Operation, scope: dict) -> 
             slopes.append(f"d{i} = function{i}({', '.join(names)})")
             products.append(f"d{i} * t{i}")
             # Truth values, and what stands for no derivative, are left to the products.
-            conditions.append(
-                f"(d{i}.dtype is FLOAT64 if type(d{i}) is ndarray else type(d{i}) in NUMBERS)"
-            )
+            is_array = f"d{i}.dtype is FLOAT64 if type(d{i}) is ndarray else "
+            conditions.append(f"({is_array if operation.makes_array else ''}type(d{i}) in NUMBERS)")
     total = " + ".join(products).replace("+ -", "- ")
     if all(partials[i].function is None for i in operation.wanted):
         return f"    y_dot = {total}"
@@ -138,6 +151,7 @@ def _tangent(partials: Sequence[Partial], operation: Operation, scope: dict) -> 
     return _CURVED.format(
         slopes="; ".join(slopes) or "pass",
         sum=total,
+        is_wrong=(_OF_ARRAYS if operation.makes_array else _OF_NUMBERS)["is_wrong"],
         inputs=operation.text["inputs"],
         dots="".join(f"t{i}, " for i in operation.wanted),
     )
@@ -154,12 +168,7 @@ def way_over({parameters}):
     if type(y) is not Tracer or y._tape is CONSTANT:
         return NO_RULE
     beneath = y._value
-    if type(beneath) is not ndarray or beneath.dtype is not FLOAT64:
-        return NO_RULE
-    try:
-        space = FLOAT64_SPACES[beneath.shape]
-    except KeyError:
-        space = ProjectTo(beneath)
+{space}
 {kept}
     node = new(Node)
 {parents}
@@ -177,6 +186,17 @@ def way_over({parameters}):
     return made
 """
 )
+_SPACE_OF_ARRAY = """\
+    if type(beneath) is not ndarray or beneath.dtype is not FLOAT64:
+        return NO_RULE
+    try:
+        space = FLOAT64_SPACES[beneath.shape]
+    except KeyError:
+        space = ProjectTo(beneath)"""
+_SPACE_OF_NUMBER = """\
+    if type(beneath) not in NUMBERS:
+        return NO_RULE
+    space = ProjectTo(beneath)"""
 _VALUE_OVER = """\
     x{i} = _{i}._value
     if type(x{i}) is not Tracer or type(x{i}._value) is not kind{i}:
@@ -185,8 +205,9 @@ _VALUE_OVER = """\
 
 def way_over(operation: Operation) -> Callable:
     """Write an operation on a tape, of values that one outer level sees."""
-    scope = {**operation.scope, "CONSTANT": CONSTANT}
+    scope = {**operation.scope, "CONSTANT": CONSTANT, "NUMBERS": NUMBERS}
     ways.define_later("pushed_way", scope, lambda: pushed_way(operation))
     values = "\n".join(_VALUE_OVER.format(i=i) for i in operation.wanted)
-    source = _OVER.format(**operation.text, values=values)
+    space = _SPACE_OF_ARRAY if operation.makes_array else _SPACE_OF_NUMBER
+    source = _OVER.format(**operation.text, values=values, space=space)
     return ways.define("way_over", source, scope)

@@ -46,6 +46,8 @@ class Operation:
         The types of the plain values: arrays and numbers.
     wanted : list of int
         Which arguments are traced.
+    makes_array : bool
+        Whether the result is an array; else it is a number.
     inputs : list of str
         The names of the plain values.
     scope, text : dict
@@ -57,6 +59,7 @@ class Operation:
         traced = [type(a) in (Tracer, FloatTracer) for a in args]
         self.kinds = [type(a._value) if t else type(a) for a, t in zip(args, traced, strict=True)]
         self.wanted = [i for i, t in enumerate(traced) if t]
+        self.makes_array = _ndarray in self.kinds
         self.inputs = [f"x{i}" if t else f"_{i}" for i, t in enumerate(traced)]
         symbol = SYMBOLS.get(f) if len(args) == 2 else None
         self.text = {

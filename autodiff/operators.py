@@ -42,8 +42,7 @@ def _unary(op: Callable) -> Callable:
         result = unary(op, self)
         if result is NOT_HERE:
             return require_rule(op, (self,), {})
-        if way is None:
-            note(op, (self,), result)
+        note(op, (self,), result)
         return result
 
     return method
@@ -61,8 +60,7 @@ def _binary(op: Callable) -> Callable:
         result = binary(op, self, other)
         if result is NOT_HERE:
             return operate_by_rule(op, self, other)
-        if way is None:
-            note(op, (self, other), result)
+        note(op, (self, other), result)
         return result
 
     return method
@@ -80,8 +78,7 @@ def _reflected(op: Callable) -> Callable:
         result = binary(op, other, self)
         if result is NOT_HERE:
             return operate_by_rule(op, other, self)
-        if way is None:
-            note(op, (other, self), result)
+        note(op, (other, self), result)
         return result
 
     return method

@@ -14,8 +14,8 @@ import numpy as np
 from autodiff import call as calls
 from autodiff.call import CONFIG, NESTED, NO_RULE
 from autodiff.outer import OuterProducts
-from autodiff.tape import IN_TUPLE, PASSED, Cotangents, Tape, place_of
-from autodiff.tracer import FloatTracer, Tracer, is_tracer, note_origin
+from autodiff.tape import CONSTANT, IN_TUPLE, PASSED, Cotangents, Tape, place_of
+from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, note_origin, wrap
 from autodiff.views import note_shared, settled
 from chainrules_core import BadInplaceError, ProjectTo, unthunk
 from chainrules_core.define import DecomposeRule, LinearRule
@@ -167,8 +167,22 @@ class Plan:
         elif type(y) is float or type(y) is np.float64:
             node.space = ProjectTo(y)
             return FloatTracer(y, tape, tape.add(node))
+        elif type(y) is Tracer and y._tape is not CONSTANT and calls.is_differentiable(bare(y)):
+            return self._recorded_over(y, bare(y), node, tape, primals, values, options)
         result = calls.outputs(y, tape, self.rule, node.parents, self.wanted, node.pull)
         note_shared(result, tuple(self.bound(values)), Again(self.rule.f, options))
+        return result
+
+    def _recorded_over(
+        self, y: Any, plain: Any, node: Any, tape: Tape, primals: Any, values: Any, options: dict
+    ) -> Any:
+        """Record a value that an outer level sees, `plain` beneath."""
+        node.space = ProjectTo(plain)
+        result = wrap(y, tape, tape.add(node))
+        if type(plain) is _ndarray and (
+            plain.base is not None or any(bare(a) is plain for a in primals)
+        ):
+            self.note_memory(result, values, options)
         return result
 
     def _made(

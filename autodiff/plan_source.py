@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff import call as calls, ways
+from autodiff import call as calls, plan_levels, ways
 from autodiff.call import NO_RULE
 from autodiff.node_source import planned_node_class
 from autodiff.plan_kinds import (
@@ -26,12 +26,13 @@ from autodiff.plan_kinds import (
     Remade,
 )
 from autodiff.tape import FLOAT, place_of
-from autodiff.tracer import FloatTracer, Tracer, note_origin
+from autodiff.tracer import FloatTracer, Tracer, bare, note_origin
 from chainrules_core import ProjectTo
 from chainrules_core.frame import checked_pair
 from chainrules_core.projection import KNOWN_SPACES
 
 _ndarray = np.ndarray
+_TRACED = frozenset({Tracer, FloatTracer})
 IN_TUPLES = frozenset({int, type(None), slice, type(Ellipsis)})
 """What an index or a shape consists of."""
 
@@ -110,7 +111,7 @@ def write(plan: Any, f: Callable, args: tuple, kwargs: dict[str, Any], result: A
     """Write the code for calls like this one, which the plan has just carried out."""
     if not ways.is_short(args, kwargs):
         return
-    is_traced = type(result) in (Tracer, FloatTracer)
+    is_traced = type(result) in _TRACED
     if type(plan) is OfConstant:
         if is_traced:
             return
@@ -136,7 +137,7 @@ class _Writer:
         self.names = list(kwargs)
         self.given = [f"_{i}" for i in range(len(args))] + self.names
         self.plain = [f"x{i}" for i in range(len(self.values))]
-        self.traced = [type(v) in (Tracer, FloatTracer) for v in self.values]
+        self.traced = [type(v) in _TRACED for v in self.values]
         self.n = len(args)
         self.lines: list[str] = []
 
@@ -150,7 +151,18 @@ class _Writer:
 
     def function(self) -> Callable:
         """Return the code as a function."""
-        parameters = [*self.given[: self.n], *(["/"] if self.n else []), *self.names]
+        self.parameters = ", ".join(
+            [*self.given[: self.n], *(["/"] if self.n else []), *self.names]
+        )
+        self.on_level = self.over_level = "NO_RULE"
+        level = plan_levels.of(self)
+        if level is not None:
+            self.on_level, self.over_level = (
+                self.call("on", self.given),
+                self.call("over", self.given),
+            )
+            ways.define_later("on", self.scope, level.on)
+            ways.define_later("over", self.scope, level.over)
         self.guards()
         if isinstance(self.plan, OfConstant):
             self.add(f"return as_constant({self.call('f')})")
@@ -158,7 +170,7 @@ class _Writer:
         else:
             body = self.recording()
         lines = "".join(f"    {line}\n" for line in self.lines)
-        source = f"def way({', '.join(parameters)}):\n{lines}{body}"
+        source = f"def way({self.parameters}):\n{lines}{body}"
         return ways.define("way", source, self.scope)
 
     def add(self, *lines: str) -> None:
@@ -180,9 +192,14 @@ class _Writer:
             else:
                 first = given
                 self.add(f"tape = {given}._tape")
-                self.unless("tape.records")
+                self.unless("tape.records", self.on_level)
             self.add(f"{plain} = {given}._value")
-            self.unless(f"type({plain}) is {self.constant(type(value._value))}")
+            kind = self.constant(type(bare(value)))
+            self.unless(f"type({plain}) is {kind}", self.over_level)
+        self.constants()
+
+    def constants(self) -> None:
+        """Write what is compared of the values that are not traced."""
         for i, (value, given, plain, traced) in enumerate(
             zip(self.values, self.given, self.plain, self.traced, strict=True)
         ):
@@ -203,14 +220,15 @@ class _Writer:
                 self.unless(f"IN_TUPLES.issuperset(map(type, {given}))")
             self.plain[i] = given
 
-    def unless(self, condition: str) -> None:
+    def unless(self, condition: str, otherwise: str = "NO_RULE") -> None:
         """Write that the code is not for calls for which something does not hold."""
-        self.add(f"if not ({condition}):", "    return NO_RULE")
+        self.add(f"if not ({condition}):", f"    return {otherwise}")
 
-    def call(self, function: str) -> str:
+    def call(self, function: str, values: list[str] | None = None) -> str:
         """Write the call as it was made."""
-        by_name = [f"{n}={x}" for n, x in zip(self.names, self.plain[self.n :], strict=True)]
-        return f"{function}({', '.join([*self.plain[: self.n], *by_name])})"
+        values = self.plain if values is None else values
+        by_name = [f"{n}={x}" for n, x in zip(self.names, values[self.n :], strict=True)]
+        return f"{function}({', '.join([*values[: self.n], *by_name])})"
 
     def recording(self) -> str:
         """Write how the primal is computed and recorded."""
@@ -227,14 +245,14 @@ class _Writer:
             self.add(f"options = {{{', '.join([*fixed, *pairs])}}}")
             options = "options"
         parents = "".join(f"{self.given[i]}._index, " for i in plan.sources)
-        kinds = [type(self.values[i]._value) for i in plan.sources]
+        kinds = [type(bare(self.values[i])) for i in plan.sources]
         self.scope["Node"] = planned_node_class(plan, kinds)
         if isinstance(plan, OfLinear):
             self.add(f"y = {self.call('f')}")
             seen = [*bound]
             for i in plan.as_spaces:
                 place = places[i]
-                is_array = self.traced[place] and type(self.values[place]._value) is _ndarray
+                is_array = self.traced[place] and self.is_array(place)
                 seen[i] = (
                     f"tape.nodes[{self.given[place]}._index].space"
                     if place >= 0 and is_array
@@ -280,5 +298,4 @@ class _Writer:
 
     def is_array(self, i: int) -> bool:
         """Whether a value is an array, traced or not."""
-        value = self.values[i]
-        return type(value._value if self.traced[i] else value) is _ndarray
+        return type(bare(self.values[i])) is _ndarray

@@ -33,13 +33,14 @@ from autodiff.plan_kinds import (
 )
 from autodiff.plan_source import IN_TUPLES, write
 from autodiff.tape import CONSTANT, Forward, Tape
-from autodiff.tracer import FloatTracer, Tracer
+from autodiff.tracer import FloatTracer, Tracer, bare
 from chainrules_core import frule, rrule
 from chainrules_core.define import DecomposeRule, LinearRule, ScalarRule
 from chainrules_core.registry import key_of
 from chainrules_core.rule import HandRule, Rule
 
 _ndarray = np.ndarray
+_TRACED = frozenset({Tracer, FloatTracer})
 _OBJECTS = np.dtype(object)  # its elements may be numbers: the general way looks
 _OVER_LEVELS = "over levels"  # in keys whose values may be of several
 _KINDS: tuple[tuple[type, type], ...] = (
@@ -203,14 +204,33 @@ def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], value
             if a.dtype is _OBJECTS:
                 return NO_RULE
             plain[i] = tape.kept(a)
-    return plan.run(values, plain, tape, nested)
+    result = plan.run(values, plain, tape, nested)
+    if type(plan) is ForwardOfLinear or (nested and type(plan) is OfLinear):
+        plan.runs += 1
+        if plan.runs == ways.OFTEN and result is not NO_RULE:
+            _write_for_levels(plan, f, args, kwargs, values, tape, result)
+    return result
+
+
+def _write_for_levels(
+    plan: Any, f: Callable, args: tuple, kwargs: dict, values: tuple, tape: Tape, result: Any
+) -> None:
+    """Have code written for calls of a linear function like this one, if there is none yet."""
+    if [i for i, a in enumerate(values) if type(a) in _TRACED] != [*plan.sources]:
+        return
+    if type(bare(result)) not in (_ndarray, np.float64) or ways.find(ways.ways_of(f), args, kwargs):
+        return
+    if tape.forward:
+        plan = _made(f, values, len(args), tuple(kwargs), tape, forward=False)
+    if type(plan) is OfLinear:
+        write(plan, f, args, kwargs, result)
 
 
 def _remembered(
     plans: dict, key: tuple, f: Callable, values: tuple, n: int, names: tuple, tape: Tape
 ) -> Any:
     """Find out what a call comes to, and keep it; a function without rules is not kept alive."""
-    plan = _made(f, values, n, names, tape)
+    plan = _made(f, values, n, names, tape, tape.forward)
     if plan is not None or rrule.entry(f) is not None or frule.entry(f) is not None:
         plans[key] = plan
     return plan
@@ -221,11 +241,13 @@ def _writes(f: Any, n: int, names: tuple[str, ...]) -> bool:
     return n > place_of_out(f)[0] or "out" in names
 
 
-def _made(f: Callable, values: tuple, n: int, names: tuple[str, ...], tape: Tape) -> Any:
+def _made(
+    f: Callable, values: tuple, n: int, names: tuple[str, ...], tape: Tape, forward: bool
+) -> Any:
     """Find out what a call comes to; None where it is not for a plan."""
     if type(f) not in KEYED or key_of(f)[0] is not f:
         return None
-    table = frule if tape.forward else rrule
+    table = frule if forward else rrule
     entry = table.entry(f)
     if entry is None or entry.takes_functions:
         return None
@@ -249,7 +271,7 @@ def _made(f: Callable, values: tuple, n: int, names: tuple[str, ...], tape: Tape
         return None
     if isinstance(rule, LinearRule) and not set(call.wanted).issubset(rule.argnums):
         return None
-    if tape.forward:
+    if forward:
         if isinstance(rule, LinearRule) and len(call.wanted) == 1:
             alone = not rule.joint or len(rule.argnums) == 1
             return (ForwardOfLinear if alone else ForwardPlan)(rule, call)

@@ -35,8 +35,7 @@ def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> An
         elif len(inputs) == 2 and f.signature is None:
             result = binary(f, *inputs)
         if result is not NOT_HERE:
-            if way is None:
-                note(f, inputs, result)
+            note(f, inputs, result)
             return result
         result = calls.planned(f, inputs, kwargs)
         if result is not NO_RULE:

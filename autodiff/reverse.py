@@ -20,7 +20,7 @@ from autodiff.observe import new_tape
 from autodiff.runs import sweep_run
 from autodiff.structures import is_perturbable, map_leaves
 from autodiff.tape import CONSTANT, FLOAT, Tape, sweep
-from autodiff.tracer import FloatTracer, Tracer, is_tracer, note_view, untraced, wrap
+from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, note_view, untraced, wrap
 from autodiff.unknown import followed
 from autodiff.views import refuse
 from chainrules_core import (
@@ -87,6 +87,7 @@ class Linearised:
             self.arguments.append(a)
             kind = type(a)
             simple = kind is float or (kind is np.ndarray and not owners and a.dtype.kind == "f")
+            simple = simple or (kind is Tracer and is_perturbable(a))
             trace = _leaf if simple else _traced
             traced[i] = trace(a, tape, owners, at_once)
         self.leaves = tape.leaves = len(tape.nodes)
@@ -350,12 +351,21 @@ def _gradient_of_leaf(leaf: Any, bar: Any) -> Any:
             return bar
         if kind is np.ndarray and bar.dtype is leaf.dtype and bar.shape == leaf.shape:
             return bar
+        if kind is Tracer and not bar._tape.program and _is_alike(bare(bar), bare(leaf)):
+            return bar
     if isinstance(bar, NotImplementedTangent):
         raise bar.error()
     if bar is None or isinstance(bar, AbstractZero):
         return zero_tangent(leaf)
     bar = ProjectTo(leaf)(bar)
     return bar._tape.like(bar, leaf) if is_tracer(bar) and bar._tape.program else bar
+
+
+def _is_alike(bar: Any, leaf: Any) -> bool:
+    """Whether a cotangent is an array like the leaf."""
+    if type(bar) is not np.ndarray or type(leaf) is not np.ndarray:
+        return False
+    return bar.dtype is leaf.dtype and bar.shape == leaf.shape and leaf.dtype.kind in "fc"
 
 
 def has_nan(bar: Any) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.errors import LeakedTracerError, wrong_cotangent
+from autodiff.layout import fingerprint
 from autodiff.unknown import unknown
 from chainrules_core import (
     AbstractZero,
@@ -31,14 +32,15 @@ from chainrules_core import (
     unthunk,
 )
 from chainrules_core.define.scalar import is_exact_zero
-from chainrules_core.projection import ProjectToArray
+from chainrules_core.projection import ProjectToArray, ProjectToNumber
 
 _serials = count(1)
 _ndarray = np.ndarray
+_FLOAT64 = np.dtype(np.float64)
+_NUMBERS = frozenset({float, np.float64})
 _COPIED = 1 << 16
-_WIDTH = 1021
-# What a cotangent is mostly: nothing to be forced.
-_FORCED = frozenset({_ndarray, float, np.float64})
+# What a cotangent is mostly: nothing to be forced. Tracers are added where they are defined.
+FORCED: set[type] = {_ndarray, float, np.float64}
 
 
 def _reference(owner: Any) -> Callable[[], Any]:
@@ -47,21 +49,6 @@ def _reference(owner: Any) -> Callable[[], Any]:
         return weakref.ref(owner)
     except TypeError:  # memory that is not an array's
         return lambda: owner
-
-
-def fingerprint(x: np.ndarray) -> np.ndarray:
-    """Return a copy of an array, or, of a large one, sums of its bits by rows and by columns.
-
-    These tell a change of elements, and of their order.
-    """
-    kind = {4: np.uint32, 8: np.uint64, 16: np.uint64}.get(x.itemsize)
-    if x.nbytes <= _COPIED or kind is None or not x.flags.forc:
-        return x.copy()
-    bits = x.ravel(order="K").view(kind)
-    n = bits.size - bits.size % _WIDTH
-    table = bits[:n].reshape(-1, _WIDTH)
-    sums = [np.add.reduce(table, axis, dtype=np.uint64) for axis in (0, 1)]
-    return np.concatenate([*sums, bits[n:]])
 
 
 class Tape:
@@ -264,7 +251,7 @@ def sweep(
         values[i] = None
         node = nodes[i]
         if type(node) is not tuple:
-            bar = bar if type(bar) in _FORCED else unthunk(bar)
+            bar = bar if type(bar) in FORCED else unthunk(bar)
             if runs is not None:
                 if runs(i, bar, bars, leaves):
                     continue
@@ -358,7 +345,10 @@ class Cotangents:
         target = self.nodes[j]
         space: Any = FLOAT if type(target) is tuple else target.space
         plain = getattr(x_bar, "_value", x_bar) if self.nested else x_bar
-        if type(plain) is not _ndarray or plain.shape != space.shape:
+        if type(plain) in _NUMBERS and plain is not x_bar and type(space) is ProjectToNumber:
+            if space.dtype is not _FLOAT64:
+                x_bar = space(x_bar)
+        elif type(plain) is not _ndarray or plain.shape != space.shape:
             shape = getattr(space, "shape", None)
             if shape is not None and getattr(x_bar, "shape", ()) != shape:
                 x_bar = unbroadcast(x_bar, shape)
@@ -429,7 +419,7 @@ class Cotangents:
                 self.values[j] = x_bar
                 self.owned[j] = True
                 return
-        plain = type(before) in _FORCED and type(x_bar) in _FORCED
+        plain = type(before) in FORCED and type(x_bar) in FORCED
         total = self.values[j] = before + x_bar if plain else add(before, x_bar)
         self.owned[j] = type(total) is _ndarray
 
@@ -446,7 +436,7 @@ class Cotangents:
         """Return the cotangents of the leaves, copied where somebody else may hold them."""
         values = self.values[:leaves]
         for i, bar in enumerate(values):
-            if type(bar) not in _FORCED:
+            if type(bar) not in FORCED:
                 bar = values[i] = unthunk(bar)
             if type(bar) is _ndarray and not self.owned[i]:
                 values[i] = bar.copy()

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.errors import check_array_class, lost_value
-from autodiff.tape import CONSTANT, Tape
+from autodiff.tape import CONSTANT, FORCED, Tape
 from chainrules_core import ProjectTo
 
 
@@ -140,6 +140,9 @@ class FloatTracer(Tracer):
         self._value = value
         self._tape = tape
         self._index = index
+
+
+FORCED.update((Tracer, FloatTracer))
 
 
 class View:

@@ -42,9 +42,9 @@ def define(name: str, source: str, scope: dict[str, Any]) -> Any:
 def define_later(name: str, scope: dict[str, Any], write: Callable[[], Callable]) -> None:
     """Have a function of a scope written when it is called for the first time."""
 
-    def call(*args: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
         scope[name] = written = write()
-        return written(*args)
+        return written(*args, **kwargs)
 
     scope[name] = call
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from autodiff.fused.arrays import OfArrays
 from autodiff.fused.floats import OfFloats
+from autodiff.fused.levels import OnLevels
 from autodiff.fused.writer import Declined, Writer
 from autodiff.intercept import expressions
 from autodiff.intercept.expressions import Expression
@@ -26,12 +27,19 @@ def of_plain(writer: Writer) -> Callable:
     return writer.function(f"{body}    return t{len(writer.steps) - 1}\n")
 
 
-def write_way(expression: Expression, leaves: tuple, leave: Callable) -> Callable | None:
+def write_way(
+    expression: Expression, leaves: tuple, leave: Callable, on_levels: Callable | None
+) -> Callable | None:
     """Write the code for an expression with leaves like these; None if it is not for any.
 
-    It calls `leave` where the arrays are too large for it to be of use.
+    It calls `leave` where the arrays are too large for it to be of use, and `on_levels` for leaves
+    of other levels; for such the code is written where that is None.
     """
     try:
+        if on_levels is None:
+            code = OnLevels(expression, leaves)
+            code.scope["leave"] = leave
+            return code.way()
         writer = Writer(expression, leaves)
         if not writer.traced:
             return of_plain(writer)
@@ -39,7 +47,7 @@ def write_way(expression: Expression, leaves: tuple, leave: Callable) -> Callabl
         if np.ndarray not in kinds:
             return OfFloats(expression, leaves).way()
         arrays = OfArrays(expression, leaves)
-        arrays.scope["leave"] = leave
+        arrays.scope |= {"leave": leave, "on_levels": on_levels}
         return arrays.way()
     except Declined:
         pass

@@ -72,6 +72,8 @@ class OfArrays(Writer):
     All that is an array on the way has the shape of the value; an argument may be spread to it.
     """
 
+    base = Fused
+
     def way(self) -> Callable:
         """Return the code."""
         self.tapes()
@@ -99,20 +101,23 @@ class OfArrays(Writer):
             if name in self.samples and name not in self.traced and name[0] == "x":
                 self.keep(name)
         self.scope["Node"] = self.node_class(needed)
-        return self.function(
-            _ARRAYS.format(
-                parents="".join(f"{t}._index, " for t in self.traced.values()),
-                values="".join(f"{name}, " for name in needed),
-                y=last,
-                tracer=ways.NEW_TRACER,
-            )
+        return self.function(self.recorded(needed, last))
+
+    def recorded(self, needed: dict[str, int], last: str) -> str:
+        """Write how the value is recorded."""
+        return _ARRAYS.format(
+            parents="".join(f"{t}._index, " for t in self.traced.values()),
+            values="".join(f"{name}, " for name in needed),
+            y=last,
+            tracer=ways.NEW_TRACER,
         )
 
     def precisions(self) -> None:
         """Write that all arrays are small and of float64."""
         self.arrays = [n for n in self.inputs.values() if type(self.samples[n]) is _ndarray]
         for made in self.samples.values():
-            is_array = type(made) is _ndarray and made.dtype is FLOAT64
+            # Of an array without axes NumPy's operations make numbers, of all others arrays.
+            is_array = type(made) is _ndarray and made.dtype is FLOAT64 and made.ndim
             if not is_array and type(made) not in CONSTANTS:
                 raise Declined
         if type(self.samples[f"t{len(self.steps) - 1}"]) is not _ndarray:
@@ -171,7 +176,7 @@ class OfArrays(Writer):
             space = None if type(made) is _ndarray else ProjectTo(made)
             steps.append(FusedStep(plan.rule, wanted, seen, space))
         known = {"__slots__": (), "steps": tuple(steps), "hand_on": self.hand_on(needed, parents)}
-        return type("Fused", (Fused,), known)
+        return type("Fused", (self.base,), known)
 
     def hand_on(self, needed: dict[str, int], parents: dict[str, int]) -> Callable:
         """Return the method that goes back through all steps at once."""

@@ -60,7 +60,8 @@ class OfFloats(Writer):
             self.derive(k, rules[k], total)
         slopes = [total[name] for name in self.traced]
         found = [p for p in slopes if p != _ONE]
-        irregular = " or ".join(f"not {p} or {p} - {p} != 0.0" for p in found) or "False"
+        # A truth value, as of a maximum, cannot be subtracted from itself.
+        irregular = " or ".join(f"not {p} or {p} * 0.0 != 0.0" for p in found) or "False"
         pairs = zip(self.traced.values(), slopes, strict=True)
         return self.function(
             _FLOATS.format(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import types
 from collections.abc import Callable
 from typing import Any
@@ -79,6 +80,7 @@ class Writer:
             "float64": np.float64,
             "ndarray": _ndarray,
             "new": object.__new__,
+            "on_levels": operator.call,
             "place_of": place_of,
             "quietly": _quietly,
             "where_true": where_true,
@@ -91,9 +93,9 @@ class Writer:
         self.scope[name] = value
         return name
 
-    def unless(self, condition: str) -> None:
+    def unless(self, condition: str, otherwise: str | None = None) -> None:
         """Write that the code is not for values for which something does not hold."""
-        self.lines += [f"if not ({condition}):", f"    return {self.generic}"]
+        self.lines += [f"if not ({condition}):", f"    return {otherwise or self.generic}"]
 
     def reads(self) -> None:
         """Write how the leaves are read: the functions are looked at, the items read."""
@@ -117,10 +119,17 @@ class Writer:
                 self.unless(f"type({name}) is ModuleType and {name}.{attribute} is {expected}")
         for name, leaf in zip(self.names, self.leaves, strict=True):
             if type(leaf) in (Tracer, FloatTracer):  # before any item is read, and so recorded
-                kind = self.constant(type(leaf._value), "kind")
-                self.unless(f"{name}._tape.records and type({name}._value) is {kind}")
+                self.guard(name, leaf)
         for operand, name in self.inputs.items():
             self.read(operand, name)
+
+    def guard(self, name: str, leaf: Any) -> None:
+        """Write that a traced leaf is of a tape and holds a plain value."""
+        kind = self.constant(type(leaf._value), "kind")
+        self.unless(
+            f"{name}._tape.records and type({name}._value) is {kind}",
+            f"on_levels(generic, {', '.join(self.names)})",
+        )
 
     def read(self, operand: Operand, name: str) -> None:
         """Write how one value is read."""

@@ -28,6 +28,8 @@ from autodiff import ways
 from autodiff.intercept import sites
 from autodiff.intercept.names import dotted
 from autodiff.intercept.trees import called, copied, helper, index_of, located, named
+from autodiff.tape import Forward
+from autodiff.tracer import Tracer
 from chainrules_core import frule, rrule
 from chainrules_core.rule import Rule
 
@@ -295,6 +297,7 @@ class Site:
         self.place = len(table)
         self.calls = 0
         self.known: dict[tuple, Callable] = {}
+        self.levels: dict[tuple, Callable] = {}
         table.append(self.count)
         _all.append(self)
 
@@ -307,24 +310,47 @@ class Site:
 
     def learn(self, generic: Callable, *leaves: Any) -> Any:
         """Have the code written for leaves of these types, and evaluate the expression."""
+        if any(map(is_of_levels, leaves)):
+            return self.on_levels(generic, *leaves)
         if len(self.known) < _MOST_KINDS:
             kinds = tuple(map(type, leaves))
 
             def leave() -> None:
                 self.known[kinds] = operator.call
 
-            way = write_way(self.expression, leaves, leave)
+            way = write_way(self.expression, leaves, leave, self.on_levels)
             self.known[kinds] = operator.call if way is None else way
         elif all(way is operator.call for way in self.known.values()):
             table[self.place] = operator.call
             self.known.clear()
         return generic(*leaves)
 
+    def on_levels(self, generic: Callable, *leaves: Any) -> Any:
+        """Evaluate the expression for leaves of other levels than one tape."""
+        kinds = tuple(map(type, leaves))
+        way = self.levels.get(kinds)
+        if way is not None:
+            return way(generic, *leaves)
+        if any(map(is_of_levels, leaves)) and len(self.levels) < _MOST_KINDS:
+
+            def leave() -> None:
+                self.levels[kinds] = operator.call
+
+            way = write_way(self.expression, leaves, leave, None)
+            self.levels[kinds] = operator.call if way is None else way
+        return generic(*leaves)
+
     def forget(self) -> None:
         """Begin anew, after a change of the rules."""
         self.known.clear()
+        self.levels.clear()
         self.calls = 0
         table[self.place] = self.count
+
+
+def is_of_levels(x: Any) -> bool:
+    """Whether a value is traced on a forward level, or on a tape over one level more."""
+    return type(x) is Tracer and (type(x._tape) is Forward or type(x._value) is Tracer)
 
 
 _LOOKING = """

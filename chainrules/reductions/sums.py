@@ -57,7 +57,7 @@ def sum_rules(f: Callable, summands: Callable) -> Rules:
 
     def sum_rrule(a, initial=UNSET, *, axis=None, dtype=None, keepdims=False, where=True):
         is_plain = type(a) is np.ndarray and initial is UNSET and where is True and dtype is None
-        if is_plain and f is np.sum and keepdims is not UNSET and not is_foreign(a):
+        if is_plain and f is np.sum and keepdims is not UNSET:
             return array_sum(a, axis, keepdims)
         shape = np.shape(a)
         options = options_of(keepdims=keepdims, initial=initial, where=where)
@@ -74,6 +74,9 @@ def sum_rules(f: Callable, summands: Callable) -> Rules:
 
     def sum_frule(dots, a, initial=UNSET, *, axis=None, dtype=None, keepdims=False, where=True):
         a_dot, *initial_dot = dots
+        is_plain = type(a) is type(a_dot) is np.ndarray and initial is UNSET and where is True
+        if is_plain and f is np.sum and dtype is None and keepdims is not UNSET:
+            return _sum(a, axis, keepdims), _sum(a_dot, axis, keepdims)
         options = options_of(keepdims=keepdims, where=where)
         y = f(a, axis=axis, dtype=dtype, **options, **options_of(initial=initial))
         if rounds(dtype):
@@ -96,7 +99,14 @@ def array_sum(a: Any, axis: Any, keepdims: bool) -> tuple[Any, Callable]:
     def sum_pullback(y_bar):
         return spread_to(y_bar if axis is None else kept(y_bar, shape, axis), shape), _NO_INITIAL
 
-    return np.add.reduce(a, axis, keepdims=keepdims), sum_pullback
+    return _sum(a, axis, keepdims), sum_pullback
+
+
+def _sum(a: Any, axis: Any, keepdims: bool) -> Any:
+    """The sum, of plain arrays without what NumPy does around it."""
+    if is_foreign(a):
+        return np.sum(a, axis, keepdims=keepdims)
+    return np.add.reduce(a, axis, keepdims=keepdims)
 
 
 _f: Callable
@@ -124,7 +134,7 @@ def mean_rules(f: Callable, elements: Callable) -> Rules:
     def mean_rrule(a, *, axis=None, dtype=None, keepdims=False, where=True):
         is_plain = type(a) is np.ndarray and dtype is None and where is True
         is_plain = is_plain and f is np.mean and keepdims is not UNSET
-        if is_plain and a.dtype == float and a.size and not is_foreign(a):
+        if is_plain and a.dtype == float and a.size:
             return array_mean(a, axis, keepdims)
         shape = np.shape(a)
         y = f(a, axis=axis, dtype=dtype, **options_of(keepdims=keepdims, where=where))
@@ -137,6 +147,11 @@ def mean_rules(f: Callable, elements: Callable) -> Rules:
 
     def mean_frule(dots, a, *, axis=None, dtype=None, keepdims=False, where=True):
         (a_dot,) = dots
+        is_plain = type(a) is type(a_dot) is np.ndarray and dtype is None and where is True
+        is_plain = is_plain and f is np.mean and keepdims is not UNSET
+        if is_plain and a.dtype == float and a.size:
+            n = a.size if axis is None else length(a.shape, axis)
+            return _mean(a, axis, keepdims, n), _mean(a_dot, axis, keepdims, n)
         y = f(a, axis=axis, dtype=dtype, **options_of(keepdims=keepdims, where=where))
         if rounds(dtype):
             return y, ZeroTangent()
@@ -159,7 +174,14 @@ def array_mean(a: Any, axis: Any, keepdims: bool) -> tuple[Any, Callable]:
         share = y_bar / n
         return spread_to(share if axis is None else kept(share, shape, axis), shape)
 
-    return np.add.reduce(a, axis, keepdims=keepdims) / n, mean_pullback
+    return _mean(a, axis, keepdims, n), mean_pullback
+
+
+def _mean(a: Any, axis: Any, keepdims: bool, n: int) -> Any:
+    """The mean over `n` elements, of plain arrays without what NumPy does around it."""
+    if is_foreign(a):
+        return np.mean(a, axis, keepdims=keepdims)
+    return np.add.reduce(a, axis, keepdims=keepdims) / n
 
 
 for _f, _summands in ((np.mean, every), (np.nanmean, present)):
