@@ -305,8 +305,13 @@ class Pushed:
                 f"the pushforward of {name_of(self.f)} was given a {type(dot).__name__} as tangent "
                 f"of a {type(untraced(x)).__name__}; it takes a number or array like the argument."
             )
-        alike = type(x) is np.ndarray and type(dot) is np.ndarray and dot.dtype is x.dtype
-        if alike and dot.shape == x.shape and x.dtype.kind in "fc":
+        if (
+            type(x) is np.ndarray
+            and type(dot) is np.ndarray
+            and dot.dtype is x.dtype
+            and dot.shape == x.shape
+            and x.dtype.kind in "fc"
+        ):
             return laid_like(dot, x)
         if np.shape(untraced(dot)) != np.shape(untraced(x)):
             raise SeedError(

@@ -12,6 +12,8 @@ import pytest
 
 from chainrules_core.testing import exercised_rules
 
+# What is tested must not hang on how long a test takes: tests/autodiff/hot turns it on.
+os.environ.setdefault("AUTODIFF_COMPILE", "0")
 FOLDER = os.environ.get("CHAINRULES_EXERCISED")
 
 # The testing kit's own tests make it forget, so what it has noted is collected after each test.

@@ -3,6 +3,9 @@
 import functools
 import math
 import operator
+import os
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -10,7 +13,7 @@ import pytest
 import scipy.special
 from scipy import stats
 
-from autodiff import gradient, hot
+from autodiff import gradient
 from autodiff.hot.pure import Doubt, Proof
 
 RATE = 0.5
@@ -417,5 +420,11 @@ def test_a_function_without_source():
         Proof(scope["f"])
 
 
-def test_hot_is_on():
-    assert hot.Settings.enabled
+@pytest.mark.parametrize("said, expected", [("", "True"), ("0", "False"), ("1", "True")])
+def test_the_environment_turns_it_off(said, expected):
+    command = "import autodiff; print(autodiff.hot.Settings.enabled)"
+    environment = {**os.environ, "AUTODIFF_COMPILE": said}
+    run = subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, env=environment, check=True
+    )
+    assert run.stdout.strip() == expected

@@ -23,20 +23,8 @@ from autodiff import (
 )
 from autodiff.hot import records
 
+pytestmark = pytest.mark.usefixtures("soon")
 X = np.array([0.5, -1.25, 2.0])
-
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch):
-    """Make programs after the second call."""
-    monkeypatch.setattr(hot.Settings, "calls", 2)
-    monkeypatch.setattr(hot.Settings, "seconds", 0.0)
-    monkeypatch.setattr(hot.Settings, "loading", 0.0)
-    monkeypatch.setattr(records, "SECONDS_BY_STEP", 1e-9)
-    monkeypatch.setattr(records, "TIMES", 0.0)
-    records.records.clear()
-    yield
-    records.records.clear()
 
 
 def record_of(f):
