@@ -373,6 +373,16 @@ def set_threads(n: int | None) -> None:
     _pool = None
 
 
+def _forget_pool() -> None:
+    """Let go of the threads: a process that was forked has none of them, and would wait."""
+    global _pool
+    _pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)
+
+
 def shared_out(work: Callable, blocks: int, n: int, arguments: tuple) -> None:
     """Share blocks out among threads, one of which is this one."""
     global _pool
