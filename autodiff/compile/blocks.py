@@ -377,8 +377,9 @@ def set_threads(n: int | None) -> None:
 
 
 def _forget_pool() -> None:
+    """Let go of the threads: a process that was forked has none of them, and would wait."""
     global _pool
-    _pool = None  # the threads have stayed with the process before
+    _pool = None
 
 
 if hasattr(os, "register_at_fork"):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -50,6 +52,27 @@ def is_no_infinity(x: float) -> bool:
     return abs(x) != math.inf
 
 
+def has_exponential(x: float) -> bool:
+    """Whether exp(x) is no too large a float: that of Inf is Inf."""
+    return not 709.782712893384 < x < math.inf
+
+
+def has_hyperbolic(x: float) -> bool:
+    """Whether cosh(x) and sinh(x) are no too large floats."""
+    return not 710.4758600739439 < abs(x) < math.inf
+
+
+def has_gamma(x: float) -> bool:
+    """Whether the gamma function is defined, and no too large a float."""
+    is_pole = x <= 0.0 and (x % 1.0 == 0.0 or x < -1e300)
+    return not (is_pole or 171.6 < x < math.inf or abs(x) < 5.6e-309)
+
+
+def has_log_gamma(x: float) -> bool:
+    """Whether the logarithm of the gamma function is defined, and no too large a float."""
+    return not ((x <= 0.0 and x % 1.0 == 0.0) or 2.5e305 < x < math.inf)
+
+
 DOMAINS: dict[Any, Callable] = {
     math.sin: is_no_infinity,
     math.cos: is_no_infinity,
@@ -63,6 +86,12 @@ DOMAINS: dict[Any, Callable] = {
     math.acos: is_within_one,
     math.acosh: is_from_one,
     math.atanh: is_inside_one,
+    math.exp: has_exponential,
+    math.expm1: has_exponential,
+    math.cosh: has_hyperbolic,
+    math.sinh: has_hyperbolic,
+    math.gamma: has_gamma,
+    math.lgamma: has_log_gamma,
 }
 SOURCES: dict[Callable, str] = {
     is_no_infinity: "abs({}) != 1e999",
@@ -73,18 +102,88 @@ SOURCES: dict[Callable, str] = {
     is_above_minus_one: "{} > -1.0",
     is_from_one: "{} >= 1.0",
     is_not_zero: "{} != 0.0",
+    has_exponential: "(not 709.782712893384 < {} < 1e999)",
+    has_hyperbolic: "(not 710.4758600739439 < abs({}) < 1e999)",
+    has_gamma: "(not (({0} <= 0.0 and ({0} % 1.0 == 0.0 or {0} < -1e300))"
+    " or 171.6 < {0} < 1e999 or abs({0}) < 5.6e-309))",
+    has_log_gamma: "(not (({0} <= 0.0 and {0} % 1.0 == 0.0) or 2.5e305 < {0} < 1e999))",
 }
 """How to write these questions."""
+
+_DIVISIONS = frozenset({operator.truediv, operator.floordiv, operator.mod})
+POWERS: frozenset[Any] = frozenset({operator.pow, pow, math.pow})
+_MOST_POWERS = 256
 
 
 def domain_of(step: Step, metas: list[Meta]) -> tuple | None:
     """Return the arguments of a guard that fails where a step would raise; None if it cannot."""
+    if step.f in POWERS:
+        return _domain_of_power(step, metas)
     x = step.args[-1] if step.args else None
     if type(x) is not Ref:
         return None
-    if step.f is operator.truediv:
+    if step.f in (math.fmod, math.remainder):
+        return x, is_not_zero, True
+    if step.f in _DIVISIONS:
         # NumPy's numbers give Inf; a float of Python's raises.
         others = [metas[a.i].type if type(a) is Ref else type(a) for a in step.args]
         return (x, is_not_zero, True) if all(t in (float, int) for t in others) else None
     domain = DOMAINS.get(step.f)
     return None if domain is None or len(step.args) != 1 else (x, domain, True)
+
+
+def _domain_of_power(step: Step, metas: list[Meta]) -> tuple | None:
+    """Return the arguments of a guard that fails where a power of a float raises."""
+    if step.kwargs or len(step.args) != 2 or metas[step.out].type is not float:
+        return None
+    x, c = step.args
+    if type(x) is not Ref or type(c) not in (int, float) or not 1e-3 < abs(c) < 1e6:
+        return None
+    if metas[x.i].type is not float and step.f is not math.pow:
+        return None
+    if 0 < c <= 1:
+        return None
+    if float(c) not in _powers and len(_powers) >= _MOST_POWERS:
+        return None
+    return x, power_of(float(c)), True
+
+
+def power_of(c: float) -> Callable:
+    """Return what asks whether a float has a power with this exponent that is a float."""
+    known = _powers.get(c)
+    if known is None:
+        limit = _last_base(c)
+        ask = _is_in_reach if c > 0 else _is_no_further
+        known = _powers[c] = functools.partial(ask, limit)
+        asked = "(not {!r} < abs({{}}) < 1e999)" if c > 0 else "(not abs({{}}) < {!r})"
+        SOURCES[known] = asked.format(limit)
+    return known
+
+
+_powers: dict[float, Callable] = {}
+
+
+def _is_in_reach(limit: float, x: float) -> bool:
+    return not limit < abs(x) < math.inf
+
+
+def _is_no_further(limit: float, x: float) -> bool:
+    return not abs(x) < limit
+
+
+def _last_base(c: float) -> float:
+    """Return the last float that has a power which is no too large a float."""
+    x = sys.float_info.max ** (1 / c)
+    beyond = math.inf if c > 0 else 0.0
+    while not _has_power(x, c):
+        x = math.nextafter(x, 0.0 if c > 0 else math.inf)
+    while _has_power(math.nextafter(x, beyond), c):
+        x = math.nextafter(x, beyond)
+    return x
+
+
+def _has_power(x: float, c: float) -> bool:
+    try:
+        return math.isfinite(x**c)
+    except ArithmeticError:
+        return False

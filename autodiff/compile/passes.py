@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile.algebra import Algebra, Splat, is_same
-from autodiff.compile.domains import domain_of
+from autodiff.compile.domains import POWERS, domain_of
 from autodiff.compile.ops import COMPARISONS, OF_MATH, ROUNDED, UFUNC_OF
 from autodiff.compile.packs import Packs
 from autodiff.compile.program import (
@@ -111,6 +111,10 @@ class Simplifier(Algebra):
                     m.dtype not in (None, FLOAT64) for m in metas
                 )
             if not is_of_python and (not is_exact or UFUNC_OF[f] in ROUNDED):
+                if f in POWERS:  # what is written for it gives Inf where Python raises
+                    domain = domain_of(Step(f, args, step.kwargs, step.out), self.metas)
+                    if domain is not None:
+                        self._guard(domain)
                 f = UFUNC_OF[f]
         kwargs = {k: self.argument(v) for k, v in (step.kwargs or {}).items()}
         if f is guard:
