@@ -41,6 +41,9 @@ def make(
     except Doubt as doubt:
         record.why = str(doubt)
         return
+    except Exception as error:  # code such as nobody has thought of: it stays as it is written
+        record.why = f"its code could not be looked at: {error!r}"
+        return
     if not proof.takes_nests and any(type(x) in _NESTS for x in given):
         record.why = "what it writes into may be another's: a nest is given"
         return

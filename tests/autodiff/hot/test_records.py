@@ -415,6 +415,15 @@ def test_few_programs_are_kept():
     assert sum(bool(r.variants) for r in records.records.values()) <= records.MOST_PROGRAMS
 
 
+def test_what_cannot_be_looked_at_stays_as_it_is(monkeypatch):
+    def fails(self, f):
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr("autodiff.hot.making.Proof.__init__", fails)
+    assert again(lambda x: x * 2.0, 1.0) == [2.0] * 8
+    assert all("too deep" in r.why for r in records.records.values())
+
+
 def test_a_long_function_waits(monkeypatch):
     monkeypatch.setattr(records, "SECONDS_BY_STEP", 1.0)
 
