@@ -105,7 +105,7 @@ def array_sum(a: Any, axis: Any, keepdims: bool) -> tuple[Any, Callable]:
 def _sum(a: Any, axis: Any, keepdims: bool) -> Any:
     """The sum, of plain arrays without what NumPy does around it."""
     if is_foreign(a):
-        return np.sum(a, axis, keepdims=keepdims)
+        return np.sum(a, axis=axis, keepdims=keepdims)
     return np.add.reduce(a, axis, keepdims=keepdims)
 
 
@@ -180,7 +180,7 @@ def array_mean(a: Any, axis: Any, keepdims: bool) -> tuple[Any, Callable]:
 def _mean(a: Any, axis: Any, keepdims: bool, n: int) -> Any:
     """The mean over `n` elements, of plain arrays without what NumPy does around it."""
     if is_foreign(a):
-        return np.mean(a, axis, keepdims=keepdims)
+        return np.mean(a, axis=axis, keepdims=keepdims)
     return np.add.reduce(a, axis, keepdims=keepdims) / n
 
 
