@@ -19,7 +19,6 @@ def written_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(ways, "OFTEN", 1)
     for site in expressions._all:
         site.forget()
-    yield
 
 
 def test_an_array_without_axes_in_the_place_of_another() -> None:
