@@ -15,7 +15,7 @@ X = np.array([0.3, -0.7, 0.5, 1.1])
 
 
 @pytest.fixture(autouse=True)
-def written_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ways, "OFTEN", 1)
     for site in expressions._all:
         site.forget()
