@@ -16,6 +16,7 @@ from autodiff.hot.origins import (
     ARRAY,
     COMPREHENSIONS,
     MADE_HERE,
+    MISSING,
     OTHER,
     OWN,
     Names,
@@ -28,7 +29,6 @@ from autodiff.intercept.libraries import is_library, is_of_library
 from autodiff.intercept.names import dotted
 from chainrules_core.rules import name_of
 
-_MISSING = object()
 _BUILT_IN = frozenset(sys.builtin_module_names)
 
 
@@ -65,21 +65,21 @@ class Body:
             try:
                 return self.cells[name].cell_contents
             except ValueError:
-                return _MISSING
+                return MISSING
         scope = self.g.__globals__
-        return scope.get(name, getattr(builtins, name, _MISSING))
+        return scope.get(name, getattr(builtins, name, MISSING))
 
     def _resolved(self, node: ast.expr) -> tuple[Any, list[str]]:
         """Return what a dotted name outside leads to through modules, and the rest of the name."""
         name = dotted(node)
         if name is None or self._is_local(name.partition(".")[0]):
-            return _MISSING, []
+            return MISSING, []
         first, *rest = name.split(".")
         value = self._outside(first)
         while rest and type(value) is types.ModuleType:
             if getattr(value, "__file__", None) is None and value.__name__ not in _BUILT_IN:
                 raise self._doubt(node, f"the module {value.__name__} has no file")
-            value = vars(value).get(rest.pop(0), _MISSING)
+            value = self.proof.read(value, rest.pop(0))
         return value, rest
 
     def _origins(self, name: str) -> set[str]:
@@ -105,7 +105,7 @@ class Body:
     def _origin_of_call(self, node: ast.Call) -> str:
         """Return the same for what a function returns."""
         value, rest = self._resolved(node.func)
-        if value is not _MISSING and not rest:
+        if value is not MISSING and not rest:
             if functions.makes_array(value):
                 return ARRAY
             return OWN if any(value is made for made in (float, int, len, list, dict)) else OTHER
@@ -236,7 +236,7 @@ class Body:
     def _name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load) and not self._is_local(node.id):
             value = self._outside(node.id)
-            if value is _MISSING or isinstance(value, types.ModuleType):
+            if value is MISSING or isinstance(value, types.ModuleType):
                 raise self._doubt(node, f"{node.id!r} is not known")
             self.proof.value(value, repr(node.id))
 
@@ -244,7 +244,7 @@ class Body:
         if not isinstance(node.ctx, ast.Load):
             raise self._doubt(node, "an attribute is written")
         value, rest = self._resolved(node)
-        if value is not _MISSING and not rest:
+        if value is not MISSING and not rest:
             self.proof.value(value, repr(dotted(node)))
             return
         name = node.attr
@@ -286,7 +286,7 @@ class Body:
             self.visit(a)
         is_open = any(isinstance(a, ast.Starred) for a in node.args)
         value, rest = self._resolved(node.func)
-        if value is not _MISSING and not rest:
+        if value is not MISSING and not rest:
             self.proof.value(value, repr(dotted(node.func)))
             if type(value) is not types.FunctionType or is_library(value):
                 place = functions.place_of_out(value)
@@ -372,7 +372,7 @@ class Body:
         if node.level or module is None or not is_of_library(module) or self.scopes[1:]:
             raise self._doubt(node, "an import is not followed")
         for alias in node.names:
-            self.imported[alias.asname or alias.name] = vars(module).get(alias.name, _MISSING)
+            self.imported[alias.asname or alias.name] = self.proof.read(module, alias.name)
 
     def _deleted(self, node: ast.Delete) -> None:
         if not all(isinstance(target, ast.Name) for target in node.targets):

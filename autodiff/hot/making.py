@@ -63,7 +63,8 @@ def make(
         record.parts = records.parts_of(f)
         record.forget(records.MOST_VARIANTS - 1)
         arrays = [(x, _bits(x).copy()) for x in proof.arrays]
-        record.variants = [(variant, arrays), *record.variants]
+        names = list(proof.names.values())
+        record.variants = [(variant, arrays, names), *record.variants]
     record.recorded += time.perf_counter() - start
 
 
@@ -91,7 +92,7 @@ def _recorded(
     def derivative(*args: Any, **kwargs: Any) -> Any:
         return transform(f, args, kwargs, *chosen)
 
-    exact = any(v.program.exact for v, _ in record.variants)
+    exact = any(v.program.exact for v, _, _ in record.variants)
     most = int(record.spent / records.SECONDS_BY_STEP), records.MOST_BYTES
     return recorded(derivative, args, kwargs, "python", (f,), exact, most)[0]
 

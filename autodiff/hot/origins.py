@@ -9,6 +9,8 @@ from typing import Any
 ARRAY, OWN, ARGUMENT, OTHER = "array", "own", "argument", "other"
 """An array or a number that was made here; a container so; an argument; anything."""
 
+MISSING: Any = object()
+"""What stands for a name that is bound to nothing."""
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 MADE_HERE = (
     ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.List, ast.Dict, ast.Tuple, ast.ListComp,

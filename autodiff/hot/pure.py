@@ -20,8 +20,9 @@ from autodiff.compile.dependencies import content_of
 from autodiff.compile.snapshots import SMALL
 from autodiff.hot import functions
 from autodiff.hot.body import Body, Doubt as Doubt
+from autodiff.hot.origins import MISSING
 from autodiff.intercept.asking import has_rule
-from autodiff.intercept.libraries import is_library
+from autodiff.intercept.libraries import is_library, is_of_library
 from autodiff.intercept.source import definition_of
 from chainrules_core.rules import name_of
 
@@ -40,6 +41,9 @@ class Proof:
     ----------
     arrays : list of ndarray
         Larger arrays from outside that it reads: the proof holds for their contents.
+    names : dict
+        What it reads from modules of libraries: (identity of a module, name) → the module's names,
+        the name, and what it is bound to. Other variables are guarded by the program itself.
     takes_nests : bool
         Whether arguments may be lists, tuples or dicts.
 
@@ -51,6 +55,7 @@ class Proof:
 
     def __init__(self, f: Any) -> None:
         self.arrays: list[np.ndarray] = []
+        self.names: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
         self.takes_nests = True
         self._seen: set[int] = set()
         self._first = f.func if type(f) is functools.partial else f
@@ -73,6 +78,13 @@ class Proof:
         for default in (*(g.__defaults__ or ()), *(g.__kwdefaults__ or {}).values()):
             self.value(default, f"a default of {name_of(g)}")
         Body(self, g, g is self._first).definition(found.node)
+
+    def read(self, module: types.ModuleType, name: str) -> Any:
+        """Return what a name in a module is bound to; `MISSING` if nothing."""
+        value = vars(module).get(name, MISSING)
+        if is_of_library(module):
+            self.names[id(module), name] = vars(module), name, value
+        return value
 
     def value(self, x: Any, label: str) -> None:
         """Prove it of a value from outside."""

@@ -32,6 +32,10 @@ FAILED: Any = object()
 """… where one is, but raises, or NumPy would warn of something."""
 
 
+_Arrays = list[tuple[np.ndarray, np.ndarray]]
+_Names = list[tuple[dict[str, Any], str, Any]]
+
+
 class Settings:
     """Whether functions are compiled by themselves, and after how many calls and seconds."""
 
@@ -53,7 +57,7 @@ class Record:
         Why it runs as it is written, if it is known to have to.
     variants : list of tuple
         The programs, the latest used first, each with the larger arrays from outside that it reads
-        and what they held.
+        and what they held, and the names in modules and what they were bound to.
     """
 
     __slots__ = (
@@ -63,7 +67,7 @@ class Record:
 
     def __init__(self) -> None:
         self.parts: tuple = ()
-        self.variants: list[tuple[Any, list[tuple[np.ndarray, np.ndarray]]]] = []
+        self.variants: list[tuple[Any, _Arrays, _Names]] = []
         self.why = ""
         self.calls = self.hits = self.misses = self.failures = 0
         self.spent = self.recorded = 0.0
@@ -72,8 +76,8 @@ class Record:
 
     def run(self, given: tuple) -> Any:
         """Return what a program gives, or `MISSED` or `FAILED`."""
-        for i, (variant, arrays) in enumerate(self.variants):
-            if not all(np.array_equal(now.view(had.dtype), had) for now, had in arrays):
+        for i, (variant, arrays, names) in enumerate(self.variants):
+            if not _hold(arrays, names):
                 continue
             try:
                 with raising():  # what is to be warned of is found out by the function itself
@@ -89,7 +93,7 @@ class Record:
 
     def forget(self, most: int) -> None:
         """Keep so many of the programs at most."""
-        for variant, _ in self.variants[most:]:
+        for variant, _, _ in self.variants[most:]:
             variant.forget()
         self.variants = self.variants[:most]
 
@@ -140,6 +144,14 @@ def parts_of(f: Any) -> tuple:
     if f.__defaults__:
         parts = (*parts, None, *f.__defaults__)
     return (*parts, *f.__kwdefaults__, *f.__kwdefaults__.values()) if f.__kwdefaults__ else parts
+
+
+def _hold(arrays: _Arrays, names: _Names) -> bool:
+    """Whether what a program has read from outside is what it was."""
+    for scope, name, value in names:
+        if scope.get(name) is not value:
+            return False
+    return all(np.array_equal(now.view(had.dtype), had) for now, had in arrays)
 
 
 @functools.cache
