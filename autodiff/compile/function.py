@@ -209,10 +209,10 @@ def recorded(
     outside: list[Dependency] = []
     given = _with_code((*args, *kwargs.values()))
     for k, g in enumerate((f, *also)):
-        read, writes = dependencies(g, () if k else given)
+        read, why_not = dependencies(g, () if k else given)
         outside += read
-        if writes:
-            raise NotRecordedError(f"{name_of(g)} writes {writes}")
+        if why_not:
+            raise NotRecordedError(f"{name_of(g)} {why_not}")
     try:
         found = _one_recording(f, args, kwargs, False, *most)
     except Exception:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile.errors import CompileError, NotRecordedError
-from autodiff.compile.purity import IMPURE_OWNERS, impurity
+from autodiff.compile.purity import IMPURE_OWNERS, impurity, is_message
 from autodiff.intercept import functions
 from autodiff.levels import program_tape
 from autodiff.tracer import is_tracer
@@ -21,8 +21,21 @@ def watched(g: Any) -> Callable | None:
     """Return what is to be called in place of an impure function; None for others."""
     if g is print:
         return _printing
+    if is_message(g):
+        return _told(g)
     why = impurity(g)
     return _refusing(g, why) if why else None
+
+
+def _told(g: Any) -> Callable:
+    """A warning or a line of a log is given at each call: such a function runs as it is."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if program_tape() is not None:
+            raise NotRecordedError(f"{name_of(g)} is called in it")
+        return functions.unwatched(g)(*args, **kwargs)
+
+    return called
 
 
 def _printing(*args: Any, **kwargs: Any) -> None:

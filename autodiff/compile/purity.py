@@ -178,6 +178,15 @@ def impurity(g: Any) -> str:
     return ""
 
 
+_MESSAGES = frozenset({"warnings", "logging"})
+_CALLABLE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+
+
+def is_message(g: Any) -> bool:
+    """Whether a function warns or writes to a log."""
+    return isinstance(g, _CALLABLE) and _module(g) in _MESSAGES
+
+
 def _module(g: Callable) -> str:
     return (getattr(g, "__module__", None) or "").partition(".")[0].lstrip("_")
 

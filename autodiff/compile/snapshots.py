@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import operator
+import types
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
@@ -70,10 +71,12 @@ class Snapshot:
 def _rows_of(x: Any, names: set[str]) -> tuple[list[_Row], Collection]:
     """Return what is to be compared of a holder, if it is one, and what it holds."""
     kind = type(x)
-    if kind is np.ndarray:
-        if x.nbytes > SMALL or x.dtype.kind == "O":
-            return [], ()
-        return [_Row(x, x.tobytes(), _same_bytes, _put_bytes)], ()
+    if isinstance(x, np.ndarray):
+        rows, parts = _rows_of_array(x.view(np.ndarray))
+        if kind is np.ndarray:
+            return rows, parts
+        more, held = _rows_of_foreign(x)  # a mask, say
+        return rows + more, [*parts, *held]
     if kind is list or kind is collections.deque:
         return [_Row(x, list(x), _same_parts, _put_parts)], x
     if kind is set:
@@ -82,7 +85,9 @@ def _rows_of(x: Any, names: set[str]) -> tuple[list[_Row], Collection]:
         return [_Row(x, dict(x), _same_dict, _put_all)], x.values()
     if isinstance(x, tuple):
         return [], x
-    return _rows_of_object(x, names) if is_of_users(kind) else ([], ())
+    if is_of_users(kind):
+        return _rows_of_object(x, names)
+    return _rows_of_foreign(x)
 
 
 def is_of_users(kind: type) -> bool:
@@ -107,6 +112,27 @@ def _rows_of_object(x: Any, names: set[str]) -> tuple[list[_Row], list]:
     if in_slots:
         rows.append(_Row(x, in_slots, _same_slots, _put_slots))
     return rows, [*kept.values(), *in_slots.values()]
+
+
+def _rows_of_array(x: np.ndarray) -> tuple[list[_Row], list]:
+    if x.nbytes > SMALL:
+        return [], []
+    if x.dtype.kind == "O":
+        return [_Row(x, x.ravel().tolist(), _same_objects, _put_objects)], x.ravel().tolist()
+    return [_Row(x, x.tobytes(), _same_bytes, _put_bytes)], []
+
+
+def _rows_of_foreign(x: Any) -> tuple[list[_Row], list]:
+    """Return the attributes of an object of a library's: its methods may read each of them."""
+    own = getattr(x, "__dict__", None)
+    if (
+        type(own) is not dict
+        or isinstance(x, (type, types.ModuleType, types.FunctionType))
+        or type(x).__module__.partition(".")[0] in OURS
+    ):
+        return [], []
+    kept = dict(own)
+    return [_Row(own, kept, _same_dict, _put_all)], list(kept.values())
 
 
 # -- whether it is the same, and how it is put back -----------------------------------------------
@@ -134,6 +160,15 @@ def _same_slots(holder: Any, kept: dict) -> bool:
 
 def _same_bytes(holder: np.ndarray, kept: bytes) -> bool:
     return holder.tobytes() == kept
+
+
+def _same_objects(holder: np.ndarray, kept: list) -> bool:
+    return all(map(_same, holder.ravel().tolist(), kept))
+
+
+def _put_objects(holder: np.ndarray, kept: list) -> None:
+    for place, value in enumerate(kept):
+        holder.flat[place] = value
 
 
 def _put_bytes(holder: np.ndarray, kept: bytes) -> None:
