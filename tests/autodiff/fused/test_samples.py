@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,10 @@ X = np.array([0.3, -0.7, 0.5, 1.1])
 
 
 @pytest.fixture(autouse=True)
-def written_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ways, "OFTEN", 1)
     for site in expressions._all:
         site.forget()
-    yield
 
 
 def test_an_array_without_axes_in_the_place_of_another() -> None:
