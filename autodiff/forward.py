@@ -204,6 +204,10 @@ def with_tangent(y: Any, y_dot: Any, tape: Forward) -> Any:
     return rebuilt(y, new)
 
 
+def _is_tangent_of(dot: np.ndarray, x: np.ndarray) -> bool:
+    return dot.dtype is x.dtype and dot.shape == x.shape and x.dtype.kind in "fc"
+
+
 def _has_perturbable(x: Any) -> bool:
     return type(x) is float or is_perturbable(x) or any(map(is_perturbable, leaves_of(x)))
 
@@ -305,13 +309,7 @@ class Pushed:
                 f"the pushforward of {name_of(self.f)} was given a {type(dot).__name__} as tangent "
                 f"of a {type(untraced(x)).__name__}; it takes a number or array like the argument."
             )
-        if (
-            type(x) is np.ndarray
-            and type(dot) is np.ndarray
-            and dot.dtype is x.dtype
-            and dot.shape == x.shape
-            and x.dtype.kind in "fc"
-        ):
+        if type(x) is np.ndarray and type(dot) is np.ndarray and _is_tangent_of(dot, x):
             return laid_like(dot, x)
         if np.shape(untraced(dot)) != np.shape(untraced(x)):
             raise SeedError(
