@@ -18,6 +18,7 @@ import ast
 import functools
 import math
 import operator
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -274,6 +275,7 @@ def written(found: Expression, generic: ast.expr, leaves: list[ast.expr], node: 
 
 # -------------------------------------------------------------------------------- while it runs
 
+_adding = threading.Lock()
 table: list[Callable] = []
 """What is called for each expression: with its generic form, and its leaves."""
 _all: list[Site] = []
@@ -294,12 +296,13 @@ class Site:
     def __init__(self, expression: Expression) -> None:
         self.steps = expression.steps
         self.expression = Expression([], expression.steps)  # the syntax is not kept
-        self.place = len(table)
         self.calls = 0
         self.known: dict[tuple, Callable] = {}
         self.levels: dict[tuple, Callable] = {}
-        table.append(self.count)
-        _all.append(self)
+        with _adding:  # functions are rewritten by several threads
+            self.place = len(table)
+            table.append(self.count)
+            _all.append(self)
 
     def count(self, generic: Callable, *leaves: Any) -> Any:
         """Evaluate the expression as ever; after some calls its types are looked at."""

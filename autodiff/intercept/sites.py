@@ -13,6 +13,7 @@ instructions in between calls Python or jumps back.
 from __future__ import annotations
 
 import collections
+import threading
 import types
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +24,7 @@ from autodiff.intercept.libraries import is_library
 from autodiff.tracer import FloatTracer, Tracer
 
 _EMPTY = object()
+_changing = threading.Lock()  # of the lists here, of which each is as long as the others
 known: list[Any] = []
 """Slot → what the name was bound to."""
 replaced: list[Any] = []
@@ -49,11 +51,12 @@ def slot_for(name: str, namespace: dict[str, Any]) -> int | None:
     value = value_of(name, namespace)
     if type(value) not in _KINDS:
         return None
-    for table in (known, *made_of.values()):
-        table.append(_EMPTY)
-    replaced.append(None)
-    _compared.append(parts_of(value))
-    return len(known) - 1
+    with _changing:
+        for table in (known, *made_of.values()):
+            table.append(_EMPTY)
+        replaced.append(None)
+        _compared.append(parts_of(value))
+        return len(known) - 1
 
 
 def value_of(name: str, namespace: dict[str, Any]) -> Any:
@@ -93,10 +96,11 @@ _attributes: dict[str, int] = {}
 
 def slot_of_attribute(name: str) -> int:
     """Return the place of an attribute in `quiet`."""
-    if name not in _attributes:
-        _attributes[name] = len(quiet)
-        quiet.append(set())
-    return _attributes[name]
+    with _changing:
+        if name not in _attributes:
+            quiet.append(set())
+            _attributes[name] = len(quiet) - 1
+        return _attributes[name]
 
 
 def read_as_ever(kind: type, name: str) -> None:
@@ -110,19 +114,21 @@ def fill(slot: int, g: Any, replacement: Callable) -> None:
     parts = _compared[slot]
     if parts_of(g) != parts:  # a function of another kind than was there when this was written
         return
-    known[slot] = _EMPTY
-    replaced[slot] = replacement
-    for name in parts:
-        made_of[name][slot] = getattr(g, name)
-    known[slot] = g
+    with _changing:
+        known[slot] = _EMPTY
+        replaced[slot] = replacement
+        for name in parts:
+            made_of[name][slot] = getattr(g, name)
+        known[slot] = g
 
 
 def forget() -> None:
     """After a change of the rules, decide anew."""
-    known[:] = [_EMPTY] * len(known)
-    replaced[:] = [None] * len(replaced)
-    for table in made_of.values():
-        table[:] = [_EMPTY] * len(table)
+    with _changing:
+        known[:] = [_EMPTY] * len(known)
+        replaced[:] = [None] * len(replaced)
+        for table in made_of.values():
+            table[:] = [_EMPTY] * len(table)
     for kinds in (*_quiet_methods.values(), *quiet):
         kinds.clear()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import types
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient, jvp
+from autodiff.intercept import expressions, sites
 from chainrules_core import rrule
 
 
@@ -229,3 +231,30 @@ def test_one_name_in_several_threads():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_functions_that_are_rewritten_by_several_threads_at_once():
+    """No two places share a slot, whoever changes the rules meanwhile."""
+    found: dict[str, list[int]] = {"names": [], "attributes": [], "expressions": []}
+    interval = sys.getswitchinterval()
+
+    def work(k: int) -> None:
+        for n in range(200):
+            found["names"].append(sites.slot_for("math.sin", {"math": math}))
+            found["attributes"].append(sites.slot_of_attribute(f"a{k}_{n}"))
+            found["expressions"].append(expressions.Site(expressions.Expression()).place)
+            if n % 20 == 0:
+                sites.forget()
+
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert [len(places) for places in found.values()] == [1200] * 3
+    assert [len(set(places)) for places in found.values()] == [1200] * 3
+    assert len(sites.known) == len(sites.replaced) == len(sites.made_of["__code__"])
