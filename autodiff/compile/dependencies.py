@@ -120,7 +120,7 @@ class _Search:
         if function is not None:
             if type(x) is types.MethodType:
                 self._enter_constant(x.__self__, f"what {x.__name__} is a method of")
-            if not _is_foreign(function):
+            if not is_foreign(function):
                 self._waiting.append(function)
         elif isinstance(x, functools.partial):
             for a in (x.func, *x.args, *x.keywords.values()):
@@ -196,7 +196,7 @@ class _Search:
             if not self._waiting:
                 return
             function = self._waiting.pop()
-            if id(function) in self._seen or _is_foreign(function):
+            if id(function) in self._seen or is_foreign(function):
                 self._seen.add(id(function))
                 continue
             self._seen.add(id(function))
@@ -236,7 +236,8 @@ def _methods_of(kind: type) -> Iterator[tuple[str, types.FunctionType]]:
                 yield name, function
 
 
-def _is_foreign(function: types.FunctionType) -> bool:
+def is_foreign(function: types.FunctionType) -> bool:
+    """Whether a function is a library's, or ours."""
     module = function.__globals__.get("__name__", "") or ""
     if "<locals>" in function.__qualname__ and module.partition(".")[0] in OURS:
         return False

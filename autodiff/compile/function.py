@@ -16,7 +16,7 @@ from autodiff.arguments import innermost
 from autodiff.compile import impure as impure, machine
 from autodiff.compile.blocks import Chain, in_blocks
 from autodiff.compile.chunks import PARTED
-from autodiff.compile.dependencies import Dependency, content_of, dependencies
+from autodiff.compile.dependencies import Dependency, content_of, dependencies, is_foreign
 from autodiff.compile.emit import Emitter, restored
 from autodiff.compile.errors import MISMATCH, CompileError, NotRecordedError
 from autodiff.compile.forms import Inputs, Names, Outputs
@@ -473,7 +473,8 @@ def _outside_checks(outside: list[Dependency], names: Names) -> list[str]:
             kept = names.of(d.container, "cell" if d.name is None else "globals_")
             shown = f"{kept}.cell_contents" if d.name is None else f"{kept}.get({d.name!r})"
             checks.append(f"if {shown} is not {value}: return MISMATCH")
-        if isinstance(d.value, types.FunctionType):  # autoreload puts other code into it
+        if isinstance(d.value, types.FunctionType) and not is_foreign(d.value):
+            # autoreload puts other code into it
             for part in ("__code__", "__defaults__"):
                 had = names.of(getattr(d.value, part), "had")
                 checks.append(f"if {value}.{part} is not {had}: return MISMATCH")
