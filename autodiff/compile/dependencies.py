@@ -237,7 +237,7 @@ def _methods_of(kind: type) -> Iterator[tuple[str, types.FunctionType]]:
 
 
 def is_foreign(function: types.FunctionType) -> bool:
-    """Whether a function is a library's or ours, and not looked into."""
+    """Whether a function is a library's, or ours."""
     module = function.__globals__.get("__name__", "") or ""
     if "<locals>" in function.__qualname__ and module.partition(".")[0] in OURS:
         return False

@@ -155,11 +155,13 @@ def power_of(c: float) -> Callable:
         limit = _last_base(c)
         ask = _is_in_reach if c > 0 else _is_no_further
         known = _powers[c] = functools.partial(ask, limit)
-        asked = "(not {!r} < abs({{}}) < 1e999)" if c > 0 else "(not abs({{}}) < {!r})"
-        SOURCES[known] = asked.format(limit)
+        SOURCES[known] = (_IN_REACH if c > 0 else _NO_FURTHER).format(limit)
     return known
 
 
+# Of a number that is not finite x - x is NaN. A call of abs would take as long as the power.
+_IN_REACH = "(-{0!r} <= {{0}} <= {0!r} or {{0}} - {{0}} != 0.0)"
+_NO_FURTHER = "({{0}} >= {0!r} or {{0}} <= -{0!r} or {{0}} != {{0}})"
 _powers: dict[float, Callable] = {}
 
 

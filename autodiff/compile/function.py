@@ -474,9 +474,8 @@ def _outside_checks(outside: list[Dependency], names: Names) -> list[str]:
             kept = names.of(d.container, "cell" if d.name is None else "globals_")
             shown = f"{kept}.cell_contents" if d.name is None else f"{kept}.get({d.name!r})"
             checks.append(f"if {shown} is not {value}: return MISMATCH")
-        if isinstance(d.value, types.FunctionType) and not is_foreign(
-            d.value
-        ):  # autoreload puts other code into it
+        if isinstance(d.value, types.FunctionType) and not is_foreign(d.value):
+            # autoreload puts other code into it
             for part in ("__code__", "__defaults__"):
                 had = names.of(getattr(d.value, part), "had")
                 checks.append(f"if {value}.{part} is not {had}: return MISMATCH")

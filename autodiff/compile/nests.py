@@ -65,6 +65,9 @@ _PRODUCTS = frozenset({np.dot, np.matmul, operator.matmul, np.vdot, np.inner})
 _CHANGES = {set_item: "=", add_item: "+", sub_item: "-"}
 _PLAIN_INDEX = (int, np.int64, np.intp, slice, type(None), type(Ellipsis))
 
+# The upper bound last: it is what is left where the lower one is above it.
+_RAISED = "({0} if {0} > {1} or {0} != {0} else {1})"
+_CLIPPED = "({lower} if {lower} < {{2}} or {lower} != {lower} else {{2}})"
 TEXTS: dict[Any, str] = {
     **{f: f"{{0}} {sign} {{1}}" for f, sign in INFIX.items()},
     **{f: f"math.{m.__name__}({{0}})" for f, m in MATH.items()},
@@ -76,7 +79,7 @@ TEXTS: dict[Any, str] = {
     np.cbrt: "np.cbrt({0})", np.log2: "np.log2({0})", np.exp2: "2.0 ** {0}",
     np.floor: "np.floor({0})", np.ceil: "np.ceil({0})", np.trunc: "np.trunc({0})",
     np.isfinite: "({0} - {0} == 0.0)", np.copy: "{0}", np.positive: "{0}",
-    np.clip: "({1} if {0} < {1} else {2} if {0} > {2} else {0})",
+    np.clip: _CLIPPED.format(lower=_RAISED),
 }  # fmt: skip
 """Elementwise functions as machine code has them."""
 _GIVES_NUMBERS = frozenset({"map", "product", "sum", "max", "min", "determinant", "contraction"})

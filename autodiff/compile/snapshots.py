@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import operator
-import types
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
@@ -127,7 +126,7 @@ def _rows_of_foreign(x: Any) -> tuple[list[_Row], list]:
     own = getattr(x, "__dict__", None)
     if (
         type(own) is not dict
-        or isinstance(x, (type, types.ModuleType, types.FunctionType))
+        or hasattr(x, "__name__")  # a function, a class or a module
         or type(x).__module__.partition(".")[0] in OURS
     ):
         return [], []

@@ -3,7 +3,7 @@
 Each is called several times, with arguments of several sizes: what the recording took for a
 constant shows from the second call on. Programs of kind "users" are also called with arguments of
 other shapes, dtypes and layouts, that share memory or are read-only, and as derivatives of all
-kinds (`tools.fuzz.sessions`).
+kinds (`tools.fuzz.sessions`); of kind "threads" by four threads at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import autodiff
 from tools.fuzz.arrays import array_program
 from tools.fuzz.judge import fresh, leaves, load, mapped
 from tools.fuzz.limits import TooSlow, limited
-from tools.fuzz.sessions import FORMS, session_difference
+from tools.fuzz.sessions import FORMS, session_difference, threads_difference
 from tools.fuzz.users import user_program
 from tools.fuzz.writer import write
 
@@ -90,10 +90,11 @@ def difference(program: Callable, arguments: tuple, backend: str) -> str:
 
 def compared(kind: str, seed: int, backend: str) -> tuple[str, str]:
     """Return the text of a program, and how its compiled form differs; nothing if it does not."""
-    if kind == "users":
+    if kind in ("users", "threads"):
         source, f, given = user_program(seed)
         form = FORMS[seed % len(FORMS)]
-        found = session_difference(f, given, form, backend, seed)
+        compare = session_difference if kind == "users" else threads_difference
+        found = compare(f, given, form, backend, seed)
         return source, found and f"{form}, {found}"
     source, program, arguments = (of_arrays if kind == "arrays" else of_anything)(seed)
     return source, difference(program, arguments, backend)
@@ -105,7 +106,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--backend", default="numba", choices=("auto", "python", "numba"))
-    parser.add_argument("--kind", default="arrays", choices=("arrays", "anything", "users"))
+    parser.add_argument(
+        "--kind", default="arrays", choices=("arrays", "anything", "users", "threads")
+    )
     options = parser.parse_args(arguments)
     counts: Counter[str] = Counter()
     for seed in range(options.seed, options.seed + options.count):

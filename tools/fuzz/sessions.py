@@ -5,6 +5,7 @@ Values, sizes, dtypes, layouts, flags; arguments that share memory; results that
 
 from __future__ import annotations
 
+import concurrent.futures
 import copy
 import dataclasses
 import functools
@@ -140,6 +141,12 @@ def _longer(x: np.ndarray) -> np.ndarray:
     return np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, 1)], mode="reflect") if x.shape[-1] > 1 else x
 
 
+def _unaligned(x: np.ndarray) -> np.ndarray:
+    y = np.zeros(x.nbytes + 1, np.uint8)[1:].view(x.dtype).reshape(x.shape)
+    y[...] = x
+    return y
+
+
 _CHANGES: dict[str, Callable] = {
     "scaled": _scaled(0.7),
     "negative": _scaled(-1.2),
@@ -162,6 +169,12 @@ _CHANGES: dict[str, Callable] = {
     "complex": _arrays(lambda x: x * (1 + 0.5j)),
     "swapped": _arrays(lambda x: x.astype(">f8")),
     "numbers": lambda x: np.float64(x) if isinstance(x, float) else x,
+    "whole": lambda x: round(x) if isinstance(x, float) else x,
+    "without axes": lambda x: np.array(x) if isinstance(x, float) else x,
+    "half precision": _arrays(lambda x: x.astype(np.float16) if x.dtype.kind == "f" else x),
+    "repeated": _arrays(lambda x: np.broadcast_to(x[:1], x.shape)),
+    "unaligned": _arrays(_unaligned),
+    "lists": _arrays(lambda x: x.tolist()),
 }
 
 
@@ -352,6 +365,32 @@ def session_difference(
         if message:
             return message
     return session.changed()
+
+
+def threads_difference(
+    f: Callable, arguments: dict[str, Any], form: str, backend: str, seed: int
+) -> str:
+    """Return how a compiled function that several threads call at once differs."""
+    names = list(arguments)
+    plain = forms(f, names)[form]
+    compiled = autodiff.compile(plain, backend=backend)
+    made = [make for _, make in calls(names, arguments, random.Random(seed))]
+    expected = [_call(plain, make()) for make in made]
+
+    def at_once(k: int) -> str:
+        value, error = expected[k]
+        found, raised = _call(compiled, made[k]())
+        if REFUSED in (error, raised):
+            return ""
+        if error != raised:
+            return f"call {k}: raises {raised or 'nothing'}, alone {error or 'nothing'}"
+        return "" if error else different(value, found, 2e-3)
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        try:
+            return next(filter(None, pool.map(at_once, list(range(len(made))) * 4)), "")
+        except autodiff.CompileError:
+            return ""
 
 
 FORMS = (

@@ -117,3 +117,18 @@ def test_errors_of_floats_are_raised(name, backend):
         with np.errstate(divide="ignore"):
             found, expected = compiled(np.float64(0.0), x), f(np.float64(0.0), x)
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("lower", [-0.5, 0.7, np.nan])
+@pytest.mark.parametrize("upper", [-1.0, 0.3, np.nan])
+def test_machine_code_clips_by_the_upper_bound_last(lower, upper):
+    def f(x, lower, upper):
+        y = np.clip(x, lower, upper)
+        return np.sum(np.tanh(y) * np.exp(x)) + y * np.cos(x), y * 2.0
+
+    x = np.array([-2.0, -0.7, -0.5, 0.0, 0.3, 0.7, 1.0, 2.0])
+    compiled = compile(f, backend="numba")
+    for args in ((x, -1.0, 1.0), (x, lower, upper), (x, lower, upper)):
+        for a, b in zip(compiled(*args), f(*args), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+    assert "kernel" in compiled.source
