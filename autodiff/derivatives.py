@@ -194,15 +194,9 @@ def gradient(
     """
     if fallback is not None:
         with numeric_fallback(fallback):
-            return _gradient(f, args, kwargs, argnums)
-    return hot.called(_gradient, f, args, kwargs, argnums)
-
-
-def _gradient(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any) -> Any:
-    traced = Linearised(f, args, kwargs, argnums_of(argnums), at_once=True)
-    check_scalar(f, traced.value)
-    bars = traced.gradients()
-    return bars[0] if is_single(argnums, args) else tuple(bars)
+            return _value_and_gradient(f, args, kwargs, argnums, False)[1]
+    # The value is not asked for, but what it warns of is.
+    return hot.called(_value_and_gradient, f, args, kwargs, argnums, False)[1]
 
 
 def pushforward(

@@ -372,7 +372,7 @@ def has_nan(bar: Any) -> bool:
     """Whether there is a NaN in a number or array; of some with Inf the answer may be yes too."""
     if type(bar) is not np.ndarray:
         bar = untraced(bar)
-    if type(bar) is float or type(bar) is complex:
+    if isinstance(bar, (float, complex)):  # a recorded one too, which is guarded
         return bar != bar
     if type(bar) is np.ndarray and bar.dtype.kind == "f" and bar.flags.forc:
         # In less time than a sum, and of Inf it makes no NaN; by the method of one axis in least.

@@ -122,8 +122,8 @@ def hypot_rrule(*coordinates: Any) -> Any:
     y = math.hypot(*coordinates)
 
     def hypot_pullback(y_bar: Any) -> tuple:
-        scale = y_bar / nonzero(y)
-        return tuple([scale * c for c in coordinates])
+        size = nonzero(y)
+        return tuple([y_bar * (c / size) for c in coordinates])
 
     return y, hypot_pullback
 
@@ -131,8 +131,9 @@ def hypot_rrule(*coordinates: Any) -> Any:
 @frule.register(math.hypot, [REAL])
 def hypot_frule(dots: tuple, *coordinates: Any) -> Any:
     y = math.hypot(*coordinates)
-    products = [c * c_dot for c, c_dot in zip(coordinates, dots, strict=True)]
-    return y, fit(sum(products, 0.0) / nonzero(y), y)
+    size = nonzero(y)
+    products = [c / size * c_dot for c, c_dot in zip(coordinates, dots, strict=True)]
+    return y, fit(sum(products, 0.0), y)
 
 
 def is_complex(x: Any) -> bool:
@@ -147,8 +148,8 @@ def dist_rrule(p: Any, q: Any) -> Any:
     y = math.dist(p, q)
 
     def dist_pullback(y_bar: Any) -> tuple:
-        scale = y_bar / nonzero(y)
-        steps = [scale * (a - b) for a, b in zip(p, q, strict=True)]
+        size = nonzero(y)
+        steps = [y_bar * ((a - b) / size) for a, b in zip(p, q, strict=True)]
         return like(p, steps), like(q, [-s for s in steps])
 
     return y, dist_pullback
@@ -159,8 +160,9 @@ def dist_frule(dots: tuple, p: Any, q: Any) -> Any:
     if is_complex(p) or is_complex(q):
         return None
     y = math.dist(p, q)
-    products = [(p[i] - q[i]) * (dots[0][i] - dots[1][i]) for i in range(len(p))]
-    return y, fit(sum(products, 0.0) / nonzero(y), y)
+    size = nonzero(y)
+    products = [(p[i] - q[i]) / size * (dots[0][i] - dots[1][i]) for i in range(len(p))]
+    return y, fit(sum(products, 0.0), y)
 
 
 SEQUENCE = (list, tuple, Array)

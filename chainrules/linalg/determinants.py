@@ -37,7 +37,7 @@ def times(numbers: Any, matrices: Any) -> Any:
     """One number times each matrix."""
     if np.ndim(numbers) == 0:
         return numbers * matrices
-    return np.expand_dims(numbers, (-2, -1)) * matrices
+    return matrices_of(numbers) * matrices
 
 
 # ---------------------------------------------------------------------------------------- adjugate
@@ -49,8 +49,23 @@ def adjugate(a: Any, det: Any = None) -> Any:
     x = inverse_if_regular(a)
     if x is not None:
         return times(np.linalg.det(a) if det is None else det, x)
-    u, s, vh = np.linalg.svd(a)
+    u, s, vh = decomposed(a)
     return times(phase(u, vh), np.matmul(adjoint(vh) * row(products_without(s, 1)), adjoint(u)))
+
+
+def decomposed(a: np.ndarray) -> tuple:
+    """The singular value decompositions; NaN of what is not finite, for which LAPACK may hang."""
+    is_finite = np.isfinite(a).all((-2, -1))
+    if is_finite.all():
+        return tuple(np.linalg.svd(a))
+    u, s, vh = np.linalg.svd(np.where(matrices_of(is_finite), a, 0))
+    unknown = np.where(is_finite, 0.0, np.nan).astype(s.dtype)
+    return u + matrices_of(unknown), s + unknown[..., None], vh + matrices_of(unknown)
+
+
+def matrices_of(numbers: np.ndarray) -> np.ndarray:
+    """Numbers as matrices of one element."""
+    return np.expand_dims(numbers, (-2, -1))
 
 
 def inverse_if_regular(a: np.ndarray) -> np.ndarray | None:
@@ -120,7 +135,7 @@ def adjugate_frule(dots, a, det=None):
         x = np.linalg.inv(a)
         x_a_dot = np.matmul(x, a_dot)
         return y, times(np.trace(x_a_dot, 0, -2, -1), y) - np.matmul(x_a_dot, y)
-    u, s, vh = np.linalg.svd(a)
+    u, s, vh = decomposed(a)
     m = through_singular_values(s, np.matmul(np.matmul(adjoint(u), a_dot), adjoint(vh)))
     return y, times(phase(u, vh), np.matmul(np.matmul(adjoint(vh), m), adjoint(u)))
 
@@ -135,7 +150,7 @@ def adjugate_rrule(a, det=None):
             x_y_bar = np.matmul(adjoint(np.linalg.inv(a)), y_bar)
             a_bar = times(np.trace(x_y_bar, 0, -2, -1), yh) - np.matmul(x_y_bar, yh)
         else:
-            u, s, vh = np.linalg.svd(a)
+            u, s, vh = decomposed(a)
             m = through_singular_values(s, np.matmul(np.matmul(vh, y_bar), u))
             a_bar = times(conj(phase(u, vh)), np.matmul(np.matmul(u, m), vh))
         return a_bar, NoTangent()

@@ -210,6 +210,8 @@ MORE_ARGUMENTS = [
     (math.pow, (0.0, 0.5), (INF, 0)),
     (math.hypot, (0.0, 0.0), (0, 0)),
     (math.hypot, (2.0, 3.0, 6.0), (2 / 7, 3 / 7, 6 / 7)),
+    (math.hypot, (0.0, 1e-310), (0, 1)),
+    (math.hypot, (3e300, 4e300), (0.6, 0.8)),
     (math.atan2, (0.0, 0.0), (0, 0)),
     (math.copysign, (-2.0, 1.0), (-1, 0)),
     (complex, (1.0, 2.0), (1, 0)),

@@ -273,6 +273,8 @@ def test_warnings_are_those_of_the_function():
         return np.sum(np.log(x))
 
     again(g, np.ones(3))
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        assert gradient(g, -np.ones(3)).tolist() == [-1.0] * 3  # the value is NaN
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         gradient(g, np.zeros(3))
     with np.errstate(all="raise"), pytest.raises(FloatingPointError):

@@ -179,3 +179,14 @@ def test_second_derivatives_of_a_large_determinant():
     h = 1e-5
     expected = (along(a + h * w) - along(a - h * w)) / (2 * h)
     np.testing.assert_allclose(np.sum(autodiff.gradient(along, a) * w), expected, rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_what_is_not_finite_has_no_cofactors(value):
+    a = np.eye(3)
+    a[0, 1] = value
+    assert np.isnan(autodiff.gradient(np.linalg.det, a)).any()
+    stack = np.stack([of_rank(3, 2), a])
+    found = autodiff.gradient(lambda x: np.linalg.det(x)[0], stack)
+    np.testing.assert_allclose(found[0], autodiff.gradient(np.linalg.det, stack[0]), atol=1e-12)
