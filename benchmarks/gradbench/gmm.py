@@ -46,10 +46,11 @@ def objective(
     squares: Any = 0.0
     for first in range(0, d, ROWS):
         last = min(first + ROWS, d)
-        rows = Q[:, first:last, :last]  # what is to the right of them is zero
-        turned = np.reshape(rows, (-1, last)) @ x[:, :last].T
-        centred = np.reshape(turned, (k, -1, n)) - rows @ mu[:, :last, None]
-        squares = squares + np.sum(centred**2, axis=1)
+        rows = Q[:, first:last, :last] if d > ROWS else Q  # what is to the right of them is zero
+        turned = np.reshape(np.reshape(rows, (-1, last)) @ x.T[:last], (k, last - first, n))
+        centred = turned - rows @ mu[:, :last, None]
+        part = np.sum(centred**2, axis=1)
+        squares = part if first == 0 else squares + part
     beta = (alpha + log_det)[:, None] - 0.5 * squares
     likelihood = np.sum(logsumexp(beta)) - n * (0.5 * d * np.log(2 * np.pi) + logsumexp(alpha))
 
