@@ -62,7 +62,7 @@ class Record:
 
     __slots__ = (
         "as_written", "calls", "failures", "fastest", "hits", "misses", "parts", "recorded",
-        "spent", "threshold", "variants", "why",
+        "scale", "spent", "threshold", "variants", "why",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -72,6 +72,7 @@ class Record:
         self.calls = self.hits = self.misses = self.failures = 0
         self.spent = self.recorded = 0.0
         self.threshold = Settings.seconds
+        self.scale = 0.0  # the largest number in a result so far
         self.as_written = self.fastest = _INFINITY  # the shortest times of a call
 
     def run(self, given: tuple) -> Any:
@@ -237,12 +238,13 @@ def _compared(
     chosen: tuple,
 ) -> Any:
     """Look now and then whether a program still gives what the function does, and is faster."""
-    from autodiff.hot.making import agree
+    from autodiff.hot.making import agree, size_of
 
     start = time.perf_counter()
     expected = transform(f, args, kwargs, *chosen)
     record.as_written = min(record.as_written, time.perf_counter() - start)
-    if not agree(y, expected):
+    record.scale = max(record.scale, size_of(expected))
+    if not agree(y, expected, record.scale):
         record.why = "its values hang on the order of operations"
     elif record.hits == _RACE and record.fastest > record.as_written:
         record.why = "it is faster as it is written"

@@ -281,6 +281,34 @@ def test_warnings_are_those_of_the_function():
         gradient(g, np.zeros(3))
 
 
+def test_a_gradient_that_nears_zero():
+    rng = np.random.default_rng(0)
+    x, noise = rng.standard_normal((50, 5)), rng.standard_normal(50)
+
+    def loss(w):
+        return np.mean((x @ w - noise) ** 2)
+
+    w = np.zeros(5)
+    for _ in range(600):
+        w = w - 0.3 * gradient(loss, w)
+    assert np.max(np.abs(gradient(loss, w))) < 1e-14
+    assert is_compiled(loss)
+    assert record_of(loss).hits > 512
+
+
+def test_a_program_that_is_wrong_is_not_used_again(monkeypatch):
+    def f(x):
+        return np.sum(x**2)
+
+    again(f, X)
+    variant = record_of(f).variants[0][0]
+    right = variant.run
+    monkeypatch.setattr(variant, "run", lambda *args: (right(*args)[0], right(*args)[1] * 1.001))
+    again(f, X, n=20)
+    assert "order of operations" in record_of(f).why
+    assert again(f, X)[-1].tolist() == (2 * X).tolist()
+
+
 def test_a_chaotic_function_keeps_its_own_values():
     def f(x):
         for _ in range(300):
