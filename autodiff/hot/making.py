@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff.compile.errors import MISMATCH, TooLongError
 from autodiff.compile.function import recorded
-from autodiff.hot import records
+from autodiff.hot import functions, records
 from autodiff.hot.pure import Doubt, Proof
 from autodiff.hot.records import Record
 from autodiff.structures import parts_of
@@ -108,7 +108,7 @@ def _is_plain(x: Any) -> bool:
         return all(map(_is_plain, x.values() if type(x) is dict else x))
     if type(x) is np.ndarray:
         return x.dtype.kind in "fciub"
-    return type(x) in _PLAIN or isinstance(x, np.generic)
+    return type(x) in _PLAIN or functions.is_number(x)
 
 
 def agree(a: Any, b: Any) -> bool:

@@ -26,6 +26,7 @@ _TIMES_LONGER, _MOST_FAILURES = 4, 3
 SECONDS_BY_STEP, MOST_BYTES = 2e-5, 1 << 30
 _MAKING = "autodiff.hot.making"
 _INFINITY = float("inf")
+_GIVEN, _NAMED = object(), object()  # what stands before parts of these kinds, and nowhere else
 MISSED: Any = object()
 """What stands for a result where no program is for the arguments."""
 FAILED: Any = object()
@@ -137,13 +138,16 @@ def can_be_known(f: Any) -> bool:
 def parts_of(f: Any) -> tuple:
     """Return what makes a function what it is: a loop makes the same in each turn."""
     if type(f) is functools.partial:
-        return (*parts_of(f.func), None, *f.args, None, *f.keywords, *f.keywords.values())
+        named = (*f.keywords, *f.keywords.values())
+        return (*parts_of(f.func), _GIVEN, *f.args, _NAMED, *named)
     if type(f) is not types.FunctionType:
         return (f,)
     parts = (f.__code__, f.__globals__, *(f.__closure__ or ()))
     if f.__defaults__:
-        parts = (*parts, None, *f.__defaults__)
-    return (*parts, *f.__kwdefaults__, *f.__kwdefaults__.values()) if f.__kwdefaults__ else parts
+        parts = (*parts, _GIVEN, *f.__defaults__)
+    if f.__kwdefaults__:
+        parts = (*parts, _NAMED, *f.__kwdefaults__, *f.__kwdefaults__.values())
+    return parts
 
 
 def _hold(arrays: _Arrays, names: _Names) -> bool:
