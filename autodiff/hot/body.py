@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import math
 import sys
 import types
@@ -71,7 +70,8 @@ class Body:
             except ValueError:
                 return MISSING
         scope = self.g.__globals__
-        return scope.get(name, getattr(builtins, name, MISSING))
+        value = scope.get(name, MISSING)
+        return self.proof.built_in(scope, name) if value is MISSING else value
 
     def _resolved(self, node: ast.expr) -> tuple[Any, list[str]]:
         """Return what a dotted name outside leads to through modules, and the rest of the name."""

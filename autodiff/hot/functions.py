@@ -57,6 +57,7 @@ _STATEFUL = frozenset(
 """Parameters of functions that draw, print, call back or keep what they are given."""
 _FIND_ROOTS = frozenset({"bisect", "brenth", "brentq", "newton", "ridder", "toms748"})
 """Functions whose ``disp`` says whether they raise."""
+_BY_KEY = frozenset({filter, max, min, sorted})
 _OF_FUNCTIONS = frozenset(
     {
         "bc", "constraints", "f", "fprime", "fun", "func", "func1d", "funclist", "function", "g",
@@ -173,14 +174,14 @@ def is_written_into(name: str) -> bool:
 
 def handed_on(g: Any, given: float) -> float:
     """Return with how many arguments a function, given so many, may call one it is given."""
-    if isinstance(g, (type, np.ufunc)) and g is not map:
-        return math.inf if g is functools.partial else 2
     if g is map:
         return given - 1
-    if type(g) is types.FunctionType and not is_library(g):
-        return 0  # it is looked at itself
-    if g in _OF_PYTHON:
-        return 2
+    if g is functools.partial:
+        return math.inf
+    if isinstance(g, np.ufunc) or (type(g) is types.FunctionType and not is_library(g)):
+        return 0  # a user's function is looked at itself
+    if isinstance(g, type) or g in _OF_PYTHON:
+        return 2 if g in (functools.reduce, itertools.accumulate) else 1 if g in _BY_KEY else 0
     return 0 if _OF_FUNCTIONS.isdisjoint(_parameters(g)) and _parameters(g) else math.inf
 
 

@@ -62,14 +62,10 @@ def make(
         _make_room()
         record.parts = records.parts_of(f)
         record.forget(records.MOST_VARIANTS - 1)
-        arrays = [(x, _bits(x).copy()) for x in proof.arrays]
+        arrays = [(x, records.bits(x).copy(), x.dtype) for x in proof.arrays]
         names = list(proof.names.values())
         record.variants = [(variant, arrays, names), *record.variants]
     record.recorded += time.perf_counter() - start
-
-
-def _bits(x: np.ndarray) -> np.ndarray:
-    return x.view(np.uint64 if x.itemsize % 8 == 0 else np.uint8)
 
 
 def _make_room() -> None:

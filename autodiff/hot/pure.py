@@ -9,6 +9,7 @@ a doubt, and with a doubt the function runs as it is written, always.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import inspect
 import types
@@ -95,6 +96,14 @@ class Proof:
         value = vars(module).get(name, MISSING)
         if is_of_library(module):
             self.names[id(module), name] = vars(module), name, value
+        return value
+
+    def built_in(self, scope: dict[str, Any], name: str) -> Any:
+        """Return what a name is bound to that the user's module does not bind, so far."""
+        own = vars(builtins)
+        value = own.get(name, MISSING)
+        self.names[id(scope), name] = scope, name, MISSING
+        self.names[id(own), name] = own, name, value
         return value
 
     def called(self, g: Any, label: str, given: float) -> None:

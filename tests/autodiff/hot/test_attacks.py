@@ -170,13 +170,10 @@ def test_doubts(f):
 
 
 def hands_on_a_function(x):
-    def apply(f, y):
-        return f(y)
-
     act = np.tanh
     if x is None:
         return 0.0
-    return sum(map(np.exp, apply(act, x)))
+    return sum(map(np.exp, act(x)))
 
 
 def test_functions_that_could_write_may_have_other_names():
@@ -208,3 +205,82 @@ def test_partials_of_other_arguments_are_apart():
     assert take(functools.partial(f, 1, None, "a")) == [4.0] * 8
     assert take(functools.partial(f, 1, a=None)) == [12.0] * 8
     assert len(records.records) == 2
+
+
+def again(f, n=8):
+    return [gradient(f, 2.0) for _ in range(n)]
+
+
+@pytest.mark.usefixtures("soon")
+def test_names_of_python_that_are_hidden(monkeypatch):
+    def f(x):
+        return sum([x, x])
+
+    assert again(f) == [2.0] * 8
+    monkeypatch.setitem(globals(), "sum", lambda parts: parts[0])
+    assert again(f) == [1.0] * 8
+
+
+@pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize("n", [4, 2000])
+def test_arrays_of_which_shape_or_dtype_are_set(n):
+    held = np.ones(n)
+
+    def f(x):
+        return x * held.shape[0]
+
+    assert again(f) == [float(n)] * 8
+    held.shape = (2, n // 2)
+    assert again(f) == [2.0] * 8
+
+    held = np.ones(n)
+
+    def g(x):
+        return x * np.sum(held)
+
+    assert again(g) == [float(n)] * 8
+    held = held.view()
+    assert again(g) == [float(n)] * 8
+
+
+@pytest.mark.usefixtures("soon")
+def test_nests_that_are_equal_but_not_the_same():
+    held = {1: 2.0, 2: 3.0}
+    signs = [0.0]
+
+    def f(x):
+        return x * list(held.values())[0]  # noqa: RUF015 - as users write
+
+    def g(x):
+        return x * np.copysign(1.0, signs[0])
+
+    assert again(f) + again(g) == [2.0] * 8 + [1.0] * 8
+    held[1] = held.pop(1)
+    signs[0] = -0.0
+    assert again(f) + again(g) == [3.0] * 8 + [-1.0] * 8
+
+
+@pytest.mark.usefixtures("soon")
+def test_defaults_by_name_of_a_helper():
+    def helper(x, *, scale=2.0):
+        return x * scale
+
+    def f(x):
+        return helper(x) * 1.0
+
+    assert again(f) == [2.0] * 8
+    helper.__kwdefaults__["scale"] = 3.0
+    assert again(f) == [3.0] * 8
+    helper.__kwdefaults__ = {"scale": 4.0}
+    assert again(f) == [4.0] * 8
+
+
+@pytest.mark.usefixtures("soon")
+def test_options_that_are_equal_but_not_the_same():
+    def f(x, y):
+        return x * y
+
+    for _ in range(8):
+        assert gradient(f, 2.0, 3.0, argnums=0) == 3.0
+    with pytest.raises(TypeError):
+        gradient(f, 2.0, 3.0, argnums=False)
