@@ -111,7 +111,7 @@ class Body:
         value, rest = self._resolved(node.func)
         if value is not MISSING and not rest:
             if functions.makes_array(value):
-                return ARRAY
+                return OWN if any(map(_may_be_object, ast.walk(node))) else ARRAY
             return OWN if any(value is made for made in (float, int, len, list, dict)) else OTHER
         if not isinstance(node.func, ast.Attribute):
             return OTHER
@@ -273,6 +273,8 @@ class Body:
             self._written(node, target, {ARRAY, OWN})
         elif isinstance(target, ast.Subscript):
             self._written(node, target.value, {ARRAY})
+            if isinstance(node.op, ast.BitOr):  # the element may be a dict
+                raise self._doubt(node, "what is written into may be another's")
         self.visit(target)
         self.visit(node.value)
 
@@ -429,6 +431,13 @@ class Body:
                 self.visit(part.value)
                 if part.format_spec is not None:
                     self.visit(part.format_spec)
+
+
+def _may_be_object(node: ast.AST) -> bool:
+    """Whether what an array is made with may make it one of objects, which are another's."""
+    if isinstance(node, ast.Constant):
+        return node.value is None or isinstance(node.value, str)
+    return isinstance(node, ast.Attribute) and node.attr == "object_"
 
 
 def _is_single(node: ast.expr) -> bool:

@@ -158,6 +158,19 @@ def binds_in_a_default_within(x, c):
     return np.sum(x)
 
 
+def adds_to_what_an_array_of_objects_holds(x, c):
+    held = np.array([None, None])
+    held[0] = c
+    held[0] += 1.0
+    return np.sum(x)
+
+
+def adds_to_a_dict_in_an_array(x, c):
+    held = np.array([c])
+    held[0] |= {"a": 1.0}
+    return np.sum(x)
+
+
 DOUBTS = [f for f in list(vars().values()) if getattr(f, "__module__", "") == __name__]
 DOUBTS = [f for f in DOUBTS if hasattr(f, "__code__")]
 
