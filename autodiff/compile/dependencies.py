@@ -81,8 +81,14 @@ def content_of(x: Any) -> Any:
     if type(x) is np.ndarray:
         return x.tobytes() if x.nbytes <= SMALL and x.dtype.kind != "O" else None
     if type(x) in (list, dict) and len(x) <= 64:
-        kinds = list(map(type, x.values() if type(x) is dict else x))  # 1 == 1.0 == True
-        return (x.copy(), kinds) if all(kind in SIMPLE for kind in kinds) else None
+        held = list(x.values() if type(x) is dict else x)
+        kinds: list[Any] = list(map(type, held))  # 1 == 1.0 == True
+        if any(kind not in SIMPLE for kind in kinds):
+            return None
+        if type(x) is dict:  # its order counts, and what kinds its keys are of
+            kinds += [*x, *map(type, x)]
+        zeros = [str(part) for part in held if part == 0 and type(part) in (float, complex)]
+        return x.copy(), kinds, zeros  # 0.0 == -0.0
     return None
 
 

@@ -68,4 +68,6 @@ def why_not(f: Callable) -> str:
         Proof(f)
     except Doubt as doubt:
         return str(doubt)
+    except Exception as error:
+        return f"its code could not be looked at: {type(error).__name__}"
     return ""

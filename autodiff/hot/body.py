@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import builtins
+import math
 import sys
 import types
 from typing import Any
@@ -30,6 +30,9 @@ from autodiff.intercept.names import dotted
 from chainrules_core.rules import name_of
 
 _BUILT_IN = frozenset(sys.builtin_module_names)
+
+
+_SINGLES = (bool, type(None))
 
 
 class Doubt(Exception):  # noqa: N818 - it is no error
@@ -67,7 +70,8 @@ class Body:
             except ValueError:
                 return MISSING
         scope = self.g.__globals__
-        return scope.get(name, getattr(builtins, name, MISSING))
+        value = scope.get(name, MISSING)
+        return self.proof.built_in(scope, name) if value is MISSING else value
 
     def _resolved(self, node: ast.expr) -> tuple[Any, list[str]]:
         """Return what a dotted name outside leads to through modules, and the rest of the name."""
@@ -107,7 +111,7 @@ class Body:
         value, rest = self._resolved(node.func)
         if value is not MISSING and not rest:
             if functions.makes_array(value):
-                return ARRAY
+                return OWN if any(map(_may_be_object, ast.walk(node))) else ARRAY
             return OWN if any(value is made for made in (float, int, len, list, dict)) else OTHER
         if not isinstance(node.func, ast.Attribute):
             return OTHER
@@ -247,9 +251,13 @@ class Body:
         if value is not MISSING and not rest:
             self.proof.value(value, repr(dotted(node)))
             return
-        name = node.attr
-        if name.startswith("__") or name in functions.REFUSED or name in functions.MUTATING:
-            raise self._doubt(node, f"{name!r} is read")
+        if node.attr in functions.MUTATING or node.attr in functions.PLACES_OF_OUT:
+            raise self._doubt(node, f"{node.attr!r} is read")  # and called by another name
+        self._read(node)
+
+    def _read(self, node: ast.Attribute) -> None:
+        if node.attr.startswith("__") or node.attr in functions.REFUSED:
+            raise self._doubt(node, f"{node.attr!r} is read")
         self.visit(node.value)
 
     def _item(self, node: ast.Subscript) -> None:
@@ -265,6 +273,8 @@ class Body:
             self._written(node, target, {ARRAY, OWN})
         elif isinstance(target, ast.Subscript):
             self._written(node, target.value, {ARRAY})
+            if isinstance(node.op, ast.BitOr):  # the element may be a dict
+                raise self._doubt(node, "what is written into may be another's")
         self.visit(target)
         self.visit(node.value)
 
@@ -278,16 +288,19 @@ class Body:
     def _call(self, node: ast.Call) -> None:
         for keyword in node.keywords:
             self.visit(keyword.value)
-            if keyword.arg is None or keyword.arg == "out" or keyword.arg.startswith("overwrite"):
+            if keyword.arg is None or functions.is_written_into(keyword.arg):
                 raise self._doubt(node, f"the argument {keyword.arg or '**'} is not followed")
-            if keyword.arg == "copy":
-                raise self._doubt(node, "what is not copied may be another's")
+            if keyword.arg == "order" and getattr(keyword.value, "value", None) not in ("C", "F"):
+                raise self._doubt(node, "how an array lies in memory is not followed")
         for a in node.args:
             self.visit(a)
+            if isinstance(a, ast.Constant) and a.value in ("A", "K", "a", "k"):
+                raise self._doubt(node, "how an array lies in memory is not followed")
         is_open = any(isinstance(a, ast.Starred) for a in node.args)
+        given = math.inf if is_open else len(node.args)
         value, rest = self._resolved(node.func)
         if value is not MISSING and not rest:
-            self.proof.value(value, repr(dotted(node.func)))
+            self.proof.called(value, repr(dotted(node.func)), given)
             if type(value) is not types.FunctionType or is_library(value):
                 place = functions.place_of_out(value)
                 if place is not None and (is_open or len(node.args) > place):
@@ -297,6 +310,7 @@ class Body:
         elif isinstance(node.func, ast.Attribute):
             self._method(node, node.func, is_open)
         else:
+            self.proof.most_given = max(self.proof.most_given, given)
             self.visit(node.func)
 
     def _method(self, node: ast.Call, function: ast.Attribute, is_open: bool) -> None:
@@ -309,7 +323,16 @@ class Body:
         place = functions.PLACES_OF_OUT.get(name)
         if place is not None and (is_open or len(node.args) > place):
             raise self._doubt(node, "an array to write into is given")
-        self.visit(function)
+        self._read(function)
+
+    def _compared(self, node: ast.Compare) -> None:
+        """Look at a comparison; which objects are one is seen of constants only."""
+        sides = [node.left, *node.comparators]
+        for a, how, b in zip(sides, node.ops, node.comparators, strict=False):
+            if isinstance(how, (ast.Is, ast.IsNot)) and not (_is_single(a) or _is_single(b)):
+                raise self._doubt(node, "whether two objects are one is not followed")
+        for side in sides:
+            self.visit(side)
 
     def _inner_function(self, node: ast.FunctionDef) -> None:
         if node.decorator_list:
@@ -361,18 +384,27 @@ class Body:
         """Look at an import of a library's module that is there already."""
         for alias in node.names:
             module = sys.modules.get(alias.name)
-            if module is None or not is_of_library(module) or self.scopes[1:]:
+            if module is None or not is_of_library(module):
                 raise self._doubt(node, "an import is not followed")
             first = alias.name.partition(".")[0]
-            self.imported[alias.asname or first] = module if alias.asname else sys.modules[first]
+            value = module if alias.asname else sys.modules[first]
+            self._import(node, alias.asname or first, value)
 
     def _imports_from(self, node: ast.ImportFrom) -> None:
         """Look at names that are imported from a library's module."""
         module = sys.modules.get(node.module or "")
-        if node.level or module is None or not is_of_library(module) or self.scopes[1:]:
+        if node.level or module is None or not is_of_library(module):
             raise self._doubt(node, "an import is not followed")
         for alias in node.names:
-            self.imported[alias.asname or alias.name] = self.proof.read(module, alias.name)
+            self._import(node, alias.asname or alias.name, self.proof.read(module, alias.name))
+
+    def _import(self, node: ast.stmt, name: str, value: Any) -> None:
+        """Note what a name is bound to that is bound nowhere else."""
+        others = {*self.imported, *self.g.__globals__, *self.cells}
+        is_same = name in others and self._outside(name) is value
+        if self.scopes[1:] or self._is_local(name) or (name in others and not is_same):
+            raise self._doubt(node, f"{name!r} is imported, and bound elsewhere too")
+        self.imported[name] = value
 
     def _deleted(self, node: ast.Delete) -> None:
         if not all(isinstance(target, ast.Name) for target in node.targets):
@@ -397,6 +429,19 @@ class Body:
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
                 self.visit(part.value)
+                if part.format_spec is not None:
+                    self.visit(part.format_spec)
+
+
+def _may_be_object(node: ast.AST) -> bool:
+    """Whether what an array is made with may make it one of objects, which are another's."""
+    if isinstance(node, ast.Constant):
+        return node.value is None or isinstance(node.value, str)
+    return isinstance(node, ast.Attribute) and node.attr == "object_"
+
+
+def _is_single(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and (node.value is ... or type(node.value) in _SINGLES)
 
 
 _LOOKED_AT: dict[type, Any] = {
@@ -405,6 +450,7 @@ _LOOKED_AT: dict[type, Any] = {
     ast.Subscript: Body._item,
     ast.AugAssign: Body._added,
     ast.Call: Body._call,
+    ast.Compare: Body._compared,
     ast.FunctionDef: Body._inner_function,
     ast.Lambda: Body._inner_lambda,
     ast.Assign: Body._assigned,
@@ -424,6 +470,6 @@ _LOOKED_AT: dict[type, Any] = {
 }
 _HARMLESS = (
     ast.Return, ast.Expr, ast.Pass, ast.Break, ast.Continue, ast.BinOp, ast.UnaryOp, ast.BoolOp,
-    ast.Compare, ast.IfExp, ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Slice,
+    ast.IfExp, ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Slice,
     ast.Starred, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context,
 )  # fmt: skip

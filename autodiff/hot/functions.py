@@ -8,13 +8,14 @@ import inspect
 import itertools
 import math
 import operator
+import types
 from typing import Any
 
 import numpy as np
 
 from autodiff.compile.purity import FIXED_FORM, ON_FORM, SHAPE_ONLY, impurity
 from autodiff.intercept.asking import has_rule
-from autodiff.intercept.libraries import is_of_library
+from autodiff.intercept.libraries import is_library, is_of_library
 from autodiff.intercept.numpy_calls import MAKERS
 from autodiff.looping import python_function
 from autodiff.writing import WRITERS
@@ -31,7 +32,7 @@ _BUILTINS = _named(
 )
 _OPERATORS = _named(
     operator,
-    "abs add and_ contains eq floordiv ge getitem gt index invert is_ is_not le lshift lt matmul "
+    "abs add and_ contains eq floordiv ge getitem gt index invert le lshift lt matmul "
     "mod mul ne neg not_ or_ pos pow rshift sub truediv truth xor",
 )
 _OF_PYTHON = frozenset(
@@ -43,7 +44,26 @@ _OF_PYTHON = frozenset(
 )
 _KNOWN = (FIXED_FORM | ON_FORM | SHAPE_ONLY | MAKERS) - WRITERS.keys() - {np.put_along_axis}
 _KNOWN |= {np.nan_to_num}  # which writes if it is told not to copy
-_STATEFUL = frozenset({"seed", "rng", "random_state"})
+_REFUSED = frozenset({np.may_share_memory, np.shares_memory})
+"""Functions that say whether arguments are one object, which is not followed."""
+_KNOWN -= _REFUSED
+_STATEFUL = frozenset(
+    {
+        "CU", "callback", "disp", "formatter", "iprint", "options", "outer_v", "plot", "precision",
+        "printmessg", "qrng", "random_state", "return_indices", "rng", "rvs", "seed", "show",
+        "state", "verbose", "verbosityLevel",
+    }
+)  # fmt: skip
+"""Parameters of functions that draw, print, call back or keep what they are given."""
+_FIND_ROOTS = frozenset({"bisect", "brenth", "brentq", "newton", "ridder", "toms748"})
+"""Functions whose ``disp`` says whether they raise."""
+_BY_KEY = frozenset({filter, max, min, sorted})
+_OF_FUNCTIONS = frozenset(
+    {
+        "bc", "constraints", "f", "fprime", "fun", "func", "func1d", "funclist", "function", "g",
+        "gfun", "hess", "hfun", "jac", "op",
+    }
+)  # fmt: skip
 _DERIVATIVES = (
     "derivative", "diag_hessian", "elementwise_grad", "grad", "gradient", "hessian", "hvp",
     "ignore_derivatives", "jacfwd", "jacobian", "jacrev", "jvp", "pullback", "pushforward",
@@ -73,6 +93,11 @@ def is_derivative(g: Any) -> bool:
     return any(getattr(autodiff, name) is g for name in _DERIVATIVES)
 
 
+def is_number(x: Any) -> bool:
+    """Whether this is one of NumPy's scalars, which never change."""
+    return type(x).__module__ == "numpy" and isinstance(x, np.generic) and type(x) is not np.void
+
+
 _CLASSES = frozenset({np.ndarray, np.finfo, np.iinfo, np.dtype})
 OBJECTS = frozenset(map(id, (np.c_, np.index_exp, np.mgrid, np.ogrid, np.r_, np.s_)))
 """The identities of NumPy's objects that make arrays and indices when items of them are taken."""
@@ -90,9 +115,18 @@ def _is_pure_class(kind: type) -> bool:
 def _is_pure_by_rule(g: Any) -> bool:
     """Whether a function of NumPy or SciPy has a rule, and reads and writes its arguments alone."""
     package = (getattr(g, "__module__", None) or "").partition(".")[0]
-    if package not in ("numpy", "scipy") or g in WRITERS or impurity(g) or not has_rule(g):
+    if (
+        package not in ("numpy", "scipy")
+        or g in WRITERS
+        or g in _REFUSED
+        or impurity(g)
+        or not has_rule(g)
+    ):
         return False
-    return _STATEFUL.isdisjoint(_parameters(g))
+    parameters = set(_parameters(g))
+    if g.__name__ in _FIND_ROOTS:
+        parameters.discard("disp")
+    return bool(parameters) and _STATEFUL.isdisjoint(parameters)
 
 
 _OF_DISTRIBUTIONS = frozenset(
@@ -125,9 +159,30 @@ def place_of_out(g: Any) -> int | None:
     if isinstance(g, type) or g in _OF_PYTHON or is_derivative(g):
         return None
     parameters = _parameters(g)
-    if "out" not in parameters:
-        return None if parameters else 2
-    return parameters.index("out") if _by_place(g, "out") else None
+    if not parameters:
+        return 2
+    places = [
+        i for i, name in enumerate(parameters) if is_written_into(name) and _by_place(g, name)
+    ]
+    return min(places, default=None)
+
+
+def is_written_into(name: str) -> bool:
+    """Whether a parameter of this name is an array to write into, or says that one may be."""
+    return name in ("copy", "out", "output") or name.startswith("overwrite")
+
+
+def handed_on(g: Any, given: float) -> float:
+    """Return with how many arguments a function, given so many, may call one it is given."""
+    if g is map:
+        return given - 1
+    if g is functools.partial:
+        return math.inf
+    if isinstance(g, np.ufunc) or (type(g) is types.FunctionType and not is_library(g)):
+        return 0  # a user's function is looked at itself
+    if isinstance(g, type) or g in _OF_PYTHON:
+        return 2 if g in (functools.reduce, itertools.accumulate) else 1 if g in _BY_KEY else 0
+    return 0 if _OF_FUNCTIONS.isdisjoint(_parameters(g)) and _parameters(g) else math.inf
 
 
 @functools.lru_cache(maxsize=1024)
@@ -161,9 +216,10 @@ def makes_array(g: Any) -> bool:
 
 MUTATING = frozenset(
     {
-        "add", "append", "appendleft", "at", "byteswap", "clear", "discard", "extend", "fill",
-        "insert", "itemset", "partition", "pop", "popitem", "put", "remove", "resize", "reverse",
-        "setdefault", "setfield", "setflags", "sort", "update",
+        "add", "append", "appendleft", "at", "byteswap", "clear", "difference_update", "discard",
+        "extend", "fill", "insert", "intersection_update", "itemset", "partition", "pop", "popitem",
+        "put", "remove", "resize", "reverse", "setdefault", "setfield", "setflags", "sort",
+        "symmetric_difference_update", "update",
     }
 )  # fmt: skip
 """Methods of containers and arrays that change them."""
@@ -176,7 +232,9 @@ METHODS_MAKE_ARRAYS = frozenset(
 )  # fmt: skip
 """Methods of arrays that return arrays of their own, or numbers; containers have none of them."""
 
-REFUSED = frozenset({"base", "ctypes", "data", "dump", "send", "throw", "tofile"})
+REFUSED = frozenset(
+    {"base", "ctypes", "data", "dump", "flags", "send", "strides", "throw", "tobytes", "tofile"}
+)
 """Attributes through which a program could tell, or do, what is not followed."""
 
 PLACES_OF_OUT = {
@@ -188,6 +246,6 @@ PLACES_OF_OUT = {
     ),
     "accumulate": 3,
     "reduce": 3,
-    "trace": 4,
+    **dict.fromkeys(["astype", "reduceat", "trace"], 4),
 }
-"""Methods → at which place they take an array to write into."""
+"""Methods → at which place they take an array to write into, or that nothing is copied."""

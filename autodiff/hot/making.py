@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff.compile.errors import MISMATCH, TooLongError
 from autodiff.compile.function import recorded
-from autodiff.hot import records
+from autodiff.hot import functions, records
 from autodiff.hot.pure import Doubt, Proof
 from autodiff.hot.records import Record
 from autodiff.structures import leaves_of, parts_of
@@ -68,14 +68,10 @@ def make(
         _make_room()
         record.parts = records.parts_of(f)
         record.forget(records.MOST_VARIANTS - 1)
-        arrays = [(x, _bits(x).copy()) for x in proof.arrays]
+        arrays = [(x, records.bits(x).copy(), x.dtype) for x in proof.arrays]
         names = list(proof.names.values())
         record.variants = [(variant, arrays, names), *record.variants]
     record.recorded += time.perf_counter() - start
-
-
-def _bits(x: np.ndarray) -> np.ndarray:
-    return x.view(np.uint64 if x.itemsize % 8 == 0 else np.uint8)
 
 
 def _make_room() -> None:
@@ -114,7 +110,7 @@ def _is_plain(x: Any) -> bool:
         return all(map(_is_plain, x.values() if type(x) is dict else x))
     if type(x) is np.ndarray:
         return x.dtype.kind in "fciub"
-    return type(x) in _PLAIN or isinstance(x, np.generic)
+    return type(x) in _PLAIN or functions.is_number(x)
 
 
 def agree(a: Any, b: Any, scale: float) -> bool:

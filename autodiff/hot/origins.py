@@ -61,6 +61,8 @@ def bindings(body: list[Any]) -> Iterator[tuple[str, Any]]:
         if isinstance(node, (ast.FunctionDef, ast.Lambda, *COMPREHENSIONS)):
             if isinstance(node, ast.FunctionDef):
                 yield node.name, None
+            if isinstance(node, (ast.FunctionDef, ast.Lambda)):  # evaluated outside of it
+                waiting += [d for d in (*node.args.defaults, *node.args.kw_defaults) if d]
             continue
         waiting.extend(ast.iter_child_nodes(node))
         if isinstance(node, ast.Assign):

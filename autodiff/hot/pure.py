@@ -9,6 +9,7 @@ a doubt, and with a doubt the function runs as it is written, always.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import inspect
 import types
@@ -26,7 +27,9 @@ from autodiff.intercept.libraries import is_library, is_of_library
 from autodiff.intercept.source import definition_of
 from chainrules_core.rules import name_of
 
-_CONSTANTS = (int, float, complex, str, bytes, bool, type(None), range, slice, type(Ellipsis))
+_CONSTANTS = frozenset(
+    {int, float, complex, str, bytes, bool, type(None), range, slice, type(Ellipsis)}
+)
 _NOT_CALLED_ONCE = (
     inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
     | inspect.CO_ITERABLE_COROUTINE
@@ -57,13 +60,22 @@ class Proof:
         self.arrays: list[np.ndarray] = []
         self.names: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
         self.takes_nests = True
+        self.least_place = self.most_given = -1.0  # of handed functions that write; to any such
         self._seen: set[int] = set()
-        self._first = f.func if type(f) is functools.partial else f
-        self.value(f, name_of(f))
+        self._first, given = f, ()
+        if type(f) is functools.partial:
+            self._first, given = f.func, (*f.args, *f.keywords.values())
+        self.is_recursive = False
+        self.value((self._first, *given), name_of(f))
+        if -1.0 < self.least_place < self.most_given:
+            raise Doubt("a function that may write into an argument goes by another name")
+        if self.is_recursive and not self.takes_nests:
+            raise Doubt("what it writes into may be another's: it calls itself")
 
     def function(self, g: types.FunctionType) -> None:
         """Prove it of a function of the user's."""
         if id(g) in self._seen:
+            self.is_recursive = self.is_recursive or g is self._first
             return
         self._seen.add(id(g))
         if g.__code__.co_flags & _NOT_CALLED_ONCE:
@@ -86,24 +98,45 @@ class Proof:
             self.names[id(module), name] = vars(module), name, value
         return value
 
+    def built_in(self, scope: dict[str, Any], name: str) -> Any:
+        """Return what a name is bound to that the user's module does not bind, so far."""
+        own = vars(builtins)
+        value = own.get(name, MISSING)
+        self.names[id(scope), name] = scope, name, MISSING
+        self.names[id(own), name] = own, name, value
+        return value
+
+    def called(self, g: Any, label: str, given: float) -> None:
+        """Prove it of a value from outside that is called with so many arguments at most."""
+        least = self.least_place
+        self.value(g, label)
+        if type(g) is not types.FunctionType or is_library(g):
+            self.least_place = least  # it is seen itself what it is given
+        self.most_given = max(self.most_given, functions.handed_on(g, given))
+
     def value(self, x: Any, label: str) -> None:
         """Prove it of a value from outside."""
-        if isinstance(x, (*_CONSTANTS, np.generic, np.dtype)) or id(x) in functions.OBJECTS:
+        if type(x) in _CONSTANTS or isinstance(x, np.dtype) or id(x) in functions.OBJECTS:
+            return
+        if functions.is_number(x):
             return
         if type(x) is tuple:
             for part in x:
                 self.value(part, label)
         elif type(x) is types.FunctionType and not is_library(x) and not functions.is_pure(x):
             self.function(x)
-        elif type(x) is functools.partial:
-            self.value((x.func, *x.args, *x.keywords.values()), label)
         elif type(x) is np.ndarray and x.dtype.kind in "fciub":
             self._array(x, label)
         elif type(x) in (list, dict):
             if content_of(x) is None:
                 raise Doubt(f"{label} holds more than can be compared at each call")
         elif not callable(x) or not functions.is_pure(x):
-            raise Doubt(f"{label} is not known to stay as it is, or to do nothing ({x!r:.60})")
+            kind = type(x).__name__  # not its text: who knows what that does
+            raise Doubt(f"{label} is not known to stay as it is, or to do nothing (a {kind})")
+        else:
+            place = functions.place_of_out(x)
+            if place is not None:
+                self.least_place = place if self.least_place < 0 else min(self.least_place, place)
 
     def _array(self, x: np.ndarray, label: str) -> None:
         if x.nbytes <= SMALL or any(x is known for known in self.arrays):

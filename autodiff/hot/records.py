@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.hot.origins import MISSING
 from autodiff.levels import is_free
 from autodiff.observe import is_observed
 from autodiff.tracer import FloatTracer, Tracer
@@ -26,13 +27,14 @@ _TIMES_LONGER, _MOST_FAILURES = 4, 3
 SECONDS_BY_STEP, MOST_BYTES = 2e-5, 1 << 30
 _MAKING = "autodiff.hot.making"
 _INFINITY = float("inf")
+_GIVEN, _NAMED = object(), object()  # what stands before parts of these kinds, and nowhere else
 MISSED: Any = object()
 """What stands for a result where no program is for the arguments."""
 FAILED: Any = object()
 """… where one is, but raises, or NumPy would warn of something."""
 
 
-_Arrays = list[tuple[np.ndarray, np.ndarray]]
+_Arrays = list[tuple[np.ndarray, np.ndarray, np.dtype]]
 _Names = list[tuple[dict[str, Any], str, Any]]
 
 
@@ -78,9 +80,9 @@ class Record:
     def run(self, given: tuple) -> Any:
         """Return what a program gives, or `MISSED` or `FAILED`."""
         for i, (variant, arrays, names) in enumerate(self.variants):
-            if not _hold(arrays, names):
-                continue
             try:
+                if not _hold(arrays, names):
+                    continue
                 with raising():  # what is to be warned of is found out by the function itself
                     y = variant.run(*given)
             except Exception:  # so is an error, if it is the user's
@@ -138,21 +140,29 @@ def can_be_known(f: Any) -> bool:
 def parts_of(f: Any) -> tuple:
     """Return what makes a function what it is: a loop makes the same in each turn."""
     if type(f) is functools.partial:
-        return (*parts_of(f.func), None, *f.args, None, *f.keywords, *f.keywords.values())
+        named = (*f.keywords, *f.keywords.values())
+        return (*parts_of(f.func), _GIVEN, *f.args, _NAMED, *named)
     if type(f) is not types.FunctionType:
         return (f,)
     parts = (f.__code__, f.__globals__, *(f.__closure__ or ()))
     if f.__defaults__:
-        parts = (*parts, None, *f.__defaults__)
-    return (*parts, *f.__kwdefaults__, *f.__kwdefaults__.values()) if f.__kwdefaults__ else parts
+        parts = (*parts, _GIVEN, *f.__defaults__)
+    if f.__kwdefaults__:
+        parts = (*parts, _NAMED, *f.__kwdefaults__, *f.__kwdefaults__.values())
+    return parts
 
 
 def _hold(arrays: _Arrays, names: _Names) -> bool:
     """Whether what a program has read from outside is what it was."""
     for scope, name, value in names:
-        if scope.get(name) is not value:
+        if scope.get(name, MISSING) is not value:
             return False
-    return all(np.array_equal(now.view(had.dtype), had) for now, had in arrays)
+    return all(now.dtype == kind and np.array_equal(bits(now), had) for now, had, kind in arrays)
+
+
+def bits(x: np.ndarray) -> np.ndarray:
+    """Return the bits of an array, which can be compared also where it holds NaN."""
+    return x.view(np.uint64 if x.itemsize % 8 == 0 else np.uint8)
 
 
 @functools.cache
@@ -181,7 +191,7 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
     for a in args:
         if type(a) is Tracer or type(a) is FloatTracer:
             return transform(f, args, kwargs, *chosen)
-    key = (transform, *map(id, parts_of(f)), len(args), chosen, *kwargs)
+    key = (transform, *map(id, parts_of(f)), len(args), chosen, *map(type, chosen), *kwargs)
     try:
         record = records.get(key)
     except TypeError:  # options that cannot be hashed
