@@ -1,0 +1,57 @@
+"""When programs are made, and how many are kept."""
+
+import numpy as np
+import pytest
+
+from autodiff import gradient
+from autodiff.hot import records
+
+pytestmark = pytest.mark.usefixtures("soon")
+
+
+def again(f, *args, n=8):
+    for _ in range(n):
+        gradient(f, *args)
+
+
+def record_of(f):
+    (found,) = [r for key, r in records.records.items() if key[1] == id(f.__code__)]
+    return found
+
+
+def test_few_programs_are_kept():
+    def make(k):
+        return lambda x: x * k
+
+    for k in range(records.MOST_PROGRAMS + 10):
+        again(make(float(k)), 1.0, n=4)
+    assert sum(bool(r.variants) for r in records.records.values()) <= records.MOST_PROGRAMS
+
+
+def test_a_long_function_waits(monkeypatch):
+    monkeypatch.setattr(records, "SECONDS_BY_STEP", 1.0)
+
+    def f(x):
+        for _ in range(100):
+            x = x * 1.01
+        return x
+
+    again(f, 1.0)
+    record = record_of(f)
+    assert not record.variants
+    assert not record.why
+    assert record.threshold > record.spent / 4
+
+
+def test_recordings_that_take_much_memory_are_given_up(monkeypatch):
+    monkeypatch.setattr(records, "MOST_BYTES", 10_000)
+
+    def f(x):
+        for _ in range(10):
+            x = np.tanh(x)
+        return np.sum(x)
+
+    again(f, np.ones(3))
+    assert record_of(f).variants
+    again(f, np.ones(500))
+    assert len(record_of(f).variants) == 1
