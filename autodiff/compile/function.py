@@ -476,16 +476,17 @@ def _outside_checks(outside: list[Dependency], names: Names) -> list[str]:
             checks.append(f"if {shown} is not {value}: return MISMATCH")
         if isinstance(d.value, types.FunctionType) and not is_foreign(d.value):
             # autoreload puts other code into it
-            for part in ("__code__", "__defaults__", "__kwdefaults__"):
-                had = names.of(getattr(d.value, part), "had")
-                checks.append(f"if {value}.{part} is not {had}: return MISMATCH")
+            parts = ("__code__", "__defaults__", "__kwdefaults__")
+            had = [(f"{value}.{part}", names.of(getattr(d.value, part), "had")) for part in parts]
+            changed = " or ".join(f"{now} is not {then}" for now, then in had)
+            checks.append(f"if {changed}: return MISMATCH")
             for key, default in (d.value.__kwdefaults__ or {}).items():
                 now = f"{value}.__kwdefaults__.get({key!r})"
                 checks.append(f"if {now} is not {names.of(default, 'had')}: return MISMATCH")
         if type(d.value) is np.ndarray:  # both can be set in place
-            checks.append(f"if {value}.shape != {d.value.shape!r}: return MISMATCH")
-            kind = names.of(d.value.dtype, "dtype")
-            checks.append(f"if {value}.dtype != {kind}: return MISMATCH")
+            kind, shape = names.of(d.value.dtype, "dtype"), d.value.shape
+            changed = f"{value}.shape != {shape!r} or {value}.dtype != {kind}"
+            checks.append(f"if {changed}: return MISMATCH")
         if d.inside is not None:
             changed = names.of(d.inside.has_changed, "has_changed")
             checks.append(f"if {changed}(): return MISMATCH")
