@@ -56,11 +56,9 @@ def way({parameters}):
 {parents}
     node.values = ({seen},)
     node.space = space
-    nodes = tape.nodes
-    place = len(nodes)
-    nodes.append(node)
-    if nodes[place] is not node:
-        place = place_of(node, nodes)
+"""
+    + ways.ADD_NODE
+    + """\
     if type(y) is not ndarray:
         return wrap(y, tape, place)
 """

@@ -175,12 +175,8 @@ def way_over({parameters}):
     node.values = ({seen},)
     node.space = space
     tape.nested = True
-    nodes = tape.nodes
-    place = len(nodes)
-    nodes.append(node)
-    if nodes[place] is not node:
-        place = place_of(node, nodes)
 """
+    + ways.ADD_NODE
     + ways.NEW_TRACER
     + """\
     return made

@@ -74,12 +74,8 @@ def over({parameters}):
     node = LinearNode(plan, ({first}._index,), [{seen}], {options}, True)
     node.space = ProjectTo(beneath)
     tape.nested = True
-    nodes = tape.nodes
-    place = len(nodes)
-    nodes.append(node)
-    if nodes[place] is not node:
-        place = place_of(node, nodes)
 """
+    + ways.ADD_NODE
     + ways.NEW_TRACER
     + """\
     if type(beneath) is ndarray:

@@ -79,11 +79,9 @@ _RECORD = (
     if space is None:
         return plan.recorded(y, node, tape, ({bound}), ({given}), {options})
     node.space = space
-    nodes = tape.nodes
-    place = len(nodes)
-    nodes.append(node)
-    if nodes[place] is not node:
-        place = place_of(node, nodes)
+"""
+    + ways.ADD_NODE
+    + """\
     if type(y) is not ndarray:
         return FloatTracer(y, tape, place)
 """

@@ -18,6 +18,15 @@ OFTEN = 16
 """Calls of a kind after which code for more of them is written, which takes as long as some 200."""
 _LONGEST = 16  # arguments: functions of any number of them would fill the memory
 
+ADD_NODE = """\
+    nodes = tape.nodes
+    place = len(nodes)
+    nodes.append(node)
+    if nodes[place] is not node:
+        place = place_of(node, nodes)
+"""
+"""The text that records a node, and finds its place."""
+
 NEW_TRACER = """\
     made = new(Tracer)
     made._value = y

@@ -21,12 +21,7 @@ _ARRAYS = """\
     node.parents = ({parents})
     node.values = ({values})
     node.space = space
-    nodes = tape.nodes
-    place = len(nodes)
-    nodes.append(node)
-    if nodes[place] is not node:
-        place = place_of(node, nodes)
-    y = {y}
+{add}    y = {y}
 {tracer}    return made
 """
 _HAND_ON = """
@@ -109,6 +104,7 @@ class OfArrays(Writer):
             parents="".join(f"{t}._index, " for t in self.traced.values()),
             values="".join(f"{name}, " for name in needed),
             y=last,
+            add=ways.ADD_NODE,
             tracer=ways.NEW_TRACER,
         )
 

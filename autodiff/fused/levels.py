@@ -62,12 +62,7 @@ _OVER = """\
     node.dots = ({dots})
     node.level = level
     node.space = space
-    nodes = tape.nodes
-    place = len(nodes)
-    nodes.append(node)
-    if nodes[place] is not node:
-        place = place_of(node, nodes)
-{tracer}    return made
+{add}{tracer}    return made
 """
 _HAND_ON = """
 def hand_on(self, y_bar, bars, strong):
@@ -273,6 +268,7 @@ class OnLevels(OfArrays):
             parents="".join(f"{t}._index, " for t in self.traced.values()),
             values="".join(f"{name}, " for name in needed),
             dots="".join(f"d_{n}, " if self.has_tangent(n) else "None, " for n in needed),
+            add=ways.ADD_NODE,
             tracer=ways.NEW_TRACER,
         )
 

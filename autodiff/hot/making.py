@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from autodiff.compile.errors import MISMATCH, TooLongError
 from autodiff.compile.function import recorded
 from autodiff.hot import functions, records
 from autodiff.hot.pure import Doubt, Proof
-from autodiff.hot.records import Record
+from autodiff.hot.records import Call, Record
 from autodiff.structures import leaves_of, parts_of
 from chainrules_core.quiet import quiet
 
@@ -28,22 +27,14 @@ _TOLERANCES = {
 _TOLERANCE = (1e-7, 1e-12)
 
 
-def make(
-    record: Record,
-    expected: Any,
-    transform: Callable,
-    f: Any,
-    args: tuple,
-    kwargs: dict[str, Any],
-    chosen: tuple,
-) -> None:
+def make(record: Record, expected: Any, call: Call) -> None:
     """Make a program of a call if the function is pure, and gives what was `expected`."""
-    given = (*args, *kwargs.values())
+    given = (*call.args, *call.kwargs.values())
     if not all(map(_is_plain, given)):
         record.wait()
         return
     try:
-        proof = Proof(f)
+        proof = Proof(call.f)
     except Doubt as doubt:
         record.why = str(doubt)
         return
@@ -56,7 +47,7 @@ def make(
     start = time.perf_counter()
     try:
         with quiet():  # it has been said
-            variant = _recorded(record, transform, f, args, kwargs, chosen)
+            variant = _recorded(record, call)
             is_right = _gives(variant, given, expected)
         if not is_right:
             record.why = "its values hang on the order of operations"
@@ -66,7 +57,7 @@ def make(
         record.note_failure(f"it cannot be recorded: {error}")
     else:
         _make_room()
-        record.parts = records.parts_of(f)
+        record.parts = records.parts_of(call.f)
         record.forget(records.MOST_VARIANTS - 1)
         arrays = [(x, records.bits(x).copy(), x.dtype) for x in proof.arrays]
         names = list(proof.names.values())
@@ -83,20 +74,15 @@ def _make_room() -> None:
             record.forget(0)
 
 
-def _recorded(
-    record: Record,
-    transform: Callable,
-    f: Callable,
-    args: tuple,
-    kwargs: dict[str, Any],
-    chosen: tuple,
-) -> Any:
+def _recorded(record: Record, call: Call) -> Any:
+    transform, f, _, _, chosen = call
+
     def derivative(*args: Any, **kwargs: Any) -> Any:
         return transform(f, args, kwargs, *chosen)
 
     exact = any(v.program.exact for v, _, _ in record.variants)
     most = int(record.spent / records.SECONDS_BY_STEP), records.MOST_BYTES
-    return recorded(derivative, args, kwargs, "python", (f,), exact, most)[0]
+    return recorded(derivative, call.args, call.kwargs, "python", (f,), exact, most)[0]
 
 
 def _gives(variant: Any, given: tuple, expected: Any) -> bool:

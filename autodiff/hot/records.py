@@ -8,7 +8,7 @@ import sys
 import time
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,6 +45,20 @@ class Settings:
     enabled = os.environ.get("AUTODIFF_COMPILE", "") != "0"
     calls = 16
     seconds = 0.01
+
+
+class Call(NamedTuple):
+    """A derivative that is taken: ``transform(f, args, kwargs, *chosen)``."""
+
+    transform: Callable
+    f: Any
+    args: tuple
+    kwargs: dict[str, Any]
+    chosen: tuple
+
+    def traced(self) -> Any:
+        """Take it as the function is written."""
+        return self.transform(self.f, self.args, self.kwargs, *self.chosen)
 
 
 class Record:
@@ -212,7 +226,7 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
             if y is not MISSED and y is not FAILED:
                 record.hits = hits
                 record.fastest = min(record.fastest, time.perf_counter() - start)
-                return _compared(record, y, transform, f, args, kwargs, chosen)
+                return _compared(record, y, Call(transform, f, args, kwargs, chosen))
         record.note_miss()
         if y is FAILED:
             return transform(f, args, kwargs, *chosen)
@@ -227,7 +241,7 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
         from autodiff.hot.making import make
 
         records[key] = record  # the compiler has rules of its own: they may have been forgotten
-        make(record, y, transform, f, args, kwargs, chosen)
+        make(record, y, Call(transform, f, args, kwargs, chosen))
     return y
 
 
@@ -238,20 +252,12 @@ def _entered(key: tuple) -> Record:
     return record
 
 
-def _compared(
-    record: Record,
-    y: Any,
-    transform: Callable,
-    f: Callable,
-    args: tuple,
-    kwargs: dict[str, Any],
-    chosen: tuple,
-) -> Any:
+def _compared(record: Record, y: Any, call: Call) -> Any:
     """Look now and then whether a program still gives what the function does, and is faster."""
     from autodiff.hot.making import agree, size_of
 
     start = time.perf_counter()
-    expected = transform(f, args, kwargs, *chosen)
+    expected = call.traced()
     record.as_written = min(record.as_written, time.perf_counter() - start)
     record.scale = max(record.scale, size_of(expected))
     if not agree(y, expected, record.scale):
