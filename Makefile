@@ -1,10 +1,12 @@
 # Every target sets up what it needs in .venv by itself; the only requirement is Python 3.11 or newer.
 #
-#   PYTHON=...  the interpreter that makes .venv (default: the first suitable one on the PATH)
+#   PYTHON=...  the interpreter, which gets an environment of its own, .venv-3.13 say
+#               (default: the first suitable one on the PATH, with .venv)
 #   ARGS=...    passed on: make demo ARGS=--help, make test ARGS='-k rrule'
 
-VENV := .venv
-OLDEST := .venv-oldest
+VERSION := $(if $(PYTHON),$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null))
+VENV := .venv$(if $(PYTHON),-$(or $(VERSION),unknown))
+OLDEST := $(VENV)-oldest
 PY := $(VENV)/bin/python
 PYTHONS := $(or $(PYTHON),python3.11 python3 python3.12 python3.13 python3.14 python)
 PACKAGES := chainrules_core chainrules autodiff
@@ -13,7 +15,7 @@ PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test oldest lint format types doctest layers fuzz fuzz-calls fuzz-compiled core-wheel bench bench-quick gradbench coverage bench-rules clean
+.PHONY: help venv demo test oldest pythons lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly core-wheel bench bench-quick gradbench coverage bench-rules clean
 
 help: ## show this list
 	@echo 'usage: make TARGET [ARGS=...] [PYTHON=...]'
@@ -39,6 +41,9 @@ endif
 oldest: export OPENBLAS_NUM_THREADS = 1
 oldest: $(OLDEST)/.installed ## run the tests of SciPy with the oldest versions that are supported
 	PYTHONPATH=. $(OLDEST)/bin/python -m pytest $(PARALLEL) tests/chainrules/scipy tests/programs $(ARGS)
+
+pythons: $(VENV)/.created ## run the tests of programs and of the core with each other Python that is found
+	@MAKEFLAGS= $(PY) tools/pythons.py $(ARGS)
 
 lint: $(VENV)/.installed-dev ## check style and format
 	$(PY) -m ruff check . $(ARGS)
@@ -66,6 +71,19 @@ fuzz-compiled: $(VENV)/.installed-bench ## compare compiled random programs with
 fuzz-calls: $(VENV)/.installed-test ## differentiate calls with random arguments: ARGS='--seed 0 --count 20'
 	$(PY) -m tools.calls $(ARGS)
 
+errors: $(VENV)/.installed-test ## write docs/errors.md: each error, a program that raises it, and what to do
+	$(PY) -m tools.errors $(ARGS)
+
+nightly: $(VENV)/.installed-test ## what takes hours: all tests with each Python, and long runs of the fuzzers
+	$(MAKE) test ARGS=
+	$(MAKE) oldest ARGS=
+	$(MAKE) pythons ARGS=tests
+	$(PY) -m tools.fuzz --programs all --modes all --count 2000
+	$(PY) -m tools.fuzz --programs mixed --count 50000
+	$(PY) -m tools.fuzz.compiled --kind users --count 500
+	$(PY) -m tools.fuzz.compiled --kind threads --count 100
+	$(PY) -m tools.calls --count 20
+
 core-wheel: $(VENV)/.installed-test ## build chainrules-core and test it where there is no SciPy
 	$(PY) tools/check_core_wheel.py
 
@@ -86,8 +104,8 @@ bench-rules: export OPENBLAS_NUM_THREADS = 1
 bench-rules: $(VENV)/.installed-bench ## measure what each rule's pullback costs, in times of its primal
 	$(PY) -m benchmarks.pullback_cost $(ARGS)
 
-clean: ## remove .venv and all that was built
-	rm -rf $(VENV) $(OLDEST) build dist *.egg-info packaging/core/build packaging/core/*.egg-info
+clean: ## remove .venv, those of other Pythons and all that was built
+	rm -rf .venv .venv-* build dist *.egg-info packaging/core/build packaging/core/*.egg-info
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/.created:

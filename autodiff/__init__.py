@@ -1,5 +1,8 @@
 """Derivatives of Python and NumPy code as it is written."""
 
+from autodiff import threads as threads  # before all else: it may refuse to go on
+
+# isort: split
 import chainrules as chainrules
 from autodiff import (
     closures as closures,
@@ -18,6 +21,7 @@ from autodiff.custom import (
     custom_jvp as custom_jvp,
     custom_vjp as custom_vjp,
 )
+from autodiff.decisions import NoPathWarning as NoPathWarning
 from autodiff.derivatives import (
     derivative as derivative,
     gradient as gradient,
@@ -34,6 +38,7 @@ from autodiff.errors import (
     MutationError as MutationError,
     OutputError as OutputError,
     SeedError as SeedError,
+    SourceError as SourceError,
 )
 from autodiff.explain import Explanation as Explanation, explain as explain
 from autodiff.fallback import numeric_fallback as numeric_fallback

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.errors import check_array_class
+from autodiff.conversions import TracedText
+from autodiff.number_classes import check_class
 from autodiff.structures import (
     facts_of,
     is_flat,
@@ -20,6 +21,7 @@ from autodiff.structures import (
     map_leaves,
     part_of_tangent,
     parts_of,
+    rebuilt,
 )
 from autodiff.tape import CONSTANT, Tape
 from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer
@@ -32,6 +34,7 @@ from chainrules_core import (
     unthunk,
 )
 from chainrules_core.frame import named_projection
+from chainrules_core.no_value import NO_VALUE
 from chainrules_core.rule import Rule
 from chainrules_core.signatures import signature_of
 
@@ -40,7 +43,8 @@ PLAIN = frozenset(
     {
         float, int, bool, complex, str, bytes, type(None), slice, type(Ellipsis), type, range,
         np.ndarray, np.float64, np.float32, np.int64, np.bool_, np.dtype, np.ufunc,
-        types.FunctionType, types.BuiltinFunctionType, types.ModuleType, object, type(np._NoValue),
+        types.FunctionType, types.BuiltinFunctionType, types.ModuleType, object, type(NO_VALUE),
+        TracedText,
         *map(type, map(np.dtype, "?bhilqBHILQefdgFDG")),
     }
 )  # fmt: skip
@@ -145,8 +149,33 @@ def as_they_are(x: Any) -> Any:
     return x
 
 
+def kept(x: Any, tape: Tape) -> Any:
+    """Return what a pullback may keep of an argument: no array in it may be written into.
+
+    Those in lists, tuples and dicts are kept as an argument is; those in other objects are held.
+    """
+    kind = type(x)
+    if kind is np.ndarray:
+        return tape.kept(x)
+    if kind in PLAIN or kind in _TRACERS:
+        return x
+    if kind is list:
+        return [kept(part, tape) for part in x]
+    if isinstance(x, tuple):
+        new = [kept(part, tape) for part in x]
+        return x if all(map(operator.is_, new, x)) else rebuilt(x, new)
+    if kind is dict:
+        return {key: kept(part, tape) for key, part in x.items()}
+    for leaf in leaves_of(x):
+        if isinstance(leaf, np.ndarray) and not is_tracer(leaf):
+            tape.hold(leaf)
+    return x
+
+
 class Stripped:
     """The arguments of a call with the innermost level of differentiation stripped off.
+
+    A pullback `keeps` them, unless the function has none.
 
     Attributes
     ----------
@@ -164,7 +193,7 @@ class Stripped:
 
     __slots__ = ("direct", "nested", "primals", "sources", "wanted")
 
-    def __init__(self, bound: tuple, tape: Tape) -> None:
+    def __init__(self, bound: tuple, tape: Tape, keeps: bool = True) -> None:
         primals = []
         wanted = []
         self.sources: list[Any] = []
@@ -185,7 +214,7 @@ class Stripped:
                     a = as_it_is(a)
                 nested = nested or kind is Tracer or kind is FloatTracer
             elif kind not in PLAIN:
-                check_array_class(kind)
+                check_class(kind)
                 a = as_they_are(without(a, CONSTANT))
                 stripped = without(a, tape)
                 if stripped is not a:
@@ -193,9 +222,15 @@ class Stripped:
                     self.sources.append(a)
                     self.direct = False
                     a = stripped
-                nested = nested or any(is_tracer(x) for x in leaves_of(a))
+                for leaf in leaves_of(a):
+                    if is_tracer(leaf):
+                        nested = True
+                    elif type(leaf) not in PLAIN:
+                        check_class(type(leaf))
+                a = kept(a, tape) if keeps else a
             elif kind is np.ndarray:
-                a = tape.kept(numbers_of(a))
+                a = numbers_of(a)
+                a = tape.kept(a) if keeps else a
             primals.append(a)
         self.primals = tuple(primals)
         self.wanted = tuple(wanted)
@@ -250,9 +285,13 @@ def _check_fields(rule: Rule, position: int, bar: Any, primal: Any) -> None:
     """Raise if a structural tangent has a field that the argument has not."""
     if not isinstance(bar, Tangent) or isinstance(primal, (tuple, list)):
         return
-    unknown = [k for k in Tangent.keys(bar) if k not in {key for key, _ in parts_of(primal) or ()}]
+    keys = [key for key, _ in parts_of(primal) or ()]
+    unknown = [k for k in Tangent.keys(bar) if k not in keys]
     if unknown:
-        reason = f"the argument, a {type(primal).__name__}, has no {unknown[0]!r}"
+        reason = (
+            f"the argument, a {type(primal).__name__}, has no {unknown[0]!r}. A cotangent names "
+        )
+        reason += f"parts of its argument ({', '.join(map(repr, keys)) or 'here none'})"
         raise CotangentError(rule, position, bar, reason)
 
 
@@ -264,6 +303,9 @@ def _at(rule: Rule, position: int, bar: Any, path: tuple) -> Any:
         try:
             bar = unthunk(part_of_tangent(bar, key))
         except (LookupError, AttributeError, TypeError) as error:
-            reason = f"a {type(bar).__name__} has no part {key!r} for the argument's"
+            reason = (
+                f"a {type(bar).__name__} has no part for {key!r} of the argument. Return a Tangent "
+                "of the argument's class with a part for each of its own"
+            )
             raise CotangentError(rule, position, bar, reason) from error
     return bar

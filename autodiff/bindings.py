@@ -9,7 +9,6 @@ it reads of its module, is compared before each pullback: a change there is an e
 
 from __future__ import annotations
 
-import dis
 import functools
 import types
 from collections.abc import Callable, Iterator
@@ -17,25 +16,30 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import assignments
 from autodiff.errors import MutationError
 from autodiff.structures import parts_of
 from chainrules_core import Closure
+from chainrules_core.rules import name_of
 
 _OURS = "__autodiff_"  # free variables by which rewritten code finds the engine
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
 
-@functools.lru_cache(maxsize=1024)
-def assigned(code: types.CodeType) -> tuple[str, ...]:
-    """Return the names of the variables outside, or of inner functions, that code assigns to."""
-    names = [i.argval for i in dis.get_instructions(code) if i.opname in _ASSIGNING]
-    for inner in code.co_consts:
-        if isinstance(inner, types.CodeType):
-            names += assigned(inner)
-    return tuple(names)
-
-
-_ASSIGNING = ("STORE_DEREF", "DELETE_DEREF")
+def assigned(f: types.FunctionType) -> list[str]:
+    """Return the names of the captured variables that a function assigns to."""
+    captured = [name for name, _ in _cells(f)]
+    if not captured:
+        return []
+    found = assignments.of(f)
+    if found is None:
+        raise MutationError(
+            f"{name_of(f)} has captured {', '.join(captured)}, and is called again for the "
+            "derivative. Whether it assigns to what it has captured is not known: its source is "
+            "not at hand, and the bytecode of this version of Python is not one that is read. Put "
+            "the function into a file, or give it what it needs as arguments."
+        )
+    return [name for name in captured if name in found.to_captured]
 
 
 def _cells(f: types.FunctionType) -> Iterator[tuple[str, types.CellType]]:
@@ -78,7 +82,7 @@ def with_own_variables(f: Any) -> Any:
     _reached(f, seen)
     shared: set[int] = set()
     for g in seen.values():
-        names = assigned(g.__code__)
+        names = assigned(g)
         shared.update(id(cell) for name, cell in _cells(g) if name in names)
     made: dict[int, types.FunctionType] = {}
     own: dict[int, types.CellType] = {}
@@ -127,12 +131,20 @@ class Contents:
     ----------
     functions : list
         The functions that a rule is about to be given.
+
+    Attributes
+    ----------
+    entries : list of tuple
+        Who holds a value, where, and the value.
+    arrays : list of numpy.ndarray
+        The arrays among the values, whose content the functions may read.
     """
 
-    __slots__ = ("entries",)
+    __slots__ = ("arrays", "entries")
 
     def __init__(self, functions: list[Any]) -> None:
         self.entries: list[tuple[Any, Any, Any]] = []
+        self.arrays: list[np.ndarray] = []
         seen: set[int] = set()
         for f in functions:
             self._note_function(f, seen)
@@ -154,13 +166,18 @@ class Contents:
         self._note(f.__defaults__, seen)
         outside = f.__globals__
         for name in f.__code__.co_names:
-            if isinstance(outside.get(name), _VALUES):
-                self.entries.append((outside, name, outside[name]))
+            value = outside.get(name)
+            if isinstance(value, _VALUES):
+                self.entries.append((outside, name, value))
+            if type(value) is np.ndarray:
+                self.arrays.append(value)
 
     def _note(self, x: Any, seen: set[int]) -> None:
         if type(x) in _FUNCTIONS:
             self._note_function(x, seen)
             return
+        if type(x) is np.ndarray:
+            self.arrays.append(x)
         parts = parts_of(x)
         if parts is None or id(x) in seen:
             return
@@ -202,10 +219,15 @@ def _now(owner: Any, key: Any) -> Any:
 
 
 def _changed(name: str, owner: Any, key: Any) -> MutationError:
-    is_module = isinstance(owner, dict) and "__builtins__" in owner
-    where = "in its module" if is_module else f"in a {type(owner).__name__}"
+    if isinstance(owner, dict) and "__builtins__" in owner:
+        where = f"{key} in its module"
+    elif isinstance(owner, (list, dict)):
+        where = f"item {key!r} of a {type(owner).__name__}"
+    else:
+        where = f"{key!r} of a {type(owner).__name__}"
+    given = "another one" if name.startswith("chainrules.") else name  # its own parts are private
     return MutationError(
-        f"a function that was given to {name} reads {key!r} {where}, which has another value by "
-        "the time the gradient is computed: the derivative needs the old one. Give the function an "
-        "object of its own (copy.deepcopy), or the value as an argument."
+        f"a function that was given to {given} reads {where}, which has another value by the time "
+        "the gradient is computed: the derivative needs the old one. Give the function an object "
+        "of its own (copy.deepcopy), or the value as an argument."
     )

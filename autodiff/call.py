@@ -21,14 +21,18 @@ from autodiff.arguments import (
     has_constants,
     innermost,
     is_constant,
+    kept,
     numbers_of,
     through_containers,
     without,
 )
 from autodiff.bindings import Contents
+from autodiff.conversions import OF_SHAPE, check_texts, constant
+from autodiff.decisions import note_call
 from autodiff.elementwise import NOT_HERE
 from autodiff.errors import DifferentiationError, array_of_objects, missing_rule
 from autodiff.gathering import gathered
+from autodiff.layout import copy_of
 from autodiff.levels import may_hold_traced
 from autodiff.nodes import Node, Part, ProductNode, Whole
 from autodiff.structures import as_tangent, is_row, map_leaves, parts_of, rebuilt, tangent_of
@@ -36,6 +40,7 @@ from autodiff.tape import CONSTANT, Tape
 from autodiff.tracer import Tracer, wrap
 from autodiff.views import note_shared
 from chainrules_core import (
+    ChainRulesError,
     Closure,
     HasForwardMode,
     HasReverseMode,
@@ -50,7 +55,7 @@ from chainrules_core import (
 )
 from chainrules_core.define import DecomposeRule, LinearRule
 from chainrules_core.registry import Entry, key_of
-from chainrules_core.rule import Rule
+from chainrules_core.rule import Rule, name_of
 
 NO_RULE: Any = object()
 
@@ -143,18 +148,38 @@ def _on_tape(key: Callable, entry: Any, args: tuple, kwargs: dict[str, Any], tap
 def untraced_call(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call `f` on arguments none of which is traced; an array it makes may be written into."""
     entry = rrule.entry(f) or frule.entry(f)
+    if f is memoryview and entry is not None:  # writes by it, and into the array, would not be seen
+        entry.rules[0].record(args, kwargs, ())  # which refuses
     if entry is not None and any(isinstance(rule, DecomposeRule) for rule in entry.rules):
         # The function itself may write into its argument, and nobody would notice.
         resolved = entry.resolve(args, kwargs, CONFIG)
         if resolved is not None and isinstance(resolved[0], DecomposeRule):
             return body_of(resolved[0].body)(*args, **kwargs)
     plain = tuple([without(a, CONSTANT) for a in args])
+    may_write = not _leaves_alone(f)
+    if may_write:  # a pullback may hold what the arrays have in them
+        plain = tuple(
+            [copy_of(p) if is_constant(a) else p for a, p in zip(args, plain, strict=True)]
+        )
     y = f(*plain, **{name: without(value, CONSTANT) for name, value in kwargs.items()})
+    if may_write:
+        for a, p in zip(args, plain, strict=True):
+            if is_constant(a) and p.tobytes() != a._value.tobytes():
+                a[...] = p
     if type(y) is not np.ndarray and type(y) not in (list, tuple):
         return y
     made = map_leaves(y, _constant_array)
-    note_shared(made, args, lambda args: call(f, args, kwargs))
-    return made
+    return note_shared(made, args, f, lambda args: call(f, args, kwargs))
+
+
+_READERS = frozenset({"numpy", "builtins", "_operator", "operator", "math", "chainrules"})
+
+
+def _leaves_alone(f: Any) -> bool:
+    """Whether a function is known to write into none of its arguments."""
+    home = getattr(f, "__objclass__", f)
+    package = (getattr(home, "__module__", None) or "").partition(".")[0]
+    return isinstance(f, np.ufunc) or package in _READERS
 
 
 def _constant_array(y: Any) -> Any:
@@ -169,8 +194,9 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
     rule, bound, options = resolved
     if isinstance(rule, DecomposeRule):
         return body_of(rule.body)(*args, **kwargs)
-    given = Stripped(bound, tape)
-    if rule.kind == "non_differentiable":
+    is_constant = rule.kind == "non_differentiable"
+    given = Stripped(bound, tape, keeps=not is_constant)
+    if is_constant:
         return constant_call(rule, given, options, tape)
     check_functions(rule, bound, options)
     options = checked_options(rule, given, options, tape)
@@ -180,6 +206,8 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
         return NO_RULE
     y, pull = recorded
     if contents is not None:
+        for x in contents.arrays:
+            tape.hold(x)
         pull = contents.guarded(pull, rule.name)
     parents: tuple
     if given.direct:
@@ -188,8 +216,7 @@ def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any
         parents, positions, pull = through_containers(rule, given, pull, tape)
     result = outputs(y, tape, rule, parents, positions, pull)
     given_args = bound if kwargs else bound[: len(args)]  # not what stands for a default
-    note_shared(result, given_args, lambda args: call(rule.f, args, options))
-    return result
+    return note_shared(result, given_args, rule.f, lambda args: call(rule.f, args, options))
 
 
 def constant_call(rule: Rule, given: Stripped, options: dict[str, Any], tape: Tape) -> Any:
@@ -197,12 +224,16 @@ def constant_call(rule: Rule, given: Stripped, options: dict[str, Any], tape: Ta
     options = {name: without(without(value, CONSTANT), tape) for name, value in options.items()}
     nested = given.nested or innermost((), options) is not None
     if nested:
-        return as_constant(call(rule.f, given.primals, options))
+        y = call(rule.f, given.primals, options)
+        note_call(rule.f, given.sources, tape, y)
+        return as_constant(y, rule.f)
     primals = given.primals
     if any(type(p) in _FUNCTIONS or type(p) is Closure for p in primals):
         # Nothing that it calls is differentiated either.
         primals = tuple([as_written(p) for p in primals])
-    return as_constant(rule.f(*primals, **options))
+    y = rule.f(*primals, **options)
+    note_call(rule.f, given.sources, tape, y)
+    return as_constant(y, rule.f)
 
 
 def checked_options(
@@ -214,7 +245,9 @@ def checked_options(
             raise _traced_option(rule, name)
     if isinstance(rule, LinearRule) and not set(given.wanted).issubset(rule.argnums):
         raise _traced_option(rule, rule.signature.positional[max(given.wanted)])
-    return {name: as_they_are(without(value, CONSTANT)) for name, value in options.items()}
+    return {
+        name: kept(as_they_are(without(value, CONSTANT)), tape) for name, value in options.items()
+    }
 
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
@@ -222,19 +255,21 @@ _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
 def check_functions(rule: Rule, bound: tuple, options: dict[str, Any]) -> None:
     """Raise if a function that has captured traced values goes where no rule looks into it."""
-    for i, a in enumerate(bound):
-        if type(a) in _FUNCTIONS and type(with_closures((a,), {})[0][0]) is Closure:
-            raise _traced_option(rule, rule.signature.positional[i])
-    for name, value in options.items():
+    names = [*rule.signature.positional, *["one of its *args"] * len(bound)]
+    for name, value in (*zip(names, bound, strict=False), *options.items()):
         if type(value) in _FUNCTIONS and type(with_closures((value,), {})[0][0]) is Closure:
-            raise _traced_option(rule, name)
+            raise _traced_option(
+                rule, name, f"{name_of(value)}, which has captured a traced value,"
+            )
 
 
-def _traced_option(rule: Rule, name: str) -> DifferentiationError:
+def _traced_option(rule: Rule, name: str, what: str = "a traced value") -> ChainRulesError:
+    if rule.kind == "refused":
+        return rule.error()  # type: ignore[attr-defined] # of chainrules' RefusedRule
     return DifferentiationError(
-        f"a traced value was given to {rule.name} as {name}, which its rule ({rule.defined_at}) "
-        "does not differentiate: its derivative would be lost. If it is a constant, wrap it in "
-        "autodiff.ignore_derivatives(...)."
+        f"{what} was given to {rule.name} as {name}, which its rule ({rule.defined_at}) does not "
+        "differentiate: its derivative would be lost. If the value is a constant, wrap it in "
+        "autodiff.ignore_derivatives(...); else give the function a rule that differentiates it."
     )
 
 
@@ -253,7 +288,7 @@ def outputs(
         return wrap(y, tape, tape.add(node))
     check_is_no_object_array(y, rule)
     if parts_of(y) is None:
-        return y
+        return constant(y)
     return _several_outputs(y, tape, rule, parents, positions, pull)
 
 
@@ -324,11 +359,11 @@ def _row_of_outputs(
     return rebuilt(y, parts)
 
 
-def as_constant(y: Any) -> Any:
+def as_constant(y: Any, f: Callable) -> Any:
     """Return what a function without derivative made; an array may be written into."""
     if type(y) is np.ndarray and y.dtype.kind in "fc" and y.base is None:
         return Tracer(y, CONSTANT, -1)
-    return y
+    return y if f in OF_SHAPE else constant(y)
 
 
 class EngineConfig(RuleConfig):
@@ -437,6 +472,7 @@ def as_array(x: Any) -> Any:
     made = gathered(np.array, x, {})
     if made is not NOT_HERE:
         return made
+    check_texts(x)
     return np.asarray(x) if innermost((x,), {}) is None else call(np.array, (x,))
 
 

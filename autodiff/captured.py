@@ -57,7 +57,8 @@ def captured_gradient(f: Callable, *args: Any, **kwargs: Any) -> dict[str, Any]:
     if not cells:
         raise ArgumentError(
             f"{name_of(f)} has captured no float and no array of floats of an enclosing function; "
-            "what stands in globals does not count as captured."
+            "what stands in globals does not count as captured. Define it in a function that has "
+            "the parameters as variables, or make them arguments and use gradient(f, ...)."
         )
 
     def run(values: dict[str, Any]) -> Any:

@@ -23,7 +23,7 @@ from autodiff.call import outputs
 from autodiff.errors import DifferentiationError, MutationError
 from autodiff.holes import Template, WrittenError
 from autodiff.intercept import intercept
-from autodiff.levels import is_recording, owner_id
+from autodiff.levels import is_recording, noting_draws, owner_id
 from autodiff.reverse import Linearised
 from autodiff.structures import is_perturbable, leaves_of, map_leaves
 from autodiff.tracer import Tracer, bare, is_tracer, note_view, untraced
@@ -113,11 +113,12 @@ def run_checkpointed(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
 class Segment(Template):
     """A call that is run once for its value, and again for each pullback."""
 
-    __slots__ = ("name", "shared")
+    __slots__ = ("name", "outside", "shared")
 
     def __init__(self, f: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
         super().__init__(with_own_variables(f), args, kwargs)
         self.name = name_of(f)
+        self.outside: Any = None
         # Which parts of the output share memory with which traced argument.
         self.shared: dict[int, int] = {}
 
@@ -132,11 +133,23 @@ class Segment(Template):
         self.hold(tape)
         wanted = [i for i, v in enumerate(values) if is_tracer(v) and v._tape is tape]
         inner = [of_level(v, tape) for v in values]
-        y = self.on_levels(inner)
+        if self.outside is None:
+            self.look_outside()
+        for x in self.outside.large:
+            tape.hold(x)
+        with noting_draws() as drawn_before:
+            y = self.on_levels(inner)
+        self.outside.settle()
 
         def checkpoint_pullback(y_bar: Any) -> list:
+            changed = self.outside.changed()
+            if changed:
+                raise self._impure(f"reads {changed!r}, which has changed since it was called")
             again = Again(self, inner, wanted)
-            traced = Linearised(again, tuple([inner[i] for i in wanted]), {}, None)
+            with noting_draws() as drawn:
+                traced = Linearised(again, tuple([inner[i] for i in wanted]), {}, None)
+            if drawn != drawn_before:
+                raise self._impure("drew other random numbers")
             self._check_alike(y, traced.value)
             return traced.cotangents(y_bar)
 
@@ -148,6 +161,14 @@ class Segment(Template):
             if type(leaf) is Tracer and is_tracer(owner):
                 note_view(leaf, owner, refuse)
         return made
+
+    def look_outside(self) -> None:
+        """Note what the function reads, to be compared when it is called again."""
+        # They need us; draws are seen when `impure` has been imported.
+        from autodiff.compile import impure as impure
+        from autodiff.compile.dependencies import Outside
+
+        self.outside = Outside(self.f, [*self.args, *self.kwargs.values()])
 
     def first(self, values: list) -> Any:
         """Make the call for its value. It is traced, for what leaks out of it to be an error."""
@@ -169,12 +190,15 @@ class Segment(Template):
         """Raise if the call did something else when it was made again."""
         old, new = leaves_of(before), leaves_of(again)
         if len(old) != len(new) or not all(map(_alike, old, new)):
-            raise DifferentiationError(
-                f"checkpoint({self.name}): computed again for its pullback, the function returned "
-                "another value, so its gradient would be wrong. It must be pure: draw random "
-                "numbers outside and pass them in (or pass a seed and make the generator inside), "
-                "and do not change what it reads before the gradient is taken."
-            )
+            raise self._impure("returned another value")
+
+    def _impure(self, what: str) -> DifferentiationError:
+        return DifferentiationError(
+            f"checkpoint({self.name}): computed again for its pullback, the function {what}, so "
+            "its gradient would be wrong. It must be pure: draw random numbers outside and pass "
+            "them in (or pass a seed and make the generator inside), and do not change what it "
+            "reads before the gradient is taken."
+        )
 
 
 class Again:

@@ -75,9 +75,7 @@ def check_assignments(f: Any) -> None:
     if type(function) is not types.FunctionType:
         return
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    for name in assigned(function.__code__):
-        if name not in cells:
-            continue
+    for name in assigned(function):
         try:
             content = cells[name].cell_contents
         except ValueError:

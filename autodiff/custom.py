@@ -384,7 +384,7 @@ def _cotangents(f: Callable, args: tuple, bars: Any) -> tuple:
         found = len(bars) if type(bars) is tuple else f"a {type(untraced(bars)).__name__}"
         raise DifferentiationError(
             f"the custom pullback of {name_of(f)} must return a tuple with a cotangent for each of "
-            f"its {n} arguments; it returned {found}."
+            f"its {n} arguments; it returned {found}. Give None for one that is not perturbed."
         )
     made = []
     for i, (x, bar) in enumerate(zip(args, bars, strict=True)):
@@ -393,6 +393,7 @@ def _cotangents(f: Callable, args: tuple, bars: Any) -> tuple:
         except (LookupError, AttributeError, TypeError) as error:
             raise DifferentiationError(
                 f"the custom pullback of {name_of(f)} returned a {type(untraced(bar)).__name__} "
-                f"for argument {i}, a {type(untraced(x)).__name__} ({error})."
+                f"for argument {i}, a {type(untraced(x)).__name__} ({error}). Return one in the "
+                "nesting of the argument, or None where it is not perturbed."
             ) from error
     return tuple(made)

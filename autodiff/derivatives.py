@@ -62,6 +62,7 @@ def pullback(
     """
     with fallback_to(fallback):
         traced = Linearised(f, args, kwargs, argnums_of(argnums))
+    traced.check_paths()
     traced.keep_from_changes()
     traced.tape.watch()  # what the function used may be written into before `back` is called
     single = is_single(argnums, args)

@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 import builtins
-import os
 import sys
 import types
-import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from chainrules_core import ChainRulesError
+from chainrules_core.places import frames, is_library_file, user_line as user_line
 from chainrules_core.rules import name_of
-
-_HERE = tuple(
-    os.path.dirname(os.path.abspath(sys.modules[name].__file__ or "")) + os.sep
-    for name in ("autodiff", "chainrules", "chainrules_core", "numpy", "multipledispatch")
-)
-
-
-def user_line() -> str:
-    """Return where the user's code is: the innermost frame outside ours and NumPy's files."""
-    frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None:
-        code = frame.f_code
-        if not code.co_filename.startswith((*_HERE, "<operator.", "<call of ")):
-            return f"{code.co_filename}, line {frame.f_lineno}, in {code.co_name}"
-        frame = frame.f_back
-    return "an unknown line"
 
 
 class DifferentiationError(ChainRulesError):
@@ -60,6 +43,17 @@ class LostValueError(DifferentiationError, TypeError):
     """A traced value would become a plain number, and its derivative be lost."""
 
 
+class SourceError(DifferentiationError, TypeError):
+    """Code whose source is not to be had could tell a traced value from its value."""
+
+    def __init__(self, f: Any, what: str, cause: str, remedy: str) -> None:
+        super().__init__(
+            f"{name_of(f)} is given a traced value and its source is not to be had: {cause}. Calls "
+            f"in it are not seen, and with {what} it could take another path than without a "
+            f"derivative. {remedy}"
+        )
+
+
 class MissingRuleError(DifferentiationError, TypeError):
     """A function has no rule and no body that could be traced."""
 
@@ -75,7 +69,8 @@ class LeakedTracerError(DifferentiationError, RuntimeError):
         super().__init__(
             "a traced value is used after the gradient() call that made it has ended. The function "
             "being differentiated has stored it somewhere (a global, an attribute, a cache). "
-            "Store autodiff.ignore_derivatives(value), or return it with has_aux=True."
+            "Store autodiff.ignore_derivatives(value), or return it beside the result "
+            "(value_and_gradient(f, x, has_aux=True))."
         )
 
 
@@ -88,15 +83,80 @@ def array_of_objects(what: str) -> DifferentiationError:
     )
 
 
-def lost_value(how: str, kind: str) -> LostValueError:
-    """Build the error for a traced value that would leave the engine's sight."""
+def untraced_array(array: Any, otherwise: str) -> MutationError:
+    """Build the error for a traced value that is written into an array that cannot take it.
+
+    Parameters
+    ----------
+    array : ndarray
+        The array. One of integers, truth values or objects takes no traced value, whoever made it.
+    otherwise : str
+        What to say of an array of floats.
+    """
+    if array.dtype.kind in "fc":
+        return MutationError(f"a traced value is written into an array {otherwise}")
+    return MutationError(
+        f"a traced value is written into an array of dtype {array.dtype}, which does not keep it "
+        "as it is: its derivative would be lost. Make the array one of floats (dtype=float, or 1.0 "
+        "in the place of 1). If the whole number is meant, write int(x) or x.astype(int); if a "
+        "constant is, autodiff.ignore_derivatives(x)."
+    )
+
+
+def _source_unknown(code: types.CodeType, namespace: dict[str, Any]) -> Any:
+    return None
+
+
+source_of: Callable[[types.CodeType, dict[str, Any]], Any] = _source_unknown
+"""Says whether calls in some code are seen: True, or why its source is not to be had and what to do
+about it, or None for code that was not asked about; set by autodiff.intercept."""
+
+
+def lost_value(how: str, kind: str, instead: str = "") -> LostValueError:
+    """Build the error for a traced value that would leave the engine's sight.
+
+    Parameters
+    ----------
+    how : str
+        What was done with it.
+    kind : str
+        The class of the value.
+    instead : str
+        What to do, where that does not depend on whose code did it.
+    """
     return LostValueError(
         f"{how} would turn a traced {kind} into a plain value, and its derivative would be lost "
-        "without a word. Calls such as math.sin(x) are seen where the source of the calling "
-        "function is to be had: put what was typed at a prompt or made by exec into a file. Else "
-        "use the NumPy function on the value itself (np.sin(x)), give the function that needs the "
-        "plain value a rule (chainrules_core.rrule.register), or, if it is to be a constant, wrap "
-        "it in autodiff.ignore_derivatives(...)."
+        f"without a word. {instead or _way_to_keep()} If it is to be a constant, wrap it in "
+        "autodiff.ignore_derivatives(...)."
+    )
+
+
+def _way_to_keep() -> str:
+    """Say what asked for a plain value, and how to do without."""
+    library = ""
+    for frame in frames():
+        code = frame.f_code
+        known = source_of(code, frame.f_globals)
+        if isinstance(known, tuple):
+            cause, remedy = known
+            return (
+                f"Calls such as math.sin(x) are seen where the source of the calling function is "
+                f"to be had, and that of {code.co_qualname} is not: {cause}. {remedy} Or use "
+                "NumPy's function (np.sin(x))."
+            )
+        if is_library_file(code.co_filename):
+            library = library or f"{frame.f_globals.get('__name__', '')}.{code.co_qualname}"
+        elif known:
+            break
+    if library:
+        return (
+            f"It is done in a library's function, {library}. Call one in its place that is "
+            "differentiated, or give the function that you call a rule "
+            "(chainrules_core.rrule.register)."
+        )
+    return (
+        "It is done by C code that has no rule. Use what has one (np.sin(x), a list or an array of "
+        "numbers for one of objects), or give it a rule (chainrules_core.rrule.register)."
     )
 
 
@@ -116,11 +176,11 @@ def missing_rule(
     kinds = ", ".join(a.__class__.__name__ for a in args)
     options = ", ".join(f"{option}=" for option in kwargs or ())
     call = f"{name} with {options}" if options else name
-    own = f"@chainrules_core.rrule.register({name}, ...)"
     if not rules:
-        have = f"{call} has no rule for ({kinds}) and no Python body to differentiate through. Give"
-        have += f" it a rule with {own}"
+        have = f"{call} has no rule for ({kinds}) and no Python body to differentiate through. "
+        have += way_to_a_rule(f)
     else:
+        own = f"@chainrules_core.rrule.register({name}, ...)"
         known = "; ".join(map(repr, rules[:3])) + (" and more" if len(rules) > 3 else "")
         without = f"Call it without {options}" if options else "Call it with other arguments"
         have = f"{call} has no rule for ({kinds}), but for other calls: {known}. {without}, give it"
@@ -128,6 +188,27 @@ def missing_rule(
     return MissingRuleError(
         f"{have}, or write the computation with functions that have one. If the result is to be a "
         f"constant, wrap the traced argument in autodiff.ignore_derivatives(...)."
+    )
+
+
+def way_to_a_rule(f: Any) -> str:
+    """Say how to give a function a rule."""
+    try:
+        hash(f)
+    except TypeError:  # a function of ctypes: no table of rules can hold it
+        return (
+            "Call it in a function of your own, and give that one a rule with "
+            "@chainrules_core.rrule.register(...)"
+        )
+    return f"Give it a rule with @chainrules_core.rrule.register({full_name(f)}, ...)"
+
+
+def missing_attribute(x: Any, name: str) -> MissingRuleError:
+    """Build the error for an attribute by which the bare memory of a value would be read."""
+    return MissingRuleError(
+        f"x.{name} of a traced {x.__class__.__name__} would give its memory away, and what is read "
+        "there has no derivative. Compute with the numbers, or, if the result is to be a constant, "
+        f"use autodiff.ignore_derivatives(x).{name}."
     )
 
 
@@ -143,25 +224,6 @@ def full_name(f: Any) -> str:
         if module.startswith(("numpy.", "scipy.")) and vars(contents).get(name) is f
     ]
     return f"{min(places, key=lambda m: ('._' in m, len(m)))}.{name}" if places else name
-
-
-def check_array_class(kind: type) -> None:
-    """Raise for a class of arrays whose operators and methods are not those of arrays."""
-    if kind in _known_classes:
-        return
-    for base in kind.__mro__:
-        if base.__name__ in _OTHER_ARRAYS and base.__module__.partition(".")[0] == "numpy":
-            raise ArgumentError(
-                f"{_OTHER_ARRAYS[base.__name__]} (here {kind.__name__}) meets a traced value: its "
-                "operators and methods are not those of arrays, and the derivative would be "
-                "another function's. Make it an array (np.asarray(m), np.ma.getdata(m)), and write "
-                "a mask as np.where(mask, 0, x) or x[~mask]."
-            )
-    _known_classes.add(kind)
-
-
-_known_classes: weakref.WeakSet[type] = weakref.WeakSet()
-_OTHER_ARRAYS = {"MaskedArray": "a masked array", "matrix": "a np.matrix"}
 
 
 def wrong_cotangent(node: Any, position: int, x_bar: Any, error: Exception) -> Exception:

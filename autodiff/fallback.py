@@ -21,12 +21,13 @@ from autodiff import call as calls
 from autodiff.arguments import innermost, of_level
 from autodiff.call import NO_RULE, outputs
 from autodiff.callbacks import as_nest
-from autodiff.errors import ArgumentError, DifferentiationError, MutationError
+from autodiff.errors import ArgumentError, DifferentiationError, MutationError, way_to_a_rule
 from autodiff.forward import with_tangent
 from autodiff.holes import Template, WrittenError
 from autodiff.structures import is_perturbable, leaves_of, tangent_of
 from autodiff.tracer import is_tracer
 from chainrules_core import NoTangent, unbroadcast
+from chainrules_core.noticed import mark, restore
 from chainrules_core.rule import Rule
 from chainrules_core.rules import name_of
 from chainrules_core.signatures import Signature
@@ -37,7 +38,7 @@ _COMPLEX_STEP = 1e-20
 _TOLERANCE = 1e-5  # of the largest slope
 _NOISE = 1e-11  # of the values near by
 
-_KNOWN = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic)
+_KNOWN = (bool, int, float, complex, type(None), np.ndarray, np.generic)
 
 _asked: ContextVar[bool] = ContextVar("autodiff_numeric_fallback", default=False)
 _nothing = contextlib.nullcontext()
@@ -109,11 +110,11 @@ def numerically(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
 class Numeric(Template):
     """A call that is differentiated numerically."""
 
-    __slots__ = ("is_elementwise", "name", "takes_complex")
+    __slots__ = ("is_elementwise", "name", "takes_complex", "way")
 
     def __init__(self, f: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
         super().__init__(f, args, kwargs)
-        self.name = name_of(f)
+        self.name, self.way = name_of(f), way_to_a_rule(f)
         self.takes_complex = True
         self.is_elementwise = isinstance(f, np.ufunc) and f.signature is None and not kwargs
 
@@ -137,7 +138,7 @@ class Numeric(Template):
         if tape.forward:
             dots = {i: self.sources[i]._index for i in wanted}
             return with_tangent(y, self._push(values, dots, y), tape)
-        self.hold(tape.held)
+        self.hold(tape)
 
         def numeric_pullback(y_bar: Any) -> list:
             flat = _flat_cotangent(y, y_bar)
@@ -152,13 +153,12 @@ class Numeric(Template):
         if any(is_tracer(v) for v in values):
             raise DifferentiationError(
                 f"{self.name} has no rule; it is differentiated numerically, and that cannot be "
-                "done twice. For second derivatives give it a rule: "
-                f"@chainrules_core.rrule.register({self.name}, ...)."
+                f"done twice. {self.way}."
             )
         if any(np.iscomplexobj(v) for v in values):
             raise DifferentiationError(
-                f"{self.name} has no rule, and the numeric fallback is for real arguments. Give "
-                f"a rule with @chainrules_core.rrule.register({self.name}, ...)."
+                f"{self.name} has no rule, and the numeric fallback is for real arguments. "
+                f"{self.way}, or call a function of the real and imaginary parts."
             )
 
     def _check_output(self, y: Any) -> None:
@@ -169,18 +169,18 @@ class Numeric(Template):
                 what = "an array of objects" if kind == "O" else f"a {type(leaf).__name__}"
                 raise DifferentiationError(
                     f"{self.name} has no rule, and it returned {what}, which the numeric fallback "
-                    "cannot differentiate. Give it a rule with @chainrules_core.rrule.register("
-                    f"{self.name}, ...)."
+                    "cannot differentiate. Give a rule to a function of your own that calls it and "
+                    "returns numbers (@chainrules_core.rrule.register(...))."
                 )
 
     def _push(self, values: list, dots: dict[int, Any], y: Any) -> Any:
         """Return the tangent of the output: one derivative along the direction of all tangents."""
-        size = min(_size(values[i]) / max(_largest(dot), 1e-300) for i, dot in dots.items())
         if any(is_tracer(dot) for dot in dots.values()):
             raise DifferentiationError(
                 f"{self.name} has no rule; its pushforward is found numerically and cannot be "
-                "differentiated with respect to the tangent."
+                f"differentiated with respect to the tangent. {self.way}."
             )
+        size = min(_size(values[i]) / max(_largest(dot), 1e-300) for i, dot in dots.items())
         if not any(np.any(dot) for dot in dots.values()):
             found: Any = np.zeros(_flat(y).size)
         else:
@@ -213,10 +213,12 @@ class Numeric(Template):
             for i, step in steps.items():
                 x = np.asarray(values[i], np.float64) + t * step
                 moved[i] = x if isinstance(values[i], np.ndarray) else x[()].item()
+            before = mark()
             try:
                 with np.errstate(all="ignore"):
                     found = _flat(self.plain(moved))
             except Exception:  # outside its domain
+                restore(before)
                 return np.full(size, np.nan)
             return found if found.size == size else np.full(size, np.nan)
 
@@ -232,8 +234,8 @@ class Numeric(Template):
         if not np.all(error <= _TOLERANCE * scale + _NOISE * largest):
             raise DifferentiationError(
                 f"{self.name} has no rule, and its differences do not settle: it is not smooth "
-                "where it was called, too noisy, or at the end of its domain. Give it a rule with "
-                f"@chainrules_core.rrule.register({self.name}, ...)."
+                "where it was called, too noisy, or at the end of its domain. Call it elsewhere. "
+                f"Or: {self.way}."
             )
         return slope
 

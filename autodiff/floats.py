@@ -24,6 +24,7 @@ from autodiff.ways import ways_of
 from chainrules_core import rrule
 from chainrules_core.define import LinearRule, ScalarRule
 from chainrules_core.define.partial import ARITHMETIC, Partial
+from chainrules_core.noticed import forgive
 from chainrules_core.rule import Rule
 
 _NAMES = {
@@ -233,7 +234,8 @@ def getitem(self: Tracer, index: Any) -> Any:
     if type(value) is np.ndarray and (type(index) is int or type(index) is tuple):
         try:
             y = value[index]
-        except LostValueError:  # an array of indices that is traced itself
+        except LostValueError as error:  # an array of indices that is traced itself
+            forgive(error)
             return _general_getitem(self, index)
         if type(y) is np.float64:
             rule = _element["rule"]
@@ -257,8 +259,9 @@ def getitem(self: Tracer, index: Any) -> Any:
 
 
 def _negated() -> Callable:
-    record = unary[operator.neg]
-    return record if record is not None else Tracer.__dict__["__neg__"]
+    record: Any = unary[operator.neg] or Tracer.__dict__["__neg__"]
+    record.__name__ = "__neg__"
+    return record
 
 
 def renew(rule: Rule | None = None) -> None:
@@ -276,6 +279,8 @@ def renew(rule: Rule | None = None) -> None:
         methods = binary_methods(op)
         for prefix, method in zip(("", "r"), methods or (None, None), strict=True):
             full = f"__{prefix}{name}__"
+            if method is not None:
+                method.__name__ = full
             setattr(FloatTracer, full, method or Tracer.__dict__[full])
         # A float is immutable: the in-place operators are the plain ones.
         setattr(FloatTracer, f"__i{name}__", FloatTracer.__dict__[f"__{name}__"])

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import call as calls
+from autodiff.aliases import Given, copied
 from autodiff.arguments import PLAIN, Stripped, innermost, is_constant, of_level
 from autodiff.call import (
     CONFIG,
@@ -25,18 +26,20 @@ from autodiff.call import (
     constant_call,
     is_differentiable,
 )
+from autodiff.conversions import constant
+from autodiff.decisions import check_forward
 from autodiff.errors import SeedError
 from autodiff.intercept import intercept
-from autodiff.layout import copy_of, laid_like
+from autodiff.layout import laid_like
+from autodiff.levels import recording
 from autodiff.nodes import Leaf
 from autodiff.observe import new_forward
 from autodiff.reverse import (
-    MISSING,
     checked_argnums,
     nothing_to_differentiate,
     promoted,
-    seed_part,
 )
+from autodiff.seeds import MISSING, is_number_or_array, kind_of, seed_part
 from autodiff.structures import (
     is_perturbable,
     leaves_of,
@@ -63,6 +66,8 @@ from chainrules_core import (
     zero_tangent,
 )
 from chainrules_core.define import DecomposeRule
+from chainrules_core.noticed import mark, noticing, restore
+from chainrules_core.places import say_where
 from chainrules_core.rule import Rule
 from chainrules_core.rules import name_of
 
@@ -90,8 +95,7 @@ def push(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Forward) -> A
         check_is_no_object_array(y, rule)
         made = with_tangent(y, unthunk(y_dot), tape)
         given_args = bound if kwargs else bound[: len(args)]  # not what stands for a default
-        note_shared(made, given_args, _again(rule, options))
-        return made
+        return note_shared(made, given_args, rule.f, _again(rule, options))
     return NO_RULE
 
 
@@ -115,12 +119,14 @@ def pushed(
     A tangent that is not implemented is an error where it is needed. A rule that cannot take one
     need not be: what it computes may only be looked at.
     """
+    before = mark()
     try:
         return rule.push(dots, primals, options, config)
     except (ChainRulesError, TypeError, AttributeError):
         missing = next((dot for dot in dots if isinstance(dot, NotImplementedTangent)), None)
         if missing is None:
             raise
+        restore(before)
         zeros = tuple([ZeroTangent() if dot is missing else dot for dot in dots])
         made = pushed(rule, zeros, primals, options, config)
         return None if made is None else (made[0], missing)
@@ -196,7 +202,9 @@ def with_tangent(y: Any, y_dot: Any, tape: Forward) -> Any:
             return wrap(y, tape, y_dot)  # nobody may ask for it
         return wrap(y, tape, ProjectTo(y)(y_dot))
     parts = parts_of(y)
-    if parts is None or isinstance(y_dot, AbstractZero):
+    if parts is None:
+        return constant(y)
+    if isinstance(y_dot, AbstractZero):
         return y
     if isinstance(y_dot, NotImplementedTangent):
         return rebuilt(y, [with_tangent(part, y_dot, tape) for _, part in parts])
@@ -246,15 +254,11 @@ class Pushed:
         """
         memo: dict[int, np.ndarray] = {}
 
-        def copied(x: Any) -> Any:
-            if type(x) is not np.ndarray:
-                return x
-            if id(x) not in memo:
-                memo[id(x)] = copy_of(x)
-            return memo[id(x)]
+        def own(x: Any) -> Any:
+            return copied(x, memo) if type(x) is np.ndarray else x
 
-        arguments = [map_leaves(a, copied) for a in self.arguments]
-        return self._run([copied(a) for a in self.args], arguments, (None,) * len(arguments))[0]
+        arguments = [map_leaves(a, own) for a in self.arguments]
+        return self._run([own(a) for a in self.args], arguments, (None,) * len(arguments))[0]
 
     def push(self, dots: tuple) -> tuple[Any, Any]:
         """Return the value and its tangent, each in the nesting of the output."""
@@ -263,17 +267,30 @@ class Pushed:
                 f"the pushforward of {name_of(self.f)} takes {len(self.arguments)} tangent(s), one "
                 f"for each argument that is perturbed; it was given {len(dots)}."
             )
-        return self._run(list(self.args), self.arguments, dots)
+        try:
+            return self._run(list(self.args), self.arguments, dots)
+        except ChainRulesError as error:
+            say_where(error)
+            raise
 
     def _run(self, traced: list, arguments: list, dots: tuple) -> tuple[Any, Any]:
         """Run the function with these tangents; the list of arguments is made that of the call."""
         tape = new_forward()
+        given = Given() if len(traced) + len(self.kwargs) > 1 or parts_of(arguments[0]) else None
         for i, a, dot in zip(self.argnums, arguments, dots, strict=True):
-            traced[i] = self._traced(a, dot, tape)
+            traced[i] = self._traced(a, dot, tape, given)
+        if given is not None and len(self.argnums) < len(traced) + len(self.kwargs):
+            others = [a for i, a in enumerate(traced) if i not in self.argnums]
+            given.note_others((*others, *self.kwargs.values()), tape)
         try:
-            y = intercept(self.f)(*traced, **self.kwargs)
+            with recording(tape) if tape.aliases else noticing():
+                y = intercept(self.f)(*traced, **self.kwargs)
         finally:
             tape.close()
+        if tape.decisions and not any(
+            is_tracer(leaf) and leaf._tape is tape for leaf in leaves_of(y)
+        ):
+            check_forward(self.f, tape, y)
         if type(y) is Tracer:
             return of_level(y, tape), tangent_out(y, tape)
         return (
@@ -281,33 +298,40 @@ class Pushed:
             map_leaves(y, lambda leaf: tangent_out(leaf, tape)),
         )
 
-    def _traced(self, x: Any, dot: Any, tape: Forward) -> Any:
+    def _traced(self, x: Any, dot: Any, tape: Forward, given: Given | None) -> Any:
         """Return a nest whose leaves carry the tangents of the nest `dot`."""
         dot = unthunk(dot)
         if is_perturbable(x):
             if is_constant(x):
                 x = x._value
-            if dot is None or isinstance(dot, AbstractZero):
-                # Not the array itself: the function may write into it.
-                if type(x) is Tracer:
-                    return wrap(x._value, x._tape, x._index)
-                return Tracer(x, CONSTANT, -1) if type(x) is np.ndarray else x
-            return wrap(x, tape, self._checked(x, dot))
+            made = self._leaf(x, dot, tape)
+            if given is not None and type(made) is Tracer and isinstance(x, np.ndarray):
+                given.note(made, x, False)
+            return made
         parts = parts_of(x)
         if parts is None:
             return x
         is_zero = dot is None or isinstance(dot, AbstractZero)
         new = [
-            self._traced(part, None if is_zero else self._part(x, dot, key), tape)
+            self._traced(part, None if is_zero else self._part(x, dot, key), tape, given)
             for key, part in parts
         ]
         return rebuilt(x, new)
 
+    def _leaf(self, x: Any, dot: Any, tape: Forward) -> Any:
+        """Return a number or array that carries its tangent, if it has one."""
+        if dot is None or isinstance(dot, AbstractZero):
+            # Not the array itself: the function may write into it.
+            if type(x) is Tracer:
+                return wrap(x._value, x._tape, x._index)
+            return Tracer(x, CONSTANT, -1) if type(x) is np.ndarray else x
+        return wrap(x, tape, self._checked(x, dot))
+
     def _checked(self, x: Any, dot: Any) -> Any:
-        if not isinstance(dot, (int, float, complex, np.ndarray, np.generic)):
+        if not is_number_or_array(untraced(dot)):
             raise SeedError(
-                f"the pushforward of {name_of(self.f)} was given a {type(dot).__name__} as tangent "
-                f"of a {type(untraced(x)).__name__}; it takes a number or array like the argument."
+                f"the pushforward of {name_of(self.f)} was given {kind_of(dot)} as tangent of "
+                f"{kind_of(untraced(x))}; it takes a number or array of numbers like the argument."
             )
         if type(x) is np.ndarray and type(dot) is np.ndarray and _is_tangent_of(dot, x):
             return laid_like(dot, x)

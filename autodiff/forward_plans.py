@@ -10,9 +10,8 @@ from autodiff.call import CONFIG, NESTED, NO_RULE
 from autodiff.elementwise import NOT_HERE, with_dot
 from autodiff.forward import dot_of, pushed, with_tangent
 from autodiff.layout import laid_like
-from autodiff.plan_kinds import Again, Bound, Plan
+from autodiff.plan_kinds import Bound, Plan
 from autodiff.tracer import FloatTracer, Tracer
-from autodiff.views import note_shared
 from chainrules_core import unthunk
 from chainrules_core.rule import Rule
 
@@ -74,14 +73,11 @@ class ForwardPlan(Plan):
         if made is NOT_HERE:
             made = with_tangent(y, unthunk(y_dot), tape)
         if type(made) is not Tracer or not is_array:
-            note_shared(made, tuple(self.bound(values)), Again(self.rule.f, options))
-            return made
+            return self._shared(made, self.bound(values), options)
         shares = y.base is not None
         for a in primals:
             shares = shares or a is y
-        if shares:
-            self.note_memory(made, values, options)
-        return made
+        return self.note_memory(made, values, options) if shares else made
 
 
 class ForwardOfLinear(ForwardPlan):

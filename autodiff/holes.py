@@ -169,13 +169,16 @@ def _function(f: types.FunctionType, change: Callable, made: dict[int, Any]) -> 
         return made[id(f)]
     # Also for `change` to see every leaf once; it has no effect yet if there is nothing to change.
     leaves = []
-    for leaf in _captured(f, set()):
+    seen: dict[int, Any] = {}
+    for leaf in _captured(f, seen):
         if _is_taken(leaf):
             break
         leaves.append(leaf)
     else:
         for leaf in leaves:
             change(leaf)
+        # What it has captured has nothing to change either: a graph is gone through once.
+        made.update({at: g for at, g in seen.items() if type(g) is types.FunctionType})
         return f
     # What the engine's own variables hold stays: it is large, and not the user's.
     named = [*zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)]
@@ -203,7 +206,7 @@ def _cell(cell: types.CellType, made: dict[int, Any]) -> tuple[types.CellType, b
     """
     if id(cell) in made:
         return made[id(cell)], False
-    if not is_empty(cell) and not any(map(_is_taken, _captured(cell.cell_contents, set()))):
+    if not is_empty(cell) and not any(map(_is_taken, _captured(cell.cell_contents, {}))):
         made[id(cell)] = cell
         return cell, False
     new = made[id(cell)] = types.CellType()
@@ -222,14 +225,14 @@ def is_empty(cell: types.CellType) -> bool:
         return True
 
 
-def _captured(x: Any, seen: set[int]) -> Iterator[Any]:
+def _captured(x: Any, seen: dict[int, Any]) -> Iterator[Any]:
     """Yield the leaves of a nest, functions replaced by what they have captured."""
     for leaf in leaves_of(x):
         kind = type(leaf)
         if kind not in (types.FunctionType, types.MethodType, functools.partial):
             yield leaf
         elif id(leaf) not in seen:
-            seen.add(id(leaf))
+            seen[id(leaf)] = leaf
             yield from _captured(_parts_of_function(leaf), seen)
 
 
@@ -246,9 +249,14 @@ def _parts_of_function(f: Any) -> list[Any]:
     return [*cells, f.__defaults__, f.__kwdefaults__]
 
 
+def captured(x: Any) -> Iterator[Any]:
+    """Yield the leaves of a nest, functions replaced by what they have captured."""
+    return _captured(x, {})
+
+
 def captured_tracers(f: Callable) -> list[Tracer]:
     """Return the traced values that a function has captured."""
-    return [x for x in _captured(f, set()) if is_tracer(x) and x._tape is not CONSTANT]
+    return [x for x in _captured(f, {}) if is_tracer(x) and x._tape is not CONSTANT]
 
 
 def have_captured(values: tuple) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from autodiff.levels import active_tapes
 from autodiff.structures import map_leaves
 from autodiff.tracer import is_tracer, untraced
 from chainrules_core import ignore_derivatives as call_or_return
@@ -40,4 +43,8 @@ def ignore_derivatives(x: Any) -> Any:
 def _constant(leaf: Any) -> Any:
     if is_tracer(leaf) and leaf._tape.observer is not None:
         leaf._tape.observer.ignored(leaf)
-    return untraced(leaf)
+    value = untraced(leaf)
+    if value is not leaf and type(value) is np.ndarray:
+        for tape in active_tapes():
+            tape.hold(value)  # its memory is that of the traced array
+    return value

@@ -11,6 +11,7 @@ import numpy as np
 from autodiff.arguments import innermost
 from autodiff.call import as_array, call
 from autodiff.errors import DifferentiationError
+from autodiff.levels import check_free
 from autodiff.mutation import assign_item
 from autodiff.tracer import Tracer, is_tracer, untraced
 from autodiff.writing import element_of, repeated, with_axis
@@ -140,6 +141,9 @@ class NDIter:
         """Return NumPy's own where nothing is traced."""
         given = op if isinstance(op, (list, tuple)) else (op,)
         if not any(map(is_tracer, given)) and innermost(tuple(given), {}) is None:
+            if len(args) > 1 or "op_flags" in kwargs:
+                for x in given:
+                    check_free(x)
             return np.nditer(op, *args, **kwargs)
         return super().__new__(cls)
 

@@ -7,45 +7,53 @@ write that is seen is refused.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from autodiff.errors import MutationError
+from autodiff.holding import owner_of
 from autodiff.tape import Tape
-from chainrules_core.errors import ChainRulesError
+from chainrules_core import noticed
+from chainrules_core.noticed import here
 
 
 class _Levels(threading.local):
     def __init__(self) -> None:
         self.tapes: list[Tape] = []
         self.around: list[Tape] = []  # those of the thread by which this one was begun
-        self.failed: list[ChainRulesError] = []  # what ended threads that were begun by this one
+        self.draws: list | None = None  # what a checkpointed call has drawn so far
 
 
 _levels = _Levels()
 
 
-class recording:  # noqa: N801 - it reads like a function
-    """Note for the length of a ``with`` block that a tape records, in this thread."""
+class recording(noticed.noticing):  # noqa: N801 - it reads like a function
+    """Note for the length of a ``with`` block that a tape records, in this thread.
+
+    An error of ours that is swallowed in it is raised at its end.
+    """
 
     __slots__ = ("tape",)
 
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
+        self.error = None
 
     def __enter__(self) -> None:
+        self._around = here.innermost
+        here.innermost = self
         _levels.tapes.append(self.tape)
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         _levels.tapes.remove(self.tape)
-        if _levels.failed and not _levels.tapes:
-            failed, _levels.failed = _levels.failed, []
-            if error[0] is None:
-                raise failed[0]
+        here.innermost = self._around
+        if self.error is not None or error is not None:
+            self._end(error)
 
 
 def is_recording(tape: Tape | None = None) -> bool:
@@ -66,23 +74,39 @@ def active_tapes() -> list[Tape]:
 def begun_here(f: Callable) -> Callable:
     """Return a function for another thread, in which the tapes of this one are known.
 
-    What it writes into may be held by them. An error of the engine's that ends it would only be
-    printed there, and what it was to compute be missing without a word.
+    What it writes into may be held by them. An error of ours that ends it would only be
+    printed there, and what it was to compute be missing without a word: it is noted here.
     """
-    around, failed = _levels.tapes + _levels.around, _levels.failed
+    around, block = _levels.tapes + _levels.around, noticed.innermost()
 
     @functools.wraps(f, updated=())
     def in_thread(*args: Any, **kwargs: Any) -> Any:
         before, _levels.around = _levels.around, around
         try:
-            return f(*args, **kwargs)
-        except ChainRulesError as error:
-            failed.append(error)
-            raise
+            with noticed.within(block):
+                return f(*args, **kwargs)
         finally:
             _levels.around = before
 
-    return in_thread if around else f
+    return f if block is None else in_thread
+
+
+@contextlib.contextmanager
+def noting_draws() -> Iterator[list]:
+    """Give a list of the random numbers that are drawn in a ``with`` block, in this thread."""
+    before, _levels.draws = _levels.draws, []
+    try:
+        yield _levels.draws
+    finally:
+        drawn, _levels.draws = _levels.draws, before
+        if before is not None:
+            before += drawn
+
+
+def note_draw(y: Any) -> None:
+    """Note random numbers, if a checkpointed call draws them."""
+    if _levels.draws is not None:
+        _levels.draws.append(y.tobytes() if isinstance(y, (np.ndarray, np.generic)) else repr(y))
 
 
 def program_tape() -> Any:
@@ -100,17 +124,27 @@ def may_hold_traced(x: Any) -> bool:
 
 def owner_id(x: np.ndarray) -> int:
     """Return the identity of the memory of an array."""
-    return id(x if x.base is None else x.base)
+    return id(owner_of(x))
 
 
 def check_free(x: Any) -> None:
     """Raise if an array that is about to be written into is held by a pullback."""
+    if type(x) is memoryview:
+        x = x.obj
     if type(x) is not np.ndarray:
         return
-    owner = x if x.base is None else x.base
+    owner = owner_of(x)
     if any(tape.holds(owner) for tape in _levels.tapes + _levels.around):
         raise MutationError(
-            "an array that was made outside the function being differentiated is written into "
-            "after it was used: the derivative needs its old values. Use a copy of it inside the "
-            "function (c = c.copy())."
+            "an array that was made outside the function being differentiated, or inside it of "
+            "plain values, is written into after it was used: the derivative needs its old values. "
+            "Use a copy of it inside the function (c = c.copy())."
         )
+
+
+def watch_held() -> None:
+    """Note that code runs whose writes are not seen: what is held is compared at the end."""
+    for tape in _levels.tapes:
+        tape.watch()
+    for tape in _levels.around:
+        tape.watch()

@@ -67,7 +67,11 @@ class ListNode(HandNode):
                 return [bar] * len(self.parents)
         known = type(bar) is Tangent[self.kind] or (type(bar) is _ndarray and bar.ndim > 0)
         if not known or len(bar) != self.size:
-            reason = f"it has not one part for each of the {self.size} in the {self.kind.__name__}"
+            kind = self.kind.__name__
+            reason = (
+                f"it has not one part for each of the {self.size} in the {kind}. Return "
+                f"Tangent[{kind}](...) with a part for each"
+            )
             raise CotangentError(self.rule, position, bar, reason)
         parts = list(bar)
         return [unthunk(parts[i]) for i in self.elements]

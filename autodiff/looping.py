@@ -17,9 +17,11 @@ import numpy as np
 from autodiff import call as calls
 from autodiff.arguments import innermost
 from autodiff.call import as_array
+from autodiff.conversions import check_texts
 from autodiff.errors import DifferentiationError
 from autodiff.tracer import is_tracer, untraced
 from chainrules_core import frule, rrule
+from chainrules_core.no_value import NO_VALUE
 
 
 def python_function(f: np.ufunc) -> Callable | None:
@@ -79,7 +81,7 @@ def vectorized(g: np.vectorize, intercept: Callable) -> Callable:
     own_call = type(g).__call__
 
     def in_a_loop(*args: Any, **kwargs: Any) -> Any:
-        if isinstance(g.pyfunc, type(np._NoValue)) or type(g) is not np.vectorize:
+        if isinstance(g.pyfunc, type(NO_VALUE)) or type(g) is not np.vectorize:
             return calls.body_of(own_call)(g, *args, **kwargs)  # a decorator with options
         function = intercept(g.pyfunc)
         places = [i for i in range(len(args)) if i not in g.excluded]
@@ -98,6 +100,8 @@ def vectorized(g: np.vectorize, intercept: Callable) -> Callable:
             plain = np.vectorize(at_elements, otypes=g.otypes, signature=g.signature)
             kind: Any = np.vectorize
             return calls.body_of(kind._vectorize_call_with_signature)(plain, at_elements, inputs)
+        for x in inputs:
+            check_texts(x)
         inputs = [x if is_tracer(x) else np.asanyarray(x) for x in inputs]
         if not inputs:
             return at_elements()
@@ -146,8 +150,9 @@ def by_method(f: np.ufunc, function: Callable, method: str, inputs: tuple, optio
     axis = options.pop("axis", 0)
     if method not in ("reduce", "accumulate") or type(axis) is not int or options:
         raise DifferentiationError(
-            f"{f.__name__}.{method} is followed for a function made by np.frompyfunc only as "
-            "reduce or accumulate, along one axis and without further options."
+            f"{f.__name__}.{method}(...): of the methods of a function made by np.frompyfunc only "
+            "reduce and accumulate are followed, along one axis and without further options. Call "
+            "the function itself on arrays that broadcast, or write the loop in Python."
         )
     x = np.moveaxis(inputs[0], axis, 0)
     running = [x[0]]

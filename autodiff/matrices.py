@@ -84,6 +84,7 @@ def _jacobian(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any, mo
     _check_real(f, traced.value)
     n_in = sum(np.size(x) for a in traced.arguments for x in _variables(a))
     n_out = sum(np.size(y) for y in _variables(traced.value))
+    traced.check_paths()
     # A run of the function costs several sweeps.
     if mode == "forward" or (mode == "auto" and 3 * n_in < n_out):
         return _by_columns(Pushed(f, args, kwargs, chosen), traced.value, single)

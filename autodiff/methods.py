@@ -6,6 +6,7 @@ A method of an array is the NumPy function of the same name, except where the me
 
 from __future__ import annotations
 
+import functools
 import math
 import types
 from collections.abc import Callable
@@ -15,12 +16,12 @@ import numpy as np
 
 from autodiff import ways
 from autodiff.call import NO_RULE, require_rule
-from autodiff.errors import DifferentiationError, MutationError, lost_value, missing_rule
+from autodiff.errors import DifferentiationError, MutationError, missing_attribute, missing_rule
 from autodiff.iterators import Flat, set_flat
 from autodiff.mutation import assign, assign_item, reshape_in_place
 from autodiff.protocols import ruled
 from autodiff.tape import CONSTANT
-from autodiff.tracer import Tracer, bare, is_tracer, note_view, untraced
+from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, note_view, untraced
 from autodiff.views import refuse
 from autodiff.writing import put, target_of
 
@@ -202,7 +203,12 @@ def _view(self: Any, dtype: Any = None, type: Any = None) -> Any:
     if isinstance(dtype, _type) and issubclass(dtype, np.ndarray):
         dtype, type = None, dtype
     if type not in (None, np.ndarray):
-        raise _reinterpreted("view", type)
+        name = getattr(type, "__name__", type)
+        raise DifferentiationError(
+            f"x.view({name}) makes a traced array one of another class, whose methods are not "
+            "followed. Leave the class as it is, or, if the result is to be a constant, use "
+            "autodiff.ignore_derivatives(x).view(...)."
+        )
     if dtype is None or np.dtype(dtype) == self.dtype:
         return ruled(np.reshape, (self, np.shape(self)), {})
     new = np.dtype(dtype)
@@ -247,22 +253,29 @@ def _field(self: Any, dtype: Any, offset: int) -> Callable | None:
     raise _reinterpreted("getfield", new)
 
 
+_OF_BYTES = ("byteswap", "dump", "dumps", "tobytes", "tofile")
+
+
 def _lost(name: str) -> Callable:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        raise lost_value(f"x.{name}()", self.__class__.__name__)
+        seen = untraced(self)
+        if self._tape is CONSTANT and not is_tracer(seen) and name != "byteswap":  # it may write
+            return getattr(seen, name)(*args, **kwargs)
+        raise self._lost(f"x.{name}()", "Bytes are not differentiated; compute with the numbers.")
 
     return method
 
 
 def _to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
-    return ruled(np.reshape, (self, np.shape(self)), {})
+    return self
 
 
-def _setflags(self: Any, **flags: Any) -> None:
-    """Traced memory is the engine's own; the flags of the original do not apply to it."""
+def _setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
+    attribute(self, "flags")  # a recording is told
+    bare(self).setflags(write, align, uic)
 
 
-_METHODS: dict[str, Callable] = {
+_DEFINED: dict[str, Callable] = {
     **_FUNCTIONS,
     "reshape": _varargs(np.reshape),
     "transpose": _transpose,
@@ -282,16 +295,45 @@ _METHODS: dict[str, Callable] = {
     "getfield": _getfield,
     "setfield": _setfield,
     "to_device": _to_device,
-    **{name: _lost(name) for name in ("byteswap", "dump", "dumps", "tobytes", "tofile")},
+    **{name: _lost(name) for name in _OF_BYTES},
     "copy": _copy_of_array,
     "fill": _fill,
     "sort": _sort,
     "setflags": _setflags,
 }
+
+
+@functools.lru_cache(2000)
+def _shown_as(function: Any, kind: type, name: str) -> Callable:
+    """Return a function that says of itself what the method of a class does, whose place it takes.
+
+    Libraries dispatch on the names of methods.
+    """
+    method: Any = types.FunctionType(
+        function.__code__, function.__globals__, name, function.__defaults__, function.__closure__
+    )
+    shown = getattr(kind, name, None)
+    method.__kwdefaults__ = function.__kwdefaults__
+    if shown is not None:
+        method.__qualname__ = f"{kind.__qualname__}.{name}"
+        method.__doc__ = shown.__doc__
+        method.__wrapped__ = shown  # has the signature
+    method.__module__ = None
+    return method
+
+
+_METHODS = {name: _shown_as(f, np.ndarray, name) for name, f in _DEFINED.items()}
+_real_of = _method_of(np.real)
+
+
+def _real(self: Any) -> Any:
+    return self if type(bare(self)) is float else _real_of(self)
+
+
 _PROPERTIES: dict[str, Callable] = {
     "T": _method_of(np.transpose),
     "mT": lambda x: ruled(np.swapaxes, (x, -1, -2), {}),
-    "real": _method_of(np.real),
+    "real": _real,
     "imag": _method_of(np.imag),
     "flat": Flat,
     "base": lambda x: None if x._origin is None else x._origin.parent,
@@ -352,39 +394,55 @@ def attribute(self: Tracer, name: str) -> Any:
             seen._tape.spoil(f"x.{name} says how an array lies in memory, which is not followed")
         return getattr(plain, name)
     if name in _PROTOCOLS and isinstance(plain, np.ndarray):
-        return operator_method(_PROTOCOLS[name], self)
+        return types.MethodType(_shown_as(_PROTOCOLS[name], np.ndarray, name), self)
     if name.startswith("__") and (self._tape is not CONSTANT or name in _BARE_MEMORY):
         # Above all __array_interface__ and its kin, by which NumPy would read the bare memory. That
         # of a constant may be read, but f2py would take it for its own and write into it.
         raise AttributeError(f"a traced {plain.__class__.__name__} has no attribute {name!r}")
-    attribute = getattr(type(plain), name, None)
+    kind: Any = type(plain)
+    attribute = getattr(kind, name, None)
     if attribute is None or name.startswith("__"):
         return getattr(plain, name)  # an AttributeError in the value's own words
     if name in _PROPERTIES:
         return _PROPERTIES[name](self)
     if name in _METHODS:
-        return operator_method(_METHODS[name], self)
+        return types.MethodType(_shown_as(_DEFINED[name], kind, name), self)
     if name in _CONSTANT_METHODS:
         seen = untraced(self)
         return seen._tape.method(seen, name) if is_tracer(seen) else getattr(plain, name)
-    raise missing_rule(attribute, (self,))
+    if callable(attribute):
+        if isinstance(attribute, types.BuiltinFunctionType):
+            return attribute  # of the class: float.fromhex
+        return types.MethodType(_shown_as(_without_rule(attribute), kind, name), self)
+    raise missing_attribute(self, name)
+
+
+@functools.cache
+def _without_rule(method: Any) -> Callable:
+    """Return what is called in place of a method that has no rule."""
+
+    def refused(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise missing_rule(method, (self, *args), kwargs)
+
+    return refused
 
 
 def method_of_array(name: str, x: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call a method of an array that is not traced, on arguments that are."""
     method = _METHODS.get(name)
-    if method is None:
+    if method is None or name in _OF_BYTES:
         raise missing_rule(getattr(np.ndarray, name), (x, *args))
     return method(x, *args, **kwargs)
 
 
-def operator_method(function: Callable, self: Tracer) -> Callable:
-    """Return `function` with the traced value as first argument."""
+class _Doc:
+    """The docstring of the value, for its tracer."""
 
-    def method(*args: Any, **kwargs: Any) -> Any:
-        return function(self, *args, **kwargs)
+    def __get__(self, x: Tracer | None, kind: type) -> str | None:
+        return _DOC if x is None else bare(x).__doc__
 
-    return method
+
+_DOC = Tracer.__doc__
 
 
 def _copy(self: Tracer) -> Any:
@@ -430,6 +488,12 @@ def install() -> None:
         setattr(Tracer, name, property(_getter(name), setter))
     Tracer.__getattr__ = attribute  # type: ignore[attr-defined] # installed here
     Tracer.__copy__ = _copy  # type: ignore[attr-defined] # installed here
+    Tracer.__dir__ = lambda self: dir(bare(self))  # type: ignore[method-assign] # installed here
+    for name, function in vars(Tracer).items():
+        if isinstance(function, types.FunctionType):
+            function.__name__ = name
+    for kind in (Tracer, FloatTracer):
+        kind.__doc__ = _Doc()  # type: ignore[assignment] # a descriptor
 
 
 install()

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import operator
 import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -22,15 +23,17 @@ import numpy as np
 
 from autodiff.arguments import innermost, of_level
 from autodiff.call import as_array
-from autodiff.errors import MutationError
+from autodiff.errors import MutationError, untraced_array
 from autodiff.layout import axes_in_memory, places_of
 from autodiff.levels import is_recording
 from autodiff.tape import CONSTANT, Cotangents
 from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
 from autodiff.whole import can_be_taken, is_whole
 from chainrules_core import NotImplementedTangent, ProjectTo, unbroadcast, zero_tangent
+from chainrules_core.references import if_counted
 
 _FLOAT64 = np.dtype(np.float64)
+_WRITEABLE = 0x0400  # NPY_ARRAY_WRITEABLE
 Path = tuple[Callable[[Any], Any], ...]
 
 
@@ -68,6 +71,8 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
     if not isinstance(target, np.ndarray):
         untraced(target)[index] = value  # the error is the value's own
         return
+    if not is_writeable(bare(target)):
+        raise ValueError("assignment destination is read-only")
     if type(value) in (list, tuple) and innermost((value,), {}) is not None:
         value = as_array(value)
     index = frozen(index)
@@ -83,6 +88,11 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
         _write_constant(root, path, index, untraced(value))
     else:
         _write(root, path, index, value, tape)
+
+
+def is_writeable(x: np.ndarray) -> bool:
+    """Whether an array may be written into; this does not warn, as ``x.flags.writeable`` may."""
+    return bool(x.flags.num & _WRITEABLE)
 
 
 def _reads_what_it_writes(target: Tracer, index: Any, value: Any) -> bool:
@@ -108,7 +118,7 @@ def _write_element(target: Tracer, index: Any, value: FloatTracer) -> bool:
     """Write a float into the one element of an array that only its tracer holds, if it is that."""
     if target._origin is not None or target._views is not None:
         return False
-    if sys.getrefcount(target._value) != 2:
+    if sys.getrefcount(target._value) != _IN_ONE:
         return False
     array, tape = target._value, value._tape
     if (
@@ -161,7 +171,8 @@ def check_cast(plain: np.ndarray, new: Any, fits: bool = True) -> None:
     if not fits or not np.can_cast(dtype, plain.dtype, "same_kind"):
         raise MutationError(
             f"an array of shape {plain.shape} and dtype {plain.dtype} cannot take a value of shape "
-            f"{np.shape(new)} and dtype {dtype} in place."
+            f"{np.shape(new)} and dtype {dtype} in place. Make a new array (y = y + z in the place "
+            "of y += z), or make this one of that shape and dtype."
         )
 
 
@@ -178,10 +189,19 @@ def _is_exclusive(root: Tracer, members: list[Tracer]) -> bool:
     """Whether nobody but the family holds the memory of the root."""
     if root._value.base is not None or not root._value.flags.writeable:
         return False
-    # A member holds its array, and each view's array holds the root's; getrefcount adds one.
-    if sys.getrefcount(root._value) != len(members) + 1:
+    # A member holds its array, and each view's array holds the root's.
+    if sys.getrefcount(root._value) != len(members) - 1 + _IN_ONE:
         return False
-    return all(sys.getrefcount(m._value) == 2 for m in members[1:])
+    return all(sys.getrefcount(m._value) == _IN_ONE for m in members[1:])
+
+
+def _references_in_one() -> int:
+    """Count the references to an array that one tracer alone holds, as this Python counts."""
+    probe = types.SimpleNamespace(_value=np.empty(1))
+    return sys.getrefcount(probe._value)
+
+
+_IN_ONE = if_counted(_references_in_one())
 
 
 def _replaced(before: np.ndarray, path: Path, index: Any, value: Any) -> np.ndarray:
@@ -232,6 +252,8 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
         root._tape = tape
         _renew_views(root)
         return
+    if bare(root).dtype.kind not in "fc":  # a recording may write its own values into it, not this
+        raise untraced_array(bare(root), "")
     parents = [t._index if is_tracer(t) and t._tape is tape else None for t in (root, value)]
     whole = is_whole(root, path, index)
     if whole:
@@ -289,6 +311,8 @@ def _renew_views(root: Tracer) -> None:
     """Make the living views anew, after the root has changed."""
     for member in _family(root)[1:]:
         made = member._origin.make(member._origin.parent)
+        if not is_writeable(bare(member)):
+            bare(made).flags.writeable = False
         if is_tracer(made):
             member._value, member._tape, member._index = made._value, made._tape, made._index
             _disown(made)

@@ -8,9 +8,7 @@ all else it leaves to the class above.
 
 from __future__ import annotations
 
-import dis
 import sys
-import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,6 +22,7 @@ from chainrules_core import BadInplaceError
 from chainrules_core.define import ScalarRule
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import ARITHMETIC, Partial
+from chainrules_core.define.symbolic import Symbol, parameter
 from chainrules_core.frame import sorted_bars
 
 _ndarray = np.ndarray
@@ -33,10 +32,13 @@ _NAMES = ("y", "x0", "x1")
 PARENTS: dict[int, tuple[str, ...]] = {1: ("parent",), 2: ("left", "right")}
 """What a node's places of so many arguments are called."""
 
-_OPERATORS = frozenset({"+", "-", "*", "/"})
-_ARITHMETIC = frozenset(
-    {"RESUME", "NOP", "CACHE", "LOAD_CONST", "LOAD_SMALL_INT", "UNARY_NEGATIVE", "RETURN_VALUE"}
-)
+_OPERATORS = {
+    "add": "({} + {})",
+    "sub": "({} - {})",
+    "mul": "({} * {})",
+    "truediv": "({} / {})",
+    "neg": "(-{})",
+}
 
 _TEMPLATE = """
 def hand_on(self, y_bar, bars, strong):
@@ -252,17 +254,30 @@ def for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
     if it is small. Functions that do more than to add, multiply and divide arrays are left alone.
     """
     function: Any = partial.function
-    if type(function) is not types.FunctionType or not partial.is_arithmetic:
-        return function
     if not all(i == 0 or kinds[i - 1] is _ndarray for i in partial.reads):
         return function
-    code = function.__code__
-    for i in dis.get_instructions(code):
-        is_simple = i.opname in _ARITHMETIC or i.opname.startswith("LOAD_FAST")
-        if not (i.argrepr in _OPERATORS if i.opname == "BINARY_OP" else is_simple):
-            return function
-    constants = [np.array(float(c)) if type(c) in (int, float) else c for c in code.co_consts]
-    return types.FunctionType(code.replace(co_consts=tuple(constants)), function.__globals__)
+    constants: dict[str, Any] = {}
+    text = _arithmetic(partial.result, constants)
+    if text is None or not constants:
+        return function
+    return eval(f"lambda {', '.join(_NAMES[: len(kinds) + 1])}: {text}", constants)
+
+
+def _arithmetic(x: Any, constants: dict[str, Any]) -> str | None:
+    """Write what a partial derivative computes; None if it is not arithmetic alone."""
+    if type(x) is float or (type(x) is int and abs(x) < 2**53):
+        name = f"c{len(constants)}"
+        constants[name] = np.array(float(x))
+        return name
+    if type(x) is not Symbol:
+        return None
+    if not x.operands:
+        places = [i for i in range(len(_NAMES)) if x.operation == parameter(i)]
+        return _NAMES[places[0]] if places else None
+    parts = [_arithmetic(part, constants) for part in x.operands]
+    if x.operation not in _OPERATORS or None in parts:
+        return None
+    return _OPERATORS[x.operation].format(*parts)
 
 
 # ------------------------------------------------------------------------------------ plans

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from autodiff.tape import Forward, Tape
+from autodiff.levels import program_tape
+from autodiff.tape import Forward, InsideProgram, Tape
 
 
 class Observer:
@@ -88,7 +89,9 @@ def is_observed() -> bool:
 def new_tape() -> Tape:
     """Return the tape for a differentiation in reverse mode."""
     observer = _observer.get()
-    return Tape() if observer is None else observer.tape()
+    if observer is not None:
+        return observer.tape()
+    return Tape() if program_tape() is None else InsideProgram()
 
 
 def new_forward() -> Forward:

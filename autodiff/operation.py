@@ -31,8 +31,7 @@ SYMBOLS = {
 """Operators and what stands for them in written code."""
 
 _KEPT = """\
-    known = tape.held.get(id(_{i}))
-    x{i} = _{i} if known is not None and known() is _{i} else tape.kept(_{i})"""
+    x{i} = _{i}.copy("K") if _{i}.nbytes <= tape.small else tape.kept(_{i})"""
 
 
 class Operation:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from autodiff.call import NO_RULE, by_rule, operate_by_rule, require_rule
+from autodiff.decisions import asked, note as note_decision
 from autodiff.elementwise import NOT_HERE, binary, unary
 from autodiff.elementwise_source import note
-from autodiff.errors import missing_rule
 from autodiff.mutation import assign, assign_item, frozen
-from autodiff.tracer import Tracer, is_tracer, untraced
+from autodiff.tape import CONSTANT
+from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
 from autodiff.ways import ways_of
 
 _UNARY: dict[str, Callable] = {"neg": operator.neg, "pos": operator.pos, "abs": operator.abs}
@@ -98,16 +99,36 @@ def _in_place(op: Callable) -> Callable:
 
 
 def _comparison(op: Callable) -> Callable:
-    def method(self: Tracer, other: Any) -> Any:
-        other = untraced(other)
+    def method(self: Tracer, compared: Any) -> Any:
+        kind = type(compared)
+        if type(self) is FloatTracer and (kind is float or kind is int or kind is FloatTracer):
+            is_traced = kind is FloatTracer
+            found = op(self._value, compared._value if is_traced else compared)
+            note_decision(self, found, compared if is_traced else None)
+            return found
+        other = untraced(compared)
         if type(other) in (list, tuple):
             other = [untraced(x) for x in other]
         seen = untraced(self)
         if is_tracer(seen) or is_tracer(other):
-            return by_rule(op, (seen, other), {})  # a recording notes the comparison
-        return op(seen, other)
+            found = by_rule(op, (seen, other), {})  # a recording notes the comparison
+        else:
+            found = op(seen, other)
+        for x in (self, compared):
+            if is_tracer(x) and x._tape is not CONSTANT and not x._tape.program:
+                note_decision(x, bare(found))
+        return found
 
     return method
+
+
+def _truth(self: Tracer) -> bool:
+    found = self._read(bool)
+    if self._tape.program:
+        asked()  # it is recorded, as masks are
+    elif self._tape is not CONSTANT:
+        note_decision(self, found)
+    return found
 
 
 def _divmod(self: Tracer, other: Any) -> tuple[Any, Any]:
@@ -124,7 +145,7 @@ def _getitem(self: Tracer, index: Any) -> Any:
     result = by_rule(operator.getitem, (self, index), {})
     if result is NO_RULE:
         if isinstance(self, np.ndarray):
-            raise missing_rule(operator.getitem, (self, index))
+            return require_rule(operator.getitem, (self, index), {})
         if isinstance(self, np.generic):  # a number of NumPy's is indexed as an array without axes
             places = np.zeros((), np.intp)[index]
             element = require_rule(np.reshape, (self, (1,)), {})
@@ -152,6 +173,7 @@ def install() -> None:
     for name in _COMPARISONS:
         setattr(Tracer, f"__{name}__", _comparison(getattr(operator, name)))
     for name, method in {
+        "__bool__": _truth,
         "__divmod__": _divmod,
         "__rdivmod__": _rdivmod,
         "__getitem__": _getitem,

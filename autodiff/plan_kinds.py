@@ -16,10 +16,11 @@ from autodiff.call import CONFIG, NESTED, NO_RULE
 from autodiff.outer import OuterProducts
 from autodiff.tape import CONSTANT, IN_TUPLE, PASSED, Cotangents, Tape, place_of
 from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, note_origin, wrap
-from autodiff.views import note_shared, settled
+from autodiff.views import argument_itself, note_shared, settled
 from chainrules_core import BadInplaceError, ProjectTo, unthunk
 from chainrules_core.define import DecomposeRule, LinearRule
 from chainrules_core.frame import checked_pair, sorted_bars
+from chainrules_core.no_value import NO_VALUE
 from chainrules_core.projection import KNOWN_SPACES
 from chainrules_core.rule import HandRule, Rule
 
@@ -30,7 +31,7 @@ _FLOAT64 = np.dtype(np.float64)
 SIMPLE = frozenset(
     {
         float, int, bool, complex, str, type(None), np.ndarray, np.float64, np.float32, np.int64,
-        type(np._NoValue), type, type(Ellipsis), slice,
+        type(NO_VALUE), type, type(Ellipsis), slice,
         *map(type, map(np.dtype, "?bhilqBHILQefdgFDG")),
     }
 )  # fmt: skip
@@ -134,8 +135,7 @@ class Plan:
                 return NO_RULE
             y, pull = recorded
             result = calls.outputs(y, tape, self.rule, parents, self.wanted, pull)
-            note_shared(result, tuple(self.bound(values)), Again(self.rule.f, options))
-            return result
+            return self._shared(result, self.bound(values), options)
         y, node = made
         return self.recorded(y, node, tape, primals, values, options)
 
@@ -159,9 +159,7 @@ class Plan:
                 shared = y.base is not None
                 for a in primals:
                     shared = shared or a is y
-                if shared:
-                    self.note_memory(result, values, options)
-                return result
+                return self.note_memory(result, values, options) if shared else result
             if dtype.kind == "O":
                 return NO_RULE
         elif type(y) is float or type(y) is np.float64:
@@ -170,8 +168,11 @@ class Plan:
         elif type(y) is Tracer and y._tape is not CONSTANT and calls.is_differentiable(bare(y)):
             return self._recorded_over(y, bare(y), node, tape, primals, values, options)
         result = calls.outputs(y, tape, self.rule, node.parents, self.wanted, node.pull)
-        note_shared(result, tuple(self.bound(values)), Again(self.rule.f, options))
-        return result
+        return self._shared(result, self.bound(values), options)
+
+    def _shared(self, result: Any, bound: Any, options: dict[str, Any]) -> Any:
+        again = Again(self.rule.f, options)
+        return note_shared(result, tuple(bound), self.rule.f, again)
 
     def _recorded_over(
         self, y: Any, plain: Any, node: Any, tape: Tape, primals: Any, values: Any, options: dict
@@ -182,7 +183,7 @@ class Plan:
         if type(plain) is _ndarray and (
             plain.base is not None or any(bare(a) is plain for a in primals)
         ):
-            self.note_memory(result, values, options)
+            return self.note_memory(result, values, options)
         return result
 
     def _made(
@@ -191,9 +192,12 @@ class Plan:
         """Compute the primal and make its node; None leaves it to the rule."""
         return None
 
-    def note_memory(self, result: Tracer, values: tuple, options: dict[str, Any]) -> None:
-        """Note from which argument the result has its memory."""
+    def note_memory(self, result: Tracer, values: tuple, options: dict[str, Any]) -> Any:
+        """Note from which argument the result has its memory; return what it is, if it is one."""
         bound = self.bound(values)
+        same = argument_itself(result, bound, self.rule.f)
+        if same is not None:
+            return same
         base = result._value.base
         for i in self.wanted:
             a = bound[i]
@@ -201,8 +205,8 @@ class Plan:
                 value = a._value
                 if base is value or (base is not None and base is value.base):
                     note_origin(result, Remade(a, self.rule.f, options, bound, i))
-                    return
-        note_shared(result, tuple(bound), Again(self.rule.f, options))
+                    return result
+        return self._shared(result, bound, options)
 
 
 class Again:
@@ -479,4 +483,4 @@ class OfConstant:
         if self.names:
             args, options = plain[: self.n], dict(zip(self.names, plain[self.n :], strict=True))
         y = calls.call(self.f, tuple(args), options) if nested else self.f(*args, **options)
-        return calls.as_constant(y)
+        return calls.as_constant(y, self.f)

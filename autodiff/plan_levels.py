@@ -48,7 +48,7 @@ def on({parameters}):
     if type(y) is ndarray:
         base = y.base
         if base is not None or y is x:{view}
-            plan.note_memory(made, ({given}), {options})
+            return plan.note_memory(made, ({given}), {options})
     return made
 """
 )
@@ -81,12 +81,12 @@ def over({parameters}):
     if type(beneath) is ndarray:
         base, x = beneath.base, x._value
         if base is not None or beneath is x:{view}
-            plan.note_memory(made, ({given}), {options})
+            return plan.note_memory(made, ({given}), {options})
     return made
 """
 )
 _VIEW = """
-            if base is not None and (base is x or base is x.base):
+            if y is not {first}._value and base is not None and (base is x or base is x.base):
                 note_origin(made, Remade({first}, f, {options}, ({bound}), {i}))
                 return made"""
 

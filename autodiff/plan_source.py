@@ -89,13 +89,13 @@ _RECORD = (
     + """\
     base = y.base
     if base is not None{same}:{views}
-        plan.note_memory(made, ({given}), {options})
+        return plan.note_memory(made, ({given}), {options})
     return made
 """
 )
 
 _VIEW = """
-        if base is not None and (base is {x} or base is {x}.base):
+        if y is not {x} and base is not None and (base is {x} or base is {x}.base):
             note_origin(made, Remade({given}, f, {options}, ({args}), {i}))
             return made"""
 
@@ -163,7 +163,7 @@ class _Writer:
             ways.define_later("over", self.scope, level.over)
         self.guards()
         if isinstance(self.plan, OfConstant):
-            self.add(f"return as_constant({self.call('f')})")
+            self.add(f"return as_constant({self.call('f')}, f)")
             body = ""
         else:
             body = self.recording()
@@ -204,15 +204,9 @@ class _Writer:
             if traced:
                 continue
             if type(value) is _ndarray:
-                self.add(
-                    f"known = tape.held.get(id({given}))",
-                    f"if known is not None and known() is {given}:",
-                    f"    {plain} = {given}",
-                    f"elif {given}.dtype is OBJECTS:",
-                    "    return NO_RULE",
-                    "else:",
-                    f"    {plain} = tape.kept({given})",
-                )
+                self.add(f"if {given}.dtype is OBJECTS:", "    return NO_RULE")
+                is_kept = not isinstance(self.plan, OfConstant)
+                self.add(f"{plain} = {f'tape.kept({given})' if is_kept else given}")
                 continue
             if type(value) is tuple:
                 self.unless(f"IN_TUPLES.issuperset(map(type, {given}))")

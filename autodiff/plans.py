@@ -19,6 +19,7 @@ import numpy as np
 from autodiff import call as calls, ways
 from autodiff.arguments import as_it_is, place_of_out
 from autodiff.call import CONFIG, NO_RULE
+from autodiff.decisions import ASKING
 from autodiff.forward_plans import ForwardOfLinear, ForwardPlan
 from autodiff.list_plans import planned_with_list
 from autodiff.plan_kinds import (
@@ -120,7 +121,7 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         return NO_RULE
     if type(plan) is OfBody:
         return calls.body_of(plan.body)(*args, **kwargs)
-    if len(values) > 1:
+    if len(values) > 1 and type(plan) is not OfConstant:
         for i, a in enumerate(values):
             if type(a) is _ndarray:
                 if a.dtype is _OBJECTS:
@@ -200,7 +201,7 @@ def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], value
     if type(plan) is OfBody:
         return calls.body_of(plan.body)(*args, **kwargs)
     for i, a in enumerate(values):
-        if type(a) is _ndarray:
+        if type(a) is _ndarray and type(plan) is not OfConstant:
             if a.dtype is _OBJECTS:
                 return NO_RULE
             plain[i] = tape.kept(a)
@@ -257,7 +258,7 @@ def _made(
         return None
     rule = resolved[0]
     if rule.kind == "non_differentiable":
-        return None if _writes(f, n, names) else OfConstant(rule.f, n, names)
+        return None if _writes(f, n, names) or f in ASKING else OfConstant(rule.f, n, names)
     traced = {i for i, v in enumerate(values) if type(v) in (Tracer, FloatTracer)}
     call = bound_call(rule, n, names, {i for i in traced if values[i]._tape is tape})
     if call is None:

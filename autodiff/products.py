@@ -19,6 +19,7 @@ from chainrules_core.define.scalar import (
     plain_product,
     strong_product,
 )
+from chainrules_core.references import if_counted
 
 _ndarray = np.ndarray
 _float64 = np.float64
@@ -113,7 +114,7 @@ def _references_alone() -> int:
     return sys.getrefcount(d)
 
 
-ALONE = _references_alone()
+ALONE = if_counted(_references_alone())
 """The references to an array that a local variable alone holds."""
 
 

@@ -29,6 +29,7 @@ from autodiff.structures import OPAQUE, leaves_of, parts_of, rebuilt
 from autodiff.tape import CONSTANT
 from autodiff.tracer import is_tracer
 from chainrules_core import Closure
+from chainrules_core.noticed import forgive
 
 TRACED_CALLS = 12  # before recording pays
 MOST_VARIANTS = 6
@@ -260,7 +261,8 @@ class Repeated:
         compiled = self.compiled
         try:
             result = compiled(contents, *given)
-        except CompileError:
+        except CompileError as error:
+            forgive(error)
             self.is_eager = True
             return self.run(contents, *given)
         self.left -= 1

@@ -9,35 +9,36 @@ from typing import Any
 import numpy as np
 
 from autodiff import structures
+from autodiff.aliases import Given
 from autodiff.arguments import is_constant, of_level
 from autodiff.blocks import LARGE, MAPPED, keep_freed_memory
+from autodiff.decisions import check_arguments
 from autodiff.errors import ArgumentError, MutationError, OutputError, SeedError
+from autodiff.holding import COPIED
 from autodiff.intercept import intercept
 from autodiff.layout import copy_of
 from autodiff.levels import recording
 from autodiff.nodes import Leaf
 from autodiff.observe import new_tape
 from autodiff.runs import sweep_run
+from autodiff.seeds import part_of_seed, seed_like
 from autodiff.structures import is_perturbable, map_leaves
 from autodiff.tape import CONSTANT, FLOAT, Tape, sweep
-from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, note_view, untraced, wrap
-from autodiff.unknown import followed
-from autodiff.views import refuse
+from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
+from autodiff.unknown import followed, unknown
 from chainrules_core import (
     AbstractZero,
+    ChainRulesError,
     NotImplementedTangent,
     NotImplementedTangentError,
-    ProjectionError,
     ProjectTo,
-    Tangent,
-    TangentTypeError,
     unthunk,
     zero_tangent,
 )
+from chainrules_core.noticed import forgive
+from chainrules_core.places import say_where
 from chainrules_core.quiet import quiet
 from chainrules_core.rules import name_of
-
-_COPIED = 1 << 16  # bytes: so much is copied in less time than a call of the engine takes
 
 
 class Linearised:
@@ -55,10 +56,12 @@ class Linearised:
         The arguments that are differentiated with respect to.
     tape, nodes, leaves
         What was recorded, and how many of the nodes are leaves.
+    ends : list of (int, int)
+        For each of these arguments its number, and the place behind its last leaf.
     """
 
     __slots__ = (
-        "_output", "_places", "arguments", "aux", "f", "leaves", "nodes", "tape", "value"
+        "_output", "_places", "arguments", "aux", "ends", "f", "leaves", "nodes", "tape", "value"
     )  # fmt: skip
 
     def __init__(
@@ -81,15 +84,23 @@ class Linearised:
             asked = chosen
         traced = list(args)
         self.arguments: list[Any] = []
-        owners: dict[int, Tracer] = {}
+        self.ends: list[tuple[int, int]] = []
+        given: Given | None = None
         for i in asked:
             a = promoted(f, args, i, argnums is not None)
             self.arguments.append(a)
             kind = type(a)
-            simple = kind is float or (kind is np.ndarray and not owners and a.dtype.kind == "f")
-            simple = simple or (kind is Tracer and is_perturbable(a))
-            trace = _leaf if simple else _traced
-            traced[i] = trace(a, tape, owners, at_once)
+            if kind is float:
+                traced[i] = _leaf(a, tape, None, at_once)
+            else:
+                is_leaf = (kind is np.ndarray and a.dtype.kind == "f") or is_perturbable(a)
+                if given is None and (len(args) + len(kwargs) > 1 or not is_leaf):
+                    given = Given()
+                traced[i] = (_leaf if is_leaf else _traced)(a, tape, given, at_once)
+            self.ends.append((i, len(tape.nodes)))
+        if given is not None and len(asked) < len(args) + len(kwargs):
+            others = [a for i, a in enumerate(args) if i not in asked]
+            given.note_others((*others, *kwargs.values()), tape)
         self.leaves = tape.leaves = len(tape.nodes)
         if not self.leaves:
             raise nothing_to_differentiate(f, args)
@@ -98,11 +109,12 @@ class Linearised:
                 output = intercept(f)(*traced, **kwargs)
         finally:
             self.nodes = tape.close()
-        if tape.watched is not None and tape.has_changed():
+        if tape.watched and tape.has_changed():
             raise MutationError(
-                f"an array that was used while {name_of(f)} ran is written into afterwards, by a "
-                "function whose source is not to be had (made by exec, or typed in where no source "
-                "is kept): the derivative needs its old values. Write into a copy (c = c.copy())."
+                f"an array that was used while {name_of(f)} ran is written into afterwards, by "
+                "code that is not followed (a library's, a C function, or a function whose source "
+                "is not to be had): the derivative needs its old values. Use a copy of the array "
+                "(c = c.copy())."
             )
         self.aux = None
         if has_aux:
@@ -133,20 +145,32 @@ class Linearised:
         """Return the gradients of a scalar output: the cotangents for 1."""
         output, nested = self._output, self.tape.nested
         if not is_tracer(output) or output._tape is not self.tape:
-            return self._rebuilt([None] * self.leaves)
+            return self._checked([None] * self.leaves)
         seeds = {output._index: 1.0 if type(output) is FloatTracer else ProjectTo(output)(1.0)}
         size = _largest(self.nodes)
         if size >= MAPPED:
             keep_freed_memory()
-            if size >= LARGE and not nested:
-                return self._rebuilt(self._sweep_once(seeds))
-        return self._rebuilt(self._sweep(seeds, nested))
+        once = size >= LARGE and not nested
+        return self._checked(self._swept(seeds, nested, once))
+
+    def _checked(self, found: list) -> list:
+        if self.tape.decisions:
+            check_arguments(self.f, self, found)
+        return self._rebuilt(found)
+
+    def check_paths(self) -> None:
+        """Warn if no part of the output has a path to an argument, and decisions were taken."""
+        if self.tape.decisions and not any(
+            is_tracer(leaf) and leaf._tape is self.tape for leaf in self.outputs()
+        ):
+            check_arguments(self.f, self, [None] * self.leaves)
 
     def _rebuilt(self, found: list) -> list:
         remaining = iter(found)
         gradients = []
         for a in self.arguments:
-            if type(a) is float or is_perturbable(a):
+            kind = type(a)
+            if kind is float or kind is np.ndarray or is_perturbable(a):
                 gradients.append(_gradient_of_leaf(a, next(remaining)))
             else:
                 gradients.append(_gradient_like(a, remaining))
@@ -156,7 +180,7 @@ class Linearised:
         """Return one cotangent for each differentiated argument, in its own nesting."""
         seeds = self._seeds(y_bar)
         nested = self.tape.nested or any(map(is_tracer, seeds.values()))
-        return self._rebuilt(self._sweep(seeds, nested))
+        return self._rebuilt(self._swept(seeds, nested, once=False))
 
     def chosen(self, gradients: list) -> list:
         """Return what belongs to each argument asked for, one of them maybe several times."""
@@ -166,6 +190,14 @@ class Linearised:
     def outputs(self) -> list:
         """Return the leaves of what the function returned, traced."""
         return structures.leaves_of(self._output)
+
+    def _swept(self, seeds: dict[int, Any], nested: bool, once: bool) -> list:
+        """Sweep; an error of a rule's pullback names the user's line."""
+        try:
+            return self._sweep_once(seeds) if once else self._sweep(seeds, nested)
+        except ChainRulesError as error:
+            say_where(error)
+            raise
 
     def _sweep(self, seeds: dict[int, Any], nested: bool) -> list:
         """Sweep; once more with strong zeros if 0 · Inf may have made a NaN."""
@@ -185,6 +217,7 @@ class Linearised:
             found = sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
         if any(bar is not None and not np.all(np.isfinite(untraced(bar))) for bar in found):
             raise error
+        forgive(error)
         return found
 
     def _sweep_once(self, seeds: dict[int, Any]) -> list:
@@ -208,7 +241,7 @@ class Linearised:
             return
         if is_tracer(y):
             if y._tape is self.tape:
-                bar = _seed_like(self.f, y._value, bar)
+                bar = seed_like(self.f, y._value, bar)
                 before = seeds.get(y._index)
                 seeds[y._index] = bar if before is None else before + bar
             return
@@ -216,12 +249,13 @@ class Linearised:
         if parts is None:
             return
         if isinstance(bar, dict) and isinstance(y, dict) and not bar.keys() <= y.keys():
+            unknown = ", ".join(sorted(map(repr, bar.keys() - y.keys())))
             raise SeedError(
-                f"the pullback of {name_of(self.f)} was given a cotangent for "
-                f"{sorted(map(repr, bar.keys() - y.keys()))}, which the output does not have."
+                f"the pullback of {name_of(self.f)} was given a cotangent for {unknown}, which the "
+                f"output does not have: its keys are {', '.join(map(repr, y))}."
             )
         for key, part in parts:
-            self._add_seeds(part, _seed_part(self.f, y, bar, key), seeds)
+            self._add_seeds(part, part_of_seed(self.f, y, bar, key), seeds)
 
 
 def _largest(nodes: list) -> int:
@@ -249,11 +283,17 @@ def checked_argnums(f: Callable, args: tuple, argnums: tuple[int, ...] | None) -
             f"the first argument must be a function, not {type(f).__name__}: gradient(f, x)."
         )
     if not args:
-        raise ArgumentError(f"no arguments to differentiate {name_of(f)} with respect to.")
+        raise ArgumentError(
+            f"{name_of(f)} is given no arguments to differentiate with respect to. Give them after "
+            "the function: gradient(f, x)."
+        )
     if argnums is None:
         return tuple(range(len(args)))
     if not argnums:
-        raise ArgumentError(f"argnums is empty: no argument of {name_of(f)} is chosen.")
+        raise ArgumentError(
+            f"argnums is empty: no argument of {name_of(f)} is chosen. Name positions (argnums=0), "
+            "or leave it out for all arguments."
+        )
     chosen = []
     for i in argnums:
         try:
@@ -297,19 +337,16 @@ def nothing_to_differentiate(f: Callable, args: tuple) -> ArgumentError:
     )
 
 
-def _traced(x: Any, tape: Tape, owners: dict[int, Tracer], at_once: bool) -> Any:
-    """Return a nest with its leaves traced on `tape`.
-
-    Two arrays that share memory are `owners` of it together, and then writes into them are refused.
-    """
+def _traced(x: Any, tape: Tape, given: Given | None, at_once: bool) -> Any:
+    """Return a nest with its leaves traced on `tape`."""
 
     def trace(leaf: Any) -> Any:
-        return _leaf(leaf, tape, owners, at_once) if is_perturbable(leaf) else leaf
+        return _leaf(leaf, tape, given, at_once) if is_perturbable(leaf) else leaf
 
     return map_leaves(x, trace, contents=True)
 
 
-def _leaf(x: Any, tape: Tape, owners: dict[int, Tracer], at_once: bool) -> Any:
+def _leaf(x: Any, tape: Tape, given: Given | None, at_once: bool) -> Any:
     """Return a number or array traced on `tape`; an array is copied or held."""
     if type(x) is not np.ndarray:
         if type(x) is float:
@@ -318,17 +355,21 @@ def _leaf(x: Any, tape: Tape, owners: dict[int, Tracer], at_once: bool) -> Any:
             x = x._value
     place = tape.add(Leaf(ProjectTo(x)))
     if type(x) is not np.ndarray:
-        return wrap(x, tape, place)
-    if at_once and x.nbytes > _COPIED:
+        traced = wrap(x, tape, place)
+        if given is not None and type(x) is Tracer and isinstance(x, np.ndarray):
+            given.note(traced, x, False)
+        return traced
+    is_copied = not at_once or x.nbytes <= COPIED
+    if is_copied:
+        copy = copy_of(x)
+        if not x.flags.writeable:
+            copy.flags.writeable = False
+        traced = Tracer(copy, tape, place)
+    else:
         tape.hold(x)
         traced = Tracer(x, tape, place)
-    else:
-        traced = Tracer(copy_of(x), tape, place)
-    owner = id(x if x.base is None else x.base)
-    if owner in owners:
-        note_view(traced, owners[owner], refuse)
-    else:
-        owners[owner] = traced
+    if given is not None:
+        given.note(traced, x, is_copied)
     return traced
 
 
@@ -354,7 +395,7 @@ def _gradient_of_leaf(leaf: Any, bar: Any) -> Any:
         if kind is Tracer and not bar._tape.program and _is_alike(bare(bar), bare(leaf)):
             return bar
     if isinstance(bar, NotImplementedTangent):
-        raise bar.error()
+        bar = unknown(bar, None)  # an error
     if bar is None or isinstance(bar, AbstractZero):
         return zero_tangent(leaf)
     bar = ProjectTo(leaf)(bar)
@@ -382,62 +423,6 @@ def has_nan(bar: Any) -> bool:
         total = bar.sum()
         return bool(total != total)
     return False
-
-
-def _seed_like(f: Callable, y: Any, bar: Any) -> Any:
-    """Check a seed against the output it belongs to."""
-    plain = untraced(bar)
-    if not isinstance(plain, (int, float, complex, np.ndarray, np.generic)):
-        raise SeedError(
-            f"the pullback of {name_of(f)} was given a {type(plain).__name__} for an output that "
-            f"is a {type(untraced(y)).__name__}; it takes a number or array like the output."
-        )
-    if np.shape(plain) != np.shape(y):
-        raise SeedError(
-            f"the pullback of {name_of(f)} was given a cotangent of shape {np.shape(plain)} for an "
-            f"output of shape {np.shape(y)}; the two must agree."
-        )
-    try:
-        return ProjectTo(y)(bar)
-    except (ProjectionError, TangentTypeError) as error:
-        raise SeedError(f"the pullback of {name_of(f)}: {error}") from error
-
-
-MISSING: Any = object()
-
-
-def seed_part(y: Any, bar: Any, key: Any) -> Any:
-    """Return the part of a tangent that belongs to part `key` of a nest; `MISSING` if none does."""
-    if structures.is_sparse(type(y)) and not isinstance(bar, Tangent):
-        return structures.entries_at(y, bar)
-    if isinstance(bar, (Tangent, dict)):
-        try:
-            return bar[key]
-        except LookupError:
-            return MISSING
-    if isinstance(y, (tuple, list)) and isinstance(bar, (tuple, list)):
-        if len(bar) != len(y):
-            return MISSING
-        return bar[key if type(key) is int else type(y)._fields.index(key)]  # type: ignore[union-attr] # a namedtuple
-    if type(bar) is type(y) and hasattr(bar, str(key)):
-        return getattr(bar, key)
-    return MISSING
-
-
-def _seed_part(f: Callable, y: Any, bar: Any, key: Any) -> Any:
-    """Return the part of a seed that belongs to part `key` of the output `y`."""
-    part = seed_part(y, bar, key)
-    if part is not MISSING:
-        return part
-    if isinstance(y, (tuple, list)) and isinstance(bar, (tuple, list)):
-        raise SeedError(
-            f"the pullback of {name_of(f)} takes {len(y)} cotangents, one for each part of the "
-            f"output; it was given {len(bar)}."
-        )
-    raise SeedError(
-        f"the pullback of {name_of(f)} was given a {type(bar).__name__} for an output that is a "
-        f"{type(y).__name__}; give the same nesting."
-    )
 
 
 def is_single(argnums: Any, args: tuple) -> bool:
@@ -479,5 +464,6 @@ def check_scalar(f: Callable, y: Any) -> None:
     if not isinstance(plain, (int, float, np.number, np.ndarray, np.bool_)):
         raise OutputError(
             f"{name} returned a {type(plain).__name__}; a gradient is that of one real number. "
-            "To return more beside it, use has_aux=True."
+            "For a number with something beside it, use value_and_gradient(f, x, has_aux=True); "
+            "for several numbers, pullback(f, x)."
         )

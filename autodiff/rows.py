@@ -20,6 +20,7 @@ from autodiff.reverse import Linearised, has_nan
 from autodiff.structures import is_perturbable, map_leaves
 from autodiff.tape import FLOAT, Tape, projected
 from autodiff.tracer import is_tracer
+from autodiff.unknown import unknown
 from chainrules_core import (
     AbstractZero,
     NotImplementedTangent,
@@ -27,6 +28,7 @@ from chainrules_core import (
     unbroadcast,
     unthunk,
 )
+from chainrules_core.noticed import forgive
 from chainrules_core.projection import ProjectToArray, ProjectToNumber
 from chainrules_core.quiet import quiet
 
@@ -52,7 +54,8 @@ def jacobian_rows(traced: Linearised, y: Any) -> list | None:
     with quiet():
         try:
             found = _rows(nodes, leaves, y._index, False)
-        except NotImplementedTangentError:  # by one row after the other more is known
+        except NotImplementedTangentError as error:  # by one row after the other more is known
+            forgive(error)
             return None
         if any(map(has_nan, found)):
             found = _rows(nodes, leaves, y._index, True)
@@ -188,7 +191,7 @@ class _Rows:
         for j, partial in zip(node.parents, partials, strict=True):
             x_bars = pulled(partial, node, y_bars, bars, j, strong, False)
             if isinstance(x_bars, NotImplementedTangent):
-                raise x_bars.error()
+                x_bars = unknown(x_bars, None)  # an error
             if x_bars is not None:
                 self.add(j, x_bars)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import enum
-import functools
 import operator
 import types
 from collections.abc import Callable, Iterable
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autodiff import lifetimes
 from autodiff.tracer import FloatTracer, Tracer, bare
 from chainrules_core import (
     AbstractZero,
@@ -27,12 +27,21 @@ from chainrules_core import (
     ZeroTangent,
 )
 from chainrules_core.sparse_arrays import entries_of, is_sparse_class, with_entries
+from chainrules_core.tangents.fields import (
+    declared_values,
+    dict_of,
+    in_class,
+    is_remembered,
+    slot_values,
+    slots_of,
+)
 
 _LEAF_TYPES = (float, complex, np.ndarray, np.generic, int, str, bytes, bool, type(None), type)
 _LEAF_BASES = (float, complex, np.ndarray, np.generic, int, str, bytes, type)
 _FLAT = frozenset(
     {*_LEAF_TYPES, Tracer, FloatTracer, np.float64, np.float32, np.complex128, np.int64, np.bool_}
 )
+_HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8  # flags of classes, as CPython documents them
 _FOREIGN = ("builtins", "numpy", "scipy", "types", "functools", "fractions")
 _INEXACT = "fc"
 CONSTRAINTS = "scipy.optimize._constraints"
@@ -43,9 +52,10 @@ METHODS = "_method_cache"
 
 def is_perturbable(x: Any) -> bool:
     """Whether `x` is a number or array that a derivative can be taken with respect to."""
-    if isinstance(x, (float, complex)):
+    kind = type(bare(x))  # the class that another object passes for is not asked: that is code
+    if issubclass(kind, (float, complex)):
         return True
-    return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in _INEXACT
+    return issubclass(kind, (np.ndarray, np.generic)) and x.dtype.kind in _INEXACT
 
 
 def is_flat(x: Any) -> bool:
@@ -70,16 +80,25 @@ class Facts(NamedTuple):
         Whether none is a nest; where this is False an object may still be a leaf by itself.
     has_fields : bool
         Whether they have fields: it is a dataclass, or a class written in Python.
-    slots : list of str
-        The names of its slots and those of its bases.
+    is_dataclass : bool
+        Whether it is a dataclass.
+    has_slots : bool
+        Whether a part of them may stand in slots.
+    remembered : frozenset of str
+        The attributes that hold what a `cached_property` has computed, or which method it was.
     """
 
     is_leaf: bool
     has_fields: bool
-    slots: list[str]
+    is_dataclass: bool
+    has_slots: bool
+    remembered: frozenset[str]
 
 
 _FACTS: dict[type, Facts] = {}
+
+
+lifetimes.at_end(lambda key, name: lifetimes.forget_classes(_FACTS, name))
 
 
 def facts_of(kind: type) -> Facts:
@@ -91,57 +110,73 @@ def facts_of(kind: type) -> Facts:
     is_leaf = issubclass(kind, (*_LEAF_BASES, Tracer, type(None))) or not (
         issubclass(kind, (tuple, list, dict)) or is_sparse(kind) or fields
     )
-    facts = Facts(is_leaf, fields, [n for c in kind.__mro__ for n in _slots_of(c)])
-    if "<locals>" not in kind.__qualname__:  # such a class may hold what a call has captured
+    names = {n for base in kind.__mro__ for n in vars(base) if is_remembered(kind, n)}
+    is_dataclass = in_class(kind, "__dataclass_fields__") is not None
+    remembered = frozenset({METHODS, *names})
+    facts = Facts(is_leaf, fields, is_dataclass, bool(slots_of(kind)), remembered)
+    if lifetimes.stays(kind):  # one made by a function may hold what a call has captured
         _FACTS[kind] = facts
     return facts
 
 
 def _has_fields(kind: type) -> bool:
-    if dataclasses.is_dataclass(kind) or kind is types.SimpleNamespace:
+    if in_class(kind, "__dataclass_fields__") is not None or kind is types.SimpleNamespace:
         return True
     return not (
         (kind.__module__.partition(".")[0] in _FOREIGN and not _holds_values(kind))
         or issubclass(kind, (type, enum.Enum, BaseException))
-        or not kind.__flags__ & (1 << 9)  # a class made in C
+        or _is_made_in_c(kind)
+        # Called by code in C: a compiled function (numba's), which is as opaque as any other.
+        or type(in_class(kind, "__call__")) is types.WrapperDescriptorType
     )
+
+
+def _is_made_in_c(kind: type) -> bool:
+    """Whether a class is not made by a class statement; newer Pythons make the flag say less."""
+    if not kind.__flags__ & _HEAP_TYPE or kind.__flags__ & _IMMUTABLE_TYPE or kind.__base__ is None:
+        return True
+    own = kind.__basicsize__ - kind.__base__.__basicsize__
+    # Slots, __dict__ and __weakref__ are what a class statement adds to an object's memory.
+    return own > tuple.__itemsize__ * (len(slots_of(kind)) + 2)
 
 
 def parts_of(x: Any) -> list[tuple[Any, Any]] | None:
     """Return ``(key, part)`` for each part of a nest, or None if `x` is a leaf."""
     kind = type(x)
-    if (_FACTS.get(kind) or facts_of(kind)).is_leaf or isinstance(x, _LEAF_BASES):
+    if (_FACTS.get(kind) or facts_of(kind)).is_leaf:
         return None
     if is_sparse(kind):
         return [("data", entries_of(x))]
-    if isinstance(x, (tuple, list)):
+    if issubclass(kind, (tuple, list)):
         fields = getattr(kind, "_fields", None)
         return list(zip(fields if fields is not None else range(len(x)), x, strict=True))
-    if isinstance(x, dict):
+    if issubclass(kind, dict):
         return list(x.items())
-    fields = _field_names(x)
-    return None if fields is None else [(name, getattr(x, name)) for name in fields]
+    return _fields_of(x)
 
 
 OPAQUE: set[type] = set()
 """Classes of the engine's own whose objects hold nothing that is traced."""
 
 
-def _field_names(x: Any) -> list[str] | None:
-    """Return the names of the fields of a dataclass or plain object; None for other things."""
+def _fields_of(x: Any) -> list[tuple[str, Any]] | None:
+    """Return the fields of a dataclass or plain object; None for other things.
+
+    They are read without running code of its class: see `chainrules_core.tangents.fields`.
+    """
     kind = type(x)
     if kind in OPAQUE:
         return None
-    if dataclasses.is_dataclass(kind):
-        return [f.name for f in dataclasses.fields(x) if hasattr(x, f.name)]
-    if kind is types.SimpleNamespace:
-        return list(vars(x))
     facts = facts_of(kind)
-    if isinstance(x, (type, enum.Enum, BaseException)) or not facts.has_fields:
+    if facts.is_dataclass:
+        return list(declared_values(x, [f.name for f in dataclasses.fields(kind)]).items())
+    if kind is types.SimpleNamespace:
+        return list(vars(x).items())
+    if not facts.has_fields:
         return None
-    names = [n for n in facts.slots if hasattr(x, n)]
-    names += list(getattr(x, "__dict__", ()))
-    return [n for n in names if not _is_remembered(kind, n)]
+    held = slot_values(x) | dict_of(x) if facts.has_slots else dict_of(x)
+    remembered = facts.remembered
+    return [item for item in held.items() if item[0] not in remembered]
 
 
 _WITH_VALUES = (
@@ -172,27 +207,12 @@ def _holds_values(kind: type) -> bool:
     return kind is np.poly1d or module.startswith(_WITH_VALUES)
 
 
-def _is_remembered(kind: type, name: str) -> bool:
-    """Whether an attribute holds what a `cached_property` has computed, or which method it was."""
-    return name == METHODS or isinstance(getattr(kind, name, None), functools.cached_property)
-
-
-def _slots_of(cls: type) -> list[str]:
-    slots = cls.__dict__.get("__slots__", ())
-    slots = (slots,) if isinstance(slots, str) else slots
-    return [
-        f"_{cls.__name__.lstrip('_')}{n}" if n.startswith("__") and not n.endswith("__") else n
-        for n in slots
-        if n not in ("__dict__", "__weakref__")
-    ]
-
-
 def rebuilt(x: Any, parts: list[Any]) -> Any:
     """Return a nest like `x` with other parts, without calling its constructor."""
     kind = type(x)
     if is_sparse(kind):
         return with_entries(x, parts[0])
-    if isinstance(x, tuple):
+    if issubclass(kind, tuple):
         if kind is tuple:
             return kind(parts)
         return kind._make(parts) if hasattr(kind, "_make") else tuple.__new__(kind, parts)
@@ -206,30 +226,37 @@ def _shell(x: Any) -> Any:
     kind = type(x)
     if kind is list:
         return []
-    if isinstance(x, (list, dict)):
+    if issubclass(kind, (list, dict)):
         return copy.copy(x)
     try:
         new = types.SimpleNamespace() if kind is types.SimpleNamespace else object.__new__(kind)
     except TypeError:  # a class with a base made in C
         return copy.copy(x)
-    if hasattr(x, "__dict__"):
-        new.__dict__.update({n: v for n, v in vars(x).items() if not _is_remembered(kind, n)})
-        if METHODS in vars(x):
-            new.__dict__[METHODS] = {}
+    kept = dict_of(x)
+    if kept:
+        own = dict_of(new)
+        remembered = facts_of(kind).remembered
+        own.update({n: v for n, v in kept.items() if n not in remembered})
+        if METHODS in kept:
+            own[METHODS] = {}
     return new
 
 
 def _fill(x: Any, shell: Any, parts: list[Any]) -> None:
-    if isinstance(x, list):
+    kind = type(x)
+    if issubclass(kind, list):
         shell[:] = parts
-    elif isinstance(x, dict):
+    elif issubclass(kind, dict):
         for key, part in zip(x, parts, strict=True):
             shell[key] = part
     else:
-        own = getattr(shell, "__dict__", {})
+        own, slots = dict_of(shell), slots_of(kind)
         for (name, _), part in zip(parts_of(x) or (), parts, strict=True):
-            if name in own:  # whatever a property of this name would do
+            # Whatever a property of this name would do, or a `__setattr__` of the class.
+            if name in own:
                 own[name] = part
+            elif name in slots:
+                slots[name].__set__(shell, part)
             else:
                 object.__setattr__(shell, name, part)
 
@@ -275,14 +302,22 @@ def _visit(x: Any, parts: list, change: Callable, changed: dict, order: list, se
     """Change all leaves in order, each once for each place, and list the containers."""
     seen[id(x)] = x
     order.append((x, parts))
-    for i, (_, part) in enumerate(parts):
-        inner = parts_of(part)
-        if inner is None:
-            new = change(part)
-            if new is not part:
-                changed[id(x), i] = new
-        elif id(part) not in seen:
-            _visit(part, inner, change, changed, order, seen)
+    waiting = [(x, enumerate(parts))]  # no recursion: a nest may be as deep as a long linked list
+    while waiting:
+        holder, rest = waiting[-1]
+        for i, (_, part) in rest:
+            inner = parts_of(part)
+            if inner is None:
+                new = change(part)
+                if new is not part:
+                    changed[id(holder), i] = new
+            elif id(part) not in seen:
+                seen[id(part)] = part
+                order.append((part, inner))
+                waiting.append((part, enumerate(inner)))
+                break
+        else:
+            waiting.pop()
 
 
 def _dirty(order: list, changed: dict, every: bool) -> set[int]:
@@ -309,7 +344,9 @@ def _add_contents(dirty: set[int], order: list) -> None:
         before = len(dirty)
         for x, parts in order:
             if id(x) in dirty:
-                dirty.update([id(part) for _, part in parts if isinstance(part, (list, dict))])
+                dirty.update(
+                    [id(part) for _, part in parts if issubclass(type(part), (list, dict))]
+                )
 
 
 def _assembled(x: Any, nests: dict, changed: dict, dirty: set[int], made: dict) -> Any:
@@ -317,7 +354,7 @@ def _assembled(x: Any, nests: dict, changed: dict, dirty: set[int], made: dict) 
     if id(x) in made:
         return made[id(x)]
     shell = None
-    if not isinstance(x, tuple) and not is_sparse(type(x)):
+    if not issubclass(type(x), tuple) and not is_sparse(type(x)):
         shell = made[id(x)] = _shell(x)
     parts = []
     for i, (_, part) in enumerate(nests[id(x)][1]):
@@ -346,12 +383,18 @@ def leaves_of(x: Any) -> list[Any]:
 
 def _list_leaves(x: Any, parts: list, found: list, seen: dict) -> None:
     seen[id(x)] = x
-    for _, part in parts:
-        inner = parts_of(part)
-        if inner is None:
-            found.append(part)
-        elif id(part) not in seen:
-            _list_leaves(part, inner, found, seen)
+    waiting = [iter(parts)]
+    while waiting:
+        for _, part in waiting[-1]:
+            inner = parts_of(part)
+            if inner is None:
+                found.append(part)
+            elif id(part) not in seen:
+                seen[id(part)] = part
+                waiting.append(iter(inner))
+                break
+        else:
+            waiting.pop()
 
 
 def tangent_of(x: Any, tangent: Callable[[Any], Any]) -> Any:
@@ -365,10 +408,10 @@ def tangent_of(x: Any, tangent: Callable[[Any], Any]) -> Any:
 def tangent_of_parts(x: Any, new: Iterable[Any]) -> Any:
     """Return the `Tangent` of a nest with the tangents of its parts, in their order."""
     kind = type(x)
-    if isinstance(x, (tuple, list)) and not hasattr(kind, "_fields"):
+    if issubclass(kind, (tuple, list)) and not hasattr(kind, "_fields"):
         return Tangent[kind](*new)
     fields = {key: value for (key, _), value in zip(parts_of(x) or (), new, strict=True)}
-    return Tangent[kind](fields) if isinstance(x, dict) else Tangent[kind](**fields)
+    return Tangent[kind](fields) if issubclass(kind, dict) else Tangent[kind](**fields)
 
 
 def part_of_tangent(x_bar: Any, key: Any) -> Any:

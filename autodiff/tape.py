@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import copy
 import sys
-import weakref
 from collections.abc import Callable, Iterable
 from itertools import count
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from autodiff.errors import LeakedTracerError, wrong_cotangent
-from autodiff.layout import fingerprint
+from autodiff.holding import Holding
 from autodiff.unknown import unknown
 from chainrules_core import (
     AbstractZero,
@@ -33,25 +32,17 @@ from chainrules_core import (
 )
 from chainrules_core.define.scalar import is_exact_zero
 from chainrules_core.projection import ProjectToArray, ProjectToNumber
+from chainrules_core.references import if_counted
 
 _serials = count(1)
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
 _NUMBERS = frozenset({float, np.float64})
-_COPIED = 1 << 16
 # What a cotangent is mostly: nothing to be forced. Tracers are added where they are defined.
 FORCED: set[type] = {_ndarray, float, np.float64}
 
 
-def _reference(owner: Any) -> Callable[[], Any]:
-    """Return what gives an object as long as it lives."""
-    try:
-        return weakref.ref(owner)
-    except TypeError:  # memory that is not an array's
-        return lambda: owner
-
-
-class Tape:
+class Tape(Holding):
     """What one differentiation records.
 
     Attributes
@@ -63,18 +54,16 @@ class Tape:
         q to `k`), ``(j, rule, index)`` that it is added at an index of array `j`.
     leaves : int
         How many of them, at the start, are leaves.
-    held : set of int
-        The identities of arrays from outside that pullbacks may hold.
-    watched : list, optional
-        These with what they were, where a function runs that has no source.
     serial : int
         Grows with every tape: of two that meet in a call, the larger is the inner one.
+    decisions : dict
+        Where in the code values were compared so far: see `autodiff.decisions`.
     nested : bool
         Whether values of an outer tape were seen; the cotangents may then be traced themselves,
         and nothing is added in place.
     """
 
-    __slots__ = ("held", "leaves", "nested", "nodes", "serial", "watched")
+    __slots__ = ("aliases", "decisions", "leaves", "nested", "nodes", "serial")
 
     records = True
     forward = False
@@ -82,13 +71,15 @@ class Tape:
     program = False  # whether calls are written down, to be compiled: see autodiff.compile
     call: Callable  # of such a tape: makes a call and writes it down ...
     read: Callable  # ... and reads a constant out of a value
+    spoil: Callable  # ... and is told why there can be no program
 
     def __init__(self) -> None:
+        super().__init__()
         self.nodes: list = []
+        self.decisions: dict = {}
         self.leaves = 0
         self.nested = False
-        self.held: dict[int, Callable[[], Any]] = {}
-        self.watched: list[tuple[np.ndarray, np.ndarray]] | None = None
+        self.aliases: tuple = ()  # see autodiff.aliases
         self.serial = next(_serials)
 
     def __repr__(self) -> str:
@@ -101,50 +92,10 @@ class Tape:
         nodes.append(node)
         return place if nodes[place] is node else place_of(node, nodes)
 
-    def hold(self, x: np.ndarray) -> None:
-        """Note that a pullback may keep the memory of an array, as long as the array lives."""
-        owner = x if x.base is None else x.base
-        known = self.held.get(id(owner))
-        if known is None or known() is not owner:  # another one has had this identity
-            self.held[id(owner)] = _reference(owner)
-            if self.watched is not None:
-                self._watch(owner)
-
-    def watch(self) -> None:
-        """Keep copies of what is held: code runs whose writes are not seen."""
-        if self.watched is None:
-            self.watched = []
-            for known in list(self.held.values()):
-                self._watch(known())
-
-    def _watch(self, owner: Any) -> None:
-        if type(owner) is np.ndarray and not owner.dtype.hasobject:
-            # It is a list by now.
-            self.watched.append((owner, fingerprint(owner)))  # type: ignore[union-attr]
-
-    def has_changed(self) -> bool:
-        """Whether an array that is held has been written into by such code."""
-        watched = self.watched or ()
-        return any(fingerprint(x).tobytes() != before.tobytes() for x, before in watched)
-
-    def kept(self, x: np.ndarray) -> np.ndarray:
-        """Return what a pullback may keep of an array from outside.
-
-        Masks, indices and counts are often written into again: a few of them are copied. Of other
-        numbers it is the array itself, which is held.
-        """
-        if x.dtype.kind in "biu" and x.nbytes <= _COPIED:
-            return x.copy("K")
-        owner = x if x.base is None else x.base
-        known = self.held.get(id(owner))
-        if known is None or known() is not owner:
-            self.hold(x)
-        return x
-
-    def holds(self, owner: Any) -> bool:
-        """Whether an array that owns its memory was noted."""
-        known = self.held.get(id(owner))
-        return known is not None and known() is owner
+    @property
+    def is_closed(self) -> bool:
+        """Whether the differentiation has ended."""
+        return self.nodes is _CLOSED
 
     def check_open(self) -> None:
         """Raise if the differentiation has ended."""
@@ -161,14 +112,10 @@ class Tape:
 class _Closed:
     """In the place of the nodes of a closed tape."""
 
-    def append(self, node: Any) -> None:
+    def append(self, *args: Any) -> NoReturn:
         raise LeakedTracerError
 
-    def __len__(self) -> int:
-        raise LeakedTracerError
-
-    def __getitem__(self, place: int) -> Any:
-        raise LeakedTracerError
+    __len__ = __getitem__ = append
 
 
 _CLOSED: Any = _Closed()
@@ -208,6 +155,29 @@ class Forward(Tape):
 
     records = False
     forward = True
+
+    def kept(self, x: np.ndarray) -> np.ndarray:
+        """Return the array: there is no pullback that keeps it."""
+        return x
+
+    def hold(self, x: np.ndarray) -> None:
+        """Do nothing, likewise."""
+
+
+class InsideProgram(Tape):
+    """The tape of a derivative that is taken while a program is recorded.
+
+    The program reads the arrays from outside themselves, so that none of them is copied.
+    """
+
+    __slots__ = ()
+
+    small = -1
+
+    def kept(self, x: np.ndarray) -> np.ndarray:
+        """Return the array, which is held."""
+        self.hold(x)
+        return x
 
 
 def sweep(
@@ -486,5 +456,5 @@ def _references_seen() -> tuple[int, int, int]:
 
 
 _LISTED = PASSED = IN_TUPLE = 0
-_LISTED, PASSED, IN_TUPLE = _references_seen()
+_LISTED, PASSED, IN_TUPLE = map(if_counted, _references_seen())
 """… where it is in a list that is looped over, was passed on at once, or is in a tuple."""

@@ -18,9 +18,20 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.errors import check_array_class, lost_value
+from autodiff.conversions import constant, plain_text
+from autodiff.errors import lost_value
+from autodiff.number_classes import check_class
 from autodiff.tape import CONSTANT, FORCED, Tape
 from chainrules_core import ProjectTo
+
+_AS_KEY = (
+    "Equal values are not the same variable. Use what does not depend on the variables as the key "
+    "(a name, an index), or a list."
+)
+_IN_HERE = (
+    "A copy in another process or file is not traced. Take the derivative where the value is "
+    "computed."
+)
 
 
 class Tracer:
@@ -56,22 +67,26 @@ class Tracer:
 
     # -- where a value would leave the engine's sight --------------------------------------------
 
+    # What the value refuses it refuses as the value does: code that asks takes the same path.
+
     def __float__(self) -> float:
+        value = float(bare(self))
         if self._tape is CONSTANT:
-            return float(self._value)
-        raise lost_value("float(), or a C function that takes a float,", self.__class__.__name__)
+            return value
+        raise self._lost("float(), or a C function that takes a float,")
 
     def __complex__(self) -> complex:
+        value = complex(bare(self))
         if self._tape is CONSTANT:
-            return complex(self._value)
-        raise lost_value("complex(), or a C function that takes one,", self.__class__.__name__)
+            return value
+        raise self._lost("complex(), or a C function that takes one,")
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
         if self._tape is CONSTANT:
             # A copy: who asks takes the array for his own, and may write into it (f2py does).
             kwargs["copy"] = kwargs.get("copy", True) is not False
             return np.array(self._value, *args, **kwargs)
-        raise lost_value("Converting to an array", self.__class__.__name__)
+        raise self._lost("Converting to an array")
 
     def __index__(self) -> int:
         return self._read(operator.index)
@@ -79,17 +94,27 @@ class Tracer:
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self._tape is CONSTANT:
             return self._value.__reduce_ex__(protocol)
-        raise lost_value("pickle", self.__class__.__name__)
+        raise self._lost("pickle", _IN_HERE)
 
     def __hash__(self) -> int:
-        raise lost_value("A set, dict key or cache", self.__class__.__name__)
+        hash(bare(self))
+        raise self._lost("A set, dict key or cache", _AS_KEY)
+
+    def _lost(self, how: str, instead: str = "") -> Exception:
+        """Build the error for a value that would leave the engine's sight."""
+        if self._tape is not CONSTANT:
+            Tape.check_open(self._tape)
+        return lost_value(how, self.__class__.__name__, instead)
 
     # -- what is constant about a value ----------------------------------------------------------
 
     def _read(self, how: Callable[[Any], Any]) -> Any:
         """Return ``how(value)``, a constant; a recording notes what it was."""
         tape = self._tape
-        return tape.read(self, how) if tape.program else how(self._value)
+        if tape.program:
+            return tape.read(self, how)
+        found = how(self._value)
+        return found if tape is CONSTANT else constant(found)
 
     def __bool__(self) -> bool:
         return self._read(bool)
@@ -115,14 +140,22 @@ class Tracer:
     def __contains__(self, item: Any) -> bool:
         return self._read(lambda value: item in value)
 
+    def _shown(self, how: Callable[[Any], str]) -> str:
+        """Return the text of the value, a plain one for tools that show it after the end."""
+        text = self._read(how)
+        return plain_text(text) if self._tape.is_closed else text
+
     def __repr__(self) -> str:
-        return f"Traced({self._read(repr)})"
+        return self._shown(repr)
 
     def __str__(self) -> str:
-        return self._read(str)
+        return self._shown(str)
 
     def __format__(self, spec: str) -> str:
-        return self._read(lambda value: format(value, spec))
+        return self._shown(lambda value: format(value, spec))
+
+    def __sizeof__(self) -> int:
+        return bare(self).__sizeof__()
 
     def __deepcopy__(self, memo: dict) -> Any:
         return copy.copy(self)
@@ -179,7 +212,7 @@ def wrap(value: Any, tape: Tape, index: Any) -> Tracer:
         if isinstance(value, Tracer):
             tape.nested = True
         else:
-            check_array_class(kind)
+            check_class(kind)
     return Tracer(value, tape, index)
 
 

@@ -9,12 +9,14 @@ import numpy as np
 
 from autodiff.arguments import PLAIN
 from autodiff.errors import MutationError
-from autodiff.structures import map_leaves, parts_of
+from autodiff.structures import map_leaves, parts_of, rebuilt
 from autodiff.tracer import Tracer, bare, is_tracer, note_view, untraced
 
 
-def note_shared(made: Any, args: tuple, again: Callable[[tuple], Any]) -> None:
+def note_shared(made: Any, args: tuple, f: Any, again: Callable[[tuple], Any]) -> Any:
     """Note from which argument a result has its memory: a write into one is seen in the other.
+
+    Where a function of NumPy's has returned one of its arguments itself, so does the traced call.
 
     Parameters
     ----------
@@ -22,25 +24,70 @@ def note_shared(made: Any, args: tuple, again: Callable[[tuple], Any]) -> None:
         The result, traced.
     args : tuple
         The arguments.
+    f : callable
+        What was called.
     again : callable
         ``again(args)``: the same call with other arguments.
+
+    Returns
+    -------
+    Any
+        The result; the argument that it is, if it is one.
     """
     if type(made) is Tracer:
         plain = bare(made)
-        if type(plain) is np.ndarray:
-            _note_views(made, plain, args, again, ())
-        return
-    if type(made) not in PLAIN and not is_tracer(made):
-        _note_parts(made, args, again, ())
+        if type(plain) is not np.ndarray:
+            return made
+        same = argument_itself(made, args, f)
+        if same is not None:
+            return same
+        _note_views(made, plain, args, again, ())
+        return made
+    if type(made) in PLAIN or is_tracer(made):
+        return made
+    return _note_parts(made, args, f, again, ())
 
 
-def _note_parts(made: Any, args: tuple, again: Callable, path: tuple) -> None:
-    for key, part in parts_of(made) or ():
+def argument_itself(made: Tracer, args: Any, f: Any) -> Any:
+    """Return the argument that a function has returned as it is; None if it has not.
+
+    Rules of the user's may be for functions that change the derivative alone: their results stay
+    what they are.
+    """
+    for a in args:
+        if type(a) is Tracer and a._value is made._value and a._tape is made._tape:
+            return a if _is_numpys(f) else None
+        if type(a) in (list, tuple):
+            same = argument_itself(made, a, f)
+            if same is not None:
+                return same
+    return None
+
+
+def _is_numpys(f: Any) -> bool:
+    home = getattr(f, "__objclass__", f)
+    return (getattr(home, "__module__", None) or "").partition(".")[0] in ("numpy", "scipy")
+
+
+def _note_parts(made: Any, args: tuple, f: Any, again: Callable, path: tuple) -> Any:
+    new = []
+    parts = parts_of(made)
+    if parts is None:
+        return made
+    for key, part in parts:
         plain = bare(part)
         if type(part) is Tracer and type(plain) is np.ndarray:
-            _note_views(part, plain, args, again, (*path, key))
+            same = argument_itself(part, args, f)
+            if same is None:
+                _note_views(part, plain, args, again, (*path, key))
+            else:
+                part = same
         elif type(part) not in PLAIN and not is_tracer(part):
-            _note_parts(part, args, again, (*path, key))
+            part = _note_parts(part, args, f, again, (*path, key))
+        new.append(part)
+    if all(old is part for (_, old), part in zip(parts, new, strict=True)):
+        return made
+    return rebuilt(made, new)
 
 
 def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path: tuple) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.tracer import Tracer, bare
+from chainrules_core.references import if_counted
 
 
 def is_whole(root: Tracer, path: tuple, index: Any) -> bool:
@@ -57,4 +58,4 @@ def _references_alone() -> int:
     return _references(probe, new)
 
 
-_ALONE = _references_alone()
+_ALONE = if_counted(_references_alone())

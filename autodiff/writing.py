@@ -11,7 +11,7 @@ import numpy as np
 from autodiff import call as calls
 from autodiff.arguments import innermost
 from autodiff.call import as_array, call, require_rule
-from autodiff.errors import MutationError
+from autodiff.errors import untraced_array
 from autodiff.levels import check_free
 from autodiff.mutation import assign, assign_item, check_cast
 from autodiff.tape import CONSTANT
@@ -24,9 +24,10 @@ from chainrules_core.define import primitive
 def target_of(x: Any) -> Tracer:
     """Return an array that takes traced values, or say that it cannot."""
     if not is_tracer(x):
-        raise MutationError(
-            "a traced value is written into an array that is not traced, and its derivative would "
-            "be lost. Make the array inside the function being differentiated."
+        raise untraced_array(
+            np.asarray(x),
+            "that is not traced, and its derivative would be lost. Make the array inside the "
+            "function being differentiated.",
         )
     return x
 
@@ -160,9 +161,10 @@ def into(out: Any, result: Any) -> Any:
         assign(out, result)
         return out
     if innermost((result,), {}) is not None:
-        raise MutationError(
-            "a traced value is written into an array that is not traced, and its derivative would "
-            "be lost. Make the array from a traced one (np.zeros_like(x)), or do without out=."
+        raise untraced_array(
+            np.asarray(out),
+            "that is not traced, and its derivative would be lost. Make the array from a traced "
+            "one (np.zeros_like(x)), or do without out=.",
         )
     check_free(out)
     np.copyto(out, untraced(result), casting="same_kind")
@@ -228,6 +230,9 @@ def where_true(f: Callable, inputs: tuple, where: Any, outs: tuple | None, optio
 def at(f: np.ufunc, a: Any, index: Any, *operands: Any) -> None:
     """As ``f.at``: ``a[index] = f(a[index], b)``, where an index that repeats counts each time."""
     target: Any = target_of(a)
+    tape = innermost(operands, {})
+    if bare(target).dtype.kind not in "fc" and tape is not None and not tape.program:
+        raise untraced_array(bare(target), "")
     index = untraced(index)
     if type(index) is tuple:
         index = tuple([untraced(i) for i in index])

@@ -7,13 +7,15 @@ by rejection). A constant zero, or a missing rule, would say less.
 from __future__ import annotations
 
 import datetime
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 import numpy as np
 
 from chainrules_core import Array, ChainRulesError, frule, rrule
-from chainrules_core.rule import Rule
+from chainrules_core.places import user_line
+from chainrules_core.rule import Rule, name_of
 from chainrules_core.rules import checked_key
 from chainrules_core.signatures import Signature, signature_of
 
@@ -27,12 +29,22 @@ class RefusedError(ChainRulesError, TypeError):
         The function.
     reason : str
         Why, and what to do.
+    where : str
+        The user's line.
     """
 
     def __init__(self, name: str, reason: str) -> None:
         self.name = name
         self.reason = reason
-        super().__init__(f"{name} was given a traced value, but is not differentiated: {reason}")
+        self.where = where = user_line()
+        if "(through " in where:
+            reason += (
+                " A library's function that only shows the value, or writes it down, is given "
+                "autodiff.ignore_derivatives(...) of it."
+            )
+        super().__init__(
+            f"{name} was given a traced value, but is not differentiated: {reason}\n  at {where}"
+        )
 
 
 class RefusedRule(Rule):
@@ -40,15 +52,39 @@ class RefusedRule(Rule):
 
     kind = "refused"
 
-    def __init__(self, f: Callable, types: tuple, reason: str) -> None:
+    def __init__(self, f: Callable, types: tuple, reason: str, name: str | None) -> None:
         super().__init__(f, types, lambda: _every_argument(f))
         self.reason = reason
+        self._public = name
+
+    def error(self) -> RefusedError:
+        """Return the error that says why not."""
+        return RefusedError(self._public or public_name(self.f), self.reason)
 
     def record(self, *_: Any, **__: Any) -> NoReturn:
         """Say why not."""
-        raise RefusedError(self.name, self.reason)
+        raise self.error()
 
     push = record
+
+
+def public_name(f: Callable) -> str:
+    """Return the name under which a function is public, where its module is a private one."""
+    name = name_of(f)
+    owner = getattr(f, "__objclass__", f)  # of a method made in C, its class
+    module = getattr(owner, "__module__", None) or ""
+    own = name.removeprefix(f"{module}.")
+    first, dot, rest = own.partition(".")
+    parts = () if module == "builtins" else module.split(".")
+    for i in range(1, len(parts) + 1):
+        package = ".".join(parts[:i])
+        contents = vars(sys.modules.get(package, object))
+        if not first.startswith("_") and first in contents:
+            return f"{package}.{first}{dot}{rest}"
+        for key, value in contents.items():
+            if value is f and not key.startswith("_"):
+                return f"{package}.{key}"
+    return name
 
 
 def _every_argument(f: Callable) -> Signature:
@@ -63,7 +99,9 @@ def _every_argument(f: Callable) -> Signature:
     return Signature(tuple(p.name for p in parameters), 0, variadic, any_option=True)
 
 
-def refuse(functions: Callable | Iterable[Callable], reason: str, *types: Any) -> None:
+def refuse(
+    functions: Callable | Iterable[Callable], reason: str, *types: Any, name: str | None = None
+) -> None:
     """Declare that functions are not differentiated.
 
     Parameters
@@ -75,6 +113,8 @@ def refuse(functions: Callable | Iterable[Callable], reason: str, *types: Any) -
         not differentiated: …".
     *types : type, tuple or list
         For which leading arguments.
+    name : str, optional
+        What the user calls, where `functions` are called by it.
 
     Examples
     --------
@@ -89,7 +129,7 @@ def refuse(functions: Callable | Iterable[Callable], reason: str, *types: Any) -
     """
     for f in (functions,) if callable(functions) else functions:
         for table in (rrule, frule):
-            table.add(RefusedRule(checked_key(f), types, reason))
+            table.add(RefusedRule(checked_key(f), types, reason, name))
 
 
 MEMORY = (

@@ -38,8 +38,13 @@ def _refuse_container(x: Any) -> None:
     if isinstance(x, _CONTAINERS) and not hasattr(x, "tocsr"):  # scipy.sparse has a kind of dict
         name = type(x).__name__
         raise TangentTypeError(
-            f"A bare {name} is no tangent: the tangent of a {name} is a Tangent[{name}](...), with "
-            "one part for each element",
+            f"A bare {name} is no tangent. "
+            + (
+                "The elements of a set have no places for tangents: use a tuple, list or dict."
+                if isinstance(x, (set, frozenset))
+                else f"The tangent of a {name} is a Tangent[{name}](...), with one part for each "
+                "element."
+            ),
             type(x),
         )
 
@@ -91,8 +96,9 @@ def add(a: Any, b: Any) -> Any:
     if isinstance(a, Tangent) and isinstance(b, Tangent):
         return a + b
     raise TangentTypeError(
-        f"A {type(a).__name__} and a {type(b).__name__} have no sum: the one is a structural "
-        "tangent, the other is not. One value has one kind of tangent; see ProjectTo.",
+        f"{type(a).__name__} and {type(b).__name__} have no sum: the one is a structural "
+        "tangent, the other is not. Give both the form that a tangent of the primal x has, with "
+        "ProjectTo(x)(tangent).",
         type(a),
         type(b),
     )
@@ -148,7 +154,10 @@ def inner(a: Any, b: Any) -> Any:
 def _check_shapes(a: Any, b: Any) -> None:
     if np.shape(a) != np.shape(b):
         raise ProjectionError(
-            np.shape(a), np.shape(b), hint="An inner product needs tangents of one shape."
+            np.shape(a),
+            np.shape(b),
+            problem=f"inner(a, b) was given tangents of shapes {np.shape(a)} and {np.shape(b)}.",
+            hint="Both must have the shape of the primal: np.reshape or np.broadcast_to one.",
         )
 
 

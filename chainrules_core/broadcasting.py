@@ -73,15 +73,13 @@ def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
 def _summed_axes(larger: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Any, bool]:
     """Return the axes that are summed, and whether they are kept."""
     added = len(larger) - len(shape)
-    if added < 0:
-        raise ProjectionError(shape, larger, hint=_HINT)
-    if larger[added:] == shape:
+    if added >= 0 and larger[added:] == shape:
         return (0 if added == 1 else tuple(range(added))), False
+    if added < 0 or any(n not in (1, m) for n, m in zip(shape, larger[added:], strict=True)):
+        raise ProjectionError(shape, larger, hint=_HINT)
     axes = list(range(added))
     for axis, (n, m) in enumerate(zip(shape, larger[added:], strict=True), added):
         if n != m:
-            if n != 1:
-                raise ProjectionError(shape, larger, hint=_HINT)
             axes.append(axis)
     return (axes[0] if len(axes) == 1 else tuple(axes)), True
 
@@ -112,4 +110,7 @@ def spread_to(y: Any, shape: tuple[int, ...]) -> Any:
     return spread
 
 
-_HINT = "The first cannot be broadcast to the second, so the second cannot be summed to the first."
+_HINT = (
+    "The first cannot be broadcast to the second, so the second cannot be summed to the first. "
+    "Make the cotangent of the shape that the function has broadcast the argument to."
+)

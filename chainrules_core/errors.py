@@ -8,11 +8,32 @@ from __future__ import annotations
 
 from typing import Any
 
+from chainrules_core import noticed
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with what it counts: ``"1 argument"``, ``"2 arguments"``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 # ------------------------------------------------------------------------- tangents, projection
 
 
 class ChainRulesError(Exception):
-    """Base of every exception that this package defines."""
+    """Base of every exception that this package defines.
+
+    One that is made while a function is differentiated is raised in the end, whoever swallows it:
+    see :mod:`chainrules_core.noticed`.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> ChainRulesError:
+        """Make it, and note that it was made."""
+        error = super().__new__(cls, *args, **kwargs)
+        noticed.note(error)
+        return error
+
+
+noticed.is_ours = lambda error: isinstance(error, ChainRulesError)
 
 
 class MutateThunkError(ChainRulesError, TypeError):
@@ -65,6 +86,13 @@ class NotImplementedTangentError(ChainRulesError, NotImplementedError):
         )
 
 
+class MissingTangentAttributeError(NotImplementedTangentError, AttributeError):
+    """An attribute was read of a derivative that nobody has written.
+
+    For ``hasattr``, and for ``getattr`` with a default, the attribute is just absent.
+    """
+
+
 class ProjectionError(ChainRulesError, ValueError):
     """A cotangent does not fit the tangent space of the argument that it belongs to.
 
@@ -72,18 +100,28 @@ class ProjectionError(ChainRulesError, ValueError):
     ----------
     expected, found : object
         The two shapes, lengths, sets of keys or types which differ.
+    what : str
+        What differs: "shape", "length" or "keys".
     hint : str
         What to do about it.
+    problem : str
+        The sentence that says what is wrong, where it is not about a cotangent.
     """
 
-    def __init__(self, expected: Any, found: Any, what: str = "shape", hint: str = "") -> None:
-        super().__init__(expected, found, what, hint)
-        self.expected, self.found, self.what, self.hint = expected, found, what, hint
+    def __init__(
+        self, expected: Any, found: Any, what: str = "shape", hint: str = "", problem: str = ""
+    ) -> None:
+        super().__init__(expected, found, what, hint, problem)
+        self.expected, self.found, self.what = expected, found, what
+        self.hint, self.problem = hint, problem
 
     def __str__(self) -> str:
+        if self.problem:
+            return f"{self.problem} {self.hint}"
         hint = self.hint or (
             "Return from the pullback a cotangent like the argument; where the function broadcasts "
-            "its arguments, sum the cotangent with unbroadcast(x_bar, shape)."
+            "its arguments, sum the cotangent with unbroadcast(x_bar, shape), or register the rule "
+            "with broadcasts=True."
         )
         return (
             f"An argument of {self.what} {self.expected} cannot have a cotangent of "
@@ -119,22 +157,25 @@ class PrimalAdditionError(ChainRulesError, TypeError):
         The type that could not be built.
     reason : str
         What went wrong.
+    hint : str
+        What to do about it.
     """
 
-    def __init__(self, primal_type: type, reason: str) -> None:
-        super().__init__(primal_type, reason)
-        self.primal_type, self.reason = primal_type, reason
+    def __init__(self, primal_type: type, reason: str, hint: str = "") -> None:
+        super().__init__(primal_type, reason, hint)
+        self.primal_type, self.reason, self.hint = primal_type, reason, hint
 
     def __str__(self) -> str:
         name = self.primal_type.__qualname__
-        return (
-            f"A tangent cannot be added to a {name}: {self.reason}. Say how to build a {name} from "
-            f"its fields with @construct.register({name}), a function of (primal, fields)."
+        hint = self.hint or (
+            f"Say how to build a {name} from its fields with @construct.register({name}), a "
+            "function of (primal, fields)."
         )
+        return f"A tangent cannot be added to a {name}: {self.reason}. {hint}"
 
 
 class BadInplaceError(ChainRulesError):
-    """The function of an `InplaceableThunk` returned something else than its buffer.
+    """A function that adds in place returned something else than its buffer.
 
     Attributes
     ----------
@@ -151,7 +192,7 @@ class BadInplaceError(ChainRulesError):
     def __str__(self) -> str:
         name = getattr(self.add_into, "__qualname__", repr(self.add_into))
         return (
-            f"{name} of an InplaceableThunk must add into the buffer that it is given and return "
+            f"{name}, which adds in place, must add into the buffer that it is given and return "
             f"that very buffer; it returned {type(self.returned).__name__} "
             f"{self.returned!r:.60}. End it with `return buffer`."
         )
@@ -181,10 +222,12 @@ class RuleResultError(ChainRulesError, TypeError):
 
     def __str__(self) -> str:
         second = "pullback" if self.rule.kind == "rrule" else "y_dot"
+        kind = type(self.result).__name__
+        found = f"a {kind}" if callable(self.result) else f"{kind} {self.result!r:.60}"
         return (
             f"The {self.rule.kind} for {self.rule.name} ({self.rule.defined_at}) must return a "
-            f"pair (y, {second}), or None to decline; it returned "
-            f"{type(self.result).__name__} {self.result!r:.60}."
+            f"pair (y, {second}), or None to decline; it returned {found}. End it with "
+            f"`return y, {second}`, where y is the value of the function."
         )
 
 
@@ -199,21 +242,34 @@ class PullbackArityError(ChainRulesError, TypeError):
         The pullback itself.
     expected, found : int
         The number of arguments, and of cotangents.
+    kind : type
+        What was returned: a tuple of cotangents, or a single value.
     """
 
-    def __init__(self, rule: Any, pullback: Any, expected: int, found: int) -> None:
-        super().__init__(rule, pullback, expected, found)
+    def __init__(
+        self, rule: Any, pullback: Any, expected: int, found: int, kind: type = tuple
+    ) -> None:
+        super().__init__(rule, pullback, expected, found, kind)
         self.rule, self.pullback = rule, pullback
-        self.expected, self.found = expected, found
+        self.expected, self.found, self.kind = expected, found, kind
 
     def __str__(self) -> str:
-        arguments = f"{self.expected} argument{'' if self.expected == 1 else 's'}"
+        cotangents = counted(self.found, "cotangent")
+        if self.kind is tuple:
+            cause = ""
+            if self.expected == 1:
+                cause = " The cotangent of a tuple argument is Tangent[tuple](...), not a tuple."
+        elif self.kind is type(None):
+            cotangents = "None"
+            cause = " Is a return statement missing?"
+        else:
+            cause = f" It returned a single {self.kind.__name__}: several go into one tuple."
+        arguments = counted(self.expected, "argument")
         return (
             f"{getattr(self.pullback, '__name__', 'the pullback')} of {self.rule.name} (rule at "
-            f"{self.rule.defined_at}) returned {self.found} cotangents for {arguments}. Return one "
+            f"{self.rule.defined_at}) returned {cotangents} for {arguments}.{cause} Return one "
             f"for each argument, {self.expected}, or one for the function itself before them, "
-            f"{self.expected + 1}. The cotangent of a tuple argument is Tangent[tuple](...), not "
-            "a tuple."
+            f"{self.expected + 1}."
         )
 
 
@@ -258,8 +314,8 @@ class CotangentError(ChainRulesError, ValueError):
         elif self.reason is None:
             kind = type(self.cotangent).__name__
             reason = (
-                f"a {kind} is not a tangent. The cotangent of a container is "
-                f"Tangent[{kind}](...), one of several arguments is one of a tuple."
+                f"a {kind} is not a tangent. The cotangent of a {kind} is Tangent[{kind}](...); "
+                "the cotangents of several arguments go into one tuple."
             )
         else:
             reason = str(self.reason)
@@ -339,6 +395,12 @@ class MissingCapabilityError(ChainRulesError, NotImplementedError):
         self.config, self.capability, self.method = config, capability, method
 
     def __str__(self) -> str:
+        if self.config.has(self.capability):
+            return (
+                f"{type(self.config).__name__} lists {self.capability.__name__} among its "
+                f"capabilities, but has no method {self.method}. Write this method, or leave the "
+                "capability out."
+            )
         return (
             f"{type(self.config).__name__} does not offer {self.method}: it lacks "
             f"{self.capability.__name__}. Register the rule with "

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from chainrules_core.arithmetic import is_zero
 from chainrules_core.broadcasting import unbroadcast
 from chainrules_core.debug import is_debug
 from chainrules_core.errors import (
@@ -23,13 +24,23 @@ from chainrules_core.errors import (
 from chainrules_core.projection import ProjectTo
 from chainrules_core.quiet import quiet
 from chainrules_core.registry import key_of
-from chainrules_core.tangents import AbstractZero, NoTangent, ZeroTangent, unthunk
+from chainrules_core.tangents import (
+    AbstractZero,
+    NoTangent,
+    NotImplementedTangent,
+    ZeroTangent,
+    unthunk,
+)
 from chainrules_core.zeros import zero_tangent
 
 if TYPE_CHECKING:
     from chainrules_core.rule import Rule
 
 _NO_TANGENT = NoTangent()
+_NAN = (
+    "it is NaN, but no argument is, nor the cotangent of the output. Give the derivative at this "
+    "point a value of its own in the pullback, as with np.where."
+)
 
 
 def checked_pair(rule: Rule, result: Any) -> tuple[Any, Any]:
@@ -50,17 +61,11 @@ def call_pullback(rule: Rule, pullback: Callable, n: int, y_bar: Any) -> tuple:
 
 def sorted_bars(rule: Rule, pullback: Callable, n: int, bars: Any) -> tuple:
     """Return what a pullback has returned, in either form, as one cotangent for each place."""
-    if type(bars) is tuple:
-        if len(bars) == n + 1:
-            pass
-        elif len(bars) == n:
-            bars = (_NO_TANGENT, *bars)
-        else:
-            raise PullbackArityError(rule, pullback, n, len(bars))
-    elif n == 1:
-        bars = (_NO_TANGENT, bars)
-    else:
-        raise PullbackArityError(rule, pullback, n, 1)
+    if type(bars) is not tuple or len(bars) != n + 1:
+        given = bars if type(bars) is tuple else (bars,)
+        if len(given) != n:
+            raise PullbackArityError(rule, pullback, n, len(given), type(bars))
+        bars = (_NO_TANGENT, *given)
     for position, bar in enumerate(bars):
         if bar is None or type(bar) in (list, dict, tuple):
             raise CotangentError(rule, position - 1, bar)
@@ -69,13 +74,13 @@ def sorted_bars(rule: Rule, pullback: Callable, n: int, bars: Any) -> tuple:
 
 def named_projection(rule: Rule, position: int, projector: Callable, x_bar: Any) -> Any:
     """Project a cotangent; where its shape is wrong, name the rule and the argument."""
-    if getattr(rule, "broadcasts", False):
-        shape = getattr(projector, "shape", None)
-        if shape is not None and not isinstance(x_bar, AbstractZero):
-            x_bar = unthunk(x_bar)
-            if np.shape(x_bar) != shape:
-                x_bar = unbroadcast(x_bar, shape)
     try:
+        if getattr(rule, "broadcasts", False):
+            shape = getattr(projector, "shape", None)
+            if shape is not None and not isinstance(x_bar, (AbstractZero, NotImplementedTangent)):
+                x_bar = unthunk(x_bar)
+                if np.shape(x_bar) != shape:
+                    x_bar = unbroadcast(x_bar, shape)
         return projector(x_bar)
     except (ProjectionError, TangentTypeError) as error:
         raise CotangentError(rule, position, x_bar, error) from error
@@ -88,8 +93,13 @@ def full_pullback(
     projectors = [ProjectTo(a) for a in bound]
     own = _has_own(f)
     order = call_order(rule, bound, len(args) + own, keywords)
+    given = (key_of(f)[1] + args) if None in order else ()
+    missing = {
+        at: missing_for_option(rule, at, given[at]) for at, i in enumerate(order) if i is None
+    }
 
     def wrapped_pullback(y_bar: Any) -> tuple:
+        seed = ZeroTangent() if isinstance(y_bar, AbstractZero) else 1.0
         if isinstance(y_bar, AbstractZero):
             bars = tuple([ZeroTangent()] * (len(bound) + 1))
         else:
@@ -101,7 +111,7 @@ def full_pullback(
             named_projection(rule, i, projector, bar)
             for i, (projector, bar) in enumerate(zip(projectors, bars[1:], strict=True))
         ]
-        placed = [_NO_TANGENT if i is None else projected[i] for i in order]
+        placed = [missing[at] * seed if i is None else projected[i] for at, i in enumerate(order)]
         return tuple(placed) if own else (bars[0], *placed)
 
     name = getattr(getattr(pull, "pullback", pull), "__name__", "pullback")
@@ -109,6 +119,50 @@ def full_pullback(
         name if name != "pull" else f"{getattr(rule.f, '__name__', 'f')}_pullback"
     )
     return wrapped_pullback
+
+
+def can_be_perturbed(x: Any) -> bool:
+    """Whether a value is, or holds, a real or complex number that is not whole.
+
+    Examples
+    --------
+    >>> can_be_perturbed(2.0), can_be_perturbed([1, np.ones(2)]), can_be_perturbed((3, "same"))
+    (True, True, False)
+    """
+    if isinstance(x, (float, complex)):
+        return True
+    if isinstance(x, (np.ndarray, np.generic)):
+        return x.dtype.kind in "fc" or (x.dtype.kind == "O" and any(map(can_be_perturbed, x.flat)))
+    if isinstance(x, dict):
+        return any(map(can_be_perturbed, x.values()))
+    if isinstance(x, (tuple, list)):
+        return any(map(can_be_perturbed, x))
+    return False
+
+
+def missing_tangent(rule: Rule, name: str, value: Any) -> Any:
+    """Return the cotangent of an argument that a rule does not differentiate.
+
+    What cannot be perturbed has none; a number has one that nobody has written.
+    """
+    if not can_be_perturbed(value):
+        return _NO_TANGENT
+    return NotImplementedTangent(
+        f"the derivative of {rule.name} by {name}, which its rule does not differentiate",
+        None,
+        *_file_and_line(rule.defined_at),
+        rule.name,
+    )
+
+
+def _file_and_line(defined_at: str) -> tuple[str, int]:
+    file, _, line = defined_at.rpartition(":")
+    return file, int(line) if line.isdigit() else 0
+
+
+def missing_for_option(rule: Rule, position: int, value: Any) -> Any:
+    """Do the same for an option that was given by its position in the call."""
+    return missing_tangent(rule, rule.binder.name_at(position), value)
 
 
 def _has_own(f: Callable) -> bool:
@@ -144,6 +198,25 @@ def split_dots(rule: Rule, f: Callable, dots: tuple, args: tuple, bound: tuple) 
     return tuple(sorted_dots)
 
 
+def missing_along(rule: Rule, f: Callable, dots: tuple, args: tuple, bound: tuple) -> Any:
+    """Return the tangent of a call that moves an argument its rule does not differentiate.
+
+    None where it moves no such argument.
+    """
+    own = key_of(f)[1]
+    given = dots if own else dots[1:]
+    places = rule.binder.places(len(given))
+    for at, (place, dot, value) in enumerate(zip(places, given, own + args, strict=True)):
+        if isinstance(dot, AbstractZero) or (place is not None and rule.differentiates(place)):
+            continue
+        dot = unthunk(dot)
+        if not isinstance(dot, AbstractZero) and not is_zero(dot):
+            missing = missing_for_option(rule, at, value)
+            if not isinstance(missing, AbstractZero):
+                return missing
+    return None
+
+
 def materialised(dot: Any, primal: Any) -> Any:
     """Return a tangent that hand-written rules can compute with: zeros made concrete."""
     if isinstance(dot, AbstractZero) and not isinstance(dot, NoTangent):
@@ -159,4 +232,4 @@ def _check_finite(rule: Rule, y_bar: Any, bound: tuple, bars: tuple) -> None:
     for position, bar in enumerate(bars[1:]):
         bar = unthunk(bar)
         if isinstance(bar, (float, complex, np.ndarray, np.inexact)) and np.isnan(bar).any():
-            raise CotangentError(rule, position, bar, "it is NaN, but no argument or seed is")
+            raise CotangentError(rule, position, bar, _NAN)

@@ -390,7 +390,10 @@ def fit(dx: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         if found.kind == "O" or dtype.kind == "O":
             return dx  # elements that know their own types
         if found.kind not in "fciub":
-            raise TangentTypeError(f"An array of {found} cannot be a cotangent of numbers")
+            raise TangentTypeError(
+                f"An array of {found} cannot be the cotangent of numbers: return an array of "
+                "numbers, x_bar.astype(float)."
+            )
         if found.kind == "c" and dtype.kind != "c":
             dx = np.real(dx)
         if dx.dtype != dtype:
@@ -415,7 +418,7 @@ def _refuse(dx: Any, name: str) -> None:
         what = "None" if dx is None else f"a bare {type(dx).__name__}"
         raise TangentTypeError(
             f"{article} {name} cannot have {what} as cotangent: return a number or an array, "
-            "ZeroTangent() where there is no influence, NoTangent() where there is no derivative",
+            "ZeroTangent() where there is no influence, NoTangent() where there is no derivative.",
             type(dx),
         )
 
@@ -425,8 +428,11 @@ def _special(project: Projector, dx: AbstractTangent, primal: type) -> Any:
     if isinstance(dx, AbstractThunk):
         return Thunk(lambda: project(dx._forced_()))
     if isinstance(dx, Tangent) and dx._primal_ is not Any and not issubclass(primal, dx._primal_):
+        numeric = issubclass(primal, (numbers.Number, np.ndarray)) or hasattr(primal, "tocsr")
+        instead = "a number or an array" if numeric else f"a Tangent[{primal.__name__}](...)"
         raise TangentTypeError(
-            f"A {type(dx).__name__} cannot be the cotangent of a {primal.__name__}",
+            f"A {type(dx).__name__} cannot be the cotangent of a {primal.__name__}: return "
+            f"{instead}.",
             primal,
             dx._primal_,
         )

@@ -43,10 +43,18 @@ class _ProjectToStructure:
     def _refuse(self, dx: Any) -> TangentTypeError:
         name, found = self.type.__name__, type(dx).__name__
         return TangentTypeError(
-            f"A {name} cannot have a {found} as cotangent: return a Tangent[{name}](...)",
+            f"A {name} cannot have a {found} as cotangent: return a Tangent[{name}](...).",
             self.type,
             type(dx),
         )
+
+    def _check_length(self, dx: Any) -> None:
+        if len(dx) != len(self.parts):
+            raise ProjectionError(
+                len(self.parts), len(dx), "length",
+                f"The cotangent of a {self.type.__name__} has one part for each element; those "
+                "without influence are ZeroTangent().",
+            )  # fmt: skip
 
     def __repr__(self) -> str:
         return f"ProjectTo({self.type.__name__}, {self.parts!r})"
@@ -67,13 +75,7 @@ class ProjectToSequence(_ProjectToStructure):
         self._check(elements)
         return Tangent[self.type](*[p(d) for p, d in zip(self.parts, elements, strict=True)])
 
-    def _check(self, dx: Any) -> None:
-        if len(dx) != len(self.parts):
-            raise ProjectionError(
-                len(self.parts), len(dx), "length",
-                f"The cotangent of a {self.type.__name__} has one part for each element; those "
-                "without influence are ZeroTangent().",
-            )  # fmt: skip
+    _check = _ProjectToStructure._check_length
 
 
 class ProjectToFields(_ProjectToStructure):
@@ -87,8 +89,7 @@ class ProjectToFields(_ProjectToStructure):
         elif isinstance(dx, self.type):
             named = fields_of(dx) or {}
         elif isinstance(dx, (tuple, list)) and issubclass(self.type, tuple):
-            if len(dx) != len(self.parts):
-                raise ProjectionError(len(self.parts), len(dx), "length")
+            self._check_length(dx)
             named = dict(zip(self.parts, dx, strict=True))
         else:
             raise self._refuse(dx)

@@ -68,6 +68,35 @@ class raising(quiet):  # noqa: N801 - it reads like a function
         self._before = _variable.set(_raised)
 
 
+_MILD = ("ignore", "warn")
+_mild: Any = None  # the last setting that was looked at and found mild; None is NumPy's default
+
+
+def is_mild() -> bool:
+    """Whether a floating-point error is a warning at most, and underflow is ignored.
+
+    Code that reorders or leaves out operations keeps its results then. Where an error raises, or
+    calls a function, the operations as they are written decide.
+
+    Examples
+    --------
+    >>> is_mild()
+    True
+    >>> with np.errstate(all="raise"):
+    ...     is_mild()
+    False
+    """
+    global _mild
+    now = object() if _variable is None else _variable.get(None)
+    if now is _mild:
+        return True
+    kinds = np.geterr()
+    if kinds["under"] != "ignore" or any(kind not in _MILD for kind in kinds.values()):
+        return False
+    _mild = now
+    return True
+
+
 if _variable is None:  # NumPy keeps it elsewhere
     quiet = functools.partial(np.errstate, all="ignore")  # type: ignore[misc,assignment]
     raising = functools.partial(np.errstate, **_RAISED)  # type: ignore[misc,assignment]

@@ -76,8 +76,9 @@ def instance_of(cls: type) -> Callable:
     call = getattr(cls, "__call__", None)  # noqa: B004 - the function itself is wanted
     if type(call) is not types.FunctionType:
         raise RuleDefinitionError(
-            f"instances of {cls.__qualname__} cannot be called: the class defines no __call__ of "
-            "its own in Python, so there is nothing to write a rule for."
+            f"instance_of({cls.__qualname__}): the class defines no __call__ in Python, so there "
+            f"is no call to write a rule for. Register a method ({cls.__qualname__}.method), or "
+            f"the constructor ({cls.__qualname__})."
         )
     return call
 
@@ -268,7 +269,10 @@ def check_types(types: tuple, where: str) -> tuple:
             t = t.__args__
         if isinstance(t, list):
             if position != len(types) - 1:
-                raise RuleDefinitionError(f"{where}: a list of types can only stand last.")
+                raise RuleDefinitionError(
+                    f"{where}: a list of types stands for any number of arguments, so it can only "
+                    "stand last. Write a union of types as a tuple."
+                )
             checked.append([*_flat(tuple(t), where)])
         elif isinstance(t, tuple):
             checked.append(tuple(_flat(t, where)))
@@ -287,6 +291,7 @@ def _flat(union: tuple, where: str) -> Iterator[type]:
             yield t
         else:
             raise RuleDefinitionError(
-                f"{where}: {t!r} is not a type. The types of a rule are classes, or tuples of "
-                "classes for a union, or a list of classes at the end for any number."
+                f"{where}: {t!r} is not a class. The types of a rule are classes (list, not "
+                "list[float]), tuples of classes for a union, or a list of classes at the end for "
+                "any number."
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ def name_of(f: Any) -> str:
     >>> name_of(math.sin)
     'math.sin'
     """
-    name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or repr(f)
+    name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or _shown(f)
     owner = getattr(f, "__self__", None)
     if owner is not None and hasattr(owner, "__name__") and not inspect.ismodule(owner):
         return f"{name_of(owner)}.{f.__name__}"
@@ -34,9 +35,20 @@ def name_of(f: Any) -> str:
         known = ("numpy", "scipy.special")
         found = [m for m in known if getattr(sys.modules.get(m), name, None) is f]
         module = found[0] if found else None
-    if module in (None, "builtins", "__main__"):
+    if module in (None, "builtins", "__main__") or (name.startswith("<") and name != "<lambda>"):
         return name
-    return f"{'operator' if module == '_operator' else module}.{name}"
+    public = sys.modules.get(module[1:]) if module.startswith("_") else None
+    return f"{module[1:] if getattr(public, name, None) is f else module}.{name}"
+
+
+def _shown(f: Any) -> str:
+    """Return the repr of an object without its address."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(f))
+
+
+def names_of(f: Any) -> str:
+    """Return the name of a function, or those of several that a rule is defined for at once."""
+    return ", ".join(map(name_of, f)) if isinstance(f, tuple) else name_of(f)
 
 
 class Rule:

@@ -12,7 +12,7 @@ from typing import Any
 
 from chainrules_core.config import RuleConfig
 from chainrules_core.errors import NoRuleError, RuleDefinitionError
-from chainrules_core.frame import full_pullback, split_dots
+from chainrules_core.frame import full_pullback, missing_along, split_dots
 from chainrules_core.pending import load_imported
 from chainrules_core.registry import Entry, check_types, key_of
 from chainrules_core.rule import HandRule, Rule, name_of
@@ -298,7 +298,12 @@ class FRuleTable(RuleTable):
         if found is None:
             return None
         rule, bound, options = found
-        return rule.push(split_dots(rule, f, dots, args, bound), bound, options, config)
+        sorted_dots = split_dots(rule, f, dots, args, bound)
+        pushed = rule.push(sorted_dots, bound, options, config)
+        if pushed is None:
+            return None
+        missing = missing_along(rule, f, dots, args, bound)
+        return pushed if missing is None else (pushed[0], missing)
 
 
 def _split_call(mode: str, call: tuple) -> tuple[RuleConfig | None, Any, tuple]:
@@ -315,17 +320,21 @@ def checked_key(f: Callable) -> Callable:
     """Return the key of `f` for a registration, or say why it cannot have a rule."""
     if f in (type, object):
         raise RuleDefinitionError(
-            f"a rule for {f.__name__} would be a rule for every class. Register the class itself: "
+            f"A rule for {f.__name__} would be a rule for every class. Register the class itself: "
             "rrule.register(Foo) is the rule for the constructor Foo(...)."
         )
     if not callable(f):
-        raise RuleDefinitionError(f"{f!r} cannot be called, so there is no rule for it.")
+        raise RuleDefinitionError(
+            f"{f!r:.60} is a {type(f).__name__}, which cannot be called, so there is no rule for "
+            "it. Give the function itself, not what it returns."
+        )
     key, own = key_of(f)
     if own:
+        cls = type(own[0]).__name__
+        instead = f"instance_of({cls})" if f is own[0] else f"{cls}.{f.__name__}"
         raise RuleDefinitionError(
-            f"{name_of(key)} was given with an object ({type(own[0]).__name__}). Register the "
-            "function of the class (Foo.method) or instance_of(Foo): the object is then the "
-            "rule's first argument."
+            f"{name_of(key)} was given with an object ({cls}). Register {instead}: the object is "
+            "then the rule's first argument."
         )
     return key
 

@@ -235,6 +235,11 @@ class Binder:
             found = self._places[form] = tuple(self._found_places(given, names))
         return list(found)
 
+    def name_at(self, position: int) -> str:
+        """Return the name of a positional argument of a call."""
+        names = self._names
+        return names[position] if position < len(names) else f"argument {position}"
+
     def _found_places(self, given: int, keywords: Iterable[str]) -> list[int | None]:
         positional = self._positional
         where = {name: i for i, name in enumerate(positional)}

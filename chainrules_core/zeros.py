@@ -9,9 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core.errors import ChainRulesError, PrimalAdditionError, TangentTypeError
+from chainrules_core.errors import (
+    ChainRulesError,
+    PrimalAdditionError,
+    TangentTypeError,
+    counted,
+)
 from chainrules_core.projection import ProjectTo, is_foreign, no_tangent
-from chainrules_core.tangents.fields import construct, fields_of, is_namedtuple
+from chainrules_core.tangents.fields import construct, fields_of, is_namedtuple, is_structure
 from chainrules_core.tangents.missing import NotImplementedTangent
 from chainrules_core.tangents.mutable import structural_tangent
 from chainrules_core.tangents.structural import Tangent
@@ -119,8 +124,8 @@ def add_tangent(primal: Any, tangent: Any) -> Any:
     containers = [x for x in (tangent, primal) if isinstance(x, (tuple, list, dict))]
     if containers and not hasattr(primal, "tocsr"):  # scipy.sparse has a kind of dict
         raise TangentTypeError(
-            f"A {type(tangent).__name__} is no tangent of a {cls.__name__}: containers have a "
-            "Tangent[...] with one part for each element",
+            f"A {type(tangent).__name__} is no tangent of a {cls.__name__}: give "
+            f"{_tangent_of(primal)}.",
             cls,
         )
     if isinstance(primal, np.ndarray) and primal.dtype == object:
@@ -129,26 +134,44 @@ def add_tangent(primal: Any, tangent: Any) -> Any:
             moved[i] = add_tangent(*pair)
         return moved.reshape(primal.shape)
     if ProjectTo(primal) is no_tangent:
-        raise PrimalAdditionError(cls, "it cannot be perturbed, and its tangent is not zero")
+        raise PrimalAdditionError(
+            cls,
+            "it cannot be perturbed",
+            "Give NoTangent() as its tangent.",
+        )
     try:
         return primal + tangent
     except TypeError as error:
-        raise PrimalAdditionError(cls, str(error)) from error
+        either = f", or define {cls.__name__}.__add__" if is_structure(cls) else ""
+        hint = f"Give {_tangent_of(primal)}{either}."
+        raise PrimalAdditionError(cls, str(error), hint) from error
+
+
+def _tangent_of(primal: Any) -> str:
+    """Say what the tangent of a value is, for messages."""
+    cls = type(primal)
+    if isinstance(primal, (tuple, list, dict)) or is_structure(cls):
+        return f"a Tangent[{cls.__name__}](...) of its parts"
+    return "a number or an array like the primal"
 
 
 def _add_structure(primal: Any, tangent: Tangent) -> Any:
     cls = type(primal)
     if tangent._primal_ is not cls and tangent._primal_ is not Any:
         raise TangentTypeError(
-            f"A {type(tangent).__name__} is no tangent of a {cls.__name__}", cls, tangent._primal_
+            f"A {type(tangent).__name__} is no tangent of a {cls.__name__}: give "
+            f"{_tangent_of(primal)}.",
+            cls,
+            tangent._primal_,
         )
     fields: Any
     if _is_sequence(primal):
         parts = Tangent.values(tangent)
         if len(parts) != len(primal):
             raise TangentTypeError(
-                f"A tangent of {len(parts)} elements cannot be added to a {cls.__name__} of "
-                f"{len(primal)}",
+                f"A tangent of {counted(len(parts), 'part')} cannot be added to a {cls.__name__} "
+                f"of {len(primal)}: give one part for each element, ZeroTangent() where it does "
+                "not move.",
                 cls,
             )
         fields = [add_tangent(x, part) for x, part in zip(primal, parts, strict=True)]
@@ -158,7 +181,11 @@ def _add_structure(primal: Any, tangent: Tangent) -> Any:
             if fields is None or name not in fields:
                 if isinstance(part, AbstractZero):
                     continue
-                raise TangentTypeError(f"A {cls.__name__} has no field {name!r} to move", cls)
+                raise TangentTypeError(
+                    f"A {cls.__name__} has no field {name!r} to move"
+                    + (f": its fields are {', '.join(map(repr, fields))}." if fields else "."),
+                    cls,
+                )
             fields[name] = add_tangent(fields[name], part)
     try:
         return construct(primal, fields)

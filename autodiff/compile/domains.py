@@ -9,7 +9,18 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from autodiff.compile.program import Meta, Ref, Step
+import numpy as np
+
+from autodiff.compile.program import (
+    Meta,
+    Ref,
+    Step,
+    has_refs,
+    refs_in,
+    set_flat,
+    set_item,
+)
+from autodiff.compile.purity import FIXED_FORM, named
 
 
 def is_positive(x: float) -> bool:
@@ -113,6 +124,54 @@ SOURCES: dict[Callable, str] = {
 _DIVISIONS = frozenset({operator.truediv, operator.floordiv, operator.mod})
 POWERS: frozenset[Any] = frozenset({operator.pow, pow, math.pow})
 _MOST_POWERS = 256
+
+
+_BY_VALUE = frozenset({np.choose, np.take, np.percentile, np.quantile, np.average, np.geomspace})
+_OF_PLACES = frozenset({operator.getitem, set_item, set_flat})
+
+
+_SAFE_OF_LINALG = named(
+    np.linalg,
+    "det slogdet norm trace diagonal outer cross vecdot matmul matrix_norm vector_norm "
+    "matrix_transpose multi_dot",
+)
+_OF_REGULAR_MATRICES = frozenset({np.linalg.inv, np.linalg.solve})
+
+
+def regular_matrix(step: Step) -> tuple | None:
+    """Return the matrix that has to be regular, or a step raises; None for other steps."""
+    return tuple(refs_in(step.args[0])) if step.f in _OF_REGULAR_MATRICES else None
+
+
+def may_raise(step: Step, metas: list[Meta]) -> bool:
+    """Whether a step may raise for some values of these types and shapes, for all that is known.
+
+    Asked of steps whose results nobody reads, and which `domain_of` knows nothing of.
+    """
+    f = step.f
+    if f in POWERS or f is np.power:
+        return metas[step.out].type in (float, int, complex) and has_refs(step.args[1])
+    if isinstance(f, np.ufunc):
+        return (getattr(f, "__module__", None) or "numpy") not in ("numpy", "scipy.special")
+    if f in _OF_PLACES:
+        return has_refs(step.args[1])
+    if f in _SAFE_OF_LINALG:
+        return False
+    module = getattr(f, "__module__", None) or ""
+    if module.partition(".")[0] not in ("numpy", "scipy") or f in _BY_VALUE:
+        return f in _BY_VALUE
+    return f not in FIXED_FORM or module.startswith("numpy.linalg")
+
+
+def domains_unread(step: Step, metas: list[Meta]) -> list[tuple]:
+    """Return the arguments of such guards for a step whose result nobody reads."""
+    found = domain_of(step, metas)
+    domains = [] if found is None else [found]
+    if step.f in POWERS and metas[step.out].type is float and len(step.args) == 2:
+        x, c = step.args
+        if type(x) is Ref and type(c) is float and not c.is_integer():
+            domains.append((x, is_not_negative, True))  # else the type is another one
+    return domains
 
 
 def domain_of(step: Step, metas: list[Meta]) -> tuple | None:

@@ -11,6 +11,7 @@ import array
 import builtins
 import collections
 import functools
+import itertools
 import re
 import types
 from collections.abc import Callable
@@ -21,6 +22,7 @@ import numpy as np
 from autodiff.compile.errors import NotRecordedError
 from autodiff.compile.program import Ref
 from autodiff.compile.recording import Recording
+from autodiff.levels import owner_id
 from autodiff.structures import leaves_of, parts_of, rebuilt
 from autodiff.tape import CONSTANT
 from autodiff.tracer import is_tracer
@@ -195,6 +197,11 @@ class Inputs:
         if self.recording.may_copy and self.recording.writes:
             for name, _, x in self._arrays:
                 self._unless(f"{name}.strides != {x.strides}")
+        if self.recording.writes and len(self._arrays) > 1:  # maybe into those of a derivative
+            if share_memory([x for _, _, x in self._arrays]):
+                raise NotRecordedError("an array is written into, and arguments share memory")
+            given = ", ".join(name for name, _, _ in self._arrays)
+            self._unless(f"{self.names.of(share_memory, 'share_memory')}([{given}])")
         shares = self.names.of(np.may_share_memory, "may_share_memory")
         for name, tracer, x in self._arrays:
             if name == f"v{tracer._index}":
@@ -218,6 +225,17 @@ class Inputs:
         content = self.names.of(_elements(x), "content")
         self._unless(f"type({name}) is not {kind} or {now}({name}) != {content}")
         return x
+
+
+def share_memory(arrays: list[np.ndarray]) -> bool:
+    """Whether some of several arrays may share memory."""
+    owners = {owner_id(x) for x in arrays}
+    if len(owners) == len(arrays):
+        return False
+    return any(
+        x.size and y.size and np.may_share_memory(x, y)
+        for x, y in itertools.combinations(arrays, 2)
+    )
 
 
 def _elements(x: Any) -> tuple[list, list]:

@@ -7,6 +7,7 @@ import itertools
 import keyword
 import linecache
 import types
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from autodiff.arguments import innermost
 from autodiff.compile import impure as impure, machine
 from autodiff.compile.blocks import Chain, in_blocks
 from autodiff.compile.chunks import PARTED
-from autodiff.compile.dependencies import Dependency, content_of, dependencies, is_foreign
+from autodiff.compile.dependencies import Dependency, checks_of, dependencies
 from autodiff.compile.emit import Emitter, restored
 from autodiff.compile.errors import MISMATCH, CompileError, NotRecordedError
 from autodiff.compile.forms import Inputs, Names, Outputs
@@ -34,7 +35,11 @@ from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
 from autodiff.levels import recording as at_level
 from autodiff.structures import leaves_of, parts_of
+from chainrules_core import frule, rrule
 from chainrules_core.define.partial import ARITHMETIC
+from chainrules_core.noticed import mark, restore
+from chainrules_core.quiet import is_mild
+from chainrules_core.rule import Rule
 from chainrules_core.rules import name_of
 
 _serials = itertools.count(1)
@@ -104,6 +109,7 @@ class Compiled:
         self._patience: dict[Any, Patience] = {}
         self._draws = False  # whether there were generators among the arguments
         self.eager_because: str | None = None
+        _compiled.add(self)
 
     def __repr__(self) -> str:
         return f"<compiled {name_of(self._f)}, {self.variants} variants>"
@@ -113,6 +119,8 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
+        if not is_mild():  # a program does not make each operation of the function's
+            return self._as_written(args, kwargs)
         form: Any = (len(args), *kwargs) if kwargs else len(args)
         variants = self._variants.get(form)
         if variants is not None:
@@ -137,6 +145,11 @@ class Compiled:
                 return value
         return self._record(form, args, kwargs)
 
+    def _as_written(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Call the function itself; as a part of another derivative, so that this sees it."""
+        f = self._f if innermost(args, kwargs) is None else intercept(self._f)
+        return f(*args, **kwargs)
+
     def _record(self, form: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Record a call that no variant is for."""
         if innermost(args, kwargs) is not None:
@@ -147,7 +160,7 @@ class Compiled:
         if patience.is_over():
             self.eager_because = "each of the last calls took another way through the function"
             return self._f(*args, **kwargs)
-        states = _states((*args, *kwargs.values()))
+        states, before = _states((*args, *kwargs.values())), mark()
         self._draws = self._draws or bool(states)
         try:
             exact = any(v.program.exact for v in self._variants.get(form, ()))
@@ -156,6 +169,7 @@ class Compiled:
             raise
         except Exception as error:
             restored(*states)
+            restore(before)
             value = self._f(*args, **kwargs)  # an error of the user's own is raised here again
             self._failures[form] = self._failures.get(form, 0) + 1
             self.eager_because = f"{type(error).__name__}: {error}"
@@ -185,6 +199,19 @@ class Compiled:
         self._variants = {}
         self._failures = {}
         self._patience = {}
+
+
+_compiled: weakref.WeakSet[Compiled] = weakref.WeakSet()
+
+
+def _forget(rule: Rule | None = None) -> None:
+    """After a change of the rules record anew: what derivatives inside do was decided by them."""
+    for function in list(_compiled):
+        function.clear()
+
+
+rrule.watch(_forget)
+frule.watch(_forget)
 
 
 def _states(given: tuple) -> list[tuple[Any, Any]]:
@@ -224,7 +251,7 @@ def recorded(
     _check_unchanged(f, outside)
     tape, inputs, outputs, parameters = found
     program = _program(tape, inputs, outputs)
-    inputs.checks[:0] = _outside_checks(outside, inputs.names)
+    inputs.checks[:0] = checks_of(outside, inputs.names)
     inputs.names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
     writing = _Writing(f, inputs, outputs, parameters, backend)
     has_branches = any(s.f is guard and s.args[1] is not has_nan for s in program.steps)
@@ -463,36 +490,3 @@ def _is_nan(x: Any) -> bool:
         return x != x
     is_inexact = isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fc"
     return is_inexact and bool(np.isnan(x).any())
-
-
-def _outside_checks(outside: list[Dependency], names: Names) -> list[str]:
-    """Return the statements that look whether variables outside still hold what they held."""
-    checks = []
-    for d in outside:
-        value = names.of(d.value, "outer")
-        if d.container is not None:
-            kept = names.of(d.container, "cell" if d.name is None else "globals_")
-            shown = f"{kept}.cell_contents" if d.name is None else f"{kept}.get({d.name!r})"
-            checks.append(f"if {shown} is not {value}: return MISMATCH")
-        if isinstance(d.value, types.FunctionType) and not is_foreign(d.value):
-            # autoreload puts other code into it
-            parts = ("__code__", "__defaults__", "__kwdefaults__")
-            had = [(f"{value}.{part}", names.of(getattr(d.value, part), "had")) for part in parts]
-            changed = " or ".join(f"{now} is not {then}" for now, then in had)
-            checks.append(f"if {changed}: return MISMATCH")
-            for key, default in (d.value.__kwdefaults__ or {}).items():
-                now = f"{value}.__kwdefaults__.get({key!r})"
-                checks.append(f"if {now} is not {names.of(default, 'had')}: return MISMATCH")
-        if type(d.value) is np.ndarray:  # both can be set in place
-            kind, shape = names.of(d.value.dtype, "dtype"), d.value.shape
-            changed = f"{value}.shape != {shape!r} or {value}.dtype != {kind}"
-            checks.append(f"if {changed}: return MISMATCH")
-        if d.inside is not None:
-            changed = names.of(d.inside.has_changed, "has_changed")
-            checks.append(f"if {changed}(): return MISMATCH")
-        if d.content is not None:
-            now = f"{value}.tobytes()"
-            if type(d.value) is not np.ndarray:
-                now = f"{names.of(content_of, 'content_of')}({value})"
-            checks.append(f"if {now} != {names.of(d.content, 'content')}: return MISMATCH")
-    return checks

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile.errors import CompileError, NotRecordedError
-from autodiff.compile.purity import IMPURE_OWNERS, impurity, is_message
+from autodiff.compile.purity import IMPURE_OWNERS, impurity, is_message, is_setting
 from autodiff.intercept import functions
-from autodiff.levels import program_tape
-from autodiff.tracer import is_tracer
+from autodiff.levels import note_draw, program_tape
+from autodiff.structures import leaves_of
+from autodiff.tracer import bare, is_tracer
 from chainrules_core.rules import name_of
 
 _CHANGING = frozenset({"shuffle", "bytes"})
@@ -21,14 +22,14 @@ def watched(g: Any) -> Callable | None:
     """Return what is to be called in place of an impure function; None for others."""
     if g is print:
         return _printing
-    if is_message(g):
+    if is_message(g) or is_setting(g):
         return _told(g)
     why = impurity(g)
     return _refusing(g, why) if why else None
 
 
 def _told(g: Any) -> Callable:
-    """A warning or a line of a log is given at each call: such a function runs as it is."""
+    """A warning is given, or a setting read, at each call: such a function runs as it is."""
 
     def called(*args: Any, **kwargs: Any) -> Any:
         if program_tape() is not None:
@@ -47,10 +48,15 @@ def _printing(*args: Any, **kwargs: Any) -> None:
 
 
 def _refusing(g: Any, why: str) -> Callable:
+    is_draw = why.startswith("draws")
+
     def called(*args: Any, **kwargs: Any) -> Any:
         tape = program_tape()
         if tape is None:
-            return functions.unwatched(g)(*args, **kwargs)
+            y = functions.unwatched(g)(*args, **kwargs)
+            if is_draw:
+                note_draw(bare(y))
+            return y
         if g is np.random.default_rng and args and args[0] is not None and not is_tracer(args[0]):
             made = g(*args, **kwargs)
             tape.own_generators.append(made)  # it gives the same numbers each time
@@ -58,6 +64,9 @@ def _refusing(g: Any, why: str) -> Callable:
         owner = getattr(g, "__self__", None)
         if isinstance(owner, np.random.Generator):
             if any(owner is own for own in tape.own_generators):
+                if any(map(is_tracer, leaves_of((args, kwargs)))):
+                    # A program would go on drawing from this one generator.
+                    raise NotRecordedError("a generator made in it draws with recorded values")
                 return functions.unwatched(g)(*args, **kwargs)
             if id(owner) in tape.generators:
                 if g.__name__ in _CHANGING:

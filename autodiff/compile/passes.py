@@ -16,7 +16,13 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile.algebra import Algebra, Splat, is_same
-from autodiff.compile.domains import POWERS, domain_of
+from autodiff.compile.domains import (
+    POWERS,
+    domain_of,
+    domains_unread,
+    may_raise,
+    regular_matrix,
+)
 from autodiff.compile.ops import COMPARISONS, OF_MATH, ROUNDED, UFUNC_OF
 from autodiff.compile.packs import Packs
 from autodiff.compile.program import (
@@ -295,15 +301,24 @@ def without_unused(program: Program) -> Program:
         if type(x) is Ref:
             used[x.i] = 1
     kept = []
+    first: dict[tuple, Step] = {}  # of those that raise where the same matrix is singular
+    for step in program.steps:
+        matrix = regular_matrix(step)
+        if matrix is not None:
+            first.setdefault(matrix, step)
     for step in reversed(program.steps):
+        needed = [step]
         if step.out >= 0 and not used[step.out] and step.f is not effect:
-            domain = domain_of(step, program.metas)
-            if domain is None:
-                continue
-            step = Step(guard, domain, None, -1)  # it would raise, though nobody reads the result
-        for i in refs_of(step):
-            used[i] = 1
-        kept.append(step)
+            # Where it raises the function does, though nobody reads the result.
+            domains = domains_unread(step, program.metas)
+            needed = [Step(guard, domain, None, -1) for domain in domains]
+            is_first = first.get(regular_matrix(step) or (), step) is step
+            if not needed and is_first and may_raise(step, program.metas):
+                needed = [step]
+        for one in needed:
+            for i in refs_of(one):
+                used[i] = 1
+        kept += needed
     kept.reverse()
     return Program(kept, program.metas, program.inputs, program.outputs, program.exact)
 

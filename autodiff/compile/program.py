@@ -183,7 +183,7 @@ def sub_item(before: Any, index: Any, value: Any) -> Any:
 
 def described(value: Any) -> tuple:
     """What a guard on the form of a value compares."""
-    if type(value) in (tuple, list):
+    if type(value) is list or isinstance(value, tuple):
         return (type(value), *[described(v) for v in value])
     return type(value), getattr(value, "dtype", None), getattr(value, "shape", None)
 

@@ -6,6 +6,7 @@ import builtins
 import io
 import math
 import operator
+import pathlib
 import random
 import sys
 import types
@@ -19,13 +20,14 @@ from autodiff.tracer import bare, is_tracer
 from chainrules_core.scattering import scatter
 
 
-def _named(module: Any, names: str) -> set[Any]:
+def named(module: Any, names: str) -> set[Any]:
+    """Return the functions of a module that have these names, as far as there are such."""
     return {f for name in names.split() if (f := getattr(module, name, None)) is not None}
 
 
 ON_FORM: frozenset[Any] = frozenset(
     {isinstance, len, type, callable, hasattr}
-    | _named(
+    | named(
         np,
         "shape ndim size iscomplexobj isrealobj isscalar result_type can_cast min_scalar_type "
         "common_type issubdtype broadcast_shapes may_share_memory shares_memory iterable",
@@ -33,11 +35,14 @@ ON_FORM: frozenset[Any] = frozenset(
 )
 """Functions of types, dtypes, shapes and memory: known while recording."""
 
-SHAPE_ONLY: frozenset[Any] = frozenset(_named(np, "zeros_like ones_like empty_like"))
+ON_MEMORY = frozenset({np.may_share_memory, np.shares_memory})
+"""Those that say whether two arguments are one."""
+
+SHAPE_ONLY: frozenset[Any] = frozenset(named(np, "zeros_like ones_like empty_like"))
 """Functions that make an array of the shape of another: a constant, which may be written into."""
 
 FIXED_FORM: frozenset[Any] = frozenset(
-    _named(
+    named(
         np,
         "sum prod mean std var max min amax amin argmax argmin cumsum cumprod any all ptp "
         "reshape ravel transpose swapaxes moveaxis rollaxis broadcast_to expand_dims squeeze "
@@ -51,13 +56,13 @@ FIXED_FORM: frozenset[Any] = frozenset(
         "array_split hsplit vsplit dsplit trapezoid polyval vander append choose select "
         "logspace geomspace full_like",
     )
-    | _named(
+    | named(
         np.linalg,
         "inv det slogdet solve cholesky qr svd eigh eigvalsh norm pinv matrix_power multi_dot "
         "matmul outer cross vecdot matrix_norm vector_norm trace diagonal svdvals tensorsolve "
         "tensorinv matrix_transpose",
     )
-    | _named(
+    | named(
         operator,
         "add sub mul truediv floordiv mod pow neg pos abs lt le eq ne gt ge and_ or_ xor "
         "invert matmul",
@@ -83,7 +88,7 @@ def has_fixed_form(f: Any) -> bool:
         linalg = sys.modules.get("scipy.linalg")  # where somebody has loaded it
         if not hasattr(linalg, "solve_triangular"):
             return False
-        _known_of_scipy.update(_named(linalg, _OF_SCIPY))
+        _known_of_scipy.update(named(linalg, _OF_SCIPY))
     return f in _known_of_scipy
 
 
@@ -103,22 +108,22 @@ def are_small(x: Any) -> bool:
 _ALL = 99
 ARGUMENTS_OF_DATA: dict[Any, int] = {
     **dict.fromkeys(
-        _named(
+        named(
             np,
             "where dot vdot inner outer kron interp clip roll tril triu isclose searchsorted "
             "choose select polyval cov corrcoef einsum matmul convolve correlate",
         )
-        | _named(np.linalg, "solve matmul outer")
+        | named(np.linalg, "solve matmul outer")
         | {f for f in (*vars(operator).values(), *vars(math).values()) if callable(f)}
         | {abs, max, min, sum, float, complex, round, bool, np.ndarray.item},
         _ALL,
     ),
     **dict.fromkeys(
-        _named(np, "take take_along_axis append percentile quantile cross tensordot")
-        | _named(np.linalg, "cross vecdot tensorsolve"),
+        named(np, "take take_along_axis append percentile quantile cross tensordot")
+        | named(np.linalg, "cross vecdot tensorsolve"),
         2,
     ),
-    **dict.fromkeys(_named(np, "put_along_axis trapezoid"), 3),
+    **dict.fromkeys(named(np, "put_along_axis trapezoid"), 3),
 }
 """How many arguments without names are data; integers behind them say what form the result has."""
 
@@ -142,9 +147,33 @@ def order_of(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     return args[place] if len(args) > place else kwargs.get("order", "C")
 
 
-_CLOCKS = frozenset({"time", "datetime", "secrets", "uuid", "os", "subprocess", "socket", "random"})
+_CLOCKS = frozenset(
+    {
+        "time", "datetime", "secrets", "uuid", "os", "posix", "nt", "subprocess", "socket",
+        "random", "genericpath", "glob", "shutil", "tempfile", "sqlite3", "urllib", "http",
+        "requests", "zipfile", "tarfile", "gzip", "bz2", "lzma", "mmap", "fileinput", "linecache",
+        "imageio", "h5py", "netCDF4", "psutil",
+    }
+)  # fmt: skip
+"""Modules and packages whose functions read the world outside."""
+_READERS = ("scipy.io", "pandas.io", "skimage.io", "numpy.lib.format", "numpy.lib._format_impl")
+_OF_PATHS = frozenset(
+    {
+        "abspath", "exists", "expanduser", "expandvars", "isdir", "isfile", "islink", "ismount",
+        "lexists", "realpath", "relpath", "samefile",
+    }
+)  # fmt: skip
+_PATH_MODULES = ("posixpath", "ntpath")
+_OF_FILES = frozenset(dir(pathlib.Path)).difference(dir(pathlib.PurePath))
+_OF_TEXTS = frozenset({"fspath", "fsencode", "fsdecode"})
+_OF_DATES = frozenset({"now", "today", "utcnow"})
 _STATES: tuple[type, ...] = (np.random.RandomState, random.Random, random.SystemRandom)
-_OTHERS = frozenset({builtins.input, builtins.open, np.random.seed, np.random.default_rng})
+_OTHERS: frozenset[Any] = frozenset(
+    {builtins.input, builtins.open, np.random.seed, np.random.default_rng}
+)
+_OF_NUMPY = named(
+    np, "load loadtxt genfromtxt fromfile fromregex save savez savez_compressed savetxt"
+)
 _FILES: tuple[type, ...] = (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.FileIO)
 IMPURE_OWNERS: frozenset[type] = frozenset({np.random.Generator, *_STATES, *_FILES})
 """The types of objects whose methods are impure."""
@@ -153,29 +182,52 @@ IMPURE_OWNERS: frozenset[type] = frozenset({np.random.Generator, *_STATES, *_FIL
 def impurity(g: Any) -> str:
     """Say what makes a function give another result, or do something, at each call; "" if nothing.
 
-    Functions written in Python are looked into instead, and are no business of this one's.
+    Functions written in Python are looked into instead, and are no business of this one's, but for
+    those that read the world outside.
     """
     kind = type(g)
     if kind is types.FunctionType:
-        return "reads the time or the system" if _module(g) in _CLOCKS else ""
+        return _world(g)
     if kind is type:
-        return ""
-    owner = getattr(g, "__self__", None)
+        return "reads or writes a file" if g is np.memmap else ""
+    owner = None if isinstance(g, type) else getattr(g, "__self__", None)
     if isinstance(owner, np.random.Generator):
         return "draws random numbers from a generator that is no argument"
     if isinstance(owner, _STATES):
         return "draws random numbers from a hidden state"
     if isinstance(owner, _FILES):
         return "reads or writes a file"
+    if isinstance(owner, type) and owner.__module__ == "datetime":
+        return "reads the time or the system" if g.__name__ in _OF_DATES else ""
+    if kind is types.BuiltinFunctionType:
+        return _world(g)
     try:
-        is_other = g in _OTHERS
+        return "depends on the world outside" if g in _OTHERS or g in _OF_NUMPY else ""
     except TypeError:
         return ""
-    if is_other:
+
+
+def _world(g: Any) -> str:
+    """Say how a function reads the world outside."""
+    if g in _OTHERS:
         return "depends on the world outside"
-    if kind is types.BuiltinFunctionType and _module(g) in _CLOCKS:
-        return "reads the time or the system"
-    return ""
+    module = getattr(g, "__module__", None) or ""
+    first, name = _module(g), g.__name__
+    if first in _CLOCKS:
+        is_of_texts = name in _OF_TEXTS or name.startswith("_path_")  # of a path as a text
+        return "" if is_of_texts else "reads the time or the system"
+    if first in _PATH_MODULES:
+        return "reads the time or the system" if name in _OF_PATHS else ""
+    is_reader = name in _OF_FILES if first == "pathlib" else module.startswith(_READERS)
+    return "reads or writes a file" if is_reader or g in _OF_NUMPY else ""
+
+
+_SETTINGS = named(np, "geterr geterrcall seterr seterrcall get_printoptions set_printoptions")
+
+
+def is_setting(g: Any) -> bool:
+    """Whether a function reads or writes settings of NumPy's."""
+    return type(g) is types.FunctionType and g in _SETTINGS
 
 
 _MESSAGES = frozenset({"warnings", "logging"})

@@ -42,6 +42,7 @@ from autodiff.compile.purity import (
     IN_MEMORY_ORDER,
     MAY_COPY,
     ON_FORM,
+    ON_MEMORY,
     SHAPE_ONLY,
     STRUCTURAL,
     are_small,
@@ -57,15 +58,15 @@ from autodiff.views import note_shared
 from chainrules_core import rrule
 from chainrules_core.define import STEPS, DecomposeRule
 from chainrules_core.define.scalar import has_nan
+from chainrules_core.quiet import is_mild
 from chainrules_core.rules import name_of
 
 _NUMBERS = (float, complex, np.number, np.bool_)
 _PLAIN_NUMBERS = frozenset({float, int, np.ndarray, np.float64, np.float32, np.int64})
 _DTYPES = {float: np.dtype(float), complex: np.dtype(complex)}
 _READS = frozenset({bool, int, operator.index, round})
-
-
 _EQUALITY = (operator.eq, operator.ne)
+_REPETITION = (operator.mul, operator.imul)
 _MOST = (1_000_000, sys.maxsize)
 
 
@@ -90,7 +91,7 @@ class Recording(Tape):
     """
 
     __slots__ = (
-        "assumes_no_nan", "bytes_left", "generators", "late", "may_copy", "metas", "most",
+        "assumes_no_nan", "bytes_left", "generators", "inputs", "late", "may_copy", "metas", "most",
         "own_generators", "reads", "spoilt", "steps", "strict", "writes",
     )  # fmt: skip
 
@@ -99,7 +100,9 @@ class Recording(Tape):
 
     def __init__(self, strict: bool = False, most: tuple[int, int] = _MOST) -> None:
         super().__init__()
+        self.watching = True  # no write into what the program reads goes unnoticed
         self.most, self.bytes_left = most
+        self.inputs = 0
         self.steps: list[Step] = []
         self.metas: list[Meta] = []
         self.reads: dict[tuple, Any] = {}
@@ -114,6 +117,8 @@ class Recording(Tape):
     def check_open(self) -> None:
         """Raise if the recording has ended, or has become too long to be of use."""
         super().check_open()
+        if not is_mild():
+            self.spoil("a floating-point error raises in it, or calls a function")
         if len(self.steps) > self.most:
             raise TooLongError(f"more than {self.most} steps are recorded")
 
@@ -124,7 +129,8 @@ class Recording(Tape):
     def input(self, x: Any) -> Tracer:
         """Return a value given from outside, traced."""
         self.metas.append(meta_of(x))
-        return Tracer(x, self, len(self.metas) - 1)
+        self.inputs = len(self.metas)
+        return Tracer(x, self, self.inputs - 1)
 
     # -- calls -----------------------------------------------------------------------------------
 
@@ -143,6 +149,9 @@ class Recording(Tape):
         if type(x) not in _PLAIN_NUMBERS or type(z) not in _PLAIN_NUMBERS:
             return self.call(f, (a, b), {})
         self.check_open()
+        for given in (a, b):
+            if type(given) is np.ndarray:
+                self.hold(given)
         try:
             y = f(x, z)
         except Exception:
@@ -151,12 +160,21 @@ class Recording(Tape):
         metas = self.metas
         self.steps.append(Step(f, (left, right), None, len(metas)))
         metas.append(meta_of(y))
-        return Tracer(y, self, len(metas) - 1)
+        result = Tracer(y, self, len(metas) - 1)
+        if type(y) is complex:  # a power of a negative number
+            self.steps.append(Step(guard, (Ref(result._index), described, described(y)), None, -1))
+        return result
 
     def call(self, f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Call a function on the plain values and write the call down."""
         self.check_open()
+        if f in _REPETITION:
+            args = _without_repetition(args)
+            if not any(map(is_tracer, args)):
+                return f(*args)
         if f in ON_FORM:
+            if f in ON_MEMORY:
+                self.spoil("whether arrays share memory is asked, which is not followed")
             return f(*[_bare(a) for a in args], **{k: _bare(v) for k, v in kwargs.items()})
         if f in _EQUALITY and not self.strict and self._asks_for_nan(args):
             self.assumes_no_nan = True
@@ -201,8 +219,10 @@ class Recording(Tape):
             return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y
         refs = {name: ref for name, (_, ref) in named.items()}
         result = self.noted(f, tuple([ref for _, ref in lowered]), refs, y)
-        note_shared(result, args, lambda again: call_again(f, again, kwargs))
-        return result
+        seen = note_shared(result, args, f, lambda again: call_again(f, again, kwargs))
+        # Whether it is an argument itself hangs on how that lies in memory.
+        self.writes = self.writes or (seen is not result and f in MAY_COPY)
+        return seen
 
     def noted(self, f: Callable, args: tuple, kwargs: dict[str, Any], y: Any) -> Any:
         """Write a call down and return its result, traced."""
@@ -443,6 +463,13 @@ class Recording(Tape):
         plain = [p for p, _ in lowered]
         self.late.append(lambda: print(*plain, **kwargs))
         self.steps.append(Step(effect, ("print", *[r for _, r in lowered]), kwargs or None, -1))
+
+
+def _without_repetition(args: tuple) -> tuple:
+    """Return the factors of a product: how often a sequence is repeated is read, as a length is."""
+    if all(is_tracer(a) or isinstance(a, (*_NUMBERS, int, np.ndarray)) for a in args):
+        return args
+    return tuple([operator.index(a) if isinstance(a, (int, np.integer)) else a for a in args])
 
 
 def _for_kind(f: Callable, x: Any) -> Callable:

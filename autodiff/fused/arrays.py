@@ -147,11 +147,7 @@ class OfArrays(Writer):
     def keep(self, name: str) -> None:
         """Write that a plain array is held."""
         if type(self.samples[name]) is _ndarray:
-            self.lines += [
-                f"known = tape.held.get(id({name}))",
-                f"if known is None or known() is not {name}:",
-                f"    {name} = tape.kept({name})",
-            ]
+            self.lines.append(f"{name} = tape.kept({name})")
 
     def node_class(self, needed: dict[str, int]) -> type[Fused]:
         """Return the class of the nodes."""

@@ -19,6 +19,7 @@ from autodiff.tracer import FloatTracer, Tracer
 from chainrules_core import ProjectTo
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import ARITHMETIC
+from chainrules_core.noticed import mark, restore
 from chainrules_core.projection import KNOWN_SPACES
 
 _ndarray = np.ndarray
@@ -179,10 +180,12 @@ class Writer:
     def evaluate(self) -> None:
         """Find out what the operations give for the samples."""
         for k, step in enumerate(self.steps):
+            before = mark()
             with np.errstate(all="ignore"):
                 try:
                     made = step.f(*[self.sample(o) for o in step.operands])
                 except Exception as error:
+                    restore(before)
                     raise Declined from error
             self.samples[f"t{k}"] = made
 

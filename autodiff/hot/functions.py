@@ -16,7 +16,7 @@ import numpy as np
 from autodiff.compile.purity import FIXED_FORM, ON_FORM, SHAPE_ONLY, impurity
 from autodiff.intercept.asking import has_rule
 from autodiff.intercept.libraries import is_library, is_of_library
-from autodiff.intercept.numpy_calls import MAKERS
+from autodiff.intercept.numpy_calls import MAKERS, PLACES_OF_OUT as PLACES_OF_OUT
 from autodiff.looping import python_function
 from autodiff.writing import WRITERS
 
@@ -236,16 +236,3 @@ REFUSED = frozenset(
     {"base", "ctypes", "data", "dump", "flags", "send", "strides", "throw", "tobytes", "tofile"}
 )
 """Attributes through which a program could tell, or do, what is not followed."""
-
-PLACES_OF_OUT = {
-    **dict.fromkeys(["conj", "conjugate"], 0),
-    **dict.fromkeys(["all", "any", "argmax", "argmin", "choose", "dot", "max", "min", "ptp"], 1),
-    "round": 1,
-    **dict.fromkeys(
-        ["clip", "compress", "cumprod", "cumsum", "mean", "prod", "std", "sum", "take", "var"], 2
-    ),
-    "accumulate": 3,
-    "reduce": 3,
-    **dict.fromkeys(["astype", "reduceat", "trace"], 4),
-}
-"""Methods → at which place they take an array to write into, or that nothing is copied."""

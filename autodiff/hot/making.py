@@ -13,6 +13,7 @@ from autodiff.hot import functions, records
 from autodiff.hot.pure import Doubt, Proof
 from autodiff.hot.records import Call, Record
 from autodiff.structures import leaves_of, parts_of
+from chainrules_core.noticed import mark, restore
 from chainrules_core.quiet import quiet
 
 _PLAIN = (int, float, complex, str, bool, type(None))
@@ -44,7 +45,7 @@ def make(record: Record, expected: Any, call: Call) -> None:
     if not proof.takes_nests and any(type(x) in _NESTS for x in given):
         record.why = "what it writes into may be another's: a nest is given"
         return
-    start = time.perf_counter()
+    start, before = time.perf_counter(), mark()
     try:
         with quiet():  # it has been said
             variant = _recorded(record, call)
@@ -54,6 +55,7 @@ def make(record: Record, expected: Any, call: Call) -> None:
     except TooLongError:
         record.wait()
     except Exception as error:  # it has run before: whatever this is, it is not the user's
+        restore(before)
         record.note_failure(f"it cannot be recorded: {error}")
     else:
         _make_room()

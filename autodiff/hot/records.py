@@ -17,7 +17,7 @@ from autodiff.levels import is_free
 from autodiff.observe import is_observed
 from autodiff.tracer import FloatTracer, Tracer
 from chainrules_core import frule, rrule
-from chainrules_core.quiet import raising
+from chainrules_core.quiet import is_mild, raising
 from chainrules_core.rule import Rule
 
 _FUNCTIONS = frozenset({types.FunctionType, functools.partial})
@@ -212,7 +212,7 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
         return transform(f, args, kwargs, *chosen)
     if record is None:
         record = _entered(key)
-    if record.variants and not record.why and sys.gettrace() is None:
+    if record.variants and not record.why and sys.gettrace() is None and is_mild():
         given = (*args, *kwargs.values()) if kwargs else args
         hits = record.hits + 1
         if hits & (hits - 1):

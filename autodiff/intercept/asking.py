@@ -11,14 +11,19 @@ from typing import Any
 import numpy as np
 
 from autodiff import call as calls, floats, ways
-from autodiff.arguments import innermost
+from autodiff.arguments import has_constants, innermost, is_constant
 from autodiff.call import NO_RULE, by_rule
 from autodiff.errors import missing_rule
+from autodiff.intercept.compiled import calling_back, reads_numbers, sees_traced
 from autodiff.intercept.libraries import is_library
+from autodiff.intercept.writes import look_of, with_copies
 from autodiff.levels import check_free
+from autodiff.mutation import assign
+from autodiff.structures import map_leaves
 from autodiff.tracer import FloatTracer, is_tracer
 from autodiff.writing import into, into_each
 from chainrules_core import frule, rrule
+from chainrules_core.noticed import mark, restore
 
 
 def has_rule(g: Callable) -> bool:
@@ -52,6 +57,7 @@ def asking_for(g: Callable) -> Callable:
     """Return a function that asks for a rule if an argument is traced."""
     is_python = type(g) is types.FunctionType
     plainly = _runs_plainly(g)
+    look = look_of(g)
     known = ways.ways_of(g)
 
     @functools.wraps(g)
@@ -81,7 +87,10 @@ def asking_for(g: Callable) -> Callable:
                 # A function of Python may still have captured a traced value.
                 if not plainly:
                     return calls.body_of(g)(*args)
-                ways.add(g, args, kwargs, g)
+                if look.never_writes(args):
+                    ways.add(g, args, kwargs, g)
+                else:
+                    look(args, kwargs)
                 return g(*args)
         elif "out" in kwargs:
             out = kwargs["out"]
@@ -93,8 +102,9 @@ def asking_for(g: Callable) -> Callable:
         result = by_rule(g, args, kwargs)
         if result is not NO_RULE:
             return result
-        if plainly and innermost(*calls.with_closures(args, kwargs)) is None:
-            return g(*args, **kwargs)
+        if plainly and not sees_traced(args, kwargs):
+            look(args, kwargs)
+            return calling_back(g, args, kwargs)
         return calls.body_of(g)(*args, **kwargs)
 
     return asking_one if _takes_one(g) else asking
@@ -115,25 +125,67 @@ def _takes_one(g: Callable) -> bool:
 
 
 def refusing_for(g: Callable) -> Callable:
-    """Return a C function that explains itself if it cannot take a traced value."""
+    """Return a C function that explains itself if it cannot take a traced value.
+
+    A numerical one never meets one, in an argument or captured by a function that it would call:
+    what C code does with an object that is no number, or with an error out of a conversion, is
+    its own affair, up to memory that is left in disorder. Another one may only pass the value on.
+    """
     writes = getattr(g, "__name__", "") == "at" and isinstance(
         getattr(g, "__self__", None), np.ufunc
     )
+    is_numerical = reads_numbers(g)
+
+    look = look_of(g)
 
     @functools.wraps(g, updated=())
     def refusing(*args: Any, **kwargs: Any) -> Any:
         if writes and args:
             check_free(args[0])
+        look(args, kwargs)
+        has_new = not look.is_of_python and any(map(is_constant, (*args, *kwargs.values())))
+        if has_new and innermost(args, kwargs) is None:
+            return with_copies(g, args, kwargs)
+        if is_numerical and sees_traced(args, kwargs):
+            result = calls.numerically(g, args, kwargs)
+            if result is not NO_RULE:
+                return result
+            raise missing_rule(g, args)
+        before = mark()
         try:
             return g(*args, **kwargs)
         except Exception as error:
             result = calls.numerically(g, args, kwargs)
             if result is not NO_RULE:
+                restore(before)
                 return result
             # What a function that it calls has raised is not its own.
             inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
-            if inside or innermost(args, kwargs) is None:
+            if inside:
                 raise
-            raise missing_rule(g, args) from error
+            if innermost(args, kwargs) is not None:
+                raise missing_rule(g, args) from error
+            if not has_constants(args, kwargs):
+                raise
+        return _with_plain_arrays(g, args, kwargs)
 
     return refusing
+
+
+def _with_plain_arrays(g: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call a C function on copies of arrays that were made in a traced function, and hold no more.
+
+    What it writes into a copy is written into the array.
+    """
+    copies: dict[int, tuple[Any, np.ndarray]] = {}
+
+    def plain(leaf: Any) -> Any:
+        if not is_constant(leaf):
+            return leaf
+        return copies.setdefault(id(leaf), (leaf, np.array(leaf._value, order="K")))[1]
+
+    y = g(*map_leaves(args, plain), **map_leaves(kwargs, plain))
+    for array, copy in copies.values():
+        if copy.tobytes() != array._value.tobytes():
+            assign(array, copy)
+    return y

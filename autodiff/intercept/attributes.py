@@ -12,8 +12,13 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from autodiff import lifetimes
 from autodiff.intercept import sites, syntax
+from autodiff.levels import check_free
 from autodiff.tracer import FloatTracer, Tracer
+from chainrules_core.tangents.fields import dict_of
 
 # For each class: attribute → what reads it (sets it), or None where Python's own way will do.
 _getters: weakref.WeakKeyDictionary[type, dict[str, Callable | None]] = weakref.WeakKeyDictionary()
@@ -32,7 +37,7 @@ def read(owner: Any, name: str) -> Any:
     except KeyError:
         getter = _known(kind, name, _lasting_getters, _getters, _getter)
     if getter is None:
-        if "<locals>" not in kind.__qualname__:
+        if lifetimes.stays(kind):
             sites.read_as_ever(kind, name)
         return getattr(owner, name)
     if kind is Tracer or kind is FloatTracer:
@@ -43,6 +48,8 @@ def read(owner: Any, name: str) -> Any:
 def write(value: Any, owner: Any, name: str) -> None:
     """Set an attribute; what a class does for it in Python has the calls in it seen."""
     kind = type(owner)
+    if kind is np.ndarray:
+        check_free(owner)
     try:
         setter = _lasting_setters[kind, name]
     except KeyError:
@@ -71,7 +78,7 @@ def sets_as_ever(kind: type) -> bool:
             for base in kind.__mro__[:-1]
             for name, value in base.__dict__.items()
         )
-        if known and "<locals>" not in kind.__qualname__:
+        if known and lifetimes.stays(kind):
             _lasting_as_ever.add(kind)
     return known
 
@@ -79,7 +86,7 @@ def sets_as_ever(kind: type) -> bool:
 def is_kept(owner: Any, name: str) -> bool:
     """Whether an attribute is what was put there last, in the object itself or a slot of it."""
     found = _in_class(type(owner), name)
-    kept = getattr(owner, "__dict__", {})
+    kept = dict_of(owner)
     return name in kept if found is None else type(found) is types.MemberDescriptorType
 
 
@@ -95,10 +102,12 @@ def delete(owner: Any, name: str) -> None:
 
 
 def _known(kind: type, name: str, lasting: dict, table: Any, find: Callable) -> Callable | None:
-    if "<locals>" not in kind.__qualname__:
+    if lifetimes.stays(kind):
         if (kind, name) not in lasting:
             lasting[kind, name] = find(kind, name)
         return lasting[kind, name]
+    if "<locals>" not in kind.__qualname__:  # made by exec: what is found may hold the class
+        return find(kind, name)
     names = table.setdefault(kind, {})
     if name not in names:
         names[name] = find(kind, name)
@@ -148,6 +157,14 @@ def forget() -> None:
     _lasting_as_ever.clear()
 
 
+def _forget_module(key: int, name: str) -> None:
+    for table in (_lasting_getters, _lasting_setters, _lasting_as_ever):
+        lifetimes.forget_classes(table, name)
+
+
+lifetimes.at_end(_forget_module)
+
+
 def _in_class(kind: type, name: str) -> Any:
     for base in kind.__mro__:
         if name in base.__dict__:
@@ -189,7 +206,7 @@ def _cached(found: functools.cached_property, name: str, owner: Any) -> Any:
 def _described(
     found: Any, get: types.FunctionType, kind: type, name: str, overrides: bool, owner: Any
 ) -> Any:
-    values = getattr(owner, "__dict__", {})
+    values = dict_of(owner)
     if not overrides and name in values:
         return values[name]
     return syntax.intercept(get)(found, owner, kind)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
+from autodiff import errors
 from autodiff.intercept import expressions, rewrite, source
 from autodiff.intercept.libraries import is_library
-from autodiff.levels import active_tapes
+from autodiff.intercept.texts import why_without
 
-# id(code) → (code, rewritten code or None); the code is held so that its id stays its own.
-_rewritten: dict[int, tuple[types.CodeType, types.CodeType | None]] = {}
-made: dict[int, types.CodeType] = {}
+# id(code) → rewritten code or None. An entry goes with the code, before its id is another's.
+_rewritten: dict[int, types.CodeType | None] = {}
+made: dict[int, weakref.ref[types.CodeType]] = {}
 """id(code) → code that the rewriting made, nested functions included: its calls are seen."""
+_references: dict[int, weakref.ref[types.CodeType]] = {}  # to the keys of `_rewritten`
 helpers: dict[str, Any] = {}
 """What rewritten code calls, by its names there; filled by autodiff.intercept.functions."""
 
@@ -27,27 +29,31 @@ def is_rewritten(g: types.FunctionType) -> bool:
 def rewritten(g: types.FunctionType) -> Callable:
     """Return a function with its calls seen; itself where its source is not to be had."""
     code = g.__code__
-    known = _rewritten.get(id(code))
-    if known is None:
-        known = _rewritten[id(code)] = (code, _rewrite(g))
-        if known[1] is not None:
-            _note_made(known[1])
-            _note_originals(known[1], code)
-    if known[1] is None:
-        return g
-    return source.rebuilt(g, known[1], helpers)
+    key = id(code)
+    if key in _rewritten:
+        new = _rewritten[key]
+    else:
+        new = _rewrite(g)
+        if new is not None:
+            _note_made(new)
+            _note_originals(new, code)
+        _references[key] = weakref.ref(code, lambda _: _forget(key))
+        _rewritten[key] = new
+    return g if new is None else source.rebuilt(g, new, helpers)
 
 
-def unwatched(g: types.FunctionType) -> Callable:
-    """Return a function without source, whose writes are not seen: what is held is copied then."""
+def _forget(key: int) -> None:
+    if _rewritten is not None:  # at the end of the process they may be gone
+        _rewritten.pop(key, None)
+        _references.pop(key, None)
 
-    @functools.wraps(g)
-    def called(*args: Any, **kwargs: Any) -> Any:
-        for tape in active_tapes():
-            tape.watch()
-        return g(*args, **kwargs)
 
-    return called
+def source_of(code: types.CodeType, namespace: dict[str, Any]) -> Any:
+    """Say whether calls in some code are seen; if not, why its source is not to be had."""
+    if id(code) in made:
+        return True
+    is_without = id(code) in _rewritten and _rewritten[id(code)] is None
+    return why_without(code, namespace) if is_without else None
 
 
 def _rewrite(g: types.FunctionType) -> types.CodeType | None:
@@ -59,7 +65,8 @@ def _rewrite(g: types.FunctionType) -> types.CodeType | None:
 
 
 def _note_made(code: types.CodeType) -> None:
-    made[id(code)] = code
+    key = id(code)
+    made[key] = weakref.ref(code, lambda _, made=made: made.pop(key, None))  # type: ignore[misc]
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             _note_made(constant)
@@ -68,15 +75,21 @@ def _note_made(code: types.CodeType) -> None:
 def original_of(code: types.CodeType) -> types.CodeType:
     """Return the code that a nested function was written with; `code` if that is not known."""
     known = _originals.get(id(code))
-    return code if known is None else known
+    original = None if known is None else known[1]()
+    return code if original is None else original
 
 
-# id(rewritten code) → what it was written from.
-_originals: dict[int, types.CodeType] = {}
+# id(rewritten code) → (a reference to it, one to what it was written from).
+_originals: dict[int, tuple[weakref.ref[types.CodeType], weakref.ref[types.CodeType]]] = {}
 
 
 def _note_originals(new: types.CodeType, old: types.CodeType) -> None:
-    _originals[id(new)] = old
+    key = id(new)
+
+    def drop(_: Any, table: dict = _originals) -> None:
+        table.pop(key, None)
+
+    _originals[key] = weakref.ref(new, drop), weakref.ref(old)
     nested = _nested(new), _nested(old)
     if [c.co_name for c in nested[0]] == [c.co_name for c in nested[1]]:
         for pair in zip(*nested, strict=True):
@@ -86,3 +99,6 @@ def _note_originals(new: types.CodeType, old: types.CodeType) -> None:
 def _nested(code: types.CodeType) -> list[types.CodeType]:
     nested = [c for c in code.co_consts if isinstance(c, types.CodeType)]
     return [c for c in nested if not expressions.is_generic(c)]
+
+
+errors.source_of = source_of

@@ -17,8 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.intercept import attributes, heaps, syntax
-from autodiff.levels import begun_here
+from autodiff.conversions import TracedBytes, TracedText
+from autodiff.errors import missing_attribute
+from autodiff.intercept import attributes, heaps, syntax, text_calls
+from autodiff.levels import begun_here, watch_held
 from autodiff.tracer import Tracer, bare, is_tracer, wrap
 
 _NUMBERS = frozenset({float, int, bool})
@@ -26,23 +28,29 @@ _OF_ONE_VALUE = frozenset({len, abs})
 _WITH_LENGTH = frozenset({list, tuple, dict, set, str, np.ndarray})
 
 
+_SHOWING_ANOTHER = (Tracer, TracedText, TracedBytes)
+
+
 def type_of_value(*args: Any, **kwargs: Any) -> Any:
     """``type(x)`` is the type of the value."""
-    if len(args) == 1 and not kwargs and is_tracer(args[0]):
-        return args[0].__class__
-    return type(*args, **kwargs)
+    kind = type(*args, **kwargs)
+    return args[0].__class__ if issubclass(kind, _SHOWING_ANOTHER) and len(args) == 1 else kind
 
 
 def by_method(builtin: Any, as_before: Callable) -> Callable:
     """Return a builtin of one value that asks the value's class first."""
     method = f"__{builtin.__name__}__"
+    is_float = builtin is float
 
     def ask_one(x: Any, /) -> Any:
         return builtin(x) if type(x) in plain else ask(x)
 
     def ask(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and type(args[0]) in plain and not kwargs:
-            return builtin(args[0])
+        if len(args) == 1 and not kwargs:
+            if type(args[0]) in plain:
+                return builtin(args[0])
+            if is_float and is_tracer(args[0]) and type(bare(args[0])) is float:
+                return args[0]  # float(v) is v
         if args and not syntax.is_plain(type(args[0])):
             defined = syntax.special(type(args[0]), method)
             if defined is not None:
@@ -52,6 +60,12 @@ def by_method(builtin: Any, as_before: Callable) -> Callable:
     # The numbers of a container may be traced; its length is not.
     plain = _WITH_LENGTH if builtin is len else frozenset({float, int, bool, str})
     return functools.wraps(as_before)(ask_one if builtin in _OF_ONE_VALUE else ask)
+
+
+def truth_of(as_before: Callable) -> Callable:
+    """Return ``bool``: a truth value of NumPy's may be asked for a decision."""
+    ask = by_method(bool, as_before)
+    return lambda *args: ask(*map(syntax.truth, args))
 
 
 def through(as_before: Callable, function_at: int = -1, most: int = 1000) -> Callable:
@@ -117,9 +131,36 @@ def summing(as_before: Callable) -> Callable:
             if isinstance(items, (list, tuple)) and not _are_plain(items):
                 start = args[1] if len(args) > 1 else kwargs.get("start", 0)
                 return functools.reduce(syntax.BINARY["add"], items, start)
-        return as_before(items, *args[1:], **kwargs)
+        y = as_before(items, *args[1:], **kwargs)
+        return _as_floats(y, items, args[1:], kwargs) if is_tracer(y) else y
 
     return functools.wraps(as_before)(total)
+
+
+# From Python 3.12 on, `sum` of floats takes the rounding errors along, and adds them at the end.
+_TAKES_ERRORS_ALONG = sum([1e16, 1.0, -1e16]) == 1.0
+
+
+def _as_floats(y: Tracer, items: Any, start: tuple, named: dict) -> Any:
+    """Return a traced sum with the value that ``sum`` of the plain floats has.
+
+    A recording keeps the sum of what it has written down.
+    """
+    tape = y._tape
+    is_float = y.__class__ is float and isinstance(items, (list, tuple))
+    if not _TAKES_ERRORS_ALONG or not is_float or tape.program:
+        return y
+
+    def on_level_below(x: Any) -> Any:
+        return x._value if is_tracer(x) and x._tape is tape else x
+
+    start = tuple(map(on_level_below, start))
+    named = {name: on_level_below(x) for name, x in named.items()}
+    plain = list(map(on_level_below, items))
+    value = sum(plain, *start, **named)
+    if is_tracer(value):
+        value = _as_floats(value, plain, start, named)
+    return wrap(value, tape, y._index)
 
 
 def ordering(as_before: Callable, builtin: Any = sorted, choose: str | None = None) -> Callable:
@@ -191,34 +232,25 @@ def sort_list(items: list, **options: Any) -> None:
     items[:] = syntax.intercept(sorted)(items, **options)
 
 
-def texting(as_before: Callable) -> Callable:
-    """Return ``print`` and its kin: a text shows plain values, whoever writes them."""
-
-    def write(*args: Any, **kwargs: Any) -> Any:
-        return as_before(*[syntax.as_text(a) for a in args], **kwargs)
-
-    return functools.wraps(as_before)(write)
-
-
 def is_instance(x: Any, kinds: Any, /) -> bool:
     """Do ``isinstance(x, kinds)``: a traced float has no length, whatever its tracer has."""
     return isinstance(bare(x) if is_tracer(x) else x, kinds)
 
 
 def has_attribute(owner: Any, name: str, /) -> bool:
-    """Do ``hasattr(owner, name)``."""
-    return not _is_missing(owner, name) and hasattr(owner, name)
-
-
-def _is_missing(owner: Any, name: str) -> bool:
-    """Whether a traced value lacks a special method that its tracer has."""
-    return is_tracer(owner) and name[:2] == "__" and not hasattr(bare(owner), name)
+    """Do ``hasattr(owner, name)``: a traced value has the attributes of the value."""
+    return hasattr(bare(owner) if is_tracer(owner) else owner, name)
 
 
 def get_attribute(owner: Any, name: str, *default: Any) -> Any:
     """Do ``getattr(owner, name)``, with a default or without."""
-    if _is_missing(owner, name):
-        return getattr(bare(owner), name, *default)
+    if is_tracer(owner):
+        if not hasattr(bare(owner), name):
+            return getattr(bare(owner), name, *default)
+        try:  # the value has one, though it may not be had of the tracer
+            return attributes.read(owner, name)
+        except AttributeError as error:
+            raise missing_attribute(owner, name) from error
     if not default:
         return attributes.read(owner, name)
     try:
@@ -248,6 +280,8 @@ def instead(first: Callable, as_before: Callable) -> Callable:
 
     def ask(*args: Any) -> Any:
         plain = len(args) != 1 or syntax.is_plain(type(args[0]))
+        if args and syntax.is_unseen(args[0]):
+            watch_held()
         return as_before(*args) if plain else first(*args)
 
     return functools.wraps(as_before)(ask)
@@ -295,7 +329,7 @@ def operator_function(name: str) -> Callable:
 WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     **{
         g: functools.partial(by_method, g)
-        for g in (len, abs, operator.abs, bool, float, int, complex, round, reversed)
+        for g in (len, abs, operator.abs, float, int, round, reversed)
     },
     **dict.fromkeys((list, tuple, set, frozenset, zip, enumerate, any, all), through),
     **dict.fromkeys(
@@ -318,7 +352,7 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
         through,
     ),
     **dict.fromkeys((math.dist, math.fsum, math.prod), listing),
-    **dict.fromkeys((print, str, repr, format), texting),
+    **text_calls.WRAPPERS,
     dict: spreading,
     sum: summing,
     sorted: ordering,
@@ -326,6 +360,8 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     max: functools.partial(ordering, builtin=max, choose="gt"),
     pow: functools.partial(combining, syntax.BINARY["pow"]),
     divmod: functools.partial(combining, syntax.division),
+    bool: truth_of,
+    complex: lambda as_before: text_calls.reading(by_method(complex, as_before)),
     **{
         operator_function(name): functools.partial(combining, operate)
         for name, operate in {**syntax.BINARY, **syntax.COMPARISON}.items()

@@ -8,6 +8,7 @@ from typing import Any
 
 from autodiff import call as calls
 from autodiff.intercept import syntax
+from chainrules_core.tangents.fields import in_class
 
 
 def is_made_in_python(g: type) -> bool:
@@ -35,7 +36,7 @@ def constructing_for(g: type) -> Callable:
     """Return what makes an instance of a class with the calls of its ``__init__`` seen."""
     hooked: type | None = None
     hook: Any = None
-    is_dataclass = hasattr(g, "__dataclass_fields__")
+    is_dataclass = in_class(g, "__dataclass_fields__") is not None
 
     def constructing(*args: Any, **kwargs: Any) -> Any:
         nonlocal hooked, hook

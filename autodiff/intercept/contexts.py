@@ -14,6 +14,8 @@ from typing import Any
 
 from autodiff.intercept import coroutines, syntax
 from chainrules_core import ChainRulesError
+from chainrules_core.noticed import forgive
+from chainrules_core.tangents.fields import dict_of
 
 
 def _names_ours(kinds: Iterable) -> bool:
@@ -22,19 +24,33 @@ def _names_ours(kinds: Iterable) -> bool:
 
 
 def unless_ours(kinds: Any) -> None:
-    """Raise an error of ours again that a handler has caught, unless it names its class."""
+    """Raise an error of ours again that a handler has caught, unless it names its class.
+
+    It would be raised in the end (:mod:`chainrules_core.noticed`); at once, a loop that tries
+    again and again ends. A handler that names the class has dealt with it.
+    """
     error = sys.exc_info()[1]
-    if isinstance(error, ChainRulesError) and not _names_ours(
-        kinds if isinstance(kinds, tuple) else (kinds,)
-    ):
-        raise error
+    if isinstance(error, ChainRulesError):
+        if not _names_ours(kinds if isinstance(kinds, tuple) else (kinds,)):
+            raise error
+        forgive(error)
 
 
 def _expects_ours(manager: Any) -> bool:
     """Whether a manager was made with a class of our errors, to swallow those."""
-    for value in getattr(manager, "__dict__", {}).values():
+    for value in dict_of(manager).values():
         if _names_ours(value if isinstance(value, (list, tuple)) else (value,)):
             return True
+    return False
+
+
+def _is_kept(error: Any, manager: Any) -> bool:
+    """Whether an error of ours goes on that a manager, which was not made for it, swallows."""
+    if not isinstance(error, ChainRulesError):
+        return False
+    if not _expects_ours(manager):
+        return True
+    forgive(error)
     return False
 
 
@@ -53,9 +69,7 @@ class Context:
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> Any:
         swallows = syntax.intercept(self.exit)(self.manager, kind, error, traceback)
-        if isinstance(error, ChainRulesError) and not _expects_ours(self.manager):
-            return False
-        return syntax.truth(swallows)
+        return syntax.truth(swallows) and not _is_kept(error, self.manager)
 
 
 def context(manager: Any) -> Any:
@@ -79,9 +93,7 @@ class _AsyncContext:
     async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> Any:
         leaving = syntax.intercept(self.leave)(self.manager, kind, error, traceback)
         swallows = await coroutines.awaited(leaving)
-        if isinstance(error, ChainRulesError) and not _expects_ours(self.manager):
-            return False
-        return swallows
+        return swallows and not _is_kept(error, self.manager)
 
 
 def async_context(manager: Any) -> Any:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff import ways
+from autodiff import lifetimes, ways
 from autodiff.intercept import sites
 from autodiff.intercept.names import dotted
 from autodiff.intercept.trees import called, copied, helper, index_of, located, named
@@ -264,9 +264,17 @@ def is_generic(code: Any) -> bool:
     return code.co_varnames[:1] == (parameter(0),)
 
 
-def written(found: Expression, generic: ast.expr, leaves: list[ast.expr], node: ast.AST) -> Any:
+def written(
+    found: Expression,
+    generic: ast.expr,
+    leaves: list[ast.expr],
+    node: ast.AST,
+    namespace: dict[str, Any],
+) -> Any:
     """Return the syntax that stands for an expression, with a place of its own in `table`."""
     site = Site(found)
+    if lifetimes.is_of_module(namespace):
+        _of_modules.setdefault(id(namespace), []).append(site)
     parameters = [ast.arg(parameter(i)) for i in range(len(leaves))]
     arguments = ast.arguments([], parameters, None, [], [], None, [])
     held = ast.Subscript(named(TABLE), ast.Constant(site.place), ast.Load())
@@ -275,10 +283,27 @@ def written(found: Expression, generic: ast.expr, leaves: list[ast.expr], node: 
 
 # -------------------------------------------------------------------------------- while it runs
 
-_adding = threading.Lock()
+_adding = threading.RLock()
 table: list[Callable] = []
 """What is called for each expression: with its generic form, and its leaves."""
 _all: list[Site] = []
+_of_modules: dict[int, list[Site]] = {}
+
+
+def _forget_module(key: int, name: str) -> None:
+    """Leave the expressions of a module that is gone to their generic forms.
+
+    Their places are not given to others: a function of the module may still be called.
+    """
+    gone = _of_modules.pop(key, ())
+    for site in gone:
+        table[site.place] = operator.call
+    ended = set(map(id, gone))
+    with _adding:
+        _all[:] = [site for site in _all if id(site) not in ended]
+
+
+lifetimes.at_end(_forget_module)
 write_way: Any = None
 """Writes the code for leaves of given types, or declines: :mod:`autodiff.fused` puts it."""
 _MOST_KINDS = 8

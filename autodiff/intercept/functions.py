@@ -14,26 +14,33 @@ import functools
 import itertools
 import operator
 import types
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from autodiff import call as call_module, holes
-from autodiff.arguments import innermost
+from autodiff import call as call_module, holes, lifetimes
+from autodiff.arguments import innermost, is_constant
+from autodiff.conversions import TracedText
 from autodiff.ignore import ignore_derivatives
 from autodiff.intercept import (
     attributes,
     bodies,
+    comparisons,
+    compiled,
     contexts,
     coroutines,
     expressions,
+    frames,
+    identity,
+    remembered,
     rewrite,
     sites,
     storing,
     syntax,
+    text_calls,
     trees,
+    unseen,
 )
 from autodiff.intercept.asking import asking_for, has_rule, refusing_for
 from autodiff.intercept.builtin_calls import (
@@ -53,12 +60,13 @@ from autodiff.intercept.builtin_calls import (
 )
 from autodiff.intercept.classes import constructing_for, is_made_in_python, maker_of
 from autodiff.intercept.getters import GETTERS
-from autodiff.intercept.holders import holds_constants
+from autodiff.intercept.holders import object_holds_traced
 from autodiff.intercept.libraries import is_library
 from autodiff.intercept.numpy_calls import (
     ARRAY_CONVERTER,
     MAKERS,
     REPLACED,
+    WRITING,
     ArrayConverter,
     array_method,
     calls_back,
@@ -66,9 +74,13 @@ from autodiff.intercept.numpy_calls import (
     keeping_new,
     looking_into_lists,
     making,
+    new_array,
+    unbound_method,
     vectorized,
 )
 from autodiff.intercept.plain import as_written
+from autodiff.intercept.writes import OUTPUTS, look_of, with_copies
+from autodiff.levels import check_free
 from autodiff.tracer import is_tracer
 from chainrules_core import (
     Closure,
@@ -76,22 +88,17 @@ from chainrules_core import (
     ignore_derivatives as core_ignore_derivatives,
     rrule,
 )
+from chainrules_core.places import MADE_HERE
 from chainrules_core.registry import key_of
 from chainrules_core.rule import Rule
 
 # The engine itself is not traced, but for functions that it makes around the user's. Rules are, as
 # a library: their bodies run under nested levels.
-_OURS = ("autodiff", "chainrules_core", "multipledispatch")
+_OURS = ("autodiff", "chainrules_core")
 
-# id(function) → (weak reference to it, what is called in its place, what the function is made of).
-_replacements: dict[int, tuple[Callable, Callable, Any]] = {}
-# For functions at module level and methods of classes there, which stay: function → what is called
-# in its place, and the code and defaults that it had. Those that a notebook defines anew are few,
-# but not without end.
-_lasting: dict[Callable, tuple[Callable, types.CodeType, Any]] = {}
 _of_ufuncs: dict[Callable, Callable] = {}  # methods of ufuncs are new objects each time, but equal
-_MOST = 20_000
 
+_lasting, _replacements = remembered.lasting, remembered.replacements
 _METHOD = types.MethodType
 _FUNCTION = types.FunctionType
 _BUILTIN = types.BuiltinFunctionType
@@ -151,24 +158,8 @@ def _stays(g: types.FunctionType) -> bool:
 
 
 def _remember(g: Any, replacement: Callable) -> Callable:
-    parts = None
-    if type(g) is _FUNCTION:
-        if not g.__kwdefaults__ and _stays(g):
-            if len(_lasting) > _MOST:
-                _lasting.clear()
-            _lasting[g] = replacement, g.__code__, g.__defaults__
-            return replacement
-        parts = g.__code__, g.__defaults__, g.__kwdefaults__
-    key = id(g)
-
-    def drop(_: weakref.ref, table: dict = _replacements) -> None:
-        table.pop(key, None)  # at the end of the process the global is gone
-
-    try:
-        _replacements[key] = weakref.ref(g, drop), replacement, parts
-    except TypeError:  # a function made in C, which stays
-        _replacements[key] = (lambda: g), replacement, None
-    return replacement
+    lasts = type(g) is _FUNCTION and not g.__kwdefaults__ and _stays(g)
+    return remembered.remember(g, replacement, lasts)
 
 
 def _function(g: types.FunctionType) -> Callable:
@@ -176,19 +167,23 @@ def _function(g: types.FunctionType) -> Callable:
         return ignore_derivatives
     if g in MAKERS:
         return _remember(g, making(g, asking_for))
+    if g in frames.REPLACED:
+        return _remember(g, frames.REPLACED[g])
     watched = watch(g)
     if watched is not None:
         return _remember(g, watched)
     if (g.__module__, g.__qualname__) in CALLED_ELSEWHERE:
         return _remember(g, handing_on(g, _body(g)))
+    of_text = text_calls.of_function(g)
+    if of_text is not None:
+        return _remember(g, of_text(asking_for(g) if has_rule(g) else _body(g)))
     if has_rule(g):
         asking = asking_for(g)
         return _remember(g, listing(asking) if g.__module__ == "statistics" else asking)
     if g.__name__ in _MAKERS_BY_NAME and ".array_api_compat." in (g.__module__ or ""):
         # The array API's spelling of a function of NumPy, by which SciPy's own code calls it.
         return _remember(g, keeping_new(_body(g)))
-    body = _body(g)
-    return _remember(g, bodies.unwatched(g) if body is g and not _is_ours(g) else body)
+    return _remember(g, _body(g))
 
 
 _MAKERS_BY_NAME = frozenset(g.__name__ for g in MAKERS)
@@ -197,29 +192,47 @@ _MAKERS_BY_NAME = frozenset(g.__name__ for g in MAKERS)
 def _is_ours(g: types.FunctionType) -> bool:
     """Whether a function is the engine's own or the core's, and runs as it is."""
     module = g.__globals__.get("__name__", "")
-    if module == "autodiff.methods":  # those of traced arrays, many of which are made by functions
+    # Those of traced arrays are made by functions, those of traced floats are written.
+    if module == "autodiff.methods" or g.__code__.co_filename.startswith(MADE_HERE):
         return True
     return module.partition(".")[0] in _OURS and "<locals>" not in g.__qualname__
+
+
+def _is_rule(g: types.FunctionType) -> bool:
+    """Whether a function is a part of a rule of ours, whose calls are seen on outer levels."""
+    return g.__globals__.get("__name__", "").partition(".")[0] in ("chainrules", *_OURS)
 
 
 def _body(g: types.FunctionType) -> Callable:
     """Return the rewritten function; for a library's function one that decides at each call."""
     if _is_ours(g):
         return g
-    if not is_library(g) or hasattr(g, "__wrapped__") or calls_back(g):
-        return bodies.rewritten(g)
+    if (
+        not is_library(g)
+        or hasattr(g, "__wrapped__")
+        or calls_back(g)
+        or frames.looks_at_frames(g.__code__)
+    ):
+        return unseen.seen_or_guarded(g)
 
     made: Callable | None = None
+    look = look_of(g)
 
     @functools.wraps(g)
     def deciding(*args: Any, **kwargs: Any) -> Any:
         nonlocal made
-        if innermost(args, kwargs) is None and not holds_constants(args):
+        if innermost(args, kwargs) is None and not object_holds_traced(args):
             values = (*args, *kwargs.values()) if kwargs else args
             if _FUNCTION not in map(type, values) or not holes.have_captured(values):
-                return g(*args, **kwargs)
+                look(args, kwargs)
+                if kwargs and any(is_constant(kwargs.get(name)) for name in OUTPUTS):
+                    return with_copies(g, args, kwargs, OUTPUTS)
+                found = compiled.calling_back(g, args, kwargs)
+                if TracedText in map(type, values):
+                    return text_calls.of_texts(found, values, g)
+                return found
         if made is None:
-            made = bodies.rewritten(g)
+            made = unseen.seen_or_guarded(g)
         return made(*args, **kwargs)
 
     return deciding
@@ -228,7 +241,9 @@ def _body(g: types.FunctionType) -> Callable:
 def traced_body(g: Callable) -> Callable:
     """Return `g` with its calls seen, whoever wrote it; `g` itself where that is not possible."""
     if type(g) is types.FunctionType:
-        return g if bodies.is_rewritten(g) else bodies.rewritten(g)
+        if bodies.is_rewritten(g):
+            return g
+        return bodies.rewritten(g) if is_library(g) or _is_rule(g) else unseen.seen_or_guarded(g)
     if type(g) is types.MethodType:
         return types.MethodType(traced_body(g.__func__), g.__self__)
     if type(g) is Closure:
@@ -256,7 +271,10 @@ def unwatched(g: Any) -> Callable:
         return making(g, asking_for)
     if has_rule(key_of(g)[0]):
         return asking_for(g)
-    return _body(g) if type(g) is types.FunctionType else g
+    if type(g) is types.FunctionType:
+        return _body(g)
+    is_of_c = type(g) is _BUILTIN or (type(g) is _METHOD and type(g.__func__) is not _FUNCTION)
+    return refusing_for(g) if is_of_c else g
 
 
 def _method(g: types.MethodType) -> Callable:
@@ -278,13 +296,15 @@ def _is_plain_method(g: Any, kind: type) -> bool:
 
 def _builtin(g: Any) -> Callable:
     owner = g.__self__
+    if type(owner) in text_calls.OWNERS and (of_text := text_calls.of_method(g)) is not None:
+        return of_text
     if type(owner) in sites.CONTAINERS and _is_plain_method(g, type(owner)):
         return g
     if type(owner) in watched_types:
         watched = watch(g)
         if watched is not None:
             return watched
-    if owner is None or type(owner) is types.ModuleType:
+    if owner is None or type(owner) in (types.ModuleType, type):
         watched = watch(g)
         if watched is not None:
             return _remember(g, watched)
@@ -312,15 +332,20 @@ def _builtin(g: Any) -> Callable:
 
 
 def _class(g: type) -> Callable:
+    watched = watch(g)
+    if watched is not None:
+        return _remember(g, watched)
     special = _SPECIAL.get(g)
-    wrapper = WRAPPERS.get(g)
+    wrapper = WRAPPERS.get(g) or text_calls.of_class(g)
+    replacement = special or (asking_for(g) if has_rule(g) else maker_of(g) or g)
     if wrapper is not None:
-        return _remember(g, wrapper(special or (asking_for(g) if has_rule(g) else g)))
+        return _remember(g, wrapper(replacement))
     if special is not None:
         return _remember(g, special)
-    replacement = asking_for(g) if has_rule(g) else maker_of(g) or g
+    if issubclass(g, compiled.FUNCTION_POINTER):
+        return compiled.making_pointer(g)
     # What is called in place of a class holds it: one made at each call must not be kept.
-    return replacement if "<locals>" in g.__qualname__ else _remember(g, replacement)
+    return _remember(g, replacement) if lifetimes.stays(g) else replacement
 
 
 def _partial(g: functools.partial) -> Callable:
@@ -339,20 +364,13 @@ def _cached(g: Any) -> Callable:
     return uncached
 
 
-def _descriptor(g: Any) -> Callable:
-    """``np.ndarray.sum(x)``: on a traced value its own method."""
-
-    def unbound(*args: Any, **kwargs: Any) -> Any:
-        if args and is_tracer(args[0]):
-            return getattr(args[0], g.__name__)(*args[1:], **kwargs)
-        return g(*args, **kwargs)
-
-    return unbound
-
-
 def _wrapper(g: Any) -> Callable:
     """``super().__call__`` of a metaclass makes an instance."""
     owner = g.__self__
+    if type(owner) in (np.ndarray, memoryview) and g.__name__ in WRITING:
+        check_free(owner)
+    if type(owner) is str:
+        return text_calls.of_method(g) or g
     if g.__name__ == "__call__" and isinstance(owner, type) and is_made_in_python(owner):
         return constructing_for(owner)
     return _other(g, type(g))
@@ -381,6 +399,8 @@ def _other(g: Any, kind: type) -> Callable:
 
 def _of_numpy(g: Any) -> Callable:
     """A function of NumPy: its protocol sees traced arguments."""
+    if g in text_calls.READERS:
+        return _remember(g, text_calls.reading(g))
     if is_of_python(g):
         return looking_into_lists(g, g)
     return _remember(g, making(g, asking_for) if g in MAKERS else looking_into_lists(g, g))
@@ -393,7 +413,10 @@ _SPECIAL: dict[Any, Callable] = {
     getattr: get_attribute,
     setattr: set_attribute,
     ARRAY_CONVERTER: ArrayConverter,
+    np.ndarray: new_array(asking_for(np.ndarray)),
     **REPLACED,
+    **identity.REPLACED,
+    **frames.REPLACED,
     **{
         g: first_argument(g)
         for g in (
@@ -410,8 +433,9 @@ _BY_KIND: dict[type, Callable[[Any], Callable]] = {
     types.FunctionType: _function,
     types.MethodType: _method,
     types.BuiltinFunctionType: _builtin,
-    types.MethodDescriptorType: _descriptor,
-    types.WrapperDescriptorType: _descriptor,
+    text_calls.C_METHOD: _builtin,
+    types.MethodDescriptorType: unbound_method,
+    types.WrapperDescriptorType: unbound_method,
     types.MethodWrapperType: _wrapper,
     type: _class,
     functools.partial: _partial,
@@ -440,6 +464,7 @@ call_module.as_written = as_written
 call_module.converted = syntax.converted
 syntax.intercept = intercept
 syntax.is_library = is_library
+syntax.is_made = lambda code: id(code) in _made
 bodies.helpers.update(
     {
         rewrite.INTERCEPT: intercept,
@@ -473,11 +498,14 @@ bodies.helpers.update(
         rewrite.CHANGE_ITEM: storing.change_item,
         rewrite.CHANGE_ITEM_LOCAL: storing.change_item_local,
         rewrite.CHANGE_ATTRIBUTE: storing.change_attribute,
-        rewrite.CONTAINS: syntax.contains,
+        comparisons.CONTAINS: syntax.contains,
         rewrite.ITERATE: syntax.iterate,
         rewrite.CONTEXT: contexts.context,
         rewrite.TRUTH: syntax.truth,
-        rewrite.TEXT: syntax.as_text,
+        comparisons.SAME: identity.same,
+        comparisons.ALONE: identity.alone,
+        comparisons.MATCHED: identity.matched,
+        **text_calls.HELPERS,
         rewrite.UNLESS_OURS: contexts.unless_ours,
         expressions.TABLE: expressions.table,
         **{trees.helper(name): f for name, f in syntax.BINARY.items()},

@@ -12,6 +12,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from autodiff.intercept import attributes, syntax
 
 
@@ -35,6 +37,8 @@ def _method_called(g: operator.methodcaller) -> Callable:
     name, *args = made_with
 
     def call(owner: Any) -> Any:
+        if type(owner) is np.ndarray:
+            return syntax.intercept(getattr(owner, name))(*args, **options)
         method = syntax.special(type(owner), name)
         if method is None or syntax.is_library(method):
             return g(owner)

@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import call as calls
 from autodiff.arguments import has_constants, innermost
 from autodiff.levels import may_hold_traced
 from autodiff.tape import CONSTANT
 from autodiff.tracer import Tracer
+from chainrules_core.references import if_counted
+from chainrules_core.tangents.fields import dict_of
 
 
 def _probe(value: Any, target: Any, index: Any) -> int:
@@ -27,7 +30,7 @@ def _references() -> int:
     return _probe(None, array, 0)
 
 
-_REFERENCES = _references()
+_REFERENCES = if_counted(_references())
 
 
 def is_only_held_by_caller(references: int, others: int = 0) -> bool:
@@ -43,7 +46,7 @@ def _held_once(owner: list) -> int:
     return sys.getrefcount(target)
 
 
-_HELD_ONCE = _held_once([np.empty(1)])
+_HELD_ONCE = if_counted(_held_once([np.empty(1)]))
 
 
 def is_only_held_by_owner(references: int, others: int = 0) -> bool:
@@ -75,13 +78,21 @@ def work_array(target: np.ndarray) -> Any:
     return Tracer(target, CONSTANT, -1) if is_own else target
 
 
-def holds_constants(args: tuple) -> bool:
-    """Whether a method's object was made in a traced function, and of arrays of it.
+def object_holds_traced(args: tuple) -> bool:
+    """Whether a method's object, one of SciPy's, holds what only a traced body can handle.
 
-    Such an object of scipy.stats hands its arrays to compiled code, which does not know them.
+    That is a traced value or a function that has captured one (`scipy.integrate.ode` keeps both,
+    and gives them to compiled code), or, in scipy.stats, arrays of a traced function. A dispatcher
+    asks for the types of what it is called with.
     """
-    return (
-        bool(args)
-        and type(args[0]).__module__.startswith("scipy.stats.")
-        and has_constants(args[:1], {})
-    )
+    if not args:
+        return False
+    module = type(args[0]).__module__
+    if module == "multipledispatch.dispatcher":
+        return has_constants(args[1:], {})
+    if not module.startswith("scipy."):
+        return False
+    if module.startswith("scipy.stats.") and has_constants(args[:1], {}):
+        return True
+    held = tuple(dict_of(args[0]).values())
+    return innermost(*calls.with_closures(held, {})) is not None

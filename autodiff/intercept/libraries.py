@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import sys
-import sysconfig
 import types
 from typing import Any
 
-_LIBRARY = tuple(
-    {
-        path
-        for name in ("stdlib", "platstdlib", "purelib", "platlib")
-        if (path := sysconfig.get_paths().get(name))
-    }
-)
+from chainrules_core.places import is_library_file
 
 
 def is_library(g: types.FunctionType) -> bool:
     """Whether a function belongs to the standard library or an installed package."""
-    filename = g.__code__.co_filename
-    return filename.startswith(_LIBRARY) or filename.startswith("<frozen")
+    return is_library_file(g.__code__.co_filename)
 
 
 def is_of_library(x: Any) -> bool:
@@ -28,4 +20,4 @@ def is_of_library(x: Any) -> bool:
     if module is None or module.__name__ == "__main__":
         return False
     file = getattr(module, "__file__", None)
-    return file is None or file.startswith((*_LIBRARY, "<frozen"))
+    return file is None or is_library_file(file)

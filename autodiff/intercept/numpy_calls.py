@@ -10,16 +10,19 @@ from typing import Any
 import numpy as np
 
 from autodiff import call as calls, iterators, protocols, ways
-from autodiff.arguments import innermost
+from autodiff.arguments import innermost, is_constant, place_of_out
 from autodiff.call import NO_RULE, as_array, by_rule
+from autodiff.conversions import TracedText, check_texts
 from autodiff.elementwise import NOT_HERE
 from autodiff.gathering import as_gathered, gathered, makes_arrays_of_lists
-from autodiff.intercept import syntax
+from autodiff.intercept import syntax, text_calls
+from autodiff.intercept.writes import check_out
 from autodiff.iterators import Flat, flattened
 from autodiff.levels import check_free, may_hold_traced
 from autodiff.looping import each_element, from_iterator, python_function, vectorized as vectorized
 from autodiff.tape import CONSTANT
-from autodiff.tracer import FloatTracer, Tracer, is_tracer
+from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, note_view
+from autodiff.views import refuse
 from autodiff.writing import WRITERS, into
 from chainrules_core import rrule
 from chainrules_core.define import DecomposeRule
@@ -42,6 +45,8 @@ def keeping_new(make: Callable) -> Callable:
     """A function whose new arrays may be written into."""
 
     def made_by(*args: Any, **kwargs: Any) -> Any:
+        if args and type(args[0]) is TracedText:
+            check_texts(args[0])
         made = make(*args, **kwargs)
         is_view = type(made) is np.ndarray and made.base is not None
         if is_view and all(type(a) in _SIZES for a in (*args, *kwargs.values())):
@@ -53,7 +58,52 @@ def keeping_new(make: Callable) -> Callable:
     return made_by
 
 
-_CHANGING = frozenset({"fill", "partition", "put", "resize", "sort", "itemset", "setfield"})
+_CHANGING = frozenset(
+    {"byteswap", "fill", "itemset", "partition", "put", "resize", "setfield", "sort"}
+)
+WRITING = frozenset(
+    {
+        "__setitem__", "__delitem__", "__setattr__", "__setstate__",
+        *(f"__i{name}__" for name in (
+            "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift",
+            "and", "or", "xor",
+        )),
+    }
+)  # fmt: skip
+"""Special methods that write into an array."""
+PLACES_OF_OUT = {
+    **dict.fromkeys(["conj", "conjugate"], 0),
+    **dict.fromkeys(["all", "any", "argmax", "argmin", "choose", "dot", "max", "min", "ptp"], 1),
+    "round": 1,
+    **dict.fromkeys(
+        ["clip", "compress", "cumprod", "cumsum", "mean", "prod", "std", "sum", "take", "var"], 2
+    ),
+    "accumulate": 3,
+    "reduce": 3,
+    **dict.fromkeys(["astype", "reduceat", "trace"], 4),
+}
+"""Methods → at which place they take an array to write into, or that nothing is copied."""
+
+
+def new_array(asking: Callable) -> Callable:
+    """``np.ndarray(shape, dtype)`` makes an array as ``np.empty`` does; `asking` asks for its rule.
+
+    Only with a buffer it reads the memory of another object.
+    """
+
+    def made_by(*args: Any, **kwargs: Any) -> Any:
+        given = args[2] if len(args) > 2 else kwargs.get("buffer")
+        if given is None:
+            return keep(*args, **kwargs)
+        made = asking(*args, **kwargs)
+        if is_constant(given) and is_tracer(made) and made._origin is None:
+            note_view(made, given, refuse)  # a write into one of them could not be followed
+        return made
+
+    keep = keeping_new(asking)
+    return made_by
+
+
 _COPYING = frozenset({"copy", "astype", "flatten"})
 
 
@@ -61,10 +111,13 @@ _COPYING = frozenset({"copy", "astype", "flatten"})
 def array_method(name: str) -> Callable:
     """A method of an array that is not traced, as a function of it: its arguments may be."""
     is_changing, is_copying = name in _CHANGING, name in _COPYING
+    place = PLACES_OF_OUT.get(name, 1000)
 
     def method(owner: np.ndarray, *args: Any, **kwargs: Any) -> Any:
         if is_changing:
             check_free(owner)
+        if kwargs or len(args) > place:
+            check_free(kwargs.get("out", args[place] if len(args) > place else None))
         if (args or kwargs) and innermost(args, kwargs) is not None:
             from autodiff.methods import method_of_array  # it needs this module
 
@@ -74,6 +127,25 @@ def array_method(name: str) -> Callable:
         return buffer(made) if is_copy and may_hold_traced(made) else made
 
     return method
+
+
+def unbound_method(g: Any) -> Callable:
+    """``np.ndarray.sum(x)``: on a traced value its own method."""
+
+    def unbound(*args: Any, **kwargs: Any) -> Any:
+        if args and is_tracer(args[0]):
+            if not isinstance(args[0], g.__objclass__):
+                return g(bare(args[0]), *args[1:], **kwargs)  # an error in its own words
+            return getattr(args[0], g.__name__)(*args[1:], **kwargs)
+        if args and type(args[0]) is np.ndarray and type(g) is types.MethodDescriptorType:
+            return array_method(g.__name__)(*args, **kwargs)
+        if args and g.__name__ in WRITING:
+            check_free(args[0])
+        made = g(*args, **kwargs)
+        is_text = g.__objclass__ is str and text_calls.is_traced(args)
+        return text_calls.marked(made) if is_text else made
+
+    return unbound
 
 
 MAKERS: frozenset[Any] = frozenset(
@@ -115,6 +187,8 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
     ufunc: Any = key
     is_ufunc = isinstance(key, np.ufunc)
     is_function = g is key and not is_ufunc
+    is_writer = key in WRITERS
+    place = ufunc.nin if is_ufunc else place_of_out(key)[0]
     known = ways.ways_of(key)
 
     def looking(*args: Any, **kwargs: Any) -> Any:
@@ -129,7 +203,9 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
                 if result is not NO_RULE:
                     return result
         if not kwargs and _NUMBERS.issuperset(map(type, args)):
-            if is_function:
+            if len(args) > place or is_writer:
+                check_out(key, args, kwargs)
+            elif is_function:
                 ways.add(g, args, kwargs, g)
             return g(*args)
         traced = listed = False
@@ -148,11 +224,16 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
                 named = {name: syntax.converted(value) for name, value in kwargs.items()}
                 return looking(*map(syntax.converted, args), **named)
         if listed:
+            for a in args:
+                if type(a) is list or type(a) is tuple:
+                    check_texts(a)
             args = tuple([_elements_converted(flattened(a)) for a in args])
             if any(_holds_traced(a) for a in (*args, *kwargs.values())):
                 return _with_lists(g, key, args, kwargs)
         if traced and is_function:  # NumPy itself does not look at each argument
             return protocols.function(key, args, kwargs)
+        if "out" in kwargs or len(args) > place or is_writer:
+            check_out(key, args, kwargs)
         return g(*args, **kwargs)
 
     if key in _OF_LISTS:

@@ -14,7 +14,8 @@ import ast
 import types
 from typing import Any
 
-from autodiff.intercept import expressions, sites
+from autodiff.intercept import expressions, sites, text_calls
+from autodiff.intercept.comparisons import Comparisons
 from autodiff.intercept.integers import Integers
 from autodiff.intercept.names import dotted, names_in, own_names
 from autodiff.intercept.trees import (
@@ -48,11 +49,9 @@ CHANGE_ITEM_LOCAL = helper("change_item_local")
 CHANGE_ITEM_IN_ITEM = helper("change_item_in_item")
 CHANGE_ITEM_IN_ATTRIBUTE = helper("change_item_in_attribute")
 CHANGE_ATTRIBUTE = helper("change_attribute")
-CONTAINS = helper("contains")
 ITERATE = helper("iterate")
 CONTEXT = helper("context")
 TRUTH = helper("truth")
-TEXT = helper("text")
 UNLESS_OURS = helper("unless_ours")
 KNOWN = helper("known")
 REPLACED = helper("replaced")
@@ -67,9 +66,6 @@ _BINARY = {
     ast.RShift: "rshift", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
 }  # fmt: skip
 _UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
-_COMPARISON = {
-    ast.Lt: "lt", ast.LtE: "le", ast.Eq: "eq", ast.NotEq: "ne", ast.Gt: "gt", ast.GtE: "ge",
-}  # fmt: skip
 
 # What looks at the frame it is called from: a call in between would show it another one.
 _FRAME_DEPENDENT = frozenset(
@@ -77,7 +73,7 @@ _FRAME_DEPENDENT = frozenset(
 )
 
 
-class _Rewriter(ast.NodeTransformer):
+class _Rewriter(Comparisons, ast.NodeTransformer):
     """Rewrites the body of one definition.
 
     Parameters
@@ -121,7 +117,7 @@ class _Rewriter(ast.NodeTransformer):
             return None
         expression, generic = found
         leaves = [self.visit(leaf) for leaf in expression.leaves]
-        return expressions.written(expression, generic, leaves, node)
+        return expressions.written(expression, generic, leaves, node, self.outside)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         made = self._as_one(node)
@@ -146,6 +142,9 @@ class _Rewriter(ast.NodeTransformer):
             [self.visit(a) for a in node.args],
             [self._keyword(k) for k in node.keywords],
         )
+        is_code = isinstance(rewritten, ast.Name) and rewritten.id in ("eval", "exec")
+        if is_code and new.args:
+            new.args[0] = located(called(text_calls.SOURCE_TEXT, new.args[:1]), new.args[0])
         return ast.copy_location(new, node)
 
     def _keyword(self, node: ast.keyword) -> ast.keyword:
@@ -293,30 +292,6 @@ class _Rewriter(ast.NodeTransformer):
             return node
         return located(called(helper(_UNARY[type(node.op)]), [operand]), node)
 
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """A chain is taken apart where what stands in the middle may be evaluated twice."""
-        sides = [node.left, *node.comparators]
-        middle = sides[1:-1]
-        if not all(isinstance(s, (ast.Name, ast.Constant)) for s in middle):
-            return self.generic_visit(node)
-        made = [
-            self._compared(a, op, b, node)
-            for a, op, b in zip(sides, node.ops, sides[1:], strict=False)
-        ]
-        return made[0] if len(made) == 1 else located(ast.BoolOp(ast.And(), made), node)
-
-    def _compared(self, a: ast.expr, op: ast.cmpop, b: ast.expr, node: ast.Compare) -> ast.expr:
-        left, right = self.visit(copied(a)), self.visit(copied(b))
-        if type(op) in _COMPARISON and not (a in self.integers and b in self.integers):
-            return located(called(helper(_COMPARISON[type(op)]), [left, right]), node)
-        if not isinstance(op, (ast.In, ast.NotIn)):
-            return located(ast.Compare(left, [op], [right]), node)
-        # The container stands on the right, but the value is evaluated first.
-        found: ast.expr = called(CONTAINS, [left, right])
-        if isinstance(op, ast.NotIn):
-            found = ast.UnaryOp(ast.Not(), found)
-        return located(found, node)
-
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         owner, index = self.visit(node.value), self.visit(node.slice)
         if not isinstance(node.ctx, ast.Load):
@@ -383,12 +358,8 @@ class _Rewriter(ast.NodeTransformer):
 
     visit_AsyncWith = visit_With  # noqa: N815 - the name is the visitor's
 
-    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
-        value = self.visit(node.value)
-        node.value = located(called(TEXT, [value]), value)
-        if node.format_spec is not None:
-            node.format_spec = self.visit(node.format_spec)
-        return node
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        return text_calls.as_call(self.visit, node)
 
     def visit_If(self, node: Any) -> ast.AST:
         node.test = self.condition(node.test)
@@ -410,7 +381,7 @@ class _Rewriter(ast.NodeTransformer):
             node.values = [self.condition(v) for v in node.values]
             return node
         seen = self.visit(node)
-        if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+        if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
             return located(called(TRUTH, [seen]), node)
         return seen
 

@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import lifetimes
 from autodiff.intercept.libraries import is_library
 from autodiff.tracer import FloatTracer, Tracer
 
 _EMPTY = object()
-_changing = threading.Lock()  # of the lists here, of which each is as long as the others
+_changing = threading.RLock()  # of the lists here, of which each is as long as the others
 known: list[Any] = []
 """Slot → what the name was bound to."""
 replaced: list[Any] = []
@@ -32,6 +33,8 @@ replaced: list[Any] = []
 made_of: dict[str, list[Any]] = {"__code__": [], "__defaults__": [], "__kwdefaults__": []}
 """For each of these, slot → what the function had: tools that load a module anew replace it."""
 _compared: list[tuple[str, ...]] = []
+_owners: list[int] = []  # the id of the globals of the code that has the slot
+_free: list[int] = []  # slots of modules that are gone
 
 _KINDS = (
     types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, type(np.sum),
@@ -49,14 +52,39 @@ def slot_for(name: str, namespace: dict[str, Any]) -> int | None:
         The globals in which it is looked up.
     """
     value = value_of(name, namespace)
-    if type(value) not in _KINDS:
-        return None
+    if type(value) not in _KINDS or not lifetimes.is_of_module(namespace):
+        return None  # nobody would say when a slot of globals without a module is free again
     with _changing:
+        if _free:
+            slot = _free.pop()
+            _compared[slot], _owners[slot] = parts_of(value), id(namespace)
+            return slot
         for table in (known, *made_of.values()):
             table.append(_EMPTY)
         replaced.append(None)
         _compared.append(parts_of(value))
+        _owners.append(id(namespace))
         return len(known) - 1
+
+
+def forget_module(key: int, name: str) -> None:
+    """Empty the slots of a module that is gone, and those that hold functions of it."""
+    with _changing:
+        for slot, owner in enumerate(_owners):
+            if owner == key or id(getattr(known[slot], "__globals__", None)) == key:
+                _empty(slot)
+            if owner == key:
+                _owners[slot] = 0
+                _free.append(slot)
+    for kinds in quiet:
+        lifetimes.forget_classes(kinds, name)
+
+
+def _empty(slot: int) -> None:
+    known[slot] = _EMPTY
+    replaced[slot] = None
+    for table in made_of.values():
+        table[slot] = _EMPTY
 
 
 def value_of(name: str, namespace: dict[str, Any]) -> Any:
@@ -185,3 +213,6 @@ def method_called(name: str, intercept: Callable, array_method: Callable) -> Cal
     source = (_METHOD if of_array is None else _OF_ARRAYS_TOO).format(name=name)
     exec(compile(source, f"<{name} in traced code>", "exec"), scope)
     return scope[name]
+
+
+lifetimes.at_end(forget_module)

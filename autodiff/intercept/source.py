@@ -10,11 +10,12 @@ from __future__ import annotations
 import __future__
 
 import ast
-import linecache
-import sys
 import types
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from autodiff.intercept.texts import trees_of
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -23,10 +24,9 @@ _FUTURE = 0
 for _name in __future__.all_feature_names:
     _FUTURE |= getattr(__future__, _name).compiler_flag
 
-# The trees of files that were read, with the lines they were made of.
-_trees: dict[str, tuple[list[str], ast.Module | None]] = {}
-# The names that a module imports, by its tree: the compiler treats calls of their attributes apart.
-_imports: dict[ast.Module, ast.Import | None] = {}
+# The names that a module imports.
+_imports: weakref.WeakKeyDictionary[ast.Module, tuple[str, ...]] = weakref.WeakKeyDictionary()
+_MOST = 200  # so many definitions of the name are tried that stand elsewhere
 
 OUTER = "__autodiff_outer__"
 
@@ -40,102 +40,105 @@ class Found:
         The definition.
     class_name : str or None
         The innermost class around it, for the mangling of private names.
+    statement : ast.stmt
+        The statement of the module that it stands in, or is.
     tree : ast.Module
-        The module it stands in.
+        The module.
+    imports : tuple of str
+        The names that count as imported where it is compiled.
     """
 
-    __slots__ = ("class_name", "node", "tree")
+    __slots__ = ("class_name", "imports", "node", "statement", "tree")
 
-    def __init__(self, node: Definition, class_name: str | None, tree: ast.Module) -> None:
+    def __init__(
+        self, node: Definition, class_name: str | None, statement: ast.stmt, tree: ast.Module
+    ) -> None:
         self.node = node
         self.class_name = class_name
+        self.statement = statement
         self.tree = tree
+        self.imports: tuple[str, ...] = ()
 
 
 def definition_of(function: types.FunctionType) -> Found | None:
     """Return the verified definition of a function; None where there is none to be had."""
-    code = function.__code__
-    file = _file_of(code.co_filename, function.__globals__)
-    lines = linecache.getlines(file, function.__globals__)
-    found = _verified(function, code)
-    if found is None:
-        linecache.checkcache(file)  # a module that was loaded anew is not what was read before
-        if linecache.getlines(file, function.__globals__) != lines:
-            found = _verified(function, code)
-    return found
+    return definition_of_code(function.__code__, function.__globals__)
 
 
-def _verified(function: types.FunctionType, code: types.CodeType) -> Found | None:
-    tree = _tree(code.co_filename, function.__globals__)
-    if tree is None:
-        return None
-    for found in _candidates(tree, code):
-        try:
-            compiled = compiled_like(found, code, found.node)
-        except (SyntaxError, ValueError, RecursionError):
-            continue
-        if compiled is not None and same_code(compiled, code):
+def definition_of_code(code: types.CodeType, namespace: dict[str, Any]) -> Found | None:
+    """Return the verified definition of the function in a module that has this code."""
+    trees = []
+    for tree in trees_of(code, namespace):
+        found = _verified(tree, code, at_its_line=True)
+        if found is not None:
+            return found
+        trees.append(tree)
+    for tree in trees:  # autoreload compiles a function by itself, from line 1
+        found = _verified(tree, code, at_its_line=False)
+        if found is not None:
             return found
     return None
 
 
-def _tree(filename: str, namespace: dict[str, Any]) -> ast.Module | None:
-    lines = linecache.getlines(_file_of(filename, namespace), namespace)
-    known = _trees.get(filename)
-    if known is not None and known[0] == lines:
-        return known[1]
-    tree: ast.Module | None = None
-    if lines:
-        try:
-            tree = ast.parse("".join(lines), filename)
-        except (SyntaxError, ValueError, RecursionError):
-            tree = None
-        else:
-            tree = _as_tests_have_it(tree, filename, namespace)
-    _trees[filename] = (lines, tree)
-    return tree
-
-
-def _file_of(filename: str, namespace: dict[str, Any]) -> str:
-    """Return the file of a module; those that are frozen into Python have one all the same."""
-    return namespace.get("__file__") or filename if filename.startswith("<frozen ") else filename
-
-
-def _as_tests_have_it(tree: ast.Module, filename: str, namespace: dict[str, Any]) -> ast.Module:
-    """Return the tree with asserts as pytest rewrites them, if it did in this module."""
-    if "@pytest_ar" not in namespace:
-        return tree
-    rewrite = sys.modules.get("_pytest.assertion.rewrite")
-    if rewrite is None:
-        return tree
-    source = "".join(linecache.getlines(filename, namespace)).encode()
-    rewrite.rewrite_asserts(tree, source, filename)
-    return tree
+def _verified(tree: ast.Module, code: types.CodeType, at_its_line: bool) -> Found | None:
+    tried = 0
+    for found in _candidates(tree, code):
+        if (_first_line(found.node) == code.co_firstlineno) is not at_its_line:
+            continue
+        tried += 1
+        if tried > _MOST:
+            break
+        for imports in _contexts(found):
+            found.imports = imports
+            try:
+                compiled = compiled_like(found, code, found.node)
+            except (SyntaxError, ValueError, RecursionError):
+                break
+            if compiled is not None and same_code(compiled, code):
+                return found
+    return None
 
 
 def _candidates(tree: ast.Module, code: types.CodeType) -> Iterator[Found]:
-    """Yield the definitions that stand where the code says it comes from."""
+    """Yield the definitions that have the name of some code."""
     is_lambda = code.co_name == "<lambda>"
 
-    def visit(node: ast.AST, class_name: str | None) -> Iterator[Found]:
+    def visit(node: ast.AST, class_name: str | None, statement: ast.stmt) -> Iterator[Found]:
+        if isinstance(node, ast.Lambda):
+            if is_lambda:
+                yield Found(node, class_name, statement, tree)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            if node.name == code.co_name:
+                yield Found(node, class_name, statement, tree)
+        elif isinstance(node, ast.ClassDef):
+            class_name = node.name
         for child in ast.iter_child_nodes(node):
-            inside = child.name if isinstance(child, ast.ClassDef) else class_name
-            if isinstance(child, ast.Lambda):
-                if is_lambda and child.lineno == code.co_firstlineno:
-                    yield Found(child, class_name, tree)
-            elif (
-                isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))
-                and child.name == code.co_name
-                and _first_line(child) == code.co_firstlineno
-            ):
-                yield Found(child, class_name, tree)
-            yield from visit(child, inside)
+            yield from visit(child, class_name, statement)
 
-    return visit(tree, None)
+    for statement in tree.body:
+        yield from visit(statement, None, statement)
 
 
-def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    return node.decorator_list[0].lineno if node.decorator_list else node.lineno
+def _contexts(found: Found) -> Iterator[tuple[str, ...]]:
+    """Yield the names that may count as imported where a definition is compiled.
+
+    The compiler treats calls of the attributes of an imported name apart. In a file all imports
+    of the module count; in a cell of a notebook, which is compiled statement by statement, those
+    of the same statement. Each is tried.
+    """
+    of_module = _imported_names(found.tree)
+    yield of_module
+    if of_module:
+        of_statement = _imported_names(found.statement)
+        if of_statement != of_module:
+            yield of_statement
+        if of_statement:
+            yield ()
+
+
+def _first_line(node: Definition) -> int:
+    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+    return decorators[0].lineno if decorators else node.lineno
 
 
 def compiled_like(
@@ -174,19 +177,19 @@ def compiled_like(
         body,
         [],
     )
-    imports = _imported_names(found.tree)
-    module = ast.fix_missing_locations(ast.Module([imports, outer] if imports else [outer], []))
+    imports = [ast.Import([ast.alias(name) for name in found.imports])] if found.imports else []
+    module = ast.fix_missing_locations(ast.Module([*imports, outer], []))
     flags = code.co_flags & _FUTURE
     compiled = compile(module, code.co_filename, "exec", flags=flags, dont_inherit=True)
     return _inside(compiled, code)
 
 
-def _imported_names(tree: ast.Module) -> ast.Import | None:
-    """Return an import of all that a module imports at its top level (to be compiled, not run)."""
-    if tree in _imports:
+def _imported_names(tree: ast.AST) -> tuple[str, ...]:
+    """Return the names that a module, or a statement of it, imports at its top level."""
+    if isinstance(tree, ast.Module) and tree in _imports:
         return _imports[tree]
     names: dict[str, None] = {}
-    waiting: list[ast.AST] = [tree]
+    waiting: list[ast.AST] = [ast.Module([tree], []) if isinstance(tree, ast.stmt) else tree]
     while waiting:
         for child in ast.iter_child_nodes(waiting.pop()):
             if isinstance(child, (ast.Import, ast.ImportFrom)):
@@ -199,9 +202,9 @@ def _imported_names(tree: ast.Module) -> ast.Import | None:
                 and not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
             ) or isinstance(child, (ast.ExceptHandler, ast.match_case)):
                 waiting.append(child)
-    made = ast.Import([ast.alias(name) for name in names]) if names else None
-    _imports[tree] = made
-    return made
+    if isinstance(tree, ast.Module):
+        _imports[tree] = tuple(names)
+    return tuple(names)
 
 
 def _without_outside(node: ast.AST) -> Any:

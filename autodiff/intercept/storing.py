@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.arguments import innermost
-from autodiff.errors import MutationError
+from autodiff.errors import untraced_array
 from autodiff.intercept import attributes, holders, syntax
 from autodiff.levels import check_free
 from autodiff.tracer import Tracer
@@ -17,14 +17,17 @@ from autodiff.tracer import Tracer
 
 def store(value: Any, target: Any, index: Any) -> None:
     """Do ``target[index] = value``; an array from outside cannot take a traced value."""
-    if type(target) is np.ndarray or type(target) is np.flatiter:
+    if type(target) is memoryview:
+        check_free(target)
+    elif type(target) is np.ndarray or type(target) is np.flatiter:
         check_free(target if type(target) is np.ndarray else target.base)
         if type(value) is not np.ndarray and innermost((value,), {}) is not None:
-            raise MutationError(
-                "a traced value is written into an array that was made outside the function being "
-                "differentiated, or inside it of plain values and known by several names, and its "
-                "derivative would be lost. Make the array inside the function by np.zeros(n) or "
-                "c.copy(), or hand it in as an argument to be differentiated."
+            raise untraced_array(
+                target if type(target) is np.ndarray else target.base,
+                "that was made outside the function being differentiated, or inside it of plain "
+                "values and known by several names, and its derivative would be lost. Make the "
+                "array inside the function by np.zeros(n) or c.copy(), or hand it in as an "
+                "argument to be differentiated.",
             )
     elif not syntax.is_plain(type(target)):
         method = syntax.special(type(target), "__setitem__")

@@ -9,26 +9,32 @@ method has the calls in it seen. Where no side has one, they just apply the oper
 from __future__ import annotations
 
 import collections
+import functools
 import operator
 import sys
 import types
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from autodiff import lifetimes
 from autodiff.arguments import PLAIN, innermost
 from autodiff.call import NO_RULE
+from autodiff.decisions import asked
+from autodiff.errors import missing_rule
 from autodiff.intercept.holders import (
     is_only_held_by_caller,
     is_only_held_by_owner,
     receiver,
 )
-from autodiff.levels import check_free
+from autodiff.intercept.identity import settled
+from autodiff.levels import check_free, watch_held
 from autodiff.structures import map_leaves
-from autodiff.tracer import FloatTracer, Tracer, is_tracer, untraced
+from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
 from autodiff.ways import ways_of
+from chainrules_core import ChainRulesError
 
 
 def _not_set(f: Any) -> Any:
@@ -37,7 +43,8 @@ def _not_set(f: Any) -> Any:
 
 intercept: Callable[[Any], Any] = _not_set
 is_library: Callable[[types.FunctionType], bool] = _not_set
-"""Both are set by autodiff.intercept.functions, which needs us."""
+is_made: Callable[[types.CodeType], bool] = _not_set
+"""All are set by autodiff.intercept.functions, which needs us."""
 
 _ARITHMETIC = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
@@ -59,16 +66,22 @@ _others: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
 _OURS = ("autodiff", "chainrules_core")
 
 
+lifetimes.at_end(lambda key, name: lifetimes.forget_classes(_plain_types, name))
+
+ITERATED: dict[type, Callable[[Any], Any]] = {}
+"""For classes made in C over which a loop is not left to Python: what it goes through."""
+
+
 def is_plain(kind: type) -> bool:
     """Whether no operator on instances of a class runs code written in Python."""
     if kind in _plain_types:
         return True
     known = _others.get(kind)
     if known is None:
-        known = kind.__module__.partition(".")[0] in _OURS or not any(
-            special(kind, name) is not None for name in _SPECIALS
+        known = kind.__module__.partition(".")[0] in _OURS or not (
+            kind in ITERATED or any(special(kind, name) is not None for name in _SPECIALS)
         )
-        if known and "<locals>" not in kind.__qualname__:
+        if known and lifetimes.stays(kind):
             _plain_types.add(kind)
         else:
             _others[kind] = known
@@ -128,6 +141,22 @@ def _by_methods(name: str, reflected: str, a: Any, b: Any, among_equals: bool) -
     return NotImplemented
 
 
+def _applied(apply: Callable, a: Any, b: Any) -> Any:
+    """Apply an operator that neither side has; the error is in the words of the values."""
+    try:
+        return apply(a, b)
+    except TypeError as error:
+        return _failed(apply, error, a, b)
+
+
+def _failed(apply: Callable, error: TypeError, a: Any, b: Any) -> NoReturn:
+    """Raise what an operator has raised, but no error that speaks of tracers."""
+    if isinstance(error, ChainRulesError) or not (is_tracer(a) or is_tracer(b)):
+        raise error
+    apply(bare(a), bare(b))
+    raise missing_rule(apply, (a, b)) from None
+
+
 _OF_TRACERS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 # By itself Python would reach the methods of traced floats through a slot of their class, which
 # takes as long as the rest of this function.
@@ -147,7 +176,10 @@ def {name}_(a, b):
             if made is not NO_RULE:
                 return made
     if kind in plain_types and other in plain_types:
-        return a {symbol} b
+        try:
+            return a {symbol} b
+        except TypeError as error:
+            return failed(error, a, b)
     return slowly(a, b)
 """
 
@@ -157,15 +189,16 @@ def _binary(apply: Callable, name: str, symbol: str = "") -> Callable:
 
     def slowly(a: Any, b: Any) -> Any:
         if is_plain(type(a)) and is_plain(type(b)):
-            return apply(a, b)
+            return _applied(apply, a, b)
         made = _by_methods(method, reflected, a, b, False)
-        return apply(a, b) if made is NotImplemented else made  # the error is Python's own
+        return _applied(apply, a, b) if made is NotImplemented else made
 
     if name not in _OF_TRACERS:
         return slowly
     scope: dict[str, Any] = {
         "FloatTracer": FloatTracer,
         "NO_RULE": NO_RULE,
+        "failed": functools.partial(_failed, apply),
         "Tracer": Tracer,
         "known": ways_of(apply),
         "plain_types": _plain_types,
@@ -231,6 +264,8 @@ def _in_place(apply: Callable, name: str, operate: Callable, is_local: bool) -> 
             if is_local and is_only_held_by_caller(sys.getrefcount(a)):
                 a = receiver(a, b)
             check_free(a)
+        if type(b) is Tracer and issubclass(kind, _SEQUENCES):
+            b = settled(b)  # a truth value repeats a list in place, a number of NumPy's makes one
         if kind in _plain_types and type(b) in _plain_types:
             return apply(a, b)
         if is_plain(kind) and is_plain(type(b)):
@@ -253,6 +288,8 @@ def _unary(apply: Callable, name: str) -> Callable:
             defined = special(type(a), method)
             if defined is not None:
                 return intercept(defined)(a)
+        elif name == "pos" and is_tracer(a) and type(bare(a)) is float:
+            return a  # +v is v
         return apply(a)
 
     operate.__name__ = operate.__qualname__ = name
@@ -287,19 +324,6 @@ UNARY: dict[str, Callable] = {
 equal = COMPARISON["eq"]
 
 division = _binary(divmod, "divmod")
-_modulo = BINARY["mod"]
-
-
-def modulo(a: Any, b: Any) -> Any:
-    """Do ``a % b``; into a text go plain values."""
-    if isinstance(a, (str, bytes)):
-        b = map_leaves(b, untraced)
-    return _modulo(a, b)
-
-
-BINARY["mod"] = modulo
-
-
 # -- items --------------------------------------------------------------------------------------
 
 
@@ -379,7 +403,9 @@ def mapping(x: Any) -> Any:
 def iterate(x: Any) -> Any:
     """Return what a loop over `x` is to go through."""
     if type(x) in _plain_types or is_plain(type(x)):
-        return x
+        return Unseen(x) if is_unseen(x) else x
+    if type(x) in ITERATED:
+        return ITERATED[type(x)](x)
     iterator = iterator_of(x)
     step = special(type(iterator), "__next__")
     return iterator if step is None else Steps(iterator, step)
@@ -395,6 +421,30 @@ def iterator_of(x: Any) -> Any:
         if _lookup(kind, "__iter__") is None and special(kind, "__getitem__") is not None:
             return _by_position(x)
     return iter(x)
+
+
+def is_unseen(x: Any) -> bool:
+    """Whether this is a generator whose code is not followed: it was begun outside, say."""
+    return type(x) is types.GeneratorType and not is_made(x.gi_code)
+
+
+class Unseen:
+    """A generator whose code is not followed: it may write into what is held at each step."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self, steps: types.GeneratorType) -> None:
+        self.steps = steps
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        watch_held()
+        return next(self.steps)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.steps, name)
 
 
 class Steps:
@@ -435,6 +485,8 @@ _NOTHING: Any = object()
 
 def next_of(iterator: Any, default: Any = _NOTHING) -> Any:
     """Return ``next(iterator)``, or ``next(iterator, default)``."""
+    if is_unseen(iterator):
+        watch_held()
     step = None if type(iterator) in _plain_types else special(type(iterator), "__next__")
     if step is None:
         return next(iterator) if default is _NOTHING else next(iterator, default)
@@ -451,6 +503,9 @@ def next_of(iterator: Any, default: Any = _NOTHING) -> Any:
 
 def truth(x: Any) -> Any:
     """Return what decides about a condition: `x`, or what its class says."""
+    if type(x) is np.bool_:
+        asked()
+        return x
     if type(x) in _plain_types or is_plain(type(x)):
         return x
     method = special(type(x), "__bool__")

@@ -46,10 +46,12 @@ def named(name: str) -> ast.Name:
 
 
 def located(new: Any, old: ast.AST) -> Any:
-    """Return a tree that stands where another one stood."""
-    ast.copy_location(new, old)
-    ast.fix_missing_locations(new)
-    return new
+    """Give `new` the source location of `old`, and return it.
+
+    New nodes inside it get theirs when the whole definition is compiled
+    (`source.compiled_like`): a node without a location has that of the node around it.
+    """
+    return ast.copy_location(new, old)
 
 
 def copied(node: ast.AST) -> Any:

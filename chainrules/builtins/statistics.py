@@ -54,7 +54,7 @@ def floats(x: Any) -> Any:
     array = array_of(x)
     if getattr(array, "dtype", None) == np.dtype(object):
         raise RefusedError(
-            "a function of statistics",
+            "a function of the module statistics",
             "the data mix floats with fractions or decimals, which have no derivative. Convert "
             "them to floats.",
         )
@@ -270,6 +270,6 @@ if hasattr(statistics, "_mean_stdev"):
 
 refuse(
     (statistics.mode, statistics.multimode),
-    "the most common value is found by equality, which no change of a value keeps. Round the data "
-    "first, or wrap them in autodiff.ignore_derivatives(...).",
+    "the most common value is found by equality, which any change of a value breaks. Wrap the data "
+    "in autodiff.ignore_derivatives(...).",
 )

@@ -11,6 +11,6 @@ from chainrules.refused import refuse
 refuse(
     (json.dumps, json.dump),
     "a text holds no derivative, and what is read back from it would be a constant. Write "
-    "autodiff.ignore_derivatives(...) of the value; for a copy take copy.deepcopy.",
+    "autodiff.ignore_derivatives(value); to copy the data, use copy.deepcopy.",
     object,
 )

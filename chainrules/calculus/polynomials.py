@@ -49,15 +49,18 @@ def roots_frule(dots, p):
 # ---------------------------------------------------------------------- coefficients that are 0
 
 
+DROPS = (
+    "drops coefficients of the highest powers that are exactly 0, and their derivatives, which are "
+    "not 0, would be lost. Leave the coefficient out, or compute with np.polyval, np.convolve and "
+    "sums of coefficients, which drop nothing."
+)
+
+
 class DroppedCoefficientError(ChainRulesError, ValueError):
     """A coefficient that is 0 would be dropped, and its derivative with it."""
 
-    def __init__(self, who: str = "np.poly1d") -> None:
-        super().__init__(
-            f"{who} drops coefficients of the highest powers that are exactly 0, and their "
-            "derivatives, which are not 0, would be lost. Leave the coefficient out, or compute "
-            "with np.polyval, np.convolve and sums of coefficients, which drop nothing."
-        )
+    def __init__(self) -> None:
+        super().__init__(f"np.poly1d {DROPS}")
 
 
 @primitive

@@ -22,7 +22,7 @@ from numpy.polynomial import (
     polyutils,
 )
 
-from chainrules.calculus.polynomials import DroppedCoefficientError
+from chainrules.calculus.polynomials import DROPS
 from chainrules.dropped import without
 from chainrules_core import (
     AbstractZero,
@@ -37,7 +37,7 @@ from chainrules_core.define import primitive
 
 # -- what is dropped ------------------------------------------------------------------------------
 
-_DROPPED = str(DroppedCoefficientError("numpy.polynomial"))
+_DROPPED = f"numpy.polynomial {DROPS}"
 
 
 @decompose(polyutils.trimseq)

@@ -32,6 +32,7 @@ from chainrules_core import (
 from chainrules_core.define.bits import remainder, where_true
 from chainrules_core.define.linear import natural
 from chainrules_core.define.scalar import fit
+from chainrules_core.no_value import NO_VALUE
 from chainrules_core.projection import is_foreign
 
 UNSET: Any = object()  # an argument that the call leaves out
@@ -98,7 +99,7 @@ linear_rule(
 
 def is_bound(x: Any) -> bool:
     """Whether an argument of clip is a bound: neither None nor left out."""
-    return x is not None and x is not UNSET and x is not np._NoValue
+    return x is not None and x is not UNSET and x is not NO_VALUE
 
 
 def bounds_of(given: tuple) -> tuple[Any, Any]:

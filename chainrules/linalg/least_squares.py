@@ -24,12 +24,13 @@ from chainrules.linalg.singular import values_adjoint, values_tangent
 from chainrules.linalg.spectral import part
 from chainrules.linalg.triangular import solve_lower, solve_upper
 from chainrules_core import Array, NoTangent, Tangent, ZeroTangent, frule, rrule
+from chainrules_core.no_value import NO_VALUE
 
 # -------------------------------------------------------------------------------------------- pinv
 
 
 @rrule.register(np.linalg.pinv, Array)
-def pinv_rrule(a, *, rcond=None, hermitian=False, rtol=np._NoValue):
+def pinv_rrule(a, *, rcond=None, hermitian=False, rtol=NO_VALUE):
     y = np.linalg.pinv(a, rcond, hermitian, rtol=rtol)
 
     def pinv_pullback(y_bar):
@@ -52,7 +53,7 @@ def pinv_adjoint(a: Any, y: Any, y_bar: Any) -> Any:
 
 
 @frule.register(np.linalg.pinv, Array)
-def pinv_frule(dots, a, *, rcond=None, hermitian=False, rtol=np._NoValue):
+def pinv_frule(dots, a, *, rcond=None, hermitian=False, rtol=NO_VALUE):
     y = np.linalg.pinv(a, rcond, hermitian, rtol=rtol)
     a_dot = dots[0]
     if hermitian:

@@ -17,11 +17,12 @@ import numpy as np
 from chainrules_core import Array, Number
 from chainrules_core.broadcasting import spread_to
 from chainrules_core.define.bits import where_true
+from chainrules_core.no_value import NO_VALUE
 
 NUMERIC = (*Number, Array)
 """What a reduction reduces: an array, or a number as an array without axes."""
 
-UNSET: Any = np._NoValue
+UNSET: Any = NO_VALUE
 """NumPy's sign that an argument is left out."""
 
 

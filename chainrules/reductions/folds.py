@@ -44,6 +44,7 @@ from chainrules_core import (
     rrule,
 )
 from chainrules_core.define.scalar import fit
+from chainrules_core.no_value import NO_VALUE
 
 
 class FoldError(ChainRulesError, ArithmeticError):
@@ -172,7 +173,7 @@ def reduce_rules(f: np.ufunc) -> Rules:
             x = np.concatenate([np.full_like(first(x), initial), x], axis=-1)
         return weights(f, x, np.reshape(y, (-1, 1)))
 
-    def reduce_rrule(array, initial=np._NoValue, *, axis=0, dtype=None, keepdims=False, where=True):
+    def reduce_rrule(array, initial=NO_VALUE, *, axis=0, dtype=None, keepdims=False, where=True):
         options = options_of(keepdims=keepdims, initial=initial, where=where)
         if selected(where) and f.identity is None:
             return None  # what is left out cannot be replaced by something neutral
@@ -189,7 +190,7 @@ def reduce_rules(f: np.ufunc) -> Rules:
         return y, reduce_pullback
 
     def reduce_frule(
-        dots, array, initial=np._NoValue, *, axis=0, dtype=None, keepdims=False, where=True
+        dots, array, initial=NO_VALUE, *, axis=0, dtype=None, keepdims=False, where=True
     ):
         options = options_of(keepdims=keepdims, initial=initial, where=where)
         if selected(where) and f.identity is None:

@@ -31,6 +31,7 @@ from chainrules.reductions.axes import (
 from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules_core import NoTangent, conj, frule, rrule, thunk, unbroadcast
 from chainrules_core.define.scalar import fit
+from chainrules_core.no_value import NO_VALUE
 from chainrules_core.projection import is_foreign
 
 
@@ -72,8 +73,8 @@ def moment_rules(f: Callable, is_root: bool, elements: Callable) -> Rules:
             return np.where(flat, 0, y_bar / (np.where(flat, 1, y) * n))
 
     def moment_rrule(
-        a, mean=np._NoValue, *, axis=None, dtype=None, ddof=0, keepdims=False, where=True,
-        correction=np._NoValue,
+        a, mean=NO_VALUE, *, axis=None, dtype=None, ddof=0, keepdims=False, where=True,
+        correction=NO_VALUE,
     ):  # fmt: skip
         options = options_of(keepdims=keepdims, where=where, mean=mean, correction=correction)
         y = f(a, axis=axis, dtype=dtype, ddof=ddof, **options)
@@ -92,8 +93,8 @@ def moment_rules(f: Callable, is_root: bool, elements: Callable) -> Rules:
         return y, moment_pullback
 
     def moment_frule(
-        dots, a, mean=np._NoValue, *, axis=None, dtype=None, ddof=0, keepdims=False, where=True,
-        correction=np._NoValue,
+        dots, a, mean=NO_VALUE, *, axis=None, dtype=None, ddof=0, keepdims=False, where=True,
+        correction=NO_VALUE,
     ):  # fmt: skip
         options = options_of(keepdims=keepdims, where=where, mean=mean, correction=correction)
         y = f(a, axis=axis, dtype=dtype, ddof=ddof, **options)

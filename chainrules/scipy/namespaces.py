@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy._lib import _array_api
-from scipy._lib._array_api import array_namespace
 
+from chainrules.scipy.private import Private
 from chainrules_core import decompose, non_differentiable
 
-namespace = array_namespace(np.zeros(1))
+_array_api = Private("_lib._array_api")
+
+namespace = _array_api.array_namespace(np.zeros(1)) if _array_api.has("array_namespace") else np
 solve = getattr(getattr(namespace, "linalg", None), "solve", np.linalg.solve)
 
 if solve is not np.linalg.solve:
@@ -25,10 +26,10 @@ if solve is not np.linalg.solve:
 
 
 for _name in ("xp_result_type", "xp_result_device", "xp_device", "_length_nonmasked"):
-    if hasattr(_array_api, _name):
+    if _array_api.has(_name):
         non_differentiable(getattr(_array_api, _name))
 
-promote = getattr(_array_api, "xp_promote", None)
+promote = _array_api.get("xp_promote")
 
 if promote is not None:
 

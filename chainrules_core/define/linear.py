@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_core.define.scalar import fit
-from chainrules_core.errors import RuleDefinitionError
+from chainrules_core.errors import RuleDefinitionError, counted
+from chainrules_core.frame import missing_tangent
 from chainrules_core.projection import ProjectTo
-from chainrules_core.rule import Rule
+from chainrules_core.rule import Rule, names_of
 from chainrules_core.rules import checked_key, frule, rrule
 from chainrules_core.signatures import Signature
 from chainrules_core.tangents import (
@@ -20,6 +21,8 @@ from chainrules_core.tangents import (
     unthunk,
 )
 from chainrules_core.zeros import zero_tangent
+
+_NO_TANGENT = NoTangent()
 
 
 class LinearRule(Rule):
@@ -81,12 +84,17 @@ class LinearRule(Rule):
         seen = {j: self.spaces_for(j, args) for j in self.argnums if j in positions}
         full = wanted is None
         body = None if config is None else config.body
+        others = [j for j in positions if j not in seen] if full else []
+        names = dict(enumerate(self.signature.positional))
+        absent = {j: missing_tangent(self, names.get(j, f"argument {j}"), args[j]) for j in others}
 
         def pull(y_bar: Any) -> tuple:
             y_bar = unthunk(y_bar)
             bars = tuple(
                 [
-                    self._pull_one(j, y_bar, seen[j], options, body) if j in seen else NoTangent()
+                    self._pull_one(j, y_bar, seen[j], options, body)
+                    if j in seen
+                    else absent.get(j, _NO_TANGENT)
                     for j in positions
                 ]
             )
@@ -228,16 +236,20 @@ def linear_rule(
     argnums = tuple(range(len(adjoints))) if argnums is None else argnums
     if len(argnums) != len(adjoints) or not adjoints:
         raise RuleDefinitionError(
-            f"linear_rule for {f!r}: it takes one adjoint for each of argnums={argnums}."
+            f"linear_rule for {names_of(f)} was given {counted(len(adjoints), 'adjoint')} for "
+            f"argnums={argnums}: give one for each argument in which the function is linear."
         )
     for name, functions in (("factors", factors), ("rows", rows)):
         if functions is not None and len(functions) != len(adjoints):
             raise RuleDefinitionError(
-                f"linear_rule for {f!r}: {name} has one function, or None, for each adjoint."
+                f"linear_rule for {names_of(f)}: {name} has {counted(len(functions), 'function')} "
+                f"for {counted(len(adjoints), 'adjoint')}. Give one for each, or None where there "
+                "is none."
             )
     if add_into is not None and len(adjoints) != 1:
         raise RuleDefinitionError(
-            f"linear_rule for {f!r}: add_into is for functions linear in one argument."
+            f"linear_rule for {names_of(f)}: add_into is for functions that are linear in one "
+            f"argument, and it was given {counted(len(adjoints), 'adjoint')}. Leave add_into out."
         )
     for target in f if isinstance(f, tuple) else (f,):
         rule = LinearRule(

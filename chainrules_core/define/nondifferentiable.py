@@ -37,6 +37,10 @@ class _AsItComes:
     def places(given: int, keywords: Iterable[str] = ()) -> list[int | None]:
         return list(range(given))
 
+    @staticmethod
+    def name_at(position: int) -> str:
+        return f"argument {position}"
+
 
 _AS_IT_COMES = _AsItComes()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import dis
-import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from chainrules_core.define.symbolic import Symbol, Traced, parameter, traced
+
+_NOTHING = Traced(frozenset(), None)
 
 # What Python's floats raise where arrays give Inf or NaN.
 ARITHMETIC = (ZeroDivisionError, OverflowError, ValueError)
@@ -25,24 +27,24 @@ class Partial:
         not be kept until the pullback runs.
     returns : int, optional
         The one parameter that the function returns as it is (``lambda y, a, b: b``).
+    result : Symbol, optional
+        What the function does with symbols, where that is clear.
     """
 
-    __slots__ = ("_n", "_reading", "constant", "function")
+    __slots__ = ("_n", "_traced", "constant", "function")
 
     def __init__(self, function: Any, n: int) -> None:
         self.function: Callable | None = function if callable(function) else None
         self.constant: Any = None if callable(function) else function
         self._n = n
-        self._reading: tuple[frozenset[int], int | None] | None = None
+        self._traced: Traced | None = None
 
-    def _read(self) -> tuple[frozenset[int], int | None]:
+    def _seen(self) -> Traced:
         # Found out at first need: there are hundreds of these in an import.
-        if self._reading is None:
-            if self.function is None:
-                self._reading = frozenset(), None
-            else:
-                self._reading = _reading(self.function, self._n)
-        return self._reading
+        if self._traced is None:
+            seen = traced(self.function, self._n) if self.function else _NOTHING
+            self._traced = seen or Traced(frozenset(range(self._n)), None)
+        return self._traced
 
     @property
     def is_arithmetic(self) -> bool:
@@ -52,13 +54,22 @@ class Partial:
 
     @property
     def reads(self) -> frozenset[int]:
-        """The parameters that are read."""
-        return self._read()[0]
+        """The parameters that are read; all of them, where that is not clear."""
+        return self._seen().reads
 
     @property
     def returns(self) -> int | None:
         """The parameter that is returned as it is."""
-        return self._read()[1]
+        result = self.result
+        if result is None or result.operands:
+            return None
+        return next((i for i in self.reads if parameter(i) == result.operation), None)
+
+    @property
+    def result(self) -> Symbol | None:
+        """What the function does with symbols, where that is clear."""
+        result = self._seen().result
+        return result if type(result) is Symbol else None
 
     def __call__(self, *values: Any) -> Any:
         """Evaluate on ``(y, *args)``.
@@ -88,18 +99,3 @@ def _numpy_scalar(value: Any) -> Any:
         return np.complex128(value)
     # One that an engine traces passes for a float; a product makes it one of NumPy's.
     return value * np.float64(1.0) if isinstance(value, float) else value
-
-
-def _reading(function: Callable, n: int) -> tuple[frozenset[int], int | None]:
-    """Find which of its first `n` parameters a function reads, from its bytecode."""
-    code = getattr(function, "__code__", None)
-    if not isinstance(code, types.CodeType) or code.co_flags & 0x0C or code.co_cellvars:
-        return frozenset(range(n)), None
-    names = code.co_varnames[: code.co_argcount]
-    instructions = [i for i in dis.get_instructions(code) if i.opname not in ("RESUME", "NOP")]
-    loaded = {i.argval for i in instructions if i.opname.startswith("LOAD_FAST")}
-    reads = frozenset(i for i, name in enumerate(names) if name in loaded)
-    returns = None
-    if [i.opname for i in instructions] == ["LOAD_FAST", "RETURN_VALUE"]:
-        returns = next(iter(reads))
-    return reads, returns

@@ -6,6 +6,7 @@ import functools
 import math
 import sys
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ import numpy as np
 from chainrules_core.broadcasting import unbroadcast
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import Partial
-from chainrules_core.errors import RuleDefinitionError
+from chainrules_core.errors import RuleDefinitionError, counted
 from chainrules_core.projection import ProjectTo, is_foreign
 from chainrules_core.quiet import quiet
-from chainrules_core.rule import Rule
+from chainrules_core.references import if_counted
+from chainrules_core.rule import Rule, name_of, names_of
 from chainrules_core.rules import checked_key, frule, rrule
 from chainrules_core.signatures import Signature, signature_of
 from chainrules_core.tangents import AbstractZero, NoTangent, Tangent, ZeroTangent, unthunk
@@ -131,7 +133,9 @@ class ScalarRule(Rule):
         """Pull back to argument `j`: the sum over the outputs of conj(∂y_i/∂x_j) ȳ_i."""
         if not self.several:
             partial = self.partials[0][j]
-            if product is strong_product and varying.isdisjoint(partial.reads):
+            # What a setup makes depends on all arguments.
+            is_constant = self.setup is None and varying.isdisjoint(partial.reads)
+            if product is strong_product and is_constant:
                 product = constant_product
             return pull_product(partial, values, y_bar, shape, product)
         total: Any = ZeroTangent()
@@ -216,11 +220,10 @@ def _references(x: Any) -> int:
 def _references_alone() -> int:
     """Count the references to an array that one local variable alone holds."""
     x = np.empty(1)
-    n = _references(x)
-    return n if x.base is None else 0
+    return _references(x)
 
 
-_ALONE = _references_alone()
+_ALONE = if_counted(_references_alone())
 
 
 def pull_product(
@@ -388,13 +391,13 @@ def scalar_rule(
     rows = partials if several else (partials,)
     if not partials or len({len(row) for row in rows}) != 1:
         raise RuleDefinitionError(
-            f"scalar_rule for {f!r}: it takes one partial for each argument; with several outputs, "
-            "one tuple of partials, all of the same length, for each output."
+            f"scalar_rule for {names_of(f)} takes one partial for each argument; for a function of "
+            "several outputs, one tuple for each output, with one partial for each argument."
         )
     n = len(rows[0])
     for target in f if isinstance(f, tuple) else (f,):
         _check_arity(target, rows, n + 1 + (setup is not None))
-        made = tuple(tuple(Partial(p, n + 1) for p in row) for row in rows)
+        made = tuple(tuple(Partial(p, n + 1 + (setup is not None)) for p in row) for row in rows)
         rule = ScalarRule(checked_key(target), made, setup, tuple(types), several, together)
         rrule.add(rule)
         frule.add(rule)
@@ -403,15 +406,25 @@ def scalar_rule(
 def _check_arity(f: Callable, rows: tuple, n: int) -> None:
     for row in rows:
         for partial in row:
-            code = getattr(partial, "__code__", None)
-            if code is None or code.co_flags & 0x04 or code.co_kwonlyargcount:
+            if type(partial) is not FunctionType:
                 continue  # a constant, or a callable that takes what it gets
+            code = partial.__code__
+            if code.co_flags & 0x04 or code.co_kwonlyargcount:
+                continue
             optional = len(partial.__defaults__ or ())
             if not code.co_argcount - optional <= n <= code.co_argcount:
+                setup = "" if n == len(row) + 1 else " and the result of setup"
+                names = ["x"] if len(row) == 1 else [f"x{i + 1}" for i in range(len(row))]
+                parameters = ", ".join(["y", *names, *(["shared"] if setup else [])])
+                hint = (
+                    f"Write it as lambda {parameters}: ..."
+                    if code.co_argcount < n
+                    else "Give one partial for each argument of the function."
+                )
                 raise RuleDefinitionError(
-                    f"scalar_rule for {f!r}: a partial is called with the output, the "
-                    f"{len(row)} arguments and the setup's result if there is one, {n} values; "
-                    f"this one takes {code.co_argcount}."
+                    f"scalar_rule for {names_of(f)} was given {counted(len(row), 'partial')}, so "
+                    f"each is called with the output and {counted(len(row), 'argument')}{setup}, "
+                    f"{n} values; this one takes {code.co_argcount}. {hint}"
                 )
 
 
@@ -451,5 +464,9 @@ def needs_output(f: Callable, *types: type) -> bool:
     entry = rrule.entry(checked_key(f))
     rule = None if entry is None else entry.find(types)
     if not isinstance(rule, ScalarRule):
-        raise RuleDefinitionError(f"{f!r} has no scalar_rule for {types}.")
+        kinds = ", ".join(t.__name__ for t in types)
+        raise RuleDefinitionError(
+            f"{name_of(f)} has no scalar_rule{f' for ({kinds})' if types else ''}, and only a "
+            "scalar_rule has partials. Define one, or call rrule."
+        )
     return rule.setup is not None or any(0 in p.reads for row in rule.partials for p in row)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import enum
 import functools
 import weakref
-from collections.abc import Callable, Iterator
-from types import BuiltinFunctionType, FunctionType, GenericAlias, MethodType, ModuleType
+from collections.abc import Callable, Iterable
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    GenericAlias,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any, TypeVar, get_origin
 
 from chainrules_core.errors import PrimalAdditionError, TangentTypeError
@@ -57,8 +66,9 @@ def primal_class(primal: Any) -> type:
     if isinstance(origin, type):
         return origin
     raise TangentTypeError(
-        f"A structural tangent is of a class, and {primal!r} is none: write Tangent[Foo](a=...) "
-        "with the class of the primal, or Tangent[Any] where it is not known."
+        f"A structural tangent is of a class, and {primal!r:.60} is not a class. Write "
+        "Tangent[Foo](a=...) with the class of the primal, or Tangent[Any](a=...) where it is not "
+        "known."
     )
 
 
@@ -84,18 +94,96 @@ def declared_fields(cls: type) -> tuple[str, ...] | None:
     if is_namedtuple(cls):
         return tuple(cls._fields)  # type: ignore[attr-defined]
     if cls.__dictoffset__ == 0 and is_structure(cls):
-        return tuple(_slots(cls)) or None
+        return tuple(slots_of(cls)) or None
     return None
 
 
-def _slots(cls: type) -> Iterator[str]:
+# -- what an object holds, read without running any code of its class -----------------------------
+
+
+@per_class
+def slots_of(cls: type) -> dict[str, MemberDescriptorType]:
+    """The slots of a class and its bases, those of the bases first: name → descriptor.
+
+    The descriptors that Python made are asked, not ``__slots__``: that may be anything.
+
+    Examples
+    --------
+    >>> class Foo: __slots__ = ("a", "__b")
+    >>> list(slots_of(Foo))
+    ['a', '_Foo__b']
+    """
+    found: dict[str, MemberDescriptorType] = {}
     for base in reversed(cls.__mro__):
-        slots = vars(base).get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if name.startswith("__") and not name.endswith("__"):
-                yield f"_{base.__name__.lstrip('_')}{name}"  # private names are mangled
-            elif name not in ("__weakref__", "__dict__"):
-                yield name
+        own = vars(base)
+        declared = own.get("__slots__")
+        if declared is None:
+            continue
+        prefix = f"_{base.__name__.lstrip('_')}"
+        # In the order of the class statement, where that is still known.
+        order = declared if type(declared) in (tuple, list, dict) else ()
+        names = [prefix + n if f"{n}"[:2] == "__" and n[-2:] != "__" else n for n in order]
+        for name in (*names, *own):
+            if type(own.get(name)) is MemberDescriptorType:
+                found[name] = own[name]
+    return found
+
+
+@per_class
+def _dict_reader(cls: type) -> Callable[[Any], dict[str, Any]]:
+    """Return what reads the ``__dict__`` of an instance, whatever the class says it is."""
+    for base in cls.__mro__:
+        found: Any = vars(base).get("__dict__")
+        if type(found) in (GetSetDescriptorType, MemberDescriptorType):
+            return found.__get__
+    return lambda x: {}
+
+
+def dict_of(x: Any) -> dict[str, Any]:
+    """The attributes that an object keeps in its ``__dict__``; an empty dict if it has none.
+
+    No code of its class runs: no ``__getattr__``, no property. The dict is the object's own.
+
+    Examples
+    --------
+    >>> class Proxy:
+    ...     def __getattr__(self, name): return name
+    >>> dict_of(Proxy())
+    {}
+    """
+    return _dict_reader(type(x))(x)
+
+
+def slot_values(x: Any) -> dict[str, Any]:
+    """The values of an object's slots by name; without the slots that are not set.
+
+    Examples
+    --------
+    >>> class Foo: __slots__ = ("a", "b")
+    >>> foo = Foo()
+    >>> foo.a = 1.0
+    >>> slot_values(foo)
+    {'a': 1.0}
+    """
+    kind = type(x)
+    values: dict[str, Any] = {}
+    for name, slot in slots_of(kind).items():
+        with contextlib.suppress(AttributeError):
+            values[name] = slot.__get__(x, kind)
+    return values
+
+
+def in_class(cls: type, name: str, default: Any = None) -> Any:
+    """What a class or a base of it has under a name, as it stands there."""
+    for base in cls.__mro__:
+        if name in vars(base):
+            return vars(base)[name]
+    return default
+
+
+def is_remembered(cls: type, name: str) -> bool:
+    """Whether an attribute holds what a ``cached_property`` has computed."""
+    return isinstance(in_class(cls, name), functools.cached_property)
 
 
 def is_namedtuple(cls: type) -> bool:
@@ -121,7 +209,7 @@ def is_structure(cls: type) -> bool:
     if not all(base is object or base.__flags__ & _HEAP_TYPE for base in cls.__mro__):
         return False
     # Members in C make instances larger than slots, __dict__ and __weakref__ do.
-    words = 2 + sum(1 for _ in _slots(cls))
+    words = 2 + len(slots_of(cls))
     return cls.__basicsize__ <= object.__basicsize__ + 8 * words and cls.__itemsize__ == 0
 
 
@@ -140,24 +228,43 @@ def fields_of(x: Any) -> dict[Any, Any] | None:
     {'a': 1.0}
     """
     cls = type(x)
-    if isinstance(x, dict):
+    if issubclass(cls, dict):
         return dict(x)
     names = declared_fields(cls)
     if names is not None:
-        return {name: getattr(x, name) for name in names if hasattr(x, name)}
+        return (
+            dict(zip(names, x, strict=False)) if is_namedtuple(cls) else declared_values(x, names)
+        )
     if not is_structure(cls):
         return None
-    slots = {name: getattr(x, name) for name in _slots(cls) if hasattr(x, name)}
-    return _attributes(x) | slots
+    return _attributes(x) | slot_values(x)
+
+
+def declared_values(x: Any, names: Iterable[str]) -> dict[str, Any]:
+    """The declared fields of an object that are set, by name.
+
+    Of code of its class only a descriptor that a dataclass has for a field is run.
+    """
+    held = dict_of(x) | slot_values(x)
+    values: dict[str, Any] = {}
+    for name in names:
+        if name in held:
+            values[name] = held[name]
+            continue
+        found = in_class(type(x), name, _ABSENT)
+        if found is not _ABSENT and type(found) is not MemberDescriptorType:  # a default
+            with contextlib.suppress(AttributeError):
+                described = in_class(type(found), "__get__") is not None
+                values[name] = getattr(x, name) if described else found
+    return values
+
+
+_ABSENT = object()
 
 
 def _attributes(x: Any) -> dict[str, Any]:
     cls = type(x)
-    return {
-        name: value
-        for name, value in (vars(x).items() if cls.__dictoffset__ else ())
-        if not isinstance(getattr(cls, name, None), functools.cached_property)
-    }
+    return {n: value for n, value in dict_of(x).items() if not is_remembered(cls, n)}
 
 
 @functools.singledispatch
@@ -191,7 +298,7 @@ def construct(primal: Any, fields: Any) -> Any:
     """
     cls = type(primal)
     if not is_structure(cls):
-        raise PrimalAdditionError(cls, "it has contents that are no attributes")
+        raise PrimalAdditionError(cls, "it has contents that are not attributes")
     new = object.__new__(cls)
     # Attributes beside the fields, as __post_init__ may set them, are the old ones.
     for name, value in {**_attributes(primal), **fields}.items():

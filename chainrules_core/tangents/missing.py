@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from chainrules_core.errors import NotImplementedTangentError
+from chainrules_core.errors import MissingTangentAttributeError, NotImplementedTangentError
 from chainrules_core.tangents.zero import AbstractTangent, AbstractZero
 
 
@@ -42,10 +42,6 @@ def not_implemented(reason: str, issue: str | None = None) -> NotImplementedTang
     caller = sys._getframe(1)
     code = caller.f_code
     return NotImplementedTangent(reason, issue, code.co_filename, caller.f_lineno, code.co_qualname)
-
-
-class _MissingAttributeError(NotImplementedTangentError, AttributeError):
-    """For ``hasattr`` and ``getattr`` with a default, the attribute is just absent."""
 
 
 def _refusing(name: str) -> Callable:
@@ -107,7 +103,7 @@ class NotImplementedTangent(AbstractTangent):
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise _MissingAttributeError(*self.error().args)
+        raise MissingTangentAttributeError(*self.error().args)
 
     def __reduce__(self) -> tuple:
         return type(self), (self.reason, self.issue, self.file, self.line, self.function)

@@ -47,8 +47,8 @@ class MutableTangent(Tangent):
         missing = [name for name in new._fields_ or () if name not in new._backing_]
         if missing:
             raise TangentTypeError(
-                f"{type(new).__name__} needs all fields, and {', '.join(missing)} is missing: give "
-                "it ZeroTangent() where it has no derivative yet",
+                f"{type(new).__name__} needs all fields; these are missing: {', '.join(missing)}. "
+                "Give ZeroTangent() for a field that has no derivative yet.",
                 new._primal_,
             )
         return new

@@ -31,7 +31,10 @@ class _Indexable(type):
 
     def _indexed_by_(cls, primal: type) -> Any:
         if cls._reference_ is not None:  # type: ignore[attr-defined]
-            raise TangentTypeError(f"{cls.__name__} is indexed already, by the class of its primal")
+            raise TangentTypeError(
+                f"{cls.__name__} has the class of its primal already: give it the parts, as in "
+                f"{cls.__name__}(...)."
+            )
         known, key = cls._known_, id(primal)
         if key not in known:
             reference = weakref.ref(primal, lambda _: known.pop(key, None))
@@ -114,7 +117,10 @@ class Tangent(AbstractTangent, metaclass=_Indexable):
         """Check the fields against those of the primal's class, and store them."""
         if cls._reference_ is None:
             if not parts:
-                raise TangentTypeError(f"Write {cls.__name__}[Foo](...), with a class for Foo")
+                raise TangentTypeError(
+                    f"{cls.__name__}(...) needs the class of the primal: write "
+                    f"{cls.__name__}[Foo](...), or {cls.__name__}[Any](...) where it is not known."
+                )
             return cls[parts[0]](*parts[1:], **fields)
         stored: tuple | dict
         if cls._by_name_:
@@ -123,8 +129,8 @@ class Tangent(AbstractTangent, metaclass=_Indexable):
                 _unknown(cls, *(name for name in stored if name not in cls._field_set_))
         elif fields:
             raise TangentTypeError(
-                f"{cls.__name__} takes one part for each element, by position; it was given the "
-                f"keywords {', '.join(fields)}"
+                f"{cls.__name__} takes one part for each element, by position, as in "
+                f"{cls.__name__}(1.0, 2.0); it was given the keywords {', '.join(fields)}."
             )
         else:
             stored = parts
@@ -246,8 +252,8 @@ class Tangent(AbstractTangent, metaclass=_Indexable):
         if dtype == np.dtype(object):
             return self._as_object_()
         raise TangentTypeError(
-            f"A {type(self).__name__} is a structural tangent and no array: calculate with its "
-            "parts",
+            f"A {type(self).__name__} is a structural tangent, not an array. Calculate with its "
+            "parts: t.name, t[0] or Tangent.map(t, function).",
             self._primal_,
         )
 
@@ -314,15 +320,18 @@ def _by_position(cls: type[Tangent], parts: tuple, fields: dict[str, Any]) -> tu
             return dict(zip(names, parts, strict=True))
         raise TangentTypeError(
             f"{cls.__name__} takes {len(names)} parts by position ({', '.join(names)}), and was "
-            f"given {len(parts)}"
+            f"given {len(parts)}. Give them all, or some by name: the others are zero."
         )
-    raise TangentTypeError(f"{cls.__name__} takes its parts by name: {cls.__name__}(name=...)")
+    raise TangentTypeError(
+        f"{cls.__name__} takes its parts by name, not by position: {cls.__name__}"
+        f"({(cls._fields_ or ('name',))[0]}=...)."
+    )
 
 
 def _unknown(cls: type[Tangent], *names: Any) -> NoReturn:
     raise TangentTypeError(
         f"{cls.__name__} has no field {', '.join(map(repr, names))}: the fields of its primal are "
-        f"{', '.join(cls._fields_ or ())}"
+        f"{', '.join(cls._fields_ or ())}."
     )
 
 
@@ -378,7 +387,7 @@ def _merge(a: Tangent, b: Tangent) -> Tangent:
     if a._primal_ is not b._primal_ and Any not in (a._primal_, b._primal_):
         raise TangentTypeError(
             f"A {type(a).__name__} cannot be added to a {type(b).__name__}: tangents of different "
-            "types of primal have no sum",
+            "types of primal have no sum. Make both with the class of the one primal.",
             a._primal_,
             b._primal_,
         )
@@ -388,13 +397,15 @@ def _merge(a: Tangent, b: Tangent) -> Tangent:
         if len(ours) != len(theirs):
             raise TangentTypeError(
                 f"Tangents of {len(ours)} and of {len(theirs)} elements have no sum: a "
-                f"{type(a).__name__} has one part for each element of its primal",
+                f"{type(a).__name__} has one part for each element of its primal, ZeroTangent() "
+                "where it does not change.",
                 a._primal_,
             )
         return _new(cls, tuple(map(add, ours, theirs)))
     if type(ours) is not dict or type(theirs) is not dict:
         raise TangentTypeError(
-            f"Tangents with parts by position and by name have no sum: {a!r} and {b!r}"
+            f"Tangents with parts by position and by name have no sum: {a!r:.60} and {b!r:.60}. "
+            "Give the parts of both in the same way."
         )
     merged = dict(ours)
     for key, part in theirs.items():
@@ -459,6 +470,8 @@ def backing(x: Any) -> Any:
     fields = None if isinstance(x, AbstractTangent) else fields_of(x)
     if fields is None:
         raise TangentTypeError(
-            f"A {type(x).__name__} has no fields that Python code can see", type(x)
+            f"A {type(x).__name__} has no fields or elements. backing takes a structural tangent, "
+            "a container, or an object with attributes.",
+            type(x),
         )
     return fields

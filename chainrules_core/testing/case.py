@@ -290,7 +290,7 @@ class Case:
         """Fail where an argument is not what it was."""
         for number, (b, a, argument) in enumerate(zip(before, after, self.arguments, strict=True)):
             if not same_value(b, a):
-                self.fail(f"{what} changes {argument.label} in place.", number)
+                self.fail(f"{what} changes {argument.label} in place. Work on a copy.", number)
 
     def epsilon(self, *values: Any) -> float:
         """Return the precision of the least precise of the arguments and of `values`."""
@@ -307,6 +307,7 @@ class Case:
         if self.result.missing and self.on_missing != "allow":
             listed = "; ".join(f"{label}: {m.reason}" for label, m in self.result.missing)
             problem = f"derivatives are not implemented, and so not checked: {listed}."
+            problem += " Write them, or pass on_missing='allow'."
             if self.on_missing == "fail":
                 self.fail(problem)
             warnings.warn(f"{self.subject}: {problem}", MissingDerivativeWarning, stacklevel=4)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chainrules_core.errors import counted
 from chainrules_core.tangents import (
     AbstractTangent,
     AbstractZero,
@@ -146,6 +147,7 @@ def _close_missing(actual: Any, expected: Any, path: str) -> None:
         return
     missing = actual if isinstance(actual, NotImplementedTangent) else expected
     problem = f"the derivative is not implemented: {missing.reason} ({missing.file}:{missing.line})"
+    problem += ". Write it, or do not compare it."
     raise TangentMismatchError(problem, path, actual, expected)
 
 
@@ -203,8 +205,10 @@ def _close_tangent(actual: Any, expected: Any, path: str, tolerance: Tolerance) 
     if isinstance(ours, tuple) and isinstance(theirs, tuple):
         if len(ours) != len(theirs):
             raise TangentMismatchError(
-                f"expected {len(theirs)} parts, but found {len(ours)}", path, actual, expected
-            )
+                f"expected {counted(len(theirs), 'part')}, but found {len(ours)}: there must be "
+                "one for each element",
+                path, actual, expected,
+            )  # fmt: skip
         ours, theirs = dict(enumerate(ours)), dict(enumerate(theirs))
     is_named = not issubclass(types[1], _CONTAINERS) or hasattr(types[1], "_fields")
     for key in dict.fromkeys([*theirs, *ours]):

@@ -377,10 +377,10 @@ def test_a_value_leaked_from_a_thread_that_still_runs() -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_thread_that_writes_into_an_array_from_outside():
-    outside = np.ones(3)
+    outside = np.ones(30_000)
 
     def f(x: Any) -> Any:
-        y = np.sum(x * outside)
+        y = np.sum(x[0] * outside)
 
         def write() -> None:
             outside[0] = 7.0

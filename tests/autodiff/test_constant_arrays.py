@@ -236,13 +236,12 @@ def f(x):
 """
 
 
-@pytest.mark.parametrize("differentiate", [gradient, lambda f, x: autodiff.compile(f)(x)])
-def test_a_write_in_a_function_without_source_is_noticed(differentiate: Any) -> None:
+@pytest.mark.parametrize("differentiate", [lambda f, x: f(x), lambda f, x: autodiff.compile(f)(x)])
+def test_a_write_in_a_function_without_source_does_no_harm(differentiate: Any) -> None:
     namespace: dict[str, Any] = {"np": np}
     exec(WITHOUT_SOURCE, namespace)
     f = namespace["f"]
-    with pytest.raises(MutationError, match="source"):
-        differentiate(lambda x: gradient(f, x), X)
+    np.testing.assert_array_equal(differentiate(lambda x: gradient(f, x), X), np.arange(3.0))
 
 
 CHANGES: dict[str, Any] = {
@@ -264,14 +263,16 @@ def test_large_arrays_are_known_by_sums(change: str, kind: type) -> None:
 
 
 @pytest.mark.parametrize("ufunc", [np.add, np.maximum, np.multiply])
-def test_writes_by_at_into_what_a_pullback_holds_are_errors(ufunc):
+def test_writes_by_at_into_what_a_pullback_holds(ufunc):
     def f(x, c):
         y = x * c
         ufunc.at(c, [0, 1], 5.0)
         return np.sum(y**2)
 
+    found = gradient(f, X, CONSTANT.copy(), argnums=0)
+    np.testing.assert_allclose(found, 2.0 * X * CONSTANT**2)
     with pytest.raises(MutationError, match="made outside"):
-        gradient(f, X, CONSTANT.copy(), argnums=0)
+        gradient(f, np.tile(X, 10_000), np.tile(CONSTANT, 10_000), argnums=0)
     slope = autodiff.compile(lambda x, c: gradient(f, x, c, argnums=0))
     for _ in range(2):  # a recording follows all that it is given
         np.testing.assert_allclose(slope(X, CONSTANT.copy()), 2.0 * X * CONSTANT**2)

@@ -229,3 +229,25 @@ def test_differences(f: Callable, expected: float) -> None:
     slope, error, _ = differences(lambda t: np.array([f(t)]), 1)
     assert abs(slope[0] - expected) <= 1e-11
     assert error[0] < 1e-9
+
+
+def test_arrays_in_containers_and_compiled_functions():
+    numba = pytest.importorskip("numba")
+
+    @numba.njit
+    def squares(x):
+        return np.sum(x * x)
+
+    @numba.njit
+    def of_pair(pair):
+        return pair[0] * np.sum(pair[1])
+
+    fixed = np.array([1.0, 2.0])
+    np.testing.assert_allclose(gradient(squares, X, fallback="numeric"), 2 * X, rtol=1e-8)
+    assert gradient(lambda x: of_pair((x, fixed)), 2.0, fallback="numeric") == pytest.approx(3.0)
+    held = {"a": 2.0, "fixed": fixed}
+    found = gradient(lambda d: of_pair((d["a"], d["fixed"])), held, fallback="numeric")
+    assert found["a"] == pytest.approx(3.0)
+    np.testing.assert_allclose(found["fixed"], [2.0, 2.0], rtol=1e-8)
+    with numeric_fallback():
+        assert pushforward(squares, X)[1](X) == pytest.approx(2 * np.sum(X * X))

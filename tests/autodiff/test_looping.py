@@ -108,8 +108,9 @@ def test_loop(f, xs, check_modes):
 def test_the_first_result_decides_the_dtype_as_in_numpy():
     step = np.vectorize(lambda t: 0 if t > 0 else t)
     assert step(V).dtype == np.int64
-    np.testing.assert_array_equal(autodiff.gradient(lambda x: np.sum(step(x) * 1.0), V), 0.0)
-    value = autodiff.value_and_gradient(lambda x: np.sum(step(x) * 1.0), V)[0]
+    with pytest.warns(autodiff.NoPathWarning, match="only through comparisons"):
+        value, slope = autodiff.value_and_gradient(lambda x: np.sum(step(x) * 1.0), V)
+    np.testing.assert_array_equal(slope, 0.0)
     assert value == np.sum(step(V))
 
 
@@ -120,7 +121,9 @@ def test_fromiter_of_too_few():
 
 def test_further_options_of_a_reduction_by_a_function_are_refused():
     f = np.frompyfunc(lambda a, b: a * b, 2, 1)
-    with pytest.raises(autodiff.DifferentiationError, match=r"made by np\.frompyfunc only as"):
+    with pytest.raises(
+        autodiff.DifferentiationError, match=r"made by np\.frompyfunc only reduce and accumulate"
+    ):
         autodiff.gradient(lambda x: np.sum(f.outer(x, x)), V)
     with pytest.raises(autodiff.DifferentiationError, match="along one axis and without"):
         autodiff.gradient(lambda x: f.reduce(x, axis=0, keepdims=True)[0], V)

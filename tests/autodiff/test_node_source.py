@@ -303,3 +303,10 @@ def test_constants_become_arrays_where_that_is_the_same() -> None:
         ).reads & {1}
     for function in kept:
         assert for_arrays(Partial(function, 2), [np.ndarray]) is function
+
+
+def test_two_parameters_read_at_once() -> None:
+    # Python 3.13 has one instruction for both.
+    x = np.array([0.2, 1.5, -1.0])
+    found = gradient(lambda x: np.sum(np.maximum(x, 0.0) * x), x)
+    np.testing.assert_allclose(found, [0.4, 3.0, 0.0])

@@ -236,7 +236,7 @@ def test_a_filter_of_warnings_by_module_is_heeded() -> None:
     assert not found
 
 
-def test_arrays_from_outside_are_held_and_masks_copied() -> None:
+def test_arrays_from_outside_are_copied_and_large_ones_held() -> None:
     matrix, mask = W.copy(), np.array([True, False, True])
 
     def writes(x: Any) -> Any:
@@ -244,6 +244,11 @@ def test_arrays_from_outside_are_held_and_masks_copied() -> None:
         matrix[0, 0] = 5.0
         return np.sum(y)
 
+    expected = 2.0 * np.sum(W, axis=0)
+    for _ in range(20):
+        matrix[...] = W
+        np.testing.assert_allclose(gradient(writes, X), expected)
+    matrix = np.ones((5000, 3))
     with pytest.raises(MutationError):
         gradient(writes, X)
 

@@ -178,7 +178,9 @@ def test_the_wrong_number_of_cotangents(bars: Callable, found: int) -> None:
 
         return area(width, height), area_pullback
 
-    with pytest.raises(PullbackArityError, match=rf"area_pullback of .*area .*{found} cotangents"):
+    with pytest.raises(
+        PullbackArityError, match=rf"area_pullback of .*area .*{found} cotangents? for 2"
+    ):
         gradient(area, 2.0, 3.0)
 
 

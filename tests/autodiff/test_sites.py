@@ -23,6 +23,7 @@ def module_of(source: str) -> types.ModuleType:
     filename = f"<{name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     module = types.ModuleType(name)
+    sys.modules[module.__name__] = module  # what is made by exec has no slots
     exec(compile(source, filename, "exec"), module.__dict__)
     return module
 
@@ -240,7 +241,7 @@ def test_functions_that_are_rewritten_by_several_threads_at_once():
 
     def work(k: int) -> None:
         for n in range(200):
-            found["names"].append(sites.slot_for("math.sin", {"math": math}))
+            found["names"].append(sites.slot_for("math.sin", globals()))
             found["attributes"].append(sites.slot_of_attribute(f"a{k}_{n}"))
             found["expressions"].append(expressions.Site(expressions.Expression()).place)
             if n % 20 == 0:

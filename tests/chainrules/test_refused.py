@@ -2,6 +2,7 @@ import datetime
 
 import numpy as np
 import pytest
+from scipy import linalg, optimize
 
 import autodiff
 from chainrules.refused import RefusedError, refuse
@@ -36,6 +37,29 @@ def test_a_traced_argument_is_refused_however_it_is_passed(call):
         autodiff.gradient(call, 2.0)
     with pytest.raises(RefusedError, match="the reason"):
         autodiff.pushforward(call, 2.0)[1](1.0)
+
+
+@pytest.mark.parametrize(
+    "f, name",
+    [
+        (lambda x: datetime.timedelta(seconds=x).total_seconds(), r"datetime\.timedelta"),
+        (lambda x: np.random.default_rng(0).wald(x, 1.0), r"numpy\.random\.Generator\.wald"),
+        (lambda x: optimize.bracket(lambda t: (t - x) ** 2)[0], r"scipy\.optimize\.bracket"),
+        (
+            lambda x: optimize.line_search(
+                lambda u: np.sum((u - x) ** 2), lambda u: 2 * (u - x), np.zeros(1), np.ones(1)
+            )[0],
+            r"scipy\.optimize\.line_search",
+        ),
+        (
+            lambda x: linalg.blas.daxpy(np.ones(2), np.ones(2), a=x)[0],
+            r"scipy\.linalg\.blas\.daxpy",
+        ),
+    ],
+)
+def test_the_error_names_what_the_user_calls(f, name):
+    with pytest.raises(RefusedError, match=f"^{name} was given a traced value"):
+        autodiff.gradient(f, 1.5)
 
 
 @pytest.mark.usefixtures("refused")

@@ -91,7 +91,7 @@ def test_bare_containers_are_refused(bare):
     for use in (lambda: add(bare, bare), lambda: add(bare, A), lambda: add(1.0, bare),
                 lambda: scale(bare, 2.0), lambda: inner(bare, bare), lambda: norm(bare),
                 lambda: is_zero(bare), lambda: conj(bare)):  # fmt: skip
-        with pytest.raises(TangentTypeError, match=r"is a Tangent\["):
+        with pytest.raises(TangentTypeError, match=r"is a Tangent\[|elements of a set"):
             use()
 
 

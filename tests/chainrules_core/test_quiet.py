@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chainrules_core import quiet as module
-from chainrules_core.quiet import quiet, raising
+from chainrules_core.quiet import is_mild, quiet, raising
 
 
 def test_nothing_is_said_inside() -> None:
@@ -49,3 +49,23 @@ def test_errors_are_raised_but_for_underflow() -> None:
             with quiet():
                 f(np.array([x]))
     assert "raise" not in np.geterr().values()
+
+
+@pytest.mark.parametrize(
+    "setting, expected",
+    [
+        ({}, True),
+        ({"all": "ignore"}, True),
+        ({"over": "warn", "invalid": "ignore"}, True),
+        ({"all": "raise"}, False),
+        ({"under": "warn"}, False),
+        ({"divide": "print"}, False),
+        ({"over": "call"}, False),
+    ],
+)
+def test_what_is_mild(setting: dict, expected: bool) -> None:
+    assert is_mild()
+    with np.errstate(**setting):
+        assert is_mild() is expected
+        assert is_mild() is expected
+    assert is_mild()

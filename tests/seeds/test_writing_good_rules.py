@@ -414,7 +414,7 @@ def test_several_outputs() -> None:
 
 
 def test_scalar_rule_needs_one_partial_for_each_argument() -> None:
-    with pytest.raises(RuleDefinitionError, match="same length"):
+    with pytest.raises(RuleDefinitionError, match="one partial for each argument"):
         scalar_rule(foo, (1, 2), (1,))
     with pytest.raises(RuleDefinitionError, match="called with the output"):
         scalar_rule(foo, lambda x: 2 * x)

@@ -1,4 +1,4 @@
-"""Fuzz: python -m tools.fuzz --seed 0 --count 20000."""
+"""Fuzz: python -m tools.fuzz --seed 0 --count 20000 --programs mixed --modes reverse,forward."""
 
 from __future__ import annotations
 
@@ -13,72 +13,85 @@ from pathlib import Path
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # the processes use every core already
 
-from tools.fuzz.judge import Outcome, judge  # noqa: E402 - after the number of threads is set
+from tools.fuzz import generators  # noqa: E402 - after the number of threads is set
+from tools.fuzz.judge import MODES, Outcome, judge  # noqa: E402
 from tools.fuzz.report import Report  # noqa: E402
 from tools.fuzz.shrink import shrunk  # noqa: E402
-from tools.fuzz.writer import write  # noqa: E402
 
 CHUNK = 400
 
 
-def run(seeds: range) -> Report:
+Work = tuple[str, range]
+"""The name of a generator, and seeds."""
+
+
+def run(seeds: range, programs: str = generators.MIXED, modes: tuple | None = None) -> Report:
     """Write and judge the programs of some seeds."""
     report = Report()
     for seed in seeds:
-        report.add(*judged(seed))
+        report.add(*judged(programs, seed, modes))
     return report
 
 
-def judged(seed: int) -> tuple[int, str, list[Outcome]]:
-    """Write and judge the program of a seed."""
-    source = write(seed).source
-    return seed, source, judge(source, seed)
+def judged(programs: str, seed: int, modes: tuple | None) -> tuple[str, str, list[Outcome]]:
+    """Write and judge the program of a seed; return its name, its text, and what came of it."""
+    source = generators.write(programs, seed)
+    return f"{programs} {seed}", source, judge(source, seed, modes)
 
 
-def work(seeds: range, results: Connection) -> None:
-    """Do this in a process of its own: tell each seed before, and what came of it after."""
+def work(task: Work, modes: tuple | None, results: Connection) -> None:
+    """Judge programs in a process of its own: send each seed before, and the outcomes after."""
+    programs, seeds = task
     for seed in seeds:
         results.send(seed)
-        results.send(judged(seed))
+        results.send(judged(programs, seed, modes))
     results.close()
 
 
-def run_all(first: int, count: int, jobs: int, progress: int = 2000) -> Report:
-    """Judge programs in several processes.
+def run_all(
+    names: list[str],
+    first: int,
+    count: int,
+    jobs: int,
+    modes: tuple | None = None,
+    progress: int = 2000,
+) -> Report:
+    """Judge `count` programs of each generator in several processes.
 
-    Each ends after a while, since the engine remembers what it has traced. One that dies is noted
-    as a crash, and another one goes on behind that program.
+    Each process ends after a while, since the engine remembers what it has traced. One that dies
+    is noted as a crash, and another one goes on behind that program.
     """
     fork = multiprocessing.get_context("fork")
-    end = first + count
-    waiting = [range(i, min(i + CHUNK, end)) for i in range(end - CHUNK, first - CHUNK, -CHUNK)]
-    waiting = [range(max(seeds.start, first), seeds.stop) for seeds in waiting if seeds]
-    running: dict[Connection, tuple[range, int | None]] = {}
+    waiting: list[Work] = [
+        (name, range(start, min(start + CHUNK, first + count)))
+        for start in range(first, first + count, CHUNK)
+        for name in names
+    ][::-1]
+    running: dict[Connection, tuple[Work, int | None]] = {}
     report = Report()
     while waiting or running:
         while waiting and len(running) < jobs:
-            seeds = waiting.pop()
+            task = waiting.pop()
             receive, send = fork.Pipe(duplex=False)
-            fork.Process(target=work, args=(seeds, send), daemon=True).start()
+            fork.Process(target=work, args=(task, modes, send), daemon=True).start()
             send.close()
-            running[receive] = (seeds, None)
+            running[receive] = (task, None)
         for receive in wait(list(running)):
-            seeds, current = running[receive]
+            task, current = running[receive]
             try:
                 message = receive.recv()
             except EOFError:
                 del running[receive]
                 if current is not None:
+                    name, seeds = task
                     died = Outcome("crash", "plain", "DeadProcess: the process has died")
-                    report.add(
-                        current, f"# write({current}) or its judgement ends the process", [died]
-                    )
-                    waiting.append(range(current + 1, seeds.stop))
+                    report.add(f"{name} {current}", generators.write(name, current), [died])
+                    waiting.append((name, range(current + 1, seeds.stop)))
                 continue
             if isinstance(message, int):
-                running[receive] = (seeds, message)
+                running[receive] = (task, message)
                 continue
-            running[receive] = (seeds, None)
+            running[receive] = (task, None)
             report.add(*message)
             if report.programs % progress == 0:
                 print(f"{report.programs} programs", file=sys.stderr, flush=True)
@@ -90,26 +103,47 @@ def main(arguments: list[str] | None = None) -> int:
     """Run, print, and return 1 if something failed."""
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
     parser.add_argument("--seed", type=int, default=0, help="the first program")
-    parser.add_argument("--count", type=int, default=20_000, help="how many")
+    parser.add_argument("--count", type=int, default=20_000, help="how many of each generator")
+    parser.add_argument(
+        "--programs", default=generators.MIXED, help="generators, with commas between, or all"
+    )
+    parser.add_argument(
+        "--modes", help=f"of {','.join(MODES)}, or all (default: traced in each direction)"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--show", type=int, default=10, help="failures to make short and print")
     parser.add_argument("--keep", type=Path, help="a folder to write these to")
     options = parser.parse_args(arguments)
     start = time.perf_counter()
-    report = run_all(options.seed, options.count, options.jobs)
+    names = _chosen(parser, options.programs, generators.names())
+    modes = tuple(_chosen(parser, options.modes, list(MODES))) if options.modes else None
+    report = run_all(names, options.seed, options.count, options.jobs, modes)
     seconds = time.perf_counter() - start
-    for seed, outcome, source in report.examples(options.show):
+    for name, outcome, source in report.examples(options.show):
+        seed = int(name.rpartition(" ")[2])
         short = source if outcome.mode == "plain" else shrunk(source, seed, outcome)
-        print(f"{'=' * 30} seed {seed}: {outcome.kind} in {outcome.mode}\n{outcome.detail}\n")
+        print(f"{'=' * 30} {name}: {outcome.kind} in {outcome.mode}\n{outcome.detail}\n")
         print(f"{short}\n", flush=True)
         if options.keep:
             options.keep.mkdir(parents=True, exist_ok=True)
-            (options.keep / f"fuzz_{seed}_{outcome.mode}.py").write_text(short + "\n")
+            place = options.keep / f"fuzz_{name.replace(' ', '_')}_{outcome.mode}.py"
+            place.write_text(short + "\n")
     print(report.table())
-    print(f"\n{seconds:.0f} s, {1000 * seconds / max(options.count, 1):.1f} ms per program")
+    print(f"\n{seconds:.0f} s, {1000 * seconds / max(report.programs, 1):.1f} ms per program")
     if report.failures:
-        print("Each again: make fuzz ARGS='--seed S --count 1'")
+        print("Each again: make fuzz ARGS='--programs NAME --seed S --count 1 --modes MODE'")
     return bool(report.failures)
+
+
+def _chosen(parser: argparse.ArgumentParser, text: str, known: list[str]) -> list[str]:
+    """Return the names in a list with commas; end with a message for one that is not known."""
+    if text == "all":
+        return known
+    names = text.split(",")
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        parser.error(f"{unknown[0]!r} is none of {', '.join(known)}")
+    return names
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ kinds (`tools.fuzz.sessions`); of kind "threads" by four threads at once.
 from __future__ import annotations
 
 import argparse
-import functools
 import linecache
 import sys
 import warnings
@@ -19,15 +18,15 @@ from typing import Any
 
 import numpy as np
 
-import autodiff
 from tools.fuzz.arrays import array_program
-from tools.fuzz.judge import fresh, leaves, load, mapped
+from tools.fuzz.judge import load
 from tools.fuzz.limits import TooSlow, limited
+from tools.fuzz.repeated import compiled_difference, points
 from tools.fuzz.sessions import FORMS, session_difference, threads_difference
 from tools.fuzz.users import user_program
 from tools.fuzz.writer import write
 
-SCALES = (1.0, 1.0, 0.7, -1.2)
+CALLS = 4
 SECONDS = 60
 
 
@@ -48,46 +47,6 @@ def of_anything(seed: int) -> tuple[str, Callable, tuple]:
     return source, *load(source)
 
 
-def is_near(eager: Any, compiled: Any) -> bool:
-    """Whether a gradient is the eager one, up to rounding."""
-    for a, b in zip(map(np.asarray, leaves(eager)), map(np.asarray, leaves(compiled)), strict=True):
-        if a.shape != b.shape or a.dtype != b.dtype:
-            return False
-        finite = np.abs(a[np.isfinite(a)])
-        close = 1e-3 if a.dtype.itemsize == 4 else 1e-6  # single precision may be inside
-        scale = max(1.0, float(np.max(finite, initial=0.0)))
-        if not np.allclose(a, b, rtol=close, atol=close * scale, equal_nan=True):
-            return False
-    return True
-
-
-def _scaled(scale: float, x: Any) -> Any:
-    return np.asarray(x * scale, x.dtype) if isinstance(x, np.ndarray) else x * scale
-
-
-def difference(program: Callable, arguments: tuple, backend: str) -> str:
-    """Return how the compiled gradient differs from the eager one; nothing if it does not."""
-    places = tuple(range(len(arguments)))
-
-    def slope(*given: Any) -> Any:
-        return autodiff.gradient(program, *given, argnums=places)
-
-    compiled = autodiff.compile(slope, backend=backend)
-    for call, scale in enumerate(SCALES):
-        given = mapped(functools.partial(_scaled, scale), arguments)
-        try:
-            expected = slope(*fresh(given))
-        except Exception:
-            continue  # where the eager one does not work either
-        try:
-            found = compiled(*fresh(given))
-        except autodiff.CompileError:
-            return ""
-        if not is_near(expected, found):
-            return f"call {call}: {found}, eager {expected}"
-    return ""
-
-
 def compared(kind: str, seed: int, backend: str) -> tuple[str, str]:
     """Return the text of a program, and how its compiled form differs; nothing if it does not."""
     if kind in ("users", "threads"):
@@ -97,7 +56,7 @@ def compared(kind: str, seed: int, backend: str) -> tuple[str, str]:
         found = compare(f, given, form, backend, seed)
         return source, found and f"{form}, {found}"
     source, program, arguments = (of_arrays if kind == "arrays" else of_anything)(seed)
-    return source, difference(program, arguments, backend)
+    return source, compiled_difference(program, points(arguments, seed, CALLS), backend)
 
 
 def main(arguments: list[str] | None = None) -> int:

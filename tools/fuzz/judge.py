@@ -22,15 +22,19 @@ import numpy as np
 
 import autodiff
 from chainrules_core import ChainRulesError
+from tools.fuzz import repeated
 from tools.fuzz.limits import TooSlow, limited
 
 FILE = "<fuzzed program>"
+UNSEEN = "<text without source>"
+CALLS = 12  # of a program that is made of a function
 STEP = 1e-3
 SECONDS = 20
 ROUNDING = 1e-13  # the value may differ by: it is counted apart
 ROUNDED = "its value has other last bits"
 KINDS = ("right", "error", "wrong", "crash", "discarded")
-MODES = ("reverse", "forward", "second")
+TRACED = ("reverse", "forward", "second")
+MODES = (*TRACED, "automatic", "compiled", "unverified")
 SECOND = 0.4  # of the programs are differentiated twice
 
 
@@ -50,11 +54,12 @@ class Discarded(Exception):  # noqa: N818 - not an error: there is nothing to co
     """The plain program is no reference."""
 
 
-def load(source: str) -> tuple[Callable, tuple]:
-    """Return the function and the arguments of a program."""
-    linecache.cache[FILE] = (len(source), None, source.splitlines(keepends=True), FILE)
+def load(source: str, file: str = FILE) -> tuple[Callable, tuple]:
+    """Return the function and the arguments of a program; in `UNSEEN` nobody finds its source."""
+    if file != UNSEEN:
+        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     namespace: dict[str, Any] = {"__name__": "fuzzed"}
-    exec(compile(source, FILE, "exec"), namespace)
+    exec(compile(source, file, "exec"), namespace)
     return namespace["program"], namespace["ARGUMENTS"]
 
 
@@ -163,9 +168,10 @@ def judge(source: str, seed: int, modes: tuple[str, ...] | None = None) -> list[
     """Return the outcome of each mode."""
     rng = np.random.default_rng(seed)
     if modes is None:
-        modes = MODES if random.Random(seed).random() < SECOND else MODES[:2]
+        modes = TRACED if random.Random(seed).random() < SECOND else TRACED[:2]
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.simplefilter("error", autodiff.NoPathWarning)  # it is as good as an error
         try:
             with limited(SECONDS):
                 program, arguments = load(source)
@@ -188,7 +194,7 @@ def judge(source: str, seed: int, modes: tuple[str, ...] | None = None) -> list[
             return [Outcome("discarded", "plain", str(reason))]
         except Exception as error:
             return [Outcome("discarded", "plain", type(error).__name__)]
-        case = Case(program, arguments, dots, value, expected, narrow, seed)
+        case = Case(source, program, arguments, dots, value, expected, narrow, seed)
         return [case.outcome(mode) for mode in modes]
 
 
@@ -214,6 +220,7 @@ class Case:
 
     def __init__(
         self,
+        source: str,
         program: Callable,
         arguments: tuple,
         dots: tuple,
@@ -222,6 +229,7 @@ class Case:
         narrow: bool,
         seed: int,
     ) -> None:
+        self.source = source
         self.program = program
         self.arguments = arguments
         self.dots = dots
@@ -237,7 +245,7 @@ class Case:
         try:
             with limited(SECONDS), noted_errors() as raised:
                 problem = getattr(self, mode)()
-        except ChainRulesError as error:
+        except (ChainRulesError, autodiff.NoPathWarning) as error:
             return Outcome("error", mode, f"{type(error).__name__}: {error}")
         except TooSlow as error:
             return Outcome("crash", mode, f"TooSlow: {error}")
@@ -252,8 +260,25 @@ class Case:
         return Outcome("right", mode, ROUNDED if self.rounded else "")
 
     def reverse(self) -> str:
+        return self.by_reverse(self.program)
+
+    def unverified(self) -> str:
+        """The same from text without source: the right gradient, or an error."""
+        return self.by_reverse(load(self.source, UNSEEN)[0])
+
+    def automatic(self) -> str:
+        """The automatic tier, called with changing data."""
+        calls = repeated.points(self.arguments, self.seed, CALLS)
+        return repeated.automatic_difference(self.program, calls)
+
+    def compiled(self) -> str:
+        """The compiled gradient, called with changing data."""
+        calls = repeated.points(self.arguments, self.seed, CALLS)
+        return repeated.compiled_difference(self.program, calls)
+
+    def by_reverse(self, program: Callable) -> str:
         given = fresh(self.arguments)
-        value, found = autodiff.value_and_gradient(self.program, *given)
+        value, found = autodiff.value_and_gradient(program, *given)
         bars = (found,) if len(given) == 1 else found
         problem = self.about_value(value) or self.about_form(bars)
         if not problem and any(

@@ -29,9 +29,9 @@ class Report:
         self.programs = 0
         self.counts: Counter[tuple[str, str]] = Counter()
         self.causes: dict[str, Counter[str]] = defaultdict(Counter)
-        self.failures: list[tuple[int, Outcome, str]] = []  # seed, outcome, source
+        self.failures: list[tuple[str, Outcome, str]] = []  # name, outcome, source
 
-    def add(self, seed: int, source: str, outcomes: list[Outcome]) -> None:
+    def add(self, name: str, source: str, outcomes: list[Outcome]) -> None:
         """Count the outcomes of a program."""
         self.programs += 1
         for outcome in outcomes:
@@ -39,7 +39,7 @@ class Report:
             if outcome.kind != "right" or outcome.detail:
                 self.causes[outcome.kind][cause(outcome)] += 1
             if outcome.failed:
-                self.failures.append((seed, outcome, source))
+                self.failures.append((name, outcome, source))
 
     def merge(self, other: Report) -> None:
         """Add what another process has found."""
@@ -49,7 +49,7 @@ class Report:
             self.causes[kind].update(counter)
         self.failures += other.failures
 
-    def examples(self, most: int) -> list[tuple[int, Outcome, str]]:
+    def examples(self, most: int) -> list[tuple[str, Outcome, str]]:
         """Return the failures to be shown: of each cause first one, then a second one, …"""
         by_cause: dict[tuple, list] = defaultdict(list)
         for failure in sorted(self.failures, key=lambda f: f[0]):

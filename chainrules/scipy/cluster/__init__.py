@@ -7,11 +7,14 @@ differentiated.
 from __future__ import annotations
 
 import numpy as np
-from scipy.cluster import _vq, vq
+from scipy.cluster import vq
 
 from chainrules.scipy.cluster import trees as trees
+from chainrules.scipy.private import first_of
 from chainrules.scipy.spatial.distance import euclidean
 from chainrules_core import decompose, ignore_derivatives
+
+_vq = first_of("cluster.vq._vq", "cluster._vq")
 
 
 @decompose(vq.vq)

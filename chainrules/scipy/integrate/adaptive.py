@@ -84,14 +84,14 @@ def algebraic(f: Callable, a: Any, b: Any, weight: str, wvar: tuple, known: Any,
     width = b - a
     if weight in LOGARITHMS and width is not plain(width):
         raise LimitError(
-            f"scipy.integrate.quad with weight={weight!r} is not differentiated by its limits: "
-            "the logarithm is of the distance from them. Write the logarithm into the integrand, "
+            f"scipy.integrate.quad with weight={weight!r} has no derivative rule for its limits, "
+            "on which the logarithm in the weight depends. Write the logarithm into the integrand, "
             'with weight="alg", or wrap the limits in autodiff.ignore_derivatives(...).'
         )
     alpha, beta = plain(wvar)
     if wvar[0] is not alpha or wvar[1] is not beta:
         raise LimitError(
-            f"scipy.integrate.quad with weight={weight!r} is not differentiated by the exponents "
+            f"scipy.integrate.quad with weight={weight!r} has no derivative rule for the exponents "
             "in wvar. Write the power into the integrand, without a weight, or wrap the exponents "
             "in autodiff.ignore_derivatives(...)."
         )

@@ -31,7 +31,7 @@ def tanhsinh_body(f, a, b, *, args=(), log=False, preserve_shape=False, **option
     if log or preserve_shape:
         raise RefusedError(
             "scipy.integrate.tanhsinh",
-            "with log= or preserve_shape= it is not. Use scipy.integrate.quad or quad_vec.",
+            "log=True and preserve_shape=True have no rule. Use scipy.integrate.quad or quad_vec.",
         )
     shape = np.shape(found.integral)
     low, high = np.asarray(plain(a), dtype=float), np.asarray(plain(b), dtype=float)
@@ -54,7 +54,7 @@ def tanhsinh_body(f, a, b, *, args=(), log=False, preserve_shape=False, **option
     else:
         raise RefusedError(
             "scipy.integrate.tanhsinh",
-            "with finite and infinite limits in one array it is not. Call it for each kind.",
+            "some of its limits are finite and others infinite. Call it once for each kind.",
         )
     return type(found)({**found, "integral": y})
 

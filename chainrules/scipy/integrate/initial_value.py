@@ -94,8 +94,8 @@ class Solution:
         slack = 1e-9 * (self.t_max - self.t_min)
         if np.any(at < self.t_min - slack) or np.any(at > self.t_max + slack):
             raise OutsideError(
-                "the dense output of scipy.integrate.solve_ivp is differentiated between the ends "
-                f"of t_span, {self.t_min} and {self.t_max}: solve over a longer interval."
+                "the dense output of scipy.integrate.solve_ivp has a derivative between the ends "
+                f"of t_span alone, {self.t_min} and {self.t_max}. Solve over a longer interval."
             )
         order = np.argsort(at if self.found.ascending else -at)
         ordered = flat if len(at) == 1 else flat[order]

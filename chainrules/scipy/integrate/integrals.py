@@ -17,6 +17,8 @@ an integral again, so is the second one.
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -43,6 +45,7 @@ from chainrules_core import (
     rrule,
     thunk,
 )
+from chainrules_core.noticed import mark, restore
 
 TOLERANCE = 1e-10
 BOX_TOLERANCE = 1e-9
@@ -142,15 +145,31 @@ def in_box(f: Callable, box: tuple, meets: tuple) -> Any:
     return inner(len(box) - 1, ())[()]
 
 
+def users_level() -> int:
+    """Return the ``stacklevel`` of a warning at the user's line, counted from the caller."""
+    modules = [sys.modules.get(name) for name in LIBRARIES]
+    ours = tuple([os.path.dirname(str(m.__file__)) + os.sep for m in modules if m is not None])
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((*ours, "<")):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+LIBRARIES = ("autodiff", "chainrules", "chainrules_core", "numpy", "scipy")
+
+
 def part(value: Callable, i: int, a: float, b: float, options: dict) -> float:
     """Integrate one part of a vector."""
     found = integrate.quad(lambda t: value(t)[i], a, b, full_output=1, **options)
     y, error = found[:2]
     if len(found) > 3 and error > 1e-6 * max(1.0, abs(y)):
+        problem = found[3].partition("\n")[0]
         warnings.warn(
-            f"the integral of a derivative has an error of about {error:.1g}: {found[3]}",
+            "the derivative of an integral of scipy.integrate is itself an integral, which SciPy "
+            f"finds to about {error:.1g} only. Split the interval where the integrand is rough "
+            f"(points= of quad), or give a larger limit=. {problem}",
             integrate.IntegrationWarning,
-            stacklevel=2,
+            stacklevel=users_level(),
         )
     return y
 
@@ -191,10 +210,12 @@ def integral_rrule(config, f, a, b, wvar, *args, known=None, weight=None, option
 
         def inside(t, y_bar, *args):
             if fast[0] is not None:
+                before = mark()
                 try:
                     parts, bars = fast[0](y_bar, t, *args)
                     return np.concatenate([np.ravel(p) for p in (*parts, *bars)])
-                except Exception:  # the value is not of the form of the integral: a list, say
+                except Exception:  # the value is not of the form of the integral: a list
+                    restore(before)
                     fast[0] = None
             return pulled(config, f, (t,), args, y_bar)[1]
 

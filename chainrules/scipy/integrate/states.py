@@ -64,10 +64,12 @@ from chainrules_core import (
     thunk,
 )
 from chainrules_core.errors import ChainRulesError
+from chainrules_core.noticed import mark, restore
 
 TIGHTER = 0.1
 SMALLEST = 1e-13
 FEW = 400
+MOST = 50_000  # by LSODA, whose steps at a singularity become ever smaller
 OPTIONS = ("method", "rtol", "atol", "max_step")
 
 
@@ -130,8 +132,7 @@ def states(fun, times, y0, known=None, how=None):
         inside, place = inside[::-1], len(inside) - 1 - place
     ends = times[0], times[-1]
     found = integrate.solve_ivp(fun, ends, y0, t_eval=inside, **options_of(how))
-    if not found.success:
-        raise UnsolvedError(f"an initial value problem could not be solved: {found.message}")
+    assert found.success, found.message  # the times of events, which do not move here
     return found.y[:, place]
 
 
@@ -168,6 +169,7 @@ def path_of(fun: Callable, times: Any, y0: Any, how: Any) -> Any:
     tight = tightened(how)
     method = recording(own or "DOP853", steps)
     ends = times[0], times[-1]
+    before = mark()
     try:
         with np.errstate(all="ignore"):
             found = integrate.solve_ivp(counted, ends, y0, **{**tight, "method": method})
@@ -176,16 +178,27 @@ def path_of(fun: Callable, times: Any, y0: Any, how: Any) -> Any:
     except Exception:  # whatever a right-hand side says far from the solution
         if own:
             raise
+        restore(before)
     if path is not None and how["method"] in ("Radau", integrate.Radau):
         return path
     of_radau = {**options_of(how), "method": "Radau"}
+    message = ""
     for options in (tight,) if is_complex(y0) else (of_radau, tight):
-        found = integrate.solve_ivp(fun, ends, y0, dense_output=True, **options)
+        is_endless = options["method"] in ("LSODA", integrate.LSODA)
+        left[0] = MOST if is_endless else np.inf
+        try:
+            found = integrate.solve_ivp(counted, ends, y0, dense_output=True, **options)
+        except TooManyError:
+            message = f"LSODA has not got there with {MOST} evaluations."
+            continue
         if found.success:
             return known_path(None, None, 0, found.sol)
+        message = found.message
     raise UnsolvedError(
-        "the steps for the derivative of an initial value problem could not be found "
-        f"({found.message}): see the tolerances and the method of the call."
+        "the derivative of solve_ivp or odeint needs steps with tolerances ten times smaller, and "
+        f"there is no solution with these: {message} Perhaps the solution does not exist "
+        "until the last time: end before that. Otherwise use another method, or larger rtol and "
+        "atol."
     )
 
 
@@ -337,6 +350,7 @@ def check_holomorphic(column: Callable, y: Any) -> None:
         one, other = np.asarray(plain(column(e))), np.asarray(plain(column(1j * e)))
         if not np.allclose(other, 1j * one, rtol=1e-8, atol=1e-12):
             raise MixedError(
-                "a stiff initial value problem with complex states is differentiated only if its "
-                "right-hand side is holomorphic. Write the state as real and imaginary parts."
+                "solve_ivp with a method for stiff problems and complex states has a rule for "
+                "holomorphic right-hand sides alone, without np.conj, np.real, np.imag and np.abs "
+                "of the state. Write the state as real and imaginary parts."
             )

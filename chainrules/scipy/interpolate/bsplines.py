@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.interpolate import _bsplines
 
 from chainrules.scipy.interpolate.kernels import kernel
+from chainrules.scipy.private import Private
 from chainrules_core import (
     Array,
     NoTangent,
@@ -34,9 +34,9 @@ from chainrules_core import (
 from chainrules_core.names import Number
 from chainrules_core.scattering import scatter
 
-COMPILED = tuple(
-    module for module in (getattr(_bsplines, n, None) for n in ("_dierckx", "_bspl")) if module
-)
+_bsplines = Private("interpolate._bsplines")
+
+COMPILED = tuple(module for module in (_bsplines.get(n) for n in ("_dierckx", "_bspl")) if module)
 
 
 def intervals(t: Any, k: int, x: Any) -> Any:

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.interpolate import CubicHermiteSpline, CubicSpline, PPoly, _cubic
+from scipy.interpolate import CubicHermiteSpline, CubicSpline, PPoly
 
 from chainrules.scipy.interpolate.kernels import twin_of
 from chainrules.scipy.namespaces import namespace
+from chainrules.scipy.private import Private
 from chainrules_core import (
     Array,
     NoTangent,
@@ -30,6 +31,8 @@ from chainrules_core import (
     rrule,
 )
 from chainrules_core.scattering import scatter
+
+_cubic = Private("interpolate._cubic")
 
 
 def per_piece(x: Any, ndim: int) -> Any:

@@ -9,16 +9,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import _bsplines, _dfitpack, _fitpack
 
 from chainrules.refused import RefusedError
 from chainrules.scipy.interpolate.bsplines import design, integrals, interpolating, values
 from chainrules.scipy.interpolate.fitting import SMOOTHED
 from chainrules.scipy.interpolate.kernels import kernel, plainly, polished
 from chainrules.scipy.interpolate.least_squares import fitted
+from chainrules.scipy.private import Private
 from chainrules_core import ignore_derivatives, non_differentiable
 
-non_differentiable(_dfitpack.fpchec)
+_bsplines = Private("interpolate._bsplines")
+_dfitpack = Private("interpolate._dfitpack")
+_fitpack = Private("interpolate._fitpack")
+
+EVALUATING = _fitpack if _fitpack.has("splev") else _dfitpack
+"""The module of FITPACK's routines: translated from Fortran in SciPy 1.18."""
+
+non_differentiable(EVALUATING.fpchec)
 
 EXTRAPOLATED, ZEROS, RAISE, CONSTANT = range(4)
 
@@ -34,12 +41,12 @@ def bounded(t: Any, k: int, x: Any) -> Any:
     return np.clip(x, t[k], t[np.shape(t)[0] - k - 1])
 
 
-@kernel("splev", _dfitpack)
+@kernel("splev", EVALUATING)
 def splev_body(t, c, k, x, e=0):
     return splder_body(t, c, k, x, 0, e)
 
 
-@kernel("splder", _dfitpack)
+@kernel("splder", EVALUATING)
 def splder_body(t, c, k, x, nu=1, e=0):
     t, x = np.asarray(t), np.asarray(x, dtype=float)
     inner = bounded(t, k, x)
@@ -50,18 +57,19 @@ def splder_body(t, c, k, x, nu=1, e=0):
     return (np.where(outside, 0.0, y) if e == ZEROS else y), 0
 
 
-@kernel("splint", _dfitpack)
+@kernel("splint", EVALUATING)
 def splint_body(t, c, k, a, b):
     t, c = np.asarray(t), np.asarray(c)
     ends = bounded(t, k, np.stack([np.asarray(a, dtype=float), np.asarray(b, dtype=float)]))
     found = integrals(t, c[:, None], k, ends)[:, 0]
-    return found[1] - found[0], plainly(_dfitpack.splint, t, c, k, a, b)[1]
+    total = found[1] - found[0]
+    return total if EVALUATING is _fitpack else (total, plainly(_dfitpack.splint, t, c, k, a, b)[1])
 
 
-@kernel("sproot", _dfitpack)
+@kernel("sproot", EVALUATING)
 def sproot_body(t, c, mest=10):
     t, c = np.asarray(t), np.asarray(c)
-    roots, m, ier = plainly(_dfitpack.sproot, t, c, mest)
+    roots, m, ier = plainly(EVALUATING.sproot, t, c, mest)
     if not m:
         return roots, m, ier
     found = polished(
@@ -70,7 +78,7 @@ def sproot_body(t, c, mest=10):
     return found, m, ier
 
 
-@kernel("spalde", _dfitpack)
+@kernel("spalde", EVALUATING)
 def spalde_body(t, c, k1, x):
     t, k = np.asarray(t), k1 - 1
     x = np.reshape(np.asarray(x, dtype=float), (1,))
@@ -124,8 +132,15 @@ def chosen_knots(x: Any, k: int, xb: Any, xe: Any, ier: int, name: str) -> Any:
     elif ier == -2:
         inner = x[:0]
     else:
-        raise RefusedError(name, SMOOTHED)
+        raise RefusedError(f"scipy.interpolate.{name}", SMOOTHED)
     return with_ends(inner, k, xb, xe)
+
+
+def knots_of(iopt: int, x: Any, t: Any, n: int, k: int, xb: Any, xe: Any, ier: int) -> Any:
+    """The knots of a fit: those that are given, or that FITPACK has taken."""
+    if iopt == -1:
+        return with_ends(t[k + 1 : n - k - 1], k, xb, xe)
+    return chosen_knots(x, k, xb, xe, ier, "splrep")
 
 
 @kernel("curfit", _dfitpack)
@@ -136,30 +151,53 @@ def curfit_body(iopt, x, y, w, t, wrk, iwrk, xb=None, xe=None, k=3, s=0.0):
     n, c, _, ier = plainly(_dfitpack.curfit, *args)
     if ier == 10:
         return n, c, 0.0, ier
-    if iopt == -1:
-        knots = with_ends(t[k + 1 : n - k - 1], k, xb, xe)
-    else:
-        knots = chosen_knots(x, k, xb, xe, ier, "splrep")
-    t[:n] = knots
+    t[:n] = knots = knots_of(iopt, x, t, n, k, xb, xe, ier)
     found, fp = coefficients(knots, k, x, y, w)
     return n, padded(found, np.shape(c)[0]), fp, ier
+
+
+@kernel("curfit", _fitpack)
+def curfit_in_c_body(iopt, x, y, w, xb, xe, k, s, t, wrk, iwrk):
+    args = (iopt, x, y, w, xb, xe, k, s, t, wrk, iwrk)
+    n, known, c, _, ier = plainly(_fitpack.curfit, *args)
+    if ier == 10:
+        return n, known, c, 0.0, ier
+    knots = knots_of(iopt, x, t, n, k, xb, xe, ier)
+    found, fp = coefficients(knots, k, x, y, w)
+    return n, padded(knots, np.shape(known)[0]), padded(found, np.shape(c)[0]), fp, ier
+
+
+@kernel("percur", _fitpack)
+def percur_in_c_body(iopt, x, y, w, k, s, t, wrk, iwrk):
+    n, known, c, _, ier = plainly(_fitpack.percur, iopt, x, y, w, k, s, t, wrk, iwrk)
+    knots, found, fp = periodic(x, y, w, k, ier)
+    return n, padded(knots, np.shape(known)[0]), padded(found, np.shape(c)[0]), fp, ier
 
 
 @kernel("percur", _dfitpack)
 def percur_body(iopt, x, y, w, t, wrk, iwrk, k=3, s=0.0):
     n, c, _, ier = plainly(_dfitpack.percur, iopt, x, y, w, t, wrk, iwrk, k, s)
+    t[:n], found, fp = periodic(x, y, w, k, ier)
+    return n, padded(found, np.shape(c)[0]), fp, ier
+
+
+def periodic(x: Any, y: Any, w: Any, k: int, ier: int) -> tuple[Any, Any, Any]:
+    """The knots, coefficients and residual of an interpolating spline that is periodic."""
     if ier != -1 or k % 2 == 0:
-        raise RefusedError("splrep", f"with per=1 only s=0 and odd k are; {SMOOTHED}")
+        raise RefusedError(
+            "scipy.interpolate.splrep",
+            "with per=1 there is a rule for s=0 and an odd k alone. Use these, or "
+            'make_interp_spline(..., bc_type="periodic").',
+        )
     m = np.shape(x)[0] - 1
     around = np.arange(-k, m + k + 1)
     knots = x[around % m] + (around // m) * (x[m] - x[0])
-    t[:n] = knots
     A = design(knots, k, x[:m])
     folded = np.zeros((m, m))
     for j in range(m + k):
         folded[:, j % m] += A[:, j]
     found, fp = solved(folded, y[:m], w[:m])
-    return n, padded(found[np.arange(m + k) % m], np.shape(c)[0]), fp, ier
+    return knots, found[np.arange(m + k) % m], fp
 
 
 def refit(data: tuple, x: Any, y: Any, w: Any, xb: Any, xe: Any, knots: Any = None) -> tuple:
@@ -199,10 +237,13 @@ def fpcurfm1_body(x, y, k, t, w=None, xb=None, xe=None):
     return refit(plainly(_dfitpack.fpcurfm1, x, y, k, t, **options), x, y, w, xb, xe, t)
 
 
-@kernel("_parcur", _fitpack)
+PARAMETRIC = "_parcur" if _fitpack.has("_parcur") else "parcur"
+
+
+@kernel(PARAMETRIC, _fitpack)
 def parcur_body(x, w, u, ub, ue, k, task, ipar, s, t, nest, wrk, iwrk, per):
     args = (x, w, u, ub, ue, k, task, ipar, s, t, nest, wrk, iwrk, per)
-    knots, _, record = plainly(_fitpack._parcur, *args)
+    knots, _, record = plainly(_fitpack.get(PARAMETRIC), *args)
     points = np.reshape(x, (np.shape(w)[0], -1))
     if not ipar:
         steps = np.sqrt(np.sum(np.diff(points, axis=0) ** 2, axis=1))
@@ -210,7 +251,11 @@ def parcur_body(x, w, u, ub, ue, k, task, ipar, s, t, nest, wrk, iwrk, per):
         u = np.concatenate([np.zeros(1), length / length[-1]])
         ub, ue = u[0], u[-1]
     if per:
-        raise RefusedError("splprep", f"not with per=1. {SMOOTHED}")
+        raise RefusedError(
+            "scipy.interpolate.splprep",
+            "per=1 has no rule. Interpolate each coordinate by "
+            'make_interp_spline(..., bc_type="periodic").',
+        )
     if task == -1:
         knots = with_ends(t[k + 1 : np.shape(knots)[0] - k - 1], k, ub, ue)
     else:
@@ -222,6 +267,7 @@ def parcur_body(x, w, u, ub, ue, k, task, ipar, s, t, nest, wrk, iwrk, per):
 
 
 @kernel("_insert", _fitpack)
+@kernel("insert", _fitpack)
 def insert_body(per, t, c, k, x, m):
     for _ in range(m):
         t, c = _bsplines._insert(x, t, c[: np.shape(t)[0] - k - 1], k, bool(per))

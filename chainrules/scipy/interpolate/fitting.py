@@ -9,28 +9,26 @@ refused.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.interpolate import (
-    BSpline,
-    NdBSpline,
-    _bsplines,
-    _fitpack_repro,
-    _ndbspline,
-    approximate_taylor_polynomial,
-    lagrange,
-)
+from scipy.interpolate import BSpline, NdBSpline, approximate_taylor_polynomial, lagrange
 from scipy.linalg import lapack
 
-from chainrules.refused import RefusedError, refuse
+from chainrules.refused import refuse
 from chainrules.scipy.found import with_value
 from chainrules.scipy.interpolate.bsplines import interpolating, values_or_nan
 from chainrules.scipy.interpolate.kernels import kernel, twin_of
 from chainrules.scipy.interpolate.least_squares import fitted
+from chainrules.scipy.private import Private
 from chainrules_core import decompose, ignore_derivatives, non_differentiable
+
+_bsplines = Private("interpolate._bsplines")
+_fitpack_repro = Private("interpolate._fitpack_repro")
+_ndbspline = Private("interpolate._ndbspline")
 
 SMOOTHED = (
     "a smoothing factor s > 0 chooses knots by the residuals and meets s only to 0.001. "
@@ -60,20 +58,20 @@ def not_a_knot_body(x, k):
 
 @decompose(_bsplines._lsq_solve_qr)
 def lsq_solve_qr_body(x, y, t, k, w, periodic=False):
-    if periodic:
-        raise RefusedError(
-            "a periodic least squares spline",
-            'it has no rule. Use make_interp_spline(..., bc_type="periodic"), or '
-            "make_lsq_spline without periodicity.",
-        )
+    assert not periodic, "only make_splrep and generate_knots ask for it, which are refused"
     c, away = fitted(t, k, x, y, w)
     residuals = np.sum(away**2, axis=1)
-    if "residuals" not in _RESULTS:
+    if not has_residuals():
         return None, None, c
     return None, None, c, np.sum(residuals), residuals
 
 
-_RESULTS = _bsplines._lsq_solve_qr.__code__.co_varnames
+@functools.cache
+def has_residuals() -> bool:
+    """Whether the solver returns the residuals as well, as it does in newer versions of SciPy."""
+    x, t = np.arange(4.0), np.array([0.0, 0.0, 3.0, 3.0])
+    return len(_bsplines._lsq_solve_qr(x, x[:, None], t, 1, np.ones(4))) > 3
+
 
 decompose(approximate_taylor_polynomial, Callable)(approximate_taylor_polynomial)
 
@@ -92,16 +90,14 @@ def lagrange_body(x, w):
     return np.poly1d(total)
 
 
-refuse(
-    [
-        f
-        for name in ("_make_splrep_impl", "_generate_knots_impl")
-        if (f := getattr(_fitpack_repro, name, None)) is not None
-    ],
-    SMOOTHED,
-)
-if not hasattr(_fitpack_repro, "_make_splrep_impl"):
-    refuse([_fitpack_repro.F], SMOOTHED)
+for _name, _public in (
+    ("_make_splrep_impl", "make_splrep"),
+    ("_generate_knots_impl", "generate_knots"),
+):
+    if _fitpack_repro.has(_name):
+        refuse(_fitpack_repro.get(_name), SMOOTHED, name=f"scipy.interpolate.{_public}")
+if not _fitpack_repro.has("_make_splrep_impl"):
+    refuse(_fitpack_repro.F, SMOOTHED, name="scipy.interpolate.make_splrep")
 
 
 interpolating_by_scipy = twin_of(_bsplines.make_interp_spline)
@@ -146,7 +142,7 @@ def bspline_call_body(self, x, nu=0, extrapolate=None):
     return np.transpose(y, order) if self.axis else y
 
 
-if hasattr(_ndbspline, "make_ndbspl"):
+if _ndbspline.has("make_ndbspl"):
 
     @decompose(_ndbspline.make_ndbspl)
     def make_ndbspl_body(points, values, k=3, *, solver=None, **solver_args):

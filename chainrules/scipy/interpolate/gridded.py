@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import RegularGridInterpolator, _rgi
+from scipy.interpolate import RegularGridInterpolator
 
 from chainrules.scipy.interpolate.kernels import kernel
+from chainrules.scipy.private import Private
 from chainrules_core import (
     Array,
     NoTangent,
@@ -23,6 +24,8 @@ from chainrules_core import (
     thunk,
 )
 from chainrules_core.scattering import scatter
+
+_rgi = Private("interpolate._rgi")
 
 
 def corners(indices: Any) -> tuple:

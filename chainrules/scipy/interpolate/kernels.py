@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules.scipy.private import look_up
 from chainrules_core import decompose, ignore_derivatives, non_differentiable
 
 Body = Callable[[Callable], Callable]
@@ -25,7 +26,7 @@ def kernel(name: str, *modules: Any) -> Body:
 
     def add(body: Callable) -> Callable:
         for module in modules:
-            found = getattr(module, name, None)
+            found = look_up(module, name)
             if found is not None:
                 decompose(found)(body)
         return body
@@ -38,6 +39,8 @@ def twin_of(f: Any) -> Any:
 
     For rules that are for most calls of a function, and leave the others to it.
     """
+    if type(f) is not types.FunctionType:
+        return f
     copy = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
     copy.__kwdefaults__ = f.__kwdefaults__
     copy.__qualname__, copy.__module__ = f.__qualname__, f.__module__

@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.interpolate import _bsplines
 
 from chainrules.scipy.linalg.banded import band_times, dense
 from chainrules.scipy.optimize.minima import Minimum, place_of_minimum
+from chainrules.scipy.private import Private
 from chainrules_core import decompose, ignore_derivatives
+
+_bsplines = Private("interpolate._bsplines")
 
 WIDTHS = 2, 2
 """How many diagonals there are below and above the main one."""

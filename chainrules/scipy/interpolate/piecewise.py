@@ -13,9 +13,9 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import _ppoly
 
 from chainrules.scipy.interpolate.kernels import falling, kernel, polished
+from chainrules.scipy.private import Private
 from chainrules_core import (
     NoTangent,
     frule,
@@ -27,6 +27,8 @@ from chainrules_core import (
 )
 from chainrules_core.names import Array
 from chainrules_core.scattering import scatter
+
+_ppoly = Private("interpolate._ppoly")
 
 
 def pieces(breaks: Any, x: Any) -> Any:

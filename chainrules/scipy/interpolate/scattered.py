@@ -11,24 +11,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import (
-    CloughTocher2DInterpolator,
-    LinearNDInterpolator,
-    _interpnd,
-    _rbfinterp,
-    _rbfinterp_pythran,
-)
+from scipy.interpolate import CloughTocher2DInterpolator, LinearNDInterpolator
 
-from chainrules.refused import refuse
+from chainrules.refused import RefusedError, refuse
 from chainrules.scipy.found import with_value
 from chainrules.scipy.interpolate.kernels import kernel, plainly
+from chainrules.scipy.private import Private
 from chainrules.scipy.radii import plate, root
 from chainrules.scipy.spatial.distance import all_distances
 from chainrules_core import decompose, ignore_derivatives
 
-MODULES = tuple(
-    m for m in (getattr(_rbfinterp, "_rbfinterp_np", None), _rbfinterp) if m is not None
-)
+_interpnd = Private("interpolate._interpnd")
+_rbfinterp = Private("interpolate._rbfinterp")
+_rbfinterp_pythran = Private("interpolate._rbfinterp_pythran")
+
+MODULES = tuple(m for m in (_rbfinterp.get("_rbfinterp_np"), _rbfinterp) if m is not None)
 
 
 OF_SQUARE = {
@@ -121,8 +118,13 @@ class Triangulated:
         self.made, self.points, self.values = made, points, values
         self.fill_value = fill_value
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, simplex_tolerance: float = 1.0) -> Any:
         """Interpolate at places."""
+        if simplex_tolerance != 1.0:
+            raise RefusedError(
+                f"scipy.interpolate.{type(self.made).__name__}",
+                "simplex_tolerance= has no rule. Leave it out.",
+            )
         x = points_of(args)
         flat = np.reshape(x, (-1, np.shape(x)[-1]))
         f = np.reshape(self.values, (np.shape(self.values)[0], -1))
@@ -162,9 +164,10 @@ def cubic_matrix(triangulation: Any, points: Any, x: Any) -> Any:
 
 refuse(
     cubic_matrix,
-    "CloughTocher2DInterpolator (griddata's cubic method) is differentiated by the values alone, "
-    "not by points or places. Use LinearNDInterpolator or RBFInterpolator, or wrap them in "
+    "it has a derivative with respect to the values, but none with respect to the points or the "
+    "places. Use LinearNDInterpolator or RBFInterpolator, or wrap points and places in "
     "autodiff.ignore_derivatives(...).",
+    name="scipy.interpolate.CloughTocher2DInterpolator (griddata's cubic method)",
 )
 
 
@@ -198,11 +201,11 @@ def base_init_body(self, points, values, *args, **options):
 
 
 @kernel("__call__", _interpnd.NDInterpolatorBase)
-def base_call_body(self, *args):
+def base_call_body(self, *args, **options):
     kind = TriangulatedLinear if isinstance(self, LinearNDInterpolator) else TriangulatedCubic
     points = self.points if self.scale is None else self.points * self.scale + self.offset
     values = np.reshape(self.values, (np.shape(points)[0], *self.values_shape))
-    return kind(self, points, values, self.fill_value)(*args)
+    return kind(self, points, values, self.fill_value)(*args, **options)
 
 
 triangulated(LinearNDInterpolator, TriangulatedLinear)

@@ -53,7 +53,7 @@ if hasattr(interpolate, "AAA"):
         if doublets(self, cleanup_tol):
             raise RefusedError(
                 "scipy.interpolate.AAA",
-                "it takes spurious poles away, by which its support points change. Use "
-                "clean_up=False, or a larger rtol.",
+                "it takes spurious poles away, and the points that it interpolates change. Use "
+                "clean_up=False, a smaller clean_up_tol, or a larger rtol.",
             )
         return 0

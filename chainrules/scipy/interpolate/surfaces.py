@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from scipy import interpolate
-from scipy.interpolate import _dfitpack, _fitpack, _ndbspline
 
 from chainrules.refused import RefusedError, refuse
 from chainrules.scipy.delegated import trace_body
@@ -25,24 +24,53 @@ from chainrules.scipy.interpolate.bsplines import (
     places_of,
 )
 from chainrules.scipy.interpolate.fitpack import (
+    EVALUATING,
     bounded,
     knots_between,
     padded,
     solved,
     with_ends,
 )
-from chainrules.scipy.interpolate.fitting import SMOOTHED
 from chainrules.scipy.interpolate.kernels import kernel
+from chainrules.scipy.private import Private
 from chainrules_core import ignore_derivatives
 
-refuse(
-    [_dfitpack.surfit_smth, _dfitpack.spherfit_smth, _dfitpack.regrid_smth_spher],
-    SMOOTHED.replace("make_lsq_spline, LSQUnivariateSpline", "LSQBivariateSpline"),
+_dfitpack = Private("interpolate._dfitpack")
+_fitpack = Private("interpolate._fitpack")
+_ndbspline = Private("interpolate._ndbspline")
+
+SURFACES_SMOOTHED = (
+    "a smoothing factor s > 0 chooses knots by the residuals and meets s only to 0.001. Give the "
+    "knots (LSQBivariateSpline), interpolate on a grid (RectBivariateSpline with s=0), or wrap the "
+    "data in autodiff.ignore_derivatives(...)."
 )
-refuse(
-    _dfitpack.spherfit_lsq,
-    "splines on the sphere are not. Fit one in the two angles: LSQBivariateSpline.",
+ON_THE_SPHERE = (
+    "splines on the sphere have no rule. Make a spline in the two angles, with LSQBivariateSpline "
+    "or RectBivariateSpline."
 )
+SMOOTH = "scipy.interpolate.SmoothBivariateSpline"
+if _fitpack.has("surfit_smth"):
+    ON_SPHERES = {
+        "sphere": "(Smooth|LSQ)SphereBivariateSpline",
+        "spgrid": "RectSphereBivariateSpline",
+    }
+    refuse(_fitpack.surfit_smth, SURFACES_SMOOTHED, name=SMOOTH)
+    refuse(
+        _fitpack.surfit,
+        "it has no rule. Use LSQBivariateSpline, or RectBivariateSpline.",
+        name="scipy.interpolate.bisplrep",
+    )
+    _module: Any = _fitpack
+else:
+    ON_SPHERES = {
+        "spherfit_smth": "SmoothSphereBivariateSpline",
+        "spherfit_lsq": "LSQSphereBivariateSpline",
+        "regrid_smth_spher": "RectSphereBivariateSpline",
+    }
+    refuse(_dfitpack.surfit_smth, SURFACES_SMOOTHED, name=SMOOTH)
+    _module = _dfitpack
+for _name, _public in ON_SPHERES.items():
+    refuse(getattr(_module, _name), ON_THE_SPHERE, name=f"scipy.interpolate.{_public}")
 
 
 def as_matrix(c: Any, tx: Any, ty: Any, kx: int, ky: int) -> Any:
@@ -57,19 +85,19 @@ def along(t: Any, k: int, x: Any, nu: int) -> Any:
     return design(t, k, bounded(t, k, np.atleast_1d(np.asarray(x, dtype=float))), nu)
 
 
-@kernel("parder", _dfitpack)
+@kernel("parder", EVALUATING)
 def parder_body(tx, ty, c, kx, ky, nux, nuy, x, y):
     c = as_matrix(c, tx, ty, kx, ky)
     z = np.matmul(np.matmul(along(tx, kx, x, nux), c), np.transpose(along(ty, ky, y, nuy)))
     return z, 0
 
 
-@kernel("bispev", _dfitpack)
+@kernel("bispev", EVALUATING)
 def bispev_body(tx, ty, c, kx, ky, x, y):
     return parder_body(tx, ty, c, kx, ky, 0, 0, x, y)
 
 
-@kernel("pardeu", _dfitpack)
+@kernel("pardeu", EVALUATING)
 def pardeu_body(tx, ty, c, kx, ky, nux, nuy, x, y):
     c = as_matrix(c, tx, ty, kx, ky)
     weights, places = [], []
@@ -83,7 +111,7 @@ def pardeu_body(tx, ty, c, kx, ky, nux, nuy, x, y):
     return np.einsum("ri,rj,rij->r", *weights, near), 0
 
 
-@kernel("bispeu", _dfitpack)
+@kernel("bispeu", EVALUATING)
 def bispeu_body(tx, ty, c, kx, ky, x, y):
     return pardeu_body(tx, ty, c, kx, ky, 0, 0, x, y)
 
@@ -97,7 +125,7 @@ def differenced(t: Any, c: Any, k: int, order: int) -> Any:
     return c
 
 
-@kernel("pardtc", _dfitpack)
+@kernel("pardtc", EVALUATING)
 def pardtc_body(tx, ty, c, kx, ky, nux, nuy):
     size = np.shape(c)[0]
     c = differenced(np.asarray(tx), as_matrix(c, tx, ty, kx, ky), kx, nux)
@@ -105,7 +133,7 @@ def pardtc_body(tx, ty, c, kx, ky, nux, nuy):
     return padded(np.ravel(c), size), 0
 
 
-@kernel("dblint", _dfitpack)
+@kernel("dblint", EVALUATING)
 def dblint_body(tx, ty, c, kx, ky, xb, xe, yb, ye):
     c = as_matrix(c, tx, ty, kx, ky)
     sums = []
@@ -120,7 +148,7 @@ def dblint_body(tx, ty, c, kx, ky, xb, xe, yb, ye):
 @kernel("regrid_smth", _dfitpack)
 def regrid_smth_body(x, y, z, xb=None, xe=None, yb=None, ye=None, kx=3, ky=3, s=None, maxit=20):
     if s != 0:
-        raise RefusedError("RectBivariateSpline", SMOOTHED)
+        raise RefusedError("scipy.interpolate.RectBivariateSpline", SURFACES_SMOOTHED)
     ends = [x[0], x[-1], y[0], y[-1]]
     xb, xe, yb, ye = (
         at if end is None else end for end, at in zip((xb, xe, yb, ye), ends, strict=True)
@@ -133,6 +161,13 @@ def regrid_smth_body(x, y, z, xb=None, xe=None, yb=None, ye=None, kx=3, ky=3, s=
     c = interpolating(tx, kx, x, z)
     c = np.transpose(interpolating(ty, ky, y, np.transpose(c)))
     return np.shape(tx)[0], tx, np.shape(ty)[0], ty, np.ravel(c), 0.0, -1
+
+
+@kernel("regrid", _fitpack)
+def regrid_body(
+    iopt, x, y, z, xb, xe, yb, ye, kx, ky, s, nxest, nyest, maxit, wrk, iwrk
+):  # fmt: skip
+    return regrid_smth_body(x, y, z, xb, xe, yb, ye, kx, ky, s, maxit)
 
 
 def scattered(x: Any, y: Any, z: Any, w: Any, tx: Any, ty: Any, kx: int, ky: int) -> tuple:
@@ -157,13 +192,23 @@ def surfit_lsq_body(
     return tx, ty, c, fp, 0
 
 
+@kernel("surfit_lsq", _fitpack)
+def surfit_lsq_in_c_body(
+    x, y, z, w, xb, xe, yb, ye, kx, ky, s, nxest, nyest, nmax, eps, tx, ty
+):  # fmt: skip
+    args = (x, y, z, nxest, tx, nyest, ty, w, xb, xe, yb, ye, kx, ky)
+    tx[:nxest], ty[:nyest], c, fp, ier = surfit_lsq_body(*args)
+    return c, fp, ier
+
+
 @kernel("_surfit", _fitpack)
 def surfit_body(
     x, y, z, w, xb, xe, yb, ye, kx, ky, task, s, eps, tx, ty, nxest, nyest, wrk, lwrk1, lwrk2
 ):
     if task != -1:
         raise RefusedError(
-            "bisplrep", "it chooses its knots. Give them: bisplrep(..., task=-1, tx=..., ty=...)."
+            "scipy.interpolate.bisplrep",
+            "it chooses its knots. Give them: bisplrep(..., task=-1, tx=..., ty=...).",
         )
     tx = with_ends(tx[kx + 1 : np.shape(tx)[0] - kx - 1], kx, xb, xe)
     ty = with_ends(ty[ky + 1 : np.shape(ty)[0] - ky - 1], ky, yb, ye)
@@ -171,7 +216,7 @@ def surfit_body(
     return tx, ty, c, {"wrk": np.zeros(0), "ier": 0, "fp": fp}
 
 
-@kernel("evaluate_ndbspline", *COMPILED, *filter(None, [getattr(_ndbspline, "_bspl", None)]))
+@kernel("evaluate_ndbspline", *COMPILED, *filter(None, [_ndbspline.get("_bspl")]))
 def evaluate_ndbspline_body(
     xi, t, len_t, k, nu, extrapolate, c1r, num_c_tr, strides, indices_k1d, out=None
 ):

@@ -1,9 +1,9 @@
 """The Cholesky factor, and systems with it.
 
 SciPy reads one triangle, by default the upper one, and the gradient is with respect to what
-is read (see `chainrules.linalg.cholesky`, whose formulas these are). ``cho_factor`` leaves
-the other triangle of its argument in place, and so it is a part of the output like any
-other.
+is read (see `chainrules.linalg.cholesky`, whose formulas these are). Up to SciPy 1.17
+``cho_factor`` leaves the other triangle of its argument in place, and so it is a part of
+the output like any other; later it is zero.
 
 With A = L Lᴴ a system X = A⁻¹ B has B̄ = A⁻¹ X̄ and Ā = -B̄ Xᴴ, hence L̄ = (Ā + Āᴴ) L in
 its triangle.
@@ -24,6 +24,9 @@ from chainrules.scipy.linalg.structure import strict, triangle
 from chainrules_core import Array, NoTangent, Tangent, decompose, frule, rrule, thunk
 from chainrules_core.define import in_steps, primitive
 from chainrules_core.projection import is_foreign
+
+KEEPS_OTHER = linalg.cho_factor(np.array([[1.0, 0.0], [0.5, 1.0]]))[0][1, 0] != 0.0
+"""Whether this SciPy's ``cho_factor`` leaves the other triangle of its argument in place."""
 
 
 def factor_adjoint(c: Any, c_bar: Any, lower: bool) -> Any:
@@ -70,7 +73,8 @@ def cho_factor_rrule(a, *, lower=False, overwrite_a=False, check_finite=True):
             c, bar = triangle(c, lower), triangle(bar, lower)
         in_triangle = np.tri(np.shape(a)[-1], dtype=bool)
         a_bar = factor_adjoint(c, bar, lower)
-        return np.where(in_triangle if lower else in_triangle.T, a_bar, c_bar)
+        other_bar = c_bar if KEEPS_OTHER else 0.0
+        return np.where(in_triangle if lower else in_triangle.T, a_bar, other_bar)
 
     return y, cho_factor_pullback
 
@@ -78,7 +82,9 @@ def cho_factor_rrule(a, *, lower=False, overwrite_a=False, check_finite=True):
 @frule.register(linalg.cho_factor, Array)
 def cho_factor_frule(dots, a, *, lower=False, overwrite_a=False, check_finite=True):
     y = linalg.cho_factor(a, lower, check_finite=check_finite)
-    c_dot = factor_tangent(triangle(y[0], lower), dots[0], lower) + strict(dots[0], not lower)
+    c_dot = factor_tangent(triangle(y[0], lower), dots[0], lower)
+    if KEEPS_OTHER:
+        c_dot = c_dot + strict(dots[0], not lower)
     return y, Tangent[type(y)](c_dot, NoTangent())
 
 
@@ -103,7 +109,8 @@ def cho_factor_in_steps(
         return NotImplemented
     in_triangle = np.tri(np.shape(a)[-1], dtype=bool)
     factor = linalg.cholesky(a, lower, check_finite=check_finite)
-    return np.where(in_triangle if lower else in_triangle.T, factor, a), lower
+    other = a if KEEPS_OTHER else 0.0
+    return np.where(in_triangle if lower else in_triangle.T, factor, other), lower
 
 
 @rrule.register(cho_solution, Array, Array, broadcasts=True)

@@ -184,7 +184,9 @@ def lstsq_frule(
     residuals_dot = np.zeros_like(residuals)
     if np.size(residuals):
         residuals_dot = 2 * np.sum(real(conj(rest) * moved), 0)
-        if np.ndim(residuals) == 0:
+        if type(residuals) is np.ndarray:
+            residuals_dot = np.reshape(residuals_dot, np.shape(residuals))
+        else:
             residuals_dot = residuals_dot[0]
     s_dot = NoTangent()
     if s is not None:

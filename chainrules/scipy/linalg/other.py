@@ -62,11 +62,16 @@ WRAPPED = (
 )
 
 
-def routines(module: Any) -> list:
-    """The wrapped routines of a module, of a type that each module has for itself."""
-    found = [getattr(module, name, None) for name in dir(module)]
-    return list({id(f): f for f in found if type(f).__name__ == "fortran"}.values())
+def routines(module: Any) -> dict[str, Any]:
+    """The wrapped routines of a module, each once, by the first of its names."""
+    found: dict[int, tuple[str, Any]] = {}
+    for name in dir(module):
+        f = getattr(module, name, None)
+        if type(f).__name__ == "fortran":
+            found.setdefault(id(f), (name, f))
+    return dict(found.values())
 
 
 for _module in (blas, lapack):
-    refuse(routines(_module), WRAPPED)
+    for _name, _routine in routines(_module).items():
+        refuse(_routine, WRAPPED, name=f"{_module.__name__}.{_name}")

@@ -36,8 +36,8 @@ def factors(name: str, Q: Any, M: Any, plain: tuple, rows: Any = None, lead: int
     ):
         raise RefusedError(
             f"scipy.linalg.{name}",
-            "the last columns of this Q are any basis of what the matrix leaves out. Call qr for "
-            "the changed matrix.",
+            "the matrix does not determine the last columns of this Q, which are any basis of the "
+            "remaining space. Call qr(..., mode='economic') for the changed matrix.",
         )
     return Q1 * signs, R1 * np.conj(signs)[:, None]
 
@@ -47,7 +47,7 @@ def checked(name: str, Q: Any, R: Any) -> tuple:
     if np.ndim(Q) != 2 or np.shape(Q)[0] != np.shape(Q)[1]:
         raise RefusedError(
             f"scipy.linalg.{name}",
-            "of stacks and economic factors it is not. Call qr for the changed matrix.",
+            "economic factors and stacks of factors have no rule. Call qr for the changed matrix.",
         )
     return Q, np.triu(R)
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import ndimage
-from scipy.ndimage import _nd_image
 
 from chainrules.scipy.delegated import register_body
 from chainrules.scipy.ndimage.kernels import kernel
+from chainrules.scipy.private import Private
 from chainrules_core import non_differentiable
+
+_nd_image = Private("ndimage._nd_image")
 
 EUCLIDEAN = 1
 

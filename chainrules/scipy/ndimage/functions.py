@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import ndimage
-from scipy.ndimage import _ni_support
 
 from chainrules.scipy.delegated import register_body
 from chainrules.scipy.ndimage.kernels import PADDING, kernel, typed
 from chainrules.scipy.ndimage.selection import continued, windows
+from chainrules.scipy.private import Private
+
+_ni_support = Private("ndimage._ni_support")
 
 
 @register_body(ndimage.generic_gradient_magnitude)

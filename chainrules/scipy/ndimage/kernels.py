@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from scipy.ndimage import _fourier, _nd_image, _ni_support
-
 from chainrules.scipy.delegated import trace_body
+from chainrules.scipy.private import Private, look_up
 from chainrules_core import decompose
+
+_fourier = Private("ndimage._fourier")
+_nd_image = Private("ndimage._nd_image")
+_ni_support = Private("ndimage._ni_support")
 
 # They make the arrays into which the kernels write.
 trace_body(
@@ -25,7 +28,7 @@ PADDING = ("edge", "wrap", "symmetric", "reflect", "constant", "wrap", "constant
 
 def kernel(name: str, module: Any = _nd_image) -> Callable[[Callable], Callable]:
     """Declare the decorated body of a kernel, if SciPy has one of this name."""
-    found = getattr(module, name, None)
+    found = look_up(module, name)
     return decompose(found) if found is not None else lambda body: body
 
 

@@ -10,14 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.ndimage import _filters, _nd_image
 
 from chainrules.scipy.ndimage.chosen import chosen
 from chainrules.scipy.ndimage.kernels import PADDING, along, kernel, typed, widths_of
+from chainrules.scipy.private import Private
 from chainrules_core import ignore_derivatives, non_differentiable
 from chainrules_core.define import primitive
 
-RANKS = getattr(_filters, "_rank_filter_1d", None)  # since SciPy 1.15
+_filters = Private("ndimage._filters")
+_nd_image = Private("ndimage._nd_image")
+
+RANKS = _filters.get("_rank_filter_1d")  # since SciPy 1.15
 
 
 def continued(x: Any, widths: list, padding: str, cval: Any) -> Any:

@@ -176,8 +176,8 @@ def _kept(name: str, found: list, slope: Any) -> list[tuple[tuple, float]]:
             raise ImplicitError(
                 f"the minimum found by {name} lies just on {what}, which does not hold it there: "
                 "its multiplier is zero, or the constraint is redundant. The minimum has a kink or "
-                "no unique multipliers, and so no derivative. Remove the constraint if it does not "
-                "matter."
+                "no unique multipliers, and so no derivative. Leave out the constraint if it does "
+                "not matter, or change the data a little."
             )
     return kept
 

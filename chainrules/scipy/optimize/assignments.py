@@ -38,7 +38,7 @@ def check_grad_body(func, grad, x0, *args, epsilon=EPSILON, direction="all", rng
     """The distance of a gradient from forward differences."""
     if direction != "all":
         raise ImplicitError(
-            "scipy.optimize.check_grad is not differentiated in a random direction: leave out "
+            "scipy.optimize.check_grad in a random direction has no derivative rule. Leave out "
             "direction=."
         )
     gap = grad(x0, *args) - optimize.approx_fprime(x0, func, epsilon, *args)

@@ -195,8 +195,8 @@ def curve_fit_body(call, result):
     """The parameters and their covariance."""
     if call["nan_policy"] not in (None, "raise", "propagate"):
         raise ImplicitError(
-            "scipy.optimize.curve_fit is not differentiated with nan_policy='omit'. Take the NaN "
-            "out of the data before."
+            "scipy.optimize.curve_fit with nan_policy='omit' has no derivative rule. Leave the NaN "
+            "out of the data: good = ~np.isnan(y); curve_fit(f, x[good], y[good])."
         )
     popt, pcov = result[:2]
     spec = Minimum(

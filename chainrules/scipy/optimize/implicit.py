@@ -310,8 +310,8 @@ def check_square(spec: Any, value: Any, z: Any) -> None:
     if np.shape(value) != np.shape(z):
         raise ImplicitError(
             f"the derivative of {spec.name} needs as many equations as unknowns; its function "
-            f"returned {np.size(value)} numbers for {np.size(z)} unknowns. For least squares, use "
-            "scipy.optimize.least_squares."
+            f"returned {np.size(value)} number(s) for {np.size(z)} unknown(s). For least squares, "
+            "use scipy.optimize.least_squares."
         )
 
 
@@ -320,8 +320,9 @@ def newton_step(spec: Any, rows: Any, value: Any) -> Any:
     """Return the Newton step to the solution; raise where the Jacobian is singular."""
     if not np.all(np.isfinite(rows)) or not np.all(np.isfinite(value)):
         raise SingularError(
-            f"the derivative of the solution of {spec.name} is not defined: its function, or its "
-            "derivative, is not finite there."
+            f"the derivative of the solution of {spec.name} is not defined: at the solution its "
+            "function, or a derivative of it, is infinite or NaN. Write the function so that it is "
+            "smooth there; a root or a logarithm at 0, for example, is not."
         )
     if spec.diagonal:
         if np.any(rows == 0):
@@ -342,9 +343,11 @@ def newton_step(spec: Any, rows: Any, value: Any) -> Any:
 
 def _singular(spec: Any) -> SingularError:
     return SingularError(
-        f"the Jacobian at the solution of {spec.name} is singular: the solution is not isolated, "
-        "or is a multiple root, so its derivative is not defined. Look for a redundant equation or "
-        "parameter, or wrap the call in autodiff.ignore_derivatives(...) if it is a constant."
+        f"the Jacobian at the solution of {spec.name} is singular (for a minimum: the matrix of "
+        "second derivatives), so the solution is a multiple root or one of many, and its "
+        "derivative is not defined. Leave out what is redundant among the equations and unknowns, "
+        "or add a small penalty that makes a minimum unique. If the solution is to be a constant, "
+        "wrap what its function is made of in autodiff.ignore_derivatives(...)."
     )
 
 

@@ -59,7 +59,8 @@ def held(name: str, a: Any, b: Any, x: Any, lower: tuple, upper: tuple) -> tuple
     if len(verge):
         raise ImplicitError(
             f"the solution of {name} lies just on the bound of x[{verge[0]}], which does not hold "
-            "it there: it has a kink, and no derivative."
+            "it there: it has a kink, and no derivative. Leave out the bound if it does not "
+            "matter, or change the data a little."
         )
     return tuple([np.flatnonzero(which) for which in (is_free, at_lower, at_upper)])
 
@@ -96,8 +97,9 @@ def normal_equations(name: str, a: Any) -> Normal:
         if np.all(sizes > np.max(sizes, initial=0.0) * a.shape[0] * np.finfo(a.dtype).eps):
             return Normal(root, False)
     raise SingularError(
-        f"the solution of {name} is not unique: the columns of A are linearly dependent. Only "
-        "the derivative of a unique solution is defined."
+        f"the solution of {name} is not unique, and has no derivative: the columns of A are "
+        "linearly dependent. Leave out the redundant columns, or take the shortest solution, "
+        "np.linalg.pinv(A) @ b."
     )
 
 

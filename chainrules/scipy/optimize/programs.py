@@ -214,7 +214,8 @@ def check(name: str, result: Any) -> None:
     """Raise where there is no optimum."""
     if result.x is None or result.status != 0:
         raise UnconvergedError(
-            f"{name} has found no optimum that could be differentiated: {result.message}"
+            f"{name} has found no optimum that could be differentiated: {result.message} Check "
+            "the constraints and the bounds; if it has stopped early, raise its limits in options."
         )
 
 

@@ -34,8 +34,9 @@ def search(target: Callable) -> None:
     def body(call: dict, result: Any) -> Any:
         if np.any(call.get("integrality")):
             raise ImplicitError(
-                f"{name} is not differentiated with integrality=: fix the integers that it finds, "
-                "and minimise over the other variables with scipy.optimize.minimize."
+                f"{name} with integrality= has no derivative rule. Find the integers with "
+                "arguments wrapped in autodiff.ignore_derivatives(...), and minimise over the "
+                "other variables with scipy.optimize.minimize."
             )
         options = call.get("minimizer_kwargs") or {}
         spec = Minimum(

@@ -15,13 +15,15 @@ from typing import Any
 
 import numpy as np
 from scipy import signal
-from scipy.signal import _upfirdn
 
 from chainrules.scipy.delegated import both
+from chainrules.scipy.private import Private
 from chainrules.scipy.signal.convolution import are_few, few_sums
 from chainrules.transforms.linear import fitted
 from chainrules_core import decompose, linear_rule, primitive
 from chainrules_core.projection import is_foreign
+
+_upfirdn = Private("signal._upfirdn")
 
 PADDING = {"symmetric": "symmetric", "reflect": "reflect", "edge": "edge", "wrap": "wrap"}
 

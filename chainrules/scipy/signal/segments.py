@@ -17,6 +17,7 @@ import numpy as np
 from scipy import fft, signal
 
 from chainrules.scipy.delegated import register_body
+from chainrules.scipy.private import Private
 from chainrules_core import decompose, linear_rule, non_differentiable
 from chainrules_core.define import primitive
 
@@ -69,7 +70,7 @@ def all_segments(x: Any, length: int, step: int) -> Any:
 
 # ------------------------------------------------------------------- what SciPy makes of them
 
-_helper = getattr(signal._spectral_py, "_fft_helper", None)
+_helper = Private("signal._spectral_py").get("_fft_helper")
 
 
 def fft_helper_body(

@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.signal import _savitzky_golay
 
 from chainrules.scipy.found import with_value
+from chainrules.scipy.private import Private
 from chainrules_core import decompose, ignore_derivatives, natively
+
+_savitzky_golay = Private("signal._savitzky_golay")
 
 
 def fitted(lines: np.ndarray, place: slice, polyorder: int, deriv: int) -> np.ndarray:

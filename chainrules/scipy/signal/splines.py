@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 from scipy import ndimage, signal
-from scipy.signal import _spline_filters
 
 from chainrules.scipy.delegated import both
+from chainrules.scipy.private import Private
 from chainrules_core import decompose, linear_rule, primitive, scalar_rule
+
+_spline_filters = Private("signal._spline_filters")
 
 
 def cubic_slope(y: Any, x: Any) -> Any:
@@ -65,7 +67,7 @@ linear_rule(started, started_adjoint)
 
 def register_start(name: str, from_end: bool) -> None:
     """Declare the body of a function in C that computes such sums."""
-    start = getattr(_spline_filters, name, None)
+    start = _spline_filters.get(name)
     if start is not None:
 
         @decompose(start)

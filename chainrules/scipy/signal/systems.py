@@ -12,11 +12,15 @@ from typing import Any
 
 import numpy as np
 from scipy import signal
-from scipy.signal import _czt, _ltisys, _short_time_fft
 
 from chainrules.refused import refuse
 from chainrules.scipy.delegated import both, register_body, trace_body
+from chainrules.scipy.private import Private
 from chainrules_core import non_differentiable
+
+_czt = Private("signal._czt")
+_ltisys = Private("signal._ltisys")
+_short_time_fft = Private("signal._short_time_fft")
 
 FUNCTIONS = """
     bode dbode dfreqresp dimpulse dlsim dstep freqresp impulse step cont2discrete ss2tf ss2zpk
@@ -33,15 +37,14 @@ def trace_methods(module: Any, but: tuple[str, ...] = ()) -> None:
 
 
 for _module in (_ltisys, _czt, _short_time_fft):
-    trace_methods(_module, but=("stft_detrend",))  # see segments
+    trace_methods(_module.module(), but=("stft_detrend",))  # see segments
 for _name in FUNCTIONS.split():
     trace_body(*both(getattr(signal, _name)))
 
 refuse(
     both(signal.remez),
-    "the exchange algorithm by which it finds the best filter has no derivative here. Use firls or "
-    "firwin2, which are solutions of equations, or wrap the argument in "
-    "autodiff.ignore_derivatives(...).",
+    "the exchange algorithm by which it finds the best filter has no rule. Use firls or firwin2, "
+    "or wrap the argument in autodiff.ignore_derivatives(...).",
 )
 
 

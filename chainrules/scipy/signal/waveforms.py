@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 from scipy import special
-from scipy.signal import _waveforms
 
 from chainrules.scipy.found import with_value
+from chainrules.scipy.private import Private
 from chainrules_core import decompose, ignore_derivatives
+
+_waveforms = Private("signal._waveforms")
 
 PHASE = _waveforms._chirp_phase
 

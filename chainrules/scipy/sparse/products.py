@@ -201,7 +201,10 @@ def matmul(x: Any, y: Any) -> Any:
     """Return ``x @ y``, at least one of them sparse."""
     for side in (x, y):
         if np.ndim(side) > 2:
-            refused("@ of sparse arrays", "it is for arrays of up to two axes.")
+            refused(
+                "@ of a sparse array and an array of three or more axes",
+                "it has no rule. Multiply by one matrix after the other: [a @ b for b in stack].",
+            )
     if is_sparse(x) and is_sparse(y):
         if x.ndim == 1 and y.ndim == 1:
             return np.sum(vector_of(x * y))

@@ -37,7 +37,7 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...] | None:
 
 def _sum(self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     if out is not None:
-        refused("sum(out=)", "assign the result instead.")
+        refused("sum(out=) of a sparse array", "out= has no rule here. Assign the result instead.")
     x = as_format(self, "coo")
     axes = axes_of(axis, x.ndim)
     entries = vector_of(x) if dtype is None else vector_of(x).astype(dtype)
@@ -69,12 +69,18 @@ decompose_method("trace", _trace)
 def _extremum(extreme: Callable) -> Callable:
     def body(self: Any, axis: Any = None, out: Any = None, *, explicit: Any = False) -> Any:
         if out is not None:
-            refused("max(out=) and min(out=)", "assign the result instead.")
+            refused(
+                "max(out=) or min(out=) of a sparse array",
+                "out= has no rule here. Assign the result instead.",
+            )
         x = as_format(self, "coo")
         axes = axes_of(axis, x.ndim)
         if explicit:
             if axes is not None:
-                refused("max(axis, explicit=True)", "take the extremum of each row's data.")
+                refused(
+                    "max or min of a sparse array with axis= and explicit=True",
+                    "it has no rule. Take np.max or np.min of the data of each row.",
+                )
             return extreme(vector_of(x))
         if axes is None:
             entries = vector_of(x)

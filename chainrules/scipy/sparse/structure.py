@@ -64,7 +64,10 @@ def flat_places(x: Any) -> np.ndarray:
 def _dense(name: str) -> Callable:
     def body(self: Any, order: Any = None, out: Any = None) -> Any:
         if out is not None:
-            refused(f"{name}(out=)", "assign the result of toarray() instead.")
+            refused(
+                f"{name}(out=) of a sparse array",
+                "out= has no rule here. Assign the result of toarray() instead.",
+            )
         if order is None and self.format in ("csr", "csc", "coo"):
             x = canonical(self)
             return placed(vector_of(x), natively(flat_places, x), x.shape)
@@ -79,7 +82,7 @@ decompose_method("toarray", _dense("toarray"))
 
 def _todense(self: Any, order: Any = None, out: Any = None) -> Any:
     if is_matrix(self):
-        refused("todense", MATRIX_RESULT)
+        refused("todense of a sparse matrix", MATRIX_RESULT)
     return _dense("todense")(self, order, out)
 
 

@@ -64,8 +64,8 @@ class Hull:
 def refused_attribute(kind: str, name: str) -> RefusedError:
     return RefusedError(
         f"scipy.spatial.{kind}.{name}",
-        "it is a number of compiled code. Compute with the points by the indices that the object "
-        "has of them.",
+        "it is computed in C, and has no rule. Compute with the points themselves, by the indices "
+        "of the object: points[made.simplices].",
     )
 
 
@@ -141,7 +141,8 @@ def alike(name: str, found: list, count: int, what: str) -> np.ndarray:
     if most > count:
         raise RefusedError(
             f"scipy.spatial.{name}",
-            f"at a corner with {most} {what} it is not: the corner splits under any change.",
+            f"there is a corner with {most} {what}, which splits under any change. Move what makes "
+            "the corner a little, for example the points away from a regular grid.",
         )
     return np.array(found, np.intp)
 

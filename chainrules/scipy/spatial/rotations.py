@@ -7,7 +7,6 @@ classes alone, and traced values are refused.
 
 from __future__ import annotations
 
-import importlib
 from types import ModuleType
 
 import numpy as np
@@ -15,15 +14,14 @@ from scipy import linalg
 from scipy.spatial import transform
 
 from chainrules.refused import refuse
+from chainrules.scipy.private import Private
 from chainrules_core import decompose, non_differentiable
 
 
 def found(name: str) -> ModuleType | None:
     """A module of SciPy, if this version has it."""
-    try:
-        return importlib.import_module(f"scipy.spatial.transform.{name}")
-    except ImportError:
-        return None
+    module = Private(f"spatial.transform.{name}")
+    return module.module() if module.has() else None
 
 
 FROM_MATRIX = "_from_matrix_orthogonal"

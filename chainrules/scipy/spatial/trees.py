@@ -11,7 +11,11 @@ from chainrules.refused import RefusedError, refuse
 from chainrules.scipy.spatial.distance import minkowski
 from chainrules_core import decompose, ignore_derivatives, non_differentiable
 
-INSTEAD = "use scipy.spatial.distance.cdist."
+DISTANCES = "it has no rule. Compute the distances with scipy.spatial.distance.cdist."
+COUNTS = (
+    "the number of neighbours jumps. Make the trees of autodiff.ignore_derivatives(points), or use "
+    "a smooth function of the distances (scipy.spatial.distance.cdist)."
+)
 
 
 class Tree:
@@ -39,11 +43,11 @@ class Tree:
 
     def sparse_distance_matrix(self, *args: Any, **kwargs: Any) -> Any:
         """An error."""
-        raise RefusedError("scipy.spatial.KDTree.sparse_distance_matrix", INSTEAD)
+        raise RefusedError("scipy.spatial.KDTree.sparse_distance_matrix", DISTANCES)
 
     def count_neighbors(self, *args: Any, **kwargs: Any) -> Any:
         """An error."""
-        raise RefusedError("scipy.spatial.KDTree.count_neighbors", INSTEAD)
+        raise RefusedError("scipy.spatial.KDTree.count_neighbors", COUNTS)
 
     def query(
         self, x: Any, k: Any = 1, eps: Any = 0.0, p: Any = 2.0,
@@ -80,18 +84,17 @@ def made_of(kind: type) -> None:
         if boxsize is not None:
             raise RefusedError(
                 f"scipy.spatial.{kind.__name__}",
-                "points in a periodic box (boxsize=) are constants. Make the tree of "
-                "autodiff.ignore_derivatives(points), and compute the distances of the pairs.",
+                "a periodic box (boxsize=) has no rule. Make the tree of "
+                "autodiff.ignore_derivatives(points), and compute the distances to the points that "
+                "query finds.",
             )
         options = (leafsize, compact_nodes, copy_data, balanced_tree)
         return Tree(kind(ignore_derivatives(data), *options), data)
 
     decompose(kind.query)(query_body)
     non_differentiable((kind.query_pairs, kind.query_ball_point, kind.query_ball_tree))
-    refuse(
-        [kind.sparse_distance_matrix, kind.count_neighbors],
-        INSTEAD,
-    )
+    refuse(kind.sparse_distance_matrix, DISTANCES)
+    refuse(kind.count_neighbors, COUNTS)
 
 
 made_of(spatial.cKDTree)

@@ -51,7 +51,7 @@ def exprel_slope(y: Any, x: Any) -> Any:
 scalar_rule(special.exprel, exprel_slope)
 scalar_rule(
     special.powm1,
-    lambda y, x, p: power_by_base(y + 1, x, p),
+    lambda y, x, p: power_by_base(x, p),
     lambda y, x, p: power_by_exponent(y + 1, x, p),
 )
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from chainrules.scipy.private import Private
 from chainrules.scipy.special.argument import argument_rule
 from chainrules.scipy.special.parameters import by_parameter, of_power
 from chainrules.scipy.special.series import (
@@ -25,7 +26,7 @@ from chainrules.scipy.special.series import (
 )
 from chainrules_core import NoTangent, primitive, scalar_rule
 
-zeta = special._ufuncs._zeta  # zeta(s, q) itself, a ufunc; scipy.special.zeta calls it
+zeta = Private("special._ufuncs")._zeta  # zeta(s, q) itself, a ufunc; scipy.special.zeta calls it
 
 scalar_rule(special.gammaln, lambda y, x: special.digamma(x))
 scalar_rule(special.loggamma, lambda y, x: digamma(x))
@@ -65,7 +66,7 @@ def trigamma(x: Any) -> Any:
 
 # ------------------------------------------------------------------------- zeta and polygamma
 
-riemann = special._ufuncs._riemann_zeta
+riemann = Private("special._ufuncs")._riemann_zeta
 
 
 def from_pole(s: Any, *q: Any) -> Any:

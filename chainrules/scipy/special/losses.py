@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from chainrules.scipy.private import Private
 from chainrules.scipy.special.argument import argument_rule
 from chainrules.scipy.special.elementary import boxcox_by_exponent
 from chainrules_core import NoTangent, scalar_rule
@@ -57,20 +58,20 @@ scalar_rule(
     lambda y, x, lmbda: -boxcox_by_exponent(np.log1p(y), lmbda) * np.power(1 + y, 1 - lmbda),
 )
 
-lambertw = special._ufuncs._lambertw  # the ufunc itself; scipy.special.lambertw calls it
+lambertw = Private("special._ufuncs")._lambertw  # the ufunc itself; scipy.special.lambertw calls it
 scalar_rule(lambertw, lambda w, z, k, tol: np.exp(-w) / (1 + w), NoTangent(), NoTangent())
 
 
 argument_rule(special.lambertw, "z", lambda w, z, k=0, tol=1e-8: np.exp(-w) / (1 + w))
 
 
-def omega_slope(y: Any, z: Any) -> Any:
+def omega_slope(y: Any) -> Any:
     """Return ω/(1+ω), 1 where ω is infinite."""
     infinite = np.isinf(y)
     return np.where(infinite, 1.0, y / (1 + y)) if np.any(infinite) else y / (1 + y)
 
 
-scalar_rule(special.wrightomega, omega_slope)
+scalar_rule(special.wrightomega, lambda y, z: omega_slope(y))
 
 
 def tukey_slope(y: Any, lmbda: Any) -> Any:
@@ -78,7 +79,7 @@ def tukey_slope(y: Any, lmbda: Any) -> Any:
     return np.power(y, lmbda - 1.0) + np.power(1 - y, lmbda - 1.0)
 
 
-def tukey_by_lambda(y: Any, x: Any, lmbda: Any) -> Any:
+def tukey_by_lambda(y: Any, lmbda: Any) -> Any:
     """Return ∂y/∂λ; outside of the support y is a constant."""
     outside = (y <= 0) | (y >= 1)
     p = np.where(outside, 0.5, y) if np.any(outside) else y
@@ -87,14 +88,18 @@ def tukey_by_lambda(y: Any, x: Any, lmbda: Any) -> Any:
     return np.where(outside, 0.0, slope) if np.any(outside) else slope
 
 
-def tukey_by_x(y: Any, x: Any, lmbda: Any) -> Any:
+def tukey_by_x(y: Any, lmbda: Any) -> Any:
     outside = (y <= 0) | (y >= 1)
     p = np.where(outside, 0.5, y) if np.any(outside) else y
     slope = 1 / tukey_slope(p, lmbda)
     return np.where(outside, 0.0, slope) if np.any(outside) else slope
 
 
-scalar_rule(special.tklmbda, tukey_by_x, tukey_by_lambda)
+scalar_rule(
+    special.tklmbda,
+    lambda y, x, lmbda: tukey_by_x(y, lmbda),
+    lambda y, x, lmbda: tukey_by_lambda(y, lmbda),
+)
 
 # ------------------------------------------------------------------- Kolmogorov and Smirnov
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from chainrules.scipy.private import Private
 from chainrules.scipy.special.parameters import by_parameter, output, parameter_slope
 from chainrules_core import NoTangent, scalar_rule
 
@@ -211,7 +212,7 @@ def between_s(*args: Any) -> Any:
     return np.minimum(np.abs(s - h), np.abs(s - k)) / 4
 
 
-lame = special._ufuncs._ellip_harm  # the ufunc itself; scipy.special.ellip_harm calls it
+lame = Private("special._ufuncs")._ellip_harm  # the ufunc itself; scipy.special.ellip_harm calls it
 scalar_rule(
     lame,
     by_parameter(lame, 0, between),

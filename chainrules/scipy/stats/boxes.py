@@ -27,18 +27,18 @@ from typing import Any
 
 import numpy as np
 from scipy import special, stats
-from scipy.stats import _kde, _multivariate
 
 from chainrules.refused import refuse
 from chainrules.scipy.found import with_value
+from chainrules.scipy.private import Private
 from chainrules.scipy.stats.quadrature import as_found, plain
 from chainrules_core import ZeroTangent, decompose, frule, primitive, rrule, thunk
 
-try:
-    from scipy.stats import _qmvnt as lattices
-except ImportError:
-    lattices = None
-compiled = getattr(_multivariate, "_mvn", None)  # until SciPy 1.15
+_kde = Private("stats._kde")
+_multivariate = Private("stats._multivariate")
+
+lattices = Private("stats._qmvnt")
+compiled = _multivariate.get("_mvn")  # until SciPy 1.15
 
 normal, student = type(stats.multivariate_normal), type(stats.multivariate_t)
 ROOT_2PI = math.sqrt(2 * math.pi)
@@ -46,7 +46,7 @@ ROOT_2PI = math.sqrt(2 * math.pi)
 
 def plane(low: Any, high: Any, cov: Any) -> Any:
     """Return the probability of a box of two dimensions, exactly."""
-    if hasattr(lattices, "_bvn"):
+    if lattices.has("_bvn"):
         return lattices._bvn(low, high, cov)
     with _multivariate.MVN_LOCK:
         return compiled.mvnun(low, high, np.zeros(2), cov)[0]
@@ -218,15 +218,16 @@ def kernels_in_box(self: Any, low_bounds: Any, high_bounds: Any, maxpts: Any = N
     return with_value(known, np.sum(np.stack(parts) * self.weights))
 
 
-if lattices is not None and (compiled is not None or hasattr(lattices, "_bvn")):
-    NORMAL, STUDENT = normal._cdf, student._cdf
+NORMAL = Private("stats.multivariate_normal", normal)._cdf
+STUDENT = Private("stats.multivariate_t", student)._cdf
+if lattices.has("_qauto", "_qmvn") and (compiled is not None or lattices.has("_bvn")):
     decompose(NORMAL)(normal_cdf)
     decompose(STUDENT)(student_cdf)
 else:
     refuse(
-        (normal._cdf, student._cdf),
+        (NORMAL, STUDENT),
         "this version of SciPy computes it by compiled code. Use a newer one.",
     )
-if hasattr(_kde, "_mvn"):  # newer versions call the distribution
+if _kde.has("_mvn"):  # newer versions call the distribution
     KERNELS = stats.gaussian_kde.integrate_box
     decompose(KERNELS)(kernels_in_box)

@@ -12,15 +12,9 @@ from typing import Any
 import numpy as np
 from scipy import optimize, special, stats
 from scipy.spatial import distance
-from scipy.stats import (
-    _ansari_swilk_statistics as swilk,
-    _hypotests,
-    _morestats,
-    _multicomp,
-    _stats_py,
-)
 
 from chainrules.refused import RefusedError
+from chainrules.scipy.private import Private
 from chainrules_core import (
     AbstractZero,
     NoTangent,
@@ -32,6 +26,12 @@ from chainrules_core import (
     rrule,
 )
 from chainrules_core.define import primitive
+
+swilk = Private("stats._ansari_swilk_statistics")
+_hypotests = Private("stats._hypotests")
+_morestats = Private("stats._morestats")
+_multicomp = Private("stats._multicomp")
+_stats_py = Private("stats._stats_py")
 
 # ------------------------------------------------------------------------------------------ shapiro
 
@@ -181,8 +181,8 @@ def anderson_body(x, dist="norm", **options):
     if name == "weibull_min":
         raise RefusedError(
             "scipy.stats.anderson",
-            "with dist='weibull_min' its fit is a search that is not followed. Wrap the sample in "
-            "autodiff.ignore_derivatives(...).",
+            "dist='weibull_min' is fitted by a search, which has no rule. Use another dist, or "
+            "wrap the sample in autodiff.ignore_derivatives(...) if it is to be a constant.",
         )
     if name == "norm":
         loc, scale = np.mean(x), np.std(x, ddof=1)
@@ -220,16 +220,37 @@ def cells_of_plan(costs: Any, p: Any, q: Any) -> Any:
 non_differentiable(cells_of_plan)
 
 
-def moved(p: Any, q: Any, cells: tuple) -> Any:
+@primitive
+def not_determined(known, p, q):
+    """Return the masses that a plan moves, where the weights do not determine their change."""
+    return known
+
+
+@rrule.register(not_determined)
+def not_determined_rrule(known, p, q):
+    def not_determined_pullback(y_bar):
+        raise RefusedError("scipy.stats.wasserstein_distance_nd", NOT_DETERMINED)
+
+    return known, not_determined_pullback
+
+
+@frule.register(not_determined)
+def not_determined_frule(dots, known, p, q):
+    return known, not_implemented(NOT_DETERMINED)
+
+
+NOT_DETERMINED = (
+    "there is no derivative with respect to weights where several plans of transport are equally "
+    "good, or where the plan falls into separate parts. Wrap the weights in "
+    "autodiff.ignore_derivatives(...)."
+)
+
+
+def moved(known: Any, p: Any, q: Any, cells: tuple) -> Any:
     """Return what a plan moves in each of its cells; of constant masses constant numbers."""
     m, n = np.size(p), np.size(q)
     if len(cells[0]) < m + n - 1:
-        raise RefusedError(
-            "scipy.stats.wasserstein_distance_nd",
-            "with respect to weights it is only where one plan of transport is the best one and "
-            "no part of the weights is moved by itself. Wrap the weights in "
-            "autodiff.ignore_derivatives(...).",
-        )
+        return not_determined(known, p, q)
     sums = np.concatenate(
         [np.equal.outer(np.arange(m), cells[0]), np.equal.outer(np.arange(n), cells[1])]
     )
@@ -256,5 +277,5 @@ def wasserstein_distance_nd_body(u_values, v_values, u_weights=None, v_weights=N
     cells = np.nonzero(plan > 1e-12)
     masses = plan[cells]
     if any(ignore_derivatives(w) is not w for w in (u_weights, v_weights)):
-        masses = moved(p, q, cells)
+        masses = moved(masses, p, q, cells)
     return np.sum(masses * costs[cells])

@@ -19,9 +19,11 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from scipy.stats import _qmc
 
+from chainrules.scipy.private import Private
 from chainrules_core import decompose
+
+_qmc = Private("stats._qmc")
 
 
 def product(x: Any) -> Any:
@@ -79,7 +81,7 @@ BODIES: dict[str, Callable] = {
     "_cy_wrapper_update_discrepancy": updated,
 }
 for _name, _body in BODIES.items():
-    if hasattr(_qmc, _name):
+    if _qmc.has(_name):
         decompose(getattr(_qmc, _name))(_body)
 
 

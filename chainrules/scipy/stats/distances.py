@@ -11,11 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import _stats_py
 
 from chainrules.scipy.found import with_value
+from chainrules.scipy.private import Private
 from chainrules.scipy.stats.quadrature import as_found, plain
 from chainrules_core import decompose, ignore_derivatives
+
+_stats_py = Private("stats._stats_py")
 
 DISTANCE = _stats_py._cdf_distance
 

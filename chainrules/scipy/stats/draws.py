@@ -10,13 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy._lib._util import check_random_state
-from scipy.stats import _distn_infrastructure as base
 
+from chainrules.scipy.private import Private
 from chainrules.scipy.stats.quadrature import as_found, plain
 from chainrules_core import decompose, non_differentiable
 
-CHECK = base.rv_generic._argcheck_rvs
+base = Private("stats._distn_infrastructure")
+check_random_state = Private("_lib._util").check_random_state
+
+generic = Private("stats.rv_generic", base.rv_generic)
+CHECK = generic._argcheck_rvs
 
 non_differentiable(base._iter_chunked)
 

@@ -18,6 +18,7 @@ from scipy import integrate, special, stats
 from chainrules.scipy.stats.continuous import in_place_of
 from chainrules.scipy.stats.quadrature import JumpError, as_found, plain, quadrature
 from chainrules_core import non_differentiable
+from chainrules_core.noticed import forgive
 
 rv = stats.rv_continuous
 ENTROPY, MOMENT, MOMENT_BY_QUANTILES = rv._entropy, rv._mom0_sc, rv._mom1_sc
@@ -128,9 +129,10 @@ def expect(
     ]
     try:
         y = sum_of(in_z, edges, known, name=name, place=(0.0, width), tested=at_z)
-    except JumpError:
+    except JumpError as error:
         if not on_line or breaks:
             raise
+        forgive(error)
         y = sum_of(in_x, ends, known, name=name, place=plain((loc, width * scale)))
     if not conditional:
         return y

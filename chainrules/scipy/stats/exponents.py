@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 from scipy import special, stats
-from scipy.stats import _morestats
 
 from chainrules.scipy.found import with_value
+from chainrules.scipy.private import Private
 from chainrules.scipy.stats.limits import log1p_over
 from chainrules.scipy.stats.means import geometric, unless_zero
 from chainrules.scipy.stats.quadrature import as_found, plain
 from chainrules_core import decompose
+
+_morestats = Private("stats._morestats")
 
 TRANSFORM = _morestats._yeojohnson_transform
 
@@ -41,7 +43,7 @@ def likelihood(data: Any, lmb: Any, axis: int) -> Any:
     return (lmb - 1) * np.sum(logs, axis=axis) - np.shape(x)[axis] / 2 * log_variance
 
 
-if hasattr(_morestats, "_boxcox_llf"):
+if _morestats.has("_boxcox_llf"):
     LIKELIHOOD = getattr(_morestats._boxcox_llf, "__wrapped__", _morestats._boxcox_llf)
 
     @decompose(LIKELIHOOD)

@@ -20,17 +20,16 @@ import numpy as np
 
 from chainrules.refused import refuse
 from chainrules.scipy.found import with_value
+from chainrules.scipy.private import Private
 from chainrules.scipy.stats.quadrature import as_found, plain, quadrature
 from chainrules_core import ChainRulesError, decompose, non_differentiable
 
-try:
-    from scipy.stats import _distribution_infrastructure as base
-except ImportError:  # an older SciPy has none of it
-    base = None
+base = Private("stats._distribution_infrastructure")
 
-if base is not None:  # SciPy 1.15 has no discrete ones, and no class above the continuous
-    CONTINUOUS = base.ContinuousDistribution
-    UNIVARIATE = getattr(base, "UnivariateDistribution", CONTINUOUS)
+# SciPy 1.15 has no discrete ones, and no class above the continuous.
+CONTINUOUS = base.ContinuousDistribution
+UNIVARIATE = base.get("UnivariateDistribution") or CONTINUOUS
+methods = Private("stats.UnivariateDistribution", UNIVARIATE)
 
 
 class SumError(ChainRulesError, ArithmeticError):
@@ -74,8 +73,9 @@ def summed(f: Callable, a: Any, b: Any, known: Any, log: bool, name: str) -> Any
     a, b = np.broadcast_arrays(a, b)
     if not np.all(np.isfinite(a)):
         raise SumError(
-            f"the derivative of {name} could not be computed: a sum without a lowest term. Wrap "
-            "the call in autodiff.ignore_derivatives(...) if it is a constant."
+            f"the derivative of {name} could not be computed: it is a sum without a lowest term, "
+            "which has no rule. Sum enough terms yourself, or wrap the parameters in "
+            "autodiff.ignore_derivatives(...) if the result is to be a constant."
         )
     count = np.max(np.where(np.isfinite(b), b, a + MOST) - a, initial=0.0)
     steps = np.arange(min(int(count), MOST) + 1.0).reshape(-1, *[1] * np.ndim(a))
@@ -98,8 +98,9 @@ def summed(f: Callable, a: Any, b: Any, known: Any, log: bool, name: str) -> Any
     far = np.abs(plain(total) - known) > AGREE * np.maximum(1.0, np.abs(known))
     if np.any(far & np.isfinite(known)):
         raise SumError(
-            f"the derivative of {name} could not be computed: a sum that converges too slowly. "
-            "Wrap the call in autodiff.ignore_derivatives(...) if it is a constant."
+            f"the derivative of {name} could not be computed: it is a sum that converges too "
+            "slowly. Use a closed form if there is one, or wrap the parameters in "
+            "autodiff.ignore_derivatives(...) if the result is to be a constant."
         )
     return with_value(known, total)
 
@@ -246,22 +247,22 @@ def mixture_mode(self: Any, *, method: Any = None) -> Any:
     return moved_mode(mode, a, b, width, self.logpdf)
 
 
-if base is not None:
+if base.has("ContinuousDistribution", "Mixture"):
     inversion("_icdf_inversion", "_cdf_dispatch", 1.0, False)
     inversion("_iccdf_inversion", "_ccdf_dispatch", -1.0, False)
     inversion("_ilogcdf_inversion", "_logcdf_dispatch", 1.0, True)
     inversion("_ilogccdf_inversion", "_logccdf_dispatch", -1.0, True)
-    decompose(UNIVARIATE._moment_transform_center)(moment_about)
-    optimize_mode = UNIVARIATE._mode_optimization
+    decompose(methods._moment_transform_center)(moment_about)
+    optimize_mode = methods._mode_optimization
     decompose(optimize_mode)(mode_of)
-    for _cls in (getattr(base, "DiscreteDistribution", None),):
+    for _cls in (base.get("DiscreteDistribution"),):
         for _name in (
             "_icdf_inversion", "_iccdf_inversion", "_ilogcdf_inversion", "_ilogccdf_inversion",
             "_mode_optimization",
         ):  # fmt: skip
             if _cls is not None and _name in vars(_cls):
                 non_differentiable(getattr(_cls, _name))  # integers
-    _mixture = base.Mixture
+    _mixture = Private("stats.Mixture", base.Mixture)
     invert_mixture, entropy_of_mixture = _mixture._invert, _mixture.entropy
     mode_of_mixture = _mixture.mode
     decompose(invert_mixture)(mixture_inverse)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 from scipy import special
-from scipy.stats import _discrete_distns
 
+from chainrules.scipy.private import Private
 from chainrules.scipy.special.distributions import (
     CHI2_NONCENTRAL,
     F_NONCENTRAL,
@@ -28,12 +28,14 @@ from chainrules.scipy.special.losses import kolmogorov_slope, smirnov_slope
 from chainrules.scipy.special.parameters import by_parameter
 from chainrules_core import NoTangent, decompose, non_differentiable, scalar_rule
 
-inner = special._ufuncs
+_discrete_distns = Private("stats._discrete_distns")
+
+inner = Private("special._ufuncs")
 
 
 def ufuncs(*names: str) -> list:
     """Return those of the ufuncs that this version of SciPy has."""
-    return [getattr(inner, name) for name in names if hasattr(inner, name)]
+    return [getattr(inner, name) for name in names if inner.has(name)]
 
 
 def rules(name: str, *partials: Any, **options: Any) -> None:
@@ -245,5 +247,11 @@ def poisson_binomial(k: Any, args: Any, kind: str) -> Any:
     return np.take_along_axis(stacked, np.clip(k, 0, len(terms) - 1)[None], axis=0)[0]
 
 
-if hasattr(_discrete_distns, "_poisson_binom"):
+if _discrete_distns.has("_poisson_binom"):
     decompose(_discrete_distns._poisson_binom)(poisson_binomial)
+for _kind in ("pmf", "cdf"):
+    if _discrete_distns.has(f"_poisson_binom_{_kind}"):  # since SciPy 1.18
+
+        @decompose(_discrete_distns.get(f"_poisson_binom_{_kind}"))
+        def poisson_binomial_body(k: Any, p: Any, kind: str = _kind) -> Any:
+            return poisson_binomial(k, np.moveaxis(p, -1, 0), kind)

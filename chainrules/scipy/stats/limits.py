@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
+from chainrules.scipy.private import Private
 from chainrules.scipy.special.distributions import (
     noncentral_chi2_density,
     noncentral_chi2_log_density,
@@ -167,7 +168,7 @@ def rice_pdf(self: Any, x: Any, b: Any) -> Any:
 # ---------------------------------------------------------------------------- noncentral χ²
 
 ncx2 = type(stats.ncx2)
-ufuncs = special._ufuncs
+ufuncs = Private("special._ufuncs")
 
 
 @in_place_of(ncx2, "_logpdf")

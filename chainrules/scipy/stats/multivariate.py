@@ -17,11 +17,13 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg, special, stats
-from scipy._lib import array_api_extra
-from scipy.stats import _multivariate
 
+from chainrules.scipy.private import Private, first_of
 from chainrules.scipy.stats.quadrature import plain
 from chainrules_core import decompose, non_differentiable, primitive
+
+array_api_extra = first_of("_external.array_api_extra", "_lib.array_api_extra")
+_multivariate = Private("stats._multivariate")
 
 LOG_2PI = math.log(2 * math.pi)
 normal = type(stats.multivariate_normal)
@@ -209,5 +211,5 @@ for name, operation in {
 }.items():
     setattr(TracedAt, name, changing(operation))
 
-if hasattr(array_api_extra, "at"):
+if array_api_extra.has("at"):
     decompose(array_api_extra.at)(TracedAt)

@@ -6,16 +6,20 @@ from types import FunctionType
 from typing import Any
 
 from scipy import stats
-from scipy.stats import _stats_py
 
 from chainrules.refused import RefusedError
+from chainrules.scipy.private import Private
 from chainrules.scipy.stats.quadrature import plain
 from chainrules_core import decompose
 from chainrules_core.projection import is_foreign
 
+_stats_py = Private("stats._stats_py")
+
 
 def without_rules(f: FunctionType) -> Any:
     """Return a copy of a function, for the body that is traced in its place to call."""
+    if type(f) is not FunctionType:
+        return f
     copy = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
     copy.__kwdefaults__ = f.__kwdefaults__
     return copy
@@ -32,8 +36,8 @@ def divergence_body(
     if is_foreign(lambda_) and plain(lambda_) in (-1, 0, 1):
         raise RefusedError(
             "scipy.stats.power_divergence",
-            "for the exponents -1, 0 and 1 SciPy has formulas without lambda_. Move "
-            "lambda_ by 1e-6, or wrap it in autodiff.ignore_derivatives(...) if it is a constant.",
+            "for a lambda_ of -1, 0 or 1 SciPy uses formulas without lambda_. Change lambda_ by "
+            "1e-6, or wrap it in autodiff.ignore_derivatives(...) if it is a constant.",
         )
     return divergence(f_obs, f_exp, ddof, axis, lambda_, sum_check)
 

@@ -210,8 +210,8 @@ def find_nodes(
                 return nodes
     raise QuadratureError(
         f"the derivative of {name} could not be computed: it is an integral over a function that "
-        "is not smooth enough, or falls too slowly. Wrap the call in "
-        "autodiff.ignore_derivatives(...) if it is a constant."
+        "is not smooth enough, or falls too slowly. Use finite limits in place of infinite ones, "
+        "or wrap its arguments in autodiff.ignore_derivatives(...) if it is to be a constant."
     )
 
 
@@ -254,7 +254,8 @@ def quadrature(
     if nodes.jumps:
         raise JumpError(
             f"the derivative of {name} could not be computed: it is an integral over a function "
-            "that jumps. Give the place of the jump as a limit of the integral."
+            "that jumps. Give the place of the jump as a limit of the integral (lb= and ub= of "
+            "expect)."
         )
     y = f(nodes.points(a, b))
     weight = nodes.weight * nodes.width(a, b)

@@ -7,16 +7,17 @@ from scipy import stats
 from chainrules.refused import refuse
 
 COMPILED = (
-    "it is computed by compiled code on bare memory. Wrap its arguments in "
-    "autodiff.ignore_derivatives(...)."
+    "it is computed in C, and has no rule. Wrap its arguments in "
+    "autodiff.ignore_derivatives(...) if the result is to be a constant."
 )
 SEARCHED = (
-    "its result is found by a search that is not followed. Wrap its arguments in "
-    "autodiff.ignore_derivatives(...), or differentiate the likelihood at the result."
+    "its result is found by a search, which has no rule. Maximise the likelihood with "
+    "scipy.optimize.minimize, or wrap its arguments in autodiff.ignore_derivatives(...) if the "
+    "result is to be a constant."
 )
 COUNTED = (
-    "it counts the simulations in which a test rejects, a number that jumps. Wrap its arguments in "
-    "autodiff.ignore_derivatives(...)."
+    "it counts the simulations in which a test rejects, a number that jumps. Differentiate the "
+    "statistic of the test, or wrap the arguments in autodiff.ignore_derivatives(...)."
 )
 
 refuse(stats.multiscale_graphcorr, COMPILED)

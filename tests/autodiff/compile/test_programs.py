@@ -1,7 +1,8 @@
 """Every program of tests/programs, compiled: the same values and derivatives, on every branch.
 
-Each is compiled as it is, with its gradient, and some with their Hessian-vector products, and
-called at several points: the first is recorded, others may take another branch.
+Some are compiled as they are, with their Hessian-vector products or Jacobians, and called at
+several points: the first is recorded, others may take another branch. The gradient of each is
+compiled in `tests/autodiff/test_tiers.py`.
 """
 
 import importlib.util
@@ -52,12 +53,6 @@ def outcome(f, x):
             return f(x)
     except Exception as error:
         return type(error).__name__
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("f, x", table())
-def test_compiled_gradient_is_eager(f, x):
-    same_everywhere(f, x, lambda z: autodiff.gradient(f, z))
 
 
 @pytest.mark.filterwarnings("ignore")

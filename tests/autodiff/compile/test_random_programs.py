@@ -5,7 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from tools.fuzz.compiled import compared as compared_kind, difference, of_anything, of_arrays
+from tools.fuzz.compiled import CALLS, compared as compared_kind, of_anything, of_arrays
+from tools.fuzz.repeated import compiled_difference, points
 from tools.fuzz.sessions import Session
 from tools.fuzz.users import user_program
 
@@ -18,7 +19,7 @@ def compared(make, seeds, backend="numba"):
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             source, program, arguments = make(seed)
-            message = difference(program, arguments, backend)
+            message = compiled_difference(program, points(arguments, seed, CALLS), backend)
         if message:
             found[seed] = f"{message}\n{source}"
     return found
@@ -75,14 +76,15 @@ def test_a_session_notices_what_differs():
 
 
 def test_a_difference_is_noticed():
-    calls = []
+    seen = []
 
     def impure(x):
-        calls.append(1)
-        return np.sum(x * x) * len(calls)
+        seen.append(1)
+        return np.sum(x * x) * len(seen)
 
-    assert difference(impure, (np.ones(3),), "python")
-    assert not difference(lambda x: np.sum(x * x), (np.ones(3),), "python")
+    calls = [(np.ones(3),)] * 3
+    assert compiled_difference(impure, calls, "python")
+    assert not compiled_difference(lambda x: np.sum(x * x), calls, "python")
 
 
 def test_a_seed_writes_one_program():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import MutationError, gradient, hessian, hvp, pushforward, ways
+from autodiff import gradient, hessian, hvp, pushforward, ways
 from autodiff.intercept import expressions
 from chainrules_core import frule, rrule, scalar_rule
 
@@ -193,7 +193,7 @@ def test_where_the_slopes_are_infinite_all_is_as_before(monkeypatch: pytest.Monk
     np.testing.assert_array_equal(often(lambda: hvp(f, X, V)), expected)
 
 
-def test_a_constant_that_is_written_into_is_an_error() -> None:
+def test_a_constant_that_is_written_into_afterwards_counts_as_it_was() -> None:
     def f(x):
         c = C
         y = np.sum(x * x * c + x * c)
@@ -203,8 +203,8 @@ def test_a_constant_that_is_written_into_is_an_error() -> None:
     before = C.copy()
     try:
         for _ in range(4):
-            with pytest.raises(MutationError):
-                hvp(f, X, V)
+            C[:] = before
+            np.testing.assert_allclose(hvp(f, X, V), 2.0 * before * V)
     finally:
         C[:] = before
 

@@ -157,5 +157,11 @@ def test_extremes(x, order, expected):
 def test_the_gradient_is_nan_where_the_singular_values_are(order, shape):
     x = np.random.default_rng(0).normal(size=shape)
     x[1, 1] = np.inf
-    assert np.isnan(np.linalg.norm(x, order))
+    try:
+        value = np.linalg.norm(x, order)
+    except np.linalg.LinAlgError:  # NumPy 2.5 does not return NaN
+        with pytest.raises(np.linalg.LinAlgError):
+            autodiff.gradient(lambda x: np.linalg.norm(x, order), x)
+        return
+    assert np.isnan(value)
     assert np.all(np.isnan(autodiff.gradient(lambda x: np.linalg.norm(x, order), x)))

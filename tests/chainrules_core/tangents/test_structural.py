@@ -317,7 +317,7 @@ def test_there_is_no_product_of_two():
 
 
 def test_is_no_array():
-    with pytest.raises(TangentTypeError, match="no array"):
+    with pytest.raises(TangentTypeError, match="not an array"):
         np.asarray(Tangent[tuple](1.0, 2.0))
     objects = np.empty(1, object)
     objects[0] = Tangent[tuple](1.0, 2.0)

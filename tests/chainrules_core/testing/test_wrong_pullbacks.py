@@ -333,5 +333,5 @@ def test_wrong_rows_of_a_linear_rule(doubled_with_rows):
 
 
 def test_too_many_rows():
-    with pytest.raises(RuleDefinitionError, match="rows has one function, or None, for each"):
+    with pytest.raises(RuleDefinitionError, match="rows has 2 functions for 1 adjoint"):
         linear_rule(doubled, lambda y_bar, x: 2 * y_bar, rows=(None, None))

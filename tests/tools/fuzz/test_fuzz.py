@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from autodiff.tracer import FloatTracer, Tracer
+from tools.fuzz import generators
 from tools.fuzz.__main__ import run
-from tools.fuzz.judge import judge
+from tools.fuzz.judge import MODES, judge
 from tools.fuzz.report import Report
 from tools.fuzz.shrink import smallest
 from tools.fuzz.writer import PHRASES, kinds_of, write
@@ -35,6 +37,52 @@ def test_a_short_run_finds_nothing():
     assert failed == []
     assert report.counts["plain", "discarded"] < 10
     assert report.counts["reverse", "right"] > 170
+
+
+@pytest.mark.parametrize("name", generators.names())
+def test_a_short_run_of_every_generator_in_every_mode_finds_nothing(name):
+    report = run(range(25), name, MODES)
+    assert [(seed, o.mode, o.detail) for seed, o, _ in report.failures] == []
+    judged = [report.counts[mode, "right"] + report.counts[mode, "error"] for mode in MODES]
+    assert min(judged) > 5
+
+
+@pytest.mark.parametrize("name", generators.names())
+def test_a_generator_writes_the_same_program_for_the_same_seed(name):
+    assert [generators.write(name, s) for s in range(3)] == [
+        generators.write(name, s) for s in range(3)
+    ]
+    assert len({generators.write(name, s) for s in range(20)}) > 10
+
+
+# -- what the modes can tell: each is given a gradient that is wrong there ------------------------
+
+
+STUCK = """
+import numpy as np
+
+def program(x):
+    return np.sum(x * x) if np.sum(x) > 0 else np.sum(3.0 * x)
+
+ARGUMENTS = (np.array([0.7, 1.3]),)
+"""
+
+
+@pytest.mark.parametrize("mode", ["automatic", "compiled"])
+def test_a_program_that_keeps_its_branch_is_wrong(mode, monkeypatch):
+    def is_true(self):
+        return bool(self._value)  # and nothing notes what was read
+
+    monkeypatch.setattr(Tracer, "__bool__", is_true)
+    [outcome] = judge(STUCK, 0, (mode,))
+    assert outcome.kind == "wrong"
+
+
+def test_a_value_that_is_lost_in_text_without_source_is_wrong(monkeypatch):
+    source = "import math\n\ndef program(x):\n    return x * math.sin(x)\n\nARGUMENTS = (0.7,)\n"
+    assert [o.kind for o in judge(source, 0, ("unverified",))] == ["error"]
+    monkeypatch.setattr(FloatTracer, "__float__", lambda self: float(self._value), raising=False)
+    assert [o.kind for o in judge(source, 0, ("unverified",))] == ["wrong"]
 
 
 # -- programs ------------------------------------------------------------------------------------

@@ -50,17 +50,17 @@ class Factorisation:
     @property
     def L(self) -> NoReturn:  # noqa: N802 - SciPy's name
         """The lower factor, which is not differentiated."""
-        refused("SuperLU.L", _FACTORS)
+        refused("scipy.sparse.linalg.SuperLU.L", _FACTORS)
 
     @property
     def U(self) -> NoReturn:  # noqa: N802 - SciPy's name
         """The upper factor, which is not differentiated."""
-        refused("SuperLU.U", _FACTORS)
+        refused("scipy.sparse.linalg.SuperLU.U", _FACTORS)
 
 
 _FACTORS = (
-    "only the solutions that the factorisation gives are. Use its solve, or scipy.linalg.lu of the "
-    "dense matrix."
+    "the factors have no rule, only its solve has one. Use that, or scipy.linalg.lu of the dense "
+    "matrix."
 )
 
 
@@ -120,6 +120,6 @@ def superlu_solve_frule(dots: tuple, lu: Any, rhs: Any, trans: Any = "N") -> Any
 
 refuse(
     spl.spilu,
-    "an incomplete factorisation depends on what it drops. Use splu; for a preconditioner, give it "
-    "autodiff.ignore_derivatives(A).",
+    "an incomplete factorisation drops entries by their size, and jumps. Use splu; as a "
+    "preconditioner, make it of autodiff.ignore_derivatives(A).",
 )

@@ -151,7 +151,10 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
         if ord == 2:
             return spl.svds(x, k=1, solver="lobpcg")[1][0]
         natively(spl.norm, ignore_derivatives(x), ord, axis)  # SciPy's own error
-        refused(f"norm({ord!r})", "it has no rule.")
+        refused(
+            f"scipy.sparse.linalg.norm(ord={ord!r})",
+            "it has no rule. Use numpy.linalg.norm(x.toarray(), ord).",
+        )
     along = axis[0] if isinstance(axis, tuple) else axis
     if not -2 <= along < 2:
         raise ValueError(f"Invalid axis {axis!r} for an array with shape {x.shape!r}")

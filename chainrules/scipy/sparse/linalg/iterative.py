@@ -24,7 +24,7 @@ from chainrules_core import decompose, ignore_derivatives, natively
 
 
 def _iterative(f: Callable) -> Callable:
-    name = f.__name__
+    name = f"scipy.sparse.linalg.{f.__name__}"
 
     def body(A: Any, b: Any, x0: Any = None, *args: Any, **kwargs: Any) -> tuple:
         shift = kwargs.get("shift", 0.0)
@@ -39,7 +39,7 @@ def _iterative(f: Callable) -> Callable:
         if info != 0:
             refused(
                 name,
-                f"it has not converged (info={info}). Give a larger maxiter or a looser rtol, or "
+                f"it has not converged (info={info}). Give a larger maxiter or a larger rtol, or "
                 "use spsolve.",
             )
         right = np.reshape(right, (-1,))
@@ -86,7 +86,7 @@ class Estimate:
         return repr(self.value)
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        refused(self.name, "it is an estimate from the iterations. Compute it from A, b and x.")
+        refused(self.name, "the iteration only estimates it. Compute it from A, b and x.")
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _refuse
     __rtruediv__ = __pow__ = __neg__ = __abs__ = __float__ = __array__ = _refuse
@@ -122,13 +122,15 @@ def least_squares(x: Any, b: Any, damp: Any, start: Any) -> Any:
     return start + adjoint @ System(a @ adjoint).solve(b - a @ start)
 
 
+INEXACT = (
+    "its solution is not the exact and only one. Leave out columns of a matrix that lacks full "
+    "rank, or give smaller tolerances (atol, btol) and more iterations (iter_lim or maxiter)."
+)
+
+
 def _check_rank(name: str, found: Any, x: Any) -> None:
     if not np.allclose(found, x, rtol=1e-3, atol=1e-3 * max(1.0, float(np.max(np.abs(found))))):
-        refused(
-            name,
-            "its solution is not the exact one. The matrix lacks full rank, or the tolerances "
-            "(atol, btol, iter_lim or maxiter) are too loose.",
-        )
+        refused(f"scipy.sparse.linalg.{name}", INEXACT)
 
 
 def _least_squares(f: Callable) -> Callable:
@@ -141,20 +143,31 @@ def _least_squares(f: Callable) -> Callable:
         given = [plain(v) for v in args]
         named = {k: plain(v) for k, v in kwargs.items()}
         found = natively(f, ignore_derivatives(A), ignore_derivatives(right), *given, **named)
-        x = least_squares(A, right, damp, start)
+        try:
+            x = least_squares(A, right, damp, start)
+        except RuntimeError as error:
+            if type(error) is not RuntimeError:  # SuperLU: "Factor is exactly singular"
+                raise
+            refused(f"scipy.sparse.linalg.{f.__name__}", INEXACT)
         _check_rank(f.__name__, found[0], ignore_derivatives(x))
         residual = np.linalg.norm(right - _csr(A) @ x)
         size = np.linalg.norm(x)
         if f is spl.lsmr:
-            rest = [Estimate(f"lsmr's {n}", v) for n, v in zip(_LSMR, found[4:7], strict=True)]
+            rest = [
+                Estimate(f"{n} in the result of scipy.sparse.linalg.lsmr", v)
+                for n, v in zip(_LSMR, found[4:7], strict=True)
+            ]
             return (x, found[1], found[2], residual, *rest, size)
         if ignore_derivatives(damp) != 0:
             gap = x if start is None else x - start
             both = np.sqrt(residual**2 + damp**2 * np.sum(np.abs(gap) ** 2))
         else:
             both = residual
-        rest = [Estimate(f"lsqr's {n}", v) for n, v in zip(_LSQR, found[5:8], strict=True)]
-        variance = Estimate("lsqr's var", found[9])
+        rest = [
+            Estimate(f"{n} in the result of scipy.sparse.linalg.lsqr", v)
+            for n, v in zip(_LSQR, found[5:8], strict=True)
+        ]
+        variance = Estimate("var in the result of scipy.sparse.linalg.lsqr", found[9])
         return (x, found[1], found[2], residual, both, *rest, size, variance)
 
     return body

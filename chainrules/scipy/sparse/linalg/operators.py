@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse.linalg as spl
 
+from chainrules.scipy.namespaces import namespace
 from chainrules.scipy.sparse.entries import is_sparse, refused
 from chainrules_core import decompose, ignore_derivatives
 
@@ -32,7 +33,7 @@ def dense_of(x: Any) -> Any:
     """Return the matrix of a linear operator, traced where it depends on traced values."""
     kind = type(x).__name__
     if type(x).__module__.startswith("scipy.sparse.linalg"):
-        args = x.args
+        args = getattr(x, "args", ())
         if kind == "MatrixLinearOperator":
             return _matrix(x.A)
         if kind == "IdentityOperator":
@@ -51,7 +52,10 @@ def dense_of(x: Any) -> Any:
             return np.transpose(_matrix(x.A))
         apply = getattr(x, "_CustomLinearOperator__matvec_impl", None)
         if apply is None:
-            refused(kind, "give its matrix, or a LinearOperator made from a function.")
+            refused(
+                f"a linear operator of the class {kind}",
+                "it has no rule. Give its matrix, or a LinearOperator made from a function.",
+            )
     else:
         apply = x._matvec
     return _applied_to_units(apply, x.shape[1])
@@ -69,6 +73,7 @@ class TracedOperator(spl.LinearOperator):
         self.functions = functions
         self.shape = tuple(shape)
         self.dtype = np.dtype(float if dtype is None else dtype)
+        self._xp = namespace  # SciPy 1.18 asks each operator for the library of its arrays
 
     def _function(self, name: str) -> Any:
         function = self.functions.get(name)

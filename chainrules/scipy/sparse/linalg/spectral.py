@@ -74,7 +74,10 @@ def pairs(name: str, a: Any, m: Any, values: Any, vectors: Any) -> tuple[Any, An
         residual = np.linalg.norm(plain_a @ v - w * right)
         scale = np.linalg.norm(right) * max(abs(w), float(np.max(np.abs(vector_of(plain_a)))))
         if residual > 1e-3 * scale:
-            refused(name, "it has not converged: give a smaller tol or a larger maxiter.")
+            refused(
+                f"scipy.sparse.linalg.{name}",
+                "it has not converged. Give a smaller tol or a larger maxiter.",
+            )
         length = np.sqrt(abs(np.conj(v) @ right)) if name != "eigs" else np.linalg.norm(v)
         made.append(refined(a, m, w, v / length))
     w = np.stack([p[0] for p in made])
@@ -90,9 +93,10 @@ def check_simple(name: str, values: Any) -> None:
     gaps = np.abs(np.diff(ordered))
     if np.any(gaps <= 1e-9 * np.max(np.abs(values), initial=0.0)):
         refused(
-            name,
-            "two of the values it found are equal, and then neither they nor their vectors have "
-            "derivatives. Differentiate a function of the matrix that does not tell them apart.",
+            f"scipy.sparse.linalg.{name}",
+            "two of the values that it found are equal, so neither they nor their vectors have "
+            "derivatives. Use a function of the matrix that does not tell them apart, such as the "
+            "trace, the determinant or a norm.",
         )
 
 
@@ -142,7 +146,11 @@ def svds(A: Any, k: Any = 6, *args: Any, **kwargs: Any) -> Any:
     m, _n = a.shape
     u, s, vh = natively(spl.svds, ignore_derivatives(a), k, *args, **named)
     if np.min(s) <= 1e-10 * np.max(s):
-        refused("svds", "one of the singular values it found is zero.")
+        refused(
+            "scipy.sparse.linalg.svds",
+            "one of the singular values that it found is 0, where it has a kink. Ask for a smaller "
+            "number k of them.",
+        )
     whole = sp.block_array([[None, a], [a.conj().T, None]], format="csr")
     both = np.concatenate([u, np.conj(vh.T)]) / np.sqrt(2.0)
     w, z = pairs("svds", whole, None, s, both)
@@ -159,9 +167,16 @@ def lobpcg(A: Any, X: Any, B: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Return the extreme eigenvalues and their vectors."""
     named = {n: plain(v) for n, v in kwargs.items()}
     if named.get("Y") is not None or (len(args) > 1 and args[1] is not None):
-        refused("lobpcg(Y=)", "the constraints are not differentiated.")
+        refused(
+            "scipy.sparse.linalg.lobpcg",
+            "constraints (Y=) have no rule. Ask for more eigenvalues without Y, and choose among "
+            "them.",
+        )
     if callable(A) or callable(B):
-        refused("lobpcg of functions", "give a matrix, or a LinearOperator.")
+        refused(
+            "scipy.sparse.linalg.lobpcg",
+            "a function in place of a matrix has no rule. Give a matrix, or a LinearOperator.",
+        )
     a = array_of(A)
     b = None if B is None else array_of(B)
     given = [plain(v) for v in args]

@@ -35,6 +35,7 @@ def family(short, name):
         (f"{short}vander", lambda f, x: f(x, 3), x),
         (f"{short}val2d", x, y, M),
         (f"{short}val3d", x, y, z, M.reshape(3, 3, 1) * V[:2]),
+        (f"{short}valnd", lambda f, x, y, c: f((x, y), c), x, y, M),
         (f"{short}grid2d", x, y, M),
         (f"{short}grid3d", x, y, z, M.reshape(3, 3, 1) * V[:2]),
         (f"{short}vander2d", lambda f, x, y: f(x, y, [1, 2]), x, y),

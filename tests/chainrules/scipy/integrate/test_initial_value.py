@@ -6,7 +6,7 @@ from scipy import integrate
 
 from autodiff import gradient, hessian, pushforward
 from chainrules.scipy.integrate.initial_value import OutsideError
-from chainrules.scipy.integrate.states import MixedError
+from chainrules.scipy.integrate.states import MixedError, UnsolvedError
 
 TIGHT = {"rtol": 1e-8, "atol": 1e-10}
 
@@ -324,6 +324,13 @@ def test_a_stiff_problem_that_is_not_holomorphic_raises():
 
     with pytest.raises(MixedError, match="holomorphic"):
         gradient(f, 1.0)
+
+
+@pytest.mark.filterwarnings("ignore::scipy.integrate.ODEintWarning", "ignore:lsoda")
+def test_a_solution_that_does_not_exist_raises():
+    """Of y' = y² from 1 there is none at t = 1. LSODA goes on for ever."""
+    with pytest.raises(UnsolvedError, match="end before that"):
+        gradient(lambda k: integrate.odeint(lambda y, t: k * y**2, 1.0, [0.0, 1.1])[-1, 0], 1.0)
 
 
 def test_a_dense_output_outside_raises():

@@ -7,6 +7,9 @@ from scipy import interpolate
 import autodiff
 from chainrules.refused import RefusedError
 
+# SciPy 1.18 has deprecated lagrange, pade and approximate_taylor_polynomial.
+pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated and will be removed in SciPy")
+
 X = np.linspace(0.0, 3.0, 7) + 0.05 * np.sin(np.arange(7.0))
 Y = np.sin(1.3 * X) + 0.2 * X + 0.1
 Q = np.array([0.11, 0.77, 1.3, 2.2, 2.71])

@@ -1,10 +1,13 @@
 import numpy as np
 import pytest
+import scipy
 from scipy import signal
 
 from autodiff import gradient
 from chainrules.scipy.signal.responses import states
 from chainrules_core.testing.check import check_rule
+
+SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 
 A, B = np.array([[-1.0, 0.3], [0.2, -2.0]]), np.array([[1.0], [0.5]])
 C, D = np.array([[1.0, 0.2]]), np.array([[0.1]])
@@ -70,6 +73,17 @@ def test_states(a):
         (lambda u: signal.lsim((A, B, C, D), u * 1j, T), "type of A"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:Casting complex values")  # of newer versions
 def test_wrong_calls(f, words):
-    with pytest.raises((ValueError, TypeError, AttributeError), match=words):
-        gradient(lambda u: np.sum(np.real(f(u)[1])), U)
+    errors = (ValueError, TypeError, AttributeError)
+    try:
+        f(U)
+    except errors:
+        with pytest.raises(errors, match=words):
+            gradient(lambda u: np.sum(np.real(f(u)[1])), U)
+        return
+    if words == "type of A":  # SciPy truncates the states without a word
+        with pytest.raises(errors, match=words):
+            gradient(lambda u: np.sum(np.real(f(u)[1])), U)
+    else:  # newer versions of SciPy take more
+        assert SCIPY >= (1, 18)

@@ -14,6 +14,9 @@ from scipy.spatial.transform import Rotation as Ro, Slerp
 import autodiff
 from chainrules_core import ChainRulesError
 
+# SciPy 1.18 has deprecated distance_matrix and minkowski_distance.
+pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of")
+
 Rigid = getattr(transform, "RigidTransform", None)  # new in SciPy 1.16
 R = np.random.default_rng(16)
 

@@ -10,6 +10,9 @@ from chainrules.scipy.spatial.distance import all_distances, all_pairs
 from chainrules.scipy.spatial.squares import condensed, squared
 from chainrules_core.testing import check_rule
 
+# SciPy 1.18 has deprecated distance_matrix and minkowski_distance.
+pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of")
+
 RNG = np.random.default_rng(3)
 A, B = RNG.uniform(0.2, 1, (4, 3)), RNG.uniform(0.2, 1, (5, 3))
 W = np.array([0.3, 1.0, 0.5])

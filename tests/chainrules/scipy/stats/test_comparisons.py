@@ -76,6 +76,15 @@ def test_transport(check_modes):
     assert y == pytest.approx(f(P, Q, U, V), rel=1e-9)
 
 
+def test_constant_weights_of_a_transport_that_is_not_unique():
+    """They may be made in the function that is differentiated."""
+    x, y = np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 1.0]])
+    found = autodiff.gradient(
+        lambda x: stats.wasserstein_distance_nd(x, y, np.ones(2), np.ones(2)), x
+    )
+    np.testing.assert_allclose(found, [[0.0, -0.5], [0.0, -0.5]], atol=1e-9)
+
+
 def test_transport_that_is_not_unique_is_refused():
     with pytest.raises(RefusedError, match="weights"):
         autodiff.gradient(

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from scipy import stats
-from scipy._lib import array_api_extra
 
 import autodiff
+from chainrules.scipy.private import first_of
+
+array_api_extra = first_of("_external.array_api_extra", "_lib.array_api_extra").module()
 
 P = np.array([0.2, 0.5, -0.4])
 M = np.array([0.1, 0.2, 0.3])

@@ -190,6 +190,13 @@ def test_refused(matrix, name):
         autodiff.gradient(f, sp.csc_array(matrix))
 
 
+@pytest.mark.parametrize("name", ["lsqr", "lsmr"])
+def test_least_squares_without_full_rank_are_refused(name):
+    a = sp.csr_array(np.ones((3, 2)))
+    with pytest.raises(RefusedError, match=f"{name}.*Leave out columns"):
+        autodiff.gradient(lambda b: getattr(spl, name)(a, b)[0][0], B[:3])
+
+
 def test_singular_matrices_are_an_error():
     with pytest.raises(RuntimeError, match="singular"):
         autodiff.gradient(lambda a: np.sum(spl.spsolve(a, B[:2])), sp.csc_array(np.ones((2, 2))))

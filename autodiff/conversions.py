@@ -1,0 +1,199 @@
+"""What Python makes of a traced value that keeps all of its digits: texts, and large integers.
+
+An index, a count or a rounded number is constant wherever it is continuous, and loses its
+derivative rightly. A text, or the integer ``int(m * 2**53)``, holds every digit of the value: the
+number that is read back from it depends on the value, and its derivative would be lost without a
+word. So a text made of a traced value is a `TracedText`, of which no number can be read, and an
+integer that holds every bit of a float is an error. All constants that the engine makes of traced
+values pass through `constant`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autodiff.errors import LostValueError
+
+EXACT = 1 << 52
+"""From here on floats are whole numbers, and an integer made of one holds all of it."""
+
+
+_of_shape: list[Any] = [np.empty_like, np.ones_like, np.zeros_like]
+OF_SHAPE = frozenset(_of_shape)
+"""Functions that look at the shape of a value alone: what they make says nothing of its digits."""
+
+
+def constant(y: Any) -> Any:
+    """Return a constant made of a traced value; an error if it holds all digits of the value."""
+    kind = type(y)
+    if kind is str:  # one without a digit is a name
+        return TracedText(y) if any(map(str.isdigit, y)) else y
+    if kind is np.ndarray and y.dtype.kind in "US":
+        raise number_of_text("an array of texts, which holds the digits of each element,")
+    if not _is_rounded(y, kind):
+        raise exact_integer()
+    return y
+
+
+def _is_rounded(y: Any, kind: type) -> bool:
+    """Whether a constant is no integer that may hold all digits of the value it was made of."""
+    if kind is int:
+        return -EXACT < y < EXACT
+    if kind is np.ndarray or isinstance(y, np.integer):
+        return y.dtype.kind not in "iu" or are_small(y)
+    if hasattr(kind, "_tape") and y._tape.program and _is_integer(y._value):
+        return bool(y._tape.read(y, are_small))  # a recording notes it
+    return True
+
+
+def _is_integer(y: Any) -> bool:
+    return type(y) is int or getattr(getattr(y, "dtype", None), "kind", "") in ("i", "u")
+
+
+def are_small(y: Any) -> bool:
+    """Whether integers made of floats are so small that they may have been rounded."""
+    if type(y) is int:
+        return -EXACT < y < EXACT
+    return y.size == 0 or bool(y.min() > -EXACT and y.max() < EXACT)
+
+
+def exact_integer() -> LostValueError:
+    """Build the error for an integer that holds all bits of a float."""
+    return LostValueError(
+        "a traced value of 2**52 or more is turned into an integer. Floats are whole numbers "
+        "there, so that the integer holds all of the value and rounds nothing: what is computed "
+        "with it would lose its derivative without a word. Libraries such as mpmath, sympy and "
+        "fractions make numbers of their own that way: compute with math, NumPy or SciPy instead, "
+        "or give the function a rule (chainrules_core.rrule.register). If the integer is to be a "
+        "constant, wrap the value in autodiff.ignore_derivatives(...)."
+    )
+
+
+def number_of_text(how: str) -> LostValueError:
+    """Build the error for a number that is read from the text of a traced value."""
+    return LostValueError(
+        f"{how} reads a number from the text of a traced value, and its derivative would be lost "
+        "without a word. Use the value itself, or, if the number is to be a constant, make the "
+        "text of autodiff.ignore_derivatives(value)."
+    )
+
+
+def check_texts(x: Any) -> None:
+    """Raise if texts of traced values, by themselves or in lists, are made an array."""
+    if holds_traced_text(x):
+        raise number_of_text("an array of texts")
+
+
+class TracedText(str):
+    """A text made of a traced value: it is like any other, but that no number is read from it.
+
+    It passes for a ``str``, and what is made of it by slicing, splitting, joining or formatting is
+    a `TracedText` again.
+    """
+
+    __slots__ = ()
+
+    @property  # type: ignore[misc] # object's is writeable; this one is not
+    def __class__(self) -> type:
+        return str
+
+    def __float__(self) -> NoReturn:
+        raise number_of_text("float(text)")
+
+    def __int__(self) -> NoReturn:
+        raise number_of_text("int(text)")
+
+    def __str__(self) -> str:
+        return self
+
+    def __radd__(self, other: Any) -> Any:
+        return marked(str.__add__(other, self)) if isinstance(other, str) else NotImplemented
+
+    def __rmod__(self, other: Any) -> Any:
+        if not isinstance(other, str):
+            return NotImplemented
+        return marked(str.__mod__(other, plain_text(self)))
+
+    def __iter__(self) -> Any:
+        return map(TracedText, super().__iter__())
+
+    def __copy__(self) -> TracedText:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> TracedText:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> tuple:
+        return str, (plain_text(self),)
+
+
+def _marking(name: str) -> Callable:
+    """Return the method of texts with this name, of which the result is marked."""
+    of_text = getattr(str, name)
+
+    def method(self: TracedText, *args: Any, **kwargs: Any) -> Any:
+        return marked(of_text(self, *args, **kwargs))
+
+    method.__name__ = name
+    method.__qualname__ = f"str.{name}"
+    method.__doc__ = of_text.__doc__
+    return method
+
+
+for _name in (
+    "__add__", "__format__", "__getitem__", "__mod__", "__mul__", "__rmul__", "capitalize",
+    "casefold", "center", "encode", "expandtabs", "format", "format_map", "join", "ljust", "lower",
+    "lstrip", "partition", "removeprefix", "removesuffix", "replace", "rjust", "rpartition",
+    "rsplit", "rstrip", "split", "splitlines", "strip", "swapcase", "title", "translate", "upper",
+    "zfill",
+):  # fmt: skip
+    setattr(TracedText, _name, _marking(_name))
+
+
+class TracedBytes(bytes):
+    """A `TracedText` that was encoded."""
+
+    __slots__ = ()
+
+    @property  # type: ignore[misc] # object's is writeable; this one is not
+    def __class__(self) -> type:
+        return bytes
+
+    __float__ = TracedText.__float__
+    __int__ = TracedText.__int__
+
+    def decode(self, *args: Any, **kwargs: Any) -> str:
+        """Return the text."""
+        return TracedText(super().decode(*args, **kwargs))
+
+    def __reduce_ex__(self, protocol: Any) -> tuple:
+        return bytes, (bytes.__getitem__(self, slice(None)),)
+
+
+def plain_text(text: str) -> str:
+    """Return a text as one that is no longer known to be made of a traced value."""
+    return str.__str__(text) if type(text) is str else str.__getitem__(text, slice(None))
+
+
+def marked(y: Any) -> Any:
+    """Return texts, or a list or tuple of them, as made of a traced value; all else as it is."""
+    if isinstance(y, str):
+        return y if type(y) is TracedText else TracedText(y)
+    if isinstance(y, bytes):
+        return y if type(y) is TracedBytes else TracedBytes(y)
+    if type(y) in (list, tuple):
+        return type(y)([marked(part) for part in y])
+    return y
+
+
+def holds_traced_text(x: Any) -> bool:
+    """Whether `x` is, or is a list, tuple or dict with, a text made of a traced value."""
+    kind = type(x)
+    if kind is TracedText or kind is TracedBytes:
+        return True
+    if kind is dict:
+        return any(map(holds_traced_text, x.values()))
+    return kind in (list, tuple) and any(map(holds_traced_text, x))

@@ -1,0 +1,84 @@
+"""Classes of numbers and arrays that bring their own arithmetic.
+
+The engine takes what is an instance of ``np.ndarray`` or ``float`` for a plain array or number: its
+rules compute what NumPy computes. A subclass that overrides an operator, a method or a protocol of
+NumPy's computes something else (units, angles in degrees, quaternions), so where an instance meets
+a traced value, as a constant, an argument or a result, that is an error.
+"""
+
+from __future__ import annotations
+
+import weakref
+
+import numpy as np
+
+from autodiff.errors import ArgumentError
+
+_BASES = (np.ndarray, np.generic, complex, float, int)
+# What may be overridden: making and storing an instance, showing it, and what sorts it among
+# others. None of it is asked when numbers are computed.
+_HARMLESS = frozenset(
+    {
+        "__annotations__", "__array_finalize__", "__array_priority__", "__class__",
+        "__class_getitem__", "__copy__", "__deepcopy__", "__del__", "__delattr__", "__dict__",
+        "__dir__", "__doc__", "__format__", "__getnewargs__", "__getnewargs_ex__", "__getstate__",
+        "__hash__", "__init__", "__init_subclass__", "__module__", "__new__", "__reduce__",
+        "__reduce_ex__", "__repr__", "__setattr__", "__setstate__", "__sizeof__", "__slots__",
+        "__str__", "__subclasshook__", "__weakref__",
+    }
+)  # fmt: skip
+# Of numbers only these are asked for; a class of constants (an Enum) may define others.
+_ARITHMETIC = frozenset(
+    f"__{side}{name}__"
+    for side in ("", "r")
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul")
+) | {"__abs__", "__complex__", "__float__", "__neg__", "__pos__"}
+_PROTOCOLS = frozenset({"__array__", "__array_function__", "__array_ufunc__", "__array_wrap__"})
+_OTHER_ARRAYS = {"MaskedArray": "a masked array", "matrix": "a np.matrix"}
+_known: weakref.WeakSet[type] = weakref.WeakSet()
+
+
+def check_class(kind: type) -> None:
+    """Raise for a class of numbers or arrays that computes otherwise than these do."""
+    if kind in _known:
+        return
+    if issubclass(kind, _BASES):
+        _check_mask_or_matrix(kind)
+        own = overridden(kind)
+        if own:
+            what = "arrays" if issubclass(kind, np.ndarray) else "numbers"
+            names = ", ".join(own[:4]) + (" and more" if len(own) > 4 else "")
+            raise ArgumentError(
+                f"{kind.__qualname__}, a class of {what} that defines {names} itself, meets a "
+                "traced value: what it computes is not followed, and the derivative would be "
+                f"another function's. Give the function plain {what} (np.asarray(c)), and convert "
+                "units and the like outside of it or by explicit factors."
+            )
+    _known.add(kind)
+
+
+def overridden(kind: type) -> list[str]:
+    """Return what a subclass of numbers or arrays defines itself of their behaviour."""
+    is_array = issubclass(kind, np.ndarray)
+    own: dict[str, None] = {}
+    for base in kind.__mro__:
+        if base in _BASES or base.__module__.partition(".")[0] == "numpy":
+            break  # NumPy's own, such as np.memmap, compute as arrays do
+        for name in vars(base):
+            if name in _HARMLESS:
+                continue
+            counts = hasattr(np.ndarray, name) if is_array else name in _ARITHMETIC
+            if counts or name in _PROTOCOLS:
+                own[name] = None
+    return list(own)
+
+
+def _check_mask_or_matrix(kind: type) -> None:
+    for base in kind.__mro__:
+        if base.__name__ in _OTHER_ARRAYS and base.__module__.partition(".")[0] == "numpy":
+            raise ArgumentError(
+                f"{_OTHER_ARRAYS[base.__name__]} (here {kind.__name__}) meets a traced value: its "
+                "operators and methods are not those of arrays, and the derivative would be "
+                "another function's. Make it an array (np.asarray(m), np.ma.getdata(m)), and write "
+                "a mask as np.where(mask, 0, x) or x[~mask]."
+            )

@@ -1,0 +1,75 @@
+"""Where in the user's code something happens, for errors to name."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+import types
+from collections.abc import Iterator
+
+_OURS = frozenset({"autodiff", "chainrules", "chainrules_core", "numpy", "multipledispatch"})
+MADE_HERE = ("<operator.", "<call of ")
+"""How the names of an engine's own written code begin, in the place of a file's."""
+_LIBRARY = tuple(
+    {
+        path
+        for name in ("stdlib", "platstdlib", "purelib", "platlib")
+        if (path := sysconfig.get_paths().get(name))
+    }
+)
+
+
+def is_library_file(filename: str) -> bool:
+    """Whether code of a file is the standard library's or an installed package's."""
+    return filename.startswith((*_LIBRARY, "<frozen"))
+
+
+def frames() -> Iterator[types.FrameType]:
+    """Yield the frames from here outwards, without ours and NumPy's."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if not _is_ours(frame):
+            yield frame
+        frame = frame.f_back
+
+
+def _is_ours(frame: types.FrameType) -> bool:
+    package = (frame.f_globals.get("__name__") or "").partition(".")[0]
+    return package in _OURS or frame.f_code.co_filename.startswith(MADE_HERE)
+
+
+def user_line(inner: types.TracebackType | None = None) -> str:
+    """Return where the user's code is: the innermost frame outside ours, NumPy's and libraries'.
+
+    What a library was doing there is named after it.
+
+    Parameters
+    ----------
+    inner : traceback, optional
+        Of an exception: its frames, which have ended, come before those that are running.
+    """
+    library = ""
+    for code, line in _lines(inner):
+        place = f"{code.co_filename}, line {line}, in {code.co_name}"
+        if not is_library_file(code.co_filename):
+            return f"{place} (through {library})" if library else place
+        library = library or place
+    return library or "an unknown line"
+
+
+def _lines(inner: types.TracebackType | None) -> Iterator[tuple[types.CodeType, int]]:
+    """Yield the lines of a traceback, and those that are running, the innermost first."""
+    ended = []
+    while inner is not None:
+        ended.append(inner)
+        inner = inner.tb_next
+    yield from [(t.tb_frame.f_code, t.tb_lineno) for t in ended[::-1] if not _is_ours(t.tb_frame)]
+    yield from [(frame.f_code, frame.f_lineno) for frame in frames()]
+
+
+def say_where(error: BaseException) -> None:
+    """Add a note with the user's line to an error that does not name it."""
+    if not hasattr(error, "where"):
+        where = user_line(error.__traceback__)
+        error.where = where  # type: ignore[attr-defined]
+        error.add_note(f"  at {where}")

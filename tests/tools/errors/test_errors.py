@@ -1,0 +1,86 @@
+"""The catalogue of errors holds: each program raises, each way out works, no site is left out."""
+
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from chainrules_core import frule, rrule
+from tools.errors import page
+from tools.errors.entries import entries, run, without_new_rules
+from tools.errors.sites import ROOT, sites
+
+# Statements that no program of a user's reaches, and why.
+UNREACHED: dict[str, str] = {
+    "autodiff/bindings.py:assigned:0": "only where Python's bytecode is not read: not in 3.11 to "
+    "3.13; tests/autodiff/test_assignments.py",
+    "autodiff/compile/function.py:Compiled.__init__:3": "only where numba is not installed",
+    "autodiff/mutation.py:_put:1": "no array is known whose copy, laid out as it is, lacks a view",
+    "autodiff/mutation.py:_write:0": "a recording ends with it: the function is then run as it is "
+    "written, and another statement raises the same",
+    "autodiff/writing.py:at:0": "as the one before",
+    "chainrules/reductions/folds.py:check_fold:0": "NumPy 2.4 reduces power and arctan2 wrongly, "
+    "but on processors with AVX-512 alone",
+    "chainrules/scipy/private.py:StandIn.__init__:0": "only with a version of SciPy that lacks a "
+    "private name; tests/chainrules/scipy/test_private.py raises it",
+}
+
+
+def named(entry):
+    return entry.program.__name__
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("entry", entries(), ids=named)
+def test_a_program_raises_what_the_catalogue_says(entry):
+    raised = run(entry)
+    assert raised is not None
+    assert type(raised.error) is entry.kind
+    assert raised.site is not None
+    if entry.has_line:
+        lines, first = inspect.getsourcelines(entry.program)
+        found = re.findall(re.escape(inspect.getfile(entry.program)) + r", line (\d+)", raised.text)
+        assert any(first <= int(line) < first + len(lines) for line in found), raised.text
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "program", [pytest.param(p, id=p.__name__) for e in entries() for _, p in e.remedies]
+)
+def test_a_way_out_works(program):
+    with without_new_rules():
+        program()
+
+
+def test_every_entry_names_a_way_out():
+    assert [named(entry) for entry in entries() if not entry.remedies] == []
+
+
+@pytest.mark.filterwarnings("default")
+def test_every_statement_that_raises_is_reached():
+    reached = {raised.site.name for e in entries() if (raised := run(e)) and raised.site}
+    missing = [site.name for site in sites() if site.name not in reached]
+    assert sorted(missing) == sorted(UNREACHED)
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="others word Python's errors anew")
+def test_the_page_is_what_the_programs_say():
+    written = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    assert written == page.page()
+
+
+def test_programs_are_named_once():
+    names = [named(entry) for entry in entries()]
+    assert len(set(names)) == len(names)
+    assert all(Path(inspect.getfile(e.program)).parent.name == "programs" for e in entries())
+
+
+def test_programs_leave_no_rules_behind():
+    for entry in entries():
+        if Path(inspect.getfile(entry.program)).stem == "rule_results":
+            run(entry)
+    left = [rule for table in (rrule, frule) for rule in table.methods()]
+    assert [rule for rule in left if "tools/errors/programs" in rule.defined_at] == []

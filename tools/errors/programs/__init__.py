@@ -1,0 +1,1 @@
+"""Programs that raise each error of the packages; see `tools.errors.entries`."""

@@ -1,0 +1,202 @@
+"""Splines and interpolants of scipy.interpolate."""
+
+import numpy as np
+from scipy import interpolate
+
+from autodiff import gradient
+from chainrules.refused import RefusedError
+from tools.errors.entries import entry
+
+
+@entry("UnivariateSpline with a smoothing factor", RefusedError)
+def smoothing_factor() -> None:
+    x = np.linspace(0, 1, 9)
+    gradient(lambda y: interpolate.UnivariateSpline(x, y, s=1e-3)(0.4), np.cos(9 * x))
+
+
+@smoothing_factor.instead("Give the penalty instead")
+def smoothing_penalty() -> None:
+    x = np.linspace(0, 1, 9)
+    g = gradient(lambda y: interpolate.make_smoothing_spline(x, y, lam=1e-3)(0.4), np.cos(9 * x))
+    assert np.isclose(np.sum(g), 1.0)
+
+
+@smoothing_factor.instead("Give the knots instead")
+def least_squares_with_knots() -> None:
+    x = np.linspace(0, 1, 9)
+    g = gradient(lambda y: interpolate.LSQUnivariateSpline(x, y, [0.3, 0.6])(0.4), np.cos(9 * x))
+    assert np.isclose(np.sum(g), 1.0)
+
+
+@entry("make_splrep with a smoothing factor", RefusedError)
+def make_splrep_with_a_smoothing_factor() -> None:
+    x = np.linspace(0, 1, 9)
+    gradient(lambda y: interpolate.make_splrep(x, y, s=1e-3)(0.4), np.cos(9 * x))
+
+
+@make_splrep_with_a_smoothing_factor.instead("Interpolate")
+def make_splrep_that_interpolates() -> None:
+    x = np.linspace(0, 1, 9)
+    g = gradient(lambda y: interpolate.make_splrep(x, y, s=0)(0.4), np.cos(9 * x))
+    assert np.isclose(np.sum(g), 1.0)
+
+
+@entry("A periodic splrep of an even degree", RefusedError)
+def periodic_of_even_degree() -> None:
+    x = np.linspace(0, 1, 9)
+    y = np.cos(2 * np.pi * x)
+    gradient(lambda y: interpolate.splev(0.4, interpolate.splrep(x, y, k=2, s=0, per=1)) * 1.0, y)
+
+
+@periodic_of_even_degree.instead("Take an odd degree and s=0")
+def periodic_of_odd_degree() -> None:
+    x = np.linspace(0, 1, 9)
+    y = np.cos(2 * np.pi * x)
+    gradient(lambda y: interpolate.splev(0.4, interpolate.splrep(x, y, k=3, s=0, per=1)) * 1.0, y)
+
+
+@entry("A periodic splprep", RefusedError)
+def periodic_curve() -> None:
+    t = np.linspace(0, 2 * np.pi, 9)
+
+    def f(x):
+        tck, _ = interpolate.splprep([x, np.sin(t)], s=0, per=1)
+        return interpolate.splev(0.4, tck)[0] * 1.0
+
+    gradient(f, np.cos(t))
+
+
+@periodic_curve.instead("Interpolate each coordinate periodically")
+def periodic_coordinates() -> None:
+    t = np.linspace(0, 2 * np.pi, 9)
+
+    def f(x):
+        closed = np.append(x[:-1], x[0])
+        return interpolate.make_interp_spline(t, closed, bc_type="periodic")(0.4)
+
+    gradient(f, np.cos(t))
+
+
+@entry("AAA that takes spurious poles away", RefusedError)
+def spurious_poles() -> None:
+    x = np.linspace(-1, 1, 30)
+
+    def f(k):
+        return interpolate.AAA(x, np.exp(x) * k, clean_up_tol=100.0)(0.3)
+
+    gradient(f, 1.0)
+
+
+@spurious_poles.instead("Use clean_up=False")
+def all_poles() -> None:
+    x = np.linspace(-1, 1, 30)
+    g = gradient(lambda k: interpolate.AAA(x, np.exp(x) * k, clean_up=False)(0.3), 1.0)
+    assert np.isclose(g, np.exp(0.3))
+
+
+@entry("Scattered points that are fitted with a smoothing factor", RefusedError)
+def scattered_points_smoothed() -> None:
+    x, y = np.random.default_rng(0).random((2, 40))
+    gradient(lambda z: interpolate.SmoothBivariateSpline(x, y, z)(0.4, 0.4)[0, 0], x * y)
+
+
+@scattered_points_smoothed.instead("Give the knots")
+def scattered_points_with_knots() -> None:
+    x, y = np.random.default_rng(0).random((2, 40))
+
+    def f(z):
+        return interpolate.LSQBivariateSpline(x, y, z, [0.5], [0.5])(0.4, 0.4)[0, 0]
+
+    assert np.isclose(np.sum(gradient(f, x * y)), 1.0)
+
+
+@entry("RectBivariateSpline with a smoothing factor", RefusedError)
+def grid_smoothed() -> None:
+    x = np.linspace(0, 1, 6)
+    z = np.outer(x, x)
+    gradient(lambda z: interpolate.RectBivariateSpline(x, x, z, s=0.1)(0.4, 0.4)[0, 0], z)
+
+
+@grid_smoothed.instead("Interpolate (s=0, the default)")
+def grid_interpolated() -> None:
+    x = np.linspace(0, 1, 6)
+    z = np.outer(x, x)
+    g = gradient(lambda z: interpolate.RectBivariateSpline(x, x, z)(0.4, 0.4)[0, 0], z)
+    assert np.isclose(np.sum(g), 1.0)
+
+
+@entry("bisplrep that chooses its knots", RefusedError)
+def surface_with_chosen_knots() -> None:
+    x, y = np.random.default_rng(0).random((2, 40))
+    gradient(lambda z: interpolate.bisplev(0.4, 0.4, interpolate.bisplrep(x, y, z)) * 1.0, x * y)
+
+
+@surface_with_chosen_knots.instead("Give the knots")
+def surface_with_given_knots() -> None:
+    x, y = np.random.default_rng(0).random((2, 40))
+    t = np.array([0.0, 0, 0, 0, 0.5, 1, 1, 1, 1])
+
+    def f(z):
+        return interpolate.bisplev(0.4, 0.4, interpolate.bisplrep(x, y, z, task=-1, tx=t, ty=t))
+
+    assert np.isclose(np.sum(gradient(f, x * y)), 1.0)
+
+
+@entry("A spline on the sphere", RefusedError)
+def spline_on_the_sphere() -> None:
+    theta, phi = np.meshgrid(np.linspace(0.3, 2.8, 7), np.linspace(0.1, 6.0, 8))
+    t, p = np.linspace(0.8, 2.2, 2), np.linspace(1.5, 5.0, 3)
+
+    def f(r):
+        made = interpolate.LSQSphereBivariateSpline(theta.ravel(), phi.ravel(), r, t, p)
+        return made(1.0, 1.0)[0, 0]
+
+    gradient(f, np.cos(theta.ravel()))
+
+
+@spline_on_the_sphere.instead("Fit a spline in the two angles")
+def spline_in_two_angles() -> None:
+    theta, phi = np.meshgrid(np.linspace(0.3, 2.8, 7), np.linspace(0.1, 6.0, 8))
+    t, p = np.linspace(0.8, 2.2, 2), np.linspace(1.5, 5.0, 3)
+
+    def f(r):
+        made = interpolate.LSQBivariateSpline(theta.ravel(), phi.ravel(), r, t, p)
+        return made(1.0, 1.0)[0, 0]
+
+    assert np.isclose(np.sum(gradient(f, np.cos(theta.ravel()))), 1.0)
+
+
+@entry("CloughTocher2DInterpolator by the places", RefusedError)
+def cubic_by_places() -> None:
+    points = np.random.default_rng(0).random((20, 2))
+    made = interpolate.CloughTocher2DInterpolator(points, points[:, 0] ** 2)
+    gradient(lambda q: np.sum(made(q)), np.array([[0.4, 0.5]]))
+
+
+@cubic_by_places.instead("Use RBFInterpolator")
+def radial_by_places() -> None:
+    points = np.random.default_rng(0).random((20, 2))
+    made = interpolate.RBFInterpolator(points, points[:, 0] ** 2)
+    g = gradient(lambda q: np.sum(made(q)), np.array([[0.4, 0.5]]))
+    assert np.allclose(g, [[0.8, 0.0]], atol=0.1)
+
+
+@entry("An interpolant of triangles with a tolerance of its own", RefusedError)
+def tolerance_of_triangles() -> None:
+    points = np.random.default_rng(0).random((20, 2))
+
+    def f(values):
+        made = interpolate.CloughTocher2DInterpolator(points, values)
+        return made(0.4, 0.5, simplex_tolerance=10.0)[0]
+
+    gradient(f, points[:, 0] ** 2)
+
+
+@tolerance_of_triangles.instead("Leave it out")
+def triangles_without_a_tolerance() -> None:
+    points = np.random.default_rng(0).random((20, 2))
+
+    def f(values):
+        return interpolate.CloughTocher2DInterpolator(points, values)(0.4, 0.5)[0]
+
+    assert np.isclose(np.sum(gradient(f, points[:, 0] ** 2)), 1.0)
