@@ -245,8 +245,10 @@ def has_attribute(owner: Any, name: str, /) -> bool:
 def get_attribute(owner: Any, name: str, *default: Any) -> Any:
     """Do ``getattr(owner, name)``, with a default or without."""
     if is_tracer(owner):
-        if not hasattr(bare(owner), name):
-            return getattr(bare(owner), name, *default)
+        plain = bare(owner)
+        is_none = name.startswith("__") and getattr(plain, name, 0) is None  # as in an array's hash
+        if is_none or not hasattr(plain, name):
+            return getattr(plain, name, *default)
         try:  # the value has one, though it may not be had of the tracer
             return attributes.read(owner, name)
         except AttributeError as error:

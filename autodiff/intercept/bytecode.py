@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dis
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 # What a constant or a variable from outside is loaded by, and what takes an attribute.
@@ -29,7 +29,7 @@ class Facts(NamedTuple):
     imports : frozenset of str
         Modules that are imported.
     texts : frozenset of str
-        Constants that are text.
+        Constants that are text or bytes.
     compared : tuple
         For each ``is`` the names and constants next to it, as (kind, value).
     caught : tuple
@@ -77,19 +77,19 @@ def facts_of(code: types.CodeType, is_method: bool) -> Facts:
         elif name in ("CHECK_EXC_MATCH", "CHECK_EG_MATCH"):
             caught.append(tuple(_named_before(instructions, i)))
         makes_text = makes_text or name.startswith(("FORMAT_", "BUILD_STRING"))
-    texts = frozenset(c for c in _constants(code.co_consts) if isinstance(c, str))
+    texts = frozenset(_texts_among(code.co_consts))
     return Facts(
         frozenset(names), frozenset(attributes), frozenset(imports), texts, tuple(compared),
         tuple(caught), types_asked, makes_text,
     )  # fmt: skip
 
 
-def _constants(constants: tuple) -> Iterator[Any]:
+def _texts_among(constants: Iterable[Any]) -> Iterator[str]:
     for c in constants:
         if isinstance(c, (tuple, frozenset)):
-            yield from _constants(tuple(c))
-        else:
-            yield c
+            yield from _texts_among(c)
+        elif isinstance(c, (str, bytes)):
+            yield c if isinstance(c, str) else c.decode("latin-1")
 
 
 def _is_attribute(opname: str) -> bool:

@@ -479,6 +479,7 @@ bodies.helpers.update(
             for name in sites.METHODS
         },
         rewrite.READ: attributes.read,
+        rewrite.SPECIAL: get_attribute,
         rewrite.WRITE: attributes.write,
         rewrite.STORE: storing.store,
         rewrite.STORE_LOCAL: storing.store_local,

@@ -31,6 +31,7 @@ from autodiff.intercept.trees import (
 
 INTERCEPT = helper("intercept")
 READ = helper("read")
+SPECIAL = helper("special")
 WRITE = helper("write")
 STORE = helper("store")
 STORE_LOCAL = helper("store_local")
@@ -133,8 +134,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
             rewritten = located(called(of, [self.visit(function.value)]), function)
         elif isinstance(function, ast.Attribute):
             # A method: what the property gives is looked at anyway.
-            owner = ast.Attribute(self.visit(function.value), function.attr, function.ctx)
-            rewritten = self._seen(ast.copy_location(owner, function))
+            rewritten = self._seen(self._attribute(function))
         else:
             rewritten = self._seen(self.visit(function))
         new = ast.Call(
@@ -163,10 +163,10 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        owner = self.visit(node.value)
-        new = ast.copy_location(ast.Attribute(owner, node.attr, node.ctx), node)
+        new = self._attribute(node)
         if node.attr.startswith("__"):
             return new  # private or special: its mangled name is the compiler's business
+        owner = new.value
         if not isinstance(node.ctx, ast.Load):
             # One of several targets, or that of a loop: what is put there goes through `write`.
             place = called(ATTRIBUTE_PLACE, [owner])
@@ -180,6 +180,14 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
             is_quiet = ast.Compare(called(TYPE, [copied(owner)]), [ast.In()], [kinds])
             read = ast.IfExp(is_quiet, new, read)
         return located(read, node)
+
+    def _attribute(self, node: ast.Attribute) -> Any:
+        """Return an attribute of what is seen; a traced value has only its value's special ones."""
+        owner = self.visit(node.value)
+        is_special = node.attr.startswith("__") and node.attr.endswith("__")
+        if is_special and isinstance(node.ctx, ast.Load) and not _is_super(node.value):
+            return located(called(SPECIAL, [owner, ast.Constant(node.attr)]), node)
+        return ast.copy_location(ast.Attribute(owner, node.attr, node.ctx), node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         # Types are left alone: they may be kept as text.
@@ -446,6 +454,12 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         while isinstance(node, ast.Attribute):
             node = node.value
         return isinstance(node, ast.Name) and node.id in self.modules
+
+
+def _is_super(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+    )
 
 
 def rewritten(node: Any, code: types.CodeType, namespace: dict[str, Any], is_library: bool) -> Any:

@@ -56,11 +56,11 @@ _TELLS: dict[Any, str] = {
 _TASKS = {"asyncio", "concurrent", "multiprocessing", "_thread"}
 _TEXTS = {str, repr, format, ascii}
 _TEXT_METHODS = {"format", "format_map", "join", "__str__", "__repr__", "__format__"}
-_HOLE = re.compile(r"%[-+ #0-9.*]*[sra]")
+_HOLE = re.compile(r"%(\(.*?\))?[-+ #0-9.*]*[sra]")
 _READERS = {
-    float, complex, np.fromstring, np.loadtxt, np.genfromtxt, ast.literal_eval, json.loads,
-    fractions.Fraction, decimal.Decimal,
+    np.fromstring, np.loadtxt, np.genfromtxt, ast.literal_eval, json.loads,
 }  # fmt: skip
+_READING_METHODS = {"astype", "fromhex", "create_decimal"}
 # What C code raises for a tracer and not for its value.
 _RAISED = (TypeError, ValueError, AttributeError, RuntimeError, BufferError, SystemError)
 # Their answers are shown to people.
@@ -134,7 +134,7 @@ def _refusal(g: types.FunctionType, what: str, is_of_library: bool) -> SourceErr
             "function that you call a rule (chainrules_core.rrule.register)."
         )
     else:
-        remedy += f" Or do without {what}."
+        remedy += f" Or do without {what.rstrip(',')}."
     return SourceError(g, what, cause, remedy)
 
 
@@ -237,7 +237,12 @@ class _Walk:
             or any(map(_HOLE.search, facts.texts))
         )
         self.makes_text = self.makes_text or makes_text
-        self.reads_text = self.reads_text or any(_lookup_in(v, _READERS) for v in known)
+        self.reads_text = (
+            self.reads_text
+            or not _READING_METHODS.isdisjoint(facts.attributes)
+            or any(_lookup_in(v, _READERS) or _is_number_class(v) for v in known)
+            or any(map(_is_dtype, facts.texts))
+        )
         if self.makes_text and self.reads_text:
             return "a text of a value, and a number read from text,"
         for sides in facts.compared:
@@ -385,6 +390,20 @@ def _elsewhere(value: Any) -> str:
 
 def _lookup_in(value: Any, values: set) -> bool:
     return any(known is value for known in values)
+
+
+def _is_dtype(text: str) -> bool:
+    """Whether a text names the type of floats, as ``np.array(texts, "d")`` reads them."""
+    try:
+        return len(text) < 12 and np.dtype(text).kind in "fc"
+    except (TypeError, ValueError, SyntaxError):
+        return False
+
+
+def _is_number_class(value: Any) -> bool:
+    """Whether a class makes numbers, of texts too; an integer keeps no part of a derivative."""
+    made = (float, complex, np.inexact, fractions.Fraction, decimal.Decimal)
+    return isinstance(value, type) and issubclass(value, made)
 
 
 def _functions_of(value: Any) -> Iterator[types.FunctionType]:

@@ -11,6 +11,7 @@ import collections.abc
 import copy
 import functools
 import inspect
+import linecache
 import numbers
 import sys
 import typing
@@ -113,6 +114,40 @@ def test_an_attribute_with_a_default_is_that_of_the_value(value: str, mode: str)
     missing = [name for name in OTHERS if not hasattr(x, name)]
     for found in answers(lambda x: [getattr(x, name, None) for name in missing], x, mode):
         assert found == [None] * len(missing)
+
+
+SPECIAL = sorted(
+    {n for kind in (np.ndarray, float, complex, list, dict) for n in dir(kind) if n[:2] == "__"}
+)
+READING = """
+def read(x):
+    try:
+        found = x.{name}
+    except AttributeError:
+        return "missing"
+    return "None" if found is None else "there"
+"""
+
+
+def reading(name: str) -> Callable:
+    """Return a function, with its source, that reads an attribute by its name in the text."""
+    file, text, scope = f"<reading {name}>", READING.format(name=name), {"__name__": __name__}
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    exec(compile(text, file, "exec"), scope)
+    return scope["read"]
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_a_special_attribute_is_there_where_the_value_has_it(name: str) -> None:
+    read = reading(name)
+    for x in VALUES.values():
+        for mode in MODES:
+            try:
+                found = answers(read, x, mode)
+            except autodiff.DifferentiationError:  # what cannot be followed is an error
+                assert read(x) == "there"
+            else:
+                assert {read(x)} == set(found)
 
 
 # Special methods are reached by syntax; and there the names count only.
