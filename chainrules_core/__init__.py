@@ -5,6 +5,10 @@ Tangent types, ``frule`` and ``rrule``, projection onto tangent spaces, tools to
 ``chainrules_core.testing``, tools to test them.
 """
 
+from chainrules_core import (
+    projection_containers as projection_containers,
+    projection_sparse as projection_sparse,
+)
 from chainrules_core._version import __version__ as __version__
 from chainrules_core.accumulation import (
     add_inplace as add_inplace,

@@ -1,17 +1,4 @@
-"""Arithmetic of tangents of every kind, by one table of precedence.
-
-A sum, first row that applies:
-
-=============================  ================================================
-either is                      the sum is
-=============================  ================================================
-`NotImplementedTangent`        that one, the left of two
-`NoTangent`, `ZeroTangent`     the other; `NoTangent` for one of each
-`Thunk`                        the sum of the values
-`Tangent`                      the `Tangent` of the sums of the parts
-array, number, anything else   ``a + b``
-=============================  ================================================
-"""
+"""Arithmetic of tangents of every kind."""
 
 from __future__ import annotations
 
@@ -21,87 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core.errors import ProjectionError, TangentTypeError
+from chainrules_core.errors import ProjectionError
 from chainrules_core.tangents.missing import NotImplementedTangent
-from chainrules_core.tangents.structural import Tangent
-from chainrules_core.tangents.thunk import AbstractThunk, unthunk_deep
+from chainrules_core.tangents.structural import (
+    CONTAINERS,
+    Tangent,
+    add as add,
+    conj as conj,
+    refuse_container,
+)
+from chainrules_core.tangents.thunk import unthunk_deep
 from chainrules_core.tangents.zero import AbstractTangent, AbstractZero
-
-_CONTAINERS = (tuple, list, dict, set, frozenset)
-
-
-# Types of which both terms of a sum are, mostly.
-_PLAIN = frozenset({np.ndarray, float, complex, np.float64, np.float32, np.complex128})
-
-
-def _refuse_container(x: Any) -> None:
-    if isinstance(x, _CONTAINERS) and not hasattr(x, "tocsr"):  # scipy.sparse has a kind of dict
-        name = type(x).__name__
-        raise TangentTypeError(
-            f"A bare {name} is no tangent. "
-            + (
-                "The elements of a set have no places for tangents: use a tuple, list or dict."
-                if isinstance(x, (set, frozenset))
-                else f"The tangent of a {name} is a Tangent[{name}](...), with one part for each "
-                "element."
-            ),
-            type(x),
-        )
-
-
-def add(a: Any, b: Any) -> Any:
-    """The sum of two tangents of one primal.
-
-    Parameters
-    ----------
-    a, b : tangent
-        Numbers, arrays, thunks, zeros, structural tangents, in any combination that fits.
-
-    Returns
-    -------
-    tangent
-        Neither argument is changed; the sum may *be* one of them.
-
-    Raises
-    ------
-    TangentTypeError
-        For tangents of different types of primal, and for a bare tuple, list or dict.
-
-    Examples
-    --------
-    >>> from chainrules_core.tangents import NoTangent, ZeroTangent, Tangent, thunk
-    >>> add(ZeroTangent(), thunk(lambda: 1.0)) + 1.0
-    2.0
-    >>> add(ZeroTangent(), NoTangent())
-    NoTangent()
-    >>> add(Tangent[tuple](1.0, ZeroTangent()), Tangent[tuple](2.0, 3.0))
-    Tangent[tuple](3.0, 3.0)
-    """
-    if type(a) in _PLAIN and type(b) in _PLAIN:
-        return a + b
-    if not (isinstance(a, AbstractTangent) or isinstance(b, AbstractTangent)):
-        _refuse_container(a)
-        _refuse_container(b)
-        return a + b
-    if isinstance(a, NotImplementedTangent):
-        return a
-    if isinstance(b, NotImplementedTangent):
-        return b
-    if isinstance(a, AbstractZero):
-        return a + b
-    if isinstance(b, AbstractZero):
-        return a
-    if isinstance(a, AbstractThunk) or isinstance(b, AbstractThunk):
-        return add(unthunk_deep(a), unthunk_deep(b))
-    if isinstance(a, Tangent) and isinstance(b, Tangent):
-        return a + b
-    raise TangentTypeError(
-        f"{type(a).__name__} and {type(b).__name__} have no sum: the one is a structural "
-        "tangent, the other is not. Give both the form that a tangent of the primal x has, with "
-        "ProjectTo(x)(tangent).",
-        type(a),
-        type(b),
-    )
 
 
 def scale(t: Any, s: Any) -> Any:
@@ -112,7 +29,7 @@ def scale(t: Any, s: Any) -> Any:
     >>> scale(Tangent[tuple](1.0, 2.0), 3.0)
     Tangent[tuple](3.0, 6.0)
     """
-    _refuse_container(t)
+    refuse_container(t)
     return t * s
 
 
@@ -135,8 +52,8 @@ def inner(a: Any, b: Any) -> Any:
     """
     if isinstance(a, AbstractTangent) or isinstance(b, AbstractTangent):
         return _inner_special(unthunk_deep(a), unthunk_deep(b))
-    _refuse_container(a)
-    _refuse_container(b)
+    refuse_container(a)
+    refuse_container(b)
     if hasattr(a, "tocsr") or hasattr(b, "tocsr"):  # scipy.sparse
         sparse, other = (a, b) if hasattr(a, "tocsr") else (b, a)
         _check_shapes(sparse, other)
@@ -199,32 +116,12 @@ def norm(t: Any) -> float:
         raise t.error()
     if isinstance(t, Tangent):
         return math.hypot(*map(norm, t))
-    _refuse_container(t)
+    refuse_container(t)
     if hasattr(t, "tocsr"):  # scipy.sparse
         t = t.tocsr().data
     if _of_objects(t):
         return math.hypot(*map(norm, np.ravel(t)))
     return abs(t) if np.shape(t) == () else float(np.linalg.norm(np.ravel(t)))
-
-
-def conj(t: Any) -> Any:
-    """The complex conjugate of a tangent; what is real is returned as it is, not copied.
-
-    Examples
-    --------
-    >>> conj(Tangent[tuple](1.0, 1j))
-    Tangent[tuple](1.0, -1j)
-    """
-    if isinstance(t, AbstractTangent):
-        if isinstance(t, Tangent):
-            return Tangent.map(t, conj)
-        return t.conj() if isinstance(t, AbstractThunk) else t
-    if isinstance(t, (float, int)) or getattr(getattr(t, "dtype", None), "kind", "?") in "fiub":
-        return t
-    _refuse_container(t)
-    if isinstance(t, numbers.Complex) or hasattr(t, "tocsr"):
-        return t.conjugate()
-    return t if isinstance(t, numbers.Number) else np.conj(t)
 
 
 def is_zero(t: Any) -> bool:
@@ -243,7 +140,7 @@ def is_zero(t: Any) -> bool:
         return False
     if isinstance(t, Tangent):
         return all(map(is_zero, t))
-    _refuse_container(t)
+    refuse_container(t)
     if hasattr(t, "tocsr"):  # scipy.sparse
         t = t.tocsr().data
     if _of_objects(t):
@@ -265,7 +162,7 @@ def is_tangent(x: Any) -> bool:
     """
     if isinstance(x, AbstractTangent):
         return True
-    if isinstance(x, (bool, np.bool_, *_CONTAINERS)):
+    if isinstance(x, (bool, np.bool_, *CONTAINERS)):
         return False
     if isinstance(x, (np.ndarray, np.generic)):
         return x.dtype.kind in "fciu" or (x.dtype == object and all(map(is_tangent, np.ravel(x))))

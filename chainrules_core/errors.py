@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_core import noticed
+from chainrules_core.noticed import ChainRulesError as ChainRulesError
 
 
 def counted(number: int, noun: str) -> str:
@@ -17,23 +17,6 @@ def counted(number: int, noun: str) -> str:
 
 
 # ------------------------------------------------------------------------- tangents, projection
-
-
-class ChainRulesError(Exception):
-    """Base of every exception that this package defines.
-
-    One that is made while a function is differentiated is raised in the end, whoever swallows it:
-    see :mod:`chainrules_core.noticed`.
-    """
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> ChainRulesError:
-        """Make it, and note that it was made."""
-        error = super().__new__(cls, *args, **kwargs)
-        noticed.note(error)
-        return error
-
-
-noticed.is_ours = lambda error: isinstance(error, ChainRulesError)
 
 
 class MutateThunkError(ChainRulesError, TypeError):

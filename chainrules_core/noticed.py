@@ -62,8 +62,22 @@ class noticing:  # noqa: N801 - it reads like a function
             raise self.error
 
 
-is_ours: Any = None
-"""Whether an exception is of ours; set by chainrules_core.errors, which needs us."""
+class ChainRulesError(Exception):
+    """Base of every exception that these packages define.
+
+    One that is made while a function is differentiated is raised in the end, whoever swallows it.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> ChainRulesError:
+        """Make it, and note that it was made."""
+        error = super().__new__(cls, *args, **kwargs)
+        note(error)
+        return error
+
+
+def is_ours(error: Any) -> bool:
+    """Whether an exception is one of these packages'."""
+    return isinstance(error, ChainRulesError)
 
 
 def note(error: Exception) -> None:

@@ -119,6 +119,27 @@ def register(*classes: type) -> Callable[[Callable], Callable]:
 ProjectTo.register = register  # type: ignore[attr-defined]
 
 
+class Structure:
+    """For `register`: any other object that has attributes."""
+
+
+_waiting: dict[str, Callable[[], None]] = {}
+
+
+def register_once_imported(module: str, register_classes: Callable[[], None]) -> None:
+    """Register the classes of a module by calling a function when the module has been imported.
+
+    A class of that module is looked up only then, so that nobody pays for importing it.
+    """
+    _waiting[module] = register_classes
+
+
+def _is_imported(module: str) -> bool:
+    """Whether a module has been imported, to its end."""
+    found = sys.modules.get(module)
+    return found is not None and not getattr(found.__spec__, "_initializing", False)
+
+
 def is_registered(cls: type) -> bool:
     """Whether there is a registration for just this class."""
     return cls in _registered
@@ -127,10 +148,9 @@ def is_registered(cls: type) -> bool:
 @per_class
 def _find(cls: type) -> Callable[[Any], Projector]:
     """The function registered for the nearest base of a class, or what suits its kind."""
-    if "scipy.sparse" in sys.modules and hasattr(cls, "tocsr"):
-        from chainrules_core.projection_sparse import register_formats
-
-        register_formats()
+    for module in filter(_is_imported, list(_waiting)):
+        _waiting.get(module, list)()
+        _waiting.pop(module, None)  # after that: another thread may look up a class in between
     if issubclass(cls, enum.Enum):
         return _no_tangent_for  # also where it is an int
     for base in cls.__mro__:
@@ -142,9 +162,7 @@ def _find(cls: type) -> Callable[[Any], Projector]:
         return _registered[dict]
     if not is_structure(cls):
         return _identity_for
-    from chainrules_core.projection_containers import ProjectToObject
-
-    return ProjectToObject
+    return _registered[Structure]
 
 
 # -------------------------------------------------------------------- nothing, and everything
@@ -437,6 +455,3 @@ def _special(project: Projector, dx: AbstractTangent, primal: type) -> Any:
             dx._primal_,
         )
     return dx
-
-
-import chainrules_core.projection_containers  # noqa: E402, F401  # registers; needs all of the above

@@ -196,3 +196,6 @@ def _for_parts(x: Any) -> Any:
     if list(fields.values()).count(projection.no_tangent) == len(fields):
         return projection.no_tangent
     return ProjectToFields(type(x), fields)
+
+
+projection.register(projection.Structure)(ProjectToObject)

@@ -5,8 +5,8 @@ one, also where the stored value is zero. An element that is stored in several p
 COO, or in CSR before ``sum_duplicates``) gets its cotangent in equal parts, so that the matrix of
 cotangents has the right value there.
 
-`ProjectTo` imports this module when it meets the first value from scipy.sparse: then SciPy has been
-loaded, by whoever made that value.
+The formats are registered when `ProjectTo` looks up a class after SciPy has been imported, by
+whoever made the value.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ class ProjectToSparse(projection.OfShape):
 
 
 def register_formats() -> None:
-    """Register the projectors of scipy.sparse; `ProjectTo` does so at its first sparse value."""
+    """Register the projectors of the classes of scipy.sparse, which has been imported."""
     sparse = sys.modules["scipy.sparse"]
     # Each by name: DOK is a dict as well, and would be projected like one.
     classes = [
@@ -247,3 +247,6 @@ def _for_sparse(x: Any) -> Any:
     if space is None:
         return projection.no_tangent if x.dtype == bool else projection.identity
     return ProjectToSparse(x, space)
+
+
+projection.register_once_imported("scipy.sparse", register_formats)

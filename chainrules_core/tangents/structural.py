@@ -1,7 +1,23 @@
-"""Structural tangents: one tangent for each field of an object, or element of a container."""
+"""Structural tangents: one tangent for each field of an object, or element of a container.
+
+Their parts are tangents of every kind, so sums and conjugates of all kinds are here as well.
+
+A sum, first row that applies:
+
+=============================  ================================================
+either is                      the sum is
+=============================  ================================================
+`NotImplementedTangent`        that one, the left of two
+`NoTangent`, `ZeroTangent`     the other; `NoTangent` for one of each
+`Thunk`                        the sum of the values
+`Tangent`                      the `Tangent` of the sums of the parts
+array, number, anything else   ``a + b``
+=============================  ================================================
+"""
 
 from __future__ import annotations
 
+import numbers
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NoReturn
@@ -10,8 +26,9 @@ import numpy as np
 
 from chainrules_core.errors import TangentTypeError
 from chainrules_core.tangents.fields import declared_fields, fields_of, is_namedtuple, primal_class
-from chainrules_core.tangents.thunk import unthunk, unthunk_deep
-from chainrules_core.tangents.zero import ZERO, AbstractTangent
+from chainrules_core.tangents.missing import NotImplementedTangent
+from chainrules_core.tangents.thunk import AbstractThunk, unthunk, unthunk_deep
+from chainrules_core.tangents.zero import ZERO, AbstractTangent, AbstractZero
 
 # Asked of any object to see whether it is an array; only a field of that name may answer.
 _ARRAY_PROTOCOL = frozenset({"dtype", "ndim", "shape", "size"})
@@ -224,8 +241,6 @@ class Tangent(AbstractTangent, metaclass=_Indexable):
 
     def conj(self) -> Tangent:
         """The tangent with every part conjugated."""
-        from chainrules_core.arithmetic import conj
-
         return _map(conj, self)
 
     conjugate = conj
@@ -382,8 +397,6 @@ def _canonical(t: Tangent) -> dict[str, Any]:
 
 def _merge(a: Tangent, b: Tangent) -> Tangent:
     """The sum; a tangent of unknown primal adapts to the other."""
-    from chainrules_core.arithmetic import add
-
     if a._primal_ is not b._primal_ and Any not in (a._primal_, b._primal_):
         raise TangentTypeError(
             f"A {type(a).__name__} cannot be added to a {type(b).__name__}: tangents of different "
@@ -475,3 +488,104 @@ def backing(x: Any) -> Any:
             type(x),
         )
     return fields
+
+
+# --------------------------------------------------------------------- sums of tangents of any kind
+
+CONTAINERS = (tuple, list, dict, set, frozenset)
+"""The classes of containers, which are no tangents themselves."""
+
+
+# Types of which both terms of a sum are, mostly.
+_PLAIN = frozenset({np.ndarray, float, complex, np.float64, np.float32, np.complex128})
+
+
+def refuse_container(x: Any) -> None:
+    """Raise if `x` is a bare container, which is no tangent."""
+    if isinstance(x, CONTAINERS) and not hasattr(x, "tocsr"):  # scipy.sparse has a kind of dict
+        name = type(x).__name__
+        raise TangentTypeError(
+            f"A bare {name} is no tangent. "
+            + (
+                "The elements of a set have no places for tangents: use a tuple, list or dict."
+                if isinstance(x, (set, frozenset))
+                else f"The tangent of a {name} is a Tangent[{name}](...), with one part for each "
+                "element."
+            ),
+            type(x),
+        )
+
+
+def add(a: Any, b: Any) -> Any:
+    """The sum of two tangents of one primal.
+
+    Parameters
+    ----------
+    a, b : tangent
+        Numbers, arrays, thunks, zeros, structural tangents, in any combination that fits.
+
+    Returns
+    -------
+    tangent
+        Neither argument is changed; the sum may *be* one of them.
+
+    Raises
+    ------
+    TangentTypeError
+        For tangents of different types of primal, and for a bare tuple, list or dict.
+
+    Examples
+    --------
+    >>> from chainrules_core.tangents import NoTangent, ZeroTangent, thunk
+    >>> add(ZeroTangent(), thunk(lambda: 1.0)) + 1.0
+    2.0
+    >>> add(ZeroTangent(), NoTangent())
+    NoTangent()
+    >>> add(Tangent[tuple](1.0, ZeroTangent()), Tangent[tuple](2.0, 3.0))
+    Tangent[tuple](3.0, 3.0)
+    """
+    if type(a) in _PLAIN and type(b) in _PLAIN:
+        return a + b
+    if not (isinstance(a, AbstractTangent) or isinstance(b, AbstractTangent)):
+        refuse_container(a)
+        refuse_container(b)
+        return a + b
+    if isinstance(a, NotImplementedTangent):
+        return a
+    if isinstance(b, NotImplementedTangent):
+        return b
+    if isinstance(a, AbstractZero):
+        return a + b
+    if isinstance(b, AbstractZero):
+        return a
+    if isinstance(a, AbstractThunk) or isinstance(b, AbstractThunk):
+        return add(unthunk_deep(a), unthunk_deep(b))
+    if isinstance(a, Tangent) and isinstance(b, Tangent):
+        return a + b
+    raise TangentTypeError(
+        f"{type(a).__name__} and {type(b).__name__} have no sum: the one is a structural "
+        "tangent, the other is not. Give both the form that a tangent of the primal x has, with "
+        "ProjectTo(x)(tangent).",
+        type(a),
+        type(b),
+    )
+
+
+def conj(t: Any) -> Any:
+    """The complex conjugate of a tangent; what is real is returned as it is, not copied.
+
+    Examples
+    --------
+    >>> conj(Tangent[tuple](1.0, 1j))
+    Tangent[tuple](1.0, -1j)
+    """
+    if isinstance(t, AbstractTangent):
+        if isinstance(t, Tangent):
+            return Tangent.map(t, conj)
+        return t.conj() if isinstance(t, AbstractThunk) else t
+    if isinstance(t, (float, int)) or getattr(getattr(t, "dtype", None), "kind", "?") in "fiub":
+        return t
+    refuse_container(t)
+    if isinstance(t, numbers.Complex) or hasattr(t, "tocsr"):
+        return t.conjugate()
+    return t if isinstance(t, numbers.Number) else np.conj(t)
