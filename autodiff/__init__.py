@@ -5,13 +5,11 @@ from autodiff import threads as threads  # before all else: it may refuse to go 
 # isort: split
 import chainrules as chainrules
 from autodiff import (
-    closures as closures,
     floats as floats,
-    fused as fused,
     methods as methods,
     operators as operators,
-    plans as plans,
     protocols as protocols,
+    wiring as wiring,
 )
 from autodiff.captured import captured_gradient as captured_gradient
 from autodiff.checkpoint import checkpoint as checkpoint

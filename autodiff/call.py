@@ -60,49 +60,33 @@ from chainrules_core.rule import Rule, name_of
 NO_RULE: Any = object()
 
 
-def _as_it_is(f: Callable) -> Callable:
-    return f
+def _not_connected(*_: Any) -> Any:
+    raise NotImplementedError("autodiff.wiring has not been imported")
 
 
-def _no_forward(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any:
-    raise NotImplementedError
+# What this module calls and cannot import, since it is built on this one; `connect` puts it in.
+push_of = as_written = converted = body_of = planned = _not_connected
+with_closures = numerically = pullback_of = pushforward_of = _not_connected
+repeated_pullback = repeated_pushforward = _not_connected
 
 
-push_of: Callable = _no_forward
-"""Calls a function on a forward level; set by autodiff.forward, which needs us."""
+def connect(**functions: Callable) -> None:
+    """Put in the functions of upper modules that this one calls; see :mod:`autodiff.wiring`.
 
-as_written: Callable[[Any], Any] = _as_it_is
-"""Returns a function as it was written, to be called on plain values; set by autodiff.intercept."""
-
-converted: Callable[[Any], Any] = _as_it_is
-"""Returns the array that an object of the user's stands for; set by autodiff.intercept."""
-
-body_of: Callable[[Callable], Callable] = _as_it_is
-"""Returns a function with the calls in its body seen; set by autodiff.intercept, which needs us."""
-
-
-def _no_plan(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    return NO_RULE
-
-
-planned: Callable = _no_plan
-"""Does a call that has been decided on before; set by autodiff.plans, which needs us."""
-
-
-def _without_closures(args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
-    raise NotImplementedError
-
-
-with_closures: Callable = _without_closures
-"""Makes functions that have captured traced values structs; set by autodiff.closures."""
-
-
-def _no_fallback(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    return NO_RULE
-
-
-numerically: Callable = _no_fallback
-"""Calls a function without rule, to be differentiated by differences; set by autodiff.fallback."""
+    Parameters
+    ----------
+    **functions
+        ``push_of(key, args, kwargs, tape)`` calls a function on a forward level.
+        ``as_written(f)`` is a function as it was written, to be called on plain values.
+        ``converted(x)`` is the array that an object of the user's stands for.
+        ``body_of(f)`` is a function with the calls in its body seen.
+        ``planned(f, args, kwargs)`` does a call that has been decided on before, or is `NO_RULE`.
+        ``with_closures(args, kwargs)`` has functions that captured traced values as structs.
+        ``numerically(f, args, kwargs)`` differentiates by differences, or is `NO_RULE`.
+        ``pullback_of`` and ``pushforward_of`` differentiate a function for a rule, and
+        ``repeated_pullback`` and ``repeated_pushforward`` at many points.
+    """
+    globals().update(functions)
 
 
 def call(f: Callable, args: tuple, kwargs: dict[str, Any] | None = None) -> Any:
@@ -373,11 +357,9 @@ class EngineConfig(RuleConfig):
 
     def rrule_via_ad(self, f: Callable, *args: Any, **kwargs: Any) -> tuple[Any, Callable]:
         """Differentiate `f` in reverse."""
-        from autodiff.derivatives import pullback  # it needs this module
-
         called = (f, *args) if parts_of(f) is not None else args
         run = _call_first if called is not args else f
-        y, back = pullback(run, *called, argnums=tuple(range(len(called))), **kwargs)
+        y, back = pullback_of(run, *called, argnums=tuple(range(len(called))), **kwargs)
 
         def via_ad_pullback(y_bar: Any) -> tuple:
             bars = tuple(map(as_tangent, called, back(y_bar)))
@@ -387,11 +369,9 @@ class EngineConfig(RuleConfig):
 
     def frule_via_ad(self, dots: tuple, f: Callable, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         """Differentiate `f` forward."""
-        from autodiff.forward import Pushed  # it needs this module
-
         if parts_of(f) is not None:
-            return Pushed(_call_first, (f, *args), kwargs, None).push(tuple(dots))
-        return Pushed(f, args, kwargs, None).push(tuple(dots[1:]))
+            return pushforward_of(_call_first, (f, *args), kwargs, None).push(tuple(dots))
+        return pushforward_of(f, args, kwargs, None).push(tuple(dots[1:]))
 
     def as_written(self, f: Callable) -> Callable:
         """Return the function without what was put in to see its calls."""
@@ -399,14 +379,10 @@ class EngineConfig(RuleConfig):
 
     def repeated_pullback(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
         """Record the pullback of `f` once."""
-        from autodiff.repeated import repeated_pullback  # it needs this module
-
         return repeated_pullback(f, argnums)
 
     def repeated_pushforward(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
         """Record the pushforward of `f` once."""
-        from autodiff.repeated import repeated_pushforward  # it needs this module
-
         return repeated_pushforward(f, argnums)
 
 

@@ -7,9 +7,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from autodiff.captures import is_empty
 from autodiff.derivatives import gradient
 from autodiff.errors import ArgumentError
-from autodiff.holes import is_empty
 from autodiff.structures import is_perturbable, leaves_of, map_leaves
 from chainrules_core.rules import name_of
 

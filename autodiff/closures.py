@@ -13,10 +13,10 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from autodiff import call as call_module
 from autodiff.bindings import assigned, with_own_variables
+from autodiff.captures import captured_tracers
 from autodiff.errors import MutationError
-from autodiff.holes import Template, captured_tracers
+from autodiff.holes import Template
 from autodiff.structures import CONSTRAINTS, map_leaves
 from chainrules_core import Closure
 from chainrules_core.rules import name_of
@@ -86,6 +86,3 @@ def check_assignments(f: Any) -> None:
                 f"assigns to {name!r}, a variable outside of it: the derivative of "
                 "what it assigns would be lost. Let it return the value instead."
             )
-
-
-call_module.with_closures = with_closures

@@ -21,8 +21,8 @@ from autodiff.arguments import innermost
 from autodiff.bindings import with_own_variables
 from autodiff.call import call
 from autodiff.callbacks import as_nest, as_tangent, call_user
+from autodiff.captures import captured_tracers
 from autodiff.errors import DifferentiationError
-from autodiff.holes import captured_tracers
 from autodiff.reverse import Linearised
 from autodiff.structures import is_perturbable, leaves_of, map_leaves
 from autodiff.tracer import untraced

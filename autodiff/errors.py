@@ -108,8 +108,15 @@ def _source_unknown(code: types.CodeType, namespace: dict[str, Any]) -> Any:
 
 
 source_of: Callable[[types.CodeType, dict[str, Any]], Any] = _source_unknown
-"""Says whether calls in some code are seen: True, or why its source is not to be had and what to do
-about it, or None for code that was not asked about; set by autodiff.intercept."""
+
+
+def connect(source_of: Callable[[types.CodeType, dict[str, Any]], Any]) -> None:
+    """Put in what says whether calls in some code are seen; see :mod:`autodiff.wiring`.
+
+    It returns True, or why the source is not to be had and what to do about it, or None for code
+    that was not asked about.
+    """
+    globals().update(source_of=source_of)
 
 
 def lost_value(how: str, kind: str, instead: str = "") -> LostValueError:

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from autodiff import call as calls
 from autodiff.arguments import innermost, of_level
 from autodiff.call import NO_RULE, outputs
 from autodiff.callbacks import as_nest
@@ -320,6 +319,3 @@ def _like(y: Any, flat: np.ndarray) -> Any:
         return part if isinstance(leaf, np.ndarray) else part[()]
 
     return one(y) if is_perturbable(y) else tangent_of(y, one)
-
-
-calls.numerically = numerically

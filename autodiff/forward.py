@@ -364,6 +364,3 @@ def tangent_out(x: Any, tape: Forward) -> Any:
             raise dot.error()
         return dot._tape.like(dot, x) if is_tracer(dot) and dot._tape.program else dot
     return zero_tangent(x) if is_differentiable(x) else None
-
-
-calls.push_of = push

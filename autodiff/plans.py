@@ -281,6 +281,3 @@ def _made(
         if isinstance(rule, kind):
             return plan(rule, call)
     return None
-
-
-calls.planned = planned

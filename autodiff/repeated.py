@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.captures import is_empty
 from autodiff.compile.dependencies import dependencies
 from autodiff.compile.errors import CompileError
 from autodiff.derivatives import pullback
 from autodiff.forward import Pushed
-from autodiff.holes import is_empty
 from autodiff.intercept import intercept
 from autodiff.levels import program_tape
 from autodiff.structures import OPAQUE, leaves_of, parts_of, rebuilt

@@ -81,6 +81,4 @@ def _refusing(g: Any, why: str) -> Callable:
     return called
 
 
-functions.watch = watched
-functions.watched_types = IMPURE_OWNERS
-functions.forget()  # what it decided before
+functions.watch_impure(watched, IMPURE_OWNERS)

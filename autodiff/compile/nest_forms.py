@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autodiff.compile import nest_solving
 from autodiff.compile.nest_layout import Block
-from autodiff.compile.nest_ops import NotSmallError, Op, strides_of
-from autodiff.compile.nest_source import NestWriter, at, constant
+from autodiff.compile.nest_ops import NotSmallError, Op, at, constant, strides_of
+
+if TYPE_CHECKING:
+    from autodiff.compile.nest_source import NestWriter
 
 _UNROLLED = 4
 _FEW = 4096

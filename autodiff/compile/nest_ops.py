@@ -133,3 +133,19 @@ class Op:
         for extent in self.shape:
             n *= extent
         return n
+
+
+def at(place: str, terms: list[str]) -> str:
+    """Return the place of an element."""
+    return " + ".join([place, *terms])
+
+
+def constant(x: Any) -> str:
+    """Return a number."""
+    if type(x) is bool:
+        return repr(x)
+    if x != x:
+        return "math.nan"
+    if x in (float("inf"), float("-inf")):
+        return "math.inf" if x > 0 else "(-math.inf)"
+    return f"({x!r})" if x < 0 else repr(x)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autodiff.compile.nest_ops import strides_of
-from autodiff.compile.nest_source import at
+from autodiff.compile.nest_ops import at, strides_of
 
 if TYPE_CHECKING:
     from autodiff.compile.nest_layout import Block

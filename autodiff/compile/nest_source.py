@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from autodiff.compile.domains import SOURCES
+from autodiff.compile.nest_forms import written
 from autodiff.compile.nest_layout import Block, Layout
-from autodiff.compile.nest_ops import Op, View, strides_of
+from autodiff.compile.nest_ops import Op, View, at, constant, strides_of
 from autodiff.compile.nests import TEXTS
 from autodiff.compile.passes import has_nan
 from autodiff.compile.rolling import UNDEFINED
@@ -175,8 +176,6 @@ class NestWriter(Layout):
 
     def _block(self, block: Block) -> None:
         """Write the operations of a block."""
-        from autodiff.compile.nest_forms import written
-
         for item in self.items[block.start]:
             if item.kind == "nest":
                 self._group(block, item.positions, item.shape)
@@ -414,19 +413,3 @@ class NestWriter(Layout):
 
 def _is_constant(view: View) -> bool:
     return view.kind == "c" and view.base != 0
-
-
-def at(place: str, terms: list[str]) -> str:
-    """Return the place of an element."""
-    return " + ".join([place, *terms])
-
-
-def constant(x: Any) -> str:
-    """Return a number."""
-    if type(x) is bool:
-        return repr(x)
-    if x != x:
-        return "math.nan"
-    if x in (float("inf"), float("-inf")):
-        return "math.inf" if x > 0 else "(-math.inf)"
-    return f"({x!r})" if x < 0 else repr(x)

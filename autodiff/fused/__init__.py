@@ -17,7 +17,6 @@ from autodiff.fused.arrays import OfArrays
 from autodiff.fused.floats import OfFloats
 from autodiff.fused.levels import OnLevels
 from autodiff.fused.writer import Declined, Writer
-from autodiff.intercept import expressions
 from autodiff.intercept.expressions import Expression
 
 
@@ -52,6 +51,3 @@ def write_way(
     except Declined:
         pass
     return None
-
-
-expressions.write_way = write_way

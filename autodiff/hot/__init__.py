@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from autodiff.hot.records import Settings as Settings, called as called
+from autodiff.hot.calls import called as called
+from autodiff.hot.records import Settings as Settings
 
 
 def automatic_compile(enabled: bool) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import sys
-import time
 import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,15 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autodiff.hot.origins import MISSING
-from autodiff.levels import is_free
-from autodiff.observe import is_observed
-from autodiff.tracer import FloatTracer, Tracer
 from chainrules_core import frule, rrule
-from chainrules_core.quiet import is_mild, raising
+from chainrules_core.quiet import raising
 from chainrules_core.rule import Rule
 
-_FUNCTIONS = frozenset({types.FunctionType, functools.partial})
-_MOST_RECORDS, MOST_PROGRAMS, MOST_VARIANTS, _MOST_MISSES, _RACE = 4096, 64, 8, 64, 16
+FUNCTIONS = frozenset({types.FunctionType, functools.partial})
+_MOST_RECORDS, MOST_PROGRAMS, MOST_VARIANTS, _MOST_MISSES, RACE = 4096, 64, 8, 64, 16
 TIMES = 2.0  # so many times as long as all recordings a function runs as it is before the next
 _TIMES_LONGER, _MOST_FAILURES = 4, 3
 SECONDS_BY_STEP, MOST_BYTES = 2e-5, 1 << 30
@@ -148,7 +144,7 @@ records: dict[tuple, Record] = {}
 
 def can_be_known(f: Any) -> bool:
     """Whether an object is a function whose parts are known."""
-    return type(f) in _FUNCTIONS
+    return type(f) in FUNCTIONS
 
 
 def parts_of(f: Any) -> tuple:
@@ -186,85 +182,12 @@ def _mismatch() -> Any:
     return MISMATCH
 
 
-def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *chosen: Any) -> Any:
-    """Return ``transform(f, args, kwargs, *chosen)``, by a program where one was made.
-
-    Parameters
-    ----------
-    transform : callable
-        What takes a derivative.
-    f : callable
-        The function.
-    args, kwargs : tuple, dict
-        Its arguments.
-    *chosen
-        The options of the derivative, which can be hashed.
-    """
-    if type(f) not in _FUNCTIONS or not Settings.enabled or not is_free() or is_observed():
-        return transform(f, args, kwargs, *chosen)
-    for a in args:
-        if type(a) is Tracer or type(a) is FloatTracer:
-            return transform(f, args, kwargs, *chosen)
-    key = (transform, *map(id, parts_of(f)), len(args), chosen, *map(type, chosen), *kwargs)
-    try:
-        record = records.get(key)
-    except TypeError:  # options that cannot be hashed
-        return transform(f, args, kwargs, *chosen)
-    if record is None:
-        record = _entered(key)
-    if record.variants and not record.why and sys.gettrace() is None and is_mild():
-        given = (*args, *kwargs.values()) if kwargs else args
-        hits = record.hits + 1
-        if hits & (hits - 1):
-            y = record.run(given)
-            if y is not MISSED and y is not FAILED:
-                record.hits = hits
-                return y
-        else:
-            start = time.perf_counter()
-            y = record.run(given)
-            if y is not MISSED and y is not FAILED:
-                record.hits = hits
-                record.fastest = min(record.fastest, time.perf_counter() - start)
-                return _compared(record, y, Call(transform, f, args, kwargs, chosen))
-        record.note_miss()
-        if y is FAILED:
-            return transform(f, args, kwargs, *chosen)
-    start = time.perf_counter()
-    y = transform(f, args, kwargs, *chosen)
-    took = time.perf_counter() - start
-    record.spent += took
-    record.calls += 1
-    if took < record.as_written:
-        record.as_written = took
-    if record.is_due():
-        from autodiff.hot.making import make
-
-        records[key] = record  # the compiler has rules of its own: they may have been forgotten
-        make(record, y, Call(transform, f, args, kwargs, chosen))
-    return y
-
-
-def _entered(key: tuple) -> Record:
+def entered(key: tuple) -> Record:
+    """Return a new record, kept for a key."""
     if len(records) >= _MOST_RECORDS:
         _forget()
     record = records[key] = Record()
     return record
-
-
-def _compared(record: Record, y: Any, call: Call) -> Any:
-    """Look now and then whether a program still gives what the function does, and is faster."""
-    from autodiff.hot.making import agree, size_of
-
-    start = time.perf_counter()
-    expected = call.traced()
-    record.as_written = min(record.as_written, time.perf_counter() - start)
-    record.scale = max(record.scale, size_of(expected))
-    if not agree(y, expected, record.scale):
-        record.why = "its values hang on the order of operations"
-    elif record.hits == _RACE and record.fastest > record.as_written:
-        record.why = "it is faster as it is written"
-    return expected
 
 
 def _forget(rule: Rule | None = None) -> None:

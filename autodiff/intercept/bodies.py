@@ -7,7 +7,6 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from autodiff import errors
 from autodiff.intercept import expressions, rewrite, source
 from autodiff.intercept.libraries import is_library
 from autodiff.intercept.texts import why_without
@@ -19,6 +18,11 @@ made: dict[int, weakref.ref[types.CodeType]] = {}
 _references: dict[int, weakref.ref[types.CodeType]] = {}  # to the keys of `_rewritten`
 helpers: dict[str, Any] = {}
 """What rewritten code calls, by its names there; filled by autodiff.intercept.functions."""
+
+
+def is_made(code: types.CodeType) -> bool:
+    """Whether the rewriting made some code: its calls are seen."""
+    return id(code) in made
 
 
 def is_rewritten(g: types.FunctionType) -> bool:
@@ -99,6 +103,3 @@ def _note_originals(new: types.CodeType, old: types.CodeType) -> None:
 def _nested(code: types.CodeType) -> list[types.CodeType]:
     nested = [c for c in code.co_consts if isinstance(c, types.CodeType)]
     return [c for c in nested if not expressions.is_generic(c)]
-
-
-errors.source_of = source_of

@@ -305,7 +305,13 @@ def _forget_module(key: int, name: str) -> None:
 
 lifetimes.at_end(_forget_module)
 write_way: Any = None
-"""Writes the code for leaves of given types, or declines: :mod:`autodiff.fused` puts it."""
+
+
+def connect(write_way: Callable) -> None:
+    """Put in what writes the code for leaves of given types, or declines; see autodiff.wiring."""
+    globals().update(write_way=write_way)
+
+
 _MOST_KINDS = 8
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff import call as call_module, holes, lifetimes
+from autodiff import captures, lifetimes
 from autodiff.arguments import innermost, is_constant
 from autodiff.conversions import TracedText
 from autodiff.ignore import ignore_derivatives
@@ -78,7 +78,6 @@ from autodiff.intercept.numpy_calls import (
     unbound_method,
     vectorized,
 )
-from autodiff.intercept.plain import as_written
 from autodiff.intercept.writes import OUTPUTS, look_of, with_copies
 from autodiff.levels import check_free
 from autodiff.tracer import is_tracer
@@ -223,7 +222,7 @@ def _body(g: types.FunctionType) -> Callable:
         nonlocal made
         if innermost(args, kwargs) is None and not object_holds_traced(args):
             values = (*args, *kwargs.values()) if kwargs else args
-            if _FUNCTION not in map(type, values) or not holes.have_captured(values):
+            if _FUNCTION not in map(type, values) or not captures.have_captured(values):
                 look(args, kwargs)
                 if kwargs and any(is_constant(kwargs.get(name)) for name in OUTPUTS):
                     return with_copies(g, args, kwargs, OUTPUTS)
@@ -257,9 +256,21 @@ def _unwatched(g: Any) -> Callable | None:
 
 
 watch: Callable[[Any], Callable | None] = _unwatched
-"""Returns what is called in place of an impure function; set by autodiff.compile."""
 watched_types: frozenset[type] = frozenset()
-"""The types of objects whose methods are impure."""
+
+
+def watch_impure(replacement: Callable[[Any], Callable | None], owners: frozenset[type]) -> None:
+    """See calls of impure functions from now on.
+
+    Parameters
+    ----------
+    replacement : callable
+        Returns what is called in place of a function; None if it is pure.
+    owners : frozenset of type
+        The types of objects whose methods are impure.
+    """
+    globals().update(watch=replacement, watched_types=owners)
+    forget()
 
 
 def unwatched(g: Any) -> Callable:
@@ -459,12 +470,6 @@ def forget(rule: Rule | None = None) -> None:
 
 rrule.watch(forget)
 frule.watch(forget)
-call_module.body_of = traced_body
-call_module.as_written = as_written
-call_module.converted = syntax.converted
-syntax.intercept = intercept
-syntax.is_library = is_library
-syntax.is_made = lambda code: id(code) in _made
 bodies.helpers.update(
     {
         rewrite.INTERCEPT: intercept,

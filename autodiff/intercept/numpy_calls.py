@@ -20,6 +20,7 @@ from autodiff.intercept.writes import check_out
 from autodiff.iterators import Flat, flattened
 from autodiff.levels import check_free, may_hold_traced
 from autodiff.looping import each_element, from_iterator, python_function, vectorized as vectorized
+from autodiff.methods import method_of_array
 from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, note_view
 from autodiff.views import refuse
@@ -119,8 +120,6 @@ def array_method(name: str) -> Callable:
         if kwargs or len(args) > place:
             check_free(kwargs.get("out", args[place] if len(args) > place else None))
         if (args or kwargs) and innermost(args, kwargs) is not None:
-            from autodiff.methods import method_of_array  # it needs this module
-
             return method_of_array(name, owner, args, kwargs)
         made = getattr(owner, name)(*args, **kwargs)
         is_copy = is_copying and made is not owner

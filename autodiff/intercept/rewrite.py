@@ -14,7 +14,7 @@ import ast
 import types
 from typing import Any
 
-from autodiff.intercept import expressions, sites, text_calls
+from autodiff.intercept import expressions, fstrings, sites
 from autodiff.intercept.comparisons import Comparisons
 from autodiff.intercept.integers import Integers
 from autodiff.intercept.names import dotted, names_in, own_names
@@ -144,7 +144,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         )
         is_code = isinstance(rewritten, ast.Name) and rewritten.id in ("eval", "exec")
         if is_code and new.args:
-            new.args[0] = located(called(text_calls.SOURCE_TEXT, new.args[:1]), new.args[0])
+            new.args[0] = located(called(fstrings.SOURCE_TEXT, new.args[:1]), new.args[0])
         return ast.copy_location(new, node)
 
     def _keyword(self, node: ast.keyword) -> ast.keyword:
@@ -367,7 +367,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
     visit_AsyncWith = visit_With  # noqa: N815 - the name is the visitor's
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        return text_calls.as_call(self.visit, node)
+        return fstrings.as_call(self.visit, node)
 
     def visit_If(self, node: Any) -> ast.AST:
         node.test = self.condition(node.test)

@@ -24,12 +24,14 @@ from autodiff.arguments import PLAIN, innermost
 from autodiff.call import NO_RULE
 from autodiff.decisions import asked
 from autodiff.errors import missing_rule
+from autodiff.intercept import bodies
 from autodiff.intercept.holders import (
     is_only_held_by_caller,
     is_only_held_by_owner,
     receiver,
 )
 from autodiff.intercept.identity import settled
+from autodiff.intercept.libraries import is_library as is_library
 from autodiff.levels import check_free, watch_held
 from autodiff.structures import map_leaves
 from autodiff.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
@@ -37,14 +39,17 @@ from autodiff.ways import ways_of
 from chainrules_core import ChainRulesError
 
 
-def _not_set(f: Any) -> Any:
-    raise NotImplementedError
+def _not_connected(f: Any) -> Any:
+    raise NotImplementedError("autodiff.wiring has not been imported")
 
 
-intercept: Callable[[Any], Any] = _not_set
-is_library: Callable[[types.FunctionType], bool] = _not_set
-is_made: Callable[[types.CodeType], bool] = _not_set
-"""All are set by autodiff.intercept.functions, which needs us."""
+intercept: Callable[[Any], Any] = _not_connected
+
+
+def connect(intercept: Callable[[Any], Any]) -> None:
+    """Put in what returns a function with its calls seen; see :mod:`autodiff.wiring`."""
+    globals().update(intercept=intercept)
+
 
 _ARITHMETIC = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
@@ -425,7 +430,7 @@ def iterator_of(x: Any) -> Any:
 
 def is_unseen(x: Any) -> bool:
     """Whether this is a generator whose code is not followed: it was begun outside, say."""
-    return type(x) is types.GeneratorType and not is_made(x.gi_code)
+    return type(x) is types.GeneratorType and not bodies.is_made(x.gi_code)
 
 
 class Unseen:

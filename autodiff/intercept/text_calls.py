@@ -32,30 +32,12 @@ from autodiff.conversions import (
     number_of_text,
 )
 from autodiff.intercept import syntax
-from autodiff.intercept.trees import called, helper, located
+from autodiff.intercept.fstrings import FORMATTED, JOINED, SOURCE_TEXT
 from autodiff.levels import active_tapes
 from autodiff.structures import map_leaves
 from autodiff.tracer import untraced
 
-JOINED = helper("joined")
-SOURCE_TEXT = helper("source_text")
-FORMATTED = helper("formatted")
-
-
 # -- f-strings -----------------------------------------------------------------------------------
-
-
-def as_call(visit: Callable, node: ast.JoinedStr) -> ast.expr:
-    """Return an f-string as a call of `joined`; `visit` rewrites the expressions in it."""
-    parts: list[ast.expr] = []
-    for part in node.values:
-        if isinstance(part, ast.FormattedValue):
-            form = part.format_spec
-            spec = ast.Constant("") if form is None else as_call(visit, form)  # type: ignore[arg-type] # a spec is an f-string
-            arguments = [visit(part.value), ast.Constant(part.conversion), spec]
-            part = located(called(FORMATTED, arguments), part.value)
-        parts.append(part)
-    return located(called(JOINED, parts), node)
 
 
 _CONVERSIONS: dict[int, Callable] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff import holes
+from autodiff import captures
 from autodiff.errors import SourceError
 from autodiff.intercept import bodies, syntax
 from autodiff.intercept.bytecode import Facts, facts_of, returns_nothing
@@ -140,12 +140,12 @@ def _refusal(g: types.FunctionType, what: str, is_of_library: bool) -> SourceErr
 
 def _holds_tracers(x: Any) -> bool:
     """Whether a traced value, or an array of a traced function, is in a nest or captured in it."""
-    return any(map(is_tracer, holes.captured(x)))
+    return any(map(is_tracer, captures.captured(x)))
 
 
 def _of(where: Any, name: str) -> Any:
     if type(where) is types.CellType:
-        return _MISSING if holes.is_empty(where) else where.cell_contents
+        return _MISSING if captures.is_empty(where) else where.cell_contents
     return where.get(name, _MISSING)
 
 
