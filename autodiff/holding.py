@@ -33,11 +33,15 @@ class Holding:
         Whether code has run whose writes are not seen: from then on large arrays are watched too.
     epoch : int
         Grows with every call of such code.
+    goes_on : bool
+        Whether such code runs all the time: what is differentiated has no source.
     changed : bool
         Whether an array that is held was found changed when it was used again.
     """
 
-    __slots__ = ("changed", "copies", "epoch", "held", "seen_as", "watched", "watching")
+    __slots__ = (
+        "changed", "copies", "epoch", "goes_on", "held", "seen_as", "watched", "watching",
+    )  # fmt: skip
 
     small = SMALL
 
@@ -48,6 +52,7 @@ class Holding:
         self.seen_as: dict[int, np.ndarray] = {}
         self.watching = False
         self.epoch = 0
+        self.goes_on = False
         self.changed = False
 
     def kept(self, x: np.ndarray) -> np.ndarray:
@@ -83,12 +88,16 @@ class Holding:
             self._watch(owner)
             return
         watched = self.watched.get(id(owner))
-        if watched is not None and watched.epoch != self.epoch:
+        if watched is not None and (self.goes_on or watched.epoch != self.epoch):
             watched.epoch = self.epoch
             self.changed = self.changed or watched.has_changed()
 
-    def watch(self) -> None:
-        """Compare large arrays that are held, too: code runs whose writes are not seen."""
+    def watch(self, goes_on: bool = False) -> None:
+        """Compare large arrays that are held, too: code runs whose writes are not seen.
+
+        If it `goes_on`, it may write at any time: what is used again is compared each time.
+        """
+        self.goes_on = self.goes_on or goes_on
         if not self.watching:
             self.watching = True
             for known in list(self.held.values()):

@@ -142,9 +142,12 @@ def check_free(x: Any) -> None:
         )
 
 
-def watch_held() -> None:
-    """Note that code runs whose writes are not seen: what is held is compared at the end."""
+def watch_held(goes_on: bool = False) -> None:
+    """Note that code runs whose writes are not seen: what is held is compared at the end.
+
+    With `goes_on` it is the code itself that is differentiated.
+    """
     for tape in _levels.tapes:
-        tape.watch()
+        tape.watch(goes_on)
     for tape in _levels.around:
-        tape.watch()
+        tape.watch(goes_on)

@@ -37,7 +37,8 @@ _WRITEABLE = 0x0400  # NPY_ARRAY_WRITEABLE
 Path = tuple[Callable[[Any], Any], ...]
 
 
-def _root_and_path(target: Tracer) -> tuple[Tracer, Path]:
+def root_and_path(target: Tracer) -> tuple[Tracer, Path]:
+    """Return the array whose memory `target` shares, and the steps that lead from it there."""
     path: list[Callable] = []
     while target._origin is not None:
         path.append(target._origin.make)
@@ -82,7 +83,7 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
             "NumPy makes of it hangs on the order in which it does so. Write a copy: x[mask] = "
             "y.copy()."
         )
-    root, path = _root_and_path(target)
+    root, path = root_and_path(target)
     tape = innermost((root, value, index), {})
     if tape is None:
         _write_constant(root, path, index, untraced(value))

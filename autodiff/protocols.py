@@ -14,6 +14,8 @@ from autodiff.call import NO_RULE, as_array, by_rule, call, require_rule
 from autodiff.elementwise import NOT_HERE, binary, unary
 from autodiff.elementwise_source import note
 from autodiff.looping import by_method, each_element, python_function
+from autodiff.number_classes import check_class
+from autodiff.structures import leaves_of
 from autodiff.tape import CONSTANT
 from autodiff.tracer import FloatTracer, Tracer, bare
 from autodiff.writing import WRITERS, at, into, into_each, where_true
@@ -115,7 +117,14 @@ def function(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         if any(innermost((kwargs[n],), {}) is not None for n in names.intersection(kwargs)):
             return instead(*args, **kwargs)
     result = by_rule(f, args, kwargs)
-    return calls.body_of(body)(*map(_buffer, args), **kwargs) if result is NO_RULE else result
+    return by_body(body, tuple(map(_buffer, args)), kwargs) if result is NO_RULE else result
+
+
+def by_body(body: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Trace NumPy's own code for a function, where no class of arrays has another."""
+    for leaf in leaves_of((args, kwargs)):
+        check_class(type(leaf))
+    return calls.body_of(body)(*args, **kwargs)
 
 
 def _buffer(x: Any) -> Any:

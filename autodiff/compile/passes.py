@@ -42,6 +42,10 @@ from autodiff.compile.program import (
 )
 from autodiff.compile.scalars import is_number, is_truth
 
+_OF_PYTHON = frozenset(
+    {operator.mod, operator.floordiv, operator.truediv, operator.pow, divmod, pow, round}
+)
+"""Functions that do something else with floats than with NumPy's numbers: divide by zero, say."""
 UNCHANGED = frozenset({float, np.float64, np.copy, operator.getitem})
 _NUMERIC = (int, float, complex, np.generic, np.ndarray)
 LARGEST_LOOKED_AT = 4096  # bytes, as far as changes of arrays from outside are noticed
@@ -131,6 +135,8 @@ class Simplifier(Algebra):
             kwargs = {k: self.needed(v) for k, v in kwargs.items()}
             self.steps.append(Step(effect, args, kwargs or None, step.out))
             return
+        if f in _OF_PYTHON:
+            args = tuple(map(self.as_recorded, step.args, args))
         meta = self.metas[step.out]
         if is_exact and f is not part and f not in UNCHANGED:
             result = self.written(f, args, kwargs, meta, step.out)
@@ -182,6 +188,15 @@ class Simplifier(Algebra):
         if key:
             self.made[key] = ref
         return ref
+
+    def as_recorded(self, recorded: Any, x: Any) -> Any:
+        """Return an argument as the kind of number that was recorded, Python's or NumPy's."""
+        kind = self.metas[recorded.i].type if type(recorded) is Ref else None
+        if kind is np.float64:
+            return self.of_numpy(x)
+        if kind is float and self.meta(x).type is np.float64:
+            return self.written(float, (x,), {}, meta_of(0.0)) if type(x) is Ref else float(x)
+        return x
 
     def of_numpy(self, x: Any) -> Any:
         """Return a float of Python's as a number of NumPy's; anything else as it is."""

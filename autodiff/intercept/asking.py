@@ -16,10 +16,9 @@ from autodiff.call import NO_RULE, by_rule
 from autodiff.errors import missing_rule
 from autodiff.intercept.compiled import calling_back, reads_numbers, sees_traced
 from autodiff.intercept.libraries import is_library
-from autodiff.intercept.writes import look_of, with_copies
+from autodiff.intercept.writes import Copies, look_of, with_copies
 from autodiff.levels import check_free
-from autodiff.mutation import assign
-from autodiff.structures import map_leaves
+from autodiff.structures import leaves_of, map_leaves
 from autodiff.tracer import FloatTracer, is_tracer
 from autodiff.writing import into, into_each
 from chainrules_core import frule, rrule
@@ -177,15 +176,5 @@ def _with_plain_arrays(g: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
 
     What it writes into a copy is written into the array.
     """
-    copies: dict[int, tuple[Any, np.ndarray]] = {}
-
-    def plain(leaf: Any) -> Any:
-        if not is_constant(leaf):
-            return leaf
-        return copies.setdefault(id(leaf), (leaf, np.array(leaf._value, order="K")))[1]
-
-    y = g(*map_leaves(args, plain), **map_leaves(kwargs, plain))
-    for array, copy in copies.values():
-        if copy.tobytes() != array._value.tobytes():
-            assign(array, copy)
-    return y
+    copies = Copies(filter(is_constant, leaves_of((args, kwargs))))
+    return copies.written(g(*map_leaves(args, copies.of), **map_leaves(kwargs, copies.of)))

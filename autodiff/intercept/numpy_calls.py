@@ -301,7 +301,7 @@ def _with_lists(g: Callable, key: Callable, args: tuple, kwargs: dict[str, Any])
         return result
     body = getattr(key, "_implementation", None)
     if type(body) is types.FunctionType and rrule.entry(key) is None:
-        return calls.body_of(body)(*args, **kwargs)  # to it, a list may mean something else
+        return protocols.by_body(body, args, kwargs)  # to it, a list may mean something else
     return g(*map(_array_of, args), **{name: _array_of(a) for name, a in kwargs.items()})
 
 
@@ -323,7 +323,7 @@ def _calling(g: Any) -> Callable:
         entry = rrule.entry(g)
         rule = None if entry is None or not entry.rules else entry.rules[0]
         body = rule.body if isinstance(rule, DecomposeRule) else g._implementation
-        return calls.body_of(body)(*args, **kwargs)
+        return protocols.by_body(body, args, kwargs)
 
     return traced
 

@@ -87,7 +87,7 @@ def guarded(g: types.FunctionType) -> Callable:
 
     @functools.wraps(g)
     def called(*args: Any, **kwargs: Any) -> Any:
-        watch_held()
+        watch_held(goes_on=True)
         program = None if is_written_for_class else program_tape()
         if program is not None:
             program.spoil(f"the source of {g.__name__} is not to be had")

@@ -11,7 +11,7 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from autodiff.arguments import is_constant, place_of_out
 from autodiff.layout import copy_of
 from autodiff.levels import check_free, watch_held
-from autodiff.mutation import assign_item
+from autodiff.mutation import assign_item, root_and_path
 from autodiff.tracer import Tracer
 from autodiff.writing import WRITERS
 
@@ -82,20 +82,54 @@ def with_copies(
     What it has written into a copy is written into the array. With `names` these arguments alone
     are copied.
     """
-    copies: dict[int, tuple[Tracer, np.ndarray]] = {}
-
-    def plain(a: Any) -> Any:
-        if not is_constant(a):
-            return a
-        return copies.setdefault(id(a), (a, copy_of(a._value)))[1]
-
+    given = [a for a in args if names is None]
+    given += [a for name, a in kwargs.items() if names is None or name in names]
+    copies = Copies(filter(is_constant, given))
     if names is None:
-        args = tuple([plain(a) for a in args])
-    y = g(*args, **{n: plain(a) if names is None or n in names else a for n, a in kwargs.items()})
-    for a, copy in copies.values():
-        if copy.tobytes() != a._value.tobytes():
-            assign_item(a, ..., copy)
-    return next((a for a, copy in copies.values() if copy is y), y)
+        args = tuple([copies.of(a) for a in args])
+    y = g(*args, **{n: copies.of(a) for n, a in kwargs.items()})
+    return copies.written(y)
+
+
+class Copies:
+    """Plain copies of arrays that were made in a traced function.
+
+    Arrays that share memory have copies that share memory: what is written into one is read from
+    the other.
+    """
+
+    def __init__(self, arrays: Iterable[Tracer]) -> None:
+        self._copies: dict[int, tuple[Tracer, np.ndarray]] = {}
+        self._of_roots: list[tuple[Tracer, np.ndarray]] = []
+        relatives: dict[int, list[tuple[Tracer, tuple]]] = {}
+        for a in {id(a): a for a in arrays}.values():
+            root, path = root_and_path(a)
+            relatives.setdefault(id(root), []).append((a, path))
+        for members in relatives.values():
+            self._copy(members)
+
+    def _copy(self, members: list[tuple[Tracer, tuple]]) -> None:
+        """Copy arrays that share memory: a single one by itself, others as parts of one copy."""
+        is_alone = len(members) == 1
+        root = members[0][0] if is_alone else root_and_path(members[0][0])[0]
+        whole = copy_of(root._value)
+        self._of_roots.append((root, whole))
+        for a, path in members:
+            copy = whole
+            for step in () if is_alone else path:
+                copy = step(copy)
+            self._copies[id(a)] = a, copy
+
+    def of(self, x: Any) -> Any:
+        """Return the copy of an array; anything else as it is."""
+        return self._copies[id(x)][1] if id(x) in self._copies else x
+
+    def written(self, y: Any) -> Any:
+        """Write into the arrays what was written into the copies; return `y`, or its original."""
+        for root, copy in self._of_roots:
+            if copy.tobytes() != root._value.tobytes():
+                assign_item(root, ..., copy)
+        return next((a for a, copy in self._copies.values() if copy is y), y)
 
 
 OUTPUTS = frozenset({"out", "output"})

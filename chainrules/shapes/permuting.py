@@ -68,7 +68,7 @@ linear_rule(np.fliplr, lambda y_bar, m: np.fliplr(y_bar), types=(ARRAY,))
 linear_rule(np.flipud, lambda y_bar, m: np.flipud(y_bar), types=(ARRAY,))
 linear_rule(
     np.roll,
-    lambda y_bar, a, shift, axis=None: np.roll(y_bar, np.negative(shift), axis),
+    lambda y_bar, a, shift, axis=None: np.roll(y_bar, np.multiply(shift, -1), axis),
     types=(ARRAY,),
 )
 linear_rule(

@@ -15,7 +15,7 @@ import scipy.ndimage
 import scipy.sparse
 
 import autodiff
-from autodiff import MutationError, gradient, value_and_gradient
+from autodiff import MutationError, gradient, pushforward, value_and_gradient
 from chainrules_core import ChainRulesError
 
 X = np.array([0.5, 1.5, 2.5])
@@ -164,6 +164,64 @@ def test_a_large_buffer_that_a_generator_gives_again() -> None:
 
     with pytest.raises(MutationError, match="not followed"):
         gradient(by_hand, np.tile(X, 10_000))
+
+
+def test_a_large_buffer_in_code_without_source() -> None:
+    text = """
+def batches():
+    work = np.zeros(30_000)
+    for k in (1.0, 3.0, 1.0):
+        np.add(C, k, out=work)
+        yield work
+
+def f(x):
+    s = 0.0
+    for work in batches():
+        s = s + np.sum(work * x)
+    return s
+"""
+    hidden: dict[str, Any] = {"np": np, "C": 1.5}
+    exec(text, hidden)
+    with pytest.raises(MutationError, match="not followed"):
+        gradient(hidden["f"], np.tile(X, 10_000))
+
+
+def of_itself(r: Any) -> None:
+    np.add.at(r, [1, 0, 1], r[[0, 1, 2]])
+    np.add.at(r, [1, 0, 1], r[...])
+
+
+def of_a_view(r: Any) -> None:
+    q = r[::-1]
+    np.multiply.at(q, [0, 2], r[:2])
+
+
+def with_its_view_elsewhere(r: Any) -> None:
+    q = r[1:]
+    np.add.at(r, [0, 1], q)
+    q *= 2.0
+
+
+@pytest.mark.parametrize("write", [of_itself, of_a_view, with_its_view_elsewhere])
+def test_c_functions_see_memory_that_arguments_share(write: Callable) -> None:
+    def f(x: Any) -> Any:
+        r = C - 3.0
+        write(r)
+        return np.sum(r * x)
+
+    np.testing.assert_allclose(gradient(f, X), gradient_of_linear(f))
+
+    def g(x: Any) -> Any:
+        y = x * 1.0
+        write(y)
+        return np.sum(y)
+
+    assert pushforward(g, X)[0] == pytest.approx(g(X))
+    assert value_and_gradient(g, X)[0] == pytest.approx(g(X))
+
+
+def gradient_of_linear(f: Callable) -> np.ndarray:
+    return np.array([f(e) for e in np.eye(X.size)])
 
 
 def test_large_arrays_that_nobody_writes_into() -> None:

@@ -154,6 +154,32 @@ def test_constants_of_an_enumeration(c: Any) -> None:
     assert gradient(lambda x: c * x + x**c, 1.0) == 2 * float(c)
 
 
+class Tripled(np.ndarray):
+    """With functions of its own."""
+
+    def __array_function__(self, f: Any, types: Any, args: Any, options: Any) -> Any:
+        return f(*[np.asarray(x) * 3.0 if type(x) is Tripled else x for x in args], **options)
+
+
+BY_BODY: dict[str, Callable] = {
+    "polyval": np.polyval,
+    "polymul": np.polymul,
+    "column_stack": lambda c, x: np.column_stack([c, x]),
+    "column_stack of lists": lambda c, x: np.column_stack([c, [x[0], 1.0, x[1]]]),
+    "polyval of a list": lambda c, x: np.polyval(c, [x[0], 1.0]),
+    "apply_over_axes": lambda c, x: np.apply_over_axes(lambda a, k: a * x, c, [0]),
+    "insert": lambda c, x: np.insert(c, 0, x),
+    "cov": lambda c, x: np.cov(c, x),
+}
+
+
+@pytest.mark.parametrize("f", BY_BODY.values(), ids=BY_BODY)
+def test_functions_without_a_rule(f: Callable) -> None:
+    c = C.view(Tripled)
+    with pytest.raises(ArgumentError, match="Tripled, a class of arrays"):
+        gradient(lambda x: np.sum(f(c, x)), X)
+
+
 @pytest.mark.parametrize("seed", range(150))
 def test_written_programs(seed: int) -> None:
     for outcome in judge(subclasses.write(seed), seed):

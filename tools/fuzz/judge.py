@@ -158,7 +158,9 @@ def reference(program: Callable, arguments: tuple, dots: tuple) -> Reference:
     if abs((at(odd) - at(-odd)) / (2 * odd) - first - bend * odd**2) > 1e-4 * scale:
         raise Discarded("differences disagree")
     second = (4 * curvatures[1] - curvatures[0]) / 3
-    return Reference(first, error, second, abs(second - curvatures[0]) + 1e-14 * scale / STEP**2)
+    # The smallest step shows the noise of programs that iterate until they are near enough.
+    spread = abs(second - curvatures[0]) + abs(curvatures[2] - curvatures[1])
+    return Reference(first, error, second, spread + 1e-14 * scale / STEP**2)
 
 
 # -- the judgement ---------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from autodiff import compile, gradient
@@ -25,6 +26,11 @@ RAISING = [
     (lambda x: (math.fmod(1.0, x), x * x)[1], 0.0),
     (lambda x: (2.0 % x, x * x)[1], 0.0),
     (lambda x: (2.0 // x, x * x)[1], 0.0),
+    (lambda x: 2.0 % np.float64(x).item(), 0.0),
+    (lambda x: 2.0 // np.array([x])[0].item(), 0.0),
+    (lambda x: divmod(2.0, float(np.asarray(x)))[1], 0.0),
+    (lambda x: 2.0 / np.sum(np.array([x])).item(), 0.0),
+    (lambda x: pow(float(np.float64(x)), -1.0), 0.0),
 ]
 
 

@@ -55,6 +55,8 @@ ORDER = [
     case(np.flipud, X32),
     case(np.roll, V, 2),
     case(np.roll, X, -4),
+    case(np.roll, V, True),
+    case(np.roll, V, np.array([True, False, True])),
     case(np.roll, T, 5, 1),
     case(np.roll, T, shift=(1, -2), axis=(0, 2)),
     case(np.roll, T, (1, 1), (1, 1)),

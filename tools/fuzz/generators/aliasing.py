@@ -152,6 +152,8 @@ WRITE = (
     "r *= {k}",
     "r -= D",
     "np.add.at(r, [0, 0], {k})",
+    "np.add.at(r, [1, 0, 1], r[1:4])",
+    "q = r[::-1]\nnp.multiply.at(q, [0, 2], r[:2])",
     "np.einsum('i,i->i', r, D, out=r)",
     "r.flat[1] = {k}",
     "r.flat = D",
