@@ -65,9 +65,17 @@ def _not_connected(*_: Any) -> Any:
 
 
 # What this module calls and cannot import, since it is built on this one; `connect` puts it in.
-push_of = as_written = converted = body_of = planned = _not_connected
-with_closures = numerically = pullback_of = pushforward_of = _not_connected
-repeated_pullback = repeated_pushforward = _not_connected
+push_of: Callable = _not_connected
+as_written: Callable = _not_connected
+converted: Callable = _not_connected
+body_of: Callable = _not_connected
+planned: Callable = _not_connected
+with_closures: Callable = _not_connected
+numerically: Callable = _not_connected
+pullback_of: Callable = _not_connected
+pushforward_of: Callable = _not_connected
+repeated_pullback: Callable = _not_connected
+repeated_pushforward: Callable = _not_connected
 
 
 def connect(**functions: Callable) -> None:

@@ -12,6 +12,7 @@ LONGER = {
     "autodiff/compile/recording.py": "the recorder; the compiler is being replaced as a whole",
     "autodiff/intercept/functions.py": "one table of what is called in place of what",
     "autodiff/intercept/syntax.py": "one function for each piece of syntax",
+    "chainrules_core/tangents/structural.py": "with the sums of their parts, of any kind",
     "autodiff/mutation.py": "writes into views, in reverse and forward mode",
 }
 
