@@ -1,4 +1,25 @@
-"""Derivatives of Python and NumPy code as it is written."""
+"""Derivatives of Python and NumPy code as it is written.
+
+Of a function and its arguments:
+
+==================================== ===========================================================
+`gradient`, `value_and_gradient`     of a function that returns one real number
+`derivative`                         of a function of one real number
+`jacobian`, `hessian`                whole matrices
+`hvp`, `vhp`, `diag_hessian`         products with a Hessian, and its diagonal
+`pullback`, `pushforward`            of any function, applied to cotangents or tangents
+`captured_gradient`                  by the variables that a function has captured
+==================================== ===========================================================
+
+As functions that return functions, as in JAX and HIPS autograd: `grad`, `value_and_grad`, `jacfwd`,
+`jacrev`, `elementwise_grad`, `vjp`, `jvp`. They differentiate by the first argument; `gradient` and
+its kin by all, unless ``argnums`` says otherwise.
+
+To change how a function is differentiated: `custom_gradient`, `custom_vjp`, `custom_jvp`,
+`ignore_derivatives` (`stop_gradient`), `cotangent_hook`, `checkpoint`, `numeric_fallback`. To make
+it fast: `compile`, `automatic_compile`. To find out what happens: `explain`, `debug_nans`,
+`full_tracebacks`. Rules for functions of your own are defined with ``chainrules_core``.
+"""
 
 from autodiff import threads as threads  # before all else: it may refuse to go on
 
@@ -51,6 +72,7 @@ from autodiff.matrices import (
     vhp as vhp,
 )
 from autodiff.nans import NonFiniteError as NonFiniteError, debug_nans as debug_nans
+from autodiff.tracebacks import full_tracebacks as full_tracebacks
 from autodiff.transforms import (
     elementwise_grad as elementwise_grad,
     grad as grad,
@@ -63,3 +85,54 @@ from autodiff.transforms import (
 from chainrules_core._version import __version__ as __version__
 
 stop_gradient = ignore_derivatives
+
+__all__ = [
+    "ArgumentError",
+    "automatic_compile",
+    "captured_gradient",
+    "checkpoint",
+    "CompileError",
+    "cotangent_hook",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
+    "debug_nans",
+    "derivative",
+    "diag_hessian",
+    "DifferentiationError",
+    "elementwise_grad",
+    "explain",
+    "Explanation",
+    "full_tracebacks",
+    "grad",
+    "gradient",
+    "hessian",
+    "hvp",
+    "ignore_derivatives",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "LeakedTracerError",
+    "LostValueError",
+    "MissingRuleError",
+    "MutationError",
+    "NonFiniteError",
+    "NoPathWarning",
+    "numeric_fallback",
+    "OutputError",
+    "pullback",
+    "pushforward",
+    "SeedError",
+    "SourceError",
+    "stop_gradient",
+    "value_and_grad",
+    "value_and_gradient",
+    "vhp",
+    "vjp",
+]
+
+
+def __dir__() -> list[str]:
+    # `from autodiff import *` leaves Python's own `compile` alone.
+    return sorted([*__all__, "compile", "__version__"])

@@ -14,7 +14,7 @@ from autodiff.structures import is_perturbable, leaves_of, map_leaves
 from chainrules_core.rules import name_of
 
 
-def captured_gradient(f: Callable, *args: Any, **kwargs: Any) -> dict[str, Any]:
+def captured_gradient(f: Callable, /, *args: Any, **kwargs: Any) -> dict[str, Any]:
     """Return the gradient of a function with respect to the variables that it has captured.
 
     Parameters

@@ -35,7 +35,7 @@ from chainrules_core.signatures import Signature
 _ALIKE = {"f": 1e-3, "d": 1e-6, "F": 1e-3, "D": 1e-6}
 
 
-def checkpoint(f: Callable, *args: Any, **kwargs: Any) -> Any:
+def checkpoint(f: Callable, /, *args: Any, **kwargs: Any) -> Any:
     """Return `f` in a form that is computed again for its pullback instead of remembered.
 
     Parameters

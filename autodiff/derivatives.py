@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -11,18 +11,32 @@ from autodiff import hot
 from autodiff.errors import ArgumentError, MutationError, SeedError
 from autodiff.fallback import fallback_to, numeric_fallback
 from autodiff.forward import Pushed
-from autodiff.reverse import Linearised, argnums_of, check_scalar, is_single
+from autodiff.keywords import check_keywords
+from autodiff.reverse import (
+    Linearised,
+    argnums_of,
+    check_scalar,
+    checked_argnums,
+    is_single,
+)
+from autodiff.tracebacks import hide_engine
 from autodiff.tracer import untraced
 from chainrules_core.rules import name_of
 
+Argnums = int | tuple[int, ...] | None
+Fallback = Literal["numeric"] | None
+X = TypeVar("X")
+Y = TypeVar("Y")
+
 
 def pullback(
-    f: Callable,
+    f: Callable[..., Y],
+    /,
     *args: Any,
-    argnums: int | tuple[int, ...] | None = None,
-    fallback: str | None = None,
+    argnums: Argnums = None,
+    fallback: Fallback = None,
     **kwargs: Any,
-) -> tuple[Any, Callable]:
+) -> tuple[Y, Callable[[Any], Any]]:
     """Evaluate a function and return its pullback at that point.
 
     Parameters
@@ -60,9 +74,15 @@ def pullback(
     >>> back(np.array([1.0, 10.0]))
     array([ 2., 40.])
     """
-    with fallback_to(fallback):
-        traced = Linearised(f, args, kwargs, argnums_of(argnums))
-    traced.check_paths()
+    try:
+        if kwargs:
+            check_keywords(f, kwargs)
+        with fallback_to(fallback):
+            traced = Linearised(f, args, kwargs, argnums_of(argnums))
+        traced.check_paths()
+    except Exception as error:
+        hide_engine(error)
+        raise
     traced.keep_from_changes()
     traced.tape.watch()  # what the function used may be written into before `back` is called
     single = is_single(argnums, args)
@@ -78,18 +98,41 @@ def pullback(
                 f"the pullback of {name_of(f)} takes one cotangent, for its output; it was given "
                 f"{len(y_bar)}. For an output of several parts give them as one tuple."
             )
-        bars = traced.cotangents(y_bar[0])
+        try:
+            bars = traced.cotangents(y_bar[0])
+        except Exception as error:
+            hide_engine(error)
+            raise
         return bars[0] if single else tuple(bars)
 
     return traced.value, back
 
 
+@overload
+def value_and_gradient(
+    f: Callable, x: float, /, *, fallback: Fallback = None, **kwargs: Any
+) -> tuple[float, float]: ...
+@overload
+def value_and_gradient(
+    f: Callable, x: X, /, *, fallback: Fallback = None, **kwargs: Any
+) -> tuple[float, X]: ...
+@overload
 def value_and_gradient(
     f: Callable,
+    /,
     *args: Any,
-    argnums: int | tuple[int, ...] | None = None,
+    argnums: Argnums = None,
     has_aux: bool = False,
-    fallback: str | None = None,
+    fallback: Fallback = None,
+    **kwargs: Any,
+) -> tuple[Any, Any]: ...
+def value_and_gradient(
+    f: Callable,
+    /,
+    *args: Any,
+    argnums: Argnums = None,
+    has_aux: bool = False,
+    fallback: Fallback = None,
     **kwargs: Any,
 ) -> tuple[Any, Any]:
     """Evaluate a function and its gradient.
@@ -130,10 +173,16 @@ def value_and_gradient(
     >>> value_and_gradient(lambda x: x * x, 3.0)
     (9.0, 6.0)
     """
-    if fallback is not None:
+    try:
+        if kwargs:
+            check_keywords(f, kwargs)
+        if fallback is None:
+            return hot.called(_value_and_gradient, f, args, kwargs, argnums, has_aux)
         with numeric_fallback(fallback):
             return _value_and_gradient(f, args, kwargs, argnums, has_aux)
-    return hot.called(_value_and_gradient, f, args, kwargs, argnums, has_aux)
+    except Exception as error:
+        hide_engine(error)
+        raise
 
 
 def _value_and_gradient(
@@ -147,11 +196,27 @@ def _value_and_gradient(
     return value, bars[0] if single else tuple(bars)
 
 
+@overload
+def gradient(f: Callable, x: float, /, *, fallback: Fallback = None, **kwargs: Any) -> float: ...
+@overload
+def gradient(f: Callable, x: X, /, *, fallback: Fallback = None, **kwargs: Any) -> X: ...
+@overload
 def gradient(
     f: Callable,
+    /,
     *args: Any,
-    argnums: int | tuple[int, ...] | None = None,
-    fallback: str | None = None,
+    argnums: Argnums = None,
+    has_aux: bool = False,
+    fallback: Fallback = None,
+    **kwargs: Any,
+) -> Any: ...
+def gradient(
+    f: Callable,
+    /,
+    *args: Any,
+    argnums: Argnums = None,
+    has_aux: bool = False,
+    fallback: Fallback = None,
     **kwargs: Any,
 ) -> Any:
     """Return the gradient of a function.
@@ -165,6 +230,8 @@ def gradient(
         objects) of them. An int is promoted to float.
     argnums : int or tuple of int, optional
         Which arguments to differentiate with respect to; all by default.
+    has_aux : bool
+        Whether `f` returns a pair, of which the second part is passed through.
     fallback : {"numeric"}, optional
         What to do with a C function that has no rule: "numeric" differentiates it by differences
         (:func:`numeric_fallback`). By default it is an error.
@@ -174,10 +241,11 @@ def gradient(
     Returns
     -------
     Any
-        For one argument its gradient, for several a tuple: each in the nesting, shape and precision
-        of its argument, zero where nothing depends on it, None where it cannot be perturbed (a
-        string, a bool, an int inside a nest). For complex arguments it is
-        ``∂f/∂re + i ∂f/∂im``, the conjugate of what JAX and autograd return.
+        For one argument its gradient, for several a tuple; ``(gradient, aux)`` with `has_aux`. A
+        gradient has the nesting, shape and precision of its argument. It is zero where nothing
+        depends on the argument, and None where that cannot be perturbed (a string, a bool, an int
+        inside a nest). For complex arguments it is ``∂f/∂re + i ∂f/∂im``, the conjugate of what JAX
+        and autograd return.
 
     Raises
     ------
@@ -186,27 +254,49 @@ def gradient(
     ArgumentError
         If an argument cannot be differentiated with respect to.
 
+    Notes
+    -----
+    An optimiser wants the gradient by the first argument alone, while ``args`` are constants. Say
+    so with ``argnums=0``, or use :func:`autodiff.grad`, whose ``argnums`` is 0 by default:
+    ``scipy.optimize.minimize(loss, w, args=(x, y), jac=grad(loss))``.
+
+    A keyword argument of `f` that has the name of an option here goes through
+    ``functools.partial(f, mode=...)``.
+
     Examples
     --------
     >>> gradient(lambda x: np.sum(x ** 2), np.array([1.0, 2.0]))
     array([2., 4.])
     >>> gradient(lambda a, b: a * b, 2.0, 3.0)
     (3.0, 2.0)
+    >>> gradient(lambda a, b: a * b, 2.0, 3.0, argnums=0)
+    3.0
+    >>> gradient(lambda x: (x * x, "seen"), 3.0, has_aux=True)
+    (6.0, 'seen')
     """
-    if fallback is not None:
-        with numeric_fallback(fallback):
-            return _value_and_gradient(f, args, kwargs, argnums, False)[1]
-    # The value is not asked for, but what it warns of is.
-    return hot.called(_value_and_gradient, f, args, kwargs, argnums, False)[1]
+    try:
+        if kwargs:
+            check_keywords(f, kwargs)
+        if fallback is None:
+            # The value is not asked for, but what it warns of is.
+            value, slope = hot.called(_value_and_gradient, f, args, kwargs, argnums, has_aux)
+        else:
+            with numeric_fallback(fallback):
+                value, slope = _value_and_gradient(f, args, kwargs, argnums, has_aux)
+    except Exception as error:
+        hide_engine(error)
+        raise
+    return (slope, value[1]) if has_aux else slope
 
 
 def pushforward(
-    f: Callable,
+    f: Callable[..., Y],
+    /,
     *args: Any,
-    argnums: int | tuple[int, ...] | None = None,
-    fallback: str | None = None,
+    argnums: Argnums = None,
+    fallback: Fallback = None,
     **kwargs: Any,
-) -> tuple[Any, Callable]:
+) -> tuple[Y, Callable[..., Any]]:
     """Evaluate a function and return its pushforward at that point.
 
     Parameters
@@ -244,18 +334,36 @@ def pushforward(
     >>> push(np.array([1.0, 10.0]))
     array([ 2., 40.])
     """
-    pushed = Pushed(f, args, kwargs, argnums_of(argnums))
+    try:
+        if kwargs:
+            check_keywords(f, kwargs)
+        pushed = Pushed(f, args, kwargs, argnums_of(argnums))
+        with fallback_to(fallback):
+            value = pushed.value()
+    except Exception as error:
+        hide_engine(error)
+        raise
 
     def push(*dots: Any) -> Any:
-        with fallback_to(fallback):
-            return pushed.push(dots)[1]
+        try:
+            with fallback_to(fallback):
+                return pushed.push(dots)[1]
+        except Exception as error:
+            hide_engine(error)
+            raise
 
-    with fallback_to(fallback):
-        value = pushed.value()
     return value, push
 
 
-def derivative(f: Callable, x: Any, *, fallback: str | None = None, **kwargs: Any) -> Any:
+def derivative(
+    f: Callable,
+    x: float,
+    /,
+    *args: Any,
+    argnums: int = 0,
+    fallback: Fallback = None,
+    **kwargs: Any,
+) -> Any:
     """Return the derivative of a function of one real number.
 
     Parameters
@@ -264,6 +372,10 @@ def derivative(f: Callable, x: Any, *, fallback: str | None = None, **kwargs: An
         A function of a number; it may return a number, an array, or a nest of them.
     x : float
         Where.
+    *args : Any
+        Further arguments of `f`.
+    argnums : int
+        Which argument to differentiate with respect to, `x` by default.
     fallback : {"numeric"}, optional
         What to do with a C function that has no rule: "numeric" differentiates it by differences
         (:func:`numeric_fallback`). By default it is an error.
@@ -278,7 +390,7 @@ def derivative(f: Callable, x: Any, *, fallback: str | None = None, **kwargs: An
     Raises
     ------
     ArgumentError
-        If `x` is not a real number.
+        If that argument is not a real number.
 
     Examples
     --------
@@ -287,15 +399,24 @@ def derivative(f: Callable, x: Any, *, fallback: str | None = None, **kwargs: An
     >>> derivative(lambda x: np.array([1.0, 2.0]) * x, 2.0)
     array([1., 2.])
     """
-    plain = untraced(x)
-    if not isinstance(plain, (int, float, np.integer, np.floating)) or isinstance(plain, bool):
-        raise ArgumentError(
-            f"derivative is for a function of one real number, not {type(plain).__name__}. Use "
-            "gradient(f, x), or pullback(f, x)."
-        )
-    with fallback_to(fallback):
-        return hot.called(_derivative, f, (x,), kwargs)
+    try:
+        if kwargs:
+            check_keywords(f, kwargs)
+        given = (x, *args)
+        (place,) = checked_argnums(f, given, argnums_of(argnums))
+        plain = untraced(given[place])
+        if not isinstance(plain, (int, float, np.integer, np.floating)) or isinstance(plain, bool):
+            raise ArgumentError(
+                "derivative is for a function of one real number, not "
+                f"{type(plain).__name__}. Use gradient(f, x), or pullback(f, x)."
+            )
+        with fallback_to(fallback):
+            return hot.called(_derivative, f, given, kwargs, place)
+    except Exception as error:
+        hide_engine(error)
+        raise
 
 
-def _derivative(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    return Pushed(f, args, kwargs, None).push((1.0,))[1]
+def _derivative(f: Callable, args: tuple, kwargs: dict[str, Any], place: int) -> Any:
+    chosen = None if len(args) == 1 else (place,)
+    return Pushed(f, args, kwargs, chosen).push((1.0,))[1]

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from autodiff import hot
-from autodiff.derivatives import gradient, pushforward
+from autodiff.derivatives import Argnums, Fallback, gradient
 from autodiff.errors import ArgumentError, OutputError
-from autodiff.fallback import fallback_to, numeric_fallback
+from autodiff.fallback import fallback_to
 from autodiff.forward import Pushed
-from autodiff.reverse import Linearised, argnums_of, is_single
+from autodiff.keywords import check_keywords
+from autodiff.reverse import Linearised, argnums_of, checked_argnums, is_single
 from autodiff.rows import jacobian_rows
 from autodiff.structures import is_perturbable, leaves_of, map_leaves
+from autodiff.tracebacks import hide_engine
 from autodiff.tracer import untraced
 from chainrules_core import ZeroTangent, inner
 from chainrules_core.rules import name_of
@@ -25,10 +27,11 @@ _MODES = ("auto", "forward", "reverse")
 
 def jacobian(
     f: Callable,
+    /,
     *args: Any,
-    argnums: int | tuple[int, ...] | None = None,
-    mode: str = "auto",
-    fallback: str | None = None,
+    argnums: Argnums = None,
+    mode: Literal["auto", "forward", "reverse"] = "auto",
+    fallback: Fallback = None,
     **kwargs: Any,
 ) -> Any:
     """Return the Jacobian of a function.
@@ -71,10 +74,26 @@ def jacobian(
     """
     if mode not in _MODES:
         raise ArgumentError(f"mode is one of {', '.join(_MODES)}, not {mode!r}.")
-    if fallback is not None:
-        with numeric_fallback(fallback):
-            return _jacobian(f, args, kwargs, argnums, mode)
-    return hot.called(_jacobian, f, args, kwargs, argnums, mode)
+    return _taken(_jacobian, f, args, kwargs, fallback, argnums, mode)
+
+
+def _taken(
+    transform: Callable,
+    f: Callable,
+    args: tuple,
+    kwargs: dict[str, Any],
+    fallback: Any,
+    *chosen: Any,
+) -> Any:
+    """Take a derivative, by a program where one was made, and hide the engine in errors."""
+    try:
+        if kwargs:
+            check_keywords(f, kwargs)
+        with fallback_to(fallback):
+            return hot.called(transform, f, args, kwargs, *chosen)
+    except Exception as error:
+        hide_engine(error)
+        raise
 
 
 def _jacobian(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any, mode: str) -> Any:
@@ -228,7 +247,15 @@ def _by_columns(pushed: Pushed, y: Any, single: bool) -> Any:
     return chosen(y) if is_perturbable(y) else map_leaves(y, chosen)
 
 
-def hessian(f: Callable, *args: Any, argnums: Any = None, mode: str = "forward", **kw: Any) -> Any:
+def hessian(
+    f: Callable,
+    /,
+    *args: Any,
+    argnums: Argnums = None,
+    mode: Literal["forward", "reverse"] = "forward",
+    fallback: Fallback = None,
+    **kwargs: Any,
+) -> Any:
     """Return the Hessian of a function: the Jacobian of its gradient.
 
     Parameters
@@ -241,7 +268,9 @@ def hessian(f: Callable, *args: Any, argnums: Any = None, mode: str = "forward",
         Which arguments to differentiate with respect to; all by default.
     mode : {"forward", "reverse"}
         How the gradient is differentiated: forward over reverse, or reverse over reverse.
-    **kw : Any
+    fallback : {"numeric"}, optional
+        As for :func:`jacobian`.
+    **kwargs : Any
         Passed on as constants.
 
     Returns
@@ -260,34 +289,47 @@ def hessian(f: Callable, *args: Any, argnums: Any = None, mode: str = "forward",
     array([[4., 2.],
            [2., 0.]])
     """
-    return hot.called(_hessian, f, args, kw, argnums, mode)
+    return _taken(_hessian, f, args, kwargs, fallback, argnums, mode)
 
 
-def _hessian(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any, mode: str) -> Any:
-    def gradients(*inner_args: Any) -> Any:
-        return gradient(f, *inner_args, argnums=argnums, **kwargs)
-
-    return jacobian(gradients, *args, argnums=argnums, mode=mode)
+def _hessian(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any, mode: Any) -> Any:
+    return jacobian(_gradient_of(f, argnums, kwargs), *args, argnums=argnums, mode=mode)
 
 
-def hvp(f: Callable, x: Any, v: Any, **kwargs: Any) -> Any:
+def hvp(
+    f: Callable,
+    x: Any,
+    v: Any,
+    /,
+    *args: Any,
+    argnums: int | tuple[int, ...] = 0,
+    fallback: Fallback = None,
+    **kwargs: Any,
+) -> Any:
     """Return the product of the Hessian of `f` at `x` with a vector: forward over reverse.
 
     Parameters
     ----------
     f : callable
-        A function of one argument that returns a real number.
+        A function ``f(x, *args)`` that returns a real number.
     x : Any
         Where: a number, array, or nest of them.
     v : Any
-        The vector, in the nesting of `x`.
+        The vector, in the nesting of `x`; with several `argnums` a tuple of vectors.
+    *args : Any
+        Further arguments of `f`. ``functools.partial(hvp, loss)`` is a ``hessp`` for SciPy.
+    argnums : int or tuple of int
+        Which arguments to differentiate with respect to, `x` by default.
+    fallback : {"numeric"}, optional
+        As for :func:`jacobian`.
     **kwargs : Any
         Passed on as constants.
 
     Returns
     -------
     Any
-        In the nesting of `x`. It costs a few gradients, and no matrix is made.
+        In the nesting of `x`; a tuple with several `argnums`. It costs a few gradients, and no
+        matrix is made.
 
     Raises
     ------
@@ -298,22 +340,51 @@ def hvp(f: Callable, x: Any, v: Any, **kwargs: Any) -> Any:
     --------
     >>> hvp(lambda x: np.sum(x ** 3), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
     array([6., 0.])
+    >>> hvp(lambda w, x: np.sum(x * w ** 2), np.ones(2), np.ones(2), np.array([3.0, 4.0]))
+    array([6., 8.])
     """
-    with fallback_to(kwargs.pop("fallback", None)):
-        return hot.called(_hvp, f, (x, v), kwargs)
+    return _taken(_hvp, f, (x, *args, v), kwargs, fallback, argnums)
 
 
-def _hvp(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    x, v = args
-    return Pushed(gradient, (f, x), kwargs, (1,)).push((v,))[1]
+def _hvp(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any) -> Any:
+    """`args` are those of `f`, and the vector."""
+    *given, v = args
+    chosen = checked_argnums(f, tuple(given), argnums_of(argnums))
+
+    pushed = Pushed(_gradient_of(f, argnums, kwargs), tuple(given), {}, chosen)
+    return pushed.push(_vectors(v, argnums))[1]
 
 
-def vhp(f: Callable, x: Any, v: Any, **kwargs: Any) -> Any:
+def _gradient_of(f: Callable, argnums: Any, kwargs: dict[str, Any]) -> Callable:
+    """Return the gradient of `f` as a function of all its arguments."""
+
+    def gradient_of_f(*args: Any) -> Any:
+        return gradient(f, *args, argnums=argnums, **kwargs)
+
+    gradient_of_f.__qualname__ = f"gradient of {name_of(f)}"
+    gradient_of_f.__module__ = "__main__"
+    return gradient_of_f
+
+
+def _vectors(v: Any, argnums: Any) -> tuple:
+    return tuple(v) if isinstance(argnums, (tuple, list)) else (v,)
+
+
+def vhp(
+    f: Callable,
+    x: Any,
+    v: Any,
+    /,
+    *args: Any,
+    argnums: int | tuple[int, ...] = 0,
+    fallback: Fallback = None,
+    **kwargs: Any,
+) -> Any:
     """Return the product of a vector with the Hessian of `f` at `x`: reverse over reverse.
 
     Parameters
     ----------
-    f, x, v, **kwargs
+    f, x, v, *args, argnums, fallback, **kwargs
         As for :func:`hvp`.
 
     Returns
@@ -326,31 +397,45 @@ def vhp(f: Callable, x: Any, v: Any, **kwargs: Any) -> Any:
     >>> vhp(lambda x: np.sum(x ** 3), np.array([1.0, 2.0]), np.array([1.0, 0.0]))
     array([6., 0.])
     """
-    return hot.called(_vhp, f, (x, v), kwargs)
+    return _taken(_vhp, f, (x, *args, v), kwargs, fallback, argnums)
 
 
-def _vhp(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    x, v = args
+def _vhp(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any) -> Any:
+    *given, v = args
 
-    def paired(z: Any) -> Any:
-        slopes = _variables(gradient(f, z, **kwargs))
+    def paired(*inner_args: Any) -> Any:
+        slopes = _variables(gradient(f, *inner_args, argnums=argnums, **kwargs))
         total: Any = 0.0
         for slope, direction in zip(slopes, _variables(v), strict=True):
             total = total + inner(slope, direction)
         return total
 
-    return gradient(paired, x)
+    return gradient(paired, *given, argnums=argnums)
 
 
-def diag_hessian(f: Callable, x: Any, **kwargs: Any) -> Any:
+def diag_hessian(
+    f: Callable,
+    x: Any,
+    /,
+    *args: Any,
+    argnums: int = 0,
+    fallback: Fallback = None,
+    **kwargs: Any,
+) -> Any:
     """Return the diagonal of the Hessian of `f` at an array or number `x`.
 
     Parameters
     ----------
     f : callable
-        A function of one argument that returns a real number.
+        A function ``f(x, *args)`` that returns a real number.
     x : float or ndarray
         Where.
+    *args : Any
+        Further arguments of `f`.
+    argnums : int
+        Which argument to differentiate with respect to, `x` by default.
+    fallback : {"numeric"}, optional
+        As for :func:`jacobian`.
     **kwargs : Any
         Passed on as constants.
 
@@ -364,13 +449,14 @@ def diag_hessian(f: Callable, x: Any, **kwargs: Any) -> Any:
     >>> diag_hessian(lambda x: np.sum(x ** 3), np.array([1.0, 2.0]))
     array([ 6., 12.])
     """
-    return hot.called(_diag_hessian, f, (x,), kwargs)
+    return _taken(_diag_hessian, f, (x, *args), kwargs, fallback, argnums)
 
 
-def _diag_hessian(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    (x,) = args
-    push = pushforward(lambda z: gradient(f, z, **kwargs), x)[1]
+def _diag_hessian(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: int) -> Any:
+    chosen = checked_argnums(f, args, argnums_of(argnums))
+    x = args[chosen[0]]
+    pushed = Pushed(_gradient_of(f, argnums, kwargs), args, {}, chosen)
     if np.shape(untraced(x)) == ():
-        return push(1.0)
-    entries = [np.sum(push(unit) * unit) for unit in _units(x)]
+        return pushed.push((1.0,))[1]
+    entries = [np.sum(pushed.push((unit,))[1] * unit) for unit in _units(x)]
     return np.reshape(np.stack(entries), np.shape(untraced(x)))

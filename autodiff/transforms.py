@@ -1,5 +1,8 @@
 """The calling forms of JAX and HIPS autograd: functions that return functions.
 
+Each takes ``argnums=0`` as there: the derivative by the first argument. All arguments of the
+function that is returned, keywords included, go to `f`.
+
 For complex arguments these, too, follow this package's convention, ``∂f/∂re + i ∂f/∂im``: the
 conjugate of what JAX and autograd return.
 """
@@ -8,18 +11,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
 from autodiff import hot, matrices
 from autodiff.derivatives import gradient, pullback, value_and_gradient
+from autodiff.errors import ArgumentError
 from autodiff.forward import Pushed
+from autodiff.keywords import OPTIONS
+from autodiff.tracebacks import hide_engine
 
 Argnums = int | tuple[int, ...]
+P = ParamSpec("P")
+Y = TypeVar("Y")
 
 
-def grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
+def grad(f: Callable[P, Any], /, argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
     """Return the function that computes the gradient of `f`.
 
     Parameters
@@ -43,14 +51,25 @@ def grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
     """
 
     @functools.wraps(f)
-    def gradient_of_f(*args: Any, **kwargs: Any) -> Any:
-        value, slope = value_and_gradient(f, *args, argnums=argnums, has_aux=has_aux, **kwargs)
-        return (slope, value[1]) if has_aux else slope
+    def gradient_of_f(*args: P.args, **kwargs: P.kwargs) -> Any:
+        g, rest = _split(f, kwargs)
+        return gradient(g, *args, argnums=argnums, has_aux=has_aux, **rest)
 
     return gradient_of_f
 
 
-def value_and_grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
+def _split(f: Callable, kwargs: Any) -> tuple[Callable, dict[str, Any]]:
+    """Return a function that has its keywords with names of options, and the other keywords."""
+    own = {name: kwargs[name] for name in OPTIONS if name in kwargs}
+    if not own:
+        return f, kwargs
+    rest = {name: value for name, value in kwargs.items() if name not in own}
+    return functools.partial(f, **own), rest
+
+
+def value_and_grad(
+    f: Callable[P, Any], /, argnums: Argnums = 0, has_aux: bool = False
+) -> Callable[P, tuple[Any, Any]]:
     """Return the function that computes the value and the gradient of `f`.
 
     Parameters
@@ -70,13 +89,14 @@ def value_and_grad(f: Callable, argnums: Argnums = 0, has_aux: bool = False) -> 
     """
 
     @functools.wraps(f)
-    def value_and_gradient_of_f(*args: Any, **kwargs: Any) -> Any:
-        return value_and_gradient(f, *args, argnums=argnums, has_aux=has_aux, **kwargs)
+    def value_and_gradient_of_f(*args: P.args, **kwargs: P.kwargs) -> tuple[Any, Any]:
+        g, rest = _split(f, kwargs)
+        return value_and_gradient(g, *args, argnums=argnums, has_aux=has_aux, **rest)
 
     return value_and_gradient_of_f
 
 
-def elementwise_grad(f: Callable, argnum: int = 0) -> Callable:
+def elementwise_grad(f: Callable[P, Y], /, argnum: int = 0) -> Callable[P, Y]:
     """Return the derivative of a function that acts on each element alone, as autograd's.
 
     Parameters
@@ -96,15 +116,16 @@ def elementwise_grad(f: Callable, argnum: int = 0) -> Callable:
     >>> elementwise_grad(np.square)(np.array([1.0, 2.0]))
     array([2., 4.])
     """
+    made: Callable[..., Any] = f
 
     @functools.wraps(f)
-    def derivative_of_f(*args: Any, **kwargs: Any) -> Any:
-        return gradient(lambda *a: np.sum(f(*a, **kwargs)), *args, argnums=argnum)
+    def derivative_of_f(*args: P.args, **kwargs: P.kwargs) -> Any:
+        return gradient(lambda *a: np.sum(made(*a, **kwargs)), *args, argnums=argnum)
 
     return derivative_of_f
 
 
-def vjp(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+def vjp(f: Callable, /, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Return the value of `f` and its vector-Jacobian product.
 
     Parameters
@@ -139,7 +160,7 @@ def vjp(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     return (y, back, aux[0]) if has_aux else (y, back)
 
 
-def jvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple[Any, Any]:
+def jvp(f: Callable[..., Y], /, primals: tuple | list, tangents: tuple | list) -> tuple[Y, Y]:
     """Return the value of `f` and its Jacobian-vector product.
 
     Parameters
@@ -156,28 +177,58 @@ def jvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple[Any
     tuple
         ``(y, y_dot)``.
 
+    Raises
+    ------
+    ArgumentError
+        If `primals` or `tangents` is no tuple or list.
+    SeedError
+        If a tangent does not belong to its argument.
+
     Examples
     --------
     >>> jvp(lambda x: x * x, (3.0,), (1.0,))
     (9.0, 6.0)
     """
-    return hot.called(_jvp, f, (*primals, *tangents), {}, len(primals))
+    try:
+        for name, given in (("primals", primals), ("tangents", tangents)):
+            if not isinstance(given, (tuple, list)):
+                raise ArgumentError(
+                    f"jvp takes its {name} as a tuple, one for each argument of f, not as "
+                    f"{type(given).__name__}: jvp(f, (x,), (x_dot,))."
+                )
+        return hot.called(_jvp, f, (*primals, *tangents), {}, len(primals))
+    except Exception as error:
+        hide_engine(error)
+        raise
 
 
 def _jvp(f: Callable, args: tuple, kwargs: dict[str, Any], n: int) -> tuple[Any, Any]:
     return Pushed(f, args[:n], kwargs, None).push(args[n:])
 
 
-def _matrix(make: Callable, f: Callable, argnums: Argnums, **options: Any) -> Callable:
+def _jacobian(f: Callable[P, Any], argnums: Argnums, mode: Any) -> Callable[P, Any]:
     @functools.wraps(f)
-    def matrix_of_f(*args: Any, **kwargs: Any) -> Any:
-        return make(f, *args, argnums=argnums, **options, **kwargs)
+    def jacobian_of_f(*args: P.args, **kwargs: P.kwargs) -> Any:
+        g, rest = _split(f, kwargs)
+        return matrices.jacobian(g, *args, argnums=argnums, mode=mode, **rest)
 
-    return matrix_of_f
+    return jacobian_of_f
 
 
-def jacfwd(f: Callable, argnums: Argnums = 0) -> Callable:
+def jacfwd(f: Callable[P, Any], /, argnums: Argnums = 0) -> Callable[P, Any]:
     """Return the function that computes the Jacobian of `f` by forward mode.
+
+    Parameters
+    ----------
+    f : callable
+        A function that returns a real number or array, or a nest of them.
+    argnums : int or tuple of int
+        Which arguments to differentiate with respect to.
+
+    Returns
+    -------
+    callable
+        Takes what `f` takes; returns what :func:`autodiff.jacobian` does.
 
     Examples
     --------
@@ -185,11 +236,21 @@ def jacfwd(f: Callable, argnums: Argnums = 0) -> Callable:
     array([[2., 0.],
            [0., 4.]])
     """
-    return _matrix(matrices.jacobian, f, argnums, mode="forward")
+    return _jacobian(f, argnums, "forward")
 
 
-def jacrev(f: Callable, argnums: Argnums = 0) -> Callable:
+def jacrev(f: Callable[P, Any], /, argnums: Argnums = 0) -> Callable[P, Any]:
     """Return the function that computes the Jacobian of `f` by reverse mode.
+
+    Parameters
+    ----------
+    f, argnums
+        As for :func:`jacfwd`.
+
+    Returns
+    -------
+    callable
+        Takes what `f` takes; returns what :func:`autodiff.jacobian` does.
 
     Examples
     --------
@@ -197,16 +258,4 @@ def jacrev(f: Callable, argnums: Argnums = 0) -> Callable:
     array([[2., 0.],
            [0., 4.]])
     """
-    return _matrix(matrices.jacobian, f, argnums, mode="reverse")
-
-
-def hessian(f: Callable, argnums: Argnums = 0) -> Callable:
-    """Return the function that computes the Hessian of `f`, forward over reverse.
-
-    Examples
-    --------
-    >>> hessian(lambda x: np.sum(x ** 3))(np.array([1.0, 2.0]))
-    array([[ 6.,  0.],
-           [ 0., 12.]])
-    """
-    return _matrix(matrices.hessian, f, argnums)
+    return _jacobian(f, argnums, "reverse")

@@ -26,6 +26,7 @@ from chainrules_core.signatures import signature_of
 
 def explain(
     f: Callable,
+    /,
     *args: Any,
     argnums: int | tuple[int, ...] | None = None,
     memory: bool = True,

@@ -1,0 +1,54 @@
+"""Keywords that are passed on to the user's function, and those that were meant as options."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from autodiff.errors import ArgumentError
+from chainrules_core.rules import name_of
+
+OPTIONS = ("argnums", "has_aux", "fallback", "mode")
+"""The names of the options of derivatives."""
+
+
+def check_keywords(f: Callable, kwargs: dict[str, Any]) -> None:
+    """Raise where a keyword that `f` does not take looks like an option of a derivative.
+
+    Parameters
+    ----------
+    f : callable
+        The function to which they are passed on.
+    kwargs : dict
+        The keywords.
+
+    Raises
+    ------
+    ArgumentError
+        For ``argnum=0``, say, of a function without such a parameter.
+    """
+    for name in kwargs:
+        meant = _option_like(name)
+        if meant is not None and not _takes(f, name):
+            raise ArgumentError(
+                f"{name}= is no option of a derivative, and {name_of(f)} has no parameter of that "
+                f"name. Did you mean {meant}=?"
+            )
+
+
+@functools.lru_cache(maxsize=256)
+def _option_like(name: str) -> str | None:
+    near = difflib.get_close_matches(name, OPTIONS, 1, 0.75)
+    return near[0] if near else None
+
+
+def _takes(f: Callable, name: str) -> bool:
+    try:
+        parameters = inspect.signature(f).parameters
+    except (TypeError, ValueError):
+        return True  # nobody knows
+    kinds = {p.kind for p in parameters.values()}
+    return name in parameters or inspect.Parameter.VAR_KEYWORD in kinds
