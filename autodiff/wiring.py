@@ -5,32 +5,28 @@ the tracing of bodies dispatches calls. The lower one has a function `connect`, 
 what it calls.
 """
 
-from autodiff import (
-    call,
-    closures,
-    derivatives,
-    errors,
-    fallback,
-    forward,
-    fused,
-    plans,
-    repeated,
-)
-from autodiff.intercept import bodies, expressions, functions, plain, syntax
+from autodiff import errors
+from autodiff.api import gradients, numeric_fallback
+from autodiff.closures import cached_derivatives, closures
+from autodiff.dispatch import call, plan_cache
+from autodiff.fastpath import fusion
+from autodiff.intercept.runtime import replacements, syntax_ops
+from autodiff.intercept.source import fusion_sites, original_code, rewritten_code
+from autodiff.trace import jvp_trace
 
-errors.connect(source_of=bodies.source_of)
-syntax.connect(intercept=functions.intercept)
-expressions.connect(write_way=fused.write_way)
+errors.connect(source_of=rewritten_code.source_of)
+syntax_ops.connect(intercept=replacements.intercept)
+fusion_sites.connect(write_way=fusion.write_way)
 call.connect(
-    planned=plans.planned,
-    body_of=functions.traced_body,
-    as_written=plain.as_written,
-    converted=syntax.converted,
+    planned=plan_cache.planned,
+    body_of=replacements.traced_body,
+    as_written=original_code.as_written,
+    converted=syntax_ops.converted,
     with_closures=closures.with_closures,
-    numerically=fallback.numerically,
-    push_of=forward.push,
-    pullback_of=derivatives.pullback,
-    pushforward_of=forward.Pushed,
-    repeated_pullback=repeated.repeated_pullback,
-    repeated_pushforward=repeated.repeated_pushforward,
+    numerically=numeric_fallback.numerically,
+    push_of=jvp_trace.push,
+    pullback_of=gradients.pullback,
+    pushforward_of=jvp_trace.Pushed,
+    repeated_pullback=cached_derivatives.repeated_pullback,
+    repeated_pushforward=cached_derivatives.repeated_pushforward,
 )

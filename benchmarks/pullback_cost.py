@@ -32,7 +32,7 @@ from rich.console import Console
 from rich.table import Table
 
 import chainrules
-from autodiff.structures import map_leaves, tangent_of
+from autodiff.trace.pytree import map_leaves, tangent_of
 from benchmarks.samples import Sample, all_samples
 from benchmarks.swept import recorded_and_swept
 from chainrules_core import NoTangent, frule, rrule

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from autodiff.intercept import intercept
-from autodiff.levels import recording
-from autodiff.observe import new_tape
-from autodiff.structures import map_leaves
-from autodiff.tape import Cotangents, sweep
-from autodiff.tracer import is_tracer, wrap
+from autodiff.trace.observers import new_tape
+from autodiff.trace.pytree import map_leaves
+from autodiff.trace.tape import Cotangents, sweep
+from autodiff.trace.trace_stack import recording
+from autodiff.trace.tracer import is_tracer, wrap
 from chainrules_core import ProjectTo
 
 

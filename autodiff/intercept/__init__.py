@@ -1,3 +1,3 @@
 """Door 3: calls are seen because the source of a traced function is rewritten."""
 
-from autodiff.intercept.functions import intercept as intercept
+from autodiff.intercept.runtime.replacements import intercept as intercept

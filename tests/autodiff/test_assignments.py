@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from autodiff import assignments, compile as compile_function, gradient
-from autodiff.assignments import Assignments
+from autodiff import compile as compile_function, gradient
+from autodiff.closures import outer_assignments
+from autodiff.closures.outer_assignments import Assignments
 from autodiff.errors import MutationError
 
 COUNT = 0
@@ -79,19 +80,19 @@ def outer() -> list[tuple[Callable, set, set]]:
 
 def test_the_tests_pin_the_versions_whose_bytecode_is_read() -> None:
     # A version belongs into the list when this file passes in it.
-    assert assignments.READABLE == ((3, 11), (3, 12), (3, 13))
+    assert outer_assignments.READABLE == ((3, 11), (3, 12), (3, 13))
 
 
 @pytest.mark.parametrize("readable", [True, False])
 @pytest.mark.parametrize("i", range(9))
 def test_what_is_assigned(i: int, readable: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if readable and sys.version_info[:2] not in assignments.READABLE:
+    if readable and sys.version_info[:2] not in outer_assignments.READABLE:
         pytest.skip("the bytecode of this version is not read")
-    monkeypatch.setattr(assignments, "_known", {})
-    monkeypatch.setattr(assignments, "READABLE", (sys.version_info[:2],) if readable else ())
+    monkeypatch.setattr(outer_assignments, "_known", {})
+    monkeypatch.setattr(outer_assignments, "READABLE", (sys.version_info[:2],) if readable else ())
     f, to_globals, to_captured = outer()[i]
     assert isinstance(f, types.FunctionType)
-    found = assignments.of(f)
+    found = outer_assignments.of(f)
     assert found is not None
     # Parts of the context of an inner function may have names that it assigns to as well.
     assert found == Assignments(frozenset(to_globals), frozenset(to_captured))
@@ -99,8 +100,8 @@ def test_what_is_assigned(i: int, readable: bool, monkeypatch: pytest.MonkeyPatc
 
 @pytest.fixture
 def unknown_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assignments, "_known", {})
-    monkeypatch.setattr(assignments, "READABLE", ())
+    monkeypatch.setattr(outer_assignments, "_known", {})
+    monkeypatch.setattr(outer_assignments, "READABLE", ())
 
 
 WITHOUT_SOURCE = """

@@ -23,7 +23,7 @@ import pytest
 
 import autodiff
 from autodiff import LostValueError, gradient, pushforward
-from autodiff.conversions import EXACT, TracedBytes, TracedText, marked, plain_text
+from autodiff.trace.conversions import EXACT, TracedBytes, TracedText, marked, plain_text
 
 X = np.array([1.25, 2.0, 3.0])
 

@@ -13,7 +13,7 @@ import pytest
 
 import autodiff
 from autodiff import NoPathWarning, gradient
-from autodiff.hot import records
+from autodiff.autocompile import call_records
 from tools.fuzz.generators import decisions
 from tools.fuzz.judge import load
 
@@ -177,9 +177,9 @@ def test_second_derivatives_of_pieces_are_zero() -> None:
 
 @pytest.fixture
 def _soon(monkeypatch: Any) -> Iterator[None]:
-    monkeypatch.setattr(records.Settings, "calls", 2)
-    monkeypatch.setattr(records.Settings, "seconds", 0.0)
-    monkeypatch.setattr(records.Settings, "loading", 0.0)
+    monkeypatch.setattr(call_records.Settings, "calls", 2)
+    monkeypatch.setattr(call_records.Settings, "seconds", 0.0)
+    monkeypatch.setattr(call_records.Settings, "loading", 0.0)
     before = autodiff.automatic_compile(True)
     yield
     autodiff.automatic_compile(before)

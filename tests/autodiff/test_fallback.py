@@ -18,7 +18,7 @@ from scipy.special import _ufuncs, cython_special
 
 import autodiff
 from autodiff import explain, gradient, jacobian, numeric_fallback, pullback, pushforward
-from autodiff.fallback import differences
+from autodiff.api.numeric_fallback import differences
 
 X = np.array([0.3, 1.2, -0.5])
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from autodiff import explain, gradient, hessian, jacobian, value_and_gradient
-from autodiff.gathering import Gathered, gathered
-from autodiff.tape import Tape
-from autodiff.tracer import FloatTracer
+from autodiff.fastpath.stack_scalars import Gathered, gathered
+from autodiff.trace.tape import Tape
+from autodiff.trace.tracer import FloatTracer
 from chainrules_core import ProjectTo, Tangent, rrule
 
 X = np.array([0.3, -1.2, 2.0, 0.7])

@@ -18,8 +18,8 @@ import scipy.optimize
 
 import autodiff
 from autodiff import gradient
-from autodiff.intercept import source
-from autodiff.intercept.functions import intercept
+from autodiff.intercept.runtime.replacements import intercept
+from autodiff.intercept.source import find_source
 from chainrules_core import rrule, scalar_rule
 
 
@@ -78,7 +78,7 @@ def test_a_stale_source_is_not_run(tmp_path: Path) -> None:
         sys.modules.pop("stale_module", None)
     path.write_text("def f(x):\n    return x * 3.0\n")
     linecache.checkcache(str(path))
-    assert source.definition_of(module.f) is None
+    assert find_source.definition_of(module.f) is None
     assert gradient(module.f, 1.0) == 2.0
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient, value_and_gradient
-from autodiff.blocks import BLOCK, LARGE
+from autodiff.fastpath.blocked_products import BLOCK, LARGE
 
 N = max(LARGE, 2 * BLOCK) + 77
 RNG = np.random.default_rng(3)

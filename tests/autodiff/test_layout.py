@@ -5,7 +5,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import autodiff
-from autodiff.layout import copy_of
+from autodiff.mutation.memory_layout import copy_of
 
 BASE = np.arange(60.0).reshape(5, 12)
 W = np.array([[1.0, 2.0], [3.0, 4.0]])

@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
-from autodiff import gradient, lifetimes, structures
-from autodiff.intercept import attributes, bodies, expressions, remembered, sites, source, syntax
+from autodiff import gradient
+from autodiff.intercept.runtime import attributes, call_site_cache, replacement_cache, syntax_ops
+from autodiff.intercept.source import find_source, fusion_sites, rewritten_code
+from autodiff.trace import lifetimes, pytree
 
 SOURCE = """
 import math
@@ -44,23 +46,23 @@ def sizes() -> dict[str, int]:
     """Return how much each table holds; slots count that are in use."""
     gc.collect()
     tables: dict[str, Any] = {
-        "replacements": remembered.replacements,
-        "lasting": remembered.lasting,
-        "rewritten": bodies._rewritten,
-        "made": bodies.made,
-        "originals": bodies._originals,
-        "imports": source._imports,
+        "replacements": replacement_cache.replacements,
+        "lasting": replacement_cache.lasting,
+        "rewritten": rewritten_code._rewritten,
+        "made": rewritten_code.made,
+        "originals": rewritten_code._originals,
+        "imports": find_source._imports,
         "getters": attributes._lasting_getters,
         "local getters": attributes._getters,
         "setters": attributes._lasting_setters,
         "as ever": attributes._lasting_as_ever,
-        "plain": syntax._plain_types,
-        "others": syntax._others,
-        "facts": structures._FACTS,
-        "expressions": expressions._all,
+        "plain": syntax_ops._plain_types,
+        "others": syntax_ops._others,
+        "facts": pytree._FACTS,
+        "expressions": fusion_sites._all,
         "modules": lifetimes._modules,
-        "quiet": [kind for kinds in sites.quiet for kind in kinds],
-        "slots": [owner for owner in sites._owners if owner],
+        "quiet": [kind for kinds in call_site_cache.quiet for kind in kinds],
+        "slots": [owner for owner in call_site_cache._owners if owner],
     }
     return {name: len(table) for name, table in tables.items()}
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from autodiff import MutationError, gradient, hvp, jacobian, list_plans, ways
+from autodiff import MutationError, gradient, hvp, jacobian
+from autodiff.dispatch import dispatch_cache, sequence_plans
 from chainrules_core import NoTangent, Tangent, rrule
 
 A, B = np.array([[0.3, 1.2], [0.7, -0.4]]), np.array([[2.0, 0.1]])
@@ -78,12 +79,12 @@ def test_jacobians_and_second_derivatives(name):
 
 
 def test_the_plan_is_taken():
-    list_plans._plans.clear()
-    ways.ways_of(np.stack).clear()
+    sequence_plans._plans.clear()
+    dispatch_cache.ways_of(np.stack).clear()
     for _ in range(2):
         gradient(lambda x: np.sum(np.stack([x, 2.0 * x])), np.ones(3))
-    assert [key[0] for key, plan in list_plans._plans.items() if plan] == [np.stack]
-    assert list in ways.ways_of(np.stack)
+    assert [key[0] for key, plan in sequence_plans._plans.items() if plan] == [np.stack]
+    assert list in dispatch_cache.ways_of(np.stack)
 
 
 def test_a_list_that_is_changed_afterwards():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient, ignore_derivatives
-from autodiff.structures import leaves_of, map_leaves, parts_of
+from autodiff.trace.pytree import leaves_of, map_leaves, parts_of
 
 numba = pytest.importorskip("numba")
 

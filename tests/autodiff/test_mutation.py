@@ -8,7 +8,7 @@ import pytest
 
 import autodiff
 from autodiff import MutationError, gradient, pullback, value_and_gradient
-from autodiff.call import call
+from autodiff.dispatch.call import call
 from chainrules_core import NoTangent, Tangent, rrule
 
 X = np.array([0.3, -0.7, 0.5])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient
-from autodiff.intercept.source import definition_of
+from autodiff.intercept.source.find_source import definition_of
 
 SOURCE = '''
 import math

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import elementwise_source, gradient, hvp, plans, pushforward, ways
-from autodiff.node_source import for_arrays
+from autodiff import gradient, hvp, pushforward
+from autodiff.dispatch import dispatch_cache, plan_cache
+from autodiff.fastpath.codegen import elementwise_code
+from autodiff.fastpath.codegen.node_code import for_arrays
 from chainrules_core import (
     Array,
     BadInplaceError,
@@ -32,9 +34,9 @@ B = np.array([1.2, 0.4, 2.0])
 
 @pytest.fixture(autouse=True)
 def written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ways, "OFTEN", 1)
+    monkeypatch.setattr(dispatch_cache, "OFTEN", 1)
     rule = rrule.entry(np.sum).rules[0]
-    for module in (plans, elementwise_source, ways):
+    for module in (plan_cache, elementwise_code, dispatch_cache):
         module._forget(rule)
 
 

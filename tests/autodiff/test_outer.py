@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import gradient, hvp, jacobian, outer
-from autodiff.outer import OuterProducts
+from autodiff import gradient, hvp, jacobian
+from autodiff.trace import outer_products
+from autodiff.trace.outer_products import OuterProducts
 from chainrules_core import frule, linear_rule, rrule
 
 rng = np.random.default_rng(0)
@@ -123,7 +124,7 @@ def test_second_derivatives_and_jacobians() -> None:
 
 def test_few_pairs_are_kept() -> None:
     sums = OuterProducts(np.ones(3), np.ones(4))
-    for _ in range(2 * outer._MOST):
+    for _ in range(2 * outer_products._MOST):
         sums.append(np.ones(3), np.ones(4))
-        assert len(sums.left) < outer._MOST
-    np.testing.assert_array_equal(sums._forced_(), np.full((3, 4), 2.0 * outer._MOST + 1))
+        assert len(sums.left) < outer_products._MOST
+    np.testing.assert_array_equal(sums._forced_(), np.full((3, 4), 2.0 * outer_products._MOST + 1))

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import elementwise_source, gradient, hvp, plans, pushforward, value_and_gradient, ways
+from autodiff import gradient, hvp, pushforward, value_and_gradient
+from autodiff.dispatch import dispatch_cache, plan_cache
 from autodiff.errors import LeakedTracerError, MutationError
-from autodiff.tracer import Tracer
+from autodiff.fastpath.codegen import elementwise_code
+from autodiff.trace.tracer import Tracer
 from chainrules_core import Array, NoTangent, rrule
 
 X = np.array([0.3, -0.7, 0.5])
@@ -23,9 +25,9 @@ W = np.arange(9.0).reshape(3, 3) / 7
 
 @pytest.fixture(autouse=True)
 def written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ways, "OFTEN", 1)
+    monkeypatch.setattr(dispatch_cache, "OFTEN", 1)
     rule = rrule.entry(np.sum).rules[0]
-    for module in (plans, elementwise_source, ways):
+    for module in (plan_cache, elementwise_code, dispatch_cache):
         module._forget(rule)
 
 
@@ -153,7 +155,7 @@ def test_a_change_of_a_rule_ends_what_was_written() -> None:
             slopes = gradient(lambda x: np.sum(tripled(x) + tripled(x)), X)
             np.testing.assert_array_equal(slopes, 2 * factor * np.ones(3))
         rrule.unregister(tripled)
-        assert not ways.ways_of(tripled)
+        assert not dispatch_cache.ways_of(tripled)
 
 
 def test_a_function_without_rules_is_not_kept_alive() -> None:
@@ -166,11 +168,11 @@ def test_a_function_without_rules_is_not_kept_alive() -> None:
 
         rrule.register(tripled)(tripled_rrule)
         gradient(lambda x: np.sum(tripled(x) + tripled(x)), X)
-        known = ways.ways_of(tripled)
+        known = dispatch_cache.ways_of(tripled)
         assert known
         rrule.unregister(tripled)
-        assert ways.known_of(tripled) is None
-        assert ways.ways_of(tripled) is known  # that which wrappers have
+        assert dispatch_cache.known_of(tripled) is None
+        assert dispatch_cache.ways_of(tripled) is known  # that which wrappers have
         rrule.register(tripled)(tripled_rrule)
         rrule.unregister(tripled)
         return tripled
@@ -221,7 +223,7 @@ def test_calls_with_many_arguments_are_not_remembered() -> None:
         x = np.linspace(0.5, 1.5, n)
         for _ in range(2):
             np.testing.assert_allclose(gradient(f, x), differences(f, x), rtol=1e-6)
-    assert all(len(key) <= ways._LONGEST for key in ways.ways_of(math.hypot))
+    assert all(len(key) <= dispatch_cache._LONGEST for key in dispatch_cache.ways_of(math.hypot))
 
 
 def test_a_filter_of_warnings_by_module_is_heeded() -> None:
@@ -317,4 +319,4 @@ def test_a_leaked_value_is_still_found() -> None:
 
 def test_what_is_written_is_found_by_the_types() -> None:
     gradient(lambda x: np.sum(np.dot(W, x)), X)
-    assert list(ways.ways_of(np.dot)) == [(np.ndarray, Tracer)]
+    assert list(dispatch_cache.ways_of(np.dot)) == [(np.ndarray, Tracer)]

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff import gradient, hvp, plans
-from autodiff.call import call
-from autodiff.reverse import Linearised
+from autodiff import gradient, hvp
+from autodiff.dispatch import plan_cache
+from autodiff.dispatch.call import call
+from autodiff.trace.linearize import Linearised
 from chainrules_core import Array, NoTangent, frule, linear_rule, opt_out, rrule, scalar_rule
 
 X = np.array([0.3, -0.7, 0.5])
@@ -134,9 +135,9 @@ def test_plans_are_found_again() -> None:
         return np.sum(np.cumsum(x)[1:])
 
     gradient(f, X)
-    known = len(plans._plans)
+    known = len(plan_cache._plans)
     gradient(f, X + 1.0)
-    assert len(plans._plans) == known
+    assert len(plan_cache._plans) == known
 
 
 def test_what_a_ufunc_made_in_passing_holds_is_not_kept_alive() -> None:
@@ -358,15 +359,15 @@ def test_nested_options_that_are_changed_afterwards() -> None:
         return total
 
     x = np.linspace(-1.0, 1.0, 6).reshape(3, 2)
-    plans._plans.clear()
+    plan_cache._plans.clear()
     expected = 3 * (2 * x @ a @ a.T + 3 * x**2 + np.arange(6.0).reshape(2, 3).T)
     for _ in range(2):
         np.testing.assert_allclose(gradient(f, x), expected, rtol=1e-12, atol=1e-12)
-    assert {key[0] for key, plan in plans._plans.items() if plan} >= {np.tensordot, np.pad}
+    assert {key[0] for key, plan in plan_cache._plans.items() if plan} >= {np.tensordot, np.pad}
 
 
 def test_nests_with_traced_values_or_arrays_are_no_options() -> None:
-    nest = plans.nest_of_options
+    nest = plan_cache.nest_of_options
     assert nest(([1, (2, "a")], None, 1.5)) == ([1, (2, "a")], None, 1.5)
     assert nest([np.arange(2)]) is None
     seen = []

@@ -14,7 +14,7 @@ import pytest
 
 import autodiff
 from autodiff import gradient
-from autodiff.tracer import untraced
+from autodiff.trace.tracer import untraced
 
 X = np.array([1.5, -2.0, 3.0])
 M = np.array([[1.0, 2.1, 0.5], [0.3, -1.0, 3.0]])

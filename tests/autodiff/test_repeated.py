@@ -8,9 +8,9 @@ import weakref
 import numpy as np
 import pytest
 
-from autodiff import repeated
-from autodiff.call import CONFIG, NESTED
-from autodiff.intercept.plain import as_written
+from autodiff.closures import cached_derivatives
+from autodiff.dispatch.call import CONFIG, NESTED
+from autodiff.intercept.source.original_code import as_written
 from chainrules_core import Closure, frule_via_ad, rrule_via_ad
 
 POINT = np.array([1.0, 0.5])
@@ -95,7 +95,9 @@ def test_other_contents_use_the_same_program():
         pull = CONFIG.repeated_pullback(made(scale, 5.0), (1,))
         for _ in range(30):
             np.testing.assert_allclose(pull(SEED, 0.0, POINT)[1][0], 5.0 * scale * SEED)
-    assert sum("made" in repr(entry.guards) for entry in repeated._remembered.values()) == 1
+    assert (
+        sum("made" in repr(entry.guards) for entry in cached_derivatives._remembered.values()) == 1
+    )
 
 
 def test_a_global_that_changes_is_seen(monkeypatch):

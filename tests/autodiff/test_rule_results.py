@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient
-from autodiff.call import call
+from autodiff.dispatch.call import call
 from chainrules_core import (
     ChainRulesError,
     InplaceableThunk,

@@ -12,7 +12,7 @@ import pytest
 
 import autodiff
 from autodiff import gradient, pullback
-from autodiff.call import call
+from autodiff.dispatch.call import call
 from chainrules_core import (
     NoTangent,
     Tangent,

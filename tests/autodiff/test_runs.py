@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import gradient, hvp, runs
-from autodiff.blocks import LARGE
+from autodiff import gradient, hvp
+from autodiff.fastpath import blocked_sweep
+from autodiff.fastpath.blocked_products import LARGE
 
 N = LARGE + 12345
 rng = np.random.default_rng(0)
@@ -22,13 +23,13 @@ PIECE = N // 7 + 1
 def members(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many nodes each run had that was swept."""
     found: list[int] = []
-    sweep = runs._Run.sweep
+    sweep = blocked_sweep._Run.sweep
 
     def counted(self: Any) -> None:
         found.append(len(self.members))
         sweep(self)
 
-    monkeypatch.setattr(runs._Run, "sweep", counted)
+    monkeypatch.setattr(blocked_sweep._Run, "sweep", counted)
     return found
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from autodiff import gradient, jvp
-from autodiff.intercept import expressions, sites
+from autodiff.intercept.runtime import call_site_cache
+from autodiff.intercept.source import fusion_sites
 from chainrules_core import rrule
 
 
@@ -241,11 +242,11 @@ def test_functions_that_are_rewritten_by_several_threads_at_once():
 
     def work(k: int) -> None:
         for n in range(200):
-            found["names"].append(sites.slot_for("math.sin", globals()))
-            found["attributes"].append(sites.slot_of_attribute(f"a{k}_{n}"))
-            found["expressions"].append(expressions.Site(expressions.Expression()).place)
+            found["names"].append(call_site_cache.slot_for("math.sin", globals()))
+            found["attributes"].append(call_site_cache.slot_of_attribute(f"a{k}_{n}"))
+            found["expressions"].append(fusion_sites.Site(fusion_sites.Expression()).place)
             if n % 20 == 0:
-                sites.forget()
+                call_site_cache.forget()
 
     sys.setswitchinterval(1e-6)
     try:
@@ -258,4 +259,8 @@ def test_functions_that_are_rewritten_by_several_threads_at_once():
         sys.setswitchinterval(interval)
     assert [len(places) for places in found.values()] == [1200] * 3
     assert [len(set(places)) for places in found.values()] == [1200] * 3
-    assert len(sites.known) == len(sites.replaced) == len(sites.made_of["__code__"])
+    assert (
+        len(call_site_cache.known)
+        == len(call_site_cache.replaced)
+        == len(call_site_cache.made_of["__code__"])
+    )

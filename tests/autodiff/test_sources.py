@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from autodiff import gradient
-from autodiff.intercept.source import definition_of
+from autodiff.intercept.source.find_source import definition_of
 
 ROOT = Path(__file__).parents[2]
 

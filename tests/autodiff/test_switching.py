@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import gradient, hvp, pushforward, threads, value_and_gradient
+from autodiff import gradient, hvp, pushforward, value_and_gradient
+from autodiff.trace import threads
 from chainrules_core import frule, rrule, scalar_rule
 
 THREADS = 8

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient, pullback
-from autodiff.tracer import untraced
+from autodiff.trace.tracer import untraced
 from chainrules_core import NoTangent, rrule
 
 X = np.array([1.0, -2.0, 3.0])
@@ -94,7 +94,7 @@ def test_a_pullback_may_return_one_array_for_two_inputs() -> None:
 
         return a + b, plus_pullback
 
-    from autodiff.call import call
+    from autodiff.dispatch.call import call
 
     def f(a: Any, b: Any) -> Any:
         c = call(plus, (a, b))
@@ -121,7 +121,7 @@ def test_a_pullback_may_return_what_it_keeps() -> None:
 
         return dot_kept(x), dot_kept_pullback
 
-    from autodiff.call import call
+    from autodiff.dispatch.call import call
 
     g = gradient(dot_kept, X)
     g += 1.0

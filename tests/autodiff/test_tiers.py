@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff import hot
+from autodiff import autocompile
 from chainrules_core import ChainRulesError
 from tools.fuzz import repeated
 
@@ -63,7 +63,7 @@ def test_automatic_is_traced(f, x):
 
 
 def test_more_than_half_are_compiled_by_themselves():
-    pure = [not hot.why_not(case.values[0]) for case in table()]
+    pure = [not autocompile.why_not(case.values[0]) for case in table()]
     assert sum(pure) > 0.5 * len(pure)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import autodiff
 from autodiff import MutationError, gradient
-from autodiff.call import call
+from autodiff.dispatch.call import call
 from chainrules_core import NoTangent, rrule, unthunk
 
 X = np.array([0.3, -0.7, 0.5])

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff.mutation import _overlaps
-from autodiff.writing import added_at, turns_of
+from autodiff.mutation.assignment import _overlaps
+from autodiff.numpy_api.out_arguments import added_at, turns_of
 from chainrules_core.testing.check import check_rule
 
 V = np.array([0.7, -1.3, 2.1, 0.4])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import chainrules
-from autodiff.call import CONFIG
+from autodiff.dispatch.call import CONFIG
 from benchmarks import pullback_cost
 from benchmarks.samples import all_samples, sample
 from benchmarks.swept import Drop, recorded_and_swept

@@ -9,11 +9,11 @@ FOLDERS = (
 MOST = 500
 # File → why it is longer.
 LONGER = {
-    "autodiff/compile/recording.py": "the recorder; the compiler is being replaced as a whole",
-    "autodiff/intercept/functions.py": "one table of what is called in place of what",
-    "autodiff/intercept/syntax.py": "one function for each piece of syntax",
+    "autodiff/compiler/recording/recorder.py": "the recorder; to be replaced with the compiler",
+    "autodiff/intercept/runtime/replacements.py": "one table of what is called in place of what",
+    "autodiff/intercept/runtime/syntax_ops.py": "one function for each piece of syntax",
     "chainrules_core/tangents/structural.py": "with the sums of their parts, of any kind",
-    "autodiff/mutation.py": "writes into views, in reverse and forward mode",
+    "autodiff/mutation/assignment.py": "writes into views, in reverse and forward mode",
 }
 
 

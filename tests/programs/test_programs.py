@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff import ways
+from autodiff.dispatch import dispatch_cache
 from chainrules_core import ChainRulesError
 
 CATEGORIES = (
@@ -36,7 +36,7 @@ MODES = ("reverse", "forward", "twice", "value")
 def plans_are_written_at_once():
     """From the second time on, a call is made by code that was written for it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ways, "OFTEN", 1)
+        patch.setattr(dispatch_cache, "OFTEN", 1)
         yield
 
 

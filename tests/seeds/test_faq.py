@@ -167,7 +167,7 @@ def test_the_engine_takes_keyword_arguments_for_constants(
 
 
 def test_a_traced_value_in_an_option_is_an_error_and_no_silent_zero(rule_of_total: None) -> None:
-    from autodiff.call import call
+    from autodiff.dispatch.call import call
 
     def body(w: float) -> Any:
         return call(total, (np.ones(3),), {"weight": w})

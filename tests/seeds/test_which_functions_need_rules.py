@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff.tracer import is_tracer
+from autodiff.trace.tracer import is_tracer
 from chainrules_core import NoTangent, Tangent, frule, rrule, scalar_rule
 from chainrules_core.testing import check_rrule
 

@@ -170,7 +170,7 @@ def test_work_is_not_done_for_a_zero() -> None:
 
 def test_a_zero_from_one_rule_ends_the_chain_to_the_next() -> None:
     """An engine hands a ZeroTangent to no pullback: all of them are linear."""
-    from autodiff.call import call
+    from autodiff.dispatch.call import call
 
     pulled: list[Any] = []
 

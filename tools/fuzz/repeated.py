@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import autodiff
-from autodiff import hot
-from autodiff.hot import records
+from autodiff import autocompile
+from autodiff.autocompile import call_records
 from chainrules_core import ChainRulesError
 
 # What a record says of a program that gave another value than the function.
@@ -120,18 +120,18 @@ def traced() -> Iterator[None]:
 @contextlib.contextmanager
 def soon() -> Iterator[None]:
     """Have the automatic tier make a program after the second call, however short they are."""
-    settings = hot.Settings
+    settings = autocompile.Settings
     before = (settings.enabled, settings.calls, settings.seconds, settings.loading)
-    limits = (records.SECONDS_BY_STEP, records.TIMES)
+    limits = (call_records.SECONDS_BY_STEP, call_records.TIMES)
     settings.enabled, settings.calls, settings.seconds, settings.loading = True, 2, 0.0, 0.0
-    records.SECONDS_BY_STEP, records.TIMES = 1e-9, 0.0
-    records.records.clear()
+    call_records.SECONDS_BY_STEP, call_records.TIMES = 1e-9, 0.0
+    call_records.records.clear()
     try:
         yield
     finally:
         (settings.enabled, settings.calls, settings.seconds, settings.loading) = before
-        records.SECONDS_BY_STEP, records.TIMES = limits
-        records.records.clear()
+        call_records.SECONDS_BY_STEP, call_records.TIMES = limits
+        call_records.records.clear()
 
 
 def outcome(f: Callable, *args: Any) -> Any:
@@ -177,7 +177,7 @@ def automatic_difference(f: Callable, calls: Iterable[tuple]) -> str:
 
     with soon():
         found = difference(f, slope, slope, calls)
-        kept = [r.why for r in records.records.values() if r.why == DROPPED]
+        kept = [r.why for r in call_records.records.values() if r.why == DROPPED]
     return found or (f"a program was dropped: {kept[0]}" if kept else "")
 
 

@@ -40,7 +40,8 @@ def put(array, place, value):
 @pytest.fixture
 def interpreted(monkeypatch):
     """Have kernels made at once, for all programs, and run as Python; return the list of them."""
-    from autodiff.compile import kernels, machine, nest_routines
+    from autodiff.compiler.numba_backend import array_kernels, scalar_kernels
+    from autodiff.compiler.numba_backend.linalg import linalg_runtime
 
     made = []
 
@@ -50,7 +51,7 @@ def interpreted(monkeypatch):
             "exp": np.exp, "tanh": np.tanh, "sin": np.sin, "cos": np.cos, "log": np.log,
             "log1p": np.log1p, "expm1": np.expm1,
             "math": Math(), "np": np, **self._tables,
-            **nest_routines.routines(get, put, add, multiply, lambda f: f),
+            **linalg_runtime.routines(get, put, add, multiply, lambda f: f),
         }  # fmt: skip
         exec(self.source, scope)
         names = {
@@ -63,7 +64,7 @@ def interpreted(monkeypatch):
         made.append(self)
         return self
 
-    monkeypatch.setattr(kernels.Kernel, "compiled", compiled)
-    monkeypatch.setattr(machine, "is_installed", lambda: True)
-    monkeypatch.setattr(machine, "kernel_of", lambda program, forced: None)
+    monkeypatch.setattr(array_kernels.Kernel, "compiled", compiled)
+    monkeypatch.setattr(scalar_kernels, "is_installed", lambda: True)
+    monkeypatch.setattr(scalar_kernels, "kernel_of", lambda program, forced: None)
     return made

@@ -117,9 +117,9 @@ def test_numba_gives_way_where_python_raises():
 
 
 def test_backend_numba_needs_numba(monkeypatch):
-    from autodiff.compile import machine
+    from autodiff.compiler.numba_backend import scalar_kernels
 
-    monkeypatch.setattr(machine, "is_installed", lambda: False)
+    monkeypatch.setattr(scalar_kernels, "is_installed", lambda: False)
     with pytest.raises(ArgumentError, match="pip install numba"):
         compile(square_sum, backend="numba")
 
@@ -365,7 +365,7 @@ def test_large_chains_in_blocks():
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_threads_do_not_change_results(n):
-    from autodiff.compile.blocks import set_threads
+    from autodiff.compiler.tiling.loop_fusion import set_threads
 
     x = np.random.default_rng(0).standard_normal(300_000)
     f = lambda x: autodiff.value_and_gradient(lambda z: np.sum(np.sin(z) * z), x)  # noqa: E731

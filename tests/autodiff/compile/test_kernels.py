@@ -7,7 +7,7 @@ import pytest
 
 import autodiff
 from autodiff import compile, gradient
-from autodiff.compile import kernels
+from autodiff.compiler.numba_backend import array_kernels
 
 rng = np.random.default_rng(0)
 A, B, C = (rng.standard_normal(s) / 3 for s in ((4, 4), (4, 3), (3,)))
@@ -253,10 +253,10 @@ def test_loops_are_found(f, interpreted):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_long_programs_are_several_functions(f, monkeypatch):
-    from autodiff.compile import chunks, emit
+    from autodiff.compiler.python_backend import emitter, split_functions
 
-    monkeypatch.setattr(chunks, "LONGEST", 7)
-    monkeypatch.setattr(emit, "LONGEST", 7)
+    monkeypatch.setattr(split_functions, "LONGEST", 7)
+    monkeypatch.setattr(emitter, "LONGEST", 7)
     compiled = compile(lambda *a: gradient(f, *a), backend="python")
     compare(lambda *a: gradient(f, *a), compiled, POINTS)
     assert compiled.eager_because is None
@@ -267,9 +267,9 @@ def test_long_programs_are_several_functions(f, monkeypatch):
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_kernels_of_many_parts(f, interpreted, monkeypatch):
     """What a part computes is there for the next ones: numbers, truths, arrays."""
-    from autodiff.compile import nest_parts
+    from autodiff.compiler.numba_backend import kernel_splitting
 
-    monkeypatch.setattr(nest_parts, "LONGEST", 2)
+    monkeypatch.setattr(kernel_splitting, "LONGEST", 2)
     compiled = compile(lambda *a: gradient(f, *a), backend="numba")
     compare(lambda *a: gradient(f, *a), compiled, POINTS)
     assert any("def part3(" in kernel.source for kernel in interpreted)
@@ -419,7 +419,7 @@ def test_what_nobody_reads_from_the_memory_has_a_place_in_it(backend, interprete
 
 def test_kernels_are_made_in_several_threads_at_once(monkeypatch):
     pytest.importorskip("numba")
-    monkeypatch.setattr(kernels, "_known", {})
+    monkeypatch.setattr(array_kernels, "_known", {})
     compiled = [compile(lambda x, k=k: np.sin(x) * k + np.tanh(x), backend="numba") for k in (2, 3)]
     start = threading.Barrier(len(compiled))
 

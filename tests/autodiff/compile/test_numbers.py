@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autodiff import compile, gradient, hvp
-from autodiff.compile import promotion
+from autodiff.compiler.tiering import promotion
 
 NUMBERS = [
     0.5, np.float64(0.5), np.float32(0.5), np.array(0.5), np.array(0.5, np.float32), np.int64(2),

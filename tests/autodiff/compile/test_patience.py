@@ -3,7 +3,7 @@
 import numpy as np
 
 from autodiff import compile
-from autodiff.compile import patience
+from autodiff.compiler.tiering import backoff
 
 X = np.array([0.3, -0.2, 0.9])
 
@@ -34,7 +34,7 @@ def test_pauses_are_bounded():
         def __init__(self):
             self.run = lambda: None
 
-    given = patience.Patience()
+    given = backoff.Patience()
     longest = 0
     for _ in range(60):
         waited = 0
@@ -42,4 +42,4 @@ def test_pauses_are_bounded():
             waited += 1
         given.note(Variant())
         longest = max(longest, waited)
-    assert longest == patience.LONGEST - 1
+    assert longest == backoff.LONGEST - 1

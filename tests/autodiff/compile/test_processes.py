@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autodiff import compile, gradient
-from autodiff.compile.blocks import set_threads
+from autodiff.compiler.tiling.loop_fusion import set_threads
 
 
 def _loss(x, w):

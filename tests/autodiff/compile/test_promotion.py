@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from autodiff.compile import promotion
-from autodiff.compile.errors import MISMATCH
-from autodiff.compile.promotion import TRIALS, Candidate, watch
+from autodiff.compiler.compile_errors import MISMATCH
+from autodiff.compiler.tiering import promotion
+from autodiff.compiler.tiering.promotion import TRIALS, Candidate, watch
 
 
 class Clock:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from autodiff import compile, gradient, jvp, value_and_gradient
-from autodiff.compile.errors import MISMATCH
-from autodiff.compile.tile_runs import Tiles
+from autodiff.compiler.compile_errors import MISMATCH
+from autodiff.compiler.tiling.tile_executor import Tiles
 
 RNG = np.random.default_rng(3)
-tiles = importlib.import_module("autodiff.compile.tiles")
-tile_runs = importlib.import_module("autodiff.compile.tile_runs")
+tiles = importlib.import_module("autodiff.compiler.tiling.tiling")
+tile_runs = importlib.import_module("autodiff.compiler.tiling.tile_executor")
 
 
 @pytest.fixture(autouse=True)
@@ -133,7 +133,7 @@ def test_values_and_gradients(f, shape, interpreted):
 
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_without_machine_code(f, monkeypatch):
-    machine = importlib.import_module("autodiff.compile.machine")
+    machine = importlib.import_module("autodiff.compiler.numba_backend.scalar_kernels")
     monkeypatch.setattr(machine, "is_installed", lambda: False)
     functions = both(lambda x, w: value_and_gradient(f, x, w), given((43, 8)), has_machine=False)
     assert any(type(g) is Tiles for g in functions)
@@ -161,7 +161,7 @@ def test_what_is_not_finite(f, bad, interpreted):
 
 
 def test_threads_do_not_change_results(interpreted):
-    from autodiff.compile.blocks import set_threads
+    from autodiff.compiler.tiling.loop_fusion import set_threads
 
     x, w = given((64, 8))
     f = compile(lambda x, w: value_and_gradient(layer_norm, x, w))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from autodiff import compile, jacobian
-from autodiff.compile.turns import loops_of
+from autodiff.compiler.passes.loop_rerolling import loops_of
 
 
 def found(signatures, places):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from autodiff import compile
-from autodiff.compile.errors import CompileError
+from autodiff.compiler.compile_errors import CompileError
 
 
 def opened(at):

@@ -15,7 +15,7 @@ import pytest
 
 import autodiff
 from autodiff import checkpoint, cotangent_hook, custom_gradient, explain, ignore_derivatives
-from autodiff.explain.report import as_rich_text
+from autodiff.explanation.report import as_rich_text
 
 X = np.array([4.0, 0.5, 1.0])
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from autodiff.explain.layout import layered
+from autodiff.explanation.dag_layout import layered
 
 GRAPHS = {
     "nothing": ([], []),

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff import gradient, jacobian, ways
-from autodiff.fused.node import Fused
-from autodiff.intercept import expressions
+from autodiff import gradient, jacobian
+from autodiff.dispatch import dispatch_cache
+from autodiff.fastpath.fusion.fused_node import Fused
+from autodiff.intercept.source import fusion_sites
 from chainrules_core import rrule
 
 X = np.array([0.3, -0.7, 0.5, 1.1])
@@ -25,13 +26,13 @@ W = np.cos(np.arange(8.0)).reshape(2, 4)
 
 
 def forget() -> None:
-    for site in expressions._all:
+    for site in fusion_sites._all:
         site.forget()
 
 
 @pytest.fixture(autouse=True)
 def written_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(ways, "OFTEN", 1)
+    monkeypatch.setattr(dispatch_cache, "OFTEN", 1)
     forget()
     yield
     forget()
@@ -42,14 +43,14 @@ def ways_of(f: Callable) -> list:
     forget()
     for _ in range(3):
         f()
-    found = [way for site in expressions._all for way in site.known.values()]
+    found = [way for site in fusion_sites._all for way in site.known.values()]
     return [way for way in found if way is not operator.call]
 
 
 def one_by_one(monkeypatch: pytest.MonkeyPatch, f: Callable) -> Any:
     """Return what `f` gives where nothing is written."""
     with monkeypatch.context() as patch:
-        patch.setattr(ways, "OFTEN", 10**9)
+        patch.setattr(dispatch_cache, "OFTEN", 10**9)
         forget()
         made = f()
     forget()
@@ -312,9 +313,9 @@ def test_after_a_change_of_the_rules_all_is_looked_at_anew() -> None:
 
     for _ in range(3):
         np.testing.assert_allclose(gradient(f, 8.0), 2.0 / 12.0 + 1.0)
-    assert any(site.known for site in expressions._all)
+    assert any(site.known for site in fusion_sites._all)
     rrule.register(helper)(lambda x: (x * 1.0, lambda bar: bar * 5.0))
-    assert not any(site.known for site in expressions._all)
+    assert not any(site.known for site in fusion_sites._all)
     for _ in range(3):
         np.testing.assert_allclose(gradient(f, 8.0), 2.0 / 12.0 + 5.0)
 
@@ -348,7 +349,7 @@ def test_many_kinds_of_leaves_turn_the_look_off() -> None:
     for kind in kinds:
         for _ in range(2):
             assert gradient(lambda x, kind=kind: f(x, kind()), 1.0) == 1.0
-    sites = [s for s in expressions._all if expressions.table[s.place] is operator.call]
+    sites = [s for s in fusion_sites._all if fusion_sites.table[s.place] is operator.call]
     assert any(len(s.steps) == 2 and not s.known for s in sites)
 
 
@@ -386,7 +387,7 @@ def test_long_expressions_take_time_in_proportion_to_their_length() -> None:
     found = gradient(scope["long_sum"], 0.9)
     expected = sum((i % 5) * 0.9 ** max(i % 5 - 1, 0) * i for i in range(400))
     np.testing.assert_allclose(found, expected)
-    finder = expressions.Finder((), set(), {})
+    finder = fusion_sites.Finder((), set(), {})
     node = ast.parse(source).body[0].body[0].value
     assert finder.find(node) is None
     assert len(finder._sizes) < 4000

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import gradient, hessian, hvp, pushforward, ways
-from autodiff.intercept import expressions
+from autodiff import gradient, hessian, hvp, pushforward
+from autodiff.dispatch import dispatch_cache
+from autodiff.intercept.source import fusion_sites
 from chainrules_core import frule, rrule, scalar_rule
 
 X = np.array([0.3, -0.7, 0.5, 1.1, -1.6, 0.9])
@@ -20,13 +21,13 @@ W = np.cos(np.arange(18.0)).reshape(3, 6)
 
 
 def forget() -> None:
-    for site in expressions._all:
+    for site in fusion_sites._all:
         site.forget()
 
 
 @pytest.fixture(autouse=True)
 def written_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(ways, "OFTEN", 1)
+    monkeypatch.setattr(dispatch_cache, "OFTEN", 1)
     forget()
     yield
     forget()
@@ -42,14 +43,14 @@ def written(f: Callable) -> list:
     """Return what is written for levels while `f` runs."""
     forget()
     often(f)
-    found = [way for site in expressions._all for way in site.levels.values()]
+    found = [way for site in fusion_sites._all for way in site.levels.values()]
     return [way for way in found if way is not operator.call]
 
 
 def one_by_one(monkeypatch: pytest.MonkeyPatch, f: Callable) -> Any:
     """Return what `f` gives where nothing is written."""
     with monkeypatch.context() as patch:
-        patch.setattr(ways, "OFTEN", 10**9)
+        patch.setattr(dispatch_cache, "OFTEN", 10**9)
         forget()
         made = f()
     forget()

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import gradient, ways
-from autodiff.intercept import expressions
+from autodiff import gradient
+from autodiff.dispatch import dispatch_cache
+from autodiff.intercept.source import fusion_sites
 
 X = np.array([0.3, -0.7, 0.5, 1.1])
 
 
 @pytest.fixture(autouse=True)
 def written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ways, "OFTEN", 1)
-    for site in expressions._all:
+    monkeypatch.setattr(dispatch_cache, "OFTEN", 1)
+    for site in fusion_sites._all:
         site.forget()
 
 

@@ -8,9 +8,9 @@ import pytest
 import scipy.linalg
 import scipy.optimize
 
-from autodiff import gradient, hot
-from autodiff.hot import records
-from autodiff.hot.pure import Doubt, Proof
+from autodiff import autocompile, gradient
+from autodiff.autocompile import call_records
+from autodiff.autocompile.purity_analysis import Doubt, Proof
 
 
 class Rate(float):
@@ -179,7 +179,7 @@ DOUBTS = [f for f in DOUBTS if hasattr(f, "__code__")]
 def test_doubts(f):
     with pytest.raises(Doubt):
         Proof(f)
-    assert hot.why_not(f)
+    assert autocompile.why_not(f)
 
 
 def hands_on_a_function(x):
@@ -190,7 +190,7 @@ def hands_on_a_function(x):
 
 
 def test_functions_that_could_write_may_have_other_names():
-    assert hot.why_not(hands_on_a_function) == ""
+    assert autocompile.why_not(hands_on_a_function) == ""
 
 
 def test_why_not_never_raises():
@@ -202,9 +202,9 @@ def test_why_not_never_raises():
             return x
 
     fails = Fails()
-    assert hot.why_not(lambda x: fails(x))
-    assert hot.why_not(functools.partial(fails, 1.0))
-    assert hot.why_not(fails)
+    assert autocompile.why_not(lambda x: fails(x))
+    assert autocompile.why_not(functools.partial(fails, 1.0))
+    assert autocompile.why_not(fails)
 
 
 @pytest.mark.usefixtures("soon")
@@ -217,7 +217,7 @@ def test_partials_of_other_arguments_are_apart():
 
     assert take(functools.partial(f, 1, None, "a")) == [4.0] * 8
     assert take(functools.partial(f, 1, a=None)) == [12.0] * 8
-    assert len(records.records) == 2
+    assert len(call_records.records) == 2
 
 
 def again(f, n=8):

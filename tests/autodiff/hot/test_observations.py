@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient, value_and_gradient
-from autodiff.hot import records
+from autodiff.autocompile import call_records
 from tools.fuzz.generators import observations
 from tools.fuzz.judge import load
 
@@ -40,9 +40,9 @@ def flagged(x):
 def test_identity(f):
     for x in [0.7] * 20 + [1.5, 2.0, 1.5, 0.7, 6.0, 1.0] * 3:
         found = gradient(f, x)
-        records.Settings.enabled = False
+        call_records.Settings.enabled = False
         assert found == gradient(f, x)
-        records.Settings.enabled = True
+        call_records.Settings.enabled = True
 
 
 COUNTS = [
@@ -76,7 +76,7 @@ def test_errors_that_raise(setting):
     x = np.array([-1e3, 1.0])
     for _ in range(10):
         gradient(f, x)
-    assert next(iter(records.records.values())).hits
+    assert next(iter(call_records.records.values())).hits
     with np.errstate(**setting), pytest.raises(FloatingPointError):
         gradient(f, x)
     assert gradient(f, x).tolist() == [0.0, 0.0]
@@ -115,7 +115,7 @@ def test_errors_of_results_that_nobody_reads():
 
     for _ in range(10):
         gradient(f, np.array([1.0, 1.0]))
-    assert next(iter(records.records.values())).hits
+    assert next(iter(call_records.records.values())).hits
     with pytest.raises(np.linalg.LinAlgError):
         gradient(f, np.array([-1.0, 1.0]))
 
@@ -137,9 +137,9 @@ def test_generated_programs(seed):
                 else:
                     yield np.array([value, *slopes[0], slopes[1]])
 
-    records.Settings.enabled = False
+    call_records.Settings.enabled = False
     expected = list(outcomes())
-    records.Settings.enabled = True
+    call_records.Settings.enabled = True
     for found, wanted in zip(outcomes(), expected, strict=True):
         if type(wanted) is type:
             assert found is wanted

@@ -14,7 +14,7 @@ import scipy.special
 from scipy import stats
 
 from autodiff import gradient
-from autodiff.hot.pure import Doubt, Proof
+from autodiff.autocompile.purity_analysis import Doubt, Proof
 
 RATE = 0.5
 TABLE = np.arange(4.0)
@@ -422,7 +422,7 @@ def test_a_function_without_source():
 
 @pytest.mark.parametrize("said, expected", [("", "True"), ("0", "False"), ("1", "True")])
 def test_the_environment_turns_it_off(said, expected):
-    command = "import autodiff; print(autodiff.hot.Settings.enabled)"
+    command = "import autodiff; print(autodiff.autocompile.Settings.enabled)"
     environment = {**os.environ, "AUTODIFF_COMPILE": said}
     run = subprocess.run(
         [sys.executable, "-c", command], capture_output=True, text=True, env=environment, check=True

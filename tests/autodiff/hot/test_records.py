@@ -10,26 +10,26 @@ import numpy as np
 import pytest
 
 from autodiff import (
+    autocompile,
     derivative,
     diag_hessian,
     gradient,
     hessian,
-    hot,
     hvp,
     jacobian,
     jvp,
     value_and_gradient,
     vhp,
 )
-from autodiff.hot import records
+from autodiff.autocompile import call_records
 
 pytestmark = pytest.mark.usefixtures("soon")
 X = np.array([0.5, -1.25, 2.0])
 
 
 def record_of(f):
-    parts = tuple(map(id, records.parts_of(f)))
-    found = [r for key, r in records.records.items() if key[1 : len(parts) + 1] == parts]
+    parts = tuple(map(id, call_records.parts_of(f)))
+    found = [r for key, r in call_records.records.items() if key[1 : len(parts) + 1] == parts]
     return max(found, key=lambda r: len(r.variants))
 
 
@@ -62,11 +62,11 @@ def test_derivatives(take, args):
     found = [take(square, *args) for _ in range(12)]
     assert is_compiled(square)
     assert record_of(square).hits >= 8
-    hot.automatic_compile(False)
+    autocompile.automatic_compile(False)
     try:
         expected = take(square, *args)
     finally:
-        hot.automatic_compile(True)
+        autocompile.automatic_compile(True)
     for y in found:
         np.testing.assert_allclose(y[-1], expected[-1], rtol=1e-12)
         assert type(y) is type(expected)
@@ -83,7 +83,7 @@ def test_matrices_and_tangents():
     np.testing.assert_allclose(pairs[-1][1], expected @ np.ones(3), rtol=1e-12)
     np.testing.assert_array_equal(pairs[-1][0], f(X))
     assert [derivative(lambda t: t**3, 2.0) for _ in range(6)] == [12.0] * 6
-    assert all(not r.why for r in records.records.values())
+    assert all(not r.why for r in call_records.records.values())
 
 
 def test_other_values_branches_and_shapes():
@@ -413,7 +413,7 @@ def test_a_function_that_a_loop_makes_anew_is_the_same():
     for _ in range(30):
         x = step(x)
     np.testing.assert_allclose(x, X * 0.8**30, rtol=1e-12)
-    assert [r.hits > 24 for r in records.records.values()] == [True]
+    assert [r.hits > 24 for r in call_records.records.values()] == [True]
     rate[:] = 2.0
     np.testing.assert_allclose(step(X), X * 0.6)
     others = [(lambda z: z * k)(1.0) for k in (2.0, 3.0)]
@@ -430,7 +430,7 @@ def test_partials():
         for _ in range(8):
             found = gradient(functools.partial(loss, x=x, y=y, scale=factor), w)
             np.testing.assert_allclose(found, factor * 2 * x.T @ (x @ w - y), rtol=1e-12)
-    assert sum(bool(r.variants) for r in records.records.values()) >= 1
+    assert sum(bool(r.variants) for r in call_records.records.values()) >= 1
     x[0] += 1.0
     for _ in range(8):
         found = gradient(functools.partial(loss, x=x, y=y), w)
@@ -452,9 +452,9 @@ def test_what_cannot_be_looked_at_stays_as_it_is(monkeypatch):
     def fails(self, f):
         raise RecursionError("too deep")
 
-    monkeypatch.setattr("autodiff.hot.making.Proof.__init__", fails)
+    monkeypatch.setattr("autodiff.autocompile.program_builder.Proof.__init__", fails)
     assert again(lambda x: x * 2.0, 1.0) == [2.0] * 8
-    assert all("too deep" in r.why for r in records.records.values())
+    assert all("too deep" in r.why for r in call_records.records.values())
 
 
 def test_options_that_cannot_be_hashed():
@@ -462,13 +462,13 @@ def test_options_that_cannot_be_hashed():
 
 
 def test_it_can_be_turned_off():
-    before = hot.automatic_compile(False)
+    before = autocompile.automatic_compile(False)
     assert before is True
     try:
         again(square, X)
-        assert not records.records
+        assert not call_records.records
     finally:
-        hot.automatic_compile(True)
+        autocompile.automatic_compile(True)
 
 
 def test_why_not():
@@ -476,6 +476,6 @@ def test_why_not():
         print(x)
         return x
 
-    assert "'print'" in hot.why_not(f)
-    assert hot.why_not(square) == ""
-    assert "function" in hot.why_not(np.sum)
+    assert "'print'" in autocompile.why_not(f)
+    assert autocompile.why_not(square) == ""
+    assert "function" in autocompile.why_not(np.sum)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient
-from autodiff.hot import records
+from autodiff.autocompile import call_records
 
 pytestmark = pytest.mark.usefixtures("soon")
 
@@ -15,7 +15,7 @@ def again(f, *args, n=8):
 
 
 def record_of(f):
-    (found,) = [r for key, r in records.records.items() if key[1] == id(f.__code__)]
+    (found,) = [r for key, r in call_records.records.items() if key[1] == id(f.__code__)]
     return found
 
 
@@ -23,13 +23,15 @@ def test_few_programs_are_kept():
     def make(k):
         return lambda x: x * k
 
-    for k in range(records.MOST_PROGRAMS + 10):
+    for k in range(call_records.MOST_PROGRAMS + 10):
         again(make(float(k)), 1.0, n=4)
-    assert sum(bool(r.variants) for r in records.records.values()) <= records.MOST_PROGRAMS
+    assert (
+        sum(bool(r.variants) for r in call_records.records.values()) <= call_records.MOST_PROGRAMS
+    )
 
 
 def test_a_long_function_waits(monkeypatch):
-    monkeypatch.setattr(records, "SECONDS_BY_STEP", 1.0)
+    monkeypatch.setattr(call_records, "SECONDS_BY_STEP", 1.0)
 
     def f(x):
         for _ in range(100):
@@ -44,7 +46,7 @@ def test_a_long_function_waits(monkeypatch):
 
 
 def test_recordings_that_take_much_memory_are_given_up(monkeypatch):
-    monkeypatch.setattr(records, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(call_records, "MOST_BYTES", 10_000)
 
     def f(x):
         for _ in range(10):

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from autodiff.call import CONFIG
+from autodiff.dispatch.call import CONFIG
 from chainrules_core import Closure, NoTangent, Tangent, frule, rrule
 
 XS = [0.7, -1.3, 2.1]

@@ -14,13 +14,14 @@ from tools.errors.sites import ROOT, sites
 
 # Statements that no program of a user's reaches, and why.
 UNREACHED: dict[str, str] = {
-    "autodiff/bindings.py:assigned:0": "only where Python's bytecode is not read: not in 3.11 to "
-    "3.13; tests/autodiff/test_assignments.py",
-    "autodiff/compile/function.py:Compiled.__init__:3": "only where numba is not installed",
-    "autodiff/mutation.py:_put:1": "no array is known whose copy, laid out as it is, lacks a view",
-    "autodiff/mutation.py:_write:0": "a recording ends with it: the function is then run as it is "
-    "written, and another statement raises the same",
-    "autodiff/writing.py:at:0": "as the one before",
+    "autodiff/closures/captured_state.py:assigned:0": "only where Python's bytecode is not read: "
+    "not in 3.11 to 3.13; tests/autodiff/test_assignments.py",
+    "autodiff/compiler/compiled_function.py:Compiled.__init__:3": "only where numba is missing",
+    "autodiff/mutation/assignment.py:_put:1": "no array is known whose copy, laid out as it is, "
+    "lacks a view",
+    "autodiff/mutation/assignment.py:_write:0": "a recording ends with it: the function then runs as "
+    "it is written, and another statement raises the same",
+    "autodiff/numpy_api/out_arguments.py:at:0": "as the one before",
     "chainrules/reductions/folds.py:check_fold:0": "NumPy 2.4 reduces power and arctan2 wrongly, "
     "but on processors with AVX-512 alone",
     "chainrules/scipy/private.py:StandIn.__init__:0": "only with a version of SciPy that lacks a "

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autodiff.tracer import FloatTracer, Tracer
+from autodiff.trace.tracer import FloatTracer, Tracer
 from tools.fuzz import generators
 from tools.fuzz.__main__ import run
 from tools.fuzz.judge import MODES, judge
@@ -217,7 +217,9 @@ def test_finds_a_wrong_rule_and_makes_the_program_short():
 
 
 def test_finds_a_view_that_is_forgotten():
-    printed = found_by("autodiff.call.note_shared = lambda *args: None", "--seed 0 --count 40")
+    printed = found_by(
+        "autodiff.dispatch.call.note_shared = lambda *args: None", "--seed 0 --count 40"
+    )
     assert "status True" in printed
 
 

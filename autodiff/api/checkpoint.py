@@ -1,0 +1,267 @@
+"""checkpoint: recompute instead of remember.
+
+The tape of a checkpointed call is thrown away as soon as the call has its value; one node stands
+for the whole, and its pullback makes the call again, with a tape of its own, when the cotangent has
+come. A chain of n steps in √n checkpointed segments then needs memory for about 2√n steps, and each
+step runs twice (Griewank and Walther, Evaluating Derivatives, chapter 12).
+
+Under nested differentiation each level that records has one such node. In forward mode there is no
+tape, so the function just runs.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.closures.call_template import Template, WrittenError
+from autodiff.closures.captured_state import with_own_variables
+from autodiff.dispatch.arguments import innermost, of_level
+from autodiff.dispatch.call import outputs
+from autodiff.errors import DifferentiationError, MutationError
+from autodiff.intercept import intercept
+from autodiff.mutation.views import refuse
+from autodiff.trace.linearize import Linearised
+from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves
+from autodiff.trace.trace_stack import is_recording, noting_draws, owner_id
+from autodiff.trace.tracer import Tracer, bare, is_tracer, note_view, untraced
+from chainrules_core.rule import Rule
+from chainrules_core.rules import name_of
+from chainrules_core.signatures import Signature
+
+_ALIKE = {"f": 1e-3, "d": 1e-6, "F": 1e-3, "D": 1e-6}
+
+
+def checkpoint(f: Callable, /, *args: Any, **kwargs: Any) -> Any:
+    """Return `f` in a form that is computed again for its pullback instead of remembered.
+
+    Parameters
+    ----------
+    f : callable
+        A function of numbers, arrays and nests of them that returns such. It must be pure: what it
+        returns depends on its arguments and on what it has captured, and it writes into neither.
+    *args, **kwargs : Any
+        If there are any, the function is called at once with them.
+
+    Returns
+    -------
+    callable, or what `f` returns
+        A function that does what `f` does; with `args`, its result.
+
+    Raises
+    ------
+    DifferentiationError
+        When the function is called: if it uses a traced value that is neither in its arguments nor
+        captured by it (one in a global, say). When the gradient is taken: if computing it again
+        gave another value.
+    MutationError
+        If the function writes into an argument or a captured array.
+
+    Notes
+    -----
+    A function that draws random numbers gives others when it is run again; that is noticed and is
+    an error. Draw them outside and pass them in, or pass a seed and make the generator inside.
+
+    In forward mode nothing is remembered anyway, so the function just runs. In reverse over forward
+    mode it is therefore recorded as if it were not checkpointed.
+
+    Examples
+    --------
+    >>> from autodiff import gradient
+    >>> def step(h, w):
+    ...     return np.tanh(w * h)
+    >>> def loss(w):
+    ...     h = np.ones(3)
+    ...     for _ in range(10):
+    ...         h = checkpoint(step)(h, w)
+    ...     return np.sum(h)
+    >>> gradient(loss, 1.0)
+    5.5356...
+
+    ``checkpoint(step, h, w)`` does the same, and it can be a decorator:
+
+    >>> @checkpoint
+    ... def square(x):
+    ...     return x * x
+    >>> gradient(square, 3.0)
+    6.0
+    """
+    if not callable(f):
+        raise TypeError(f"checkpoint takes a function, not {type(f).__name__}: checkpoint(f).")
+    if args or kwargs:
+        return run_checkpointed(f, args, kwargs)
+
+    @functools.wraps(f)
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        return run_checkpointed(f, args, kwargs)
+
+    return checkpointed
+
+
+def run_checkpointed(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call `f` as a segment, if something that it is given or has captured is traced."""
+    segment = Segment(f, args, kwargs)
+    if not segment.sources:
+        # There may be a traced value that we cannot see; then it is followed as it always is.
+        return (intercept(f) if is_recording() else f)(*args, **kwargs)
+    return segment.on_levels(segment.sources)
+
+
+class Segment(Template):
+    """A call that is run once for its value, and again for each pullback."""
+
+    __slots__ = ("name", "outside", "shared")
+
+    def __init__(self, f: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
+        super().__init__(with_own_variables(f), args, kwargs)
+        self.name = name_of(f)
+        self.outside: Any = None
+        # Which parts of the output share memory with which traced argument.
+        self.shared: dict[int, int] = {}
+
+    def on_levels(self, values: list) -> Any:
+        """Make the call on values that may be traced: one node for each level that records."""
+        tape = innermost(tuple(values), {})
+        if tape is None:
+            return self.first(values)
+        tape.check_open()
+        if tape.forward or tape.program:
+            return self.run(values)
+        self.hold(tape)
+        wanted = [i for i, v in enumerate(values) if is_tracer(v) and v._tape is tape]
+        inner = [of_level(v, tape) for v in values]
+        if self.outside is None:
+            self.look_outside()
+        for x in self.outside.large:
+            tape.hold(x)
+        with noting_draws() as drawn_before:
+            y = self.on_levels(inner)
+        self.outside.settle()
+
+        def checkpoint_pullback(y_bar: Any) -> list:
+            changed = self.outside.changed()
+            if changed:
+                raise self._impure(f"reads {changed!r}, which has changed since it was called")
+            again = Again(self, inner, wanted)
+            with noting_draws() as drawn:
+                traced = Linearised(again, tuple([inner[i] for i in wanted]), {}, None)
+            if drawn != drawn_before:
+                raise self._impure("drew other random numbers")
+            self._check_alike(y, traced.value)
+            return traced.cotangents(y_bar)
+
+        parents = tuple([values[i]._index for i in wanted])
+        positions = tuple(range(len(wanted)))
+        made = outputs(y, tape, CheckpointRule(self), parents, positions, checkpoint_pullback)
+        for place, leaf in enumerate(leaves_of(made) if self.shared else ()):
+            owner: Any = values[self.shared[place]] if place in self.shared else None
+            if type(leaf) is Tracer and is_tracer(owner):
+                note_view(leaf, owner, refuse)
+        return made
+
+    def look_outside(self) -> None:
+        """Note what the function reads, to be compared when it is called again."""
+        # They need us; draws are seen when `impure` has been imported.
+        from autodiff.compiler.recording import effect_hooks as effect_hooks
+        from autodiff.compiler.recording.captured_guards import Outside
+
+        self.outside = Outside(self.f, [*self.args, *self.kwargs.values()])
+
+    def first(self, values: list) -> Any:
+        """Make the call for its value. It is traced, for what leaks out of it to be an error."""
+        wanted = [i for i, v in enumerate(values) if is_perturbable(v)]
+        again = Again(self, values, wanted)
+        y = Linearised(again, tuple([values[i] for i in wanted]), {}, None).value
+        if any(is_tracer(leaf) for leaf in leaves_of(y)):
+            raise DifferentiationError(
+                f"checkpoint({self.name}): the function uses a traced value that is neither among "
+                "its arguments nor captured in its closure, defaults or self: its derivative would "
+                "be lost. Pass it as an argument."
+            )
+        for place, leaf in enumerate(leaves_of(y)):
+            if type(leaf) is np.ndarray and owner_id(leaf) in again.owners:
+                self.shared[place] = again.owners[owner_id(leaf)]
+        return map_leaves(y, _compact)
+
+    def _check_alike(self, before: Any, again: Any) -> None:
+        """Raise if the call did something else when it was made again."""
+        old, new = leaves_of(before), leaves_of(again)
+        if len(old) != len(new) or not all(map(_alike, old, new)):
+            raise self._impure("returned another value")
+
+    def _impure(self, what: str) -> DifferentiationError:
+        return DifferentiationError(
+            f"checkpoint({self.name}): computed again for its pullback, the function {what}, so "
+            "its gradient would be wrong. It must be pure: draw random numbers outside and pass "
+            "them in (or pass a seed and make the generator inside), and do not change what it "
+            "reads before the gradient is taken."
+        )
+
+
+class Again:
+    """The call of a segment as a function of its traced values."""
+
+    def __init__(self, segment: Segment, values: list, wanted: list[int]) -> None:
+        self.segment = segment
+        self.values = values
+        self.wanted = wanted
+        self.owners: dict[int, int] = {}
+        self.__qualname__ = f"checkpoint({segment.name})"
+
+    def __call__(self, *traced: Any) -> Any:
+        """Make the call with these traced values."""
+        values = list(self.values)
+        for i, x in zip(self.wanted, traced, strict=True):
+            values[i] = x
+            if type(untraced(x)) is np.ndarray:
+                self.owners[owner_id(untraced(x))] = i
+        places = [x._index for x in traced]
+        try:
+            y = self.segment.run(values)
+            if places != [x._index for x in traced]:
+                raise WrittenError
+        except WrittenError:
+            raise MutationError(
+                f"checkpoint({self.segment.name}): the function writes into an array that it was "
+                "given, which is not followed. Let it write into a copy (x = x.copy()) and return "
+                "that."
+            ) from None
+        return y
+
+
+class CheckpointRule(Rule):
+    """In the place of a rule on the tape's node for a segment."""
+
+    kind = "checkpoint"
+
+    def __init__(self, segment: Segment) -> None:
+        self.f = checkpoint
+        self.name = f"checkpoint({segment.name})"
+        self.types = ()
+        self.defined_at = "autodiff/api/checkpoint.py"
+        self._signature = Signature((), 0, varargs=True)
+
+
+def _compact(leaf: Any) -> Any:
+    """Return an array that holds no more memory than its own elements."""
+    return leaf.copy() if type(leaf) is np.ndarray and leaf.base is not None else leaf
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """Whether two runs gave the same, but for what the order of a sum may change."""
+    a, b = bare(a), bare(b)  # a recording's program computes both in the same way
+    if not is_perturbable(a):
+        return True
+    if not is_perturbable(b) or np.shape(a) != np.shape(b):
+        return False
+    if np.size(a) == 0:
+        return True
+    with np.errstate(all="ignore"):
+        tolerance = _ALIKE.get(np.asarray(a).dtype.char, 1e-6)
+        finite = np.isfinite(a)
+        scale = np.max(np.abs(np.where(finite, a, 0)))
+        same = np.abs(np.where(finite, a, 0) - np.where(finite, b, 0)) <= tolerance * scale
+        return bool(np.all(np.where(finite, same, (a == b) | (np.isnan(a) & np.isnan(b)))))

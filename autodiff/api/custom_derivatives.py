@@ -1,0 +1,399 @@
+"""Functions that bring a derivative of their own, given in place.
+
+:func:`custom_gradient` is the body of an rrule in place of a function: it returns the value and
+the pullback. :func:`custom_vjp` and :func:`custom_jvp` say the same in the form that JAX has for
+it. For a function that exists already, ``chainrules_core.rrule.register(f, ...)`` is the better
+way: then it need not be decorated.
+
+All three are calls of one function with a rule, `_with_rules`. A custom pullback serves forward
+mode too (its adjoint is the pushforward), and a custom pushforward reverse mode (it is linear in
+the tangents, so it is transposed).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from autodiff.api.callback_values import as_nest, as_tangent, call_user
+from autodiff.closures.captured_state import with_own_variables
+from autodiff.closures.captured_values import captured_tracers
+from autodiff.dispatch.arguments import innermost
+from autodiff.dispatch.call import call
+from autodiff.errors import DifferentiationError
+from autodiff.trace.linearize import Linearised
+from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves
+from autodiff.trace.tracer import untraced
+from chainrules_core import AbstractZero, NoTangent, ZeroTangent, frule, rrule, zero_tangent
+from chainrules_core.rules import name_of
+
+
+def custom_gradient(f: Callable) -> Callable:
+    """Return a function whose derivative is given in place, by its own body.
+
+    Parameters
+    ----------
+    f : callable
+        Returns ``(y, pullback)``. ``pullback(y_bar)`` returns a cotangent for each positional
+        argument of `f`: a tuple, or the bare cotangent where there is one argument. The cotangent
+        of a nest is given in its nesting; for an argument without derivative it is None or
+        ``NoTangent()``.
+
+    Returns
+    -------
+    callable
+        Takes what `f` takes and returns `y`.
+
+    Raises
+    ------
+    DifferentiationError
+        When the function is called, if it has captured a traced value (pass it as an argument) or
+        is given one in a keyword-only argument; on the way back, if the cotangents do not fit.
+
+    See Also
+    --------
+    chainrules_core.rrule : the rule of a function that exists already.
+
+    Notes
+    -----
+    The body is not traced; second derivatives are those of the pullback. Forward mode uses the
+    adjoint of the pullback.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from autodiff import gradient
+    >>> @custom_gradient
+    ... def log1pexp(x):
+    ...     e = np.exp(x)
+    ...     def log1pexp_pullback(y_bar):
+    ...         return y_bar * (1 - 1 / (1 + e))
+    ...     return np.log1p(e), log1pexp_pullback
+    >>> gradient(log1pexp, 0.0)
+    0.5
+    """
+    _check_function(f, "custom_gradient")
+
+    @functools.wraps(f)
+    def with_gradient(*args: Any, **kwargs: Any) -> Any:
+        def value(*args: Any) -> Any:
+            return _pair(f, call_user(made, *args), "(y, pullback)")[0]
+
+        def record(*args: Any) -> tuple[Any, Callable]:
+            return _pair(f, call_user(made, *args), "(y, pullback)")
+
+        args, made = _positional(f, args, kwargs)
+        return _called(f, args, value, record, None)
+
+    return with_gradient
+
+
+def custom_vjp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Callable:
+    """Return a function that is given its pullback by ``defvjp``, as with JAX's `custom_vjp`.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    nondiff_argnums : tuple of int
+        Arguments that are constants; the pullback gets them first.
+
+    Returns
+    -------
+    callable
+        With an attribute ``defvjp(fwd, bwd)``. ``fwd(*args)`` returns ``(y, residuals)``,
+        ``bwd(*nondiff_args, residuals, y_bar)`` a tuple of cotangents, None for zero.
+
+    Notes
+    -----
+    As everywhere here, the cotangent of a complex value is ``∂s/∂re + i ∂s/∂im``, the conjugate of
+    JAX's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from autodiff import gradient
+    >>> @custom_vjp
+    ... def clipped(x, limit):
+    ...     return x
+    >>> def clipped_fwd(x, limit):
+    ...     return x, limit
+    >>> def clipped_bwd(limit, y_bar):
+    ...     return np.clip(y_bar, -limit, limit), None
+    >>> clipped.defvjp(clipped_fwd, clipped_bwd)
+    >>> gradient(lambda x: clipped(x, 1.0) ** 2, 3.0)
+    1.0
+    """
+    _check_function(f, "custom_vjp")
+    rules: list[Callable] = []
+
+    def defvjp(fwd: Callable, bwd: Callable) -> None:
+        rules[:] = [fwd, bwd]
+
+    @functools.wraps(f)
+    def with_vjp(*args: Any, **kwargs: Any) -> Any:
+        if not rules:
+            raise DifferentiationError(
+                f"{name_of(f)} is a custom_vjp without a rule: call its defvjp(fwd, bwd) first."
+            )
+        fwd, bwd = rules
+
+        def value(*args: Any) -> Any:
+            return call_user(made, *whole(args))
+
+        def record(*args: Any) -> tuple[Any, Callable]:
+            forward = functools.partial(fwd, **left) if left else fwd
+            y, residuals = _pair(fwd, call_user(forward, *whole(args)), "(y, residuals)")
+
+            def pullback(y_bar: Any) -> Any:
+                return call_user(bwd, *constants, residuals, y_bar)
+
+            return y, pullback
+
+        args, made = _positional(f, args, kwargs)
+        left = made.keywords if isinstance(made, functools.partial) else {}
+        args, constants, whole = _split(f, args, nondiff_argnums)
+        return _called(f, args, value, record, None)
+
+    with_vjp.defvjp = defvjp  # type: ignore[attr-defined] # as JAX has it
+    return with_vjp
+
+
+def custom_jvp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Callable:
+    """Return a function that is given its pushforward by ``defjvp``, as with JAX's `custom_jvp`.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    nondiff_argnums : tuple of int
+        Arguments that are constants; the pushforward gets them first.
+
+    Returns
+    -------
+    callable
+        With attributes ``defjvp(jvp)``, where ``jvp(*nondiff_args, primals, tangents)`` returns
+        ``(y, y_dot)`` and is linear in the tangents, and ``defjvps(*jvps)``, one ``jvp(x_dot, y,
+        *primals)`` or None for each argument. ``defjvp`` returns its argument, so it can be a
+        decorator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from autodiff import gradient
+    >>> @custom_jvp
+    ... def log1pexp(x):
+    ...     return np.log1p(np.exp(x))
+    >>> @log1pexp.defjvp
+    ... def log1pexp_jvp(primals, tangents):
+    ...     (x,), (x_dot,) = primals, tangents
+    ...     return log1pexp(x), (1 - 1 / (1 + np.exp(x))) * x_dot
+    >>> gradient(log1pexp, 0.0)
+    0.5
+    """
+    _check_function(f, "custom_jvp")
+    rules: list[Callable] = []
+
+    def defjvp(jvp: Callable) -> Callable:
+        rules[:] = [jvp]
+        return jvp
+
+    def defjvps(*jvps: Callable | None) -> None:
+        def summed(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
+            y = with_jvp(*primals)
+            terms = [
+                jvp(dot, y, *primals)
+                for jvp, dot in zip(jvps, tangents, strict=True)
+                if jvp is not None
+            ]
+            return y, sum(terms[1:], terms[0]) if terms else map_leaves(y, zero_tangent)
+
+        rules[:] = [summed]
+
+    @functools.wraps(f)
+    def with_jvp(*args: Any, **kwargs: Any) -> Any:
+        if not rules:
+            raise DifferentiationError(
+                f"{name_of(f)} is a custom_jvp without a rule: call its defjvp(jvp) first."
+            )
+        (jvp,) = rules
+
+        def value(*args: Any) -> Any:
+            return call_user(made, *whole(args))
+
+        def push(args: tuple, dots: tuple) -> tuple[Any, Any]:
+            return _pair(jvp, call_user(jvp, *constants, args, dots), "(y, y_dot)")
+
+        def record(*args: Any) -> tuple[Any, Callable]:
+            def pullback(y_bar: Any) -> Any:
+                return _transposed(push, args, y_bar)
+
+            return value(*args), pullback
+
+        args, made = _positional(f, args, kwargs)
+        args, constants, whole = _split(f, args, nondiff_argnums)
+        return _called(f, args, value, record, push)
+
+    with_jvp.defjvp = defjvp  # type: ignore[attr-defined] # as JAX has it
+    with_jvp.defjvps = defjvps  # type: ignore[attr-defined] # as JAX has it
+    return with_jvp
+
+
+# -- one function with a rule, for all of them ----------------------------------------------------
+
+
+class Rules(str):
+    """A function and its rules; a string, since those are leaves of nests: nobody looks inside."""
+
+    f: Callable
+    value: Callable
+    record: Callable
+    push: Callable | None
+
+
+def _with_rules(rules: Rules, *args: Any) -> Any:
+    """Call a function that brings its rules."""
+    return rules.value(*args)
+
+
+@rrule.register(_with_rules, Rules, [object])
+def _with_rules_rrule(rules: Rules, *args: Any) -> tuple[Any, Callable]:
+    y, pullback = rules.record(*args)
+    pullback = with_own_variables(pullback)  # it is called later
+
+    def custom_pullback(y_bar: Any) -> tuple:
+        bars = pullback(as_nest(y, y_bar))
+        return NoTangent(), *_cotangents(rules.f, args, bars)
+
+    return y, custom_pullback
+
+
+@frule.register(_with_rules, Rules, [object])
+def _with_rules_frule(dots: tuple, rules: Rules, *args: Any) -> tuple[Any, Any] | None:
+    if rules.push is None:
+        return None  # the engine turns the pullback round
+    nests = tuple([as_nest(x, dot) for x, dot in zip(args, dots[1:], strict=True)])
+    y, y_dot = rules.push(args, nests)
+    return y, as_tangent(y, y_dot)
+
+
+def _called(
+    f: Callable, args: tuple, value: Callable, record: Callable, push: Callable | None
+) -> Any:
+    """Call a function by the rules it brings."""
+    _check_captures(f, innermost(args, {}))
+    rules = Rules(name_of(f))
+    rules.f, rules.value, rules.record, rules.push = f, value, record, push
+    return call(_with_rules, (rules, *args))
+
+
+def _transposed(push: Callable, args: tuple, y_bar: Any) -> tuple:
+    """Return the cotangents of `args` by a pushforward, which is linear in the tangents."""
+    places = tuple([i for i, x in enumerate(args) if any(map(is_perturbable, leaves_of(x)))])
+    zeros = [
+        map_leaves(x, lambda leaf: zero_tangent(untraced(leaf)) if is_perturbable(leaf) else None)
+        for x in args
+    ]
+    pushed = Tangents(push, args, zeros, places)
+    traced = Linearised(pushed, tuple([zeros[i] for i in places]), {}, None)
+    found = dict(zip(places, traced.cotangents(y_bar), strict=True))
+    return tuple([found.get(i) for i in range(len(args))])
+
+
+class Tangents:
+    """A pushforward as a function of some of the tangents."""
+
+    def __init__(self, push: Callable, args: tuple, dots: list, places: tuple[int, ...]) -> None:
+        self.push, self.args, self.dots, self.places = push, args, dots, places
+
+    def __call__(self, *given: Any) -> Any:
+        """Push these tangents."""
+        dots = list(self.dots)
+        for i, dot in zip(self.places, given, strict=True):
+            dots[i] = dot
+        return self.push(self.args, tuple(dots))[1]
+
+
+def _check_function(f: Any, decorator: str) -> None:
+    if not callable(f):
+        raise TypeError(f"{decorator} takes a function, not {type(f).__name__}.")
+
+
+def _check_captures(f: Callable, tape: Any) -> None:
+    """Raise if a function with a gradient of its own has captured what it gives none for."""
+    if any(tape is None or x._tape.serial >= tape.serial for x in captured_tracers(f)):
+        raise DifferentiationError(
+            f"{name_of(f)} has a custom derivative, which is for its arguments, but it has "
+            "captured a traced value from outside, whose derivative would be lost. Pass it as an "
+            "argument, or wrap it in autodiff.ignore_derivatives(...)."
+        )
+
+
+def _positional(f: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, Callable]:
+    """Return all arguments that have a place by their places, and `f` with the others given."""
+    if not kwargs:
+        return args, f
+    bound = inspect.signature(f).bind(*args, **kwargs)
+    if not bound.kwargs:
+        return bound.args, f
+    if innermost((), bound.kwargs) is not None:
+        raise DifferentiationError(
+            f"{name_of(f)} has a custom derivative, which is for its positional arguments; a "
+            f"traced value was given as {', '.join(bound.kwargs)}. Make that a positional argument."
+        )
+    return bound.args, functools.partial(f, **bound.kwargs)
+
+
+def _split(f: Callable, args: tuple, nondiff: tuple[int, ...]) -> tuple[tuple, tuple, Callable]:
+    """Return the arguments that count, the others, and how all are put together."""
+    if not nondiff:
+        return args, (), lambda given: given
+    constants = tuple([args[i] for i in nondiff])
+    if innermost(constants, {}) is not None:
+        raise DifferentiationError(
+            f"{name_of(f)} was given a traced value for an argument in its nondiff_argnums. Take "
+            "it out of them, or wrap the value in autodiff.ignore_derivatives(...)."
+        )
+
+    def whole(given: tuple) -> tuple:
+        remaining = iter(given)
+        return tuple([args[i] if i in nondiff else next(remaining) for i in range(len(args))])
+
+    return tuple([x for i, x in enumerate(args) if i not in nondiff]), constants, whole
+
+
+def _pair(f: Callable, result: Any, form: str) -> tuple[Any, Any]:
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise DifferentiationError(
+            f"{name_of(f)} must return a pair {form}; it returned a "
+            f"{type(untraced(result)).__name__}."
+        )
+    return result
+
+
+def _cotangents(f: Callable, args: tuple, bars: Any) -> tuple:
+    """Return what a custom pullback returned as a cotangent for each argument."""
+    n = len(args)
+    if type(bars) is tuple and len(bars) == n + 1 and isinstance(bars[0], AbstractZero):
+        bars = bars[1:]
+    elif type(bars) is not tuple and n == 1 and bars is not None:
+        bars = (bars,)
+    if type(bars) is not tuple or len(bars) != n:
+        found = len(bars) if type(bars) is tuple else f"a {type(untraced(bars)).__name__}"
+        raise DifferentiationError(
+            f"the custom pullback of {name_of(f)} must return a tuple with a cotangent for each of "
+            f"its {n} arguments; it returned {found}. Give None for one that is not perturbed."
+        )
+    made = []
+    for i, (x, bar) in enumerate(zip(args, bars, strict=True)):
+        try:
+            made.append(ZeroTangent() if bar is None else as_tangent(x, bar))
+        except (LookupError, AttributeError, TypeError) as error:
+            raise DifferentiationError(
+                f"the custom pullback of {name_of(f)} returned a {type(untraced(bar)).__name__} "
+                f"for argument {i}, a {type(untraced(x)).__name__} ({error}). Return one in the "
+                "nesting of the argument, or None where it is not perturbed."
+            ) from error
+    return tuple(made)

@@ -1,0 +1,186 @@
+"""debug_nans: name the first call that makes a NaN or Inf out of finite values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from autodiff.errors import DifferentiationError, user_line
+from autodiff.trace.nodes import Node, ProductNode
+from autodiff.trace.observers import Observer, observing
+from autodiff.trace.pytree import leaves_of
+from autodiff.trace.tape import Tape
+from autodiff.trace.tracer import is_tracer, untraced
+from chainrules_core import AbstractZero, ChainRulesError, NotImplementedTangent, Tangent, unthunk
+from chainrules_core.define.scalar import strong_product
+from chainrules_core.rules import name_of
+
+
+class NonFiniteError(DifferentiationError, FloatingPointError):
+    """A call made a NaN or Inf out of finite values; only under :func:`debug_nans`.
+
+    Attributes
+    ----------
+    where : str
+        The user's line of the call, also where its pullback is meant.
+    """
+
+    def __init__(self, message: str, where: str) -> None:
+        self.where = where
+        ChainRulesError.__init__(self, f"{message}\n  at {where}")
+
+
+@contextmanager
+def debug_nans(*, infs: bool = True) -> Iterator[None]:
+    """Have the first call that makes a NaN or Inf out of finite values raise an error.
+
+    The error names the function, the argument and the line, for a pullback the line of the call
+    that it belongs to. Values of the function, tangents and cotangents are looked at in everything
+    that is differentiated inside the ``with`` block, in this thread; what is not traced is not
+    looked at.
+
+    Parameters
+    ----------
+    infs : bool
+        Whether to look for Inf as well, or for NaN alone.
+
+    Raises
+    ------
+    NonFiniteError
+        At the first such call.
+
+    Notes
+    -----
+    Differentiation is many times slower inside the block, and costs nothing extra outside.
+
+    Examples
+    --------
+    >>> from autodiff import gradient
+    >>> def f(x):
+    ...     return np.sum(np.sqrt(x) * 2)
+    >>> with debug_nans():
+    ...     gradient(f, np.array([4.0, 0.0]))
+    Traceback (most recent call last):
+        ...
+    autodiff.api.debug_nans.NonFiniteError: the pullback of numpy.sqrt made an Inf for argument 'x'
+    at (1,)...
+    """
+    with observing(_Watch(infs)):
+        yield
+
+
+class _Watch(Observer):
+    """Checks what goes into calls and pullbacks, and what comes out."""
+
+    def __init__(self, infs: bool) -> None:
+        self.infs = infs
+
+    def bad(self, x: Any) -> tuple[str, tuple] | None:
+        """Return what is not finite about a value, and where; None if all is well."""
+        for leaf in _numbers(x):
+            wrong = np.isnan(leaf)
+            if self.infs:
+                wrong = wrong | np.isinf(leaf)
+            if np.any(wrong):
+                place = tuple(int(i) for i in np.argwhere(wrong)[0])
+                kind = "a NaN" if np.isnan(np.asarray(leaf)[place]) else "an Inf"
+                return kind, place
+        return None
+
+    def call(
+        self, proceed: Callable[[], Any], f: Callable, args: tuple, kwargs: dict, tape: Tape
+    ) -> Any:
+        """Make a call and look at its value; in forward mode at the tangent, too."""
+        was_fine = self.bad((args, kwargs)) is None
+        dots_were_fine = tape.forward and self.bad(_tangents((args, kwargs), tape)) is None
+        with np.errstate(all="ignore"):
+            result = proceed()
+        found = self.bad(result) if was_fine else None
+        if found is not None:
+            raise NonFiniteError(
+                f"{name_of(f)} made {_at(found)} out of finite arguments: {_shown(args)}.",
+                user_line(),
+            )
+        found = self.bad(_tangents(result, tape)) if dots_were_fine else None
+        if found is not None:
+            raise NonFiniteError(
+                f"{name_of(f)} made {_at(found)} in its tangent out of finite tangents; its "
+                f"arguments are {_shown(args)}.",
+                user_line(),
+            )
+        return result
+
+    def added(self, node: Any, place: int, tape: Tape) -> None:
+        """Have the pullback of a node look at what it makes."""
+        if isinstance(node, Node):
+            node.pull = self._checked(node.pull, node, user_line())
+
+    def _checked(self, pull: Callable, node: Node, where: str) -> Callable:
+        rule, positions = node.rule, node.positions
+        # Plain products make a NaN of 0 · Inf, for which the sweep is done again.
+        extra = (strong_product,) if isinstance(node, ProductNode) else ()
+
+        def checked_pull(y_bar: Any, *product: Any) -> list:
+            bars = [unthunk(bar) for bar in pull(y_bar, *extra)]
+            if self.bad(y_bar) is None:
+                for position, bar in zip(positions, bars, strict=True):
+                    found = self.bad(bar)
+                    if found is not None:
+                        made = _at(found, _argument(rule, position))
+                        raise NonFiniteError(
+                            f"the pullback of {rule.name} made {made} out of a finite cotangent: "
+                            f"{_shown((y_bar,))}. The call was",
+                            where,
+                        )
+            return bars
+
+        return checked_pull
+
+
+def _argument(rule: Any, position: int) -> str:
+    names = rule.signature.positional
+    name = repr(names[position]) if position < len(names) else str(position)
+    return f" for argument {name}"
+
+
+def _numbers(x: Any) -> Iterator[Any]:
+    """Yield the plain inexact numbers and arrays in a nest or tangent."""
+    x = unthunk(x)
+    if isinstance(x, (AbstractZero, NotImplementedTangent)):
+        return
+    if isinstance(x, Tangent):
+        for part in Tangent.values(x):
+            yield from _numbers(part)
+        return
+    for leaf in leaves_of(x):
+        plain = untraced(leaf)
+        if isinstance(plain, (float, complex)) or (
+            isinstance(plain, (np.ndarray, np.generic)) and plain.dtype.kind in "fc"
+        ):
+            yield plain
+
+
+def _tangents(x: Any, tape: Tape) -> list:
+    return [t._index for t in leaves_of(x) if is_tracer(t) and t._tape is tape]
+
+
+def _at(found: tuple[str, tuple], of: str = "") -> str:
+    kind, place = found
+    return f"{kind}{of} at {place}" if place else f"{kind}{of}"
+
+
+def _shown(args: tuple) -> str:
+    """Describe arguments in a few words each."""
+    return ", ".join(_described(untraced(a)) for a in args) or "none"
+
+
+def _described(x: Any) -> str:
+    if isinstance(x, np.ndarray) and x.size > 6:
+        if x.dtype.kind != "f":
+            return f"{x.dtype} array of shape {x.shape}"
+        return f"{x.dtype} array of shape {x.shape} from {x.min():.6g} to {x.max():.6g}"
+    text = " ".join(str(x).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,424 @@
+"""gradient, value_and_gradient, pullback, pushforward, derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar, overload
+
+import numpy as np
+
+from autodiff import autocompile
+from autodiff.api.keywords import check_keywords
+from autodiff.api.numeric_fallback import fallback_to, numeric_fallback
+from autodiff.api.tracebacks import hide_engine
+from autodiff.errors import ArgumentError, MutationError, SeedError
+from autodiff.trace.jvp_trace import Pushed
+from autodiff.trace.linearize import (
+    Linearised,
+    argnums_of,
+    check_scalar,
+    checked_argnums,
+    is_single,
+)
+from autodiff.trace.tracer import untraced
+from chainrules_core.rules import name_of
+
+Argnums = int | tuple[int, ...] | None
+Fallback = Literal["numeric"] | None
+X = TypeVar("X")
+Y = TypeVar("Y")
+
+
+def pullback(
+    f: Callable[..., Y],
+    /,
+    *args: Any,
+    argnums: Argnums = None,
+    fallback: Fallback = None,
+    **kwargs: Any,
+) -> tuple[Y, Callable[[Any], Any]]:
+    """Evaluate a function and return its pullback at that point.
+
+    Parameters
+    ----------
+    f : callable
+        Any function.
+    *args : Any
+        Its arguments: numbers, arrays, or nests of them.
+    argnums : int or tuple of int, optional
+        Which arguments to differentiate with respect to; all by default.
+    fallback : {"numeric"}, optional
+        What to do with a C function that has no rule: "numeric" differentiates it by differences
+        (:func:`numeric_fallback`). By default it is an error.
+    **kwargs : Any
+        Passed on as constants.
+
+    Returns
+    -------
+    y : Any
+        The value.
+    back : callable
+        ``back(y_bar)``, any number of times: the cotangent of the argument, or a tuple of them
+        where there are several, each in the nesting of its argument.
+
+    Raises
+    ------
+    ArgumentError
+        If there is nothing to differentiate with respect to.
+    MutationError
+        By `back`, if an array from outside that the function used has been written into since.
+
+    Examples
+    --------
+    >>> y, back = pullback(lambda x: x ** 2, np.array([1.0, 2.0]))
+    >>> back(np.array([1.0, 10.0]))
+    array([ 2., 40.])
+    """
+    try:
+        if kwargs:
+            check_keywords(f, kwargs)
+        with fallback_to(fallback):
+            traced = Linearised(f, args, kwargs, argnums_of(argnums))
+        traced.check_paths()
+    except Exception as error:
+        hide_engine(error)
+        raise
+    traced.keep_from_changes()
+    traced.tape.watch()  # what the function used may be written into before `back` is called
+    single = is_single(argnums, args)
+
+    def back(*y_bar: Any) -> Any:
+        if traced.tape.has_changed():
+            raise MutationError(
+                f"an array that {name_of(f)} used has been written into since, and its pullback "
+                "needs the old values. Call the pullback before, or use a copy in the function."
+            )
+        if len(y_bar) != 1:
+            raise SeedError(
+                f"the pullback of {name_of(f)} takes one cotangent, for its output; it was given "
+                f"{len(y_bar)}. For an output of several parts give them as one tuple."
+            )
+        try:
+            bars = traced.cotangents(y_bar[0])
+        except Exception as error:
+            hide_engine(error)
+            raise
+        return bars[0] if single else tuple(bars)
+
+    return traced.value, back
+
+
+@overload
+def value_and_gradient(
+    f: Callable, x: float, /, *, fallback: Fallback = None, **kwargs: Any
+) -> tuple[float, float]: ...
+@overload
+def value_and_gradient(
+    f: Callable, x: X, /, *, fallback: Fallback = None, **kwargs: Any
+) -> tuple[float, X]: ...
+@overload
+def value_and_gradient(
+    f: Callable,
+    /,
+    *args: Any,
+    argnums: Argnums = None,
+    has_aux: bool = False,
+    fallback: Fallback = None,
+    **kwargs: Any,
+) -> tuple[Any, Any]: ...
+def value_and_gradient(
+    f: Callable,
+    /,
+    *args: Any,
+    argnums: Argnums = None,
+    has_aux: bool = False,
+    fallback: Fallback = None,
+    **kwargs: Any,
+) -> tuple[Any, Any]:
+    """Evaluate a function and its gradient.
+
+    Parameters
+    ----------
+    f : callable
+        A function that returns a real number.
+    *args : Any
+        Its arguments: numbers, arrays, or nests (tuples, lists, dicts, namedtuples, dataclasses,
+        objects) of them. An int is promoted to float.
+    argnums : int or tuple of int, optional
+        Which arguments to differentiate with respect to; all by default.
+    has_aux : bool
+        Whether `f` returns a pair, of which the second part is passed through.
+    fallback : {"numeric"}, optional
+        What to do with a C function that has no rule: "numeric" differentiates it by differences
+        (:func:`numeric_fallback`). By default it is an error.
+    **kwargs : Any
+        Passed on as constants.
+
+    Returns
+    -------
+    value : float
+        The value; ``(value, aux)`` with `has_aux`.
+    gradient : Any
+        As from :func:`gradient`.
+
+    Raises
+    ------
+    OutputError
+        If the output is not a real number.
+    ArgumentError
+        If an argument cannot be differentiated with respect to.
+
+    Examples
+    --------
+    >>> value_and_gradient(lambda x: x * x, 3.0)
+    (9.0, 6.0)
+    """
+    try:
+        if kwargs:
+            check_keywords(f, kwargs)
+        if fallback is None:
+            return autocompile.called(_value_and_gradient, f, args, kwargs, argnums, has_aux)
+        with numeric_fallback(fallback):
+            return _value_and_gradient(f, args, kwargs, argnums, has_aux)
+    except Exception as error:
+        hide_engine(error)
+        raise
+
+
+def _value_and_gradient(
+    f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any, has_aux: bool
+) -> tuple[Any, Any]:
+    traced = Linearised(f, args, kwargs, argnums_of(argnums), has_aux, at_once=True)
+    check_scalar(f, traced.value)
+    bars = traced.gradients()
+    single = is_single(argnums, args)
+    value = (traced.value, traced.aux) if has_aux else traced.value
+    return value, bars[0] if single else tuple(bars)
+
+
+@overload
+def gradient(f: Callable, x: float, /, *, fallback: Fallback = None, **kwargs: Any) -> float: ...
+@overload
+def gradient(f: Callable, x: X, /, *, fallback: Fallback = None, **kwargs: Any) -> X: ...
+@overload
+def gradient(
+    f: Callable,
+    /,
+    *args: Any,
+    argnums: Argnums = None,
+    has_aux: bool = False,
+    fallback: Fallback = None,
+    **kwargs: Any,
+) -> Any: ...
+def gradient(
+    f: Callable,
+    /,
+    *args: Any,
+    argnums: Argnums = None,
+    has_aux: bool = False,
+    fallback: Fallback = None,
+    **kwargs: Any,
+) -> Any:
+    """Return the gradient of a function.
+
+    Parameters
+    ----------
+    f : callable
+        A function that returns a real number: any Python and NumPy code.
+    *args : Any
+        Its arguments: numbers, arrays, or nests (tuples, lists, dicts, namedtuples, dataclasses,
+        objects) of them. An int is promoted to float.
+    argnums : int or tuple of int, optional
+        Which arguments to differentiate with respect to; all by default.
+    has_aux : bool
+        Whether `f` returns a pair, of which the second part is passed through.
+    fallback : {"numeric"}, optional
+        What to do with a C function that has no rule: "numeric" differentiates it by differences
+        (:func:`numeric_fallback`). By default it is an error.
+    **kwargs : Any
+        Passed on as constants.
+
+    Returns
+    -------
+    Any
+        For one argument its gradient, for several a tuple; ``(gradient, aux)`` with `has_aux`. A
+        gradient has the nesting, shape and precision of its argument. It is zero where nothing
+        depends on the argument, and None where that cannot be perturbed (a string, a bool, an int
+        inside a nest). For complex arguments it is ``∂f/∂re + i ∂f/∂im``, the conjugate of what JAX
+        and autograd return.
+
+    Raises
+    ------
+    OutputError
+        If the output is not a real number.
+    ArgumentError
+        If an argument cannot be differentiated with respect to.
+
+    Notes
+    -----
+    An optimiser wants the gradient by the first argument alone, while ``args`` are constants. Say
+    so with ``argnums=0``, or use :func:`autodiff.grad`, whose ``argnums`` is 0 by default:
+    ``scipy.optimize.minimize(loss, w, args=(x, y), jac=grad(loss))``.
+
+    A keyword argument of `f` that has the name of an option here goes through
+    ``functools.partial(f, mode=...)``.
+
+    Examples
+    --------
+    >>> gradient(lambda x: np.sum(x ** 2), np.array([1.0, 2.0]))
+    array([2., 4.])
+    >>> gradient(lambda a, b: a * b, 2.0, 3.0)
+    (3.0, 2.0)
+    >>> gradient(lambda a, b: a * b, 2.0, 3.0, argnums=0)
+    3.0
+    >>> gradient(lambda x: (x * x, "seen"), 3.0, has_aux=True)
+    (6.0, 'seen')
+    """
+    try:
+        if kwargs:
+            check_keywords(f, kwargs)
+        if fallback is None:
+            # The value is not asked for, but what it warns of is.
+            value, slope = autocompile.called(
+                _value_and_gradient, f, args, kwargs, argnums, has_aux
+            )
+        else:
+            with numeric_fallback(fallback):
+                value, slope = _value_and_gradient(f, args, kwargs, argnums, has_aux)
+    except Exception as error:
+        hide_engine(error)
+        raise
+    return (slope, value[1]) if has_aux else slope
+
+
+def pushforward(
+    f: Callable[..., Y],
+    /,
+    *args: Any,
+    argnums: Argnums = None,
+    fallback: Fallback = None,
+    **kwargs: Any,
+) -> tuple[Y, Callable[..., Any]]:
+    """Evaluate a function and return its pushforward at that point.
+
+    Parameters
+    ----------
+    f : callable
+        Any function.
+    *args : Any
+        Its arguments: numbers, arrays, or nests of them.
+    argnums : int or tuple of int, optional
+        Which arguments to perturb; all by default.
+    fallback : {"numeric"}, optional
+        What to do with a C function that has no rule: "numeric" differentiates it by differences
+        (:func:`numeric_fallback`). By default it is an error.
+    **kwargs : Any
+        Passed on as constants.
+
+    Returns
+    -------
+    y : Any
+        The value.
+    push : callable
+        ``push(*dots)``, one tangent for each of these arguments in its own nesting: the tangent
+        of the output. Each call runs `f` once.
+
+    Raises
+    ------
+    ArgumentError
+        If there is nothing to perturb.
+    SeedError
+        If a tangent does not belong to its argument.
+
+    Examples
+    --------
+    >>> y, push = pushforward(lambda x: x ** 2, np.array([1.0, 2.0]))
+    >>> push(np.array([1.0, 10.0]))
+    array([ 2., 40.])
+    """
+    try:
+        if kwargs:
+            check_keywords(f, kwargs)
+        pushed = Pushed(f, args, kwargs, argnums_of(argnums))
+        with fallback_to(fallback):
+            value = pushed.value()
+    except Exception as error:
+        hide_engine(error)
+        raise
+
+    def push(*dots: Any) -> Any:
+        try:
+            with fallback_to(fallback):
+                return pushed.push(dots)[1]
+        except Exception as error:
+            hide_engine(error)
+            raise
+
+    return value, push
+
+
+def derivative(
+    f: Callable,
+    x: float,
+    /,
+    *args: Any,
+    argnums: int = 0,
+    fallback: Fallback = None,
+    **kwargs: Any,
+) -> Any:
+    """Return the derivative of a function of one real number.
+
+    Parameters
+    ----------
+    f : callable
+        A function of a number; it may return a number, an array, or a nest of them.
+    x : float
+        Where.
+    *args : Any
+        Further arguments of `f`.
+    argnums : int
+        Which argument to differentiate with respect to, `x` by default.
+    fallback : {"numeric"}, optional
+        What to do with a C function that has no rule: "numeric" differentiates it by differences
+        (:func:`numeric_fallback`). By default it is an error.
+    **kwargs : Any
+        Passed on as constants.
+
+    Returns
+    -------
+    Any
+        ``df/dx``, in the nesting and shape of the output.
+
+    Raises
+    ------
+    ArgumentError
+        If that argument is not a real number.
+
+    Examples
+    --------
+    >>> derivative(lambda x: x ** 3, 2.0)
+    12.0
+    >>> derivative(lambda x: np.array([1.0, 2.0]) * x, 2.0)
+    array([1., 2.])
+    """
+    try:
+        if kwargs:
+            check_keywords(f, kwargs)
+        given = (x, *args)
+        (place,) = checked_argnums(f, given, argnums_of(argnums))
+        plain = untraced(given[place])
+        if not isinstance(plain, (int, float, np.integer, np.floating)) or isinstance(plain, bool):
+            raise ArgumentError(
+                "derivative is for a function of one real number, not "
+                f"{type(plain).__name__}. Use gradient(f, x), or pullback(f, x)."
+            )
+        with fallback_to(fallback):
+            return autocompile.called(_derivative, f, given, kwargs, place)
+    except Exception as error:
+        hide_engine(error)
+        raise
+
+
+def _derivative(f: Callable, args: tuple, kwargs: dict[str, Any], place: int) -> Any:
+    chosen = None if len(args) == 1 else (place,)
+    return Pushed(f, args, kwargs, chosen).push((1.0,))[1]

@@ -1,0 +1,99 @@
+"""Derivatives that are asked for, by a program where one was made."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from autodiff.autocompile.call_records import (
+    FAILED,
+    FUNCTIONS,
+    MISSED,
+    RACE,
+    Call,
+    Record,
+    Settings,
+    entered,
+    parts_of,
+    records,
+)
+from autodiff.trace.observers import is_observed
+from autodiff.trace.trace_stack import is_free
+from autodiff.trace.tracer import FloatTracer, Tracer
+from chainrules_core.quiet import is_mild
+
+
+def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *chosen: Any) -> Any:
+    """Return ``transform(f, args, kwargs, *chosen)``, by a program where one was made.
+
+    Parameters
+    ----------
+    transform : callable
+        What takes a derivative.
+    f : callable
+        The function.
+    args, kwargs : tuple, dict
+        Its arguments.
+    *chosen
+        The options of the derivative, which can be hashed.
+    """
+    if type(f) not in FUNCTIONS or not Settings.enabled or not is_free() or is_observed():
+        return transform(f, args, kwargs, *chosen)
+    for a in args:
+        if type(a) is Tracer or type(a) is FloatTracer:
+            return transform(f, args, kwargs, *chosen)
+    key = (transform, *map(id, parts_of(f)), len(args), chosen, *map(type, chosen), *kwargs)
+    try:
+        record = records.get(key)
+    except TypeError:  # options that cannot be hashed
+        return transform(f, args, kwargs, *chosen)
+    if record is None:
+        record = entered(key)
+    if record.variants and not record.why and sys.gettrace() is None and is_mild():
+        given = (*args, *kwargs.values()) if kwargs else args
+        hits = record.hits + 1
+        if hits & (hits - 1):
+            y = record.run(given)
+            if y is not MISSED and y is not FAILED:
+                record.hits = hits
+                return y
+        else:
+            start = time.perf_counter()
+            y = record.run(given)
+            if y is not MISSED and y is not FAILED:
+                record.hits = hits
+                record.fastest = min(record.fastest, time.perf_counter() - start)
+                return _compared(record, y, Call(transform, f, args, kwargs, chosen))
+        record.note_miss()
+        if y is FAILED:
+            return transform(f, args, kwargs, *chosen)
+    start = time.perf_counter()
+    y = transform(f, args, kwargs, *chosen)
+    took = time.perf_counter() - start
+    record.spent += took
+    record.calls += 1
+    if took < record.as_written:
+        record.as_written = took
+    if record.is_due():
+        from autodiff.autocompile.program_builder import make
+
+        records[key] = record  # the compiler has rules of its own: they may have been forgotten
+        make(record, y, Call(transform, f, args, kwargs, chosen))
+    return y
+
+
+def _compared(record: Record, y: Any, call: Call) -> Any:
+    """Look now and then whether a program still gives what the function does, and is faster."""
+    from autodiff.autocompile.program_builder import agree, size_of
+
+    start = time.perf_counter()
+    expected = call.traced()
+    record.as_written = min(record.as_written, time.perf_counter() - start)
+    record.scale = max(record.scale, size_of(expected))
+    if not agree(y, expected, record.scale):
+        record.why = "its values hang on the order of operations"
+    elif record.hits == RACE and record.fastest > record.as_written:
+        record.why = "it is faster as it is written"
+    return expected

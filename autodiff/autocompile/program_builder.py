@@ -1,0 +1,142 @@
+"""Programs for functions that are differentiated again and again."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from autodiff.autocompile import call_records, pure_functions
+from autodiff.autocompile.call_records import Call, Record
+from autodiff.autocompile.purity_analysis import Doubt, Proof
+from autodiff.compiler.compile_errors import MISMATCH, TooLongError
+from autodiff.compiler.compiled_function import recorded
+from autodiff.trace.pytree import leaves_of, parts_of
+from chainrules_core.noticed import mark, restore
+from chainrules_core.quiet import quiet
+
+_PLAIN = (int, float, complex, str, bool, type(None))
+_NESTS = (tuple, list, dict)
+# Of the largest element of an array, and of the largest number in all results: where a gradient
+# nears zero, what is left of its terms is rounding.
+_TOLERANCES = {
+    np.dtype(np.float16): (0.1, 0.01),
+    np.dtype(np.float32): (1e-3, 1e-5),
+    np.dtype(np.complex64): (1e-3, 1e-5),
+}
+_TOLERANCE = (1e-7, 1e-12)
+
+
+def make(record: Record, expected: Any, call: Call) -> None:
+    """Make a program of a call if the function is pure, and gives what was `expected`."""
+    given = (*call.args, *call.kwargs.values())
+    if not all(map(_is_plain, given)):
+        record.wait()
+        return
+    try:
+        proof = Proof(call.f)
+    except Doubt as doubt:
+        record.why = str(doubt)
+        return
+    except Exception as error:  # code such as nobody has thought of: it stays as it is written
+        record.why = f"its code could not be looked at: {error!r}"
+        return
+    if not proof.takes_nests and any(type(x) in _NESTS for x in given):
+        record.why = "what it writes into may be another's: a nest is given"
+        return
+    start, before = time.perf_counter(), mark()
+    try:
+        with quiet():  # it has been said
+            variant = _recorded(record, call)
+            is_right = _gives(variant, given, expected)
+        if not is_right:
+            record.why = "its values hang on the order of operations"
+    except TooLongError:
+        record.wait()
+    except Exception as error:  # it has run before: whatever this is, it is not the user's
+        restore(before)
+        record.note_failure(f"it cannot be recorded: {error}")
+    else:
+        _make_room()
+        record.parts = call_records.parts_of(call.f)
+        record.forget(call_records.MOST_VARIANTS - 1)
+        arrays = [(x, call_records.bits(x).copy(), x.dtype) for x in proof.arrays]
+        names = list(proof.names.values())
+        record.variants = [(variant, arrays, names), *record.variants]
+    record.recorded += time.perf_counter() - start
+
+
+def _make_room() -> None:
+    """Forget the oldest programs: they keep their functions."""
+    keys = [key for key, record in call_records.records.items() if record.variants]
+    for key in keys[: max(0, len(keys) - call_records.MOST_PROGRAMS + 1)]:
+        record = call_records.records.pop(key, None)
+        if record is not None:
+            record.forget(0)
+
+
+def _recorded(record: Record, call: Call) -> Any:
+    transform, f, _, _, chosen = call
+
+    def derivative(*args: Any, **kwargs: Any) -> Any:
+        return transform(f, args, kwargs, *chosen)
+
+    exact = any(v.program.exact for v, _, _ in record.variants)
+    most = int(record.spent / call_records.SECONDS_BY_STEP), call_records.MOST_BYTES
+    return recorded(derivative, call.args, call.kwargs, "python", (f,), exact, most)[0]
+
+
+def _gives(variant: Any, given: tuple, expected: Any) -> bool:
+    y = variant.run(*given)
+    return y is not MISMATCH and agree(y, expected, size_of(expected))
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether an argument can neither do anything nor change by itself."""
+    if type(x) in _NESTS:
+        return all(map(_is_plain, x.values() if type(x) is dict else x))
+    if type(x) is np.ndarray:
+        return x.dtype.kind in "fciub"
+    return type(x) in _PLAIN or pure_functions.is_number(x)
+
+
+def agree(a: Any, b: Any, scale: float) -> bool:
+    """Whether two results are the same but for rounding, on a scale of the numbers behind them."""
+    if type(a) is not type(b):
+        return False
+    parts, others = parts_of(a), parts_of(b)
+    if parts is not None and others is not None:
+        return [key for key, _ in parts] == [key for key, _ in others] and all(
+            agree(x, y, scale) for (_, x), (_, y) in zip(parts, others, strict=True)
+        )
+    if not isinstance(a, _INEXACT):
+        return bool(a == b)
+    return _are_near(np.asarray(a), np.asarray(b), scale)
+
+
+_INEXACT = (float, complex, np.ndarray, np.inexact)
+
+
+def size_of(x: Any) -> float:
+    """Return the largest modulus of the finite numbers in a result."""
+    sizes = [_size(np.asarray(leaf)) for leaf in leaves_of(x) if isinstance(leaf, _INEXACT)]
+    return max(sizes, default=0.0)
+
+
+def _size(x: np.ndarray) -> float:
+    if x.dtype.kind not in "fc":
+        return 0.0
+    return float(np.max(np.abs(x), initial=0.0, where=np.isfinite(x)))
+
+
+def _are_near(a: np.ndarray, b: np.ndarray, scale: float) -> bool:
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if a.dtype.kind not in "fc":
+        return np.array_equal(a, b)
+    of_itself, of_all = _TOLERANCES.get(b.dtype, _TOLERANCE)
+    with quiet():
+        near = np.abs(a - b) <= max(of_itself * _size(b), of_all * scale)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    return bool(np.all(np.where(np.isfinite(b), near, same)))

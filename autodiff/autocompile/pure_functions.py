@@ -1,0 +1,239 @@
+"""What is known to be pure of functions that are not the user's: no effect, no hidden state."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import itertools
+import math
+import operator
+import types
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.recording.function_effects import FIXED_FORM, ON_FORM, SHAPE_ONLY, impurity
+from autodiff.intercept.runtime.numpy_calls import MAKERS, PLACES_OF_OUT as PLACES_OF_OUT
+from autodiff.intercept.runtime.rule_wrappers import has_rule
+from autodiff.intercept.source.library_code import is_library, is_of_library
+from autodiff.numpy_api.out_arguments import WRITERS
+from autodiff.numpy_api.pyfunc_loops import python_function
+
+
+def _named(module: Any, names: str) -> set[Any]:
+    return {getattr(module, name) for name in names.split()}
+
+
+_BUILTINS = _named(
+    builtins,
+    "abs all any bool complex dict divmod enumerate filter float frozenset hasattr int isinstance "
+    "len list map max min pow range reversed round set slice sorted str sum tuple zip",
+)
+_OPERATORS = _named(
+    operator,
+    "abs add and_ contains eq floordiv ge getitem gt index invert le lshift lt matmul "
+    "mod mul ne neg not_ or_ pos pow rshift sub truediv truth xor",
+)
+_OF_PYTHON = frozenset(
+    _BUILTINS
+    | _OPERATORS
+    | {f for f in vars(math).values() if callable(f)}
+    | _named(itertools, "accumulate chain combinations islice pairwise permutations product")
+    | {functools.reduce, functools.partial}
+)
+_KNOWN = (FIXED_FORM | ON_FORM | SHAPE_ONLY | MAKERS) - WRITERS.keys() - {np.put_along_axis}
+_KNOWN |= {np.nan_to_num}  # which writes if it is told not to copy
+_REFUSED = frozenset({np.may_share_memory, np.shares_memory})
+"""Functions that say whether arguments are one object, which is not followed."""
+_KNOWN -= _REFUSED
+_STATEFUL = frozenset(
+    {
+        "CU", "callback", "disp", "formatter", "iprint", "options", "outer_v", "plot", "precision",
+        "printmessg", "qrng", "random_state", "return_indices", "rng", "rvs", "seed", "show",
+        "state", "verbose", "verbosityLevel",
+    }
+)  # fmt: skip
+"""Parameters of functions that draw, print, call back or keep what they are given."""
+_FIND_ROOTS = frozenset({"bisect", "brenth", "brentq", "newton", "ridder", "toms748"})
+"""Functions whose ``disp`` says whether they raise."""
+_BY_KEY = frozenset({filter, max, min, sorted})
+_OF_FUNCTIONS = frozenset(
+    {
+        "bc", "constraints", "f", "fprime", "fun", "func", "func1d", "funclist", "function", "g",
+        "gfun", "hess", "hfun", "jac", "op",
+    }
+)  # fmt: skip
+_DERIVATIVES = (
+    "derivative", "diag_hessian", "elementwise_grad", "grad", "gradient", "hessian", "hvp",
+    "ignore_derivatives", "jacfwd", "jacobian", "jacrev", "jvp", "pullback", "pushforward",
+    "stop_gradient", "value_and_grad", "value_and_gradient", "vhp", "vjp",
+)  # fmt: skip
+
+
+def is_pure(g: Any) -> bool:
+    """Whether a function that is not the user's is known to do nothing but return a value."""
+    if isinstance(g, type):
+        return _is_pure_class(g)
+    try:
+        known = g in _OF_PYTHON or g in _KNOWN
+    except TypeError:
+        return False
+    if known:
+        return True
+    if isinstance(g, np.ufunc):
+        return python_function(g) is None
+    return is_derivative(g) or _is_pure_by_rule(g)
+
+
+def is_derivative(g: Any) -> bool:
+    """Whether a function is one of the engine's own that return derivatives."""
+    home = getattr(g, "__globals__", {})
+    name = getattr(g, "__name__", "")
+    is_ours = home.get("__package__") == "autodiff.api"
+    return is_ours and name in _DERIVATIVES and home.get(name) is g
+
+
+def is_number(x: Any) -> bool:
+    """Whether this is one of NumPy's scalars, which never change."""
+    return type(x).__module__ == "numpy" and isinstance(x, np.generic) and type(x) is not np.void
+
+
+_CLASSES = frozenset({np.ndarray, np.finfo, np.iinfo, np.dtype})
+OBJECTS = frozenset(map(id, (np.c_, np.index_exp, np.mgrid, np.ogrid, np.r_, np.s_)))
+"""The identities of NumPy's objects that make arrays and indices when items of them are taken."""
+
+
+def _is_pure_class(kind: type) -> bool:
+    if kind in _OF_PYTHON or kind in _KNOWN or kind in _CLASSES or issubclass(kind, np.generic):
+        return True
+    if kind.__module__ == "numbers":
+        return True
+    return issubclass(kind, BaseException) and kind.__module__ == "builtins"
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_pure_by_rule(g: Any) -> bool:
+    """Whether a function of NumPy or SciPy has a rule, and reads and writes its arguments alone."""
+    package = (getattr(g, "__module__", None) or "").partition(".")[0]
+    if (
+        package not in ("numpy", "scipy")
+        or g in WRITERS
+        or g in _REFUSED
+        or impurity(g)
+        or not has_rule(g)
+    ):
+        return False
+    parameters = set(_parameters(g))
+    if g.__name__ in _FIND_ROOTS:
+        parameters.discard("disp")
+    return bool(parameters) and _STATEFUL.isdisjoint(parameters)
+
+
+_OF_DISTRIBUTIONS = frozenset(
+    {
+        "cdf", "entropy", "expect", "isf", "kurtosis", "logcdf", "logpdf", "logpmf", "logsf",
+        "mean", "median", "moment", "pdf", "pmf", "ppf", "sf", "skew", "stats", "std", "var",
+    }
+)  # fmt: skip
+
+
+def is_pure_method(owner: Any, name: str) -> bool:
+    """Whether a method of an object of a library's is known to be pure."""
+    kind = type(owner)
+    return (
+        kind.__module__.startswith("scipy.stats.")
+        and is_of_library(kind)
+        and (name in _OF_DISTRIBUTIONS)
+    )
+
+
+def place_of_out(g: Any) -> int | None:
+    """Return at which place a function takes an array to write into; None if at none.
+
+    Where that is not known it is the third.
+    """
+    if isinstance(g, np.ufunc):
+        return g.nin
+    if g is np.nan_to_num:
+        return 1
+    if isinstance(g, type) or g in _OF_PYTHON or is_derivative(g):
+        return None
+    parameters = _parameters(g)
+    if not parameters:
+        return 2
+    places = [
+        i for i, name in enumerate(parameters) if is_written_into(name) and _by_place(g, name)
+    ]
+    return min(places, default=None)
+
+
+def is_written_into(name: str) -> bool:
+    """Whether a parameter of this name is an array to write into, or says that one may be."""
+    return name in ("copy", "out", "output") or name.startswith("overwrite")
+
+
+def handed_on(g: Any, given: float) -> float:
+    """Return with how many arguments a function, given so many, may call one it is given."""
+    if g is map:
+        return given - 1
+    if g is functools.partial:
+        return math.inf
+    if isinstance(g, np.ufunc) or (type(g) is types.FunctionType and not is_library(g)):
+        return 0  # a user's function is looked at itself
+    if isinstance(g, type) or g in _OF_PYTHON:
+        return 2 if g in (functools.reduce, itertools.accumulate) else 1 if g in _BY_KEY else 0
+    return 0 if _OF_FUNCTIONS.isdisjoint(_parameters(g)) and _parameters(g) else math.inf
+
+
+@functools.lru_cache(maxsize=1024)
+def _parameters(g: Any) -> tuple[str, ...]:
+    try:
+        return tuple(inspect.signature(g).parameters)
+    except (TypeError, ValueError):  # made in C, and says nothing of them
+        return ()
+
+
+def _by_place(g: Any, name: str) -> bool:
+    kind = inspect.signature(g).parameters[name].kind
+    return kind is not inspect.Parameter.KEYWORD_ONLY
+
+
+_MAKE_ARRAYS = _named(
+    np,
+    "arange array concatenate copy cross cumprod cumsum dot dstack empty empty_like eye full "
+    "full_like hstack identity inner kron linspace logspace ones ones_like outer repeat stack "
+    "tensordot tile tril triu vander vstack zeros zeros_like",
+)
+
+
+def makes_array(g: Any) -> bool:
+    """Whether a function returns an array of its own (or a number)."""
+    try:
+        return isinstance(g, np.ufunc) or g in _MAKE_ARRAYS
+    except TypeError:
+        return False
+
+
+MUTATING = frozenset(
+    {
+        "add", "append", "appendleft", "at", "byteswap", "clear", "difference_update", "discard",
+        "extend", "fill", "insert", "intersection_update", "itemset", "partition", "pop", "popitem",
+        "put", "remove", "resize", "reverse", "setdefault", "setfield", "setflags", "sort",
+        "symmetric_difference_update", "update",
+    }
+)  # fmt: skip
+"""Methods of containers and arrays that change them."""
+
+METHODS_MAKE_ARRAYS = frozenset(
+    {
+        "astype", "cumprod", "cumsum", "dot", "flatten", "max", "mean", "min", "prod", "repeat",
+        "std", "sum", "var",
+    }
+)  # fmt: skip
+"""Methods of arrays that return arrays of their own, or numbers; containers have none of them."""
+
+REFUSED = frozenset(
+    {"base", "ctypes", "data", "dump", "flags", "send", "strides", "throw", "tobytes", "tofile"}
+)
+"""Attributes through which a program could tell, or do, what is not followed."""

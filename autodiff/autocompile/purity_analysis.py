@@ -1,0 +1,146 @@
+"""A proof that a function is pure: nothing but its arguments and constants, and no effect.
+
+What is proved, is proved of the code: every name that it reads from outside is a constant, a
+function of a library that is known to be pure, or a function of the user's of which the same is
+shown; what it writes into, it has made itself. By induction its values are the arguments
+(numbers, arrays and nests of them), constants, and what such functions made of those. All else is
+a doubt, and with a doubt the function runs as it is written, always.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import types
+from typing import Any
+
+import numpy as np
+
+from autodiff.autocompile import pure_functions
+from autodiff.autocompile.escape_analysis import MISSING
+from autodiff.autocompile.purity_visitor import Body, Doubt as Doubt
+from autodiff.compiler.recording.captured_guards import content_of
+from autodiff.compiler.recording.content_guards import SMALL
+from autodiff.intercept.runtime.rule_wrappers import has_rule
+from autodiff.intercept.source.find_source import definition_of
+from autodiff.intercept.source.library_code import is_library, is_of_library
+from chainrules_core.rules import name_of
+
+_CONSTANTS = frozenset(
+    {int, float, complex, str, bytes, bool, type(None), range, slice, type(Ellipsis)}
+)
+_NOT_CALLED_ONCE = (
+    inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+    | inspect.CO_ITERABLE_COROUTINE
+)  # fmt: skip
+_LARGEST = 1 << 22  # bytes of arrays outside that are compared at each call
+
+
+class Proof:
+    """That a function, with all that it calls, is pure.
+
+    Attributes
+    ----------
+    arrays : list of ndarray
+        Larger arrays from outside that it reads: the proof holds for their contents.
+    names : dict
+        What it reads from modules of libraries: (identity of a module, name) → the module's names,
+        the name, and what it is bound to. Other variables are guarded by the program itself.
+    takes_nests : bool
+        Whether arguments may be lists, tuples or dicts.
+
+    Raises
+    ------
+    Doubt
+        If there is no such proof.
+    """
+
+    def __init__(self, f: Any) -> None:
+        self.arrays: list[np.ndarray] = []
+        self.names: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
+        self.takes_nests = True
+        self.least_place = self.most_given = -1.0  # of handed functions that write; to any such
+        self._seen: set[int] = set()
+        self._first, given = f, ()
+        if type(f) is functools.partial:
+            self._first, given = f.func, (*f.args, *f.keywords.values())
+        self.is_recursive = False
+        self.value((self._first, *given), name_of(f))
+        if -1.0 < self.least_place < self.most_given:
+            raise Doubt("a function that may write into an argument goes by another name")
+        if self.is_recursive and not self.takes_nests:
+            raise Doubt("what it writes into may be another's: it calls itself")
+
+    def function(self, g: types.FunctionType) -> None:
+        """Prove it of a function of the user's."""
+        if id(g) in self._seen:
+            self.is_recursive = self.is_recursive or g is self._first
+            return
+        self._seen.add(id(g))
+        if g.__code__.co_flags & _NOT_CALLED_ONCE:
+            raise Doubt(f"{name_of(g)} is a generator or a coroutine")
+        if has_rule(g):
+            raise Doubt(f"{name_of(g)} has a rule of its own")
+        if not vars(g).keys() <= {"__wrapped__"}:
+            raise Doubt(f"{name_of(g)} has attributes, which may change")
+        found = definition_of(g)
+        if found is None:
+            raise Doubt(f"the source of {name_of(g)} is not to be had")
+        for default in (*(g.__defaults__ or ()), *(g.__kwdefaults__ or {}).values()):
+            self.value(default, f"a default of {name_of(g)}")
+        Body(self, g, g is self._first).definition(found.node)
+
+    def read(self, module: types.ModuleType, name: str) -> Any:
+        """Return what a name in a module is bound to; `MISSING` if nothing."""
+        value = vars(module).get(name, MISSING)
+        if is_of_library(module):
+            self.names[id(module), name] = vars(module), name, value
+        return value
+
+    def built_in(self, scope: dict[str, Any], name: str) -> Any:
+        """Return what a name is bound to that the user's module does not bind, so far."""
+        own = vars(builtins)
+        value = own.get(name, MISSING)
+        self.names[id(scope), name] = scope, name, MISSING
+        self.names[id(own), name] = own, name, value
+        return value
+
+    def called(self, g: Any, label: str, given: float) -> None:
+        """Prove it of a value from outside that is called with so many arguments at most."""
+        least = self.least_place
+        self.value(g, label)
+        if type(g) is not types.FunctionType or is_library(g):
+            self.least_place = least  # it is seen itself what it is given
+        self.most_given = max(self.most_given, pure_functions.handed_on(g, given))
+
+    def value(self, x: Any, label: str) -> None:
+        """Prove it of a value from outside."""
+        if type(x) in _CONSTANTS or isinstance(x, np.dtype) or id(x) in pure_functions.OBJECTS:
+            return
+        if pure_functions.is_number(x):
+            return
+        if type(x) is tuple:
+            for part in x:
+                self.value(part, label)
+        elif type(x) is types.FunctionType and not is_library(x) and not pure_functions.is_pure(x):
+            self.function(x)
+        elif type(x) is np.ndarray and x.dtype.kind in "fciub":
+            self._array(x, label)
+        elif type(x) in (list, dict):
+            if content_of(x) is None:
+                raise Doubt(f"{label} holds more than can be compared at each call")
+        elif not callable(x) or not pure_functions.is_pure(x):
+            kind = type(x).__name__  # not its text: who knows what that does
+            raise Doubt(f"{label} is not known to stay as it is, or to do nothing (a {kind})")
+        else:
+            place = pure_functions.place_of_out(x)
+            if place is not None:
+                self.least_place = place if self.least_place < 0 else min(self.least_place, place)
+
+    def _array(self, x: np.ndarray, label: str) -> None:
+        if x.nbytes <= SMALL or any(x is known for known in self.arrays):
+            return  # small ones are compared by the program itself
+        if not x.flags.c_contiguous or x.nbytes + sum(a.nbytes for a in self.arrays) > _LARGEST:
+            raise Doubt(f"{label} is too large to be compared at each call")
+        self.arrays.append(x)

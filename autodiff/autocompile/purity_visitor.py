@@ -1,0 +1,475 @@
+"""What stands in the code of a function, looked at statement by statement for a proof of purity."""
+
+from __future__ import annotations
+
+import ast
+import math
+import sys
+import types
+from typing import Any
+
+import numpy as np
+
+from autodiff.autocompile import pure_functions
+from autodiff.autocompile.escape_analysis import (
+    ARGUMENT,
+    ARRAY,
+    COMPREHENSIONS,
+    MADE_HERE,
+    MISSING,
+    OTHER,
+    OWN,
+    Names,
+    bindings,
+    bound_by,
+    is_at,
+    is_set_at,
+)
+from autodiff.intercept.source.library_code import is_library, is_of_library
+from autodiff.intercept.source.scopes import dotted
+from chainrules_core.rules import name_of
+
+_BUILT_IN = frozenset(sys.builtin_module_names)
+
+
+_SINGLES = (bool, type(None))
+
+
+class Doubt(Exception):  # noqa: N818 - it is no error
+    """Why a function is not known to be pure."""
+
+
+class Body:
+    """The code of one function."""
+
+    def __init__(self, proof: Any, g: types.FunctionType, is_first: bool) -> None:
+        self.proof = proof
+        self.g = g
+        self.is_first = is_first
+        self.cells = dict(zip(g.__code__.co_freevars, g.__closure__ or (), strict=True))
+        self.scopes: list[Names] = []  # of the functions and comprehensions around
+        self.imported: dict[str, Any] = {}
+        self.is_raising = False
+
+    def _doubt(self, node: ast.AST, why: str) -> Doubt:
+        return Doubt(f"{why} (line {getattr(node, 'lineno', '?')} of {name_of(self.g)})")
+
+    # -- names ------------------------------------------------------------------------------------
+
+    def _is_local(self, name: str) -> bool:
+        """Whether a name is bound by the function, or one around it that is looked at."""
+        return any(name in scope.all for scope in self.scopes)
+
+    def _outside(self, name: str) -> Any:
+        """Return what a name outside is bound to."""
+        if name in self.imported:
+            return self.imported[name]
+        if name in self.cells:
+            try:
+                return self.cells[name].cell_contents
+            except ValueError:
+                return MISSING
+        scope = self.g.__globals__
+        value = scope.get(name, MISSING)
+        return self.proof.built_in(scope, name) if value is MISSING else value
+
+    def _resolved(self, node: ast.expr) -> tuple[Any, list[str]]:
+        """Return what a dotted name outside leads to through modules, and the rest of the name."""
+        name = dotted(node)
+        if name is None or self._is_local(name.partition(".")[0]):
+            return MISSING, []
+        first, *rest = name.split(".")
+        value = self._outside(first)
+        while rest and type(value) is types.ModuleType:
+            if getattr(value, "__file__", None) is None and value.__name__ not in _BUILT_IN:
+                raise self._doubt(node, f"the module {value.__name__} has no file")
+            value = self.proof.read(value, rest.pop(0))
+        return value, rest
+
+    def _origins(self, name: str) -> set[str]:
+        """Return what a local name may hold here."""
+        for scope in reversed(self.scopes):
+            if name in scope.all:
+                return scope.now[name] if scope is self.scopes[-1] else scope.all[name]
+        return {OTHER}
+
+    def _origin(self, node: ast.expr | None) -> str:
+        """Return whether a value is an array or number made here, something else so, or neither."""
+        if node is None:
+            return OTHER
+        if isinstance(node, ast.IfExp):
+            found = {self._origin(node.body), self._origin(node.orelse)}
+            return OTHER if OTHER in found else found.pop() if len(found) == 1 else OWN
+        if isinstance(node, ast.Call):
+            return self._origin_of_call(node)
+        if isinstance(node, (ast.BinOp, ast.UnaryOp)) and self._is_numeric(node):
+            return ARRAY
+        return OWN if isinstance(node, MADE_HERE) else OTHER
+
+    def _origin_of_call(self, node: ast.Call) -> str:
+        """Return the same for what a function returns."""
+        value, rest = self._resolved(node.func)
+        if value is not MISSING and not rest:
+            if pure_functions.makes_array(value):
+                return OWN if any(map(_may_be_object, ast.walk(node))) else ARRAY
+            return OWN if any(value is made for made in (float, int, len, list, dict)) else OTHER
+        if not isinstance(node.func, ast.Attribute):
+            return OTHER
+        owner = node.func.value
+        if node.func.attr in pure_functions.METHODS_MAKE_ARRAYS or is_set_at(node):
+            return ARRAY
+        if node.func.attr != "copy":
+            return OTHER
+        known = self._origins(owner.id) if isinstance(owner, ast.Name) else {OTHER}
+        if not known <= {ARGUMENT, ARRAY}:
+            return OWN  # a list, perhaps, that holds what is another's
+        self.proof.takes_nests = self.proof.takes_nests and ARGUMENT not in known
+        return ARRAY
+
+    def _is_numeric(self, node: ast.expr) -> bool:
+        """Whether an expression is a number or an array that is made by it: no list, no view."""
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, float)
+        if isinstance(node, ast.UnaryOp):
+            return isinstance(node.op, (ast.USub, ast.UAdd))
+        if isinstance(node, ast.BinOp):
+            if isinstance(node.op, (ast.Sub, ast.Div, ast.Pow, ast.MatMult)):
+                return True
+            return self._is_numeric(node.left) or self._is_numeric(node.right)
+        return isinstance(node, ast.Call) and self._origin(node) == ARRAY
+
+    # -- scopes -----------------------------------------------------------------------------------
+
+    def definition(self, node: Any) -> None:
+        """Look at a function; its defaults are evaluated outside of it."""
+        body = node.body if isinstance(node.body, list) else [node.body]
+        is_first = self.is_first and not self.scopes
+        names = Names()
+        arguments = {
+            a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+        }
+        variadic = {a.arg for a in (node.args.vararg, node.args.kwarg) if a is not None}
+        for name in arguments | variadic:
+            names.add(name, OTHER)
+        bound = list(bindings(body))
+        for name, _ in bound:
+            names.all.setdefault(name, set())
+        self.scopes.append(names)
+        names.now = {name: {OTHER} for name in names.all}
+        for name, value in bound:
+            names.add(name, self._origin(value))
+        names.begin(
+            {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)} - variadic, is_first
+        )
+        self._block(body)
+        self.scopes.pop()
+
+    def _block(self, body: list[Any]) -> None:
+        """Look at statements in their order."""
+        for child in body:
+            self.visit(child)
+
+    def _bind(self, target: ast.expr, value: ast.expr | None) -> None:
+        """Note what the names of a target hold from here on."""
+        found = [(name, self._origin(v)) for name, v in bound_by(target, value)]
+        for name, origin in found:
+            self.scopes[-1].now[name] = {origin}
+
+    def _assigned(self, node: ast.Assign) -> None:
+        self.visit(node.value)
+        for target in node.targets:
+            self.visit(target)
+        for target in node.targets:
+            self._bind(target, node.value)
+
+    def _annotated(self, node: ast.AnnAssign) -> None:
+        self.visit(node.target)
+        if node.value is not None:
+            self.visit(node.value)
+            self._bind(node.target, node.value)
+
+    def _named(self, node: ast.NamedExpr) -> None:
+        self.visit(node.value)
+        self.scopes[-1].now[node.target.id].add(self._origin(node.value))  # or as it was
+
+    def _branched(self, node: ast.If) -> None:
+        self.visit(node.test)
+        names = self.scopes[-1]
+        before = names.copied()
+        self._block(node.body)
+        behind, names.now = names.now, before
+        self._block(node.orelse)
+        names.join(behind)
+
+    def _looped(self, node: ast.For | ast.While) -> None:
+        names = self.scopes[-1]
+        if isinstance(node, ast.For):
+            self.visit(node.iter)
+        if any(isinstance(n, (ast.Break, ast.Continue)) for n in ast.walk(node)):
+            for name, _ in bindings([node]):
+                names.now[name] = set(names.all[name])  # it may come from anywhere
+        while True:
+            before = names.copied()
+            if isinstance(node, ast.For):
+                self.visit(node.target)
+                self._bind(node.target, None)
+            else:
+                self.visit(node.test)
+            self._block(node.body)
+            names.join(before)
+            if names.now == before:
+                break
+        if any(isinstance(n, (ast.Break, ast.Continue)) for n in ast.walk(node)):
+            for name, _ in bindings([node]):
+                names.now[name] = set(names.all[name])
+        self._block(node.orelse)
+
+    # -- what stands in it ------------------------------------------------------------------------
+
+    def visit(self, node: ast.AST) -> None:
+        """Look at a statement or an expression."""
+        method = _LOOKED_AT.get(type(node))
+        if method is not None:
+            method(self, node)
+        elif isinstance(node, _HARMLESS):
+            for child in ast.iter_child_nodes(node):
+                self.visit(child)
+        else:
+            raise self._doubt(node, f"{type(node).__name__} is not followed")
+
+    def _name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Load) and not self._is_local(node.id):
+            value = self._outside(node.id)
+            if value is MISSING or isinstance(value, types.ModuleType):
+                raise self._doubt(node, f"{node.id!r} is not known")
+            self.proof.value(value, repr(node.id))
+
+    def _attribute(self, node: ast.Attribute) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            raise self._doubt(node, "an attribute is written")
+        value, rest = self._resolved(node)
+        if value is not MISSING and not rest:
+            self.proof.value(value, repr(dotted(node)))
+            return
+        if node.attr in pure_functions.MUTATING or node.attr in pure_functions.PLACES_OF_OUT:
+            raise self._doubt(node, f"{node.attr!r} is read")  # and called by another name
+        self._read(node)
+
+    def _read(self, node: ast.Attribute) -> None:
+        if node.attr.startswith("__") or node.attr in pure_functions.REFUSED:
+            raise self._doubt(node, f"{node.attr!r} is read")
+        self.visit(node.value)
+
+    def _item(self, node: ast.Subscript) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            self._written(node, node.value, {ARRAY, OWN})
+        owner: Any = node.value
+        self.visit(owner.value if is_at(node) else owner)
+        self.visit(node.slice)
+
+    def _added(self, node: ast.AugAssign) -> None:
+        target = node.target
+        if isinstance(target, ast.Name):
+            self._written(node, target, {ARRAY, OWN})
+        elif isinstance(target, ast.Subscript):
+            self._written(node, target.value, {ARRAY})
+            if isinstance(node.op, ast.BitOr):  # the element may be a dict
+                raise self._doubt(node, "what is written into may be another's")
+        self.visit(target)
+        self.visit(node.value)
+
+    def _written(self, node: ast.AST, owner: ast.expr, allowed: set[str]) -> None:
+        """See that what is written into was made here, and has no other name."""
+        if not isinstance(owner, ast.Name) or not self._is_local(owner.id):
+            raise self._doubt(node, "what is written into may be another's")
+        if not self._origins(owner.id) <= allowed:
+            raise self._doubt(node, f"{owner.id!r}, which is written into, may be another's")
+
+    def _call(self, node: ast.Call) -> None:
+        for keyword in node.keywords:
+            self.visit(keyword.value)
+            if keyword.arg is None or pure_functions.is_written_into(keyword.arg):
+                raise self._doubt(node, f"the argument {keyword.arg or '**'} is not followed")
+            if keyword.arg == "order" and getattr(keyword.value, "value", None) not in ("C", "F"):
+                raise self._doubt(node, "how an array lies in memory is not followed")
+        for a in node.args:
+            self.visit(a)
+            if isinstance(a, ast.Constant) and a.value in ("A", "K", "a", "k"):
+                raise self._doubt(node, "how an array lies in memory is not followed")
+        is_open = any(isinstance(a, ast.Starred) for a in node.args)
+        given = math.inf if is_open else len(node.args)
+        value, rest = self._resolved(node.func)
+        if value is not MISSING and not rest:
+            self.proof.called(value, repr(dotted(node.func)), given)
+            if type(value) is not types.FunctionType or is_library(value):
+                place = pure_functions.place_of_out(value)
+                if place is not None and (is_open or len(node.args) > place):
+                    raise self._doubt(node, "an array to write into is given")
+        elif len(rest) == 1 and pure_functions.is_pure_method(value, rest[0]):
+            return
+        elif isinstance(node.func, ast.Attribute):
+            self._method(node, node.func, is_open)
+        else:
+            self.proof.most_given = max(self.proof.most_given, given)
+            self.visit(node.func)
+
+    def _method(self, node: ast.Call, function: ast.Attribute, is_open: bool) -> None:
+        """Look at the call of a method."""
+        name = function.attr
+        if name in pure_functions.MUTATING and not name.startswith("__"):
+            self._written(node, function.value, {ARRAY, OWN})
+            self.visit(function.value)
+            return
+        place = pure_functions.PLACES_OF_OUT.get(name)
+        if place is not None and (is_open or len(node.args) > place):
+            raise self._doubt(node, "an array to write into is given")
+        self._read(function)
+
+    def _compared(self, node: ast.Compare) -> None:
+        """Look at a comparison; which objects are one is seen of constants only."""
+        sides = [node.left, *node.comparators]
+        for a, how, b in zip(sides, node.ops, node.comparators, strict=False):
+            if isinstance(how, (ast.Is, ast.IsNot)) and not (_is_single(a) or _is_single(b)):
+                raise self._doubt(node, "whether two objects are one is not followed")
+        for side in sides:
+            self.visit(side)
+
+    def _inner_function(self, node: ast.FunctionDef) -> None:
+        if node.decorator_list:
+            raise self._doubt(node, "a decorator is not followed")
+        for default in (*node.args.defaults, *[d for d in node.args.kw_defaults if d is not None]):
+            self.visit(default)
+        self.definition(node)
+        self.scopes[-1].now[node.name] = {OTHER}
+
+    def _inner_lambda(self, node: ast.Lambda) -> None:
+        for default in (*node.args.defaults, *[d for d in node.args.kw_defaults if d is not None]):
+            self.visit(default)
+        self.definition(node)
+
+    def _comprehension(self, node: Any) -> None:
+        """Look at a comprehension: a scope of its own, but for where its first loop begins."""
+        first = node.generators[0]
+        self.visit(first.iter)
+        names = Names()
+        for part in node.generators:
+            if part.is_async:
+                raise self._doubt(node, "an asynchronous loop is not followed")
+            for name, _ in bound_by(part.target, None):
+                names.add(name, OTHER)
+        names.now = names.all
+        self.scopes.append(names)
+        for child in ast.walk(node):
+            if isinstance(child, ast.NamedExpr):
+                raise self._doubt(node, "a name bound in a comprehension is not followed")
+        for part in node.generators:
+            for child in (part.target, *([] if part is first else [part.iter]), *part.ifs):
+                self.visit(child)
+        for child in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
+            self.visit(child)
+        self.scopes.pop()
+
+    def _with_statement(self, node: ast.With) -> None:
+        """Look at ``with np.errstate``: where a program meets an error, it gives way anyway."""
+        for item in node.items:
+            made = item.context_expr
+            called = self._resolved(made.func)[0] if isinstance(made, ast.Call) else None
+            if called is not np.errstate or item.optional_vars is not None:
+                raise self._doubt(node, "a context manager is not followed")
+            for keyword in made.keywords:  # type: ignore[attr-defined] # it is a call
+                self.visit(keyword.value)
+        self._block(node.body)
+
+    def _imports(self, node: ast.Import) -> None:
+        """Look at an import of a library's module that is there already."""
+        for alias in node.names:
+            module = sys.modules.get(alias.name)
+            if module is None or not is_of_library(module):
+                raise self._doubt(node, "an import is not followed")
+            first = alias.name.partition(".")[0]
+            value = module if alias.asname else sys.modules[first]
+            self._import(node, alias.asname or first, value)
+
+    def _imports_from(self, node: ast.ImportFrom) -> None:
+        """Look at names that are imported from a library's module."""
+        module = sys.modules.get(node.module or "")
+        if node.level or module is None or not is_of_library(module):
+            raise self._doubt(node, "an import is not followed")
+        for alias in node.names:
+            self._import(node, alias.asname or alias.name, self.proof.read(module, alias.name))
+
+    def _import(self, node: ast.stmt, name: str, value: Any) -> None:
+        """Note what a name is bound to that is bound nowhere else."""
+        others = {*self.imported, *self.g.__globals__, *self.cells}
+        is_same = name in others and self._outside(name) is value
+        if self.scopes[1:] or self._is_local(name) or (name in others and not is_same):
+            raise self._doubt(node, f"{name!r} is imported, and bound elsewhere too")
+        self.imported[name] = value
+
+    def _deleted(self, node: ast.Delete) -> None:
+        if not all(isinstance(target, ast.Name) for target in node.targets):
+            raise self._doubt(node, "what is deleted may be another's")
+
+    def _asserted(self, node: ast.Assert) -> None:
+        self.visit(node.test)
+        if node.msg is not None:
+            self.is_raising = True
+            self.visit(node.msg)
+            self.is_raising = False
+
+    def _raised(self, node: ast.Raise) -> None:
+        self.is_raising = True
+        for child in ast.iter_child_nodes(node):
+            self.visit(child)
+        self.is_raising = False
+
+    def _text(self, node: ast.JoinedStr) -> None:
+        if not self.is_raising:
+            raise self._doubt(node, "the text of a value is not followed")
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                self.visit(part.value)
+                if part.format_spec is not None:
+                    self.visit(part.format_spec)
+
+
+def _may_be_object(node: ast.AST) -> bool:
+    """Whether what an array is made with may make it one of objects, which are another's."""
+    if isinstance(node, ast.Constant):
+        return node.value is None or isinstance(node.value, str)
+    return isinstance(node, ast.Attribute) and node.attr == "object_"
+
+
+def _is_single(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and (node.value is ... or type(node.value) in _SINGLES)
+
+
+_LOOKED_AT: dict[type, Any] = {
+    ast.Name: Body._name,
+    ast.Attribute: Body._attribute,
+    ast.Subscript: Body._item,
+    ast.AugAssign: Body._added,
+    ast.Call: Body._call,
+    ast.Compare: Body._compared,
+    ast.FunctionDef: Body._inner_function,
+    ast.Lambda: Body._inner_lambda,
+    ast.Assign: Body._assigned,
+    ast.AnnAssign: Body._annotated,
+    ast.NamedExpr: Body._named,
+    ast.If: Body._branched,
+    ast.For: Body._looped,
+    ast.While: Body._looped,
+    ast.Import: Body._imports,
+    ast.ImportFrom: Body._imports_from,
+    ast.Raise: Body._raised,
+    ast.Assert: Body._asserted,
+    ast.With: Body._with_statement,
+    ast.Delete: Body._deleted,
+    ast.JoinedStr: Body._text,
+    **dict.fromkeys(COMPREHENSIONS, Body._comprehension),
+}
+_HARMLESS = (
+    ast.Return, ast.Expr, ast.Pass, ast.Break, ast.Continue, ast.BinOp, ast.UnaryOp, ast.BoolOp,
+    ast.IfExp, ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Slice,
+    ast.Starred, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context,
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Functions with what they have captured."""

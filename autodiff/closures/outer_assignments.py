@@ -1,0 +1,75 @@
+"""Which variables outside of itself a function assigns to.
+
+Bytecode says so of any function, but each version of Python has its own. It is asked in those
+versions that the tests run in; in others the verified source is, and where there is none, nobody
+knows: `of` returns None, and callers refuse or leave alone what they would have to know.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import sys
+import types
+from collections.abc import Iterator
+from typing import NamedTuple
+
+READABLE = ((3, 11), (3, 12), (3, 13))
+"""The versions of Python whose bytecode `tests/autodiff/test_assignments.py` pins."""
+
+
+class Assignments(NamedTuple):
+    """Names of variables that a function assigns to or deletes, its inner functions included."""
+
+    to_globals: frozenset[str]
+    to_captured: frozenset[str]
+
+
+_known: dict[types.CodeType, Assignments | None] = {}
+
+
+def of(function: types.FunctionType) -> Assignments | None:
+    """Return what a function assigns to outside of itself; None where that is not known."""
+    code = function.__code__
+    if code not in _known:
+        if len(_known) >= 1024:
+            _known.clear()
+        readable = sys.version_info[:2] in READABLE
+        _known[code] = _by_bytecode(code) if readable else _by_source(function)
+    return _known[code]
+
+
+def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a code object and those of the functions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from codes_in(constant)
+
+
+def _by_bytecode(code: types.CodeType) -> Assignments:
+    names: dict[str, set[str]] = {"GLOBAL": set(), "DEREF": set()}
+    for inner in codes_in(code):
+        for instruction in dis.get_instructions(inner):
+            verb, _, kind = instruction.opname.partition("_")
+            if verb in ("STORE", "DELETE") and kind in names:
+                names[kind].add(instruction.argval)
+    return Assignments(frozenset(names["GLOBAL"]), frozenset(names["DEREF"]))
+
+
+def _by_source(function: types.FunctionType) -> Assignments | None:
+    from autodiff.intercept.source import (  # they import the engine, which imports this
+        find_source,
+        rewritten_code,
+    )
+
+    found = find_source.definition_of_code(
+        rewritten_code.original_of(function.__code__), function.__globals__
+    )
+    if found is None:
+        return None
+    names: dict[type, set[str]] = {ast.Global: set(), ast.Nonlocal: set()}
+    for node in ast.walk(found.node):
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            names[type(node)].update(node.names)
+    return Assignments(frozenset(names[ast.Global]), frozenset(names[ast.Nonlocal]))

@@ -1,0 +1,32 @@
+"""What stops a compilation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autodiff.errors import DifferentiationError
+from autodiff.trace.trace_stack import program_tape
+
+MISMATCH: Any = object()
+"""What a program returns for arguments that it is not for."""
+
+
+class NotRecordedError(Exception):
+    """Something that a program cannot do; the function runs without being compiled.
+
+    The recording is spoilt at once: the function may swallow the error and go on.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        tape = program_tape()
+        if tape is not None:
+            tape.spoil(why)
+
+
+class TooLongError(NotRecordedError):
+    """A recording has more steps than it may have."""
+
+
+class CompileError(DifferentiationError):
+    """A function cannot be compiled: it would not do each time what it did once."""

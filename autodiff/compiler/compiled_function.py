@@ -1,0 +1,493 @@
+"""compile(f): the function that users call, its variants and their guards."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import keyword
+import linecache
+import types
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.compile_errors import MISMATCH, CompileError, NotRecordedError
+from autodiff.compiler.numba_backend import scalar_kernels
+from autodiff.compiler.numba_backend.array_kernels import Kernel, with_kernels
+from autodiff.compiler.passes.alias_analysis import OUTSIDE, Memory, without_copies
+from autodiff.compiler.passes.batching import gathered
+from autodiff.compiler.passes.simplify import has_nan, optimised
+from autodiff.compiler.python_backend.emitter import Emitter, restored
+from autodiff.compiler.python_backend.split_functions import PARTED
+from autodiff.compiler.recording import effect_hooks as effect_hooks
+from autodiff.compiler.recording.captured_guards import Dependency, checks_of, dependencies
+from autodiff.compiler.recording.ir import Program, Ref, Step, effect, guard, read_by_guards
+from autodiff.compiler.recording.recorder import Recording
+from autodiff.compiler.recording.signature_guards import Inputs, Names, Outputs
+from autodiff.compiler.tiering.backoff import Patience
+from autodiff.compiler.tiering.promotion import Candidate, take, watch
+from autodiff.compiler.tiling.loop_fusion import Chain, in_blocks
+from autodiff.compiler.tiling.tile_executor import Tiles
+from autodiff.compiler.tiling.tiling import in_tiles
+from autodiff.dispatch.arguments import innermost
+from autodiff.errors import ArgumentError
+from autodiff.intercept import intercept
+from autodiff.trace.pytree import leaves_of, parts_of
+from autodiff.trace.trace_stack import recording as at_level
+from chainrules_core import frule, rrule
+from chainrules_core.define.partial import ARITHMETIC
+from chainrules_core.noticed import mark, restore
+from chainrules_core.quiet import is_mild
+from chainrules_core.rule import Rule
+from chainrules_core.rules import name_of
+
+_serials = itertools.count(1)
+_BACKENDS = ("auto", "python", "numba")
+_MOST_FAILURES = 3
+
+
+class Variant:
+    """A recorded program, compiled.
+
+    Attributes
+    ----------
+    run : callable
+        Takes the arguments; returns the result, or `MISMATCH`.
+    source : str
+        Its source.
+    program : Program
+        What the source was written from.
+    """
+
+    __slots__ = ("filename", "program", "run", "source")
+
+    def __init__(self, run: Callable, source: str, program: Program, filename: str) -> None:
+        self.run = run
+        self.source = source
+        self.program = program
+        self.filename = filename
+
+    def forget(self) -> None:
+        """Let go of the source that tracebacks show."""
+        linecache.cache.pop(self.filename, None)
+
+
+class Compiled:
+    """A function that is recorded once for each form of its arguments, and compiled.
+
+    Attributes
+    ----------
+    source : str
+        The source of the variants, the latest used first.
+    variants : int
+        How many there are.
+    eager_because : str or None
+        Why the last recording came to nothing and the function ran as it is.
+    """
+
+    def __init__(
+        self, f: Callable, maxsize: int = 16, backend: str = "auto", also: Sequence[Callable] = ()
+    ) -> None:
+        if not callable(f):
+            raise ArgumentError(f"compile takes a function, not {type(f).__name__}: compile(f).")
+        if backend not in _BACKENDS:
+            raise ArgumentError(f"backend is one of {', '.join(_BACKENDS)}, not {backend!r}.")
+        if not isinstance(maxsize, int) or maxsize < 1:
+            raise ArgumentError(
+                f"maxsize is how many variants are kept, at least 1, not {maxsize!r}."
+            )
+        if backend == "numba" and not scalar_kernels.is_installed():
+            raise ArgumentError("backend='numba' needs numba: pip install numba.")
+        functools.update_wrapper(self, f, updated=())
+        self._f = f
+        self._maxsize = maxsize
+        self._backend = backend
+        self._also = also  # functions whose variables outside are guarded as well
+        self._variants: dict[Any, list[Variant]] = {}
+        self._failures: dict[Any, int] = {}
+        self._patience: dict[Any, Patience] = {}
+        self._draws = False  # whether there were generators among the arguments
+        self.eager_because: str | None = None
+        _compiled.add(self)
+
+    def __repr__(self) -> str:
+        return f"<compiled {name_of(self._f)}, {self.variants} variants>"
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        return self if owner is None else types.MethodType(self, owner)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        if not is_mild():  # a program does not make each operation of the function's
+            return self._as_written(args, kwargs)
+        form: Any = (len(args), *kwargs) if kwargs else len(args)
+        variants = self._variants.get(form)
+        if variants is not None:
+            given = (*args, *kwargs.values()) if kwargs else args
+            states = _states(given) if self._draws else ()
+            try:
+                y = variants[0].run(*given)
+                if y is not MISMATCH:
+                    return y
+                for i in range(1, len(variants)):
+                    variant = variants[i]
+                    y = variant.run(*given)
+                    if y is not MISMATCH:
+                        # A new list: another thread may be walking over the old one.
+                        self._variants[form] = [variant, *variants[:i], *variants[i + 1 :]]
+                        return y
+            except Exception as error:  # of the user's own, or none: it is raised here again
+                restored(*states)
+                value = self._f(*args, **kwargs)
+                if not isinstance(error, ARITHMETIC):  # floats raise where NumPy gives Inf or NaN
+                    self.eager_because = f"a program fails: {type(error).__name__}: {error}"
+                return value
+        return self._record(form, args, kwargs)
+
+    def _as_written(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Call the function itself; as a part of another derivative, so that this sees it."""
+        f = self._f if innermost(args, kwargs) is None else intercept(self._f)
+        return f(*args, **kwargs)
+
+    def _record(self, form: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Record a call that no variant is for."""
+        if innermost(args, kwargs) is not None:
+            return intercept(self._f)(*args, **kwargs)  # a part of another derivative
+        if self._failures.get(form, 0) >= _MOST_FAILURES:
+            return self._f(*args, **kwargs)
+        patience = self._patience.setdefault(form, Patience())
+        if patience.is_over():
+            self.eager_because = "each of the last calls took another way through the function"
+            return self._f(*args, **kwargs)
+        states, before = _states((*args, *kwargs.values())), mark()
+        self._draws = self._draws or bool(states)
+        try:
+            exact = any(v.program.exact for v in self._variants.get(form, ()))
+            variant, value = recorded(self._f, args, kwargs, self._backend, self._also, exact)
+        except CompileError:
+            raise
+        except Exception as error:
+            restored(*states)
+            restore(before)
+            value = self._f(*args, **kwargs)  # an error of the user's own is raised here again
+            self._failures[form] = self._failures.get(form, 0) + 1
+            self.eager_because = f"{type(error).__name__}: {error}"
+            return value
+        self._failures.pop(form, None)
+        patience.note(variant)
+        variants = [variant, *self._variants.get(form, ())]
+        for old in variants[self._maxsize :]:
+            old.forget()
+        self._variants[form] = variants[: self._maxsize]
+        return value
+
+    @property
+    def variants(self) -> int:
+        """How many programs are kept."""
+        return sum(map(len, self._variants.values()))
+
+    @property
+    def source(self) -> str:
+        """The source of the programs, the latest used first."""
+        return "\n\n".join(v.source for vs in self._variants.values() for v in vs)
+
+    def clear(self) -> None:
+        """Forget all programs."""
+        for variant in itertools.chain(*self._variants.values()):
+            variant.forget()
+        self._variants = {}
+        self._failures = {}
+        self._patience = {}
+
+
+_compiled: weakref.WeakSet[Compiled] = weakref.WeakSet()
+
+
+def _forget(rule: Rule | None = None) -> None:
+    """After a change of the rules record anew: what derivatives inside do was decided by them."""
+    for function in list(_compiled):
+        function.clear()
+
+
+rrule.watch(_forget)
+frule.watch(_forget)
+
+
+def _states(given: tuple) -> list[tuple[Any, Any]]:
+    """Return the random generators among arguments with their states, to be put back."""
+    generators = [g for g in leaves_of(given) if isinstance(g, np.random.Generator)]
+    return [(g, g.bit_generator.state) for g in generators]
+
+
+def recorded(
+    f: Callable,
+    args: tuple,
+    kwargs: dict[str, Any],
+    backend: str,
+    also: Sequence[Callable] = (),
+    exact: bool = False,
+    *most: tuple[int, int],
+) -> tuple[Variant, Any]:
+    """Record a call of at `most` so many steps and bytes; return a variant, and the result.
+
+    `exact` says that the function is known to branch on last bits.
+    """
+    outside: list[Dependency] = []
+    given = _with_code((*args, *kwargs.values()))
+    for k, g in enumerate((f, *also)):
+        read, why_not = dependencies(g, () if k else given)
+        outside += read
+        if why_not:
+            raise NotRecordedError(f"{name_of(g)} {why_not}")
+    try:
+        found = _one_recording(f, args, kwargs, False, *most)
+    except Exception:
+        for d in outside:
+            d.undo()
+        raise
+    if found[0].assumes_no_nan and any(map(_is_nan, _leaves(found[2]))):
+        found = _one_recording(f, args, kwargs, True, *most)
+    _check_unchanged(f, outside)
+    tape, inputs, outputs, parameters = found
+    program = _program(tape, inputs, outputs)
+    inputs.checks[:0] = checks_of(outside, inputs.names)
+    inputs.names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
+    writing = _Writing(f, inputs, outputs, parameters, backend)
+    has_branches = any(s.f is guard and s.args[1] is not has_nan for s in program.steps)
+    has_effects = any(s.f is effect for s in program.steps)
+    if not has_branches or has_effects:
+        variant = writing.variant(program, last=True)
+    else:
+        variant = writing.variant(program)
+        if exact or _takes_another_branch(variant, (*args, *kwargs.values())):
+            program.exact = read_by_guards(program.steps)
+            return writing.variant(program, last=True), outputs.value
+    writing.promote(variant)
+    return variant, outputs.value
+
+
+def _with_code(x: Any) -> list:
+    """Return the functions in a nest of arguments, and one object of each class of the user's."""
+    found: dict[Any, Any] = {}
+    waiting = [x]
+    while waiting:
+        x = waiting.pop()
+        parts = parts_of(x)
+        if parts is None or not isinstance(x, (tuple, list, dict)):
+            if parts is not None:
+                found[type(x)] = x
+            elif callable(x):
+                found[id(x)] = x
+        waiting.extend(part for _, part in parts or ())
+    return list(found.values())
+
+
+def _takes_another_branch(variant: Variant, args: tuple) -> bool:
+    """Whether a branch hangs on the last bits: a program does not hold for its own arguments."""
+    try:
+        return variant.run(*args) is MISMATCH
+    except Exception:  # it is made eagerly, where it is called
+        return False
+
+
+class _Writing:
+    """Makes variants of recorded programs."""
+
+    def __init__(
+        self, f: Callable, inputs: Inputs, outputs: Outputs, parameters: list[str], backend: str
+    ) -> None:
+        name = getattr(f, "__name__", "")
+        is_name = name.isidentifier() and not keyword.iskeyword(name)
+        self.name = inputs.names.reserved(name if is_name else "f")
+        self.inputs = inputs
+        self.outputs = outputs
+        self.parameters = parameters
+        self.backend = backend
+        self.may_use_numba = backend != "python" and scalar_kernels.is_installed()
+        self._copied: set[int] = set()
+        self._whole: Any = None  # the program before its chains are put together
+        self._has_chains = False
+
+    def variant(self, program: Program, last: bool = False) -> Variant:
+        """Return a program made shorter and written as source; say if it is needed no more."""
+        was_shared = _Sharing(program)
+        shorter = optimised(program)
+        if last:
+            program.steps.clear()  # a long one takes much memory
+        program = self._whole = without_copies(shorter)
+        if not program.exact:
+            whole = without_copies(gathered(program))
+            self._whole = in_tiles(whole, self.may_use_numba)
+            program = in_blocks(self._whole, self.may_use_numba)
+            self._has_chains = any(type(s.f) in (Chain, Tiles) for s in program.steps)
+        self._copied = _Sharing(program).new(was_shared)
+        run, filename, source = self.emitted(program)
+        return Variant(run, source, program, filename)
+
+    def emitted(self, program: Program) -> tuple[Callable, str, str]:
+        """Return a program as a function, the file that this seems to be in, and its source."""
+        names = self.inputs.names
+        copied = {program.outputs[k].i for k in self._copied}
+        emitter = Emitter(program, self.inputs, self.outputs, names, copied)
+        source = emitter.source(self.parameters, self.name)
+        return (*_function(source, self.name, names.scope), source)
+
+    def by_machine(self, program: Program, forced: bool) -> Candidate | None:
+        """Return what machine code could be made of a program; None if there is none."""
+        kernel = scalar_kernels.kernel_of(program, forced)
+        if kernel is not None:
+            seconds = _SECONDS + _SECONDS_BY_LINE * kernel.source.count("\n")
+            return Candidate(seconds, True, lambda: self._of_floats(kernel))
+        faster = with_kernels(program, forced)
+        if faster is None:
+            return None
+        kernels = [s.f for s in faster.steps if type(s.f) is Kernel]
+        seconds = _SECONDS + _SECONDS_BY_ARRAY_LINE * sum(k.source.count("\n") for k in kernels)
+        if forced and seconds > _MOST_SECONDS and self.backend != "numba":
+            return None
+        is_asked_for = self.backend == "numba" and not self._has_chains
+        is_small = max(k.largest for k in kernels) <= _SMALL
+        is_faster = is_asked_for or (is_small and (not forced or self.backend == "numba"))
+        return Candidate(seconds, is_faster, lambda: self._of_arrays(faster, kernels))
+
+    def _of_floats(self, kernel: scalar_kernels.Kernel) -> tuple[Callable, str, str]:
+        source = kernel.wrapper(self.inputs, self.outputs, self.parameters, self.name)
+        run, filename = _function(source, self.name, self.inputs.names.scope)
+        return run, filename, f"{kernel.source}\n\n{source}"
+
+    def _of_arrays(self, faster: Program, kernels: list[Kernel]) -> tuple[Callable, str, str]:
+        run, filename, source = self.emitted(faster)
+        for k in kernels:
+            k.compiled()
+        return run, filename, "\n\n".join([*[k.source for k in kernels], source])
+
+    def promote(self, variant: Variant) -> None:
+        """Have machine code made of a variant: at once if asked for, else when it pays."""
+        whole, program = self._whole, variant.program
+        n = len(program.steps)
+        if self.backend == "numba":
+            candidate = self.by_machine(whole, True)
+            if candidate is not None:
+                take(variant, candidate, variant.run)
+        elif (
+            self.may_use_numba and len(whole.steps) >= _FEWEST_STEPS
+        ):  # a chain is one of `program`
+            soon = (lambda: self.by_machine(program, False)) if n >= scalar_kernels.FEWEST else None
+            watch(variant, n, soon, lambda: self.by_machine(whole, True))
+
+
+def _check_unchanged(f: Callable, outside: list[Dependency]) -> None:
+    """Raise, with everything as it was before, if a function has changed something outside."""
+    changed = [d.label for d in outside if d.undo()]
+    if changed:
+        raise NotRecordedError(f"{name_of(f)} changes {changed[0]!r}, which is not its own")
+
+
+class _Sharing:
+    """Which outputs of a program may share memory with what is outside, and with each other."""
+
+    def __init__(self, program: Program) -> None:
+        self.outputs = {k: x.i for k, x in enumerate(program.outputs) if type(x) is Ref}
+        has_arrays = any(program.metas[i].shape for i in self.outputs.values())
+        self.owners = Memory(program).owners if has_arrays else None
+
+    def new(self, before: _Sharing) -> set[int]:
+        """Return the outputs that have to be copied for nothing to be shared but what was before.
+
+        The results of equal calls, which are made once, are no longer memory of their own.
+        """
+        if self.owners is None:
+            return set()
+        found: set[int] = set()
+        sharing: dict[int, list[int]] = {}
+        for k, i in self.outputs.items():
+            owners = self.owners[i]
+            others = {j for owner in owners for j in sharing.get(owner, ())}
+            if (OUTSIDE in owners and not before.has(k, OUTSIDE)) or any(
+                not before.share(j, k) for j in others
+            ):
+                found.add(k)
+                continue
+            for owner in owners:
+                sharing.setdefault(owner, []).append(k)
+        return found
+
+    def has(self, k: int, owner: int) -> bool:
+        """Whether an output may share the memory of an owner."""
+        return self.owners is not None and owner in self.owners[self.outputs[k]]
+
+    def share(self, j: int, k: int) -> bool:
+        """Whether two outputs may share memory."""
+        if self.owners is None:
+            return False
+        return not self.owners[self.outputs[j]].isdisjoint(self.owners[self.outputs[k]])
+
+
+# How long numba takes: to begin with, for each line on floats and on arrays; and may take.
+_SECONDS, _SECONDS_BY_LINE, _SECONDS_BY_ARRAY_LINE, _MOST_SECONDS = 0.2, 0.004, 0.007, 15.0
+_FEWEST_STEPS = 6
+_SMALL = 8192
+
+
+def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, str]:
+    """Return the function that a source defines, and the name of the file that it seems to be."""
+    filename = f"<compiled {name} {next(_serials)}>"
+    scope = dict(scope)  # each source has buffers of its own
+    line = 0
+    for part_ in source.split(PARTED):
+        exec(compile("\n" * line + part_, filename, "exec"), scope)
+        line += part_.count("\n") + PARTED.count("\n")
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    return scope[name], filename
+
+
+def _one_recording(
+    f: Callable, args: tuple, kwargs: dict[str, Any], strict: bool, *most: tuple[int, int]
+) -> tuple[Recording, Inputs, Outputs, list[str]]:
+    tape = Recording(strict, *most)
+    inputs = Inputs(tape, Names())
+    parameters = [f"a{i}" for i in range(len(args) + len(kwargs))]
+    given = zip((*args, *kwargs.values()), parameters, strict=True)
+    traced = [inputs.traced(a, name) for a, name in given]
+    tape.generators = inputs.generators
+    named = dict(zip(kwargs, traced[len(args) :], strict=True))
+    try:
+        with at_level(tape):
+            y = intercept(f)(*traced[: len(args)], **named)
+        outputs = Outputs(tape, y)
+    finally:
+        tape.close()
+    if tape.spoilt:
+        raise NotRecordedError(tape.spoilt)
+    if tape.has_changed():
+        raise NotRecordedError("a function without source writes into an array after its use")
+    inputs.check_written()
+    for late in tape.late:
+        late()
+    return tape, inputs, outputs, parameters
+
+
+def _program(tape: Recording, inputs: Inputs, outputs: Outputs) -> Program:
+    steps = tape.steps
+    if tape.assumes_no_nan:
+        for x in outputs.leaves:
+            if type(x) is Ref and _is_inexact(tape.metas[x.i]):
+                steps.append(Step(guard, (x, has_nan, False), None, -1))
+    return Program(steps, tape.metas, inputs.numbers, outputs.leaves)
+
+
+def _is_inexact(meta: Any) -> bool:
+    return meta.type in (float, complex) or (meta.dtype is not None and meta.dtype.kind in "fc")
+
+
+def _leaves(outputs: Outputs) -> list:
+    return leaves_of(outputs.value)
+
+
+def _is_nan(x: Any) -> bool:
+    if isinstance(x, (float, complex)):
+        return x != x
+    is_inexact = isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "fc"
+    return is_inexact and bool(np.isnan(x).any())

@@ -1,0 +1,1 @@
+"""Programs as loops that numba compiles."""

@@ -1,0 +1,484 @@
+"""Stretches of a program on small arrays as machine code, by numba where it is installed.
+
+A call of NumPy's costs half a microsecond however small the arrays are. Steps that are known as
+loops over elements (``nests``) are put together where they are many, whatever stands between them
+that does not depend on them: the others (factorisations, large products) stay NumPy's calls.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.numba_backend.kernel_splitting import in_parts
+from autodiff.compiler.numba_backend.linalg.linalg_ops import is_part_of_pair
+from autodiff.compiler.numba_backend.linalg.linalg_runtime import routines
+from autodiff.compiler.numba_backend.loop_codegen import NestWriter
+from autodiff.compiler.numba_backend.loop_ir import NotSmallError, View
+from autodiff.compiler.numba_backend.lowering import Reader, handles, is_view
+from autodiff.compiler.numba_backend.simd_math import exponentials
+from autodiff.compiler.passes.integers_as_floats import with_counts_as_floats
+from autodiff.compiler.python_backend.scalar_exprs import is_number
+from autodiff.compiler.recording.ir import (
+    FLOAT64,
+    Meta,
+    Program,
+    Ref,
+    Step,
+    effect,
+    guard,
+    part,
+    refs_of,
+)
+
+FEWEST = 60
+"""From how many steps on machine code is worth its compilation."""
+_FEWEST_IF_ASKED = 4
+_MOST_NESTS, _MOST_LINES = 200, 2000
+_FEWEST_BY_NEST = 5
+_LONG = 4096
+_TUPLE = Meta(tuple, None, None)
+
+
+def with_kernels(program: Program, forced: bool, fewest: int = 0) -> Program | None:
+    """Return a program with kernels in the place of its stretches on small arrays; None if none.
+
+    `fewest` says from how many steps on a stretch becomes one.
+    """
+    program = with_counts_as_floats(program)
+    steps = program.steps
+    fewest = fewest or (_FEWEST_IF_ASKED if forced else FEWEST)
+    metas = program.metas
+    if len(steps) < fewest or any(s.f is effect for s in steps):
+        return None
+    origin = {s.out: s for s in steps if s.out >= 0}
+    levels, is_mine = _levels(program)
+    failed: set[float] = set()
+    while True:
+        size: dict[float, int] = {}
+        for level, mine in zip(levels, is_mine, strict=True):
+            if mine and level not in failed:
+                size[level] = size.get(level, 0) + 1
+        chosen = {level for level, n in size.items() if n >= fewest}
+        if not chosen:
+            return None
+        groups = [n if m and n in chosen else None for n, m in zip(levels, is_mine, strict=True)]
+        try:
+            new = _with_groups(program, origin, levels, groups, forced)
+        except _GroupError as error:
+            if error.is_too_large and size[error.level] >= 2 * fewest:
+                _halve(program, levels, groups, error.level)
+            else:
+                failed.add(error.level)
+        else:
+            return Program(new, metas, program.inputs, program.outputs)
+
+
+class _TooLargeError(NotSmallError):
+    """A kernel would have more nests than numba takes in acceptable time."""
+
+
+class _GroupError(Exception):
+    """The steps of a level cannot be written as a kernel."""
+
+    def __init__(self, level: float, is_too_large: bool) -> None:
+        self.level = level
+        self.is_too_large = is_too_large
+        super().__init__(level)
+
+
+def _halve(program: Program, levels: list[float], groups: list[float | None], level: float) -> None:
+    """Have the second half of the steps of a level done after the first, with views of them."""
+    steps = program.steps
+    mine = [at for at, group in enumerate(groups) if group == level]
+    between = level + 2.0 ** (-2 - len({n for n in levels if int(n) == int(level)}))
+    later = set(mine[len(mine) // 2 :])
+    moved: set[int] = set()
+    for at, step in enumerate(steps):
+        if at in later or (is_view(step, program.metas) and step.args[0].i in moved):
+            levels[at] = max(levels[at], between)
+            moved.add(step.out)
+
+
+def _with_groups(
+    program: Program,
+    origin: dict[int, Step],
+    levels: list[float],
+    groups: list[float | None],
+    forced: bool,
+) -> list[Step]:
+    """Return the steps, level by level, with kernels in the place of groups."""
+    steps, metas = program.steps, program.metas
+    wanted = _read_elsewhere(program, groups)
+    order = sorted(range(len(steps)), key=levels.__getitem__)
+    done: set[float] = set()
+    new: list[Step] = []
+    for at in order:
+        level = groups[at]
+        if level is None:
+            if not is_view(steps[at], metas) or steps[at].out in wanted:
+                new.append(steps[at])
+        elif level not in done:
+            done.add(level)
+            group = [steps[k] for k in order if groups[k] == level]
+            try:
+                new.extend(_as_kernel(group, metas, origin, wanted, forced))
+            except NotSmallError as error:
+                is_too_large = isinstance(error, _TooLargeError)
+                raise _GroupError(level, is_too_large) from error
+    return new
+
+
+def _levels(program: Program) -> tuple[list[float], list[bool]]:
+    """Return for each step how often kinds change on the way to it, and whether it is handled.
+
+    Steps that are handled are on even levels, others on odd ones; views are on that of their array.
+    """
+    metas = program.metas
+    of_value: dict[int, int] = {}
+    levels: list[float] = []
+    is_mine: list[bool] = []
+    handled_pairs: set[int] = set()
+    for step in program.steps:
+        before = [of_value.get(i, -1) for i in refs_of(step)]
+        if is_view(step, metas):
+            level, mine = before[0], False
+        else:
+            mine = handles(step, metas)
+            if is_part_of_pair(step, metas):
+                mine = mine and handled_pairs.issuperset(refs_of(step))
+            elif mine and step.f is np.linalg.slogdet:
+                handled_pairs.add(step.out)
+            parity = 0 if mine else 1
+            lowest = 0 if mine else -1
+            level = max([n if n % 2 == parity else n + 1 for n in before], default=lowest)
+        levels.append(level)
+        is_mine.append(mine)
+        if step.out >= 0:
+            of_value[step.out] = level
+    return levels, is_mine
+
+
+def _read_elsewhere(program: Program, group_of: list[float | None]) -> set[int]:
+    """Return the values that are read outside of the group of steps that they are made in."""
+    metas = program.metas
+    made_by: dict[int, float | None] = {}
+    array_of: dict[int, int] = {}  # views: the array itself
+    for step, group in zip(program.steps, group_of, strict=True):
+        if is_view(step, metas):
+            first = step.args[0].i
+            array_of[step.out] = array_of.get(first, first)
+        elif step.out >= 0:
+            made_by[step.out] = group
+    wanted = {x.i for x in program.outputs if type(x) is Ref}
+    for step, group in zip(reversed(program.steps), reversed(group_of), strict=True):
+        if group is None:
+            if not is_view(step, metas) or step.out in wanted:
+                wanted.update(refs_of(step))
+            continue
+        for i in refs_of(step):
+            i = array_of.get(i, i)
+            if made_by.get(i) != group:
+                wanted.add(i)
+    return wanted
+
+
+def _as_kernel(
+    group: list[Step], metas: list[Meta], origin: dict[int, Step], wanted: set[int], forced: bool
+) -> list[Step]:
+    reader = Reader(metas, origin)
+    for step in group:
+        reader.read(step)
+    made = {s.out for s in group}
+    outs = [s.out for s in group if s.out >= 0 and s.out in wanted]
+    for x in reader.given:
+        if type(x) is Ref and x.i in made:
+            raise NotSmallError
+    kernel = Kernel(reader, outs, [metas[i] for i in outs])
+    is_rolled = len(reader.ops) >= _FEWEST_BY_NEST * kernel.nests
+    if not forced and not (is_rolled and kernel.source.count("\n") <= _MOST_LINES):
+        raise NotSmallError  # a nest takes some 0.1 s to compile, and saves a microsecond
+    metas.append(_TUPLE)
+    whole = len(metas) - 1
+    steps = [Step(kernel, tuple(reader.given), None, whole)]
+    steps += [Step(part, (Ref(whole), k), None, i) for k, i in enumerate(outs)]
+    return steps
+
+
+class Kernel:
+    """A stretch of a program as a function of the arrays and numbers that it reads.
+
+    Attributes
+    ----------
+    source : str
+        What is compiled.
+    nests : int
+        How many nests of loops it has.
+    largest : int
+        The number of elements of its largest result.
+    has_guards : bool
+        Whether it may return None: a guard has failed.
+    """
+
+    def __init__(self, reader: Reader, outs: list[int], metas: list[Meta]) -> None:
+        self.__name__ = "kernel"
+        views = [reader.views[i] for i in outs]
+        writer = NestWriter(reader.ops, views)
+        self.has_guards = any(op.kind == "guard" for op in reader.ops)
+        self._tables = writer.tables
+        body = writer.source()
+        self.nests = writer.nests
+        self.largest = max([op.size for op in reader.ops], default=0)
+        if writer.nests > _MOST_NESTS:
+            raise _TooLargeError
+        arrays: list[int] = []
+        numbers: list[str] = []
+        results: list[str] = []
+        for k, (view, meta) in enumerate(zip(views, metas, strict=True)):
+            if meta.shape:
+                arrays.append(k)
+                if view.kind != "v" or writer.direct.get(view.base) != k:
+                    body += _copied(writer, view, f"p{k}")
+                results.append(f"p{k}" if meta.dtype == FLOAT64 else f"p{k} != 0.0")
+                continue
+            body.append(f"numbers[{len(numbers)}] = {_final(writer, view)}")
+            text = f"n[{len(numbers)}]"
+            numbers.append(text)
+            if not is_number(meta):
+                text = f"{text} != 0.0"
+            elif meta.shape == ():
+                text = f"array({text})"
+            elif meta.type is not float:
+                text = f"float64({text})"
+            results.append(text)
+        given = [f"x{k}" for k in range(len(reader.given))]
+        kinds = [_kind(x, reader.metas) for x in reader.given]
+        parameters = [*given, *[f"p{k}" for k in arrays], "numbers", "s"]
+        self._parts, size = in_parts(body, parameters, writer.truths(), writer.size)
+        self.source = "\n".join([p.source for p in self._parts])
+        self._kinds = dict(zip(parameters, [*kinds, *["result"] * (len(arrays) + 2)], strict=True))
+        self._wrapper = self._around(given, kinds, arrays, metas, len(numbers), results)
+        self._size = max(1, size)
+        self._run: Callable | None = None
+
+    def _around(
+        self,
+        given: list[str],
+        kinds: list[str],
+        arrays: list[int],
+        metas: list[Meta],
+        n: int,
+        results: list[str],
+    ) -> str:
+        """Return the source of what calls the machine code."""
+        forms = {
+            "array": "{0}.ravel()",
+            "places": "{0}",
+            "truths": "{0}.ravel() * 1.0",
+            "number": "float({0})",
+        }
+        flat = [forms[kind].format(x) for x, kind in zip(given, kinds, strict=True)]
+        lines = ["try: s = memory.pop()", "except IndexError: s = empty(size)"]
+        lines += [f"p{k} = empty({metas[k].shape!r})" for k in arrays]
+        lines.append(f"numbers = empty({n})")
+        outputs = [f"p{k}" if len(metas[k].shape) == 1 else f"p{k}.reshape(-1)" for k in arrays]
+        rest = ", ".join([*outputs, "numbers", "s"])
+        lines += [
+            "try:",
+            f"    done = run({', '.join([*flat, rest])})",
+            "except TypeError:  # of memory that is not aligned",
+            f"    done = run(*[require(x, None, 'A') for x in ({', '.join(flat)},)], {rest})",
+            "memory.append(s)",
+            "if done != 1:",
+            "    if done == 0: return None",
+            "    raise ValueError('a function is not defined here')  # it is run as it is",
+        ]
+        if n:
+            lines.append("n = numbers.tolist()")
+        lines.append(f"return ({', '.join(results)}{',' if len(results) == 1 else ''})")
+        return "\n    ".join([f"def call({', '.join(given)}):", *lines]) + "\n"
+
+    def compiled(self) -> Kernel:
+        """Make the machine code."""
+        import numba
+
+        scope: dict[str, Any] = {"math": math, "np": np, **_functions(), **self._tables}
+        for name, f in scope.items():
+            if isinstance(f, _Routine) and f"{name}(" in self.source:
+                scope[name] = f.compiled()
+        exec(compile(self.source, "<kernel>", "exec"), scope)
+        array, number = numba.float64[::1], numba.float64
+        given = numba.types.Array(numba.float64, 1, "C", readonly=True)
+        places = numba.types.Array(numba.int64, 1, "C", readonly=True)
+        kinds = {"number": number, "result": array, "places": places}
+        for part_ in self._parts:
+            signature = tuple([kinds.get(self._kinds[p], given) for p in part_.parameters])
+            compiled = _jit(signature, part_ is not self._parts[-1], self.largest >= _LONG)
+            scope[part_.name] = compiled(scope[part_.name])
+        run = scope["kernel"]
+        names: dict[str, Any] = {
+            "run": run, "memory": [], "size": self._size, "empty": np.empty,
+            "array": np.array, "float64": np.float64, "require": np.require,
+        }  # fmt: skip
+        exec(compile(self._wrapper, "<call of a kernel>", "exec"), names)
+        self._run = names["call"]
+        return self
+
+    def __call__(self, *given: Any) -> Any:
+        """Compute the results; None if a guard has failed."""
+        if self._run is None:
+            self.compiled()
+        run: Any = self._run
+        return run(*given)
+
+
+def _kind(x: Any, metas: list[Meta]) -> str:
+    """Say how the machine code takes what it is given."""
+    shape, dtype = (metas[x.i].shape, metas[x.i].dtype) if type(x) is Ref else (x.shape, x.dtype)
+    if not shape:
+        return "number"
+    if dtype.kind == "i":
+        return "places"
+    return "truths" if dtype == np.bool_ else "array"
+
+
+def _copied(writer: NestWriter, view: View, name: str) -> list[str]:
+    """Return the statements that copy a result to where it is handed out."""
+    if view.kind != "v" or not view.is_whole():
+        raise NotSmallError
+    begin = int(writer.stored(writer.address[[view.base]])[0])
+    size = writer.ops[view.base].size
+    return [f"for i in range({size}):", f"    put({name}, i, get(s, {begin} + i))"]
+
+
+def _final(writer: NestWriter, view: View) -> str:
+    """Return a number at the end."""
+    if view.kind == "n":
+        return f"x{view.base}"
+    if view.kind == "c":
+        return repr(float(view.base))
+    if view.kind == "v" and not writer.ops[view.base].shape:
+        if not writer.is_held(view):
+            return f"get(s, {int(writer.stored(writer.address[[view.base]])[0])})"
+        text = writer.variable(view.base)
+        return f"1.0 if {text} else 0.0" if view.is_bool else text
+    array = "s" if view.kind == "v" else f"x{view.base}"
+    place = view.offset
+    if view.kind == "v":
+        place += int(writer.stored(writer.address[[view.base]])[0])
+    return f"get({array}, {place})"
+
+
+_known: dict[str, Any] = {}
+
+
+def _jit(signature: tuple, is_inside: bool, is_long: bool = False) -> Callable:
+    """Return what compiles a function; one that no Python calls needs less around it.
+
+    Those that take long release the interpreter's lock.
+    """
+    import numba
+
+    options: dict[str, Any] = {"no_cpython_wrapper": is_inside, "no_cfunc_wrapper": True}
+    return numba.njit([signature], error_model="numpy", nogil=is_long, **options)
+
+
+class _Routine:
+    """A function of the source's, compiled when it is needed.
+
+    It is for one form of arguments: without that it would be compiled for each constant that it is
+    called with.
+    """
+
+    def __init__(self, f: Callable) -> None:
+        self.__name__ = f.__name__
+        self._f = f
+        self._compiled: Callable | None = None
+
+    def compiled(self) -> Callable:
+        """Return it as machine code, with what it calls itself."""
+        import numba
+
+        if self._compiled is not None:
+            return self._compiled
+        array = numba.float64[::1]
+        kinds = {"s": array, "a": array.copy(readonly=True), "b": array.copy(readonly=True)}
+        signature = [
+            numba.boolean if name.startswith("is_") else kinds.get(name, numba.int64)
+            for name in inspect.signature(self._f).parameters
+        ]
+        for cell in self._f.__closure__ or ():
+            if isinstance(cell.cell_contents, _Routine):
+                cell.cell_contents = cell.cell_contents.compiled()
+        self._compiled = _jit(tuple(signature), True)(self._f)
+        return self._compiled
+
+
+def _functions() -> dict[str, Any]:
+    """Return what the source of kernels calls."""
+    if _known:
+        return _known
+    from numba.core import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def get(typing: Any, array: Any, place: Any) -> Any:
+        """An element, without a look at bounds."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            memory = context.make_array(signature.args[0])(context, builder, arguments[0])
+            return builder.load(builder.gep(memory.data, [arguments[1]], inbounds=True))
+
+        return types.float64(array, types.int64), generate
+
+    @intrinsic
+    def put(typing: Any, array: Any, place: Any, value: Any) -> Any:
+        """Write an element, without a look at bounds."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            memory = context.make_array(signature.args[0])(context, builder, arguments[0])
+            builder.store(arguments[2], builder.gep(memory.data, [arguments[1]], inbounds=True))
+            return context.get_dummy_value()
+
+        return types.void(array, types.int64, types.float64), generate
+
+    # Sums and products of reductions may be taken in another order; no other operation may. As
+    # instructions they take half the time to compile that functions would.
+    def loosely(name: str) -> Any:
+        def either(typing: Any, a: Any, b: Any) -> Any:
+            def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+                instruction = getattr(builder, name)
+                return instruction(*arguments, flags=("reassoc", "contract"))
+
+            return types.float64(types.float64, types.float64), generate
+
+        return intrinsic(either)
+
+    # Of what is no NaN; who calls them looks for NaN apart, so that LLVM takes several at once.
+    def chosen(sign: str) -> Any:
+        def either(typing: Any, a: Any, b: Any) -> Any:
+            def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+                flags = ("nnan", "nsz")
+                is_first = builder.fcmp_ordered(sign, *arguments, flags=flags)
+                return builder.select(is_first, *arguments, flags=flags)
+
+            return types.float64(types.float64, types.float64), generate
+
+        return intrinsic(either)
+
+    plus, times = loosely("fadd"), loosely("fmul")
+    larger, smaller = chosen(">"), chosen("<")
+    called = routines(get, put, plus, times, _Routine)
+    found = {
+        "get": get, "put": put, "plus": plus, "times": times, "larger": larger,
+        "smaller": smaller, **called, **exponentials(),
+    }  # fmt: skip
+    _known.update(found)  # all at once: other threads look whether it is empty
+    return _known
+
+
+__all__ = ["FEWEST", "Kernel", "guard", "with_kernels"]

@@ -1,0 +1,132 @@
+"""Sums of products over any axes as one operation: products of stacks, `einsum`, `tensordot`.
+
+Both factors are seen as arrays over all axes, those of the result and then those that are summed
+over; along an axis that a factor does not have, its stride is 0.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, View
+from autodiff.compiler.recording.ir import FLOAT64, Meta, Ref, Step
+
+if TYPE_CHECKING:
+    from autodiff.compiler.numba_backend.lowering import Reader
+
+LARGEST = 1 << 15
+"""Up to how many products are left to loops; more is BLAS's business."""
+_STACKS = frozenset({np.matmul, operator.matmul})
+
+
+def subscripts(step: Step, metas: list[Meta]) -> tuple[str, str, str] | None:
+    """Return the letters of the axes of both factors and of the result; None for other calls."""
+    options = step.kwargs or {}
+    if step.f in _STACKS and len(step.args) == 2 and not options:
+        m, n = (len(_shape(x, metas) or ()) for x in step.args)
+        return _of_stacks(m, n) if min(m, n) >= 1 and max(m, n) > 2 else None
+    if step.f is np.einsum and len(step.args) == 3 and type(step.args[0]) is str:
+        if options.keys() - {"optimize"}:
+            return None
+        return _of_text(step.args[0].replace(" ", ""))
+    if step.f is np.tensordot and 2 <= len(step.args) <= 3 and not options.keys() - {"axes"}:
+        axes = step.args[2] if len(step.args) == 3 else options.get("axes", 2)
+        m, n = (len(_shape(x, metas) or ()) for x in step.args[:2])
+        return _of_axes(m, n, axes)
+    return None
+
+
+def _of_stacks(m: int, n: int) -> tuple[str, str, str]:
+    batch = "abcdefgh"[: max(m, n) - 2]
+    left = "z" if m == 1 else batch[len(batch) - m + 2 :] + "yz"
+    right = "z" if n == 1 else batch[len(batch) - n + 2 :] + "zx"
+    return left, right, batch + ("y" if m > 1 else "") + ("x" if n > 1 else "")
+
+
+def _of_text(text: str) -> tuple[str, str, str] | None:
+    given, arrow, out = text.partition("->")
+    left, comma, right = given.partition(",")
+    if not comma or "," in right or not (left + right + out).isalpha():
+        return None
+    if not arrow:
+        both = left + right
+        out = "".join(sorted(c for c in set(both) if both.count(c) == 1))
+    if any(len(set(x)) != len(x) for x in (left, right, out)):
+        return None
+    return (left, right, out) if set(out) <= set(left + right) else None
+
+
+def _of_axes(m: int, n: int, axes: Any) -> tuple[str, str, str] | None:
+    if type(axes) is int:
+        axes = (tuple(range(m - axes, m)), tuple(range(axes)))
+    if type(axes) not in (tuple, list) or len(axes) != 2:
+        return None
+    pair = [(x,) if type(x) is int else x for x in axes]
+    if any(type(x) not in (tuple, list) or any(type(k) is not int for k in x) for x in pair):
+        return None
+    left, right = list("abcdefghijkl"[:m]), list("mnopqrstuvwx"[:n])
+    if len(left) != m or len(right) != n or len(pair[0]) != len(pair[1]):
+        return None
+    for i, k in zip(*pair, strict=True):
+        right[k] = left[i]
+    out = [c for c in left + right if (c in left) + (c in right) == 1]
+    return "".join(left), "".join(right), "".join(out)
+
+
+def is_contraction(step: Step, metas: list[Meta]) -> bool:
+    """Whether a call can be read by `contracted`."""
+    letters = subscripts(step, metas)
+    if letters is None:
+        return False
+    left, right, _ = letters
+    a, b = (_shape(x, metas) for x in factors_of(step))
+    if a is None or b is None or len(a) != len(left) or len(b) != len(right):
+        return False
+    extents = _extents(letters, a, b)
+    return 0 < int(np.prod([*extents.values()], dtype=float)) <= LARGEST
+
+
+def factors_of(step: Step) -> tuple:
+    """Return what such a call multiplies."""
+    return step.args[1:3] if step.f is np.einsum else step.args[:2]
+
+
+def _shape(x: Any, metas: list[Meta]) -> tuple | None:
+    if type(x) is Ref:
+        return metas[x.i].shape if metas[x.i].dtype == FLOAT64 else None
+    return x.shape if type(x) is np.ndarray and x.dtype == FLOAT64 else None
+
+
+def _extents(letters: tuple[str, str, str], a: tuple, b: tuple) -> dict[str, int]:
+    """Return how long each axis is; one of length 1 is repeated."""
+    left, right, out = letters
+    extents = dict.fromkeys(out, 1)
+    for c, n in zip(left + right, a + b, strict=True):
+        extents[c] = n if extents.get(c, 1) == 1 else extents[c]
+    return extents
+
+
+def contracted(reader: Reader, step: Step, shape: tuple) -> Op:
+    """Return such a call as an operation."""
+    letters: Any = subscripts(step, reader.metas)
+    views = [reader.view(x) for x in factors_of(step)]
+    if any(v.is_bool or v.kind not in "vx" for v in views):
+        raise NotSmallError
+    extents = _extents(letters, views[0].shape, views[1].shape)
+    axes = [*letters[2], *[c for c in extents if c not in letters[2]]]
+    whole = tuple([extents[c] for c in axes])
+    if whole[: len(shape)] != shape:
+        raise NotSmallError
+    spread = [_spread(v, mine, axes, whole) for v, mine in zip(views, letters[:2], strict=True)]
+    return Op("contraction", None, spread, shape)
+
+
+def _spread(view: View, mine: str, axes: list[str], whole: tuple) -> View:
+    """Return a factor as an array over all axes."""
+    strides = dict.fromkeys(axes, 0)
+    for c, n, stride in zip(mine, view.shape, view.strides, strict=True):
+        strides[c] = stride if n > 1 else 0
+    return View(view.kind, view.base, view.offset, whole, tuple(strides.values()))

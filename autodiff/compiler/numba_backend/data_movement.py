@@ -1,0 +1,143 @@
+"""Functions that put elements elsewhere, as operations: pads, rolls, joints, triangles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, View
+from autodiff.compiler.recording.ir import Meta, Ref, Step, refs_of
+
+if TYPE_CHECKING:
+    from autodiff.compiler.numba_backend.lowering import Reader
+
+_NAMES: dict[Any, tuple[str, ...]] = {
+    np.roll: ("a", "shift", "axis"),
+    np.diff: ("a", "n", "axis"),
+    np.pad: ("a", "widths", "mode"),
+    np.concatenate: ("a", "axis"),
+    np.tril: ("a", "k"),
+    np.triu: ("a", "k"),
+    np.diag: ("a", "k"),
+}
+_SYNONYMS = {"array": "a", "pad_width": "widths", "arrays": "a", "m": "a", "v": "a"}
+_DEFAULTS: dict[str, Any] = {"axis": None, "n": 1, "mode": "constant", "k": 0}
+_MATRICES = frozenset({np.tril, np.triu, np.diag})
+
+
+def bound(step: Step) -> dict[str, Any] | None:
+    """Return the arguments of such a call by name; None for one that is not known."""
+    names = _NAMES.get(step.f)
+    if names is None or len(step.args) > len(names):
+        return None
+    given = dict(zip(names, step.args, strict=False))
+    for key, value in (step.kwargs or {}).items():
+        given[_SYNONYMS.get(key, key)] = value
+    if not given.keys() <= set(names):
+        return None
+    found = {**{k: v for k, v in _DEFAULTS.items() if k in names}, **given}
+    options = [v for k, v in found.items() if k != "a"]
+    return None if refs_of(Step(step.f, tuple(options), None, 0)) else found
+
+
+def is_move(step: Step, metas: list[Meta]) -> bool:
+    """Whether a call can be read by `moved`, whatever its arrays are."""
+    given = bound(step)
+    if given is None:
+        return False
+    if step.f is np.concatenate:
+        return type(given["a"]) in (list, tuple) and type(given["axis"]) is int
+    a = given["a"]
+    if not isinstance(a, (Ref, np.ndarray)):
+        return False
+    shape: Any = metas[a.i].shape if isinstance(a, Ref) else a.shape
+    if step.f in _MATRICES:  # of a matrix `diag` takes a view
+        return type(given["k"]) is int and shape is not None
+    if step.f is np.roll:
+        is_flat = given["axis"] is None and len(shape) == 1
+        return isinstance(given["shift"], (int, np.integer)) and (
+            is_flat or type(given["axis"]) is int
+        )
+    if step.f is np.diff:
+        return type(given["n"]) is int and given["n"] == 1
+    return given["mode"] == "constant" and _is_int(given["widths"])
+
+
+def _is_int(widths: Any) -> bool:
+    try:
+        return np.asarray(widths).dtype.kind == "i"
+    except ValueError:
+        return False
+
+
+def arrays_of(step: Step) -> list:
+    """Return the arrays that a call moves."""
+    given: Any = bound(step)
+    return list(given["a"]) if step.f is np.concatenate else [given["a"]]
+
+
+def moved(reader: Reader, step: Step, shape: tuple) -> Op:
+    """Return a call as an operation; some before it may be added to the reader's."""
+    given: Any = bound(step)
+    views = [reader.view(a) for a in arrays_of(step)]
+    if any(v.is_bool for v in views):
+        raise NotSmallError
+    if step.f is np.concatenate:
+        return _joined(reader, views, shape, given["axis"] % len(shape))
+    (x,) = views
+    if step.f in _MATRICES:
+        return _masked(reader, step.f, x, given["k"], shape)
+    if step.f is np.pad:
+        widths = np.broadcast_to(np.asarray(given["widths"]), (len(shape), 2)).tolist()
+        index = tuple([slice(a, n - b) for n, (a, b) in zip(shape, widths, strict=True)])
+        place = reader.region(shape, index)
+        return Op("scatter", None, [x], shape, (place.shape, place.strides), place.offset)
+    axis = -1 if given["axis"] is None else given["axis"]
+    axis %= len(shape)
+
+    def part(first: int, end: int) -> View:
+        return reader.taken(x, lambda array: array[_along(axis, first, end)])
+
+    n = x.shape[axis]
+    if step.f is np.diff:
+        return Op("map", np.subtract, [part(1, n), part(0, n - 1)], shape)
+    s = int(given["shift"]) % n
+    return _joined(reader, [part(n - s, n), part(0, n - s)] if s else [x], shape, axis)
+
+
+def _masked(reader: Reader, f: Any, x: View, k: int, shape: tuple) -> Op:
+    """A triangle, or a matrix with a vector on a diagonal: zeros elsewhere, whatever is there."""
+    if f is np.diag:
+        if len(x.shape) != 1:
+            raise NotSmallError
+        place = reader.region(shape, (slice(max(0, -k), None), slice(max(0, k), None)))
+        strides = (place.strides[0] + place.strides[1],)
+        return Op("scatter", None, [x], shape, (x.shape, strides), place.offset)
+    rows, columns = shape[-2:]
+    mask = np.tri(rows, columns, k if f is np.tril else k - 1, dtype=bool)
+    chosen = reader.truths(mask if f is np.tril else ~mask)
+    choices = [chosen, x, View("c", 0.0)]
+    return Op("map", np.where, [v.broadcast(shape) for v in choices], shape)
+
+
+def _along(axis: int, first: int, end: int) -> tuple:
+    return (*[slice(None)] * axis, slice(first, end))
+
+
+def _joined(reader: Reader, views: list[View], shape: tuple, axis: int) -> Op:
+    """Arrays one after the other along an axis."""
+    if axis == 0:
+        return Op("stack", None, views, shape)
+    begin = 0
+    op: Any = None
+    for view in views:
+        end = begin + view.shape[axis]
+        place = reader.region(shape, _along(axis, begin, end))
+        if op is None:
+            op = Op("scatter", None, [view], shape, (place.shape, place.strides), place.offset)
+        else:
+            extra = ("=", place.shape, place.strides)
+            op = Op("change", None, [reader.added(op), view], shape, extra, place.offset)
+        begin = end
+    return op

@@ -1,0 +1,52 @@
+"""Elements at places that arrays of integers name: reads, and sums into them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, View, strides_of
+
+if TYPE_CHECKING:
+    from autodiff.compiler.numba_backend.lowering import Reader
+
+_LARGEST = 1 << 18
+
+
+def is_table(index: Any) -> bool:
+    """Whether an index is made of constants, with an array of integers or truths among them."""
+    parts = index if type(index) is tuple else (index,)
+    return any(type(p) is np.ndarray for p in parts) and all(
+        (type(p) is np.ndarray and p.dtype.kind in "ib" and 0 < p.size <= _LARGEST)
+        or type(p) in (int, np.int64, np.intp, slice, type(None), type(Ellipsis))
+        for p in parts
+    )
+
+
+def read_places(reader: Reader, x: View, index: Any, shape: tuple) -> Op:
+    """Return the read of ``x[index]`` as an operation."""
+    if x.is_bool or x.kind in "nc":
+        raise NotSmallError
+    places = _places(x.shape, x.strides, index)
+    if places.shape != shape or places.size > _LARGEST:
+        raise NotSmallError
+    return Op("places", None, [x, reader.table(places)], shape)
+
+
+def added_places(reader: Reader, y_bar: View, index: Any, shape: tuple) -> Op:
+    """Return the sum of elements into zeros, at the places of ``x[index]``, as an operation."""
+    if y_bar.is_bool:
+        raise NotSmallError
+    places = _places(shape, strides_of(shape), index)
+    if places.size > _LARGEST:
+        raise NotSmallError
+    return Op("add_places", None, [y_bar.broadcast(places.shape), reader.table(places)], shape)
+
+
+def _places(shape: tuple, strides: tuple, index: Any) -> np.ndarray:
+    """Return how far from the first element those are that an index names."""
+    far: Any = np.zeros(shape, np.int64)
+    for d, (n, stride) in enumerate(zip(shape, strides, strict=True)):
+        far += (stride * np.arange(n)).reshape([n if k == d else 1 for k in range(len(shape))])
+    return np.ascontiguousarray(far[index])

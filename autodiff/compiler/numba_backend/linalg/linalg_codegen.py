@@ -1,0 +1,116 @@
+"""Small systems as source: calls of functions that are compiled once, one for each of a stack."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autodiff.compiler.numba_backend.loop_ir import at, strides_of
+
+if TYPE_CHECKING:
+    from autodiff.compiler.numba_backend.loop_codegen import NestWriter
+    from autodiff.compiler.numba_backend.memory_planner import Block
+
+
+class _Stack:
+    """Loops over a stack, with the places of what an operation on one matrix reads and writes."""
+
+    def __init__(self, w: NestWriter, block: Block, p: int, core: int) -> None:
+        op = w.ops[p]
+        self.w = w
+        batch = op.shape[: len(op.shape) - core]
+        n = len(batch)
+        found = [w.memory(block, p, k) for k in range(len(op.args))]
+        target = w.target(block, p) if op.shape or p in w.kept else ""
+        places = [place for _, place in found] + [target]
+        if batch:
+            places = [x if x.isdigit() else w.temporary(x) for x in places]
+        strides = [*[a.strides[:n] for a in op.args], strides_of(op.shape)[:n]]
+        terms, variables = w.nest(batch, strides)
+        *self.places, self.target = [at(x, t) for x, t in zip(places, terms, strict=True)]
+        self.arrays = [array for array, _ in found]
+        self._depth = len(variables)
+
+    def call(self, text: str) -> None:
+        """Write a call that says whether there is a result."""
+        self.w.write(f"if not {text}: return 2")
+        self.leave()
+
+    def leave(self) -> None:
+        """End the loops."""
+        self.w.leave(self._depth)
+
+
+def factors(w: NestWriter, block: Block, p: int) -> None:
+    """Write the factors, the rows that they stand for, and the sign of that exchange."""
+    op = w.ops[p]
+    row, column = op.args[0].strides[-2:]
+    of = _Stack(w, block, p, 1)
+    x, place = of.arrays[0], of.places[0]
+    of.call(f"factored({x}, {place}, {row}, {column}, {op.extra[0]}, s, {of.target})")
+
+
+def solution(w: NestWriter, block: Block, p: int) -> None:
+    """Write two triangular systems; with the transpose, the rows stay in another order."""
+    op = w.ops[p]
+    n, core, is_turned = op.extra
+    of = _Stack(w, block, p, core)
+    right = _right(w, p, of, core)
+    w.write(f"solved(s, {of.places[0]}, {n}, {is_turned}, {right}, {of.target})")
+    of.leave()
+
+
+def _right(w: NestWriter, p: int, of: _Stack, core: int) -> str:
+    """Return where the right sides are, their strides, and how many there are."""
+    b = w.ops[p].args[1]
+    row, column, m = (*b.strides[-2:], b.shape[-1]) if core == 2 else (b.strides[-1], 0, 1)
+    return f"{of.arrays[1]}, {of.places[1]}, {row}, {column}, {m}"
+
+
+def unordered(w: NestWriter, block: Block, p: int) -> None:
+    """Write rows back into their places."""
+    op = w.ops[p]
+    n, core = op.extra
+    of = _Stack(w, block, p, core)
+    m = op.shape[-1] if core == 2 else 1
+    w.write(f"put_back(s, {of.places[0]}, {n}, {of.places[1]}, {m}, {of.target})")
+    of.leave()
+
+
+def cholesky(w: NestWriter, block: Block, p: int) -> None:
+    """Write a factor of a matrix that is positive definite."""
+    op = w.ops[p]
+    n, is_lower, is_checked = op.extra
+    of = _Stack(w, block, p, 2)
+    x, place = of.arrays[0], of.places[0]
+    row, column = op.args[0].strides[-2:]
+    strides = f"{row}, {column}" if is_lower else f"{column}, {row}"
+    to = f"{of.target}, {n}, 1" if is_lower else f"{of.target}, 1, {n}"
+    of.call(f"cholesky({x}, {place}, {strides}, {n}, {is_checked}, s, {to})")
+
+
+def triangular(w: NestWriter, block: Block, p: int) -> None:
+    """Write a triangular system."""
+    op = w.ops[p]
+    n, core, is_lower, is_turned, is_unit, is_checked = op.extra
+    of = _Stack(w, block, p, core)
+    row, column = op.args[0].strides[-2:]
+    if is_turned:
+        row, column, is_lower = column, row, not is_lower
+    matrix = f"{of.arrays[0]}, {of.places[0]}, {row}, {column}, {n}"
+    how = f"{is_lower}, {is_unit}, {is_checked}"
+    of.call(f"triangle_solved({matrix}, {how}, {_right(w, p, of, core)}, s, {of.target})")
+
+
+def determinant(w: NestWriter, block: Block, p: int) -> None:
+    """Write the sign or the logarithm of the product of the pivots, or the product."""
+    op = w.ops[p]
+    n, which = op.extra
+    of = _Stack(w, block, p, 0)
+    lu = of.places[0]
+    sign, log = f"pivots_sign(s, {lu}, {n})", f"pivots_log(s, {lu}, {n})"
+    text = {"sign": sign, "log": log, "det": f"{sign} * math.exp({log})"}[which]
+    if op.shape:
+        w.write(f"put(s, {of.target}, {text})")
+    else:
+        w.result(block, p, text)
+    of.leave()

@@ -1,0 +1,222 @@
+"""Small systems of equations as operations: factors, solutions, inverses and determinants.
+
+What asks for a solution, an inverse or a determinant of one matrix shares one factorisation, by
+elimination with exchanges of rows, the way that LAPACK takes; a call of NumPy's costs ten times as
+much as the arithmetic of a matrix of three rows. What is not regular and finite, or not positive
+definite, is left to the call as it is written.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, View
+from autodiff.compiler.passes.triangular_solves import solve_triangle
+from autodiff.compiler.recording.ir import FLOAT64, Meta, Ref, Step, part
+
+if TYPE_CHECKING:
+    from autodiff.compiler.numba_backend.lowering import Reader
+
+LARGEST = 32
+"""Up to how many rows loops are as fast as LAPACK."""
+_MOST_ELEMENTS = 1 << 18
+
+
+class Call(NamedTuple):
+    """What a call asks for.
+
+    Attributes
+    ----------
+    kind : str
+        "solve", "inv", "det", "slogdet", "cholesky" or "triangular".
+    a, b : Any
+        The matrix and the right side.
+    is_lower, is_turned, is_unit : bool
+        Which triangle is read, whether its transpose is meant, and with ones on the diagonal.
+    is_checked : bool
+        Whether an argument that is not finite is an error.
+    """
+
+    kind: str
+    a: Any
+    b: Any = None
+    is_lower: bool = True
+    is_turned: bool = False
+    is_unit: bool = False
+    is_checked: bool = False
+
+
+_OF_NUMPY: dict[Any, str] = {
+    np.linalg.solve: "solve", np.linalg.inv: "inv", np.linalg.det: "det",
+    np.linalg.slogdet: "slogdet", np.linalg.cholesky: "cholesky", solve_triangle: "triangular",
+}  # fmt: skip
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "cholesky": {"lower": False, "overwrite_a": False, "check_finite": True},
+    "solve_triangular": {
+        "trans": 0, "lower": False, "unit_diagonal": False, "overwrite_b": False,
+        "check_finite": True,
+    },
+}  # fmt: skip
+_TURNED = {0: False, 1: True, 2: True, "N": False, "T": True, "C": True}
+
+
+def asked(step: Step) -> Call | None:
+    """Return what a call asks for; None for one that is not known."""
+    kind = _OF_NUMPY.get(step.f)
+    if kind is None:
+        return _asked_of_scipy(step)
+    options = step.kwargs or {}
+    if kind == "cholesky":
+        upper = options.get("upper", False)
+        if len(step.args) != 1 or options.keys() - {"upper"} or type(upper) is not bool:
+            return None
+        return Call(kind, step.args[0], is_lower=not upper)
+    if options or len(step.args) != {"solve": 2, "triangular": 4}.get(kind, 1):
+        return None
+    call = Call(kind, *step.args)
+    return call._replace(is_checked=kind == "triangular")
+
+
+def _asked_of_scipy(step: Step) -> Call | None:
+    linalg = sys.modules.get("scipy.linalg")  # where somebody has loaded it
+    name = getattr(step.f, "__name__", "")
+    known = _OPTIONS.get(name)
+    if known is None or step.f is not getattr(linalg, name, None):
+        return None
+    n = 2 if name == "solve_triangular" else 1
+    if len(step.args) < n or len(step.args) > n + len(known):
+        return None
+    given = dict(zip(known, step.args[n:], strict=False))
+    named = step.kwargs or {}
+    if named.keys() - known.keys() or named.keys() & given.keys():
+        return None
+    options = {**known, **given, **named}
+    trans = options.pop("trans", 0)
+    if type(trans) not in (int, str) or trans not in _TURNED:
+        return None
+    if any(type(x) is not bool for x in options.values()):
+        return None
+    is_lower, is_checked = options["lower"], options["check_finite"]
+    if n == 1:
+        return Call(name, step.args[0], is_lower=is_lower, is_checked=is_checked)
+    is_unit = options["unit_diagonal"]
+    a, b = step.args[:2]
+    return Call("triangular", a, b, is_lower, _TURNED[trans], is_unit, is_checked)
+
+
+def is_system(step: Step, metas: list[Meta]) -> bool:
+    """Whether a call can be read by `Systems`."""
+    call = asked(step)
+    if call is None:
+        return False
+    a = _shape(call.a, metas)
+    if a is None or len(a) < 2 or not 0 < a[-1] == a[-2] <= LARGEST:
+        return False
+    if 0 in a or _size(a) > _MOST_ELEMENTS:
+        return False
+    if call.kind not in ("solve", "triangular"):
+        return True
+    b = _shape(call.b, metas)
+    if b is None or not b or 0 in b:
+        return False
+    batch = _batch(a, b)
+    shape = None if batch is None else (*batch, *b[-min(2, len(b)) :])
+    return shape == metas[step.out].shape and _size(shape or ()) <= _MOST_ELEMENTS
+
+
+def _batch(a: tuple, b: tuple) -> tuple | None:
+    """Return the shape of a stack of systems, whose right sides are vectors if `b` has one axis."""
+    try:
+        return np.broadcast_shapes(a[:-2], b[:-2])
+    except ValueError:
+        return None
+
+
+def _size(shape: tuple) -> int:
+    n = 1
+    for extent in shape:
+        n *= extent
+    return n
+
+
+def _shape(x: Any, metas: list[Meta]) -> tuple | None:
+    dtype, shape = (metas[x.i].dtype, metas[x.i].shape) if type(x) is Ref else (None, None)
+    if type(x) is np.ndarray:
+        dtype, shape = x.dtype, x.shape
+    return shape if dtype == FLOAT64 else None
+
+
+PAIR: Any = type(np.linalg.slogdet(np.eye(1)))
+
+
+def is_part_of_pair(step: Step, metas: list[Meta]) -> bool:
+    """Whether a step takes the sign or the logarithm of a determinant."""
+    return step.f is part and type(step.args[0]) is Ref and metas[step.args[0].i].type is PAIR
+
+
+class Systems:
+    """The factorisations that a reader has, by the elements of their matrices."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self._known: dict[tuple, View] = {}
+        self._units: dict[int, np.ndarray] = {}
+        self._pairs: dict[int, tuple[View, int]] = {}
+
+    def _matrix(self, x: Any) -> View:
+        view = self.reader.view(x)
+        if view.is_bool or view.kind not in "vx":
+            raise NotSmallError
+        return view
+
+    def _factors(self, a: View) -> tuple[View, bool]:
+        """Return the factors of a matrix, and whether they are those of its transpose."""
+        turned = (*a.strides[:-2], a.strides[-1], a.strides[-2])
+        for strides, is_turned in ((a.strides, False), (turned, True)):
+            known = self._known.get((a.kind, a.base, a.offset, a.shape, strides))
+            if known is not None:
+                return known, is_turned
+        n = a.shape[-1]
+        op = Op("factors", None, [a], (*a.shape[:-2], n * n + n + 1), (n,))
+        factors = self.reader.added(op)
+        self._known[(a.kind, a.base, a.offset, a.shape, a.strides)] = factors
+        return factors, False
+
+    def read(self, step: Step, shape: tuple) -> Op:
+        """Return a factor, a solution, an inverse or a determinant as an operation."""
+        call: Any = asked(step)
+        a = self._matrix(call.a)
+        n = a.shape[-1]
+        if call.kind == "cholesky":
+            return Op("cholesky", None, [a], shape, (n, call.is_lower, call.is_checked))
+        if call.kind == "det":
+            return Op("determinant", None, [self._factors(a)[0]], shape, (n, "det"))
+        if call.kind == "inv":
+            b = self.reader.view(self._units.setdefault(n, np.eye(n)))
+        else:
+            b = self._matrix(call.b)
+        core = min(2, len(b.shape))
+        batch, b = shape[: len(shape) - core], b.broadcast(shape)
+        if call.kind == "triangular":
+            options = (n, core, call.is_lower, call.is_turned, call.is_unit, call.is_checked)
+            return Op("triangular", None, [a.broadcast((*batch, n, n)), b], shape, options)
+        factors, is_turned = self._factors(a)
+        factors = factors.broadcast((*batch, factors.shape[-1]))
+        if not is_turned:
+            return Op("solution", None, [factors, b], shape, (n, core, False))
+        w = self.reader.added(Op("solution", None, [factors, b], shape, (n, core, True)))
+        return Op("unordered", None, [factors, w], shape, (n, core))
+
+    def pair(self, step: Step) -> None:
+        """Note a determinant of which the sign and the logarithm are asked for later."""
+        a = self._matrix(step.args[0])
+        self._pairs[step.out] = (self._factors(a)[0], a.shape[-1])
+
+    def half(self, step: Step, shape: tuple) -> Op:
+        """Return the sign or the logarithm of a determinant as an operation."""
+        factors, n = self._pairs[step.args[0].i]
+        which = {0: "sign", "sign": "sign", 1: "log", "logabsdet": "log"}[step.args[1]]
+        return Op("determinant", None, [factors], shape, (n, which))

@@ -1,0 +1,415 @@
+"""Operations on small arrays as source: nests of loops, in turns where they repeat.
+
+Elementwise operations of one shape that follow each other share a nest, so that most of their
+results are never stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.numba_backend.loop_ir import Op, View, at, constant, strides_of
+from autodiff.compiler.numba_backend.lowering import TEXTS
+from autodiff.compiler.numba_backend.memory_planner import Block, Layout
+from autodiff.compiler.numba_backend.op_codegen import written
+from autodiff.compiler.numba_backend.scalar_loops import UNDEFINED
+from autodiff.compiler.numba_backend.simd_math import FAR, WAVES, WIDENED
+from autodiff.compiler.passes.simplify import has_nan
+from autodiff.compiler.recording.domain_guards import SOURCES
+
+_MANY = 8
+"""From how many elements on a nest takes functions that are widened."""
+_SUMMED = ("sum", "product", "guard", "max", "min")  # what joins a nest and adds its elements up
+_START = {"max": "-math.inf", "min": "math.inf"}
+_CHOSEN = {"max": "larger", "min": "smaller"}
+
+
+class NestWriter(Layout):
+    """Writes the source of a list of operations.
+
+    Attributes
+    ----------
+    lines : list of str
+        The statements.
+    tables : dict
+        Arrays of numbers that they read, by name.
+    nests : int
+        How many nests of loops there are.
+    """
+
+    def __init__(self, ops: list[Op], results: list[View]) -> None:
+        super().__init__(ops, results)
+        self.lines: list[str] = []
+        self.tables: dict[str, np.ndarray] = {}
+        self.nests = 0
+        self._indent = ""
+        self._temporaries = 0
+
+    # -- operands --------------------------------------------------------------------------------
+
+    def moving(self, places: np.ndarray) -> str:
+        """Return a place that is another one in each turn."""
+        first = int(places[0])
+        if len(places) == 1 or (places == first).all():
+            return str(first)
+        stride = int(places[1]) - first
+        t = np.arange(len(places))
+        if (places == first + stride * t).all():
+            return f"{first} + ({stride}) * t"
+        if (places == first + stride * (t & 1)).all():
+            return f"{first} + ({stride}) * (t & 1)"
+        return f"{self.table(places)}[t]"
+
+    def table(self, values: np.ndarray) -> str:
+        """Return the name of an array of numbers."""
+        name = f"table{len(self.tables)}"
+        self.tables[name] = values
+        return name
+
+    def memory(self, block: Block, p: int, a: int) -> tuple[str, str]:
+        """Return the array that an operand is in, and the place of its first element."""
+        view = self.ops[p].args[a]
+        if view.kind == "x":
+            return f"x{view.base}", self.moving(self.offsets(block, p, a))
+        return "s", self.moving(self.places(block, p, a))
+
+    def target(self, block: Block, p: int) -> str:
+        """Return the place of the first element of a result."""
+        return self.moving(self._targets(block, p))
+
+    def _targets(self, block: Block, p: int) -> np.ndarray:
+        return self.stored(self.address[block.turns(p)])
+
+    def region(self, block: Block, p: int) -> str:
+        """Return where the elements begin that a change writes."""
+        offsets = np.array([self.ops[q].offset for q in block.turns(p)])
+        return self.moving(self._targets(block, p) + offsets)
+
+    def number(self, block: Block, p: int, a: int) -> str:
+        """Return an operand that is a number."""
+        view = self.ops[p].args[a]
+        if view.kind == "n":
+            return f"(x{view.base} != 0.0)" if view.is_bool else f"x{view.base}"
+        if view.kind == "c":
+            if block.loop is not None:
+                turns = [self.ops[q].args[a].base for q in block.turns(p)]
+                if any(repr(c) != repr(view.base) for c in turns):
+                    return f"{self.table(np.array(turns, float))}[t]"
+            return constant(view.base)
+        if view.kind == "v" and self.is_variable(block, p, view, self.form(block, p, a)):
+            return self.variable(view.base)
+        array, place = self.memory(block, p, a)
+        text = f"get({array}, {place})"
+        return f"({text} != 0.0)" if view.is_bool else text
+
+    def variable(self, position: int) -> str:
+        """Return the variable of a number."""
+        loop = self.loop_of[position]
+        if loop is None:
+            return f"v{position}"
+        return f"w{loop.start}_{(position - loop.start) % loop.period}"
+
+    def truths(self) -> set[str]:
+        """Return the variables of numbers that are truths."""
+        return {self.variable(p) for p, op in enumerate(self.ops) if op.is_bool and op.shape == ()}
+
+    # -- statements ------------------------------------------------------------------------------
+
+    def write(self, text: str) -> None:
+        """Write a statement."""
+        self.lines.append(self._indent + text)
+
+    def temporary(self, text: str) -> str:
+        """Write an expression into a variable."""
+        self._temporaries += 1
+        self.write(f"c{self._temporaries} = {text}")
+        return f"c{self._temporaries}"
+
+    def begin(self, text: str) -> None:
+        """Write the head of a compound statement; what follows is inside."""
+        self.write(text)
+        self._indent += "    "
+
+    def enter(self, variable: str, n: int | str) -> None:
+        """Begin a loop."""
+        self.begin(f"for {variable} in range({n}):")
+
+    def leave(self, n: int = 1) -> None:
+        """End loops and the like."""
+        self._indent = self._indent[: len(self._indent) - 4 * n]
+
+    def result(self, block: Block, p: int, text: str) -> None:
+        """Write a result that is a number, or an array of one."""
+        op = self.ops[p]
+        if op.shape:
+            self.write(f"put(s, {self.target(block, p)}, {text})")
+            return
+        name = self.variable(p)
+        self.write(f"{name} = {text}")
+        if p in self.kept:
+            self.write(f"put(s, {self.target(block, p)}, {name})")
+
+    def source(self) -> list[str]:
+        """Return the statements."""
+        for block in self.blocks():
+            if block.loop is None:
+                self._block(block)
+                continue
+            for (start, j), first in self.carried.items():
+                if start == block.start:
+                    self._first(start + j, first)
+            self.enter("t", block.count)
+            self._block(block)
+            self.leave()
+        return self.lines
+
+    def _first(self, position: int, first: View) -> None:
+        """Copy what the first turn reads of the one before to where the others have it."""
+        size = self.ops[position].size
+        begin, source = self.stored(self.address[[position, first.base]])
+        self.enter("i", size)
+        self.write(f"put(s, {begin - size} + i, get(s, {source} + i))")
+        self.leave()
+
+    def _block(self, block: Block) -> None:
+        """Write the operations of a block."""
+        for item in self.items[block.start]:
+            if item.kind == "nest":
+                self._group(block, item.positions, item.shape)
+                continue
+            (p,) = item.positions
+            if item.kind == "number":
+                self._scalar(block, p)
+            elif item.kind == "guard":
+                self._guard(block, p)
+            else:
+                written(self, block, p)
+                self.nests += 1
+
+    def _scalar(self, block: Block, p: int) -> None:
+        op = self.ops[p]
+        args = [self.number(block, p, a) for a in range(len(op.args))]
+        divides = op.f is np.true_divide or op.f is np.reciprocal
+        if op.is_number and divides and not _is_constant(op.args[-1]):
+            self.write(f"if {args[-1]} == 0.0: return 2")
+        name = self.variable(p)
+        self.write(f"{name} = {self._expression(op, args)}")
+        bad = UNDEFINED.get(op.f) if op.is_number else None
+        if bad is not None:
+            self.write(f"if {bad.format(*args, y=name)}: return 2")
+        if p in self.kept:
+            shown = f"1.0 if {name} else 0.0" if op.is_bool else name
+            self.write(f"put(s, {self.target(block, p)}, {shown})")
+
+    def _expression(self, op: Op, args: list[str]) -> str:
+        return TEXTS[op.f].format(*args)
+
+    def _guard(self, block: Block, p: int) -> None:
+        op = self.ops[p]
+        view, how = op.args[0], op.f
+        if how is has_nan and view.shape:
+            array, place = self.memory(block, p, 0)
+            self.write("total = 0.0")
+            terms, variables = self.nest(view.shape, [view.strides])
+            element = f"get({array}, {at(place, terms[0])})"
+            self.write(f"total = plus(total, times({element}, {element}))")
+            self.leave(len(variables))
+            self.write("if total != total: return 0")
+            return
+        x = self.number(block, p, 0)
+        if how is bool:
+            is_truth = view.is_bool
+            x = x if is_truth else f"({x} != 0.0)"
+            self.write(f"if {f'not {x}' if op.extra[0] else x}: return 0")
+        elif how is has_nan:
+            self.write(f"if {x} != {x}: return 0")
+        else:
+            self.write(f"if not ({SOURCES[how].format(x)}): return 0")
+
+    def nest(
+        self, shape: tuple, strides: list[tuple], between: Callable | None = None
+    ) -> tuple[list, list]:
+        """Begin a nest over a shape, axes put together where they can be.
+
+        Return for each of some views the terms of its index, and the variables of the loops.
+        `between` is called before the innermost loop with these terms and the last strides.
+        """
+        axes: list[list[int]] = []
+        for d, n in enumerate(shape):
+            if n == 1:
+                continue
+            if axes and all(s[axes[-1][-1]] == s[d] * n for s in strides):
+                axes[-1].append(d)
+            else:
+                axes.append([d])
+        terms: list[list[str]] = [[] for _ in strides]
+        variables = []
+        for k, merged in enumerate(axes):
+            extent = 1
+            for d in merged:
+                extent *= shape[d]
+            variable = f"i{k}"
+            variables.append(variable)
+            if between is not None and k == len(axes) - 1:
+                between(terms, [s[merged[-1]] for s in strides])
+            self.enter(variable, extent)
+            for term, s in zip(terms, strides, strict=True):
+                stride = s[merged[-1]]
+                if stride:
+                    term.append(variable if stride == 1 else f"({stride}) * {variable}")
+        return terms, variables
+
+    def _group(self, block: Block, positions: list[int], shape: tuple) -> None:
+        """Write operations on elements of one shape as one nest."""
+        self.nests += 1
+        mine = {p: f"g{p}" for p in positions}
+        reads: list[tuple[str, str]] = []
+        strides: list[tuple] = [strides_of(shape)]
+        plan: list[list[Any]] = []
+        for p in positions:
+            op = self.ops[p]
+            shown: list[Any] = []
+            for a, view in enumerate(op.args):
+                inside = view.kind == "v" and view.base in mine
+                if op.kind == "change" and a == 0:
+                    continue  # it is changed in place
+                if inside and self.form(block, p, a) in ("here", "same"):
+                    shown.append(mine[view.base])
+                elif view.kind in "nc" or self.is_single(view):
+                    text = self.number(block, p, a)
+                    shown.append(text if text.isidentifier() else self._hoisted(text))
+                elif not any(view.strides):
+                    array, place = self.memory(block, p, a)
+                    text = f"get({array}, {place})"
+                    if view.is_bool:
+                        text += " != 0.0"
+                    shown.append(self.temporary(text))
+                else:
+                    reads.append(self.memory(block, p, a))
+                    strides.append(view.strides)
+                    shown.append((len(strides) - 1, view))
+            plan.append(shown)
+        places = [place if place.isdigit() else self.temporary(place) for _, place in reads]
+        targets: dict[int, tuple[str, int]] = {}
+        for p in positions:
+            op = self.ops[p]
+            if op.kind in _SUMMED:
+                start = _START.get(op.kind, "0.0")
+                if op.kind in _START and op.extra[1] is not None:
+                    start = constant(float(op.extra[1]))
+                self.write(f"total{p} = {start}")
+                if op.kind in _START:
+                    self.write(f"bad{p} = 0.0")
+                continue
+            if op.kind in ("change", "scatter"):
+                place = self.region(block, p)
+                strides.append(op.extra[-1])
+                if op.kind == "scatter":
+                    self._cleared(block, p)
+            elif p in self.kept:
+                place = self.target(block, p)
+                strides.append(strides[0])
+            elif p in self.direct:
+                place = "0"
+                strides.append(strides[0])
+            else:
+                continue
+            targets[p] = (place if place.isdigit() else self.temporary(place), len(strides) - 1)
+        widened = {p for p in positions if self.ops[p].f in WIDENED and self.ops[p].size >= _MANY}
+        waves = {p for p in widened if self.ops[p].f in WAVES}
+        if waves:
+            self.write("far = 0.0")
+        is_pure = all(self.ops[p].kind not in ("change", "scatter") for p in positions)
+        known: dict[int, str] = {}
+
+        def between(terms: list, last: list[int]) -> None:
+            """Read what stays the same in the innermost loop before it."""
+            for k, (array, _) in enumerate(reads, 1):
+                if is_pure and last[k] == 0 and terms[k]:
+                    known[k] = self.temporary(f"get({array}, {at(places[k - 1], terms[k])})")
+
+        terms, variables = self.nest(shape, strides, between)
+        for p, shown in zip(positions, plan, strict=True):
+            op = self.ops[p]
+            args = []
+            for x in shown:
+                if type(x) is str:
+                    args.append(x)
+                    continue
+                k, view = x
+                text = known.get(k) or f"get({reads[k - 1][0]}, {at(places[k - 1], terms[k])})"
+                is_bool = view.is_bool
+                self._temporaries += 1
+                name = f"e{self._temporaries}"
+                self.write(f"{name} = {text}{' != 0.0' if is_bool else ''}")
+                args.append(name)
+            if op.kind in _START:
+                self.write(f"total{p} = {_CHOSEN[op.kind]}(total{p}, {args[0]})")
+                self.write(f"bad{p} = plus(bad{p}, 1.0 if {args[0]} != {args[0]} else 0.0)")
+                continue
+            if op.kind in _SUMMED:
+                term = args[0] if op.kind == "sum" else f"times({args[0]}, {args[-1]})"
+                self.write(f"total{p} = plus(total{p}, {term})")
+                continue
+            to = at(targets[p][0], terms[targets[p][1]]) if p in targets else ""
+            if p in waves:
+                self.write(f"far = plus(far, 1.0 if abs({args[0]}) > {FAR!r} else 0.0)")
+            if p in widened:
+                text = WIDENED[op.f].format(*args)
+            elif op.kind == "map":
+                text = self._expression(op, args)
+            elif op.kind == "change" and op.extra[0] != "=":
+                text = f"get(s, {to}) {op.extra[0]} {args[0]}"
+            else:
+                text = args[0]
+            self.write(f"{mine[p]} = {text}")
+            if to:
+                value = f"1.0 if {mine[p]} else 0.0" if op.is_bool else mine[p]
+                array = f"p{self.direct[p]}" if p in self.direct else "s"
+                self.write(f"put({array}, {to}, {value})")
+        self.leave(len(variables))
+        if waves:
+            self.write("if far > 0.0: return 2")
+        for p in positions:
+            if self.ops[p].kind in _SUMMED:
+                self._finish(block, p)
+
+    def _finish(self, block: Block, p: int) -> None:
+        """Write what is done with a sum over a nest behind it."""
+        op = self.ops[p]
+        if op.kind == "guard":
+            self.write(f"if total{p} != total{p}: return 0")
+            return
+        divisor = op.extra[1] if op.kind == "sum" else 0
+        name = self.variable(p)
+        if op.kind in _START:
+            self.write(f"total{p} = math.nan if bad{p} > 0.0 else total{p}")
+        self.write(f"{name} = total{p}" + (f" / {float(divisor)!r}" if divisor else ""))
+        if p in self.kept:
+            self.write(f"put(s, {self.target(block, p)}, {name})")
+
+    def _cleared(self, block: Block, p: int) -> None:
+        """Write zeros to a result of which a region is written then: around it, if it is a run."""
+        op = self.ops[p]
+        target = self.target(block, p)
+        place = target if target.isdigit() else self.temporary(target)
+        shape, strides = op.extra
+        stretches = [(0, op.size)]
+        if len(op.shape) == 1 and strides == (1,):
+            stretches = [(0, op.offset), (op.offset + shape[0], op.size)]
+        for first, end in stretches:
+            if first < end:
+                self.enter("i0", end - first)
+                self.write(f"put(s, {place} + {first} + i0, 0.0)")
+                self.leave()
+
+    def _hoisted(self, text: str) -> str:
+        is_plain = text.replace(".", "").replace("e", "").replace("-", "").isdigit()
+        return text if is_plain or text.startswith("(-") else self.temporary(text)
+
+
+def _is_constant(view: View) -> bool:
+    return view.kind == "c" and view.base != 0

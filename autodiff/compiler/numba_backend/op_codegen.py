@@ -1,0 +1,433 @@
+"""The operations on small arrays that are no elementwise ones, as nests of loops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff.compiler.numba_backend.linalg import linalg_codegen
+from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, at, constant, strides_of
+from autodiff.compiler.numba_backend.memory_planner import Block
+
+if TYPE_CHECKING:
+    from autodiff.compiler.numba_backend.loop_codegen import NestWriter
+
+_UNROLLED = 4
+_FEW = 4096
+"""Up to how many products a call takes no longer than loops of known lengths."""
+
+
+def written(w: NestWriter, block: Block, p: int) -> None:
+    """Write an operation."""
+    _FORMS[w.ops[p].kind](w, block, p)
+
+
+def _place(w: NestWriter, text: str) -> str:
+    return text if text.isdigit() else w.temporary(text)
+
+
+def _term(stride: int, variable: str) -> list[str]:
+    if stride == 0:
+        return []
+    return [variable if stride == 1 else f"({stride}) * {variable}"]
+
+
+def _product(w: NestWriter, block: Block, p: int) -> None:
+    a, b = w.ops[p].args
+    arrays = [w.memory(block, p, k) for k in (0, 1)]
+    (x, x_at), (y, y_at) = [(array, _place(w, place)) for array, place in arrays]
+    k = a.shape[-1]
+    n, row = (1, 0) if len(a.shape) == 1 else (a.shape[0], a.strides[0])
+    m, column = (1, 0) if len(b.shape) == 1 else (b.shape[1], b.strides[1])
+    along, down = a.strides[-1], b.strides[0]
+    if block.loop is None and n * m > 1 and n * k * m <= _FEW:
+        target = w.target(block, p)  # it is done once: a call takes the least time to compile
+        left, right = f"{x}, {x_at}, {row}, {along}", f"{y}, {y_at}, {down}, {column}"
+        w.write(f"multiplied({left}, {right}, {n}, {k}, {m}, s, {target})")
+        return
+    if n == 1 and m > 1:  # a row times a matrix is its transpose times a column
+        x, x_at, y, y_at = y, y_at, x, x_at
+        n, m, row, column, along, down = m, 1, column, 0, down, along
+    if n == m == 1:
+        w.write("total = 0.0")
+        w.enter("j", k)
+        left, right = at(x_at, _term(along, "j")), at(y_at, _term(down, "j"))
+        w.write(f"total = plus(total, times(get({x}, {left}), get({y}, {right})))")
+        w.leave()
+        w.result(block, p, "total")
+        return
+    target = _place(w, w.target(block, p))
+    if m == 1:
+        _matrix_times_vector(w, (x, x_at, row, along), (y, y_at, down), n, k, target)
+    elif abs(down) < abs(column):
+        w.enter("i", n)
+        w.enter("l", m)
+        w.write("total = 0.0")
+        w.enter("j", k)
+        left = at(x_at, _term(row, "i") + _term(along, "j"))
+        right = at(y_at, _term(down, "j") + _term(column, "l"))
+        w.write(f"total = plus(total, times(get({x}, {left}), get({y}, {right})))")
+        w.leave()
+        w.write(f"put(s, {target} + {m} * i + l, total)")
+        w.leave(2)
+    else:
+        w.enter("i", n)
+        start = w.temporary(f"{target} + {m} * i")
+        here = w.temporary(at(x_at, _term(row, "i")))
+        _combined(w, (y, y_at, column, down), (x, here, along), m, k, start)
+        w.leave()
+
+
+def _matrix_times_vector(
+    w: NestWriter, matrix: tuple, vector: tuple, n: int, k: int, target: str
+) -> None:
+    x, x_at, row, along = matrix
+    y, y_at, down = vector
+    if abs(row) < abs(along):
+        _combined(w, (x, x_at, row, along), (y, y_at, down), n, k, target)
+        return
+    w.enter("i", n)
+    w.write("total = 0.0")
+    w.enter("j", k)
+    left = at(x_at, _term(row, "i") + _term(along, "j"))
+    right = at(y_at, _term(down, "j"))
+    w.write(f"total = plus(total, times(get({x}, {left}), get({y}, {right})))")
+    w.leave()
+    w.write(f"put(s, {target} + i, total)")
+    w.leave()
+
+
+def _combined(w: NestWriter, matrix: tuple, vector: tuple, n: int, k: int, target: str) -> None:
+    """Add up the columns of a matrix, some at a time, each times an element of a vector."""
+    x, x_at, row, along = matrix
+    y, y_at, down = vector
+    w.enter("i0", n)
+    w.write(f"put(s, {target} + i0, 0.0)")
+    w.leave()
+    unrolled = _UNROLLED if k % _UNROLLED == 0 else 1
+    w.enter("j", k // unrolled)
+    factors = []
+    for u in range(unrolled):
+        index = f"({unrolled} * j + {u})"
+        factors.append(w.temporary(f"get({y}, {at(y_at, _term(down, index))})"))
+    starts = [
+        w.temporary(at(x_at, _term(along, f"({unrolled} * j + {u})"))) for u in range(unrolled)
+    ]
+    w.enter("i0", n)
+    total = f"get(s, {target} + i0)"
+    for factor, start in zip(factors, starts, strict=True):
+        total = f"plus({total}, times({factor}, get({x}, {at(start, _term(row, 'i0'))})))"
+    w.write(f"put(s, {target} + i0, {total})")
+    w.leave(2)
+
+
+def _contracted(w: NestWriter, block: Block, p: int) -> None:
+    """A sum of products: element by element, or row by row where the rows are in order."""
+    op = w.ops[p]
+    a, b = op.args
+    n = len(op.shape)
+    arrays = [w.memory(block, p, k) for k in (0, 1)]
+    (x, x_at), (y, y_at) = [(array, _place(w, place)) for array, place in arrays]
+    if not op.shape:
+        w.write("total = 0.0")
+        terms, variables = w.nest(a.shape, [a.strides, b.strides])
+        left, right = f"get({x}, {at(x_at, terms[0])})", f"get({y}, {at(y_at, terms[1])})"
+        w.write(f"total = plus(total, times({left}, {right}))")
+        w.leave(len(variables))
+        w.result(block, p, "total")
+        return
+    target = _place(w, w.target(block, p))
+    inner, out = a.shape[n:], strides_of(op.shape)
+    last = {a.strides[n - 1], b.strides[n - 1]}
+    by_rows = last == {0, 1} and {v.strides[-1] for v in (a, b)} != {1}
+    outer = n - 1 if by_rows else n
+    index: list[list[str]] = [[], [], []]
+    for d in range(outer):
+        w.enter(f"k{d}", op.shape[d])
+        for terms, strides in zip(index, (out, a.strides, b.strides), strict=True):
+            terms += _term(strides[d], f"k{d}")
+    to, here, there = (
+        w.temporary(at(x, t)) for x, t in zip((target, x_at, y_at), index, strict=True)
+    )
+    if by_rows:
+        m = op.shape[-1]
+        _filled(w, to, m)
+        (here_terms, there_terms), variables = w.nest(inner, [a.strides[n:], b.strides[n:]])
+        here, there = w.temporary(at(here, here_terms)), w.temporary(at(there, there_terms))
+        w.enter("i", m)
+        left = f"get({x}, {at(here, _term(a.strides[n - 1], 'i'))})"
+        right = f"get({y}, {at(there, _term(b.strides[n - 1], 'i'))})"
+        w.write(f"put(s, {to} + i, plus(get(s, {to} + i), times({left}, {right})))")
+        w.leave(len(variables) + 1 + outer)
+        return
+    w.write("total = 0.0")
+    (here_terms, there_terms), variables = w.nest(inner, [a.strides[n:], b.strides[n:]])
+    left, right = f"get({x}, {at(here, here_terms)})", f"get({y}, {at(there, there_terms)})"
+    w.write(f"total = plus(total, times({left}, {right}))")
+    w.leave(len(variables))
+    w.write(f"put(s, {to}, total)")
+    w.leave(outer)
+
+
+def _reduced(w: NestWriter, block: Block, p: int) -> None:
+    """A sum, maximum or minimum along axes."""
+    op = w.ops[p]
+    axes, divisor = op.extra  # of extrema: what they begin with, if that is not an element
+    view = op.args[0]
+    array, place = w.memory(block, p, 0)
+    place = _place(w, place)
+    kept = [d for d in range(len(view.shape)) if d not in axes]
+    target = _place(w, w.target(block, p)) if op.shape else ""
+    if not op.shape and p not in w.kept:
+        target = ""
+    out = strides_of(tuple([view.shape[d] for d in kept]))
+    if kept and view.strides[kept[-1]] == 1 and all(view.strides[d] != 1 for d in axes):
+        _reduced_by_rows(w, op, (array, place), kept, target)
+        return
+    index = [t for k, d in enumerate(kept) for t in _term(out[k], f"k{k}")]
+    inside = [t for k, d in enumerate(kept) for t in _term(view.strides[d], f"k{k}")]
+    for k, d in enumerate(kept):
+        w.enter(f"k{k}", view.shape[d])
+    here = w.temporary(at(place, inside)) if inside else place
+    element = f"get({array}, {here})"
+    w.write(f"total = {_first(op, element)}")
+    if op.kind != "sum":
+        w.write("bad = 0.0")
+    rest = tuple([view.shape[d] for d in axes])
+    terms, variables = w.nest(rest, [tuple([view.strides[d] for d in axes])])
+    element = f"get({array}, {at(here, terms[0])})"
+    if op.kind == "sum":
+        w.write(f"total = plus(total, {element})")
+    else:
+        other = w.temporary(element)
+        w.write(f"total = {'larger' if op.kind == 'max' else 'smaller'}(total, {other})")
+        w.write(f"bad = plus(bad, 1.0 if {other} != {other} else 0.0)")
+    w.leave(len(variables))
+    if op.kind != "sum":
+        w.write("total = math.nan if bad > 0.0 else total")
+    if divisor and op.kind == "sum":
+        w.write(f"total = total / {float(divisor)!r}")
+    if op.shape:
+        w.write(f"put(s, {at(target, index)}, total)")
+    w.leave(len(kept))
+    if not op.shape:
+        w.result(block, p, "total")
+
+
+def _first(op: Op, element: str) -> str:
+    """Return what a reduction begins with."""
+    if op.kind == "sum":
+        return "0.0"
+    return element if op.extra[1] is None else constant(float(op.extra[1]))
+
+
+def _reduced_by_rows(
+    w: NestWriter, op: Op, source: tuple[str, str], kept: list[int], target: str
+) -> None:
+    """A reduction whose results lie as the rows do that it adds up."""
+    axes, divisor = op.extra
+    view = op.args[0]
+    array, place = source
+    out = strides_of(tuple([view.shape[d] for d in kept]))
+    *outer, last = kept
+    index = [t for k, _ in enumerate(outer) for t in _term(out[k], f"k{k}")]
+    inside = [t for k, d in enumerate(outer) for t in _term(view.strides[d], f"k{k}")]
+    for k, d in enumerate(outer):
+        w.enter(f"k{k}", view.shape[d])
+    here, there = w.temporary(at(place, inside)), w.temporary(at(target, index))
+    w.enter("j", view.shape[last])
+    first = _first(op, f"get({array}, {here} + j)")
+    w.write(f"put(s, {there} + j, {first})")
+    w.leave()
+    rest = tuple([view.shape[d] for d in axes])
+    terms, variables = w.nest(rest, [tuple([view.strides[d] for d in axes])])
+    row = w.temporary(at(here, terms[0]))
+    w.enter("j", view.shape[last])
+    w.write(f"total = get(s, {there} + j)")
+    w.write(f"other = get({array}, {row} + j)")
+    if op.kind == "sum":
+        text = "plus(total, other)"
+    else:
+        sign = ">=" if op.kind == "max" else "<="
+        text = f"total if total {sign} other or total != total else other"
+    w.write(f"put(s, {there} + j, {text})")
+    w.leave(len(variables) + 1)
+    if divisor and op.kind == "sum":
+        w.enter("j", view.shape[last])
+        w.write(f"put(s, {there} + j, get(s, {there} + j) / {float(divisor)!r})")
+        w.leave()
+    w.leave(len(outer))
+
+
+def _running(w: NestWriter, block: Block, p: int) -> None:
+    """The sums of all elements so far along an axis."""
+    op = w.ops[p]
+    (axis,) = op.extra
+    view = op.args[0]
+    array, place = w.memory(block, p, 0)
+    place, target = _place(w, place), _place(w, w.target(block, p))
+    out = strides_of(op.shape)
+    index: list[str] = []
+    inside: list[str] = []
+    for d, n in enumerate(op.shape):
+        if d != axis:
+            w.enter(f"k{d}", n)
+            index += _term(out[d], f"k{d}")
+            inside += _term(view.strides[d], f"k{d}")
+    here, there = w.temporary(at(place, inside)), w.temporary(at(target, index))
+    w.write("total = 0.0")
+    w.enter("j", op.shape[axis])
+    w.write(f"total = total + get({array}, {at(here, _term(view.strides[axis], 'j'))})")
+    w.write(f"put(s, {at(there, _term(out[axis], 'j'))}, total)")
+    w.leave(len(op.shape))
+
+
+def _read_places(w: NestWriter, block: Block, p: int) -> None:
+    array, place = w.memory(block, p, 0)
+    place, target = _place(w, place), _place(w, w.target(block, p))
+    w.enter("i", w.ops[p].size)
+    w.write(f"put(s, {target} + i, get({array}, {place} + x{w.ops[p].args[1].base}[i]))")
+    w.leave()
+
+
+def _added_places(w: NestWriter, block: Block, p: int) -> None:
+    view, table = w.ops[p].args
+    target = _place(w, w.target(block, p))
+    _filled(w, target, w.ops[p].size)
+    text = ""
+    if view.kind in "nc" or not view.shape or w.is_single(view):
+        text = w.temporary(w.number(block, p, 0))
+    else:
+        array, start = w.memory(block, p, 0)
+        start = _place(w, start)
+    terms, variables = w.nest(view.shape, [view.strides, strides_of(view.shape)])
+    value = text or f"get({array}, {at(start, terms[0])})"
+    to = w.temporary(f"{target} + x{table.base}[{' + '.join(terms[1]) or '0'}]")
+    w.write(f"put(s, {to}, get(s, {to}) + {value})")
+    w.leave(len(variables))
+
+
+def _filled(w: NestWriter, target: str, size: int) -> None:
+    w.enter("i0", size)
+    w.write(f"put(s, {target} + i0, 0.0)")
+    w.leave()
+
+
+def _copied(
+    w: NestWriter, block: Block, p: int, a: int, target: str, place: tuple, sign: str = "="
+) -> None:
+    """Write an operand to elements of the result: a shape and the strides there."""
+    shape, strides = place
+    view = w.ops[p].args[a]
+    if view.is_bool:
+        raise NotSmallError
+    if view.kind in "nc" or not view.shape or w.is_single(view):
+        text, mine = w.number(block, p, a), (0,) * len(shape)
+        text = text if text.isidentifier() else w.temporary(text)
+        array = start = ""
+    else:
+        array, start = w.memory(block, p, a)
+        start, mine, text = _place(w, start), view.strides, ""
+        if block.loop is None and sign == "=" and mine == strides == strides_of(shape):
+            w.write(f"moved({array}, {start}, {int(np.prod(shape))}, s, {target})")
+            return
+    terms, variables = w.nest(shape, [strides, mine])
+    value = text or f"get({array}, {at(start, terms[1])})"
+    to = at(target, terms[0])
+    if sign != "=":
+        value = f"get(s, {to}) {sign} {value}"
+    w.write(f"put(s, {to}, {value})")
+    w.leave(len(variables))
+
+
+def _change(w: NestWriter, block: Block, p: int) -> None:
+    op = w.ops[p]
+    sign, shape, strides = op.extra
+    if w.home[p] == p:
+        target = _place(w, w.target(block, p))
+        _copied(w, block, p, 0, target, (op.shape, strides_of(op.shape)))
+    start = _place(w, w.region(block, p))
+    _copied(w, block, p, 1, start, (shape, strides), sign)
+
+
+def _scatter(w: NestWriter, block: Block, p: int) -> None:
+    op = w.ops[p]
+    _filled(w, _place(w, w.target(block, p)), op.size)
+    start = _place(w, w.region(block, p))
+    _copied(w, block, p, 0, start, op.extra)
+
+
+def _stacked(w: NestWriter, block: Block, p: int) -> None:
+    """Arrays one after the other: those that are alike and in the memory, in a loop."""
+    op = w.ops[p]
+    target = _place(w, w.target(block, p))
+    views = op.args
+    sizes = [int(np.prod(v.shape)) for v in views]
+    begins = np.cumsum([0, *sizes[:-1]])
+    alike: dict[tuple, list[int]] = {}
+    if block.loop is None:
+        for a, v in enumerate(views):
+            if v.kind == "v" and w.address[v.base] >= 0 and v.base not in w.forwarded:
+                alike.setdefault((v.shape, v.strides), []).append(a)
+    done: set[int] = set()
+    for (shape, strides), group in alike.items():
+        if len(group) <= _UNROLLED:
+            continue
+        done.update(group)
+        w.enter("t", len(group))
+        places = np.array([w.address[views[a].base] + views[a].offset for a in group])
+        begin = w.temporary(w.moving(places))
+        to = w.temporary(f"{target} + {w.moving(begins[group])}")
+        terms, variables = w.nest(shape, [strides_of(shape), strides])
+        w.write(f"put(s, {at(to, terms[0])}, get(s, {at(begin, terms[1])}))")
+        w.leave(len(variables) + 1)
+    for a, view in enumerate(views):
+        if a not in done and not (view.kind == "v" and w.forwarded.get(view.base, (-1,))[0] == p):
+            start = w.temporary(f"{target} + {begins[a]}") if begins[a] else target
+            _copied(w, block, p, a, start, (view.shape, strides_of(view.shape)))
+            w.nests += 1
+
+
+def _packed(w: NestWriter, block: Block, p: int) -> None:
+    op = w.ops[p]
+    target = _place(w, w.target(block, p))
+    _filled(w, target, op.size)
+    views = op.args
+    moving = [
+        (place, int(w.address[v.base]) + v.offset)
+        for place, v in zip(op.extra[0], views, strict=True)
+        if v.kind == "v" and w.address[v.base] >= 0 and not v.is_bool
+    ]
+    done = set()
+    if len(moving) > _UNROLLED and block.loop is None:
+        first, second = (w.table(np.array([m[k] for m in moving])) for k in (0, 1))
+        w.enter("t", len(moving))
+        w.write(f"put(s, {target} + {first}[t], get(s, {second}[t]))")
+        w.leave()
+        done = {place for place, _ in moving}
+    for a, place in enumerate(op.extra[0]):
+        if place not in done:
+            w.write(f"put(s, {target} + {place}, {w.number(block, p, a)})")
+
+
+_FORMS: dict[str, Any] = {
+    "product": _product,
+    "contraction": _contracted,
+    "sum": _reduced,
+    "max": _reduced,
+    "min": _reduced,
+    "change": _change,
+    "scatter": _scatter,
+    "stack": _stacked,
+    "pack": _packed,
+    "running": _running,
+    "places": _read_places,
+    "add_places": _added_places,
+    "factors": linalg_codegen.factors,
+    "solution": linalg_codegen.solution,
+    "unordered": linalg_codegen.unordered,
+    "cholesky": linalg_codegen.cholesky,
+    "triangular": linalg_codegen.triangular,
+    "determinant": linalg_codegen.determinant,
+}

@@ -1,0 +1,1 @@
+"""Programs made simpler and shorter."""

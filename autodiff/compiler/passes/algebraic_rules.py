@@ -1,0 +1,364 @@
+"""What is known of functions: identities that make a call shorter, or save it.
+
+They hold bit for bit but for the last bits of products and quotients taken in another order, and
+for the sign of zeros.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.passes.op_table import is_elementwise, takes_floats
+from autodiff.compiler.passes.triangular_solves import triangular
+from autodiff.compiler.recording.domain_guards import is_not_zero
+from autodiff.compiler.recording.ir import FLOAT64, Meta, Ref, Step, part, set_item
+
+_IDENTITIES: frozenset[Any] = frozenset(
+    {np.copy, np.array, np.asarray, np.asanyarray, operator.pos, np.positive}
+)
+_SAME: tuple[Any, ...] = (np.asarray, np.asanyarray)
+_REAL: Any = frozenset({np.real, np.conj, np.conjugate})
+
+
+class Splat:
+    """An array all elements of which are one number, as an argument.
+
+    Attributes
+    ----------
+    value : int, float or Ref
+        The number.
+    array : numpy.ndarray or Ref
+        The array itself, for whoever needs it.
+    """
+
+    __slots__ = ("array", "shape", "value")
+
+    def __init__(self, value: Any, array: Any, shape: tuple) -> None:
+        self.value = value
+        self.array = array
+        self.shape = shape
+
+
+class Algebra:
+    """The identities, for a walk over a program that knows where each value comes from."""
+
+    metas: list[Meta]
+    is_double: bool
+    _guard: Callable
+    origin: dict[int, Step]
+    splats: dict[int, Splat]
+    packs: Any
+    meta: Callable[[Any], Meta]
+    splat: Callable[[Any], Splat | None]
+    call: Callable[..., Any]
+
+    def _simplified(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        """Return a value that is there already, or None."""
+        x = args[0] if args else None
+        if f is part and type(x) is Ref:
+            origin = self.origin.get(x.i)
+            if origin is not None and origin.f is tuple:
+                return origin.args[args[1]]
+            return None
+        if f in _IDENTITIES and self._is_number(x) and not kwargs and meta.shape is None:
+            return x if self._fits(x, meta) else None
+        if f in _SAME and type(x) is Ref and self._is_as_asked(x, args[1:], kwargs):
+            return x
+        if f in _REAL and len(args) == 1 and self._is_real(x) and self._fits(x, meta):
+            return x
+        if f in (float, np.float64) and len(args) == 1 and self.meta(x).is_scalar:
+            return x if self._fits(x, meta) else None
+        if f is np.sum and self._is_number(x) and meta.is_scalar:
+            return x if self._fits(x, meta) else None
+        if f in (np.any, np.all) and self.meta(x).type in (bool, np.bool_) and len(args) == 1:
+            return x
+        if f is np.sum and type(x) is Ref and len(args) == 1:
+            return self._sum(x, kwargs, meta)
+        if f is np.exp and type(x) is Ref:
+            return self._sigmoid(x, meta)
+        if f is np.linalg.solve and len(args) == 2 and not kwargs:
+            found = triangular(args, self.origin, self.metas)
+            return None if found is None else self.call(*found, {}, meta)
+        if f in (np.dot, np.matmul, operator.matmul) and len(args) == 2 and meta.shape:
+            for k, a in enumerate(args):
+                if type(a) is Ref and self._is_negated(a) and self.metas[a.i].size > meta.size:
+                    inside = (*args[:k], self._behind(a), *args[k + 1 :])
+                    return self._negative(f, inside, meta)
+        if f is set_item and type(args[2]) is Ref:  # x[i] = x[i], what is left of x[i] += y
+            origin = self.origin.get(args[2].i)
+            if origin is not None and origin.f is operator.getitem and is_same(origin.args[0], x):
+                return x if _is_same_index(origin.args[1], args[1]) else None
+        if f is np.tensordot and meta.shape:
+            return self._tensordot(args, kwargs, meta)
+        if f is np.swapaxes and len(self.meta(x).shape or ()) == 2:
+            return x if args[1] % 2 == args[2] % 2 else self.call(np.transpose, (x,), {}, meta)
+        if f is np.broadcast_to:
+            if self._fits(x, meta):
+                return x
+            if self._is_number(x) and self.meta(x).is_scalar:
+                return self._broadcast(x, meta)
+        if f is np.reshape and not kwargs and self._fits(x, meta):
+            return x
+        if f is np.ndarray.astype and self._is_number(x) and self._fits(x, meta):
+            return x
+        if len(args) == 2 and not kwargs and isinstance(f, np.ufunc):
+            return self._binary(f, args[0], args[1], meta)
+        if len(args) == 1 and not kwargs and f is np.negative and type(x) is Ref:
+            origin = self.origin.get(x.i)
+            if origin is not None and origin.f is np.negative:
+                return origin.args[0]
+            if origin is not None and origin.f is np.multiply and self._fits(x, meta):
+                c, other = origin.args
+                if type(c) in (int, float) and type(other) is Ref and self._is_real(x):
+                    return self.call(np.multiply, (-float(c), other), {}, meta)
+        return None
+
+    def _tensordot(self, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        """A sum over one axis of two matrices or vectors is a product."""
+        axes = args[2] if len(args) > 2 else kwargs.get("axes", 2)
+        a, b = args[:2]
+        shapes = [self.meta(x).shape or () for x in (a, b)]
+        if type(axes) not in (tuple, list) or not all(self._is_real(x) for x in (a, b)):
+            return None
+        pair = [x[0] if type(x) in (tuple, list) and len(x) == 1 else x for x in axes]
+        if [type(x) for x in pair] != [int, int] or not all(1 <= len(s) <= 2 for s in shapes):
+            return None
+        if pair[0] % len(shapes[0]) != len(shapes[0]) - 1:
+            a = self._turned(a)
+        if pair[1] % len(shapes[1]) != 0:
+            b = self._turned(b)
+        return self.call(np.dot, (a, b), {}, meta)
+
+    def _turned(self, x: Any) -> Any:
+        meta = self.meta(x)
+        turned = Meta(meta.type, meta.dtype, tuple(reversed(meta.shape or ())))
+        return self.call(np.transpose, (x,), {}, turned)
+
+    def _sum(self, x: Ref, kwargs: dict, meta: Meta) -> Any:
+        """The sum of products is a dot product; a sign goes in front."""
+        origin = self.origin.get(x.i)
+        if origin is None or not self._is_real(x):
+            return None
+        if origin.f is np.negative:
+            inner = self.call(np.sum, origin.args, kwargs, meta)
+            return self.call(np.negative, (inner,), {}, meta)
+        if not meta.is_scalar or any(v not in (None, False) for v in kwargs.values()):
+            return None
+        factors = origin.args * 2 if origin.f is np.square else origin.args
+        if origin.f not in (np.multiply, np.square) or self.metas[x.i].dtype != FLOAT64:
+            return None
+        shape = self.metas[x.i].shape
+        if any(type(a) is not Ref or not self._fits(a, self.metas[x.i]) for a in factors):
+            return None
+        return self.call(np.dot if len(shape or ()) == 1 else np.vdot, factors, {}, meta)
+
+    def _sigmoid(self, x: Ref, meta: Meta) -> Any:
+        """exp(b - logaddexp(a, b)), the slope of logaddexp, is 1 / (1 + exp(a - b))."""
+        origin = self.origin.get(x.i)
+        if origin is None or origin.f not in (np.subtract, np.negative):
+            return None
+        if origin.f is np.negative:  # -(p + logaddexp(a, -p))
+            total = self.origin.get(origin.args[0].i) if type(origin.args[0]) is Ref else None
+            if total is None or total.f is not np.add:
+                return None
+            pairs = [(p, y, True) for p, y in (total.args, total.args[::-1])]
+        else:
+            pairs = [(*origin.args, False)]
+        for b, y, is_negative in pairs:
+            inner = self.origin.get(y.i) if type(y) is Ref else None
+            if inner is None or inner.f is not np.logaddexp or not self._fits(y, meta):
+                continue
+            for mine, other in (inner.args, inner.args[::-1]):
+                if is_negative:
+                    if not (type(mine) is Ref and self._is_negated(mine)):
+                        continue
+                    mine = self._behind(mine)
+                if not is_same(mine, b) or not self._fits(b, meta):
+                    continue
+                combine = np.add if is_negative else np.subtract
+                difference = self.call(combine, (other, b), {}, meta)
+                power = self.call(np.exp, (difference,), {}, meta)
+                below = self.call(np.add, (1.0, power), {}, meta)
+                return self.call(np.reciprocal, (below,), {}, meta)
+        return None
+
+    def _quotient(self, x: Any, g: Any, meta: Meta) -> Any:
+        """``(1 / b) * g`` is ``g / b``, and ``(-q / b) * g`` is ``-(q * (g / b))``."""
+        origin = self.origin.get(x.i) if type(x) is Ref else None
+        if origin is None or not self._is_real(x) or not self._is_real(g):
+            return None
+        if origin.f is np.reciprocal:
+            return self.call(np.true_divide, (g, origin.args[0]), {}, meta)
+        if origin.f is not np.true_divide or not self._fits(g, meta):
+            return None
+        top, below = origin.args
+        if self._constant(top) == 1:
+            if meta.shape is not None and self.meta(below).type is float:
+                self._guard((below, is_not_zero, True))  # where a float of Python's raises
+            return self.call(np.true_divide, (g, below), {}, meta)
+        return None
+
+    def _broadcast(self, x: Any, meta: Meta) -> Any:
+        if type(x) is not Ref:
+            return np.broadcast_to(x, meta.shape or ())
+        ref = self.packs.plain_call(np.broadcast_to, (x, meta.shape), {}, meta)
+        self.splats[ref.i] = Splat(x, ref, meta.shape or ())
+        return ref
+
+    def _is_as_asked(self, x: Ref, dtype: tuple, kwargs: dict) -> bool:
+        """Whether something is an array already, of the dtype that is asked for."""
+        meta, asked = self.metas[x.i], (*dtype, *kwargs.values())
+        if meta.type is not np.ndarray or len(asked) > 1 or kwargs.keys() - {"dtype"}:
+            return False
+        return all(
+            d is None or (isinstance(d, (type, np.dtype)) and meta.dtype == d) for d in asked
+        )
+
+    def _is_number(self, x: Any) -> bool:
+        return self.meta(x).shape is None and self.meta(x).type is not tuple
+
+    def _is_real(self, x: Any) -> bool:
+        meta = self.meta(x)
+        return meta.type is float or (meta.dtype is not None and meta.dtype.kind == "f")
+
+    def _fits(self, x: Any, meta: Meta) -> bool:
+        """Whether a value has the type, dtype and shape of a result."""
+        mine = self.meta(x)
+        if mine.is_scalar and meta.is_scalar:
+            return self.is_double or mine.type is meta.type
+        return mine.type is meta.type and mine.dtype == meta.dtype and mine.shape == meta.shape
+
+    def _binary(self, f: Any, a: Any, b: Any, meta: Meta) -> Any:
+        if f is np.multiply:
+            for x, other in ((a, b), (b, a)):
+                c = self._constant(x)
+                if c == 1 and self._fits(other, meta):
+                    return other
+                if c == -1 and self._fits(other, meta):
+                    return self.call(np.negative, (other,), {}, meta)
+                if type(x) is Ref and self._is_negated(x):
+                    return self._negative(np.multiply, (self._behind(x), other), meta)
+                quotient = self._quotient(x, other, meta)
+                if quotient is not None:
+                    return quotient
+        elif f is np.add:
+            for x, other in ((a, b), (b, a)):
+                if self._constant(x) == 0 and self._fits(other, meta):
+                    return other
+            if type(b) is Ref and self._is_negated(b) and self._fits(a, meta):
+                return self.call(np.subtract, (a, self.origin[b.i].args[0]), {}, meta)
+            if type(a) is Ref and self._is_negated(a) and self._fits(b, meta):
+                return self.call(np.subtract, (b, self.origin[a.i].args[0]), {}, meta)
+            if type(b) is Ref and self._is_negated(b) and type(a) is Ref and self._is_negated(a):
+                return self._negative(np.add, (self._behind(a), self._behind(b)), meta)
+        elif f is np.subtract:
+            if self._constant(b) == 0 and self._fits(a, meta):
+                return a
+            if self._constant(a) == 0 and self._fits(b, meta) and type(b) is Ref:
+                return self.call(np.negative, (b,), {}, meta)
+            if type(a) is Ref and self._is_negated(a):
+                return self._negative(np.add, (self._behind(a), b), meta)
+            if type(b) is Ref and self._is_negated(b) and self._fits(a, meta):
+                return self.call(np.add, (a, self.origin[b.i].args[0]), {}, meta)
+        elif f is np.true_divide:
+            if self._constant(b) == 1 and self._fits(a, meta):
+                return a
+            if type(a) is Ref and self._is_negated(a):
+                return self._negative(np.true_divide, (self._behind(a), b), meta)
+            if type(b) is Ref and self._is_negated(b):
+                return self._negative(np.true_divide, (a, self._behind(b)), meta)
+        elif f is np.power:
+            c = self._constant(b)
+            if c == 1 and self._fits(a, meta):
+                return a
+            if c in (2, 3, 4) and type(a) is Ref and self._fits(a, meta) and self._is_real(a):
+                square = self.call(np.square, (a,), {}, meta)
+                if c == 2:
+                    return square
+                return self.call(np.multiply, (square, a if c == 3 else square), {}, meta)
+            if c == 0.5 and self._fits(a, meta) and self._is_real(a) and meta.shape:
+                return self.call(np.sqrt, (a,), {}, meta)
+        return None
+
+    def _negative(self, f: Any, args: tuple, meta: Meta) -> Any:
+        """Return ``-f(*args)``: signs go outwards, where sums take them up."""
+        return self.call(np.negative, (self.call(f, args, {}, meta),), {}, meta)
+
+    def _behind(self, ref: Ref) -> Any:
+        return self.origin[ref.i].args[0]
+
+    def _is_negated(self, ref: Ref) -> bool:
+        origin = self.origin.get(ref.i)
+        return origin is not None and origin.f is np.negative and self._is_real(ref)
+
+    def _constant(self, x: Any) -> Any:
+        """Return the number that an argument is everywhere; None if it is none."""
+        if type(x) in (int, float) or type(x) is np.float64:
+            return x
+        splat = self.splat(x)
+        return None if splat is None or type(splat.value) is Ref else splat.value
+
+    def _canonical(self, f: Any, args: tuple, meta: Meta) -> tuple[Any, tuple]:
+        """Return a call with numbers in the place of arrays of one number, and factors gathered."""
+        if not is_elementwise(f) or meta.shape is None or len(args) != 2:
+            if f is np.multiply and meta.is_scalar:
+                return f, self._factors(args, meta)
+            return f, args
+        if meta.dtype == FLOAT64 and f is not np.power and takes_floats(f):
+            args = tuple([float(x) if type(x) is int else x for x in args])
+        a, b = args
+        for mine, other in ((a, b), (b, a)):
+            splat = self.splat(mine)
+            if splat is None and type(mine) is Ref:
+                splat = self._broadcasted(mine)
+            if splat is None or self.meta(other).shape != meta.shape:
+                continue
+            if self.meta(other).dtype != self.meta(mine).dtype:
+                continue
+            args = (splat.value, b) if mine is a else (a, splat.value)
+            break
+        return f, self._factors(args, meta) if f is np.multiply else args
+
+    def _broadcasted(self, ref: Ref) -> Splat | None:
+        """Return what was broadcast to make an array: NumPy does it anyway."""
+        origin = self.origin.get(ref.i)
+        if origin is None or origin.f is not np.broadcast_to:
+            return None
+        return Splat(origin.args[0], ref, self.metas[ref.i].shape or ())
+
+    def _factors(self, args: tuple, meta: Meta) -> tuple:
+        """``2 * (x * c)`` is ``(2 * c) * x``: exact for powers of two."""
+        a, b = args
+        if type(b) in (int, float):
+            a, b = b, a
+        if type(a) not in (int, float) or type(b) is not Ref:
+            return args
+        inner = self.origin.get(b.i)
+        if inner is None or inner.f is not np.multiply or inner.kwargs:
+            return a, b
+        for c, x in (inner.args, inner.args[::-1]):
+            is_exact = type(c) in (int, float) and (_is_power_of_two(a) or _is_power_of_two(c))
+            if is_exact and type(x) is Ref and self._fits(x, meta):
+                return float(a) * c, x
+        return a, b
+
+
+def _is_power_of_two(c: float) -> bool:
+    return c != 0 and math.isfinite(c) and math.frexp(c)[0] in (0.5, -0.5)
+
+
+def _is_same_index(a: Any, b: Any) -> bool:
+    parts = (a if type(a) is tuple else (a,), b if type(b) is tuple else (b,))
+    if any(type(p) not in (int, slice) and p is not Ellipsis for side in parts for p in side):
+        return False
+    return parts[0] == parts[1]
+
+
+def is_same(a: Any, b: Any) -> bool:
+    """Whether two arguments are one value."""
+    return type(a) is Ref and type(b) is Ref and a.i == b.i

@@ -1,0 +1,146 @@
+"""Who owns which memory in a program, and until when: for writing in place and for ``out=``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.numba_backend.array_kernels import Kernel
+from autodiff.compiler.passes.op_table import UFUNC_OF, is_elementwise, is_fresh
+from autodiff.compiler.passes.scalar_replacement import pack
+from autodiff.compiler.recording.ir import (
+    Program,
+    Ref,
+    Step,
+    add_item,
+    effect,
+    guard,
+    part,
+    refs_of,
+    set_flat,
+    set_item,
+    sub_item,
+)
+from autodiff.compiler.tiling.loop_fusion import Chain
+from autodiff.compiler.tiling.tile_executor import Tiles
+from chainrules_core.scattering import scatter
+
+CHANGES = frozenset({add_item, sub_item, set_item, set_flat})
+"""Steps that change their first argument in place where nobody needs it."""
+OUTSIDE = -1
+"""The owner of what the program must not write into: inputs and constants."""
+
+_NEW = frozenset({pack, add_item, sub_item, set_item, set_flat, scatter})
+_NONE: frozenset[int] = frozenset()
+
+
+class Memory:
+    """Owners and lifetimes.
+
+    Attributes
+    ----------
+    owners : list of frozenset of int
+        For each value the values whose memory it may share, itself included.
+    last : list of int
+        The index of the last step that reads a value; beyond the end for outputs.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        n = len(program.metas)
+        self.owners: list[frozenset[int]] = [_NONE] * n
+        self.last = [-1] * n
+        self.until = [-1] * (n + 1)  # by owner; the last entry is that of what is outside
+        self.escaping: set[int] = set()
+        self._broadcast = {s.out for s in program.steps if s.f is np.broadcast_to}  # read-only
+        for i in program.inputs:
+            if program.metas[i].shape is not None:
+                self.owners[i] = frozenset({OUTSIDE})
+        for at, step in enumerate(program.steps):
+            for i in refs_of(step):
+                self.last[i] = at
+            if step.out >= 0:
+                self.owners[step.out] = self._of(step)
+        end = len(program.steps)
+        for x in program.outputs:
+            if type(x) is Ref:
+                self.last[x.i] = end
+                self.escaping |= self.owners[x.i]
+        for i, owners in enumerate(self.owners):
+            for owner in owners:
+                if self.last[i] > self.until[owner]:
+                    self.until[owner] = self.last[i]
+
+        for at in range(end - 1, -1, -1):
+            step = program.steps[at]
+            if step.f in CHANGES and step.out in self.escaping and self.is_free(step.args[0], at):
+                self.escaping.add(step.args[0].i)  # it is changed in place
+
+    def _of(self, step: Step) -> frozenset[int]:
+        meta = self.program.metas[step.out]
+        f = UFUNC_OF.get(step.f, step.f)
+        if f is guard or (meta.shape is None and f is not part and meta.type not in (tuple, list)):
+            return _NONE
+        own = frozenset({step.out})
+        if f in _NEW or is_elementwise(f) or type(f) in (Chain, Kernel, Tiles):
+            return own
+        if is_fresh(f, step.args, step.kwargs):
+            return own
+        shared = [self.owners[i] for i in refs_of(step)]
+        found = own.union(*shared)  # a view, or for all that is known one
+        if any(type(a) is np.ndarray for a in step.args) or f is effect:
+            found |= {OUTSIDE}
+        return found
+
+    def is_free(self, x: Any, at: int) -> bool:
+        """Whether the memory of a value may be written into by step `at`, which reads it last."""
+        if type(x) is not Ref:
+            return False
+        owners = self.owners[x.i]
+        return owners == {x.i} and self.until[x.i] <= at and x.i not in self._broadcast
+
+    def is_private(self, i: int) -> bool:
+        """Whether the memory of a value is never seen outside the program."""
+        return i not in self.escaping and self.owners[i] == {i}
+
+
+def _is_of_its_type(step: Step, program: Program) -> bool:
+    """Whether ``+x`` is of the type of `x`: that of a float of Python's is a number of NumPy's."""
+    x = step.args[0]
+    return type(x) is Ref and program.metas[x.i].type is program.metas[step.out].type
+
+
+def without_copies(program: Program) -> Program:
+    """Return a program without copies of arrays that nobody else needs."""
+    if not any(step.f is np.copy or step.f is np.positive for step in program.steps):
+        return program
+    memory = Memory(program)
+    stands: dict[int, Ref] = {}
+    kept = []
+    for at, step in enumerate(program.steps):
+        is_same = step.f is np.positive and _is_of_its_type(step, program)
+        if is_same or (step.f is np.copy and memory.is_free(step.args[0], at)):
+            stands[step.out] = step.args[0]
+        else:
+            kept.append(step)
+    if not stands:
+        return program
+    from autodiff.compiler.recording.ir import replaced
+
+    def now(i: int) -> Ref:
+        while i in stands:
+            i = stands[i].i
+        return Ref(i)
+
+    steps = [
+        Step(
+            s.f,
+            tuple([replaced(a, now) for a in s.args]),
+            None if s.kwargs is None else {k: replaced(v, now) for k, v in s.kwargs.items()},
+            s.out,
+        )
+        for s in kept
+    ]
+    outputs = [now(x.i) if type(x) is Ref else x for x in program.outputs]
+    return Program(steps, program.metas, program.inputs, outputs)

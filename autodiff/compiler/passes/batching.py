@@ -1,0 +1,483 @@
+"""Work on many small arrays as work on one large one.
+
+A loop of the user's that multiplies a matrix with a vector in each turn leaves a row of small
+steps. Three forms of them are put together here: products of one matrix with the rows of another,
+sums of outer products (the gradient of such a matrix), and stacks of arrays that were all computed
+in the same way (the rows of a Jacobian). Sums are then taken in another order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.passes.op_table import is_elementwise
+from autodiff.compiler.passes.row_batching import in_rows
+from autodiff.compiler.passes.simplify import has_nan, without_unused
+from autodiff.compiler.recording.ir import (
+    FLOAT64,
+    Meta,
+    Program,
+    Ref,
+    Step,
+    add_item,
+    guard,
+    meta_of,
+    refs_of,
+    set_item,
+    sub_item,
+)
+from chainrules_core.scattering import may_repeat, scatter
+
+_FEWEST = 8
+_PRODUCTS = (np.dot, np.matmul, operator.matmul)
+
+
+def gathered(program: Program) -> Program:
+    """Return a program with what can be put together put together."""
+    arrays = sum(1 for s in program.steps if s.out >= 0 and program.metas[s.out].shape)
+    if arrays < _FEWEST:
+        return program
+    gathering = _Gathering(program)
+    gathering.run()
+    if gathering.changed:
+        steps = gathering.steps
+        program = without_unused(Program(steps, program.metas, program.inputs, program.outputs))
+    in_matrices = in_rows(program)
+    return program if in_matrices is program else without_unused(in_matrices)
+
+
+class _Gathering:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.metas = program.metas
+        self.steps: list[Step] = []
+        self.origin: dict[int, Step] = {s.out: s for s in program.steps if s.out >= 0}
+        self.uses: dict[int, int] = {}
+        self.stands: dict[int, Ref] = {}
+        self.guards: dict[int, Ref] = {}
+        self.batches: dict[tuple, Any] = {}
+        self.stacks: dict[tuple, Ref] = {}
+        self.changed = False
+        for step in program.steps:
+            for i in refs_of(step):
+                self.uses[i] = self.uses.get(i, 0) + 1
+        for x in program.outputs:
+            if type(x) is Ref:
+                self.uses[x.i] = self.uses.get(x.i, 0) + 1
+        self.by_rows = self._row_products()
+        self.parts_of_sums: set[int] = set()
+        self._note_sums()
+
+    def run(self) -> None:
+        """Walk over the steps and write new ones."""
+        for step in self.program.steps:
+            if step.f is np.stack:
+                self._stack(step)
+            elif step.out in self.by_rows:
+                self._product(step)
+            elif step.out in self.sums:
+                self._sum(step)
+            else:
+                self.steps.append(step)
+        if self.guards:
+            self._gather_guards()
+
+    def write(self, f: Any, args: tuple, meta: Meta, out: int | None = None) -> Ref:
+        """Write a step."""
+        if out is None:
+            self.metas.append(meta)
+            out = len(self.metas) - 1
+        step = Step(f, args, None, out)
+        self.steps.append(step)
+        self.origin[out] = step
+        return Ref(out)
+
+    def array(self, shape: tuple, dtype: np.dtype = FLOAT64) -> Meta:
+        """Describe an array."""
+        return Meta(np.ndarray, dtype, shape)
+
+    # -- one matrix and the rows of another ------------------------------------------------------
+
+    def _row_of(self, x: Any) -> Any:
+        """Return the matrix that a vector is a row of, and which."""
+        origin = self.origin.get(x.i) if type(x) is Ref else None
+        if origin is None or origin.f is not operator.getitem:
+            return None
+        matrix, index = origin.args
+        if (
+            type(matrix) is Ref
+            and type(index) is int
+            and len(self.metas[matrix.i].shape or ()) == 2
+        ):
+            return matrix, index % self.metas[matrix.i].shape[0]
+        return None
+
+    def _row_products(self) -> dict[int, tuple]:
+        """Find products of one matrix with many rows of another: number → (both, row)."""
+        groups: dict[tuple, list] = {}
+        for step in self.program.steps:
+            if step.f not in _PRODUCTS or step.kwargs or len(step.args) != 2:
+                continue
+            matrix, x = step.args
+            row = self._row_of(x)
+            if row is None or type(matrix) is not Ref or self._ndim(matrix) != 2:
+                continue
+            if any(self.metas[a.i].dtype != FLOAT64 for a in (matrix, row[0])):
+                continue
+            groups.setdefault((matrix.i, row[0].i), []).append((step.out, row[1]))
+        found = {}
+        for key, members in groups.items():
+            if len(members) >= _FEWEST and 2 * len(members) >= self.metas[key[1]].shape[0]:
+                for out, row in members:
+                    found[out] = (*key, row)
+        return found
+
+    def _ndim(self, x: Any) -> int:
+        meta = self.metas[x.i] if type(x) is Ref else meta_of(x)
+        return len(meta.shape or ())
+
+    def _product(self, step: Step) -> None:
+        matrix, rows, row = self.by_rows[step.out]
+        whole = self.stacks.get((matrix, rows))
+        if whole is None:
+            n, k = self.metas[matrix].shape
+            turned = self.write(np.transpose, (Ref(matrix),), self.array((k, n)))
+            shape = (self.metas[rows].shape[0], n)
+            whole = self.write(np.matmul, (Ref(rows), turned), self.array(shape))
+            self.stacks[matrix, rows] = whole
+            self.changed = True
+        self.write(operator.getitem, (whole, row), self.metas[step.out], step.out)
+
+    # -- sums of outer products ------------------------------------------------------------------
+
+    def _note_sums(self) -> None:
+        """Find the last steps of long sums: number → leaves."""
+        self.sums: dict[int, list[Ref]] = {}
+        inner: set[int] = set()
+        for step in reversed(self.program.steps):
+            if step.f is not np.add or step.out in inner or not self.metas[step.out].shape:
+                continue
+            leaves: list[Any] = []
+            waiting: list[Any] = list(reversed(step.args))
+            middle = []
+            while waiting:
+                x = waiting.pop()
+                origin = self.origin.get(x.i) if type(x) is Ref else None
+                if (
+                    origin is not None
+                    and origin.f is np.add
+                    and self.uses[x.i] == 1
+                    and (self.metas[x.i].shape == self.metas[step.out].shape)
+                ):
+                    middle.append(x.i)
+                    waiting.extend(reversed(origin.args))
+                else:
+                    leaves.append(x)
+            inner.update(middle)  # a part of a sum gains nothing where the whole does not
+            if len(leaves) >= _FEWEST and self._gains(leaves, self.metas[step.out]):
+                self.sums[step.out] = leaves
+
+    def _gains(self, leaves: list, meta: Meta) -> bool:
+        if meta.dtype != FLOAT64:
+            return False
+        outer = sum(self._outer(x) is not None for x in leaves)
+        vectors = len(meta.shape or ()) == 1 and all(
+            type(x) is Ref and self.metas[x.i].shape == meta.shape for x in leaves
+        )
+        return outer >= _FEWEST or (vectors and len(leaves) >= 2 * _FEWEST)
+
+    def _outer(self, x: Any) -> tuple[Ref, Ref] | None:
+        """Return the two vectors of which a matrix is the outer product."""
+        origin = self.origin.get(x.i) if type(x) is Ref else None
+        if origin is None or self.uses.get(x.i) != 1 or len(origin.args) < 2:
+            return None
+        a, b = origin.args[-2:]
+        if type(a) is not Ref or type(b) is not Ref:
+            return None
+        if origin.f is np.outer or (origin.f is np.einsum and origin.args[0] == "i,j->ij"):
+            pair: tuple = (a, b)
+        elif origin.f is np.multiply:
+            pair = (self._column(a, 1), self._column(b, 0))
+            if None in pair:
+                pair = (self._column(b, 1), self._column(a, 0))
+        else:
+            return None
+        if None in pair or any(self._ndim(v) != 1 for v in pair):
+            return None
+        return pair if all(self.metas[v.i].dtype == FLOAT64 for v in pair) else None
+
+    def _column(self, x: Ref, axis: int) -> Ref | None:
+        """Return the vector that a matrix of one column (or row) was made from."""
+        if axis == 0 and self._ndim(x) == 1:
+            return x
+        origin = self.origin.get(x.i)
+        shape = self.metas[x.i].shape or ()
+        if origin is None or len(shape) != 2 or shape[axis] != 1 or type(origin.args[0]) is not Ref:
+            return None
+        if origin.f not in (np.reshape, np.expand_dims, operator.getitem):
+            return None
+        return origin.args[0] if self._ndim(origin.args[0]) == 1 else None
+
+    def _sum(self, step: Step) -> None:
+        self.changed = True
+        meta = self.metas[step.out]
+        pairs, vectors, others = [], [], []
+        for x in self.sums[step.out]:
+            pair = self._outer(x)
+            if pair is not None:
+                pairs.append(pair)
+            elif (
+                len(meta.shape or ()) == 1
+                and type(x) is Ref
+                and self.metas[x.i].shape == meta.shape
+            ):
+                vectors.append(x)
+            else:
+                others.append(x)
+        terms: list[Any] = others
+        if pairs:
+            left, right = (self.stacked([p[k] for p in pairs]) for k in (0, 1))
+            n, k = self.metas[left.i].shape
+            turned = self.write(np.transpose, (left,), self.array((k, n)))
+            terms.append(self.write(np.matmul, (turned, right), self.array(meta.shape)))
+        if vectors:
+            whole = self.stacked(vectors)
+            total = Step(np.sum, (whole,), {"axis": 0}, 0)
+            self.metas.append(self.array(meta.shape))
+            total.out = len(self.metas) - 1
+            self.steps.append(total)
+            terms.append(Ref(total.out))
+        result = terms[0]
+        for term in terms[1:-1]:
+            result = self.write(np.add, (result, term), self.array(meta.shape))
+        if len(terms) > 1:
+            self.write(np.add, (result, terms[-1]), meta, step.out)
+        else:
+            self.write(np.positive, (result,), meta, step.out)
+
+    def stacked(self, vectors: list[Ref]) -> Ref:
+        """Return a matrix with these rows: one that is there, if they are rows of it in order."""
+        key = tuple([v.i for v in vectors])
+        known = self.stacks.get(key) or self.stacks.get(tuple(reversed(key)))
+        n = len(self.metas[vectors[0].i].shape or ()) and self.metas[vectors[0].i].shape[0]
+        meta = self.array((len(vectors), n))
+        if known is not None:
+            if key in self.stacks:
+                return known
+            return self.write(operator.getitem, (known, slice(None, None, -1)), meta)
+        rows = [self._row_of(v) for v in vectors]
+        if all(r is not None for r in rows) and len({r[0].i for r in rows}) == 1:
+            places = [r[1] for r in rows]
+            step = places[1] - places[0]
+            if abs(step) == 1 and all(b - a == step for a, b in itertools.pairwise(places)):
+                stop: int | None = places[-1] + step
+                stop = None if stop is not None and stop < 0 else stop
+                index = slice(places[0], stop, step)
+                whole = self.write(operator.getitem, (rows[0][0], index), meta)
+                self.stacks[key] = whole
+                return whole
+        whole = self.write(np.array, (list(vectors),), meta)
+        self.stacks[key] = whole
+        return whole
+
+    # -- stacks of arrays computed alike ---------------------------------------------------------
+
+    def _stack(self, step: Step) -> None:
+        items: Any = step.args[0] if len(step.args) == 1 and not step.kwargs else None
+        if type(items) not in (list, tuple) or len(items) < _FEWEST:
+            self.steps.append(step)
+            return
+        mark = len(self.steps)
+        made = self._batch(list(items), 0)
+        if type(made) is Diagonal and type(made.vector) is Ref:
+            made = self.write(np.diag, (made.vector,), self.metas[step.out])
+        if type(made) is not Ref or self.metas[made.i].shape != self.metas[step.out].shape:
+            del self.steps[mark:]
+            self.steps.append(step)
+            return
+        self.changed = True
+        for x in items:
+            if type(x) is Ref:
+                self.guards[x.i] = made
+        self.write(np.positive, (made,), self.metas[step.out], step.out)
+
+    def _batch(self, items: list, depth: int) -> Any:
+        """Return a value with the items along a new first axis; a tuple ``(item,)`` if all are one.
+
+        None where they were not computed alike.
+        """
+        first = items[0]
+        if all(_is_same(x, first) for x in items):
+            return (first,)
+        if depth > 40:
+            return None
+        if all(type(x) is np.ndarray and x.shape == first.shape for x in items):
+            whole = np.stack(items)
+            is_unit = whole.ndim == 2 and np.array_equal(whole, np.eye(*whole.shape))
+            return Diagonal(None) if is_unit and len(whole) == whole.shape[1] else whole
+        if not all(type(x) is Ref for x in items):
+            return None
+        key = tuple([x.i for x in items])
+        if key in self.batches:
+            return self.batches[key]
+        origins = [self.origin.get(i) for i in key]
+        made = None
+        if all(o is not None and _is_alike(o, origins[0]) for o in origins):
+            made = self._batched(origins, items, depth)
+        self.batches[key] = made
+        return made
+
+    def _batched(self, origins: list[Any], items: list, depth: int) -> Any:
+        like = origins[0]
+        k = len(items)
+        meta = self.metas[items[0].i]
+        if any(self.metas[x.i].shape != meta.shape for x in items) or meta.type is not np.ndarray:
+            return None
+        if meta.dtype != FLOAT64:
+            return None
+        shape = (k, *(meta.shape or ()))
+        f = like.f
+        columns = list(zip(*[o.args for o in origins], strict=True))
+        if f in (add_item, sub_item, set_item, scatter, operator.getitem):
+            return self._batched_items(f, columns, shape, depth)
+        args = [self._batch(list(c), depth + 1) for c in columns]
+        if any(a is None for a in args):
+            return None
+        if any(type(a) is Diagonal for a in args):
+            return None if like.kwargs else self._batched_diagonal(f, args, shape)
+        if is_elementwise(f) and not like.kwargs:
+            return self._batched_elementwise(f, args, shape, meta)
+        if f in _PRODUCTS and not like.kwargs:
+            return self._batched_product(args, shape)
+        return None
+
+    def _batched_diagonal(self, f: Any, args: list, shape: tuple) -> Any:
+        """What becomes of a unit matrix, the cotangents of a Jacobian, on its way."""
+        vector = self.array(shape[1:])
+        if f is np.negative and args[0].vector is not None:
+            return Diagonal(self.write(f, (args[0].vector,), vector))
+        if len(args) != 2:
+            return None
+        a, b = args
+        if f is np.multiply:
+            mine, other = (a, b) if type(a) is Diagonal else (b, a)
+            if type(other) is not tuple or self._ndim(other[0]) > 1:
+                return None
+            if mine.vector is not None:
+                return Diagonal(self.write(f, (other[0], mine.vector), vector))
+            return Diagonal(other[0]) if self._ndim(other[0]) == 1 else None
+        if f in _PRODUCTS and type(a) is Diagonal and type(b) is tuple and self._ndim(b[0]) == 2:
+            if a.vector is None:
+                return b[0]
+            column = self.write(np.reshape, (a.vector, (shape[0], 1)), self.array((shape[0], 1)))
+            return self.write(np.multiply, (column, b[0]), self.array(shape))
+        if f in (np.add, np.subtract) and type(b) is Diagonal and type(a) is Ref:
+            mine, other, change = b, a, add_item if f is np.add else sub_item
+        elif f is np.add and type(a) is Diagonal and type(b) is Ref:
+            mine, other, change = a, b, add_item
+        else:
+            return None
+        places = np.arange(shape[0])
+        value = 1.0 if mine.vector is None else mine.vector
+        return self.write(change, (other, (places, places), value), self.array(shape))
+
+    def _batched_elementwise(self, f: Any, args: list, shape: tuple, meta: Meta) -> Any:
+        new = []
+        for a in args:
+            if type(a) is tuple:
+                new.append(a[0])
+                continue
+            mine = self.metas[a.i].shape if type(a) is Ref else a.shape
+            if len(mine) != len(shape):
+                return None
+            new.append(a)
+        return self.write(f, tuple(new), self.array(shape, meta.dtype))
+
+    def _batched_product(self, args: list, shape: tuple) -> Any:
+        a, b = args
+        if type(b) is tuple and type(a) is not tuple and self._ndim(b[0]) == 2:
+            if len(shape) in (2, 3):
+                return self.write(np.matmul, (a, b[0]), self.array(shape))
+        elif (
+            type(a) is tuple and type(b) is not tuple and self._ndim(a[0]) == 2 and len(shape) == 2
+        ):
+            n, m = self.metas[a[0].i].shape if type(a[0]) is Ref else a[0].shape
+            turned = self.write(np.transpose, (a[0],), self.array((m, n)))
+            return self.write(np.matmul, (b, turned), self.array(shape))
+        return None
+
+    def _batched_items(self, f: Any, columns: list, shape: tuple, depth: int) -> Any:
+        index = columns[1][0]
+        if not all(_is_same(x, index) for x in columns[1]) or type(index) is Ref:
+            return None
+        parts = index if type(index) is tuple else (index,)
+        if any(type(p) is Ref for p in parts) or may_repeat(index):
+            return None
+        inside = (slice(None), *parts)
+        first = self._whole(self._batch(list(columns[0]), depth + 1), shape[0])
+        if first is None or type(first) is tuple:
+            return None
+        if f is operator.getitem:
+            return self.write(f, (first, inside), self.array(shape))
+        if f is scatter:
+            return self.write(f, (first, inside, shape, FLOAT64), self.array(shape))
+        value = self._whole(self._batch(list(columns[2]), depth + 1), shape[0])
+        if value is None:
+            return None
+        value = value[0] if type(value) is tuple else value
+        return self.write(f, (first, inside, value), self.array(shape))
+
+    def _whole(self, x: Any, n: int) -> Any:
+        """Return a diagonal matrix of `n` rows with all its elements, anything else as it is."""
+        if type(x) is not Diagonal:
+            return x
+        return (
+            np.eye(n) if x.vector is None else self.write(np.diag, (x.vector,), self.array((n, n)))
+        )
+
+    def _gather_guards(self) -> None:
+        """One look for NaN at a whole in the place of one at each of its rows."""
+        kept: list[Step] = []
+        done: set[int] = set()
+        last: dict[int, int] = {}
+        for step in self.steps:
+            if step.f is guard and step.args[1] is has_nan and step.args[0].i in self.guards:
+                whole = self.guards[step.args[0].i]
+                if whole.i not in done:
+                    done.add(whole.i)
+                    last[whole.i] = len(kept)
+                continue
+            kept.append(step)
+        for i in done:
+            at = next(n for n, s in enumerate(kept) if s.out == i)
+            kept.insert(at + 1, Step(guard, (Ref(i), has_nan, False), None, -1))
+        self.steps = kept
+
+
+class Diagonal:
+    """A diagonal matrix; the unit matrix without a vector."""
+
+    __slots__ = ("vector",)
+
+    def __init__(self, vector: Ref | None) -> None:
+        self.vector = vector
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    if type(a) is not type(b):
+        return False
+    if type(a) is Ref:
+        return a.i == b.i
+    if type(a) is np.ndarray:
+        return a is b
+    if type(a) is tuple:
+        return len(a) == len(b) and all(map(_is_same, a, b))
+    return repr(a) == repr(b)
+
+
+def _is_alike(a: Any, b: Any) -> bool:
+    return a.f is b.f and len(a.args) == len(b.args) and repr(a.kwargs) == repr(b.kwargs)

@@ -1,0 +1,396 @@
+"""Steps on arrays: the shortest call of NumPy's for each, into memory that is there already."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.passes.op_table import INFIX, is_elementwise, takes_floats
+from autodiff.compiler.passes.scalar_replacement import pack
+from autodiff.compiler.python_backend import scalar_exprs
+from autodiff.compiler.recording.ir import (
+    FLOAT64,
+    Ref,
+    Step,
+    add_item,
+    part,
+    set_flat,
+    set_item,
+    sub_item,
+)
+from chainrules_core.scattering import may_repeat, scatter
+
+_SMALL = 128
+"""Arrays with fewer elements are cheaper made anew than written into given memory."""
+
+
+class Buffers:
+    """Memory that a program keeps from call to call for what it does not return."""
+
+    def __init__(self, emitter: Any) -> None:
+        self.emitter = emitter
+        self.count = 0
+        self.kinds: list[tuple[tuple, np.dtype]] = []
+        self._free: dict[tuple, list[int]] = {}
+        self._held: dict[int, int] = {}  # value → buffer
+        self._until: dict[int, list[int]] = {}
+
+    def take(self, out: int, shape: tuple, dtype: np.dtype) -> str:
+        """Return a buffer for a value, until it is dead."""
+        free = self._free.setdefault((shape, dtype), [])
+        if free:
+            n = free.pop()
+        else:
+            n = self.count
+            self.count += 1
+            self.kinds.append((shape, dtype))
+        self.hold(out, n)
+        return f"b{n}"
+
+    def hold(self, out: int, n: int) -> None:
+        """Note that a value lives in a buffer."""
+        self._held[out] = n
+        self._until.setdefault(self.emitter.memory.until[out], []).append(out)
+
+    def of(self, i: int) -> int | None:
+        """Return the buffer that a value lives in, if it does."""
+        return self._held.get(i)
+
+    def release(self, i: int) -> None:
+        """Note that another value takes the place of this one."""
+        self._held.pop(i, None)
+
+    def free(self, at: int) -> None:
+        """Take back the buffers of the values that step `at` read last."""
+        for i in self._until.pop(at, ()):
+            n = self._held.pop(i, None)
+            if n is not None:
+                self._free[self.kinds[n]].append(n)
+
+    def around(self, late: list[str], result: str) -> tuple[list[str], list[str]]:
+        """Return the lines that take the buffers, and those that give them back at the end."""
+        names = self.emitter.names
+        pool: list = []
+        kinds = list(self.kinds)
+
+        def make() -> tuple:
+            return tuple([np.empty(shape, dtype) for shape, dtype in kinds])
+
+        names.scope["buffers"], names.scope["new_buffers"] = pool, make
+        taken = ", ".join(f"b{n}" for n in range(self.count))
+        return [
+            "try: held = buffers.pop()",
+            "except IndexError: held = new_buffers()",  # others may be at it
+            f"{taken}{',' if self.count == 1 else ''} = held",
+        ], [*late, f"result = {result}", "buffers.append(held)", "return result"]
+
+
+def emitted(e: Any, step: Step) -> bool:
+    """Write a step in a form of its own, if there is one."""
+    f = step.f
+    if is_elementwise(f) and not step.kwargs:
+        return _elementwise(e, step)
+    write = _FORMS.get(f)
+    return write is not None and write(e, step)
+
+
+def _operand(e: Any, f: Any, x: Any, meta: Any, is_double: bool) -> str:
+    """Return an operand of a ufunc: a float as such where this gives the same dtype."""
+    if type(x) is Ref:
+        return e.variable(x.i) if is_double else e.boxed(x.i)
+    is_float = type(x) is float or (type(x) is int and takes_floats(f))
+    if is_float and meta.dtype == FLOAT64 and meta.shape:
+        box = np.array(float(x))
+        return e.names.of(_boxes.setdefault(box.tobytes(), box), "k")
+    return e.argument(x)
+
+
+_boxes: dict[bytes, np.ndarray] = {}
+
+
+def _elementwise(e: Any, step: Step) -> bool:
+    f, out = step.f, step.out
+    meta = e.metas[out]
+    if meta.type is not np.ndarray:
+        if f in INFIX and len(step.args) == 2:
+            a, b = map(e.argument, step.args)
+            e.assign(out, f"{a} {INFIX[f]} {b}")
+            return True
+        return False
+    operands = map(e.meta, step.args)
+    is_double = meta.dtype == FLOAT64 and any(m.shape and m.dtype == FLOAT64 for m in operands)
+    args = [_operand(e, f, a, meta, is_double) for a in step.args]
+    name = e.names.of(f, f.__name__)
+    target = _target(e, step, meta)
+    e.assign(out, f"{name}({', '.join([*args, *target])})")
+    return True
+
+
+def _target(e: Any, step: Step, meta: Any) -> list[str]:
+    """Return the memory for a result, if it is not to be made."""
+    out = step.out
+    if meta.size < _SMALL:
+        return []
+    is_private = e.memory.is_private(out)
+    for a in step.args:
+        if type(a) is not Ref or not e.memory.is_free(a, e.at):
+            continue
+        mine = e.metas[a.i]
+        n = e.buffers.of(a.i)
+        if (
+            mine.shape != meta.shape
+            or mine.dtype != meta.dtype
+            or (n is not None and not is_private)
+        ):
+            continue
+        if n is not None:
+            e.buffers.release(a.i)
+            e.buffers.hold(out, n)
+        return [e.variable(a.i)]
+    return [e.buffers.take(out, meta.shape, meta.dtype)] if is_private else []
+
+
+# -- functions with forms of their own ------------------------------------------------------------
+
+
+def _getitem(e: Any, step: Step) -> bool:
+    x, index = step.args
+    e.assign(step.out, f"{e.argument(x)}[{e.index(index)}]")
+    return True
+
+
+def _sum(e: Any, step: Step) -> bool:
+    options = dict(step.kwargs or {})
+    axis = options.pop("axis", None)
+    if any(v not in (None, False, True) for v in options.values()) or len(step.args) != 1:
+        return False
+    if options.get("dtype") is not None or options.get("where", True) is not True:
+        return False
+    if set(options) - {"dtype", "keepdims", "where"}:
+        return False
+    if type(step.args[0]) is not Ref or e.metas[step.args[0].i].type is not np.ndarray:
+        return False
+    if e.metas[step.args[0].i].dtype.kind not in "fc":
+        return False
+    reduce = e.names.of(np.add.reduce, "sum")
+    shown = f"{reduce}({e.argument(step.args[0])}"
+    if options.get("keepdims"):
+        e.assign(step.out, f"{shown}, {axis!r}, keepdims=True)")
+    elif axis is None and len(e.metas[step.args[0].i].shape) == 1:
+        e.assign(step.out, f"{shown})")
+    else:
+        e.assign(step.out, f"{shown}, {axis!r})")
+    return True
+
+
+def _extremum(ufunc: np.ufunc, name: str) -> Any:
+    def write(e: Any, step: Step) -> bool:
+        options = dict(step.kwargs or {})
+        axis = options.pop("axis", None)
+        keepdims = options.pop("keepdims", False)
+        if len(step.args) != 1 or any(v is not None for v in options.values()):
+            return False
+        if type(step.args[0]) is not Ref or e.metas[step.args[0].i].type is not np.ndarray:
+            return False
+        shown = f"{e.names.of(ufunc.reduce, name)}({e.argument(step.args[0])}, {axis!r}"
+        e.assign(step.out, f"{shown}, keepdims=True)" if keepdims else f"{shown})")
+        return True
+
+    return write
+
+
+def _matmul(e: Any, step: Step) -> bool:
+    if step.kwargs or len(step.args) != 2:
+        return False
+    metas = [e.meta(a) for a in step.args]
+    if any(m.type is not np.ndarray or m.dtype != FLOAT64 or len(m.shape) > 2 for m in metas):
+        return False
+    if not metas[0].shape or not metas[1].shape:
+        return False
+    a, b = map(e.argument, step.args)
+    meta = e.metas[step.out]
+    target = ""
+    if meta.type is np.ndarray and meta.size >= _SMALL and e.memory.is_private(step.out):
+        target = f", {e.buffers.take(step.out, meta.shape, meta.dtype)}"
+    e.assign(step.out, f"{a}.dot({b}{target})")
+    return True
+
+
+def _vdot(e: Any, step: Step) -> bool:
+    a, b = map(e.argument, step.args)
+    e.assign(step.out, f"{e.names.of(np.vdot, 'vdot')}({a}, {b})")
+    return True
+
+
+def _array(e: Any, step: Step) -> bool:
+    if step.kwargs or len(step.args) != 1 or type(step.args[0]) is not list:
+        return False
+    e.assign(step.out, f"{e.names.of(np.array, 'array')}({e.argument(step.args[0])})")
+    return True
+
+
+def _einsum(e: Any, step: Step) -> bool:
+    """An outer product is quicker as a product with a column."""
+    if step.kwargs or len(step.args) != 3 or step.args[0] != "i,j->ij":
+        return False
+    a, b = map(e.argument, step.args[1:])
+    e.assign(step.out, f"{e.names.of(np.multiply, 'multiply')}({a}[:, None], {b})")
+    return True
+
+
+def _transpose(e: Any, step: Step) -> bool:
+    axes = step.args[1] if len(step.args) > 1 else (step.kwargs or {}).get("axes")
+    shown = e.argument(step.args[0])
+    if type(step.args[0]) is not Ref or e.metas[step.args[0].i].type is not np.ndarray:
+        return False
+    e.assign(step.out, f"{shown}.T" if axes is None else f"{shown}.transpose({e.argument(axes)})")
+    return True
+
+
+def _reshaped(e: Any, step: Step) -> bool:
+    """What only adds or drops axes."""
+    meta = e.metas[step.out]
+    order = (step.kwargs or {}).get("order", "C")
+    if (
+        type(step.args[0]) is not Ref
+        or e.metas[step.args[0].i].type is not np.ndarray
+        or meta.type is not np.ndarray
+        or order != "C"
+        or (step.f is np.reshape and len(step.args) > 2)
+        or (step.f is np.ravel and len(step.args) > 1)
+    ):
+        return False
+    how = "ravel()" if step.f is np.ravel else f"reshape({meta.shape!r})"  # it may be a copy
+    e.assign(step.out, f"{e.argument(step.args[0])}.{how}")
+    return True
+
+
+def _copy(e: Any, step: Step) -> bool:
+    x = step.args[0]
+    if type(x) is not Ref or e.metas[x.i].type is not np.ndarray:
+        return False
+    e.assign(step.out, f"{e.argument(x)}.copy()")
+    return True
+
+
+def _changed(e: Any, step: Step) -> bool:
+    """``before[index] = value``, in place where nobody needs what was before."""
+    before, index, value = step.args
+    meta = e.metas[step.out]
+    name = f"v{step.out}"
+    if e.memory.is_free(before, e.at) and not e.is_float[before.i]:
+        name = e.variable(before.i)
+        n = e.buffers.of(before.i)
+        if n is not None and not e.memory.is_private(step.out):
+            e.lines.append(f"v{step.out} = {name}.copy()")
+            name = f"v{step.out}"
+        else:
+            e.variables[step.out] = name
+            if n is not None:
+                e.buffers.release(before.i)
+                e.buffers.hold(step.out, n)
+    else:
+        shown = f"{e.argument(before)}.copy()"
+        if e.meta(before).type is not np.ndarray:
+            shown = f"{e.names.of(np.array, 'array')}({e.argument(before)})"
+        e.lines.append(f"{name} = {shown}")
+    shown = (
+        e.argument(value)
+        if meta.dtype != FLOAT64 or type(value) is not Ref
+        else (e.variable(value.i))
+    )
+    where = f"{name}[{e.index(index)}]"
+    if step.f is set_flat:
+        if type(index) is Ref and len(meta.shape) > 1:  # however the array lies in memory
+            put = e.names.of(np.put, "put")
+            e.lines.append(f"{put}({name}, {e.argument(index)}, {shown})")
+            return True
+        where = _flat_place(e, name, index, meta.shape)
+    e.lines.append(f"{where} {_ASSIGN.get(step.f, '=')} {shown}")
+    return True
+
+
+def _flat_place(e: Any, name: str, places: Any, shape: tuple) -> str:
+    """Return elements at flat places, as they are written to, however the array lies in memory."""
+    if len(shape) > 1 and type(places) is np.ndarray and places.size:
+        return f"{name}[{', '.join(map(e.argument, np.unravel_index(places, shape)))}]"
+    return f"{name}.reshape(-1)[{e.index(places)}]"
+
+
+_ASSIGN = {add_item: "+=", sub_item: "-="}
+
+
+def _scatter(e: Any, step: Step) -> bool:
+    y_bar, index, shape, _dtype = step.args
+    meta = e.metas[step.out]
+    parts = index if type(index) is tuple else (index,)
+    if may_repeat(index) or any(type(p) is Ref for p in parts):
+        return False
+    zeros = e.names.of(np.zeros, "zeros")
+    if meta.dtype == FLOAT64:
+        e.lines.append(f"v{step.out} = {zeros}({shape!r})")
+    else:
+        e.lines.append(f"v{step.out} = {zeros}({shape!r}, {e.constant(meta.dtype)})")
+    e.lines.append(f"v{step.out}[{e.index(index)}] = {e.argument(y_bar)}")
+    return True
+
+
+def _pack(e: Any, step: Step) -> bool:
+    shape, places, *values = step.args
+    out = step.out
+    size = e.metas[out].size
+    shown = [scalar_exprs.operand(e, v) for v in values]
+    if len(places) * 4 >= size:
+        by_place = dict(zip(places, shown, strict=True))
+        inner = ", ".join(by_place.get(i, "0.0") for i in range(size))
+        array = f"{e.names.of(np.array, 'array')}([{inner}])"
+        e.lines.append(f"v{out} = {array}" + (f".reshape({shape!r})" if len(shape) != 1 else ""))
+        return True
+    e.lines.append(f"v{out} = {e.names.of(np.zeros, 'zeros')}({shape!r})")
+    target = f"v{out}" if len(shape) == 1 else f"flat{out}"
+    if len(shape) != 1:
+        e.lines.append(f"{target} = v{out}.reshape(-1)")
+    for place, text in zip(places, shown, strict=True):
+        e.lines.append(f"{target}[{place}] = {text}")
+    return True
+
+
+def _part(e: Any, step: Step) -> bool:
+    whole, key = step.args
+    meta = e.meta(whole)
+    if issubclass(meta.type, (tuple, list, dict)):
+        e.assign(step.out, f"{e.variable(whole.i)}[{e.constant(key)}]")
+    else:
+        e.assign(step.out, f"{e.variable(whole.i)}.{key}")
+    return True
+
+
+_FORMS: dict[Any, Any] = {
+    operator.getitem: _getitem,
+    np.sum: _sum,
+    np.max: _extremum(np.maximum, "max"),
+    np.min: _extremum(np.minimum, "min"),
+    np.any: _extremum(np.logical_or, "any"),
+    np.all: _extremum(np.logical_and, "all"),
+    np.vdot: _vdot,
+    np.array: _array,
+    np.einsum: _einsum,
+    np.matmul: _matmul,
+    operator.matmul: _matmul,
+    np.dot: _matmul,
+    np.transpose: _transpose,
+    np.reshape: _reshaped,
+    np.ravel: _reshaped,
+    np.expand_dims: _reshaped,
+    np.squeeze: _reshaped,
+    np.copy: _copy,
+    set_item: _changed,
+    set_flat: _changed,
+    add_item: _changed,
+    sub_item: _changed,
+    scatter: _scatter,
+    pack: _pack,
+    part: _part,
+}

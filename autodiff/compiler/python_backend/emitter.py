@@ -1,0 +1,369 @@
+"""From a program to the source of one function."""
+
+from __future__ import annotations
+
+import keyword
+import math
+import operator
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.compile_errors import MISMATCH
+from autodiff.compiler.numba_backend.array_kernels import Kernel
+from autodiff.compiler.passes.alias_analysis import CHANGES, Memory
+from autodiff.compiler.passes.op_table import ROUNDED
+from autodiff.compiler.passes.scalar_replacement import flat_place, pack
+from autodiff.compiler.passes.simplify import has_nan
+from autodiff.compiler.python_backend import array_calls, scalar_exprs
+from autodiff.compiler.python_backend.split_functions import LONGEST, PARTED, in_chunks
+from autodiff.compiler.recording.domain_guards import SOURCES
+from autodiff.compiler.recording.ir import (
+    FLOAT64,
+    Given,
+    Meta,
+    Program,
+    Ref,
+    Step,
+    described,
+    effect,
+    guard,
+    meta_of,
+    part,
+)
+from autodiff.compiler.recording.signature_guards import Inputs, Names, Outputs
+from chainrules_core.scattering import scatter
+
+_AS_THEY_ARE = CHANGES | {operator.getitem, part, scatter, pack}
+
+
+class Emitter:
+    """Writes the source of a program.
+
+    Attributes
+    ----------
+    lines : list of str
+        The statements so far.
+    is_float : bytearray
+        Which variables hold a float of Python's.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        inputs: Inputs,
+        outputs: Outputs,
+        names: Names,
+        fresh_outputs: set[int],
+    ) -> None:
+        self.program = program
+        self.metas = program.metas
+        self.inputs = inputs
+        self.outputs = outputs
+        self.names = names
+        self.lines: list[str] = []
+        self.late: list[str] = []
+        self.generators: list[str] = []
+        self.memory = Memory(program)
+        self.buffers = array_calls.Buffers(self)
+        self.is_float = bytearray(len(program.metas))
+        self.variables: dict[int, str] = {}
+        self.lists: dict[int, str] = {}
+        self.at = 0
+        self.loud = False
+        self._fresh_outputs = fresh_outputs
+        self._returned: set[int] = set()
+        self._given: set[int] = set()  # arrays without axes that steps read as floats
+        self._wants_float = self._read_by_scalars()
+        self._reads = self._element_reads()
+
+    def source(self, parameters: list[str], name: str) -> str:
+        """Return the source."""
+        for i in self.program.inputs:
+            meta = self.metas[i]
+            if meta.type is float:
+                self.is_float[i] = 1
+            elif self._wants_float[i] and scalar_exprs.is_number(meta):
+                if meta.shape is not None:  # as a result it is what was given
+                    self.lines.append(f"given{i} = v{i}")
+                    self._given.add(i)
+                self.lines.append(f"v{i} = float(v{i})")
+                self.is_float[i] = 1
+        for at, step in enumerate(self.program.steps):
+            self.at = at
+            self.step(step)
+            self.buffers.free(at)
+        places = iter(self.program.outputs)
+        result = self.outputs.expression(self.names, lambda old: self.leaf(next(places), old))
+        result_lines = [*self.late, f"return {result}"]
+        if self.generators:
+            self.names.scope["restored"] = restored
+            self.lines[:0] = [f"state_{g} = {g}.bit_generator.state" for g in self.generators]
+        before: list[str] = []
+        if self.buffers.count:
+            before, result_lines = self.buffers.around(self.late, result)
+        parts: list[str] = []
+        if len(self.lines) > 2 * LONGEST:
+            there = [*parameters, *self.inputs.checks, *before]
+            parts, self.lines = in_chunks(there, self.lines, result_lines, name)
+        head = f"def {name}({', '.join(parameters)}):"
+        body = [*self.inputs.checks, *before, *self.lines, *result_lines]
+        return PARTED.join([*parts, "\n    ".join([head, *body]) + "\n"])
+
+    # -- what is asked beforehand ----------------------------------------------------------------
+
+    def _read_by_scalars(self) -> bytearray:
+        wants = bytearray(len(self.metas))
+        for step in self.program.steps:
+            if step.out >= 0 and scalar_exprs.is_scalar_step(step, self.metas):
+                for a in step.args:
+                    if type(a) is Ref:
+                        wants[a.i] = 1
+        return wants
+
+    def _element_reads(self) -> Counter:
+        """Count how often single elements of an array are read."""
+        found: Counter = Counter()
+        for step in self.program.steps:
+            if step.f is operator.getitem and self.is_element(step):
+                found[step.args[0].i] += 1
+        return found
+
+    def is_element(self, step: Step) -> bool:
+        """Whether a step reads one float of an array."""
+        x, index = step.args
+        return (
+            type(x) is Ref
+            and self.metas[x.i].type is np.ndarray
+            and self.metas[x.i].dtype == FLOAT64
+            and flat_place(index, self.metas[x.i].shape or ()) is not None
+        )
+
+    # -- arguments -------------------------------------------------------------------------------
+
+    def meta(self, x: Any) -> Meta:
+        """Describe an argument."""
+        return self.metas[x.i] if type(x) is Ref else meta_of(x)
+
+    def variable(self, i: int) -> str:
+        """Return the variable of a value."""
+        return self.variables.get(i, f"v{i}")
+
+    def leaf(self, x: Any, recorded: Any) -> str:
+        """Return an output, of the type that was recorded."""
+        if type(x) is Ref:
+            meta, shown = self.metas[x.i], self.variable(x.i)
+            if x.i in self._given and type(recorded) is Ref and recorded.i == x.i:
+                return f"given{x.i}"
+            if scalar_exprs.is_number(meta) and type(recorded) is Ref:
+                return self.number(x.i, self.metas[recorded.i])
+            if meta.type is np.bool_:
+                return self.boxed(x.i)
+            if meta.shape is not None and (x.i in self._fresh_outputs or x.i in self._returned):
+                shown += ".copy()"
+            self._returned.add(x.i)
+            return shown
+        if type(x) is np.ndarray:
+            return f"{self.names.of(x)}.copy()"
+        if type(recorded) is Ref and isinstance(x, (int, float, np.float64)):
+            kind = self.metas[recorded.i].type  # what was computed beforehand
+            x = kind(x) if kind in (float, np.float64) else x
+        return self.constant(x)
+
+    def number(self, i: int, recorded: Meta) -> str:
+        """Return a float64 in the form that was recorded."""
+        shown, meta = self.variable(i), self.metas[i]
+        if recorded.shape is not None:
+            if meta.shape is not None and not self.is_float[i]:
+                return shown
+            return f"{self.names.of(np.array, 'array')}({shown})"
+        if recorded.type is float:
+            return shown if self.is_float[i] else f"float({shown})"
+        if meta.type is np.float64 and not self.is_float[i]:
+            return shown
+        return f"{self.names.of(np.float64, 'float64')}({shown})"
+
+    def boxed(self, i: int) -> str:
+        """Return a float or a truth as the number that it is for the user."""
+        meta, shown = self.metas[i], self.variable(i)
+        if meta.type is np.bool_:  # what compares floats gives a truth of Python's
+            return f"{self.names.of(np.bool_, 'bool_')}({shown})"
+        if not self.is_float[i] or meta.type is float:
+            return shown
+        if meta.shape is not None:
+            return f"{self.names.of(np.array, 'array')}({shown})"
+        return f"{self.names.of(np.float64, 'float64')}({shown})"
+
+    def constant(self, x: Any) -> str:
+        """Return a constant."""
+        if type(x) in (int, bool, str, type(None)) or (type(x) is float and math.isfinite(x)):
+            return f"({x!r})" if type(x) in (int, float) and x < 0 else repr(x)
+        if type(x) is slice:
+            return f"slice({x.start!r}, {x.stop!r}, {x.step!r})"
+        if x is Ellipsis:
+            return "..."
+        return self.names.of(x, hint(x))
+
+    def argument(self, x: Any) -> str:
+        """Return an argument of a call of any function."""
+        kind = type(x)
+        if kind is Ref:
+            return self.boxed(x.i)
+        if kind is tuple:
+            inner = ", ".join(map(self.argument, x))
+            return f"({inner}{',' if len(x) == 1 else ''})"
+        if kind is list:
+            return f"[{', '.join(map(self.argument, x))}]"
+        if kind is dict:
+            pairs = [f"{self.constant(k)}: {self.argument(v)}" for k, v in x.items()]
+            return "{" + ", ".join(pairs) + "}"
+        if isinstance(x, tuple) and hasattr(kind, "_make"):
+            inner = ", ".join(map(self.argument, x))
+            return f"{self.names.of(kind, kind.__name__)}({inner})"
+        return self.constant(x)
+
+    def index(self, x: Any) -> str:
+        """Return an index, as it is written between brackets."""
+        if type(x) is tuple and x:
+            parts = [self.argument(p) if type(p) is tuple else self.index(p) for p in x]
+            return ", ".join(parts) + ("," if len(x) == 1 else "")  # a tuple in it is an array
+        if type(x) is slice:
+            text = f"{_or_nothing(x.start)}:{_or_nothing(x.stop)}"
+            return text if x.step is None else f"{text}:{x.step}"
+        return self.argument(x)
+
+    # -- steps -----------------------------------------------------------------------------------
+
+    def assign(self, out: int, expression: str, is_float: bool = False) -> None:
+        """Write ``v = expression``."""
+        if self._wants_float[out] and not is_float and scalar_exprs.is_number(self.metas[out]):
+            expression, is_float = f"float({expression})", True
+        self.lines.append(f"v{out} = {expression}")
+        self.is_float[out] = is_float
+
+    def step(self, step: Step) -> None:
+        """Write a step."""
+        f = step.f
+        if f is guard:
+            self.guard(*step.args)
+        elif f is effect:
+            self.effect(step)
+        elif step.out in self.program.exact and f not in ROUNDED and f not in _AS_THEY_ARE:
+            self.call(step)
+        elif scalar_exprs.is_scalar_step(step, self.metas):
+            self.assign(*scalar_exprs.expression(self, step))
+        elif f is operator.getitem and self.is_element(step):
+            self.element(step)
+        elif type(f) is Kernel:
+            shown = ", ".join(map(self.argument, step.args))
+            self.lines.append(f"v{step.out} = {self.names.of(f, 'kernel')}({shown})")
+            if f.has_guards:
+                self.lines.append(f"if v{step.out} is None: {self._leave()}")
+        elif not array_calls.emitted(self, step):
+            self.call(step)
+        self._as_number(step.out)
+
+    def _as_number(self, out: int) -> None:
+        """Write an array without axes that steps on floats read, as a float."""
+        if out < 0 or not self._wants_float[out] or self.is_float[out]:
+            return
+        if scalar_exprs.is_number(self.metas[out]):
+            shown = self.variable(out)
+            self.variables.pop(out, None)
+            self.lines.append(f"v{out} = float({shown})")
+            self.is_float[out] = 1
+
+    def call(self, step: Step) -> None:
+        """Write a call as it is."""
+        args = list(map(self.argument, step.args))
+        args += [f"{k}={self.argument(v)}" for k, v in (step.kwargs or {}).items()]
+        plain = getattr(step.f, "_implementation", step.f)
+        self.assign(step.out, f"{self.names.of(plain, hint(step.f))}({', '.join(args)})")
+
+    def element(self, step: Step) -> None:
+        """Write the read of one element; of many, an array becomes a list first."""
+        x, index = step.args
+        meta = self.metas[x.i]
+        place = flat_place(index, meta.shape or ())
+        if self.is_float[x.i]:
+            self.lines.append(f"v{step.out} = {self.variable(x.i)}")
+        elif self._reads[x.i] < max(3, meta.size / 8):
+            self.lines.append(f"v{step.out} = {self.variable(x.i)}.item({place})")
+        else:
+            name = self.lists.get(x.i)
+            if name is None:
+                name = self.lists[x.i] = f"list{x.i}"
+                flat = "" if len(meta.shape or ()) == 1 else ".ravel()"
+                self.lines.append(f"{name} = {self.variable(x.i)}{flat}.tolist()")
+            self.lines.append(f"v{step.out} = {name}[{place}]")
+        self.is_float[step.out] = 1
+
+    def guard(self, value: Ref, how: Callable, expected: Any) -> None:
+        """Write a guard."""
+        shown = self.variable(value.i)
+        if how is bool:
+            condition = f"not {shown}" if expected else shown
+        elif how is operator.index:
+            condition = f"{shown} != {expected}"
+        elif how in SOURCES:
+            condition = f"not {SOURCES[how].format(shown)}"
+        elif how is has_nan:
+            meta = self.metas[value.i]
+            if scalar_exprs.is_number(meta):
+                condition = f"{shown} != {shown}"
+            elif meta.shape is None:
+                condition = f"{self.names.of(has_nan, 'has_nan')}({shown})"
+            else:
+                vdot = self.names.of(np.vdot, "vdot")
+                dot = (
+                    f"{shown}.dot({shown})" if len(meta.shape) == 1 else f"{vdot}({shown}, {shown})"
+                )
+                self.lines.append(f"nan = {dot}")
+                condition = "nan != nan"
+        elif how is described and expected[0] is np.ndarray:
+            _, dtype, shape = expected
+            condition = f"{shown}.shape != {shape!r} or {shown}.dtype != {self.constant(dtype)}"
+            condition = f"type({shown}) is not ndarray or {condition}"
+        else:
+            name = self.names.of(how, hint(how))
+            condition = f"{name}({self.boxed(value.i)}) != {self.constant(expected)}"
+        self.lines.append(f"if {condition}: {self._leave()}")
+
+    def _leave(self) -> str:
+        """Return the statement that gives a run up."""
+        if self.generators:  # what they drew is drawn again
+            before = ", ".join(f"({g}, state_{g})" for g in self.generators)
+            return f"return restored({before})"
+        return "return MISMATCH"
+
+    def effect(self, step: Step) -> None:
+        """Write what is done for its own sake."""
+        name, *args = step.args
+        shown = [a.name if type(a) is Given else self.argument(a) for a in args]
+        shown += [f"{k}={self.argument(v)}" for k, v in (step.kwargs or {}).items()]
+        if name == "print":  # after every guard: it is not to be done twice
+            self.late.append(f"print({', '.join(shown)})")
+        else:
+            generator = shown.pop(0)
+            if generator not in self.generators:
+                self.generators.append(generator)
+            self.lines.append(f"v{step.out} = {generator}.{name}({', '.join(shown)})")
+
+
+def restored(*generators: tuple[Any, dict]) -> Any:
+    """Put generators back into the state in which the program found them."""
+    for generator, state in generators:
+        generator.bit_generator.state = state
+    return MISMATCH
+
+
+def _or_nothing(x: Any) -> str:
+    return "" if x is None else repr(x)
+
+
+def hint(x: Any) -> str:
+    """Return a name for a constant."""
+    name = getattr(x, "__name__", "")
+    return name if name.isidentifier() and not keyword.iskeyword(name) else "c"

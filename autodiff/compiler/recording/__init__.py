@@ -1,0 +1,1 @@
+"""A function recorded as a program, with what it depends on."""

@@ -1,0 +1,499 @@
+"""What a function reads from outside: globals and closure variables, guarded by identity."""
+
+from __future__ import annotations
+
+import array
+import builtins
+import collections
+import contextvars
+import functools
+import sys
+import threading
+import types
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff.closures import outer_assignments
+from autodiff.closures.outer_assignments import codes_in
+from autodiff.compiler.recording.content_guards import (
+    BY_TEXT,
+    OURS,
+    SIMPLE,
+    SMALL,
+    Attributes,
+    Mentioned,
+    Snapshot,
+    is_of_users,
+)
+from autodiff.intercept.source.library_code import is_library, is_of_library
+from chainrules_core.tangents.fields import dict_of
+
+_MOST = 256
+_MOST_HELD = 512
+_BUILTINS = vars(builtins)
+_MISSING = object()
+_CHANGING = (
+    array.array, bytearray, memoryview, types.MappingProxyType, contextvars.ContextVar,
+    threading.local, weakref.ReferenceType, weakref.WeakKeyDictionary, weakref.WeakSet,
+    weakref.WeakValueDictionary,
+)  # fmt: skip
+_MAKING = frozenset({"__init__", "__new__", "__post_init__"})  # what makes other objects
+_OF_SYS = frozenset({"argv", "flags", "getrecursionlimit", "modules", "path"})
+_IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
+_ANYTHING = frozenset({"globals", "eval", "exec", "environ", "environb"})
+
+
+class Dependency:
+    """A variable outside a function, and what it held while recording.
+
+    Attributes
+    ----------
+    container : dict or cell or None
+        What holds it; None for what cannot become another object (a default, say).
+    name : str or None
+        Its key in a dict.
+    content : Any
+        What a small array, list or dict held; None for others.
+    inside : Snapshot or None
+        What other nests and objects held.
+    absent : frozenset of str or None
+        Names that the container did not have; None where it had no others than it has.
+    """
+
+    __slots__ = ("absent", "container", "content", "inside", "label", "name", "value")
+
+    def __init__(self, container: Any, name: str | None, value: Any, label: str) -> None:
+        self.container = container
+        self.name = name
+        self.value = value
+        self.label = label
+        self.content = content_of(value)
+        self.inside: Snapshot | None = None
+        self.absent: frozenset[str] | None = frozenset()
+
+    def look_inside(self, names: Mentioned) -> None:
+        """Note what a nest or an object holds, as far as attributes of these names go."""
+        if self.content is None:
+            self.inside = Snapshot(self.value, names) or None
+
+    def has_changed(self) -> bool:
+        """Whether the variable has another value, or something else is in it."""
+        now = self.value
+        if isinstance(self.container, types.CellType):
+            now = next(iter(_content_of_cell(self.container)), _MISSING)
+        elif self.container is not None:
+            now = self.container.get(self.name)
+        if now is not self.value and (type(now) not in SIMPLE or now != self.value):
+            return True
+        if self.inside is not None:
+            return self.inside.has_changed()
+        return self.content is not None and content_of(self.value) != self.content
+
+    def undo(self) -> bool:
+        """Put the content back if it has changed; say whether it had."""
+        if self.inside is not None:
+            return self.inside.undo()
+        if self.content is None or content_of(self.value) == self.content:
+            return False
+        if type(self.value) is list:
+            self.value[:] = self.content[0]
+        elif type(self.value) is dict:
+            self.value.clear()
+            self.value.update(self.content[0])
+        else:
+            before = np.frombuffer(self.content, self.value.dtype)
+            self.value[...] = before.reshape(self.value.shape)
+        return True
+
+
+def _content_of_cell(cell: types.CellType) -> list[Any]:
+    try:
+        return [cell.cell_contents]
+    except ValueError:  # it has been emptied
+        return []
+
+
+def content_of(x: Any) -> Any:
+    """Return a copy of what is in a small array, list or dict, to be compared; None for others."""
+    if type(x) is np.ndarray:
+        return x.tobytes() if x.nbytes <= SMALL and x.dtype.kind != "O" else None
+    if type(x) in (list, dict) and len(x) <= 64:
+        held = list(x.values() if type(x) is dict else x)
+        kinds: list[Any] = list(map(type, held))  # 1 == 1.0 == True
+        if any(kind not in SIMPLE for kind in kinds):
+            return None
+        if type(x) is dict:  # its order counts, and what kinds its keys are of
+            kinds += [*x, *map(type, x)]
+        zeros = [str(part) for part in held if part == 0 and type(part) in (float, complex)]
+        return x.copy(), kinds, zeros  # 0.0 == -0.0
+    return None
+
+
+def dependencies(f: Callable, given: Sequence[Any] = ()) -> tuple[list[Dependency], str]:
+    """Return the variables that a function and those it calls read, and what else they do, if so.
+
+    Found in the code: in functions by their names, also those of the user's modules, in methods of
+    the user's classes that some function names, and in the functions among the arguments `given`.
+    """
+    search = _Search()
+    if _function_of(f) is None:  # an object: what it holds may change
+        search.enter_constant(f, "the function")
+    for x in (f, *given):
+        search.enter(x)
+    search.run()
+    search.look_inside()
+    return search.found, search.why_not
+
+
+class Outside:
+    """What a function reads from outside and is given, to be compared when it is called again.
+
+    What the call itself changes, a counter or a log, does not count.
+    """
+
+    __slots__ = ("_found", "large")
+
+    def __init__(self, f: Callable, given: Sequence[Any]) -> None:
+        search = _Search(_MAKING)
+        search.enter(f)
+        for x in given:
+            if type(x) not in SIMPLE and type(x) is not np.ndarray:
+                search.enter_constant(x, "an argument")
+        search.run()
+        search.look_inside()
+        self._found = search.found
+        self.large = [
+            d.value for d in self._found if type(d.value) is np.ndarray and d.content is None
+        ]
+
+    def settle(self) -> None:
+        """Leave out what has changed since: the first call has changed it."""
+        self._found = [d for d in self._found if not d.has_changed()]
+
+    def changed(self) -> str:
+        """Return a name of what is no longer what it was; "" if everything is."""
+        return next((d.label for d in self._found if d.has_changed()), "")
+
+
+class _Search:
+    """The functions that may be called, and the variables that they read."""
+
+    def __init__(self, besides: frozenset[str] = frozenset()) -> None:
+        self._besides = besides
+        self.found: list[Dependency] = []
+        self.why_not = ""
+        self._waiting: list[types.FunctionType] = []
+        self._seen: set[int] = set()
+        self._known: set[tuple[int, str | None]] = set()
+        self._entered: set[tuple[int, str]] = set()  # what stands in classes
+        self._names = Mentioned()
+        self._classes: list[type] = []
+        self._modules: list[types.ModuleType] = []  # in objects, containers and defaults
+        self._scopes: dict[int, tuple[dict[str, Any], set[str]]] = {}
+
+    def enter(self, x: Any) -> None:
+        """Note the functions behind a value, and its class."""
+        function = _function_of(x)
+        if function is not None:
+            if type(x) is types.MethodType:
+                self.enter_constant(x.__self__, f"what {x.__name__} is a method of")
+            if not is_foreign(function):
+                self._waiting.append(function)
+        elif isinstance(x, functools.partial):
+            for a in (x.func, *x.args, *x.keywords.values()):
+                self.enter_constant(a, "an argument of a partial")
+        elif isinstance(x, type):
+            self._enter_class(x)
+            self._enter_class(type(x))
+        elif isinstance(x, types.ModuleType):
+            if not _is_foreign_module(x) and x not in self._modules:
+                self._modules.append(x)
+        elif _function_of(wrapped := getattr(x, "__wrapped__", None)) is not None:
+            self.enter(wrapped)
+        else:
+            self._enter_class(type(x))
+
+    def _enter_held(self, x: Any, label: str) -> None:
+        """Note the functions that a nest or an object holds, and what nobody can look into."""
+        waiting, seen = [x], {id(x)}
+        while waiting and len(seen) < _MOST_HELD:
+            x = waiting.pop()
+            if isinstance(x, _CHANGING) or (hasattr(type(x), "__next__") and not callable(x)):
+                self.why_not = self.why_not or f"reads {label}: a {type(x).__name__} may change"
+            parts: Any = ()
+            if isinstance(x, (tuple, list, set, collections.deque)):
+                parts = x if len(x) < _MOST_HELD else ()
+            elif isinstance(x, dict):
+                parts = x.values() if len(x) < _MOST_HELD else ()
+            elif isinstance(x, types.SimpleNamespace) or (
+                is_of_users(type(x)) and not isinstance(x, type)
+            ):
+                parts = dict_of(x).values()
+            for part in list(parts):
+                if id(part) not in seen and type(part) not in SIMPLE:
+                    seen.add(id(part))
+                    waiting.append(part)
+                    self.enter(part)
+
+    def enter_constant(self, x: Any, label: str) -> None:
+        """Note what cannot become another object, and what it holds."""
+        if (id(x), None) in self._known:
+            return
+        self._known.add((id(x), None))
+        self.enter(x)
+        self._enter_held(x, label)
+        self.found.append(Dependency(None, None, x, label))
+
+    def _enter_class(self, kind: type) -> None:
+        if kind.__module__.partition(".")[0] in OURS or is_of_library(kind):
+            return
+        if kind not in self._classes and len(self._classes) < _MOST:
+            self._classes.append(kind)
+
+    def look_inside(self) -> None:
+        """Note what is in the variables found, and what the classes have by the names mentioned."""
+        for dependency in self.found:
+            dependency.look_inside(self._names)
+        for kind in {base: None for k in self._classes for base in k.__mro__[:-1]}:
+            if is_of_library(kind):
+                continue
+            own = vars(kind)
+            special = {n for n in own if n.startswith("__") and _function_of(own[n]) is not None}
+            read = self._names.of(kind) | special
+            inherited = {n for base in kind.__mro__[1:-1] for n in vars(base)}
+            if self._names.by_text:
+                read |= {n for n in own if not n.startswith("__")}
+            for name in read & own.keys():
+                dependency = Dependency(own, name, own[name], f"{kind.__name__}.{name}")
+                dependency.look_inside(self._names)
+                self.found.append(dependency)
+            self._note_absent(own, Attributes(kind, own, self._names, inherited).absent, kind)
+
+        for scope, names in self._scopes.values():
+            absent = {n for n in names - scope.keys() if self._names.may_miss or n in _BUILTINS}
+            self._note_absent(scope, frozenset(absent), None)
+
+    def _note_absent(self, own: Mapping, absent: frozenset[str] | None, owner: Any) -> None:
+        """Note names that a class, a module or the global variables do not have so far."""
+        if absent is None or absent:
+            dependency = Dependency(own, None, None, getattr(owner, "__name__", "the variables"))
+            dependency.absent = absent
+            self.found.append(dependency)
+
+    def run(self) -> None:
+        """Look into all of them."""
+        while len(self._seen) < _MOST:
+            if not self._waiting:
+                self._read_modules()
+                self._read_classes()
+                self._waiting += [
+                    g
+                    for kind in self._classes
+                    for name, g in _methods_of(kind)
+                    if (name in self._names.names or name.startswith("__"))
+                    and name not in self._besides
+                    and id(g) not in self._seen
+                ]
+            if not self._waiting:
+                return
+            function = self._waiting.pop()
+            if id(function) in self._seen or is_foreign(function):
+                self._seen.add(id(function))
+                continue
+            self._seen.add(id(function))
+            self.why_not = self.why_not or _why_not(function)
+            for a in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+                self.enter_constant(a, f"a default of {function.__name__}")
+            read = names_in(function)
+            self._names.add(function, read)
+            for container, name, value, label in _read_by(function, read, self._look_for):
+                self._read(container, name, value, label)
+
+    def _read(self, container: Any, name: str | None, value: Any, label: str) -> None:
+        if (id(container), name) in self._known:
+            return
+        self._known.add((id(container), name))
+        self.enter(value)
+        self._enter_held(value, label)
+        self.found.append(Dependency(container, name, value, label))
+
+    def _look_for(self, scope: dict[str, Any], names: set[str]) -> None:
+        """Note that names are looked up in the global variables of a module."""
+        self._scopes.setdefault(id(scope), (scope, set()))[1].update(names)
+
+    def _read_classes(self) -> None:
+        """Look at what stands in classes that is no method: descriptors, objects, modules."""
+        for kind in self._classes:
+            for base in kind.__mro__[:-1]:
+                own = vars(base)
+                for name in sorted(self._names.names & own.keys()):
+                    if not is_of_library(base) and (id(own[name]), name) not in self._entered:
+                        self._entered.add((id(own[name]), name))
+                        self.enter(own[name])
+                        self._enter_held(own[name], f"{base.__name__}.{name}")
+
+    def _read_modules(self) -> None:
+        """Read what modules have that are reached through objects, by the names mentioned."""
+        for module in self._modules:
+            scope = vars(module)
+            self._look_for(scope, self._names.names)
+            for name in sorted(self._names.names & scope.keys()):
+                self._read(scope, name, scope[name], f"{module.__name__}.{name}")
+
+
+def _function_of(x: Any) -> types.FunctionType | None:
+    if type(x) is types.MethodType:
+        x = x.__func__
+    return x if type(x) is types.FunctionType else None
+
+
+def _methods_of(kind: type) -> Iterator[tuple[str, types.FunctionType]]:
+    """Yield the functions that a class of the user's, or one that it is made of, defines."""
+    for base in kind.__mro__:
+        if is_of_library(base):
+            continue
+        for name, value in vars(base).items():
+            if isinstance(value, property):
+                value = value.fget
+            elif isinstance(value, (staticmethod, classmethod)):
+                value = value.__func__
+            elif isinstance(value, functools.cached_property):
+                value = value.func
+            function = _function_of(getattr(value, "__wrapped__", value))
+            if function is not None:
+                yield name, function
+
+
+def is_foreign(function: types.FunctionType) -> bool:
+    """Whether a function is a library's, or ours."""
+    module = function.__globals__.get("__name__", "") or ""
+    if "<locals>" in function.__qualname__ and module.partition(".")[0] in OURS:
+        return False
+    return module.partition(".")[0] in OURS or is_library(function)
+
+
+def names_in(function: types.FunctionType) -> set[str]:
+    """Return the names that a function mentions, and texts that may be names of attributes."""
+    codes = list(codes_in(function.__code__))
+    names = {n for code in codes for n in code.co_names}
+    constants = [c for code in codes for c in code.co_consts]
+    if not names.isdisjoint(BY_TEXT):
+        names.update(c for c in constants if type(c) is str and c.isidentifier())
+    # What a class pattern reads (``case Point(x=0)``) stands in a tuple.
+    names.update(n for c in constants if type(c) is tuple for n in c if type(n) is str)
+    return names
+
+
+def _read_by(
+    function: types.FunctionType, names: set[str], look_for: Callable
+) -> Iterator[tuple[Any, str | None, Any, str]]:
+    """Yield the container, key, value and label of each variable outside that a function reads.
+
+    `look_for` is told where which names are looked up, found or not.
+    """
+    names_of_cells = function.__code__.co_freevars
+    modules = []
+    for label, cell in zip(names_of_cells, function.__closure__ or (), strict=True):
+        if label.startswith("__autodiff_"):  # the engine's own, in rewritten code
+            continue
+        try:
+            value = cell.cell_contents
+        except ValueError:  # not filled yet
+            continue
+        modules.append(value)
+        yield cell, None, value, label
+    scope = function.__globals__
+    look_for(scope, names)
+    for name in sorted(names & scope.keys()):
+        modules.append(scope[name])
+        yield scope, name, scope[name], name
+    if names & _IMPORT_ERRORS:
+        look_for(sys.modules, names)  # a module that can be imported later
+    package = scope.get("__package__") or ""
+    modules += [sys.modules.get(n) for name in names for n in (name, f"{package}.{name}")]
+    modules = [m for m in modules if isinstance(m, types.ModuleType)]
+    for module in modules:
+        if _is_foreign_module(module):
+            continue
+        own = vars(module)
+        look_for(own, names)
+        for name in sorted(names & own.keys()):
+            value = own[name]
+            if isinstance(value, types.ModuleType) and value not in modules:
+                modules.append(value)
+            yield own, name, value, f"{module.__name__}.{name}"
+
+
+def _is_foreign_module(module: types.ModuleType) -> bool:
+    if getattr(module, "__file__", None) is None:  # made while the program runs, or Python's own
+        return module.__name__ in sys.builtin_module_names
+    return is_of_library(module) or module.__name__.partition(".")[0] in OURS
+
+
+def _why_not(function: types.FunctionType) -> str:
+    """Say what a function does with variables outside that is not followed, "" if nothing."""
+    names = {n for code in codes_in(function.__code__) for n in code.co_names}
+    anything = names & _ANYTHING
+    if anything:
+        return f"uses {min(anything)}"
+    if "sys" in names and names & _OF_SYS:
+        return f"uses sys.{min(names & _OF_SYS)}"
+    found = outer_assignments.of(function)
+    if found is None:
+        return "may write variables outside of it: its source is not at hand"
+    for name in sorted(found.to_globals):
+        return f"writes the global variable {name!r}"
+    for name in sorted(found.to_captured.intersection(function.__code__.co_freevars)):
+        return f"writes the variable {name!r} of the function around it"
+    return ""
+
+
+def checks_of(outside: list[Dependency], names: Any) -> list[str]:
+    """Return the statements that look whether variables outside still hold what they held.
+
+    `names` gives names to the objects in them.
+    """
+    checks = []
+    for d in outside:
+        if d.absent is None or d.absent:
+            checks.append(_absence(d, names))
+            continue
+        value = names.of(d.value, "outer")
+        if d.container is not None:
+            kept = names.of(d.container, "cell" if d.name is None else "globals_")
+            shown = f"{kept}.cell_contents" if d.name is None else f"{kept}.get({d.name!r})"
+            checks.append(f"if {shown} is not {value}: return MISMATCH")
+        if isinstance(d.value, types.FunctionType) and not is_foreign(d.value):
+            # autoreload puts other code into it
+            parts = ("__code__", "__defaults__", "__kwdefaults__")
+            had = [(f"{value}.{part}", names.of(getattr(d.value, part), "had")) for part in parts]
+            changed = " or ".join(f"{now} is not {then}" for now, then in had)
+            checks.append(f"if {changed}: return MISMATCH")
+            for key, default in (d.value.__kwdefaults__ or {}).items():
+                now = f"{value}.__kwdefaults__.get({key!r})"
+                checks.append(f"if {now} is not {names.of(default, 'had')}: return MISMATCH")
+        if type(d.value) is np.ndarray:  # both can be set in place
+            kind, shape = names.of(d.value.dtype, "dtype"), d.value.shape
+            changed = f"{value}.shape != {shape!r} or {value}.dtype != {kind}"
+            checks.append(f"if {changed}: return MISMATCH")
+        if d.inside is not None:
+            changed = names.of(d.inside.has_changed, "has_changed")
+            checks.append(f"if {changed}(): return MISMATCH")
+        if d.content is not None:
+            now = f"{value}.tobytes()"
+            if type(d.value) is not np.ndarray:
+                now = f"{names.of(content_of, 'content_of')}({value})"
+            checks.append(f"if {now} != {names.of(d.content, 'content')}: return MISMATCH")
+    return checks
+
+
+def _absence(d: Dependency, names: Any) -> str:
+    """Return the statement that looks whether there are names that were not there."""
+    if d.absent is None:
+        kept = names.of(d.container, "attributes")
+        return f"if len({kept}) != {len(d.container)}: return MISMATCH"
+    keys, absent = names.of(d.container.keys(), "there"), names.of(d.absent, "absent")
+    return f"if not {keys}.isdisjoint({absent}): return MISMATCH"

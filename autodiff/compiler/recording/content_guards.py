@@ -1,0 +1,314 @@
+"""What nests and objects from outside a function hold, to be compared with what they hold later."""
+
+from __future__ import annotations
+
+import collections
+import dis
+import operator
+import types
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autodiff.intercept.source.library_code import is_library, is_of_library
+from autodiff.trace.pytree import facts_of
+from autodiff.trace.tracer import is_tracer
+from chainrules_core.tangents.fields import dict_of, in_class, slots_of
+
+SMALL = 4096
+"""Up to how many bytes of an array are compared; of a larger one its identity."""
+SIMPLE = (int, float, complex, str, bool, type(None))
+OURS = ("autodiff", "chainrules", "chainrules_core")
+_MOST_HOLDERS, _MOST_PARTS = 64, 512
+_MISSING = object()
+BY_TEXT = frozenset(
+    {
+        "vars", "dir", "getattr", "hasattr", "attrgetter", "methodcaller", "__dict__",
+        "__getattribute__", "getattr_static", "getmembers", "asdict", "astuple", "fields",
+        "replace",
+    }
+)  # fmt: skip
+
+
+class Mentioned:
+    """The names that the code of functions mentions, to tell which attributes it may read.
+
+    Attributes
+    ----------
+    names : set of str
+        All of them.
+    has_handlers, has_patterns : bool
+        Whether the code has handlers of errors, and class patterns.
+    """
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.has_handlers = False
+        self.has_patterns = False
+
+    def add(self, function: types.FunctionType, names: set[str]) -> None:
+        """Add those that a function mentions."""
+        self.names |= names
+        codes = [function.__code__]
+        for code in codes:
+            codes += [c for c in code.co_consts if isinstance(c, types.CodeType)]
+            self.has_handlers = self.has_handlers or bool(getattr(code, "co_exceptiontable", True))
+            self.has_patterns = self.has_patterns or any(
+                "MATCH" in i.opname for i in dis.get_instructions(code)
+            )
+
+    @property
+    def may_miss(self) -> bool:
+        """Whether the code may go on where an attribute or a global variable is missing."""
+        return self.has_handlers or self.by_text
+
+    @property
+    def by_text(self) -> bool:
+        """Whether attributes may be read by a text that is made while the code runs."""
+        return not self.names.isdisjoint(BY_TEXT)
+
+    def of(self, kind: type) -> set[str]:
+        """Return the names that may be read of an object of a class."""
+        given = getattr(kind, "__match_args__", ()) if self.has_patterns else ()
+        return self.names.union(n for n in given if isinstance(n, str))
+
+
+class Attributes:
+    """Which attributes an object, a class or a module has of those that are read, and its class.
+
+    Attributes
+    ----------
+    kind, bases : type, tuple
+        The class, and what it is made of.
+    kept : dict
+        Those that there are.
+    absent : frozenset or None
+        Those that there are not; None if they are all those that are not kept.
+    """
+
+    __slots__ = ("absent", "bases", "kept", "kind")
+
+    def __init__(self, x: Any, own: Mapping, mentioned: Mentioned, inherited: set[str]) -> None:
+        self.kind = type(x)
+        self.bases = self.kind.__mro__
+        if mentioned.by_text:
+            self.kept, self.absent = dict(own), None
+            return
+        names = mentioned.of(self.kind)
+        self.kept = {n: own[n] for n in names & own.keys()}
+        # What is not there yet may hide the class's.
+        goes_on = mentioned.may_miss or "__getattr__" in inherited
+        self.absent = frozenset((names if goes_on else names & inherited) - own.keys())
+
+    def lacks(self, own: Mapping) -> bool:
+        """Whether there are no attributes but those that there were."""
+        if self.absent is None:
+            return len(own) == len(self.kept)
+        return own.keys().isdisjoint(self.absent)
+
+    def is_same(self, x: Any) -> bool:
+        """Whether an object has the same class and attributes."""
+        own = dict_of(x)
+        kind = type(x)
+        if kind is not self.kind or kind.__mro__ is not self.bases or not self.lacks(own):
+            return False
+        for name, value in self.kept.items():
+            now = own.get(name, _MISSING)
+            if now is not value and not _same(now, value):
+                return False
+        return True
+
+    def put_back(self, x: Any) -> None:
+        """Give an object the attributes that it had."""
+        own = dict_of(x)
+        for n in [
+            n for n in own if (n not in self.kept if self.absent is None else n in self.absent)
+        ]:
+            del own[n]
+        own.update(self.kept)
+
+
+class _Row(NamedTuple):
+    """One holder, what it held, and how this is compared and put back."""
+
+    holder: Any
+    kept: Any
+    is_same: Callable[[Any, Any], bool]
+    put_back: Callable[[Any, Any], None]
+
+
+class Snapshot:
+    """What a nest held: its first 64 lists, dicts, objects of the user's classes and small arrays.
+
+    Of objects those attributes count whose names the functions mention, and their classes.
+    """
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, x: Any, names: Mentioned) -> None:
+        self._rows: list[_Row] = []
+        waiting, seen, count = collections.deque([x]), set(), 0
+        while waiting and len(self._rows) < _MOST_HOLDERS:
+            holder = waiting.popleft()
+            if id(holder) in seen:
+                continue
+            seen.add(id(holder))
+            rows, parts = _rows_of(holder, names)
+            self._rows += rows
+            if count + len(parts) <= _MOST_PARTS:
+                count += len(parts)
+                waiting.extend(parts)
+
+    def __bool__(self) -> bool:
+        return bool(self._rows)
+
+    def has_changed(self) -> bool:
+        """Whether something is no longer what it was."""
+        return any(not is_same(holder, kept) for holder, kept, is_same, _ in self._rows)
+
+    def undo(self) -> bool:
+        """Put back what has changed; say whether anything had."""
+        changed = [row for row in self._rows if not row.is_same(row.holder, row.kept)]
+        for holder, kept, _, put_back in changed:
+            put_back(holder, kept)
+        return bool(changed)
+
+
+def _rows_of(x: Any, names: Mentioned) -> tuple[list[_Row], Collection]:
+    """Return what is to be compared of a holder, if it is one, and what it holds."""
+    kind = type(x)
+    if is_tracer(x):
+        return [], []
+    if isinstance(x, np.ndarray):
+        rows, parts = _rows_of_array(x.view(np.ndarray))
+        if kind is np.ndarray:
+            return rows, parts
+        more, held = _rows_of_foreign(x)  # a mask, say
+        return [*rows, *more], [*parts, *held]
+    if isinstance(x, tuple):
+        return [], x
+    rows, parts = _rows_of_container(x)
+    if kind is types.FunctionType and not is_library(x) and (vars(x) or names.may_miss):
+        had = Attributes(x, vars(x), names, set())
+        return [_Row(x, had, _has, _put_attributes)], had.kept.values()
+    if is_of_users(kind):
+        more, held = _rows_of_object(x, names)
+        return [*rows, *more], [*parts, *held]
+    return (rows, parts) if rows else _rows_of_foreign(x)
+
+
+def _rows_of_container(x: Any) -> tuple[list[_Row], Collection]:
+    if isinstance(x, (list, collections.deque)):
+        return [_Row(x, list(x), _same_parts, _put_parts)], x
+    if isinstance(x, set):
+        return [_Row(x, x.copy(), operator.eq, _put_all)], ()
+    if isinstance(x, dict):
+        return [_Row(x, dict(x), _same_dict, _put_all)], x.values()
+    return [], ()
+
+
+def is_of_users(kind: type) -> bool:
+    """Whether a class is the user's, and its objects hold values in attributes."""
+    if kind.__module__.partition(".")[0] in OURS or is_of_library(kind):
+        return False
+    return facts_of(kind).has_fields
+
+
+def _rows_of_object(x: Any, names: Mentioned) -> tuple[list[_Row], list]:
+    inherited = {n for base in type(x).__mro__[:-1] for n in vars(base)}
+    had = Attributes(x, dict_of(x), names, inherited)
+    slots: Collection[str] = slots_of(type(x))
+    if not names.by_text:
+        slots = names.of(type(x)).intersection(slots)
+    in_slots = {n: getattr(x, n, _MISSING) for n in slots}
+    rows = [_Row(x, had, _has, _put_attributes)]
+    if in_slots:
+        rows.append(_Row(x, in_slots, _same_slots, _put_slots))
+    return rows, [*had.kept.values(), *in_slots.values()]
+
+
+def _rows_of_array(x: np.ndarray) -> tuple[list[_Row], Collection]:
+    if x.nbytes > SMALL:
+        return [], []
+    if x.dtype.kind == "O":
+        return [_Row(x, x.ravel().tolist(), _same_objects, _put_objects)], x.ravel().tolist()
+    return [_Row(x, x.tobytes(), _same_bytes, _put_bytes)], []
+
+
+def _rows_of_foreign(x: Any) -> tuple[list[_Row], list]:
+    """Return the attributes of an object of a library's: its methods may read each of them."""
+    own = dict_of(x)
+    if (
+        in_class(type(x), "__dict__") is None
+        or "__name__" in own
+        or in_class(type(x), "__name__") is not None  # a function, a class or a module
+        or type(x).__module__.partition(".")[0] in OURS
+    ):
+        return [], []
+    kept = dict(own)
+    return [_Row(own, kept, _same_dict, _put_all)], list(kept.values())
+
+
+# -- whether it is the same, and how it is put back -----------------------------------------------
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and type(a) in SIMPLE and a == b)
+
+
+def _are_same(now: Collection, then: Collection) -> bool:
+    return all(map(operator.is_, now, then)) or all(map(_same, now, then))
+
+
+def _same_parts(holder: Collection, kept: list) -> bool:
+    return len(holder) == len(kept) and _are_same(holder, kept)
+
+
+def _same_dict(holder: dict, kept: dict) -> bool:
+    return list(holder) == list(kept) and _are_same(holder.values(), kept.values())
+
+
+def _has(holder: Any, kept: Attributes) -> bool:
+    return kept.is_same(holder)
+
+
+def _same_slots(holder: Any, kept: dict) -> bool:
+    return all(_same(getattr(holder, n, _MISSING), value) for n, value in kept.items())
+
+
+def _same_bytes(holder: np.ndarray, kept: bytes) -> bool:
+    return holder.tobytes() == kept
+
+
+def _same_objects(holder: np.ndarray, kept: list) -> bool:
+    return all(map(_same, holder.ravel().tolist(), kept))
+
+
+def _put_objects(holder: np.ndarray, kept: list) -> None:
+    for place, value in enumerate(kept):
+        holder.flat[place] = value
+
+
+def _put_bytes(holder: np.ndarray, kept: bytes) -> None:
+    holder[...] = np.frombuffer(kept, holder.dtype).reshape(holder.shape)
+
+
+def _put_parts(holder: Any, kept: list) -> None:
+    holder.clear()
+    holder.extend(kept)
+
+
+def _put_all(holder: Any, kept: Any) -> None:
+    holder.clear()
+    holder.update(kept)
+
+
+def _put_attributes(holder: Any, kept: Attributes) -> None:
+    kept.put_back(holder)
+
+
+def _put_slots(holder: Any, kept: dict) -> None:
+    for n, value in kept.items():
+        if value is not _MISSING:
+            object.__setattr__(holder, n, value)

@@ -1,0 +1,89 @@
+"""Calls whose results are not the same each time, while a program is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.compile_errors import CompileError, NotRecordedError
+from autodiff.compiler.recording.function_effects import (
+    IMPURE_OWNERS,
+    impurity,
+    is_message,
+    is_setting,
+)
+from autodiff.intercept.runtime import replacements
+from autodiff.trace.pytree import leaves_of
+from autodiff.trace.trace_stack import note_draw, program_tape
+from autodiff.trace.tracer import bare, is_tracer
+from chainrules_core.rules import name_of
+
+_CHANGING = frozenset({"shuffle", "bytes"})
+
+
+def watched(g: Any) -> Callable | None:
+    """Return what is to be called in place of an impure function; None for others."""
+    if g is print:
+        return _printing
+    if is_message(g) or is_setting(g):
+        return _told(g)
+    why = impurity(g)
+    return _refusing(g, why) if why else None
+
+
+def _told(g: Any) -> Callable:
+    """A warning is given, or a setting read, at each call: such a function runs as it is."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if program_tape() is not None:
+            raise NotRecordedError(f"{name_of(g)} is called in it")
+        return replacements.unwatched(g)(*args, **kwargs)
+
+    return called
+
+
+def _printing(*args: Any, **kwargs: Any) -> None:
+    tape = program_tape()
+    if tape is None:
+        replacements.unwatched(print)(*args, **kwargs)
+    else:
+        tape.print(args, kwargs)
+
+
+def _refusing(g: Any, why: str) -> Callable:
+    is_draw = why.startswith("draws")
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        tape = program_tape()
+        if tape is None:
+            y = replacements.unwatched(g)(*args, **kwargs)
+            if is_draw:
+                note_draw(bare(y))
+            return y
+        if g is np.random.default_rng and args and args[0] is not None and not is_tracer(args[0]):
+            made = g(*args, **kwargs)
+            tape.own_generators.append(made)  # it gives the same numbers each time
+            return made
+        owner = getattr(g, "__self__", None)
+        if isinstance(owner, np.random.Generator):
+            if any(owner is own for own in tape.own_generators):
+                if any(map(is_tracer, leaves_of((args, kwargs)))):
+                    # A program would go on drawing from this one generator.
+                    raise NotRecordedError("a generator made in it draws with recorded values")
+                return replacements.unwatched(g)(*args, **kwargs)
+            if id(owner) in tape.generators:
+                if g.__name__ in _CHANGING:
+                    raise NotRecordedError(f"a generator's {g.__name__} is not followed")
+                return tape.draw(owner, g.__name__, args, kwargs)
+        raise CompileError(
+            f"{name_of(g)} {why}: a compiled function would give the same result each time. Give "
+            "it what it needs as an argument (a numpy.random.Generator is followed), or do not "
+            "compile it."
+        )
+
+    return called
+
+
+replacements.watch_impure(watched, IMPURE_OWNERS)

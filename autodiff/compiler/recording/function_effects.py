@@ -1,0 +1,272 @@
+"""What is known of functions: which look at the form of a value alone, which do something."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import math
+import operator
+import pathlib
+import random
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.recording.ir import Ref, set_flat, set_item
+from autodiff.trace.tracer import bare, is_tracer
+from chainrules_core.scattering import scatter
+
+
+def named(module: Any, names: str) -> set[Any]:
+    """Return the functions of a module that have these names, as far as there are such."""
+    return {f for name in names.split() if (f := getattr(module, name, None)) is not None}
+
+
+ON_FORM: frozenset[Any] = frozenset(
+    {isinstance, len, type, callable, hasattr}
+    | named(
+        np,
+        "shape ndim size iscomplexobj isrealobj isscalar result_type can_cast min_scalar_type "
+        "common_type issubdtype broadcast_shapes may_share_memory shares_memory iterable",
+    )
+)
+"""Functions of types, dtypes, shapes and memory: known while recording."""
+
+ON_MEMORY = frozenset({np.may_share_memory, np.shares_memory})
+"""Those that say whether two arguments are one."""
+
+SHAPE_ONLY: frozenset[Any] = frozenset(named(np, "zeros_like ones_like empty_like"))
+"""Functions that make an array of the shape of another: a constant, which may be written into."""
+
+FIXED_FORM: frozenset[Any] = frozenset(
+    named(
+        np,
+        "sum prod mean std var max min amax amin argmax argmin cumsum cumprod any all ptp "
+        "reshape ravel transpose swapaxes moveaxis rollaxis broadcast_to expand_dims squeeze "
+        "where concatenate stack hstack vstack column_stack copy array asarray asanyarray "
+        "ascontiguousarray atleast_1d atleast_2d atleast_3d dot vdot inner outer tensordot "
+        "einsum kron cross trace diagonal diag diagflat tril triu flip fliplr flipud roll "
+        "rot90 tile clip round around real imag conj angle sort argsort searchsorted take "
+        "take_along_axis put_along_axis diff gradient convolve correlate interp cov corrcoef "
+        "nansum nanmean nanmax nanmin nanstd nanvar median quantile percentile average "
+        "count_nonzero isclose nan_to_num sinc i0 unwrap fix meshgrid broadcast_arrays split "
+        "array_split hsplit vsplit dsplit trapezoid polyval vander append choose select "
+        "logspace geomspace full_like",
+    )
+    | named(
+        np.linalg,
+        "inv det slogdet solve cholesky qr svd eigh eigvalsh norm pinv matrix_power multi_dot "
+        "matmul outer cross vecdot matrix_norm vector_norm trace diagonal svdvals tensorsolve "
+        "tensorinv matrix_transpose",
+    )
+    | named(
+        operator,
+        "add sub mul truediv floordiv mod pow neg pos abs lt le eq ne gt ge and_ or_ xor "
+        "invert matmul",
+    )
+    | {f for f in vars(math).values() if callable(f)}
+    | {abs, max, min, sum, float, complex, round, bool, np.float64}
+    | {np.ndarray.item, np.ndarray.astype, np.matmul}
+)
+"""Functions whose results have types, dtypes and shapes that follow from those of the arguments."""
+
+_OF_SCIPY = (
+    "cholesky cho_factor cho_solve solve_triangular solve inv det lu_solve solve_banded "
+    "solveh_banded solve_toeplitz expm"
+)
+_known_of_scipy: set[Any] = set()
+
+
+def has_fixed_form(f: Any) -> bool:
+    """Whether the form of a result of `f` follows from those of the arguments."""
+    if f in FIXED_FORM:
+        return True
+    if not _known_of_scipy:
+        linalg = sys.modules.get("scipy.linalg")  # where somebody has loaded it
+        if not hasattr(linalg, "solve_triangular"):
+            return False
+        _known_of_scipy.update(named(linalg, _OF_SCIPY))
+    return f in _known_of_scipy
+
+
+_LARGEST_IN_STEPS = 32
+
+
+def are_small(x: Any) -> bool:
+    """Whether all arrays in a nest of arguments are real matrices of a few rows, or stacks."""
+    if type(x) in (tuple, list):
+        return all(map(are_small, x))
+    value = bare(x) if is_tracer(x) else x
+    if not isinstance(value, np.ndarray):
+        return True
+    return value.dtype == np.float64 and max(value.shape[-2:], default=0) <= _LARGEST_IN_STEPS
+
+
+_ALL = 99
+ARGUMENTS_OF_DATA: dict[Any, int] = {
+    **dict.fromkeys(
+        named(
+            np,
+            "where dot vdot inner outer kron interp clip roll tril triu isclose searchsorted "
+            "choose select polyval cov corrcoef einsum matmul convolve correlate",
+        )
+        | named(np.linalg, "solve matmul outer")
+        | {f for f in (*vars(operator).values(), *vars(math).values()) if callable(f)}
+        | {abs, max, min, sum, float, complex, round, bool, np.ndarray.item},
+        _ALL,
+    ),
+    **dict.fromkeys(
+        named(np, "take take_along_axis append percentile quantile cross tensordot")
+        | named(np.linalg, "cross vecdot tensorsolve"),
+        2,
+    ),
+    **dict.fromkeys(named(np, "put_along_axis trapezoid"), 3),
+}
+"""How many arguments without names are data; integers behind them say what form the result has."""
+
+STRUCTURAL = frozenset(
+    {
+        "axis", "axes", "axis1", "axis2", "shape", "newshape", "reps", "k", "offset", "n", "N",
+        "num", "indices_or_sections", "source", "destination", "start", "keepdims",
+    }
+)  # fmt: skip
+"""The names of arguments that the form of a result hangs on."""
+
+MAY_COPY = frozenset({np.ravel, np.reshape, np.ascontiguousarray, np.asfortranarray, np.require})
+"""Functions that give a view or a copy, as the array lies in memory."""
+IN_MEMORY_ORDER = {np.ravel: 1, np.reshape: 2}
+"""Functions that can take elements in the order of memory: the place of that argument."""
+
+
+def order_of(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Return in which order a function takes elements."""
+    place = IN_MEMORY_ORDER[f]
+    return args[place] if len(args) > place else kwargs.get("order", "C")
+
+
+_CLOCKS = frozenset(
+    {
+        "time", "datetime", "secrets", "uuid", "os", "posix", "nt", "subprocess", "socket",
+        "random", "genericpath", "glob", "shutil", "tempfile", "sqlite3", "urllib", "http",
+        "requests", "zipfile", "tarfile", "gzip", "bz2", "lzma", "mmap", "fileinput", "linecache",
+        "imageio", "h5py", "netCDF4", "psutil",
+    }
+)  # fmt: skip
+"""Modules and packages whose functions read the world outside."""
+_READERS = ("scipy.io", "pandas.io", "skimage.io", "numpy.lib.format", "numpy.lib._format_impl")
+_OF_PATHS = frozenset(
+    {
+        "abspath", "exists", "expanduser", "expandvars", "isdir", "isfile", "islink", "ismount",
+        "lexists", "realpath", "relpath", "samefile",
+    }
+)  # fmt: skip
+_PATH_MODULES = ("posixpath", "ntpath")
+_OF_FILES = frozenset(dir(pathlib.Path)).difference(dir(pathlib.PurePath))
+_OF_TEXTS = frozenset({"fspath", "fsencode", "fsdecode"})
+_OF_DATES = frozenset({"now", "today", "utcnow"})
+_STATES: tuple[type, ...] = (np.random.RandomState, random.Random, random.SystemRandom)
+_OTHERS: frozenset[Any] = frozenset(
+    {builtins.input, builtins.open, np.random.seed, np.random.default_rng}
+)
+_OF_NUMPY = named(
+    np, "load loadtxt genfromtxt fromfile fromregex save savez savez_compressed savetxt"
+)
+_FILES: tuple[type, ...] = (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.FileIO)
+IMPURE_OWNERS: frozenset[type] = frozenset({np.random.Generator, *_STATES, *_FILES})
+"""The types of objects whose methods are impure."""
+
+
+def impurity(g: Any) -> str:
+    """Say what makes a function give another result, or do something, at each call; "" if nothing.
+
+    Functions written in Python are looked into instead, and are no business of this one's, but for
+    those that read the world outside.
+    """
+    kind = type(g)
+    if kind is types.FunctionType:
+        return _world(g)
+    if kind is type:
+        return "reads or writes a file" if g is np.memmap else ""
+    owner = None if isinstance(g, type) else getattr(g, "__self__", None)
+    if isinstance(owner, np.random.Generator):
+        return "draws random numbers from a generator that is no argument"
+    if isinstance(owner, _STATES):
+        return "draws random numbers from a hidden state"
+    if isinstance(owner, _FILES):
+        return "reads or writes a file"
+    if isinstance(owner, type) and owner.__module__ == "datetime":
+        return "reads the time or the system" if g.__name__ in _OF_DATES else ""
+    if kind is types.BuiltinFunctionType:
+        return _world(g)
+    try:
+        return "depends on the world outside" if g in _OTHERS or g in _OF_NUMPY else ""
+    except TypeError:
+        return ""
+
+
+def _world(g: Any) -> str:
+    """Say how a function reads the world outside."""
+    if g in _OTHERS:
+        return "depends on the world outside"
+    module = getattr(g, "__module__", None) or ""
+    first, name = _module(g), g.__name__
+    if first in _CLOCKS:
+        is_of_texts = name in _OF_TEXTS or name.startswith("_path_")  # of a path as a text
+        return "" if is_of_texts else "reads the time or the system"
+    if first in _PATH_MODULES:
+        return "reads the time or the system" if name in _OF_PATHS else ""
+    is_reader = name in _OF_FILES if first == "pathlib" else module.startswith(_READERS)
+    return "reads or writes a file" if is_reader or g in _OF_NUMPY else ""
+
+
+_SETTINGS = named(np, "geterr geterrcall seterr seterrcall get_printoptions set_printoptions")
+
+
+def is_setting(g: Any) -> bool:
+    """Whether a function reads or writes settings of NumPy's."""
+    return type(g) is types.FunctionType and g in _SETTINGS
+
+
+_MESSAGES = frozenset({"warnings", "logging"})
+_CALLABLE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+
+
+def is_message(g: Any) -> bool:
+    """Whether a function warns or writes to a log."""
+    return isinstance(g, _CALLABLE) and _module(g) in _MESSAGES
+
+
+def _module(g: Callable) -> str:
+    return (getattr(g, "__module__", None) or "").partition(".")[0].lstrip("_")
+
+
+def may_write(f: Callable) -> bool:
+    """Whether a function may write into its arguments, for all that is known."""
+    return f not in _FORM_IS_KNOWN and not isinstance(f, np.ufunc) and f is not operator.getitem
+
+
+def arrays_in(x: Any) -> list[np.ndarray]:
+    """Return the arrays in a nest of arguments that can be written into."""
+    if type(x) is np.ndarray:
+        return [x] if x.flags.writeable and x.dtype.kind != "O" else []
+    if type(x) in (tuple, list):
+        return [a for part_ in x for a in arrays_in(part_)]
+    return [a for part_ in x.values() for a in arrays_in(part_)] if type(x) is dict else []
+
+
+def is_open(f: Callable, args: tuple, y: Any) -> bool:
+    """Whether the form of a result may depend on more than the forms of the arguments."""
+    if f is operator.getitem:
+        index = args[1] if type(args[1]) is tuple else (args[1],)
+        return type(y) is np.ndarray and any(type(p) is Ref for p in index)
+    if f is np.where:
+        return len(args) == 1  # the places of what is not zero
+    if f is operator.pow and type(y) is complex:
+        return True  # -2.0 ** 1.5 is complex, -2.0 ** 2.0 is not
+    return not (f in _FORM_IS_KNOWN or isinstance(f, np.ufunc) or has_fixed_form(f))
+
+
+_FORM_IS_KNOWN = FIXED_FORM | {scatter, set_item, set_flat}

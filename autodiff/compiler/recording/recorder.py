@@ -1,0 +1,506 @@
+"""Recording: the outermost level, which writes down every call that sees one of its values.
+
+Values are concrete while recording, so control flow is Python's; what Python reads of a value (a
+branch, an index) becomes a guard. Derivatives taken inside are recorded through their rules and
+pullbacks, which are plain calls on this level: forward and backward become one straight line.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.compile_errors import NotRecordedError, TooLongError
+from autodiff.compiler.recording import masks as masks
+from autodiff.compiler.recording.function_effects import (
+    ARGUMENTS_OF_DATA,
+    FIXED_FORM,
+    IN_MEMORY_ORDER,
+    MAY_COPY,
+    ON_FORM,
+    ON_MEMORY,
+    SHAPE_ONLY,
+    STRUCTURAL,
+    are_small,
+    arrays_in,
+    is_open,
+    may_write,
+    order_of,
+)
+from autodiff.compiler.recording.ir import (
+    Given,
+    Meta,
+    Ref,
+    Step,
+    described,
+    effect,
+    guard,
+    has_refs,
+    meta_of,
+    part,
+    set_flat,
+    set_imaginary,
+    set_item,
+    set_real,
+)
+from autodiff.dispatch import call as calls
+from autodiff.dispatch.arguments import PLAIN
+from autodiff.dispatch.call import call as call_again
+from autodiff.mutation.views import note_shared
+from autodiff.trace.pytree import leaves_of, map_leaves, parts_of, rebuilt
+from autodiff.trace.tape import CONSTANT, Tape
+from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
+from chainrules_core import rrule
+from chainrules_core.define import STEPS, DecomposeRule
+from chainrules_core.define.scalar import has_nan
+from chainrules_core.quiet import is_mild
+from chainrules_core.rules import name_of
+
+_NUMBERS = (float, complex, np.number, np.bool_)
+_PLAIN_NUMBERS = frozenset({float, int, np.ndarray, np.float64, np.float32, np.int64})
+_DTYPES = {float: np.dtype(float), complex: np.dtype(complex)}
+_READS = frozenset({bool, int, operator.index, round})
+_EQUALITY = (operator.eq, operator.ne)
+_REPETITION = (operator.mul, operator.imul)
+_MOST = (1_000_000, sys.maxsize)
+
+
+class Recording(Tape):
+    """The tape of a program.
+
+    Attributes
+    ----------
+    steps : list of Step
+        What was called so far.
+    metas : list of Meta
+        What is known of each value.
+    strict : bool
+        Whether each product of forward mode is looked at for NaN, and not the results alone.
+    assumes_no_nan : bool
+        Whether a product was not looked at.
+    spoilt : str
+        Why the program cannot be used, if so.
+    may_copy, writes : bool
+        Whether a view was made that is a copy of arrays that lie otherwise in memory, and whether
+        an array was written into: what else changes then hangs on how the arguments lie.
+    """
+
+    __slots__ = (
+        "assumes_no_nan", "bytes_left", "generators", "inputs", "late", "may_copy", "metas", "most",
+        "own_generators", "reads", "spoilt", "steps", "strict", "writes",
+    )  # fmt: skip
+
+    records = False
+    program = True
+
+    def __init__(self, strict: bool = False, most: tuple[int, int] = _MOST) -> None:
+        super().__init__()
+        self.watching = True  # no write into what the program reads goes unnoticed
+        self.most, self.bytes_left = most
+        self.inputs = 0
+        self.steps: list[Step] = []
+        self.metas: list[Meta] = []
+        self.reads: dict[tuple, Any] = {}
+        self.strict = strict
+        self.assumes_no_nan = False
+        self.spoilt = ""
+        self.may_copy = self.writes = False
+        self.generators: dict[int, str] = {}  # those among the arguments, by identity
+        self.own_generators: list[Any] = []  # those made while recording, from a seed
+        self.late: list[Callable] = []  # what is to be done when the recording has worked out
+
+    def check_open(self) -> None:
+        """Raise if the recording has ended, or has become too long to be of use."""
+        super().check_open()
+        if not is_mild():
+            self.spoil("a floating-point error raises in it, or calls a function")
+        if len(self.steps) > self.most:
+            raise TooLongError(f"more than {self.most} steps are recorded")
+
+    def spoil(self, why: str) -> None:
+        """Note that the program cannot be used; the recording goes on for its results."""
+        self.spoilt = self.spoilt or why
+
+    def input(self, x: Any) -> Tracer:
+        """Return a value given from outside, traced."""
+        self.metas.append(meta_of(x))
+        self.inputs = len(self.metas)
+        return Tracer(x, self, self.inputs - 1)
+
+    # -- calls -----------------------------------------------------------------------------------
+
+    def binary(self, f: Callable, a: Any, b: Any) -> Any:
+        """Write down an operator, by the shortest way."""
+        if type(a) is Tracer:
+            x: Any = a._value
+            left: Any = Ref(a._index) if a._tape is self else x
+        else:
+            x = left = a
+        if type(b) is Tracer:
+            z: Any = b._value
+            right: Any = Ref(b._index) if b._tape is self else z
+        else:
+            z = right = b
+        if type(x) not in _PLAIN_NUMBERS or type(z) not in _PLAIN_NUMBERS:
+            return self.call(f, (a, b), {})
+        self.check_open()
+        for given in (a, b):
+            if type(given) is np.ndarray:
+                self.hold(given)
+        try:
+            y = f(x, z)
+        except Exception:
+            self.spoil("an error is caught in it")
+            raise
+        metas = self.metas
+        self.steps.append(Step(f, (left, right), None, len(metas)))
+        metas.append(meta_of(y))
+        result = Tracer(y, self, len(metas) - 1)
+        if type(y) is complex:  # a power of a negative number
+            self.steps.append(Step(guard, (Ref(result._index), described, described(y)), None, -1))
+        return result
+
+    def call(self, f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Call a function on the plain values and write the call down."""
+        self.check_open()
+        if f in _REPETITION:
+            args = _without_repetition(args)
+            if not any(map(is_tracer, args)):
+                return f(*args)
+        if f in ON_FORM:
+            if f in ON_MEMORY:
+                self.spoil("whether arrays share memory is asked, which is not followed")
+            return f(*[_bare(a) for a in args], **{k: _bare(v) for k, v in kwargs.items()})
+        if f in _EQUALITY and not self.strict and self._asks_for_nan(args):
+            self.assumes_no_nan = True
+            return f is operator.eq
+        if getattr(f, "__name__", "") == "__init__":  # it gives attributes to an object
+            rules = rrule.resolve(f, args, kwargs)
+            if rules is not None and isinstance(rules[0], DecomposeRule):
+                return calls.body_of(rules[0].body)(*args, **kwargs)
+            self.spoil(f"{name_of(f)} changes an object that is not followed")
+        steps = STEPS.get(f)
+        if steps is not None and are_small((args, tuple(kwargs.values()))):
+            y = calls.body_of(steps)(*args, **kwargs)
+            if y is not NotImplemented:
+                return y
+        if (
+            f in IN_MEMORY_ORDER
+            and order_of(f, args, kwargs) in ("A", "K")
+            and np.ndim(args[0]) > 1
+        ):
+            self.spoil(f"{name_of(f)} takes elements as they lie in memory, which is not followed")
+        self.may_copy = self.may_copy or f in MAY_COPY
+        if f in FIXED_FORM or f in SHAPE_ONLY:
+            n = ARGUMENTS_OF_DATA.get(f, 1)
+            args = (*args[:n], *map(self.settled, args[n:]))
+            kwargs = {k: self.settled(a) if k in STRUCTURAL else a for k, a in kwargs.items()}
+        lowered = [self.lowered(a) for a in args]
+        named = {name: self.lowered(a) for name, a in kwargs.items()}
+        given = [plain for plain, _ in lowered]
+        options = {name: plain for name, (plain, _) in named.items()}
+        f = _for_kind(f, given[0]) if given else f
+        arrays = arrays_in((given, options)) if may_write(f) else []
+        before = [a.copy() for a in arrays]
+        try:
+            y = f(*given, **options)
+        except Exception:
+            # Where the function goes on after it, the program would have to do so, too.
+            self.spoil("an error is caught in it")
+            raise
+        if any(a.tobytes() != b.tobytes() for a, b in zip(arrays, before, strict=True)):
+            self.spoil(f"{name_of(f)} writes into an array that it is given")
+        if f in SHAPE_ONLY:
+            return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y
+        refs = {name: ref for name, (_, ref) in named.items()}
+        result = self.noted(f, tuple([ref for _, ref in lowered]), refs, y)
+        seen = note_shared(result, args, f, lambda again: call_again(f, again, kwargs))
+        # Whether it is an argument itself hangs on how that lies in memory.
+        self.writes = self.writes or (seen is not result and f in MAY_COPY)
+        return seen
+
+    def noted(self, f: Callable, args: tuple, kwargs: dict[str, Any], y: Any) -> Any:
+        """Write a call down and return its result, traced."""
+        i = len(self.metas)
+        self.metas.append(meta_of(y))
+        self.bytes_left -= getattr(y, "nbytes", 0)
+        if self.bytes_left < 0:  # all of them live until the recording ends
+            raise TooLongError("the arrays that are recorded take too much memory")
+        self.steps.append(Step(f, args, kwargs or None, i))
+        if is_open(f, args, y):
+            self.steps.append(Step(guard, (Ref(i), described, described(y)), None, -1))
+        return self.traced(y, i)
+
+    def traced(self, y: Any, i: int) -> Any:
+        """Return the value with a number, traced: its parts, if it has some."""
+        kind = type(y)
+        if kind is np.ndarray:
+            if y.dtype.kind in "OV":
+                self.spoil(f"an array of {y.dtype} is not followed")
+                return y
+            return Tracer(y, self, i)
+        if kind is bool or isinstance(y, _NUMBERS):
+            return Tracer(y, self, i)
+        if kind is int:
+            self.read(Tracer(y, self, i), operator.index)
+            return y
+        parts = parts_of(y)
+        if parts is None:
+            if y is not None and not isinstance(y, (np.dtype, type)):
+                self.spoil(f"a {kind.__name__} made of recorded values is not followed")
+            return y
+        new = []
+        for key, value in parts:
+            j = len(self.metas)
+            self.metas.append(meta_of(value))
+            at = tuple(kind._fields).index(key) if hasattr(kind, "_fields") else key
+            self.steps.append(Step(part, (Ref(i), at), None, j))
+            new.append(self.traced(value, j))
+        return rebuilt(y, new)
+
+    def lowered(self, a: Any) -> tuple[Any, Any]:
+        """Return an argument as a plain value, and as it stands in the program."""
+        kind = type(a)
+        if kind is Tracer or kind is FloatTracer:
+            if a._tape is self:
+                return a._value, Ref(a._index)
+            if a._tape is CONSTANT:
+                return self.lowered(a._value)
+            raise NotRecordedError(
+                "a value is traced by a derivative outside the compiled function"
+            )
+        if kind is np.ndarray:
+            self.hold(a)
+            return a, a
+        if kind is slice:
+            parts = [None if p is None else operator.index(p) for p in (a.start, a.stop, a.step)]
+            a = slice(*parts)
+            return a, a
+        if kind in PLAIN:
+            return a, a
+        if kind is tuple or kind is list:
+            both = [self.lowered(p) for p in a]
+            return kind([p for p, _ in both]), kind([r for _, r in both])
+        if kind is dict:
+            pairs = {k: self.lowered(p) for k, p in a.items()}
+            return {k: p for k, (p, _) in pairs.items()}, {k: r for k, (_, r) in pairs.items()}
+        if isinstance(a, tuple) and hasattr(kind, "_make"):
+            both = [self.lowered(p) for p in a]
+            return kind._make([p for p, _ in both]), kind._make([r for _, r in both])
+        if any(is_tracer(leaf) for leaf in leaves_of(a)):
+            raise NotRecordedError(f"a {kind.__name__} with recorded values is given to a function")
+        return a, a
+
+    def _asks_for_nan(self, args: tuple) -> bool:
+        """Whether ``x == x`` is asked by forward mode, for its strong zeros."""
+        a, b = args
+        if not (is_tracer(a) and is_tracer(b) and a._tape is b._tape and a._index == b._index):
+            return False
+        frame: Any = sys._getframe(2)
+        for _ in range(8):
+            if frame is None or frame.f_code is has_nan.__code__:
+                return frame is not None
+            frame = frame.f_back
+        return False
+
+    # -- what Python reads -----------------------------------------------------------------------
+
+    def read(self, x: Tracer, how: Callable) -> Any:
+        """Return ``how(value)`` as a constant, and guard it."""
+        value = x._value
+        found = how(value)
+        if isinstance(found, str):
+            self.spoil("the text of a value is used")
+            return found
+        if how not in _READS and type(found) not in (bool, int, float):
+            raise NotRecordedError("a value is read in a way that is not followed")
+        self.check_open()
+        key = (x._index, how)
+        if key not in self.reads:
+            self.reads[key] = found
+            self.steps.append(Step(guard, (Ref(x._index), how, found), None, -1))
+        return found
+
+    def settled(self, a: Any) -> Any:
+        """Return an argument that says what form a result has: its integers become constants."""
+        if type(a) is tuple or type(a) is list:
+            return type(a)([self.settled(p) for p in a])
+        if type(a) is not Tracer or a._tape is not self:
+            return a
+        value = a._value
+        if type(value) is np.ndarray:
+            if value.dtype.kind not in "iu":
+                return a
+            self.check_open()
+            key = (a._index, np.ndarray.tolist)
+            if key not in self.reads:
+                found = self.reads[key] = value.tolist()
+                args = (Ref(a._index), np.ndarray.tolist, found)
+                self.steps.append(Step(guard, args, None, -1))
+            return value.copy()
+        if isinstance(value, (int, np.integer)):
+            return self.read(a, operator.index)
+        return self.read(a, bool) if isinstance(value, np.bool_) else a
+
+    def method(self, x: Tracer, name: str) -> Callable:
+        """Return a method of an array whose result has no derivative."""
+        function = getattr(np, name, None) or getattr(type(x._value), name)
+
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            return self.call(function, (x, *args), kwargs)
+
+        return recorded
+
+    def like(self, bar: Tracer, leaf: Any) -> Any:
+        """Return a derivative as a number of the class of what it belongs to."""
+        kind, value = leaf.__class__, bar._value
+        if kind is np.ndarray and bar.__class__ is not kind and bare(leaf).ndim == 0:
+            return self.call(np.array, (bar,), {})
+        if (
+            bar.__class__ is kind
+            or not issubclass(kind, (float, complex, np.inexact))
+            or np.shape(value) != ()
+            or not (
+                type(value) is float
+                or getattr(value, "dtype", _DTYPES.get(type(value)))
+                == (_DTYPES.get(kind) or leaf.dtype)
+            )
+        ):
+            return bar
+        return self.call(kind, (bar,), {})
+
+    # -- writes ----------------------------------------------------------------------------------
+
+    def set_item(self, before: Any, index: Any, value: Any) -> Any:
+        """Write down ``before[index] = value`` as a new array."""
+        self.writes = True
+        lowered = [self.lowered(a) for a in (before, index, value)]
+        y = set_item(*[plain for plain, _ in lowered])
+        return self.noted(set_item, tuple([ref for _, ref in lowered]), {}, y)
+
+    def write(
+        self, root: Tracer, path: tuple, index: Any, value: Any, in_place: bool
+    ) -> tuple[np.ndarray, int]:
+        """Write into an array, or into a view of it at the end of a path; return the new value."""
+        self.writes = True
+        plain_index, index_ref = self.lowered(index)
+        plain, ref = self.lowered(value)
+        before = root._value
+        f: Callable
+        is_known = root._tape is self
+        before_ref = Ref(root._index) if is_known else before
+        args: tuple
+        if not is_known:
+            self.hold(before)
+        after = before if in_place else np.array(before, order="K")
+        old = before.copy() if path else before
+        region = after
+        for step in path:
+            region = _untangled(step(region))
+        if path and not np.may_share_memory(region, after) and region.size:
+            raise NotRecordedError("a write into a view is not followed")
+        region[plain_index] = plain
+        if path:
+            places: Any = np.arange(after.size).reshape(after.shape)
+            if after.dtype.kind == "c":
+                places = places * (1 + 1j)  # both parts tell the place
+            for step in path:
+                places = _untangled(step(places))
+            # Floats, if a view asked for its elements as such.
+            region_places = np.asarray(np.real(places)).astype(np.intp)
+            chosen = region_places[plain_index]
+            places = np.asarray(chosen)
+            places_ref: Any = places
+            if has_refs(index_ref):
+                args = (region_places, index_ref)
+                places_ref = Ref(self.noted(operator.getitem, args, {}, chosen)._index)
+            f = set_flat
+            if after.dtype.kind == "c" and not np.iscomplexobj(region):
+                f = _part_written(after, path)
+            if f(old, places, plain).tobytes() != after.tobytes():
+                raise NotRecordedError("a write into a view is not followed")
+            if np.size(plain) != 1 and np.shape(plain) != places.shape:
+                ref = self._broadcast(ref, plain, places.shape)
+            args = (before_ref, places_ref, ref)
+        else:
+            args, f = (before_ref, index_ref, ref), set_item
+        i = len(self.metas)
+        self.metas.append(meta_of(after))
+        self.steps.append(Step(f, args, None, i))
+        return after, i
+
+    def _broadcast(self, ref: Any, plain: Any, shape: tuple) -> Ref:
+        self.metas.append(meta_of(np.broadcast_to(plain, shape)))
+        i = len(self.metas) - 1
+        self.steps.append(Step(np.broadcast_to, (ref, shape), None, i))
+        return Ref(i)
+
+    # -- what a program does besides -------------------------------------------------------------
+
+    def draw(self, generator: Any, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Draw from a generator among the arguments: the program does so at the same place."""
+        lowered = [self.lowered(a) for a in args]
+        named = {key: self.lowered(a) for key, a in kwargs.items()}
+        y = getattr(generator, name)(
+            *[p for p, _ in lowered], **{key: p for key, (p, _) in named.items()}
+        )
+        i = len(self.metas)
+        self.metas.append(meta_of(y))
+        place = Given(self.generators[id(generator)])
+        refs = {key: ref for key, (_, ref) in named.items()}
+        self.steps.append(Step(effect, (name, place, *[r for _, r in lowered]), refs or None, i))
+        self.steps.append(Step(guard, (Ref(i), described, described(y)), None, -1))
+        return self.traced(y, i)
+
+    def print(self, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Print when the recording, or a run of the program, has worked out."""
+        lowered = [self.lowered(map_leaves(a, untraced)) for a in args]
+        plain = [p for p, _ in lowered]
+        self.late.append(lambda: print(*plain, **kwargs))
+        self.steps.append(Step(effect, ("print", *[r for _, r in lowered]), kwargs or None, -1))
+
+
+def _without_repetition(args: tuple) -> tuple:
+    """Return the factors of a product: how often a sequence is repeated is read, as a length is."""
+    if all(is_tracer(a) or isinstance(a, (*_NUMBERS, int, np.ndarray)) for a in args):
+        return args
+    return tuple([operator.index(a) if isinstance(a, (int, np.integer)) else a for a in args])
+
+
+def _for_kind(f: Callable, x: Any) -> Callable:
+    """Return what does to a number what `f` does to an array, where that is another function."""
+    kind = type(x)
+    if type(f) is types.MethodDescriptorType and not isinstance(x, f.__objclass__):
+        return getattr(kind, f.__name__)
+    return f
+
+
+def _bare(x: Any) -> Any:
+    if is_tracer(x):
+        return bare(x)
+    if type(x) in (list, tuple):
+        return type(x)([_bare(p) for p in x])
+    return x
+
+
+def _untangled(x: Any) -> Any:
+    if is_tracer(x):
+        if x._tape is not CONSTANT:
+            raise NotRecordedError("a write into a view at a recorded index is not followed")
+        return x._value
+    return x
+
+
+def _part_written(after: np.ndarray, path: tuple) -> Callable:
+    """Return what writes into the part of complex numbers that a path leads to."""
+    probe = np.zeros(after.shape, after.dtype)
+    region: Any = probe
+    for step in path:
+        region = _untangled(step(region))
+    region[...] = 1
+    return set_real if np.any(probe.real) else set_imaginary

@@ -1,0 +1,339 @@
+"""The nests that a compiled function takes and returns, as source code.
+
+What was traced decides: numbers and arrays are inputs, of which type, dtype and shape are guarded;
+ints, strings and the like are guarded by their value; anything that cannot be looked into is
+guarded by its identity.
+"""
+
+from __future__ import annotations
+
+import array
+import builtins
+import collections
+import functools
+import itertools
+import re
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.compile_errors import NotRecordedError
+from autodiff.compiler.recording.ir import Ref
+from autodiff.compiler.recording.recorder import Recording
+from autodiff.trace.pytree import leaves_of, parts_of, rebuilt
+from autodiff.trace.tape import CONSTANT
+from autodiff.trace.trace_stack import owner_id
+from autodiff.trace.tracer import is_tracer
+
+_BY_VALUE = (int, str, bytes, bool)
+_SIMPLE = (int, float, complex, str, bytes, bool, type(None))
+_MAY_CHANGE = (set, frozenset, range, collections.deque, bytearray, array.array)
+_DEEPEST = 50
+
+
+_OF_SOURCES = frozenset(
+    {
+        "MISMATCH", "ndarray", "buffers", "new_buffers", "held", "rebuilt", "restored", "kernel",
+        "done", "numbers", "nan", "result",
+    }
+)  # fmt: skip
+_VARIABLE = re.compile(r"[a-z]\d*|(list|given)\d+|state_\w+")
+
+
+def is_taken(name: str, x: Any = None) -> bool:
+    """Whether a name means something else in every source than an object."""
+    if name in _OF_SOURCES or _VARIABLE.fullmatch(name):
+        return name not in ("c", "k")  # what constants are called
+    return hasattr(builtins, name) and getattr(builtins, name) is not x
+
+
+class Names:
+    """The names of constants in the source, each object once."""
+
+    def __init__(self) -> None:
+        self.scope: dict[str, Any] = {}
+        self._known: dict[int, str] = {}
+
+    def reserved(self, name: str) -> str:
+        """Return a name that no constant has or will have: this one, or one like it."""
+        while name in self.scope or name in _OF_SOURCES or hasattr(builtins, name):
+            name += "_"
+        self.scope[name] = None
+        return name
+
+    def of(self, x: Any, hint: str = "c") -> str:
+        """Return a name for an object."""
+        name = self._known.get(id(x))
+        if name is None:
+            hint = f"{hint}_" if is_taken(hint, x) else hint
+            name, n = hint, 2
+            while name in self.scope:
+                name, n = f"{hint}_{n}", n + 1
+            self.scope[name] = x
+            self._known[id(x)] = name
+        return name
+
+
+class Inputs:
+    """The arguments of a call: traced, and the source that checks and unpacks those of another.
+
+    Attributes
+    ----------
+    checks : list of str
+        Statements; each returns MISMATCH where the arguments are not of this form.
+    numbers : list of int
+        The numbers of the values that they give, named ``v0``, ``v1``, …
+    generators : dict
+        The random generators among the arguments: identity → name in the source.
+    """
+
+    def __init__(self, recording: Recording, names: Names) -> None:
+        self.recording = recording
+        self.names = names
+        self.checks: list[str] = []
+        self.numbers: list[int] = []
+        self.generators: dict[int, str] = {}
+        self._arrays: list[tuple[str, Any, np.ndarray]] = []
+        self._n = 0
+
+    def _unless(self, condition: str) -> None:
+        self.checks.append(f"if {condition}: return MISMATCH")
+
+    def traced(self, x: Any, source: str, depth: int = 0) -> Any:
+        """Return a nest with its numbers and arrays traced; note how to check and unpack it."""
+        kind = type(x)
+        if depth > _DEEPEST:
+            raise NotRecordedError("an argument contains itself, or is nested too deeply")
+        if is_tracer(x):
+            raise NotRecordedError("an argument is traced")
+        if kind is np.ndarray and x.dtype.kind in "fciub":
+            return self._array(x, source)
+        if kind in (float, complex) or (isinstance(x, np.number) and x.dtype.kind in "fciu"):
+            tracer = self.recording.input(x)
+            name = self._named(tracer, source)
+            self._unless(f"type({name}) is not {self.names.of(kind, kind.__name__)}")
+            return tracer
+        if x is None or kind is type(Ellipsis):
+            self._unless(f"{source} is not {x}")
+            return x
+        if kind in _BY_VALUE:
+            name = source if source.isidentifier() else self._temporary(source)
+            kind_name = self.names.of(kind, kind.__name__)
+            self._unless(f"type({name}) is not {kind_name} or {name} != {x!r}")
+            return x
+        if isinstance(x, np.random.Generator):
+            name = self._temporary(source)
+            kind_name = self.names.of(kind, kind.__name__)
+            self._unless(f"type({name}) is not {kind_name}")
+            self.generators[id(x)] = name
+            return x
+        return self._nest(x, source, depth)
+
+    def _temporary(self, source: str) -> str:
+        self._n += 1
+        name = f"p{self._n}"
+        self.checks.append(f"{name} = {source}")
+        return name
+
+    def _named(self, tracer: Any, source: str) -> str:
+        name = f"v{tracer._index}"
+        self.numbers.append(tracer._index)
+        if name != source:
+            self.checks.append(f"{name} = {source}")
+        return name
+
+    def _array(self, x: np.ndarray, source: str) -> Any:
+        tracer = self.recording.input(x)
+        name = self._named(tracer, source)
+        self._arrays.append((name, tracer, x))
+        dtype = self.names.of(x.dtype, str(x.dtype) if str(x.dtype).isidentifier() else "dtype")
+        self._unless(
+            f"type({name}) is not ndarray or {name}.shape != {x.shape}"
+            f" or ({name}.dtype is not {dtype} and {name}.dtype != {dtype})"
+        )
+        return tracer
+
+    def _nest(self, x: Any, source: str, depth: int) -> Any:
+        parts = parts_of(x)
+        kind = type(x)
+        if parts is None or (not parts and kind not in (tuple, list, dict)):
+            if isinstance(x, np.ndarray):
+                raise NotRecordedError(f"an argument is a {kind.__name__} of {x.dtype}")
+            if isinstance(x, _MAY_CHANGE):
+                return self._by_content(x, source)
+            self._unless(f"{source} is not {self.names.of(x, 'constant')}")
+            if parts is not None and hasattr(x, "__dict__"):  # it may be given attributes
+                fields = self.names.of(tuple(vars(x)), "fields")
+                self._unless(f"tuple({source}.__dict__) != {fields}")
+            return x
+        name = self._temporary(source)
+        self._unless(f"type({name}) is not {self.names.of(kind, kind.__name__)}")
+        if isinstance(x, (tuple, list)):
+            self._unless(f"len({name}) != {len(x)}")
+            sources = [f"{name}[{i}]" for i in range(len(x))]
+        elif isinstance(x, dict):
+            keys = self.names.of(tuple(x), "keys")
+            self._unless(f"tuple({name}) != {keys}")
+            sources = [f"{name}[{keys}[{i}]]" for i in range(len(x))]
+        else:
+            if hasattr(x, "__dict__"):
+                keys = self.names.of(tuple(vars(x)), "fields")
+                self._unless(f"tuple({name}.__dict__) != {keys}")
+            sources = [f"getattr({name}, {key!r})" for key, _ in parts]
+        new = [
+            self.traced(part, at, depth + 1) for (_, part), at in zip(parts, sources, strict=True)
+        ]
+        if all(n is part for n, (_, part) in zip(new, parts, strict=True)):
+            return x
+        return rebuilt(x, new)
+
+    def check_written(self) -> None:
+        """Note what is asked of arrays that are written into: the program leaves them as they are.
+
+        Eagerly, others that share their memory would change with them; read-only ones are an error.
+        """
+        if self.recording.may_copy and self.recording.writes:
+            for name, _, x in self._arrays:
+                self._unless(f"{name}.strides != {x.strides}")
+        if self.recording.writes and len(self._arrays) > 1:  # maybe into those of a derivative
+            if share_memory([x for _, _, x in self._arrays]):
+                raise NotRecordedError("an array is written into, and arguments share memory")
+            given = ", ".join(name for name, _, _ in self._arrays)
+            self._unless(f"{self.names.of(share_memory, 'share_memory')}([{given}])")
+        shares = self.names.of(np.may_share_memory, "may_share_memory")
+        for name, tracer, x in self._arrays:
+            if name == f"v{tracer._index}":
+                continue
+            if not x.flags.writeable:
+                raise NotRecordedError("an argument that is written into is read-only")
+            self._unless(f"not {name}.flags.writeable")
+            for other, _, y in self._arrays:
+                if other != name and x.size and y.size:
+                    if np.may_share_memory(x, y):
+                        raise NotRecordedError("an argument is written into that shares memory")
+                    self._unless(f"{shares}({name}, {other})")
+
+    def _by_content(self, x: Any, source: str) -> Any:
+        """Return a container that stays the same object when it changes."""
+        held = list(x)
+        if any(type(part) not in _SIMPLE for part in held):
+            raise NotRecordedError(f"an argument is a {type(x).__name__}, what it holds may change")
+        name, kind = self._temporary(source), self.names.of(type(x), type(x).__name__)
+        now = self.names.of(_elements, "elements")
+        content = self.names.of(_elements(x), "content")
+        self._unless(f"type({name}) is not {kind} or {now}({name}) != {content}")
+        return x
+
+
+def share_memory(arrays: list[np.ndarray]) -> bool:
+    """Whether some of several arrays may share memory."""
+    owners = {owner_id(x) for x in arrays}
+    if len(owners) == len(arrays):
+        return False
+    return any(
+        x.size and y.size and np.may_share_memory(x, y)
+        for x, y in itertools.combinations(arrays, 2)
+    )
+
+
+def _elements(x: Any) -> tuple[list, list]:
+    """Return what a container holds, in order, and the types: 1 == 1.0 == True."""
+    held = list(x)
+    return held, list(map(type, held))
+
+
+def _is_one_for_each_call(y: Any) -> bool:
+    """Whether a result that is no nest changes when it is used, or holds what was recorded."""
+    if isinstance(y, (*_MAY_CHANGE, np.random.Generator)):
+        return not isinstance(y, (frozenset, range))
+    if isinstance(y, types.FunctionType):
+        held = [c.cell_contents for c in y.__closure__ or () if c != types.CellType()]
+        held += [*(y.__defaults__ or ()), *(y.__kwdefaults__ or {}).values()]
+        return any(is_tracer(leaf) for leaf in leaves_of(held))
+    if isinstance(y, types.MethodType):
+        return any(is_tracer(leaf) for leaf in leaves_of(y.__self__))
+    if isinstance(y, functools.partial):
+        return any(is_tracer(leaf) for leaf in leaves_of([y.args, y.keywords]))
+    return hasattr(y, "__next__") and not isinstance(y, type)
+
+
+class Outputs:
+    r"""The nest that a program returns.
+
+    Attributes
+    ----------
+    leaves : list
+        `Ref`\\ s and constants, in order.
+    value : Any
+        The nest as it was computed while recording.
+    """
+
+    def __init__(self, recording: Recording, y: Any) -> None:
+        self.recording = recording
+        self.leaves: list[Any] = []
+        self._made: dict[int, int] = {}
+        self._tree = self._entered(y, 0)
+        self.value = self._plain(y)
+
+    def _entered(self, y: Any, depth: int) -> Any:
+        """Return the nest as ``(kind, template, subtrees)`` with leaves by their numbers."""
+        if depth > _DEEPEST:
+            raise NotRecordedError("the result contains itself, or is nested too deeply")
+        if is_tracer(y):
+            if y._tape is self.recording:
+                return self._leaf(Ref(y._index))
+            if y._tape is CONSTANT:
+                return self._leaf(y._value)
+            raise NotRecordedError("the result is traced by a derivative outside the function")
+        parts = parts_of(y)
+        if parts is None:
+            if _is_one_for_each_call(y):
+                raise NotRecordedError(f"a {type(y).__name__} is returned, which is not followed")
+            return self._leaf(y)
+        trees = [self._entered(part, depth + 1) for _, part in parts]
+        template: Any = type(y)
+        if type(y) not in (tuple, list) and not hasattr(type(y), "_make"):
+            template = tuple(y) if type(y) is dict else rebuilt(y, [None] * len(parts))
+        return (type(y), template, trees)
+
+    def _leaf(self, leaf: Any) -> int:
+        self.leaves.append(leaf)
+        return len(self.leaves) - 1
+
+    def _plain(self, y: Any) -> Any:
+        if is_tracer(y):
+            return y._value.copy() if y._tape is CONSTANT else y._value
+        parts = parts_of(y)
+        if parts is None:
+            return y.copy() if type(y) is np.ndarray else y
+        new = [self._plain(part) for _, part in parts]
+        return rebuilt(y, new) if parts or type(y) in (list, dict) else y
+
+    def expression(self, names: Names, leaf: Callable[[Any], str]) -> str:
+        """Return the source of the nest, given that of its leaves."""
+
+        def of(tree: Any) -> str:
+            if type(tree) is int:
+                return leaf(self.leaves[tree])
+            kind, template, trees = tree
+            shown = [of(t) for t in trees]
+            inner = ", ".join(shown)
+            if kind is list:
+                return f"[{inner}]"
+            if kind is tuple:
+                return f"({inner}{',' if len(trees) == 1 else ''})"
+            if kind is dict:
+                pairs = [f"{_key(k, names)}: {s}" for k, s in zip(template, shown, strict=True)]
+                return "{" + ", ".join(pairs) + "}"
+            if hasattr(kind, "_make"):
+                return f"{names.of(kind, kind.__name__)}({inner})"
+            names.scope["rebuilt"] = rebuilt
+            return f"rebuilt({names.of(template, 'template')}, [{inner}])"
+
+        return of(self._tree)
+
+
+def _key(key: Any, names: Names) -> str:
+    return repr(key) if type(key) in (str, int, bool, float) else names.of(key, "key")

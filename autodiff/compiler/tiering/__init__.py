@@ -1,0 +1,1 @@
+"""When machine code is made."""

@@ -1,0 +1,55 @@
+"""How long a function is recorded again and again when none of its programs fits a second call.
+
+A recording takes many times as long as the call. A function that takes another way each time (an
+index that moves, an integer that counts up) would be slower compiled than as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autodiff.compiler.compile_errors import MISMATCH
+
+TRUSTED, WATCHED, SHORTEST, LONGEST = 16, 8, 16, 1024
+"""So many recordings need no hit; so many more are waited for one; then so many calls run as they
+are, twice as many each time."""
+
+
+class Patience:
+    """Counts the recordings since one of them was of use."""
+
+    __slots__ = ("_left", "_pause", "_recordings")
+
+    def __init__(self) -> None:
+        self._hit()
+
+    def _hit(self) -> None:
+        self._recordings, self._left, self._pause = 0, 0, SHORTEST
+
+    def is_over(self) -> bool:
+        """Whether a call that no program fits is to run as it is."""
+        self._left = max(0, self._left - 1)
+        return self._left > 0
+
+    def note(self, variant: Any) -> None:
+        """Note that a call was recorded, as this program."""
+        self._recordings += 1
+        if self._recordings <= TRUSTED:
+            return
+        self._wait_for(variant)
+        if self._recordings > TRUSTED + WATCHED:
+            self._left = self._pause
+            self._pause = min(2 * self._pause, LONGEST)
+
+    def _wait_for(self, variant: Any) -> None:
+        run = variant.run
+
+        def first(*args: Any) -> Any:
+            y = run(*args)
+            if y is not MISMATCH:
+                self._hit()
+                if variant.run is first:
+                    variant.run = run
+            return y
+
+        variant.run = first

@@ -1,0 +1,176 @@
+"""When machine code of a program is made, and whether it is kept.
+
+To compile takes seconds, which calls of a microsecond never bring back. Programs of many steps that
+repeat gain so much that theirs is made after a few calls, or when they have run for a twentieth of
+the time that it will take; others have to have run for a fifth. Where NumPy may well be as fast
+(its exponentials on large arrays, say), both take turns for some calls, and the faster one stays.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from autodiff.compiler.compile_errors import MISMATCH
+from chainrules_core.define.partial import ARITHMETIC
+
+FEW_CALLS, MANY_CALLS, MANY_STEPS = 3, 30, 200
+SHORT = 2.0
+"""Up to how many seconds machine code that is sure to be faster may take at once."""
+SURE, SHARE = 0.05, 0.2
+"""Else a program has run for a share of the seconds that compiling it takes: a smaller one if its
+machine code is sure to be faster."""
+_FIRST_LOOK = 0.1
+TRIALS = 5
+_MOST_CALLS = 4096
+
+clock = time.perf_counter
+
+
+class Candidate(NamedTuple):
+    """Machine code that could be made.
+
+    Attributes
+    ----------
+    seconds : float
+        How long that may take.
+    is_faster : bool
+        Whether it is sure to be faster.
+    make : callable
+        Makes it: the function, the file that its source seems to be in, and the source.
+    """
+
+    seconds: float
+    is_faster: bool
+    make: Callable[[], tuple[Callable, str, str]]
+
+
+def _use(variant: Any, made: tuple[Callable, str, str], before: Callable) -> None:
+    """Have a variant run as machine code."""
+    quick, filename, source = made
+    variant.forget()
+    variant.filename, variant.source = filename, source
+
+    def either(*args: Any) -> Any:
+        # A branch may hang on the last bits, which are not the same in machine code.
+        y = quick(*args)
+        return before(*args) if y is MISMATCH else y
+
+    variant.run = either
+
+
+def watch(
+    variant: Any,
+    steps: int,
+    at_once: Callable[[], Candidate | None] | None,
+    when_paid: Callable[[], Candidate | None],
+) -> None:
+    """Have machine code made of a variant when it pays.
+
+    Parameters
+    ----------
+    variant : Variant
+        The variant; its `run` is replaced.
+    steps : int
+        How many steps it has.
+    at_once : callable, optional
+        Returns what is to be made after a few calls, or None.
+    when_paid : callable
+        Returns what is to be made when the program has run for a while, or None.
+    """
+    run = variant.run
+    period = FEW_CALLS if steps >= MANY_STEPS else MANY_CALLS
+    left, calls = period, 0
+    is_quick = at_once is not None
+    candidate: Candidate | None = None
+    is_known = False
+
+    def counted(*args: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left > 0:
+            return run(*args)
+        start = clock()
+        y = run(*args)
+        look(clock() - start)
+        return y
+
+    def look(seconds: float) -> None:
+        """Decide, when a call has taken so long."""
+        nonlocal left, period, calls, candidate, is_quick, is_known
+        calls += period
+        spent = calls * seconds
+        try:
+            if is_quick and candidate is None and at_once is not None:
+                candidate = at_once()
+                is_quick = candidate is not None
+            if not is_quick and not is_known and spent >= _FIRST_LOOK:
+                candidate, is_known = when_paid(), True
+            if candidate is None and is_known:
+                variant.run = run
+                return
+            needed = _FIRST_LOOK
+            if candidate is not None:
+                needed = (SURE if candidate.is_faster else SHARE) * candidate.seconds
+                if spent >= needed or (candidate.is_faster and candidate.seconds <= SHORT):
+                    take(variant, candidate, run, False)
+                    return
+            period = min(_MOST_CALLS, max(1, int((needed - spent) / max(seconds, 1e-7)) + 1))
+            left = period
+        except Exception:  # something that numba does not know: the program runs as it is
+            variant.run = run
+
+    variant.run = counted
+
+
+def take(variant: Any, candidate: Candidate, run: Callable, is_asked_for: bool = True) -> None:
+    """Make machine code, for `run` as it was; let both take turns where it may be slower."""
+    made = candidate.make()
+    if not is_asked_for:
+        made = (_or_as_before(variant, made[0], run), *made[1:])
+    if candidate.is_faster:
+        _use(variant, made, run)
+    else:
+        variant.run = _trial(variant, made, run)
+
+
+def _or_as_before(variant: Any, quick: Callable, before: Callable) -> Callable:
+    """Return machine code that gives way where numba, which compiles some when called, cannot."""
+
+    def called(*args: Any) -> Any:
+        try:
+            return quick(*args)
+        except ARITHMETIC:
+            raise
+        except Exception:
+            variant.run = before
+            return before(*args)
+
+    return called
+
+
+def _trial(variant: Any, made: tuple[Callable, str, str], run: Callable) -> Callable:
+    """Return a function that lets both take turns, and then leaves the faster one."""
+    quick = made[0]
+    best = [float("inf"), float("inf")]
+    turn = 0
+
+    def tried(*args: Any) -> Any:
+        nonlocal turn
+        k = turn % 2
+        start = clock()
+        y = (quick if k else run)(*args)
+        seconds = clock() - start
+        if y is MISMATCH:
+            return run(*args) if k else y
+        best[k] = min(best[k], seconds)
+        turn += 1
+        if turn == 2 * TRIALS:
+            if best[1] < best[0]:
+                _use(variant, made, run)
+            else:
+                variant.run = run
+        return y
+
+    return tried

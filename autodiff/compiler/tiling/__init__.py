@@ -1,0 +1,1 @@
+"""Large arrays worked through in blocks, on all cores."""

@@ -1,0 +1,401 @@
+"""Chains of elementwise steps on large arrays, done block by block on all cores.
+
+An operation on an array that does not fit into the cache waits for memory; done on a block after
+the other, a chain reads and writes memory once. NumPy releases the interpreter lock while it
+computes, so the blocks are shared out among threads. Sums over all elements are taken by blocks as
+well, and added up in the order of the blocks, however many threads there are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.numba_backend.simd_math import is_widened, loop_of
+from autodiff.compiler.passes.op_table import is_elementwise, takes_floats
+from autodiff.compiler.passes.simplify import has_nan
+from autodiff.compiler.recording.ir import (
+    FLOAT64,
+    Meta,
+    Program,
+    Ref,
+    Step,
+    effect,
+    guard,
+    meta_of,
+    part,
+    refs_of,
+)
+
+LARGE = 1 << 15
+"""From how many elements on arrays are taken in blocks."""
+BLOCK = 8192
+_FEW_CALLS = 4
+_NUMBER = meta_of(np.float64(0.0))
+_TUPLE = Meta(tuple, None, None)
+
+
+def in_blocks(program: Program, by_machine: bool) -> Program:
+    """Return a program with its chains of elementwise steps on large arrays put together.
+
+    `by_machine` says whether numba may make a loop of a chain.
+    """
+    if not any(_is_large(program, s) for s in program.steps):
+        return program
+    return _Grouping(program, by_machine).run()
+
+
+def _is_large(program: Program, step: Step) -> bool:
+    if step.out < 0 or step.kwargs or not is_elementwise(step.f) or not takes_floats(step.f):
+        return False
+    meta = program.metas[step.out]
+    return (
+        meta.type is np.ndarray
+        and meta.dtype == FLOAT64
+        and meta.size >= LARGE
+        and all(_fits(program, a, meta.shape) for a in step.args)
+    )
+
+
+def _fits(program: Program, x: Any, shape: Any) -> bool:
+    """Whether an argument is a number, or an array of float64 of this shape."""
+    if type(x) is Ref:
+        meta = program.metas[x.i]
+        if meta.is_scalar:
+            return True
+        return meta.type is np.ndarray and meta.dtype == FLOAT64 and meta.shape in (shape, ())
+    if type(x) is np.ndarray:
+        return x.dtype == FLOAT64 and x.shape == shape
+    return type(x) in (int, float)
+
+
+class _Grouping:
+    def __init__(self, program: Program, by_machine: bool) -> None:
+        self.program = program
+        self.by_machine = by_machine
+        self.metas = program.metas
+        self.steps: list[Step] = []
+        self.group: list[Step] = []
+        self.members: set[int] = set()
+        self.shape: Any = None
+        self.stands: dict[int, Ref] = {}
+        self.uses: dict[int, int] = {}
+        for step in program.steps:
+            for i in refs_of(step):
+                self.uses[i] = self.uses.get(i, 0) + 1
+        for x in program.outputs:
+            if type(x) is Ref:
+                self.uses[x.i] = self.uses.get(x.i, 0) + 1
+
+    def run(self) -> Program:
+        """Return the program with chains."""
+        for step in self.program.steps:
+            step = self._with_nan_as_sum(step)
+            if _is_large(self.program, step):
+                shape = self.metas[step.out].shape
+                if self.group and (shape != self.shape or self._reads_a_sum(step)):
+                    self._close()
+                self.shape = shape
+                self._join(step)
+            elif self._is_sum(step):
+                self._join(step)
+            else:
+                if any(i in self.members for i in refs_of(step)) or step.f is effect:
+                    self._close()
+                self.steps.append(step)
+        self._close()
+        return Program(self.steps, self.metas, self.program.inputs, self.program.outputs)
+
+    def _join(self, step: Step) -> None:
+        self.group.append(step)
+        self.members.add(step.out)
+
+    def _with_nan_as_sum(self, step: Step) -> Step:
+        """A look for NaN in a member is a sum of squares like any other."""
+        if step.f is not guard or step.args[1] is not has_nan:
+            return step
+        value = step.args[0]
+        if value.i not in self.members or self.metas[value.i].shape != self.shape:
+            return step
+        self.metas.append(_NUMBER)
+        i = len(self.metas) - 1
+        self.uses[i] = 1
+        self.uses[value.i] += 1  # twice by the sum, no more by the guard
+        self._join(Step(np.vdot, (value, value), None, i))
+        return Step(guard, (Ref(i), *step.args[1:]), None, -1)
+
+    def _is_sum(self, step: Step) -> bool:
+        """Whether a step sums all elements of a member, or the products of two."""
+        if step.f not in (np.sum, np.dot, np.vdot, np.matmul) or not self.group:
+            return False
+        if not self.metas[step.out].is_scalar:
+            return False
+        if any(v not in (None, False) for v in (step.kwargs or {}).values()):
+            return False
+        return all(
+            type(a) is Ref
+            and self.metas[a.i].shape == self.shape
+            and self.metas[a.i].dtype == FLOAT64
+            for a in step.args
+        ) and any(a.i in self.members for a in step.args)
+
+    def _reads_a_sum(self, step: Step) -> bool:
+        return any(i in self.members and self.metas[i].is_scalar for i in refs_of(step))
+
+    def _close(self) -> None:
+        group, members = self.group, self.members
+        self.group, self.members = [], set()
+        if len(group) < 2:
+            self.steps.extend(group)
+            return
+        inside: dict[int, int] = {}
+        for step in group:
+            for i in refs_of(step):
+                inside[i] = inside.get(i, 0) + 1
+        results = [
+            s.out
+            for s in group
+            if self.metas[s.out].is_scalar or self.uses.get(s.out, 0) > inside.get(s.out, 0)
+        ]
+        given = list(dict.fromkeys(i for s in group for i in refs_of(s) if i not in members))
+        self.metas.append(_TUPLE)
+        whole = len(self.metas) - 1
+        chain = Chain(group, given, results, self.metas, self.shape, self.by_machine)
+        self.steps.append(Step(chain, tuple([Ref(i) for i in given]), None, whole))
+        for place, i in enumerate(results):
+            self.steps.append(Step(part, (Ref(whole), place), None, i))
+
+
+class Chain:
+    """A chain as a function of the arrays and numbers that it reads.
+
+    Attributes
+    ----------
+    source : str
+        What is done with each block.
+    """
+
+    def __init__(
+        self,
+        group: list[Step],
+        given: list[int],
+        results: list[int],
+        metas: list,
+        shape: tuple,
+        by_machine: bool,
+    ) -> None:
+        self.shape = shape
+        self.size = int(np.prod(shape))
+        self._waits = _FEW_CALLS if by_machine else 0
+        self._recipe = (group, given, metas)
+        self.__name__ = "chain"
+        self._numbers = [metas[i].shape != shape for i in given]
+        self._is_sum = [metas[i].is_scalar for i in results]
+        self.source = self._written(group, given, results, metas)
+        scope: dict[str, Any] = {"np": np}
+        self._scope = scope
+        for step in group:
+            name = getattr(step.f, "__name__", "f")
+            scope[name] = step.f
+        scope.update(self._constants)
+        exec(compile(self.source, "<chain of elementwise steps>", "exec"), scope)
+        self._run = scope["run"]
+        self._otherwise = self._run, self._count
+        self._scratch: list[list[np.ndarray]] = []
+
+    def _written(self, group: list[Step], given: list[int], results: list[int], metas: list) -> str:
+        self._constants: dict[str, Any] = {}
+        names = {i: f"x{i}" for i in given}
+        last: dict[int, int] = {}
+        for at, step in enumerate(group):
+            for i in refs_of(step):
+                last[i] = at
+        free: list[str] = []
+        self._count = 0
+        lines: list[str] = []
+
+        def shown(x: Any) -> str:
+            if type(x) is Ref:
+                return names[x.i]
+            if type(x) is np.ndarray:
+                name = f"k{len(self._constants)}"
+                self._constants[f"{name}_"] = np.ascontiguousarray(x).reshape(-1)
+                heads.append(f"{name} = {name}_[a:b]")
+                return name
+            if type(x) in (int, float):
+                name = f"c{len(self._constants)}"
+                self._constants[name] = np.array(float(x))
+                return name
+            return repr(x)
+
+        heads: list[str] = []
+        arrays = [i for i in given if metas[i].shape == self.shape]
+        parameters = [f"x{i}" + ("_" if i in arrays else "") for i in given]
+        heads += [f"x{i} = x{i}_[a:b]" for i in arrays]
+        outs = [i for i in results if not metas[i].is_scalar]
+        sums = [i for i in results if metas[i].is_scalar]
+        for at, step in enumerate(group):
+            args = [shown(a) for a in step.args]
+            if step.out in sums:
+                if step.f is np.sum:
+                    lines.append(f"s{step.out}[i] = np.add.reduce({args[0]})")
+                else:
+                    lines.append(f"s{step.out}[i] = {args[0]}.dot({args[1]})")
+                names[step.out] = f"s{step.out}"
+            else:
+                for i in set(refs_of(step)):
+                    if last[i] == at and names[i].startswith("t"):
+                        free.append(names[i])
+                if step.out in outs:
+                    target = f"o{step.out}"
+                    heads.append(f"{target} = {target}_[a:b]")
+                elif free:
+                    target = free.pop()
+                else:
+                    target = f"t{self._count}"
+                    self._count += 1
+                names[step.out] = target
+                lines.append(f"{step.f.__name__}({', '.join([*args, target])})")
+                continue
+            for i in set(refs_of(step)):
+                if last[i] == at and names[i].startswith("t"):
+                    free.append(names[i])
+        parameters += [f"o{i}_" for i in outs] + [f"s{i}" for i in sums]
+        scratch = [f"t{n}" for n in range(self._count)]
+        self._outs, self._sums = outs, sums
+        self._order = results
+        lines_of_scratch = [f"{', '.join(scratch)}, = scratch"] if scratch else []
+        body = [
+            "for i in range(first, last):",
+            f"    a = i * {BLOCK}",
+            f"    b = min(a + {BLOCK}, {self.size})",
+            *[f"    if b - a < {BLOCK}: {t} = {t}[:b - a]" for t in scratch],
+            *[f"    {line}" for line in [*heads, *lines]],
+        ]
+        given_names = ", ".join(["first", "last", "scratch", *parameters])
+        return "\n    ".join([f"def run({given_names}):", *lines_of_scratch, *body]) + "\n"
+
+    def __call__(self, *given: Any) -> tuple:
+        """Compute the results, on all cores."""
+        if self._waits:
+            self._waits -= 1
+            if not self._waits:
+                self._widen()
+        flat = [
+            x if is_number else x.ravel() if x.flags.aligned else x.copy().ravel()
+            for x, is_number in zip(given, self._numbers, strict=True)
+        ]
+        blocks = -(-self.size // BLOCK)
+        outs = {i: np.empty(self.size) for i in self._outs}
+        sums = {i: np.empty(blocks) for i in self._sums}
+        arguments = (*flat, *outs.values(), *sums.values())
+        n = min(threads(), blocks // 4)
+        if n <= 1:
+            self._part(0, blocks, arguments)
+        else:
+            shared_out(self._part, blocks, n, arguments)
+        return tuple(
+            [
+                np.add.reduce(sums[i]) if i in sums else outs[i].reshape(self.shape)
+                for i in self._order
+            ]
+        )
+
+    def _widen(self) -> None:
+        """Have the elementwise steps done by one loop of machine code, if that is faster."""
+        group, given, metas = self._recipe
+        steps = [s for s in group if not metas[s.out].is_scalar]
+        if not is_widened(steps):
+            return
+        arrays = [i for i in given if metas[i].shape == self.shape]
+        numbers = [i for i in given if metas[i].shape != self.shape]
+        sums = [s for s in group if metas[s.out].is_scalar]
+        made = {s.out for s in steps}
+        inner = dict.fromkeys(
+            i for s in sums for i in refs_of(s) if i in made and i not in self._outs
+        )
+        wanted = [*self._outs, *inner]
+        loop, self.source = loop_of(steps, arrays, numbers, wanted)
+        names = {i: f"x{i}" for i in arrays} | {i: f"o{i}" for i in self._outs}
+        names |= {i: f"t{n}" for n, i in enumerate(inner)}
+        heads = [f"x{i} = x{i}_[a:b]" for i in arrays] + [f"o{i} = o{i}_[a:b]" for i in self._outs]
+        heads += [f"t{n} = scratch[{n}][:b - a]" for n in range(len(inner))]
+        call = ", ".join([names.get(i, f"x{i}") for i in [*arrays, *numbers, *wanted]])
+        lines = [f"if loop({call}): return i"]
+        for s in sums:
+            args = [names[i] for i in refs_of(s)]
+            text = f"np.add.reduce({args[0]})" if s.f is np.sum else f"{args[0]}.dot({args[1]})"
+            lines.append(f"s{s.out}[i] = {text}")
+        parameters = [f"x{i}" + ("_" if i in arrays else "") for i in given]
+        parameters += [f"o{i}_" for i in self._outs] + [f"s{i}" for i in self._sums]
+        body = [f"a = i * {BLOCK}", f"b = min(a + {BLOCK}, {self.size})", *heads, *lines]
+        text = "\n        ".join(["    for i in range(first, last):", *body])
+        scope: dict[str, Any] = {"np": np, "loop": loop}
+        source = f"def run(first, last, scratch, {', '.join(parameters)}):\n{text}\n"
+        exec(compile(source, "<chain as a loop>", "exec"), scope)
+        self._otherwise = self._run, self._count
+        self._scratch, self._count = [], len(inner)
+        self._run = scope["run"]
+
+    def _part(self, first: int, last: int, arguments: tuple) -> None:
+        try:
+            scratch = self._scratch.pop()
+        except IndexError:
+            scratch = [np.empty(BLOCK) for _ in range(self._count)]
+        with np.errstate(all="ignore"):
+            stopped = self._run(first, last, scratch, *arguments)
+            if stopped is not None:  # at a block with numbers too large for the loop
+                run, count = self._otherwise
+                run(stopped, last, [np.empty(BLOCK) for _ in range(count)], *arguments)
+        self._scratch.append(scratch)
+
+
+_pool: Any = None
+_wanted: int | None = None
+
+
+def threads() -> int:
+    """Return how many threads share a chain."""
+    if _wanted is not None:
+        return _wanted
+    asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    if asked.isdecimal() and int(asked) > 0:  # as libraries of linear algebra do
+        return int(asked)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def set_threads(n: int | None) -> None:
+    """Say how many threads share a chain of elementwise steps; None for all cores."""
+    global _wanted, _pool
+    _wanted = n
+    _pool = None
+
+
+def _forget_pool() -> None:
+    """Let go of the threads: a process that was forked has none of them, and would wait."""
+    global _pool
+    _pool = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_pool)
+
+
+def shared_out(work: Callable, blocks: int, n: int, arguments: tuple) -> None:
+    """Share blocks out among threads, one of which is this one."""
+    global _pool
+    from concurrent.futures import ThreadPoolExecutor  # few programs need it
+
+    pool = _pool
+    if pool is None or pool._max_workers < n - 1:
+        pool = _pool = ThreadPoolExecutor(n - 1, "autodiff")
+    bounds = [blocks * k // n for k in range(n + 1)]
+    waiting = [pool.submit(work, bounds[k], bounds[k + 1], arguments) for k in range(1, n)]
+    work(0, bounds[1], arguments)
+    for future in waiting:
+        future.result()

@@ -1,0 +1,300 @@
+"""A stretch of a program as a function that does one tile of its arrays after the other.
+
+What is done with a tile is a program of its own, with the shapes of a tile. It is run by NumPy's
+calls, or as kernels where numba makes them faster; the last tile, which is shorter, by NumPy.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.numba_backend.array_kernels import Kernel, with_kernels
+from autodiff.compiler.passes.op_table import UFUNC_OF, is_elementwise
+from autodiff.compiler.recording.ir import Meta, Program, Ref, Step, meta_of, part
+from autodiff.compiler.tiling.loop_fusion import shared_out, threads
+from autodiff.compiler.tiling.tile_rules import Member, in_tile
+from autodiff.fastpath.blocked_products import keep_freed_memory
+
+TILE = 1 << 14
+"""How many elements the largest array of a tile has, if its rows are no longer."""
+FEWEST_TILES = 4
+_LARGEST_TILE, _SHORTEST_RUN = 1 << 18, 64
+_FEWEST_CALLS, _SECONDS, _TRIALS = 3, 0.03, 3
+_FEWEST_STEPS = 2
+
+clock = time.perf_counter
+
+
+def length_of(members: list[Member], n: int, metas: list[Meta]) -> int | None:
+    """Return how long a tile is along its axis; None if tiles would be too large or too few."""
+    cut = [(metas[m.step.out].shape, m.axis) for m in members]
+    for m in members:
+        for x, axis in zip(m.step.args, m.cuts, strict=True):
+            cut.append((metas[x.i].shape if type(x) is Ref else np.shape(x), axis))
+    shapes = {(shape, axis) for shape, axis in cut if shape and axis is not None}
+    rows = [math.prod(shape) // n for shape, _ in shapes]
+    runs = [math.prod(shape[axis + 1 :]) for shape, axis in shapes]
+    widest = max(rows)
+    length = max(1, TILE // widest)
+    is_leading = all(row == run for row, run in zip(rows, runs, strict=True))
+    if not is_leading:  # the elements of a tile lie in runs, which are copied
+        run = min(run for row, run in zip(rows, runs, strict=True) if row == widest)
+        length = max(length, -(-_SHORTEST_RUN // run))
+    if n < FEWEST_TILES * length or length * widest > _LARGEST_TILE:
+        return None
+    for shorter in range(length, length * 2 // 3, -1):
+        if n % shorter == 0:
+            return shorter
+    return length
+
+
+class Tiles:
+    """Steps that are done tile by tile, as a function of the arrays and numbers that they read.
+
+    Attributes
+    ----------
+    given : list
+        What it is called with: values and constants.
+    source : str
+        What is done with all tiles but the last, if that is shorter.
+    """
+
+    def __init__(
+        self,
+        members: list[Member],
+        results: list[Member],
+        n: int,
+        metas: list[Meta],
+        by_machine: bool,
+    ) -> None:
+        self.__name__ = "tiles"
+        self._members, self._metas = members, metas
+        self._results = results
+        self._shapes = [metas[m.step.out].shape for m in results]
+        self._dtypes = [metas[m.step.out].dtype for m in results]
+        self._counts = [_count(m, metas, n) for m in results]
+        self._n = n
+        self._length = length_of(members, n, metas) or n
+        self.given: list[Any] = []
+        self._cuts: list[int | None] = []
+        self._places: dict[Any, int] = {}
+        made = {m.step.out for m in members}
+        for member in members:
+            for x, cut in zip(member.step.args, member.cuts, strict=True):
+                if type(x) is np.ndarray or (type(x) is Ref and x.i not in made):
+                    self._place(x, cut)
+        whole, self.source = self._written(self._program(self._length))
+        rest = n % self._length
+        self._rest = self._written(self._program(rest))[0] if rest else None
+        self._whole = self._plain = whole
+        self._by_machine = by_machine
+        keep_freed_memory()  # that of the last call's results serves the next one
+        self._calls, self._spent = 0, 0.0
+        self._best = [float("inf"), float("inf")]
+        self._quick: Callable | None = None
+
+    # -- what is done with a tile ----------------------------------------------------------------
+
+    def _place(self, x: Any, cut: int | None) -> int:
+        """Return the place of an array or number among what is given."""
+        key = (("v", x.i) if type(x) is Ref else ("c", id(x)), cut)
+        if key not in self._places:
+            self._places[key] = len(self.given)
+            self.given.append(x)
+            self._cuts.append(cut)
+        return self._places[key]
+
+    def _program(self, length: int, by_machine: bool = False) -> Program:
+        """Return what is done with a tile of a length.
+
+        Machine code knows the shapes, so that an array of equal elements may be a number there.
+        """
+        metas: list[Meta] = []
+        for x, cut in zip(self.given, self._cuts, strict=True):
+            meta = self._metas[x.i] if type(x) is Ref else meta_of(x)
+            metas.append(_cut(meta, cut, length))
+        inputs = list(range(len(metas)))
+        number: dict[int, Ref] = {}
+        steps = []
+        for member in self._members:
+            step = member.step
+            args = []
+            for x, cut in zip(step.args, member.cuts, strict=True):
+                if type(x) is Ref and x.i in number:
+                    args.append(number[x.i])
+                elif by_machine and is_spread(x) and is_broadcasting(step.f):
+                    args.append(x[(0,) * x.ndim].item())
+                elif type(x) in (Ref, np.ndarray):
+                    args.append(Ref(self._place(x, cut)))
+                else:
+                    args.append(x)
+            meta = _cut(self._metas[step.out], member.axis, length)
+            metas.append(meta)
+            f, given = in_tile(member, tuple(args), meta.shape)
+            steps.append(Step(f, given, step.kwargs, len(metas) - 1))
+            number[step.out] = Ref(len(metas) - 1)
+        outputs = [number[m.step.out] for m in self._results]
+        return Program(steps, metas, inputs, outputs)
+
+    def _written(self, program: Program) -> tuple[Callable, str]:
+        """Return a program as a function of what is given for a tile."""
+        scope: dict[str, Any] = {}
+
+        def shown(x: Any) -> str:
+            if type(x) is Ref:
+                return f"v{x.i}"
+            if type(x) in (int, bool, type(None)):
+                return repr(x)
+            name = f"c{len(scope)}"
+            scope[name] = x
+            return name
+
+        lines = []
+        for step in program.steps:
+            if step.f is part:
+                text = f"v{step.args[0].i}[{step.args[1]}]"
+            else:
+                args = [*map(shown, step.args)]
+                args += [f"{k}={shown(v)}" for k, v in (step.kwargs or {}).items()]
+                plain = getattr(step.f, "_implementation", step.f)
+                text = f"{shown(plain)}({', '.join(args)})"
+            lines.append(f"v{step.out} = {text}")
+        outputs = "".join(f"v{x.i}, " for x in program.outputs)
+        head = f"def tile({', '.join(f'v{i}' for i in program.inputs)}):"
+        source = "\n    ".join([head, *lines, f"return ({outputs})"]) + "\n"
+        exec(compile(source, "<tile>", "exec"), scope)
+        return scope["tile"], source
+
+    # -- calls -----------------------------------------------------------------------------------
+
+    def __call__(self, *given: Any) -> tuple:
+        """Compute the results, on all cores."""
+        if not self._by_machine:
+            return self._computed(self._whole, given)
+        start = clock()
+        turn = self._calls % 2 if self._quick else 0
+        y = self._computed(self._quick if turn and self._quick else self._plain, given)
+        self._note(turn, clock() - start)
+        return y
+
+    def _note(self, turn: int, seconds: float) -> None:
+        """Note how long a call took; make machine code when it pays, and keep what is faster."""
+        self._calls += 1
+        if self._quick is None:
+            self._spent += seconds
+            if self._calls >= _FEWEST_CALLS and self._spent >= _SECONDS:
+                self._calls = 0
+                self._compile()
+            return
+        self._best[turn] = min(self._best[turn], seconds)
+        if self._calls >= 2 * _TRIALS:
+            self._whole = self._quick if self._best[1] < self._best[0] else self._plain
+            self._by_machine = False
+
+    def _compile(self) -> None:
+        """Make machine code of what is done with a tile."""
+        try:
+            faster = with_kernels(self._program(self._length, True), True, _FEWEST_STEPS)
+            if faster is not None:
+                for step in faster.steps:
+                    if type(step.f) is Kernel:
+                        step.f.compiled()
+                self._quick, self.source = self._written(faster)
+        except Exception:  # something that numba does not know
+            self._quick = None
+        self._by_machine = self._quick is not None
+
+    def _computed(self, whole: Callable, given: tuple) -> tuple:
+        tiles = -(-self._n // self._length)
+        arrays = [
+            x if cut is not None or type(x) is not np.ndarray else np.ascontiguousarray(x)
+            for x, cut in zip(given, self._cuts, strict=True)
+        ]
+        outs: list[Any] = [
+            np.empty(self._shapes[k] or (), self._dtypes[k])
+            if m.axis is not None
+            else [None] * tiles
+            for k, m in enumerate(self._results)
+        ]
+        n = min(threads(), tiles // FEWEST_TILES)
+        if n <= 1:
+            self._part(0, tiles, (whole, arrays, outs))
+        else:
+            shared_out(self._part, tiles, n, (whole, arrays, outs))
+        return tuple(
+            [
+                y if m.axis is not None else self._combined(k, m, y)
+                for k, (m, y) in enumerate(zip(self._results, outs, strict=True))
+            ]
+        )
+
+    def _combined(self, k: int, member: Member, parts: list) -> Any:
+        f: Any = member.combined
+        total = parts[0]
+        if len(parts) > 1:
+            total = f.reduce(parts) if np.ndim(total) == 0 else f.reduce(np.stack(parts), axis=0)
+        return total / self._counts[k] if self._counts[k] else total
+
+    def _part(self, first: int, last: int, arguments: tuple) -> None:
+        whole, given, outs = arguments
+        cut = [c for c in self._cuts if c is not None]
+        places = [k for k, c in enumerate(self._cuts) if c is not None]
+        before = [(slice(None),) * c for c in cut]
+        results = [(k, (slice(None),) * m.axis) for k, m in self._whole_results()]
+        sums = [k for k, m in enumerate(self._results) if m.axis is None]
+        args = list(given)
+        with np.errstate(all="ignore"):
+            for i in range(first, last):
+                a = i * self._length
+                b = a + self._length
+                tile, here = whole, slice(a, b)
+                if b > self._n:
+                    tile, here = self._rest, slice(a, self._n)
+                for k, index in zip(places, before, strict=True):
+                    args[k] = given[k][(*index, here)]
+                try:
+                    values = tile(*args)
+                except Exception as error:
+                    if tile is self._plain or tile is self._rest:
+                        raise
+                    if type(error) is not ValueError:  # numbers are too large for a loop
+                        self._quick, self._whole, self._by_machine = None, self._plain, False
+                    values = self._plain(*args)
+                for k, index in results:
+                    outs[k][(*index, here)] = values[k]
+                for k in sums:
+                    outs[k][i] = values[k]
+
+    def _whole_results(self) -> list[tuple[int, Any]]:
+        return [(k, m) for k, m in enumerate(self._results) if m.axis is not None]
+
+
+def is_broadcasting(f: Any) -> bool:
+    """Whether a function takes a number for an array of its elements."""
+    return is_elementwise(UFUNC_OF.get(f, f)) or f is np.where
+
+
+def is_spread(x: Any) -> bool:
+    """Whether an argument is an array of one element that is repeated."""
+    return type(x) is np.ndarray and x.size > 0 and not any(x.strides)
+
+
+def _cut(meta: Meta, axis: int | None, length: int) -> Meta:
+    """Return what is known of a value in a tile that is cut along an axis."""
+    if axis is None or not meta.shape:
+        return meta
+    shape = meta.shape
+    return Meta(meta.type, meta.dtype, (*shape[:axis], length, *shape[axis + 1 :]))
+
+
+def _count(member: Member, metas: list[Meta], n: int) -> float:
+    """Return by how many elements a sum over tiles is divided for a mean; 0 for others."""
+    if member.step.f is not np.mean or member.axis is not None:
+        return 0.0
+    x, y = metas[member.step.args[0].i], metas[member.step.out]
+    return float(x.size // (y.size if y.shape else 1))

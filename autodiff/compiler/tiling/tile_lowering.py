@@ -1,0 +1,124 @@
+"""A program with its steps on large arrays in forms that can be done tile by tile.
+
+A variance is a mean of squares, a look for NaN a sum of squares, and a write into all of an array
+is what is written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.numba_backend.reductions import is_reduction
+from autodiff.compiler.passes.simplify import has_nan
+from autodiff.compiler.recording.ir import (
+    FLOAT64,
+    Meta,
+    Program,
+    Ref,
+    Step,
+    guard,
+    meta_of,
+    refs_of,
+    replaced,
+    set_item,
+)
+
+_NUMBER = meta_of(np.float64(0.0))
+
+
+class Preparing:
+    """Writes variances as means, and looks for NaN as sums of squares."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.metas = program.metas
+        self.steps: list[Step] = []
+        self.means: dict[tuple, Ref] = {}  # with axes of one element, by array and axes
+        self.stands: dict[int, Ref] = {}
+
+    def run(self) -> Program:
+        """Return the program with these."""
+        for step in self.program.steps:
+            if self.stands and not self.stands.keys().isdisjoint(refs_of(step)):
+                step = self._renamed(step)
+            if step.f in (np.var, np.std) and self._is_plain(step):
+                self._spread(step)
+            elif step.f is np.mean and self._is_plain(step) and self.metas[step.out].shape:
+                self._mean(step)
+            elif step.f is guard and step.args[1] is has_nan and self._is_array(step.args[0]):
+                square = self._added(np.vdot, (step.args[0], step.args[0]), None, _NUMBER)
+                self.steps.append(Step(guard, (square, *step.args[1:]), None, -1))
+            elif step.f is set_item and self._is_all(step):
+                self.stands[step.out] = step.args[2]
+            else:
+                self.steps.append(step)
+        outputs = [self._now(x.i) if type(x) is Ref else x for x in self.program.outputs]
+        return Program(self.steps, self.metas, self.program.inputs, outputs)
+
+    def _now(self, i: int) -> Ref:
+        return self.stands.get(i) or Ref(i)
+
+    def _renamed(self, step: Step) -> Step:
+        args = tuple([replaced(a, self._now) for a in step.args])
+        kwargs = {k: replaced(v, self._now) for k, v in (step.kwargs or {}).items()}
+        return Step(step.f, args, kwargs or None, step.out)
+
+    def _mean(self, step: Step) -> None:
+        """Take a mean once for all that keep its axes."""
+        key = (step.args[0].i, self._reduced(step))
+        if not (step.kwargs or {}).get("keepdims"):
+            self.steps.append(step)
+        elif key in self.means:
+            self.stands[step.out] = self.means[key]
+        else:
+            self.means[key] = Ref(step.out)
+            self.steps.append(step)
+
+    def _reduced(self, step: Step) -> tuple[int, ...]:
+        """Return the axes that a reduction is along."""
+        d = len(self.metas[step.args[0].i].shape or ())
+        axis = (step.kwargs or {}).get("axis")
+        axes = range(d) if axis is None else axis if type(axis) is tuple else (axis,)
+        return tuple(sorted({a % d for a in axes}))
+
+    def _is_array(self, x: Any) -> bool:
+        meta = self.metas[x.i] if type(x) is Ref else None
+        return meta is not None and meta.type is np.ndarray and meta.dtype == FLOAT64
+
+    def _is_all(self, step: Step) -> bool:
+        """Whether a write replaces an array by another one of its form."""
+        before, index, value = step.args
+        if index is not Ellipsis or not (self._is_array(before) and self._is_array(value)):
+            return False
+        return self.metas[before.i].shape == self.metas[value.i].shape
+
+    def _is_plain(self, step: Step) -> bool:
+        return is_reduction(step) and self._is_array(step.args[0])
+
+    def _added(self, f: Any, args: tuple, kwargs: dict | None, meta: Meta) -> Ref:
+        self.metas.append(meta)
+        self.steps.append(Step(f, args, kwargs, len(self.metas) - 1))
+        return Ref(len(self.metas) - 1)
+
+    def _spread(self, step: Step) -> None:
+        (x,), options = step.args, step.kwargs or {}
+        whole = self.metas[x.i]
+        shape = whole.shape or ()
+        reduced = self._reduced(step)
+        mean = self.means.get((x.i, reduced))
+        if mean is None:
+            kept = tuple([1 if d in reduced else n for d, n in enumerate(shape)])
+            along = {"axis": reduced, "keepdims": True}
+            mean = self._added(np.mean, (x,), along, Meta(np.ndarray, FLOAT64, kept))
+            self.means[x.i, reduced] = mean
+        away = self._added(np.subtract, (x, mean), None, whole)
+        square = self._added(np.square, (away,), None, whole)
+        rest = {"axis": reduced, "keepdims": options.get("keepdims", False)}
+        meta = self.metas[step.out]
+        if step.f is np.var:
+            self.steps.append(Step(np.mean, (square,), rest, step.out))
+        else:
+            variance = self._added(np.mean, (square,), rest, meta)
+            self.steps.append(Step(np.sqrt, (variance,), None, step.out))

@@ -1,0 +1,300 @@
+"""Which steps can be done one tile of an array after the other, and along which axis.
+
+A tile is a stretch of one axis, with all that lies along the others. Elementwise steps, views,
+writes and reductions along other axes keep the tiles apart; a reduction along the axis itself gives
+a part of its result for each tile, and the parts are put together at the end.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autodiff.compiler.numba_backend.lowering import VIEWS, is_plain
+from autodiff.compiler.passes.integers_as_floats import counted
+from autodiff.compiler.passes.op_table import UFUNC_OF, is_elementwise, takes_floats
+from autodiff.compiler.recording.ir import (
+    FLOAT64,
+    Meta,
+    Ref,
+    Step,
+    add_item,
+    has_refs,
+    set_item,
+    sub_item,
+)
+
+_ALSO_ELEMENTWISE = frozenset(
+    {np.where, np.clip, np.copy, operator.and_, operator.or_, operator.xor, operator.invert}
+)
+_CHANGES = frozenset({set_item, add_item, sub_item})
+_DIAGONALS = frozenset({np.diag, np.diagonal, np.linalg.diagonal})
+_SHAPED = frozenset({np.reshape, np.broadcast_to})
+_COMBINED: dict[Any, np.ufunc] = {
+    np.sum: np.add, np.mean: np.add, counted: np.add, np.max: np.maximum, np.min: np.minimum,
+    np.any: np.logical_or, np.all: np.logical_and,
+}  # fmt: skip
+_DOTS = frozenset({np.dot, np.vdot, np.matmul, operator.matmul, np.inner})
+PRODUCTS = frozenset({np.dot, np.matmul, operator.matmul})
+_FEW_TERMS, _WIDEST_ROW, _LARGEST_PART = 16, 256, 4096
+_NUMBERS = (int, float, bool, np.float64, np.bool_)
+
+
+class Member(NamedTuple):
+    """A step that is done tile by tile.
+
+    Attributes
+    ----------
+    step : Step
+        The step.
+    cuts : tuple
+        For each argument the axis along which it is cut; None for one that is taken whole.
+    axis : int or None
+        The axis along which the result is cut; None if each tile gives a part of it.
+    combined : numpy.ufunc or None
+        How the parts are put together.
+    """
+
+    step: Step
+    cuts: tuple
+    axis: int | None
+    combined: np.ufunc | None = None
+
+
+class Rules:
+    """Finds out how steps follow an axis.
+
+    Attributes
+    ----------
+    n : int
+        How many elements the axis has.
+    axes : dict
+        For each value that is made tile by tile the axis along which it is cut.
+    """
+
+    def __init__(self, metas: list[Meta], n: int) -> None:
+        self.metas = metas
+        self.n = n
+        self.axes: dict[int, int] = {}
+
+    def member(self, step: Step) -> Member | None:
+        """Return how a step that reads tiles is done; None if it cannot be done so."""
+        f = UFUNC_OF.get(step.f, step.f)
+        if step.out < 0 or not self._is_known(step.out):
+            return None
+        if is_elementwise(f) or f in _ALSO_ELEMENTWISE:
+            return self.elementwise(step)
+        if f in _COMBINED:
+            return self._reduction(step)
+        if f in _DOTS and self.metas[step.out].is_scalar:
+            return self._dot(step)
+        if f in PRODUCTS:
+            return self._product(step)
+        if f in _CHANGES:
+            return self._change(step)
+        if f in VIEWS and f not in _DIAGONALS:
+            return self._view(step)
+        return None
+
+    def first(self, step: Step, axis: int) -> Member | None:
+        """Return how a step is done that reads no tiles yet, with its array cut along an axis."""
+        if step.f in _COMBINED:
+            return self._reduction(step, axis) if self._is_known(step.out) else None
+        if step.f in PRODUCTS:
+            return self._product(step, axis) if self._is_known(step.out) else None
+        return self.elementwise(step, axis)
+
+    def elementwise(self, step: Step, axis: int | None = None) -> Member | None:
+        """Return how an elementwise step is done, with its result cut along an axis if it is given.
+
+        It is that of the arguments that are cut, if there are any.
+        """
+        f: Any = UFUNC_OF.get(step.f, step.f)
+        if step.kwargs or (is_elementwise(f) and not takes_floats(f)):
+            return None
+        shape = self.metas[step.out].shape or ()
+        backward = None if axis is None else len(shape) - axis
+        for a in step.args:
+            if type(a) is Ref and a.i in self.axes:
+                mine = len(self.metas[a.i].shape or ()) - self.axes[a.i]
+                if backward is not None and mine != backward:
+                    return None
+                backward = mine
+        if backward is None:
+            return None
+        cuts = self._cuts(step.args, backward)
+        if cuts is None or shape[len(shape) - backward] != self.n:
+            return None
+        return Member(step, cuts, len(shape) - backward)
+
+    def _cuts(self, args: tuple, backward: int) -> tuple | None:
+        """Return where arguments are cut that are broadcast; the axis is counted from the end."""
+        cuts: list[int | None] = []
+        for a in args:
+            shape = self._shape(a)
+            if shape is None:
+                return None
+            is_cut = len(shape) >= backward and shape[len(shape) - backward] == self.n
+            if not is_cut and type(a) is Ref and a.i in self.axes:
+                return None
+            cuts.append(len(shape) - backward if is_cut else None)
+        return tuple(cuts)
+
+    def _shape(self, x: Any) -> tuple | None:
+        """Return the shape of an operand; None for what is no operand here."""
+        if type(x) is Ref:
+            meta = self.metas[x.i]
+            if meta.type is np.ndarray and meta.dtype in (FLOAT64, np.bool_):
+                return meta.shape
+            return () if meta.is_scalar or meta.type in (bool, np.bool_) else None
+        if type(x) is np.ndarray:
+            return x.shape if x.dtype in (FLOAT64, np.bool_) else None
+        return () if type(x) in _NUMBERS else None
+
+    def _is_known(self, i: int) -> bool:
+        meta = self.metas[i]
+        return meta.is_scalar or meta.type is np.bool_ or meta.dtype in (FLOAT64, np.bool_)
+
+    def _reduction(self, step: Step, along: int | None = None) -> Member | None:
+        f: Any = step.f
+        options = dict(step.kwargs or {})
+        axis, keepdims = options.pop("axis", None), options.pop("keepdims", False)
+        options = {k: v for k, v in options.items() if not (k == "dtype" and v is None)}
+        if f in (np.max, np.min) and type(options.get("initial")) in (int, float):
+            options.pop("initial")
+        x = step.args[0]
+        mine = self.axes.get(x.i, along) if type(x) is Ref else None
+        if options or len(step.args) != 1 or mine is None:
+            return None
+        if not (axis is None or type(axis) in (int, tuple)) or has_refs(axis):
+            return None
+        meta = self.metas[x.i]
+        if f in (np.sum, np.mean, np.max, np.min) and meta.dtype != FLOAT64:
+            return None
+        d = len(meta.shape or ())
+        axes = range(d) if axis is None else axis if type(axis) is tuple else (axis,)
+        reduced = {a % d for a in axes}
+        if mine in reduced:
+            return Member(step, (mine,), None, _COMBINED[f])
+        gone = 0 if keepdims else sum(1 for a in reduced if a < mine)
+        return Member(step, (mine,), mine - gone)
+
+    def _dot(self, step: Step) -> Member | None:
+        """Return how the sum of all products of two arrays of one shape is done."""
+        if step.kwargs:
+            return None
+        mine = next(self.axes[a.i] for a in step.args if type(a) is Ref and a.i in self.axes)
+        shapes = [self._shape(a) for a in step.args]
+        if shapes[0] != shapes[1] or shapes[0] is None or shapes[0][mine] != self.n:
+            return None
+        if any(type(a) is Ref and self.axes.get(a.i, mine) != mine for a in step.args):
+            return None
+        return Member(step, (mine, mine), None, np.add)
+
+    def _product(self, step: Step, along: int | None = None) -> Member | None:
+        """Return how a product of matrices is done: by rows, by columns, or as a sum of products.
+
+        BLAS puts the factor that is taken whole in another order first, which has to pay for each
+        tile.
+        """
+        out = self.metas[step.out].shape
+        if step.kwargs or not out or not all(map(self._is_matrix, step.args)):
+            return None
+        left, right = step.args
+        a, b = self._shape(left) or (), self._shape(right) or ()
+        rows = self.axes.get(left.i) if type(left) is Ref else None
+        columns = self.axes.get(right.i) if type(right) is Ref else None
+        if along is not None:
+            rows = 0 if along == 0 and len(a) == 2 else None
+            columns = 1 if rows is None else None
+        if (rows is not None and rows == len(a) - 1) or columns == 0:
+            is_both = rows in (None, len(a) - 1) and columns in (None, 0)
+            is_small = math.prod(out) <= _LARGEST_PART
+            cuts = (len(a) - 1, 0)
+            return Member(step, cuts, None, np.add) if is_both and is_small else None
+        if rows is not None and columns is not None:
+            return None
+        widest = max(math.prod(out) // self.n, a[-1])
+        if a[-1] > _FEW_TERMS and widest > _WIDEST_ROW:
+            return None
+        if rows is not None:
+            return Member(step, (0, None), 0)
+        return Member(step, (None, 1), len(out) - 1) if len(b) == 2 else None
+
+    def _is_matrix(self, x: Any) -> bool:
+        shape = self._shape(x)
+        return bool(shape) and len(shape or ()) <= 2 and self._kind(x) == FLOAT64
+
+    def _seen(self, step: Step, shape: tuple, axis: int, args: tuple) -> tuple[tuple, int] | None:
+        """Return the shape of a view, and the axis that an axis of the array has become."""
+        strides = [0] * len(shape)
+        strides[axis] = 1
+        buffer = np.empty(self.n, np.uint8)
+        model: Any = np.ndarray(shape, np.uint8, buffer, strides=tuple(strides))
+        try:
+            view = step.f(model, *args, **(step.kwargs or {}))
+        except Exception:
+            return None
+        if type(view) is not np.ndarray or not np.may_share_memory(view, buffer):
+            return None
+        found = [k for k, s in enumerate(view.strides) if s and view.shape[k] > 1]
+        if len(found) != 1 or view.shape[found[0]] != self.n or view.strides[found[0]] != 1:
+            return None
+        return view.shape, found[0]
+
+    def _view(self, step: Step) -> Member | None:
+        x, *rest = step.args
+        args = tuple(rest)
+        if type(x) is not Ref or x.i not in self.axes or has_refs((args, step.kwargs or {})):
+            return None
+        if step.f is operator.getitem and not is_plain(args[0]):
+            return None
+        if step.f in _SHAPED and (step.kwargs or len(args) != 1):
+            return None
+        meta, out = self.metas[x.i], self.metas[step.out]
+        if out.type is not np.ndarray or out.dtype != meta.dtype:
+            return None
+        seen = self._seen(step, meta.shape or (), self.axes[x.i], args)
+        if seen is None or seen[0] != out.shape:
+            return None
+        return Member(step, (self.axes[x.i], *[None] * len(args)), seen[1])
+
+    def _change(self, step: Step) -> Member | None:
+        """Return how a write into elements is done that are as many in each tile."""
+        before, index, value = step.args
+        shape, given = self._shape(before), self._shape(value)
+        if shape is None or given is None or not is_plain(index):
+            return None
+        if len({self._kind(before), self._kind(value), self.metas[step.out].dtype}) != 1:
+            return None
+        tried = range(len(shape))
+        if type(before) is Ref and before.i in self.axes:
+            tried = range(self.axes[before.i], self.axes[before.i] + 1)
+        for axis in tried:
+            if shape[axis] != self.n:
+                continue
+            taken = Step(operator.getitem, (before, index), None, -1)
+            seen = self._seen(taken, shape, axis, (index,))
+            if seen is None:
+                continue
+            cuts = self._cuts((value,), len(seen[0]) - seen[1])
+            if cuts is not None:
+                return Member(step, (axis, None, cuts[0]), axis)
+        return None
+
+    def _kind(self, x: Any) -> Any:
+        if type(x) is Ref:
+            return self.metas[x.i].dtype or FLOAT64
+        return x.dtype if type(x) is np.ndarray else FLOAT64
+
+
+def in_tile(member: Member, args: tuple, shape: tuple | None) -> tuple[Any, tuple]:
+    """Return the function and the arguments of a step for a tile, where its result has a shape."""
+    if member.step.f in _SHAPED:
+        return member.step.f, (args[0], shape)
+    if member.step.f is np.mean and member.axis is None:
+        return np.sum, args  # it is divided at the end
+    return member.step.f, args

@@ -1,0 +1,285 @@
+"""The decision for a function and the types of its arguments, remembered.
+
+Most calls of a program are made again and again with arguments of the same types: traced arrays and
+numbers, plain ones and simple options. For such a call the rule, the places of the arguments and
+the way the result is recorded have been found out before; what remains is to compute the primal and
+to add a node. All other calls take the general way of :mod:`autodiff.dispatch.call`.
+
+A plan holds for a function, the type of each argument, whether it is traced on the innermost level,
+and the names of the keywords. It is forgotten when any rule changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch import call as calls, dispatch_cache
+from autodiff.dispatch.arguments import as_it_is, place_of_out
+from autodiff.dispatch.call import CONFIG, NO_RULE
+from autodiff.dispatch.jvp_plans import ForwardOfLinear, ForwardPlan
+from autodiff.dispatch.plan_types import (
+    KEYED,
+    SIMPLE,
+    OfBody,
+    OfConstant,
+    OfHand,
+    OfLinear,
+    OfScalar,
+    bound_call,
+)
+from autodiff.dispatch.sequence_plans import planned_with_list
+from autodiff.fastpath.codegen.plan_code import IN_TUPLES, write
+from autodiff.trace.decisions import ASKING
+from autodiff.trace.tape import CONSTANT, Forward, Tape
+from autodiff.trace.tracer import FloatTracer, Tracer, bare
+from chainrules_core import frule, rrule
+from chainrules_core.define import DecomposeRule, LinearRule, ScalarRule
+from chainrules_core.registry import key_of
+from chainrules_core.rule import HandRule, Rule
+
+_ndarray = np.ndarray
+_TRACED = frozenset({Tracer, FloatTracer})
+_OBJECTS = np.dtype(object)  # its elements may be numbers: the general way looks
+_OVER_LEVELS = "over levels"  # in keys whose values may be of several
+_KINDS: tuple[tuple[type, type], ...] = (
+    (LinearRule, OfLinear),
+    (HandRule, OfHand),
+    (ScalarRule, OfScalar),
+)
+
+_NESTS = frozenset({tuple, list})
+_IN_NESTS = IN_TUPLES | {float, bool, str}
+
+_plans: dict[tuple, Any] = {}
+_forward_plans: dict[tuple, Any] = {}
+
+
+def _forget(rule: Rule) -> None:
+    _plans.clear()
+    _forward_plans.clear()
+
+
+rrule.watch(_forget)
+frule.watch(_forget)
+
+
+def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call `f` as planned; `NO_RULE` where there is no plan."""
+    try:
+        known = dispatch_cache.known_of(f)
+    except TypeError:  # a function that cannot be hashed
+        return NO_RULE
+    way = dispatch_cache.find(known, args, kwargs) if known else None
+    if way is not None:
+        result = NO_RULE if way is f else way(*args, **kwargs)  # itself for plain values alone
+        if result is not NO_RULE:
+            return result
+    values = (*args, *kwargs.values()) if kwargs else args
+    tape: Any = None
+    traced = 0  # which of the values are on the innermost level, as bits
+    bit = 1
+    kinds: list[Any] = []
+    plain: list[Any] = []
+    nests: dict[int, Any] = {}
+    for a in values:
+        kind = type(a)
+        if kind is Tracer or kind is FloatTracer:
+            if a._tape is not tape:
+                if tape is not None or a._tape is CONSTANT:
+                    return _planned_over_levels(f, args, kwargs, values)
+                tape = a._tape
+                if not tape.records:
+                    return _planned_over_levels(f, args, kwargs, values)
+            traced += bit
+            a = a._value
+            kind = type(a)
+            if kind is Tracer or kind is FloatTracer:
+                return _planned_over_levels(f, args, kwargs, values)
+        elif (kind is tuple and not IN_TUPLES.issuperset(map(type, a))) or kind is list:
+            if bit == 1 and args:
+                return planned_with_list(f, args, kwargs)
+            a = nest_of_options(a)
+            if a is None:
+                return NO_RULE
+            nests[len(plain)] = a
+        bit += bit
+        kinds.append(kind)
+        plain.append(a)
+    if tape is None:
+        return NO_RULE
+    key = (f, traced, *kinds, *kwargs)
+    try:
+        plan = _plans[key]
+    except KeyError:
+        if not SIMPLE.issuperset([kind for kind in kinds if kind not in _NESTS]):
+            return NO_RULE
+        plan = _remembered(_plans, key, f, values, len(args), tuple(kwargs), tape)
+    if plan is None:
+        return NO_RULE
+    if type(plan) is OfBody:
+        return calls.body_of(plan.body)(*args, **kwargs)
+    if len(values) > 1 and type(plan) is not OfConstant:
+        for i, a in enumerate(values):
+            if type(a) is _ndarray:
+                if a.dtype is _OBJECTS:
+                    return NO_RULE
+                plain[i] = tape.kept(a)
+    if nests:
+        return plan.run(tuple([nests.get(i, a) for i, a in enumerate(values)]), plain, tape, False)
+    result = plan.run(values, plain, tape, False)
+    plan.runs += 1
+    if plan.runs == dispatch_cache.OFTEN and way is None and result is not NO_RULE:
+        write(plan, f, args, kwargs, result)
+    return result
+
+
+def nest_of_options(x: Any) -> Any:
+    """Return a copy of nested tuples and lists of simple options; None if something else is in it.
+
+    A pullback may keep it, and a list may be changed.
+    """
+    parts: list[Any] = []
+    for part in x:
+        kind = type(part)
+        if kind in _NESTS:
+            part = nest_of_options(part)
+            if part is None:
+                return None
+        elif kind not in _IN_NESTS:
+            return None
+        parts.append(part)
+    return parts if type(x) is list else tuple(parts)
+
+
+def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], values: tuple) -> Any:
+    """Do the same where values of several levels may meet, or on a forward level."""
+    tape: Any = None
+    for a in values:
+        kind = type(a)
+        if (kind is Tracer or kind is FloatTracer) and (
+            tape is None or a._tape.serial > tape.serial
+        ):
+            tape = a._tape
+    if tape is None or not (tape.records or type(tape) is Forward):
+        return NO_RULE
+    plans = _plans if tape.records else _forward_plans
+    nested = False
+    kinds: list[Any] = [f, _OVER_LEVELS]
+    plain: list[Any] = []
+    for a in values:
+        kind = type(a)
+        if kind is Tracer or kind is FloatTracer:
+            here = a._tape
+            kinds.append(here is tape)
+            if here is tape or here is CONSTANT:
+                a = a._value
+            kind = type(a)
+            if kind is Tracer or kind is FloatTracer:
+                nested = True
+                if a._tape.program:
+                    return NO_RULE
+                kind = a.__class__
+                a = as_it_is(a) if here is not tape else a
+            if kind not in SIMPLE:
+                return NO_RULE
+        elif kind not in SIMPLE and not (kind is tuple and IN_TUPLES.issuperset(map(type, a))):
+            return NO_RULE
+        kinds.append(kind)
+        plain.append(a)
+    key = (*kinds, *kwargs)
+    try:
+        plan = plans[key]
+    except KeyError:
+        plan = _remembered(plans, key, f, values, len(args), tuple(kwargs), tape)
+    except TypeError:  # a function that cannot be hashed
+        return NO_RULE
+    if plan is None:
+        return NO_RULE
+    if type(plan) is OfBody:
+        return calls.body_of(plan.body)(*args, **kwargs)
+    for i, a in enumerate(values):
+        if type(a) is _ndarray and type(plan) is not OfConstant:
+            if a.dtype is _OBJECTS:
+                return NO_RULE
+            plain[i] = tape.kept(a)
+    result = plan.run(values, plain, tape, nested)
+    if type(plan) is ForwardOfLinear or (nested and type(plan) is OfLinear):
+        plan.runs += 1
+        if plan.runs == dispatch_cache.OFTEN and result is not NO_RULE:
+            _write_for_levels(plan, f, args, kwargs, values, tape, result)
+    return result
+
+
+def _write_for_levels(
+    plan: Any, f: Callable, args: tuple, kwargs: dict, values: tuple, tape: Tape, result: Any
+) -> None:
+    """Have code written for calls of a linear function like this one, if there is none yet."""
+    if [i for i, a in enumerate(values) if type(a) in _TRACED] != [*plan.sources]:
+        return
+    if type(bare(result)) not in (_ndarray, np.float64) or dispatch_cache.find(
+        dispatch_cache.ways_of(f), args, kwargs
+    ):
+        return
+    if tape.forward:
+        plan = _made(f, values, len(args), tuple(kwargs), tape, forward=False)
+    if type(plan) is OfLinear:
+        write(plan, f, args, kwargs, result)
+
+
+def _remembered(
+    plans: dict, key: tuple, f: Callable, values: tuple, n: int, names: tuple, tape: Tape
+) -> Any:
+    """Find out what a call comes to, and keep it; a function without rules is not kept alive."""
+    plan = _made(f, values, n, names, tape, tape.forward)
+    if plan is not None or rrule.entry(f) is not None or frule.entry(f) is not None:
+        plans[key] = plan
+    return plan
+
+
+def _writes(f: Any, n: int, names: tuple[str, ...]) -> bool:
+    """Whether a call of `n` arguments and others by name gives an array to be written into."""
+    return n > place_of_out(f)[0] or "out" in names
+
+
+def _made(
+    f: Callable, values: tuple, n: int, names: tuple[str, ...], tape: Tape, forward: bool
+) -> Any:
+    """Find out what a call comes to; None where it is not for a plan."""
+    if type(f) not in KEYED or key_of(f)[0] is not f:
+        return None
+    table = frule if forward else rrule
+    entry = table.entry(f)
+    if entry is None or entry.takes_functions:
+        return None
+    plain = [v._value if type(v) in (Tracer, FloatTracer) else v for v in values]
+    resolved = entry.resolve(tuple(plain[:n]), dict(zip(names, plain[n:], strict=True)), CONFIG)
+    if resolved is None:
+        return None
+    rule = resolved[0]
+    if rule.kind == "non_differentiable":
+        return None if _writes(f, n, names) or f in ASKING else OfConstant(rule.f, n, names)
+    traced = {i for i, v in enumerate(values) if type(v) in (Tracer, FloatTracer)}
+    call = bound_call(rule, n, names, {i for i in traced if values[i]._tape is tape})
+    if call is None:
+        return None
+    call.has_tuples = any(type(values[i]) in _NESTS for i, _ in call.places if i >= 0)
+    if any(type(v) not in SIMPLE for v in call.fixed.values()):
+        return None
+    if isinstance(rule, DecomposeRule):
+        return OfBody(rule, call)
+    if any(place in traced for _, place in call.options):
+        return None
+    if isinstance(rule, LinearRule) and not set(call.wanted).issubset(rule.argnums):
+        return None
+    if forward:
+        if isinstance(rule, LinearRule) and len(call.wanted) == 1:
+            alone = not rule.joint or len(rule.argnums) == 1
+            return (ForwardOfLinear if alone else ForwardPlan)(rule, call)
+        return ForwardPlan(rule, call)
+    for kind, plan in _KINDS:
+        if isinstance(rule, kind):
+            return plan(rule, call)
+    return None

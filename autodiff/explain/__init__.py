@@ -1,3 +1,0 @@
-"""explain: what the engine did with a function, call by call."""
-
-from autodiff.explain.report import Explanation as Explanation, explain as explain

@@ -1,0 +1,345 @@
+"""The record of a differentiation: its calls as a tree, by an observer of the tape.
+
+A call that a rule decides is a leaf of the tree. The functions above it are those whose frames are
+on Python's stack at that moment; frames are kept until the next call, to tell one call of a
+function from the next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import sys
+import time
+import tracemalloc
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch.arguments import PLAIN
+from autodiff.dispatch.call import NO_RULE
+from autodiff.intercept.source.fusion_sites import is_generic
+from autodiff.mutation.assignment import Write
+from autodiff.trace.nodes import Leaf, Node, Part
+from autodiff.trace.observers import ObservedTape, Observer
+from autodiff.trace.pytree import is_perturbable, leaves_of
+from autodiff.trace.tape import Forward, Tape
+from autodiff.trace.tracer import is_tracer, untraced
+from chainrules_core import AbstractZero, InplaceableThunk, Tangent, unthunk
+from chainrules_core.rules import name_of
+
+_OURS = tuple(
+    os.path.dirname(os.path.abspath(sys.modules[name].__file__ or "")) + os.sep
+    for name in ("autodiff", "chainrules", "chainrules_core")
+)
+# Of a rule; all others are shown as rules.
+_KINDS = {"scalar": "elementwise", "checkpoint": "checkpoint", "numeric": "numeric"}
+_INSIDE = frozenset({"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"})
+
+
+@dataclasses.dataclass(eq=False)
+class Call:
+    """One call.
+
+    Attributes
+    ----------
+    name : str
+        The function.
+    kind : str
+        ``"rule"``, ``"elementwise"`` (a rule of partial derivatives), ``"traced"`` (its body was
+        run with traced values), ``"constant"`` (it has no derivative), ``"numeric"``
+        (differentiated by differences), ``"checkpoint"``, ``"write"`` (into an array) or
+        ``"argument"``.
+    where : str
+        The user's file and line.
+    inputs : list of str
+        What it was called with: type and shape.
+    output : str
+        What it returned.
+    note : str
+        Why it is constant, where it is.
+    seconds, bytes : float, int
+        Time, and memory that stays in use, on the way forward.
+    back_seconds, back_bytes : float, int
+        The same of its pullback.
+    cotangent : str
+        ``"none"`` if none arrived, ``"zero"`` or ``"nonzero"``.
+    zeros : list of str
+        The arguments that were handed a zero though the cotangent that arrived was not.
+    places, parents : list of int
+        Its own places on the tape, and those of what it was computed from.
+    children : list of Call
+        The calls in its body.
+    """
+
+    name: str
+    kind: str
+    where: str = ""
+    inputs: list[str] = dataclasses.field(default_factory=list)
+    output: str = ""
+    note: str = ""
+    seconds: float = 0.0
+    bytes: int = 0
+    back_seconds: float = 0.0
+    back_bytes: int = 0
+    cotangent: str = "none"
+    zeros: list[str] = dataclasses.field(default_factory=list)
+    places: list[int] = dataclasses.field(default_factory=list)
+    parents: list[int] = dataclasses.field(default_factory=list)
+    children: list[Call] = dataclasses.field(default_factory=list)
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether it stands on the tape."""
+        return bool(self.places)
+
+    def walk(self) -> Iterator[Call]:
+        """Yield the call and all calls below it in the order in which they were made."""
+        yield from self._below(lambda call: True)
+
+    def _below(self, is_open: Callable[[Call], bool]) -> Iterator[Call]:
+        """Yield the call and all below it that are reached through open ones."""
+        waiting = [self]
+        while waiting:
+            call = waiting.pop()
+            yield call
+            if is_open(call):
+                waiting.extend(reversed(call.children))
+
+    def total(self, name: str) -> Any:
+        """Return a number of the call; of a traced one the sum over the calls in its body."""
+        below = self._below(lambda call: call.kind == "traced")
+        return sum(getattr(call, name) for call in below if call.kind != "traced")
+
+
+class Recorder(Observer):
+    """Writes down the calls of the first differentiation that it sees."""
+
+    def __init__(self, memory: bool) -> None:
+        self.memory = memory
+        self.root = Call("", "traced")
+        self.arguments: list[Call] = []
+        self.base: types.FrameType | None = None
+        self._is_first = True
+        self._at: dict[int, Call] = {}
+        self._open: list[Call] = []
+        self._path: list[tuple[types.FrameType, Call]] = []
+
+    def tape(self) -> Tape:
+        """Return an observed tape the first time, for others plain ones."""
+        if not self._is_first:
+            return Tape()
+        self._is_first = False
+        return ObservedTape(self)
+
+    def forward(self) -> Forward:
+        """Return a plain level."""
+        return Forward()
+
+    def finish(self) -> None:
+        """Let go of what was kept of the run."""
+        self._path.clear()
+        self.base = None
+
+    def call(
+        self, proceed: Callable[[], Any], f: Callable, args: tuple, kwargs: dict, tape: Tape
+    ) -> Any:
+        """Make a call that a rule decides, and write it down."""
+        made, parent = self._new(_name(f, args), "rule")
+        self._open.append(made)
+        try:
+            with self.measured(made, "seconds", "bytes"):
+                result = proceed()
+        finally:
+            self._open.pop()
+        if result is NO_RULE:
+            del parent.children[-1]  # it is the last: what is in its body stands in it
+            return result
+        made.inputs = [described(a) for a in args if not isinstance(a, str) or type(a) is str]
+        made.inputs += [f"{name}={described(value)}" for name, value in kwargs.items()]
+        made.output = described(result)
+        if made.children and not made.places:
+            made.kind = "traced"
+        elif not made.places:
+            made.kind = "constant"
+            made.parents = _places_in((args, kwargs), tape)
+            made.note = _why_constant(result)
+        return result
+
+    def added(self, node: Any, place: int, tape: Tape) -> None:
+        """Write down a node, with its pullback measured."""
+        if isinstance(node, Leaf):
+            space = node.space
+            self.arguments.append(Call(f"argument {place}", "argument", output=_space(space)))
+            self._take(self.arguments[-1], place)
+            return
+        if isinstance(node, Part):
+            self._take(self._at[node.whole], place)
+            return
+        made = self._open[-1] if self._open else None
+        if isinstance(node, Write):
+            made, _ = self._new("item assignment", "write")
+            made.output = _space(node.space)
+            made.cotangent = "unknown"
+            made.parents = [p for p in (node.before, node.value) if p is not None]
+        elif made is None or made.places or node.rule.kind in ("checkpoint", "numeric"):
+            made, _ = self._new(node.rule.name, _KINDS.get(node.rule.kind, "rule"))
+            made.output = _space(node.space)
+            made.inputs = [self._at[p].output for p in dict.fromkeys(node.parents)]
+        else:
+            made.kind = _KINDS.get(node.rule.kind, "rule")
+        self._take(made, place)
+        if isinstance(node, Node):
+            made.parents = list(dict.fromkeys(node.parents))
+            node.pull = self._measured_pull(node, made)
+
+    def ignored(self, x: Any) -> None:
+        """Write down that derivatives are ignored."""
+        made, _ = self._new("ignore_derivatives", "constant")
+        made.inputs = [described(x)]
+        made.output = described(untraced(x))
+        made.parents = [x._index] if type(x._index) is int else []
+        made.note = "its derivative is ignored on request"
+
+    @contextlib.contextmanager
+    def measured(self, made: Call, seconds: str, size: str) -> Iterator[None]:
+        """Add the time and memory of a block to a call."""
+        memory = tracemalloc.get_traced_memory()[0] if self.memory else 0
+        start = time.perf_counter()
+        yield
+        setattr(made, seconds, getattr(made, seconds) + time.perf_counter() - start)
+        if self.memory:
+            used = tracemalloc.get_traced_memory()[0] - memory
+            setattr(made, size, getattr(made, size) + max(used, 0))
+
+    def _take(self, made: Call, place: int) -> None:
+        """Note which call a place on the tape belongs to."""
+        made.places.append(place)
+        self._at[place] = made
+
+    def _new(self, name: str, kind: str) -> tuple[Call, Call]:
+        """Return a new call in its place of the tree, and the one that it stands in."""
+        parent, where = self._caller()
+        if self._open:
+            parent = self._open[-1]
+        made = Call(name, kind, where)
+        parent.children.append(made)
+        return made, parent
+
+    def _caller(self) -> tuple[Call, str]:
+        """Return the function from whose body a call is made, and the line."""
+        frames: list[types.FrameType] = []
+        frame: types.FrameType | None = sys._getframe(3)
+        while frame is not None and frame is not self.base:
+            if not frame.f_code.co_filename.startswith((*_OURS, "<operator.", "<call of ")):
+                frames.append(frame)
+            frame = frame.f_back
+        where = _line(frames[0]) if frames else ""
+        frames = [f for f in reversed(frames) if f.f_code.co_name not in _INSIDE]
+        frames = [f for f in frames if not is_generic(f.f_code)]
+        depth = 0
+        while depth < min(len(frames), len(self._path)) and frames[depth] is self._path[depth][0]:
+            depth += 1
+        del self._path[depth:]
+        for frame in frames[depth:]:
+            self._path.append((frame, self._function(frame)))
+        return (self._path[-1][1] if self._path else self.root), where
+
+    def _function(self, frame: types.FrameType) -> Call:
+        """Return the call of the function that runs in a frame."""
+        if not self._path:
+            return self.root
+        caller, parent = self._path[-1]
+        made = Call(frame.f_code.co_qualname, "traced", _line(caller))
+        parent.children.append(made)
+        return made
+
+    def _measured_pull(self, node: Node, made: Call) -> Callable:
+        pull, rule, positions = node.pull, node.rule, node.positions
+
+        def measured_pull(y_bar: Any, *product: Any) -> list:
+            with self.measured(made, "back_seconds", "back_bytes"):
+                bars = list(pull(y_bar, *product))
+            made.cotangent = "zero" if is_all_zero(y_bar) else "nonzero"
+            made.zeros = []
+            if made.cotangent == "nonzero":
+                zeros = [p for p, x_bar in zip(positions, bars, strict=True) if is_all_zero(x_bar)]
+                made.zeros = [_argument(rule, p) for p in dict.fromkeys(zeros)]
+            return bars
+
+        measured_pull.__name__ = pull.__name__
+        return measured_pull
+
+
+def _name(f: Callable, args: tuple) -> str:
+    """Return a function's name; one that brings its rules is named in its first argument."""
+    name = name_of(f)
+    if name == "autodiff.api.custom_derivatives._with_rules":
+        return str(args[0])
+    return "cotangent_hook" if name == "autodiff.api.cotangent_hooks._hooked" else name
+
+
+def _argument(rule: Any, position: int) -> str:
+    names = rule.signature.positional
+    return names[position] if position < len(names) else str(position)
+
+
+def _line(frame: types.FrameType) -> str:
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def _places_in(x: Any, tape: Tape) -> list[int]:
+    places = [t._index for t in leaves_of(x) if is_tracer(t) and t._tape is tape]
+    return list(dict.fromkeys(places))
+
+
+def _why_constant(result: Any) -> str:
+    kinds = {np.result_type(untraced(x)).kind for x in leaves_of(result) if _has_dtype(x)}
+    if kinds and kinds <= set("iub"):
+        return "whole numbers and truth values have no derivative"
+    return "it is piecewise constant, or not differentiable"
+
+
+def _has_dtype(x: Any) -> bool:
+    return isinstance(untraced(x), (bool, int, float, complex, np.ndarray, np.generic))
+
+
+def is_all_zero(x: Any) -> bool:
+    """Whether a cotangent is zero; of one that is not computed yet that is not known."""
+    if isinstance(x, AbstractZero):
+        return True
+    if isinstance(x, InplaceableThunk):
+        return False
+    x = unthunk(x)
+    if isinstance(x, Tangent):
+        return all(is_all_zero(part) for part in Tangent.values(x))
+    plain = untraced(x)
+    return is_perturbable(plain) and not np.any(plain)
+
+
+def described(x: Any) -> str:
+    """Describe a value in a word or two; traced ones by type and shape, small constants as such."""
+    plain = untraced(x)
+    if isinstance(plain, (np.ndarray, np.generic)):
+        text = f"{plain.dtype}{list(plain.shape) if plain.shape else ''}"
+    elif is_tracer(x) and isinstance(plain, (float, complex)):
+        text = type(plain).__name__
+    elif isinstance(plain, (list, tuple)):
+        inner = ", ".join(described(part) for part in plain[:4]) + (", …" if len(plain) > 4 else "")
+        return f"[{inner}]" if isinstance(plain, list) else f"({inner})"
+    elif type(plain) in PLAIN or isinstance(plain, (str, int, float)):
+        text = getattr(plain, "__name__", None) or repr(plain)
+        return text if len(text) <= 20 else f"{text[:17]}..."
+    else:
+        return type(plain).__name__
+    return text
+
+
+def _space(space: Any) -> str:
+    dtype = getattr(space, "dtype", None)
+    if dtype is None:
+        return "several values" if space is None else "float"
+    return f"{dtype}{list(space.shape) if space.shape else ''}"

@@ -1,0 +1,278 @@
+"""explain(f, *args): what was recorded, as an object to print, to show in a notebook or to save."""
+
+from __future__ import annotations
+
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autodiff.errors import ArgumentError
+from autodiff.explanation.call_tree import Call, Recorder, described, is_all_zero
+from autodiff.explanation.html import page, tree_as_html
+from autodiff.explanation.svg import tape_as_svg
+from autodiff.explanation.text import as_rich, lines_of
+from autodiff.trace.linearize import Linearised, argnums_of
+from autodiff.trace.observers import observing
+from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves, parts_of
+from autodiff.trace.tracer import is_tracer
+from chainrules_core.rules import name_of
+from chainrules_core.signatures import signature_of
+
+
+def explain(
+    f: Callable,
+    /,
+    *args: Any,
+    argnums: int | tuple[int, ...] | None = None,
+    memory: bool = True,
+    **kwargs: Any,
+) -> Explanation:
+    r"""Differentiate a function in reverse mode and say what was done.
+
+    Parameters
+    ----------
+    f : callable
+        Any function. The cotangent of each of its outputs is one.
+    *args : Any
+        Its arguments.
+    argnums : int or tuple of int, optional
+        Which arguments to differentiate with respect to; all by default.
+    memory : bool
+        Whether to measure memory, which slows the run down.
+    **kwargs : Any
+        Passed on as constants.
+
+    Returns
+    -------
+    Explanation
+        Print it; in a notebook it shows itself; ``save("tape.svg")`` draws the tape.
+
+    Raises
+    ------
+    ArgumentError
+        If there is nothing to differentiate with respect to.
+
+    Notes
+    -----
+    Every call takes the general path, which for small values is slower than the fast ones: the
+    times are to be compared with each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def loss(x):
+    ...     best = np.argmax(x)
+    ...     return np.sum(np.sin(x)) * best
+    >>> result = explain(loss, np.array([1.0, 2.0]), memory=False)
+    >>> [(call.name, call.kind) for call in result.root.children]
+    [('numpy.argmax', 'constant'), ('numpy.sin', 'elementwise'), ('numpy.sum', 'rule'),
+     ('operator.mul', 'elementwise')]
+    >>> print(*result.zeros, sep="\n")
+    numpy.argmax (...) is constant: whole numbers and truth values have no derivative
+    """
+    recorder = Recorder(memory)
+    recorder.base = sys._getframe()
+    started = memory and not tracemalloc.is_tracing()
+    if started:
+        tracemalloc.start()
+    try:
+        with observing(recorder):
+            start = time.perf_counter()
+            traced = Linearised(f, args, kwargs, argnums_of(argnums))
+            forward = time.perf_counter() - start
+        start = time.perf_counter()
+        bars = traced.cotangents(_ones(traced.value))
+        backward = time.perf_counter() - start
+    finally:
+        recorder.finish()
+        if started:
+            tracemalloc.stop()
+    recorder.root.name = name_of(f)
+    recorder.root.inputs = [described(a) for a in args]
+    recorder.root.output = described(traced.value)
+    outputs = [
+        t._index for t in leaves_of(traced._output) if is_tracer(t) and type(t._index) is int
+    ]
+    leaves = [bar for bar in leaves_of(bars) if bar is not None]
+    for argument, bar in zip(recorder.arguments, leaves, strict=False):
+        argument.cotangent = "zero" if is_all_zero(bar) else "nonzero"
+    chosen = range(len(args)) if argnums is None else argnums_of(argnums) or ()
+    names = [n for i in dict.fromkeys(chosen) for n in _leaf_names(_name_of(f, i), args[i])]
+    for argument, name in zip(recorder.arguments, names, strict=False):
+        argument.name = name
+    return Explanation(recorder.root, recorder.arguments, outputs, (forward, backward), memory)
+
+
+def _name_of(f: Callable, i: int) -> str:
+    """Return the name of an argument, or its number where it has none."""
+    signature = signature_of(f)
+    names = [] if signature is None else list(signature.parameters.values())
+    is_named = 0 <= i < len(names) and names[i].kind in (0, 1)
+    return names[i].name if is_named else f"argument {i}"
+
+
+def _leaf_names(name: str, x: Any) -> list[str]:
+    """Return how a user would write the numbers and arrays in a nest."""
+    parts = parts_of(x)
+    if parts is None:
+        return [name] if is_perturbable(x) or type(x) is int else []
+    keyed = isinstance(x, (tuple, list, dict)) and not hasattr(x, "_fields")
+    return [
+        leaf
+        for key, part in parts
+        if type(part) is not int
+        for leaf in _leaf_names(f"{name}[{key!r}]" if keyed else f"{name}.{key}", part)
+    ]
+
+
+def _ones(y: Any) -> Any:
+    """Return the nest of an output with one for each number, and None for what has no cotangent."""
+
+    def one(leaf: Any) -> Any:
+        return np.ones_like(leaf)[()] if is_perturbable(leaf) else None
+
+    return one(y) if is_perturbable(y) else map_leaves(y, one, every=True)
+
+
+class Explanation:
+    """What the engine did with a function.
+
+    Attributes
+    ----------
+    root : Call
+        The function; the calls in it are its `children`.
+    arguments : list of Call
+        The numbers and arrays that were differentiated with respect to.
+    outputs : list of int
+        The places of the results on the tape.
+    seconds : tuple of float
+        The time of the whole run forward, and of the sweep back.
+    has_memory : bool
+        Whether memory was measured.
+    """
+
+    def __init__(
+        self,
+        root: Call,
+        arguments: list[Call],
+        outputs: list[int],
+        seconds: tuple[float, float],
+        has_memory: bool,
+    ) -> None:
+        self.root = root
+        self.arguments = arguments
+        self.outputs = outputs
+        self.seconds = seconds
+        self.has_memory = has_memory
+
+    def calls(self) -> Iterator[Call]:
+        """Yield all calls in the order in which they were made, the function itself first."""
+        return self.root.walk()
+
+    @property
+    def zeros(self) -> list[str]:
+        """Where a derivative became zero and why, a sentence each; no sentence twice."""
+        return list(dict.fromkeys(self._reasons()))
+
+    def _reasons(self) -> Iterator[str]:
+        users: dict[int, list[Call]] = {}
+        calls = [c for c in self.calls() if c.kind != "traced"]
+        for call in calls:
+            for place in call.parents:
+                users.setdefault(place, []).append(call)
+        for argument in self.arguments:
+            if argument.cotangent == "zero":
+                yield f"{argument.name} has a zero gradient{self._because(argument, users)}"
+        for call in calls:
+            where = f"{call.name} ({call.where})"
+            if not call.is_recorded:
+                yield f"{where} is constant: {call.note}"
+                continue
+            followers = [u for place in call.places for u in users.get(place, []) if u.is_recorded]
+            is_end = not followers and not set(call.places) & set(self.outputs)
+            if call.cotangent == "none" and is_end:
+                yield f"{where} gets no cotangent: the output does not depend on its result"
+            elif call.cotangent == "zero" and not any(u.cotangent == "zero" for u in followers):
+                yield f"{where} gets a zero cotangent"
+            for name in call.zeros:
+                yield f"{where} hands {name} a zero: its derivative is zero there"
+
+    def _because(self, argument: Call, users: dict[int, list[Call]]) -> str:
+        found = [u for place in argument.places for u in users.get(place, [])]
+        if not found:
+            return ": no call that is differentiated uses it"
+        if not any(u.is_recorded for u in found):
+            return ": only constant calls use it"
+        return ", though calls use it: see below"
+
+    # -- to look at ------------------------------------------------------------------------------
+
+    def text(self, most: int | None = 200) -> str:
+        """Return the tree as plain text, with at most that many calls."""
+        lines = list(lines_of(self, most))
+        if self.zeros:
+            lines += ["", "Where derivatives become zero:"]
+            lines += [f"  {reason}" for reason in self.zeros[:most]]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        if sys.stdout.isatty():
+            try:
+                return as_rich_text(self)
+            except ImportError:
+                pass
+        return self.text()
+
+    def __repr__(self) -> str:
+        n = sum(call.is_recorded for call in self.calls())
+        return f"<Explanation of {self.root.name}: {n} recorded calls>"
+
+    def __rich__(self) -> Any:
+        return as_rich(self)
+
+    def _repr_html_(self) -> str:
+        return tree_as_html(self)
+
+    def svg(self, most: int = 300) -> str:
+        """Return a drawing of the tape, with at most that many nodes."""
+        return tape_as_svg(self, most)
+
+    def save(self, path: str | Path) -> Path:
+        """Write to a file: ``.svg`` the tape, ``.txt`` the tree, ``.html`` both.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        path = Path(path)
+        if path.suffix == ".svg":
+            text = self.svg()
+        elif path.suffix in (".html", ".htm"):
+            text = page(self)
+        elif path.suffix == ".txt":
+            text = self.text(most=None) + "\n"
+        else:
+            raise ArgumentError(
+                f"save() writes .svg (the tape as a graph), .html or .txt, not {path.suffix!r}: "
+                f"{path.stem}.svg"
+            )
+        path.write_text(text, encoding="utf-8")
+        return path
+
+
+def as_rich_text(explanation: Explanation) -> str:
+    """Return the tree as text with the colours of a terminal."""
+    import io
+
+    from rich.console import Console
+
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=True, width=None)
+    console.print(as_rich(explanation))
+    return file.getvalue().rstrip("\n")

@@ -1,0 +1,1 @@
+"""Short ways for elementwise functions and plain numbers."""

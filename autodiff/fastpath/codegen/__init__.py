@@ -1,0 +1,1 @@
+"""Code written for operations, nodes and calls that are made again and again."""

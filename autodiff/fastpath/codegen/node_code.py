@@ -1,0 +1,424 @@
+"""How cotangents are handed on, as code: the nodes that written calls make.
+
+What a node finds out for each cotangent is known when the code of a call is written: which
+derivatives are wanted, and what they consist of. So such code has a class of nodes of its own,
+whose `hand_on` is for what is most frequent, arrays in which nothing has to be summed or projected;
+all else it leaves to the class above.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch import dispatch_cache
+from autodiff.dispatch.plan_types import (
+    HandNode,
+    LinearNode,
+    OfHand,
+    OfLinear,
+    PlannedNode,
+    hand_factors,
+)
+from autodiff.fastpath.elementwise_nodes import (
+    ALONE,
+    SMALL,
+    Elementwise,
+    ElementwiseOfTwo,
+    hand_product,
+)
+from autodiff.trace.tape import IN_TUPLE, PASSED
+from chainrules_core import BadInplaceError
+from chainrules_core.define import ScalarRule
+from chainrules_core.define.bits import where_true
+from chainrules_core.define.partial import ARITHMETIC, Partial
+from chainrules_core.define.symbolic import Symbol, parameter
+from chainrules_core.frame import sorted_bars
+
+_ndarray = np.ndarray
+_FLOAT64 = np.dtype(np.float64)
+NUMBERS = frozenset({float, np.float64})
+_NAMES = ("y", "x0", "x1")
+PARENTS: dict[int, tuple[str, ...]] = {1: ("parent",), 2: ("left", "right")}
+"""What a node's places of so many arguments are called."""
+
+_OPERATORS = {
+    "add": "({} + {})",
+    "sub": "({} - {})",
+    "mul": "({} * {})",
+    "truediv": "({} / {})",
+    "neg": "(-{})",
+}
+
+_TEMPLATE = """
+def hand_on(self, y_bar, bars, strong):
+    space = self.space
+    if strong or bars.nested or type(y_bar) is not ndarray or space.size > SMALL:
+        return general(self, y_bar, bars, strong)
+    if space.dtype is not FLOAT64:
+        return general(self, y_bar, bars, strong)
+    nodes, values, owned = bars.nodes, bars.values, bars.owned
+    {unpacked} = self.values{same}
+"""
+_SAME = """
+    if self.left == self.right:
+        return general(self, y_bar, bars, strong)"""
+# The product of a value with itself, of which both derivatives are the value.
+_SQUARE = """
+    if self.left == self.right:
+        j = self.left
+        if {left} is not {right} or nodes[j].space is not space:
+            return general(self, y_bar, bars, strong)
+        x_bar = {left} * y_bar
+        x_bar += x_bar
+        {store}
+        return"""
+_TOGETHER = """
+    if nodes[self.left].space is space and nodes[self.right].space is space:
+        made = together(y_bar, *self.values)
+        if made is not None:
+            for j, x_bar in zip((self.left, self.right), made):
+                bars.put(j, x_bar, True)
+            return
+"""
+_OWNED_BY_RIGHT = """
+    left_bar = values[self.left]
+    is_new = type(left_bar) is not ndarray or left_bar.base is None
+    owns = bool(bars.owns_current) and left_bar is not y_bar and is_new"""
+# A cotangent has the shape and the precision of its space, and one space stands for both.
+_ARRAY = """
+    j = self.{parent}
+    if nodes[j].space is space:
+        x_bar = {product}
+        {store}
+    else:
+        {leave}"""
+_ARRAY_BY_FUNCTION = """
+    j = self.{parent}
+    x_bar = None
+    if nodes[j].space is space:
+        try:
+            d = function_{parent}({read})
+        except ARITHMETIC:
+            d = None
+        if type(d) is ndarray:
+            if d.dtype is FLOAT64:
+                x_bar = d * y_bar
+            elif d.dtype is BOOL:
+                x_bar = where_true(d, y_bar)
+        elif type(d) in NUMBERS:
+            x_bar = d * y_bar
+    if x_bar is not None:
+        {store}
+    else:
+        {leave}"""
+STORE = """\
+before = values[j]
+        if before is None:
+            values[j] = x_bar
+            owned[j] = {fresh}
+        elif owned[j]:
+            before += x_bar
+        else:
+            bars.accumulate(j, before, x_bar, {fresh})"""
+_LEAVE = "hand_product(by_{parent}, self, y_bar, bars, self.{parent}, False, {owned})"
+# Of a number that was spread to an array the sum is handed on.
+_NUMBER = """
+    j = self.{parent}
+    x_bar = {total}
+    x_bar = float(x_bar) if type(nodes[j]) is tuple else nodes[j].space(x_bar)
+    before = values[j]
+    values[j] = x_bar if before is None else before + x_bar"""
+_NUMBER_BY_FUNCTION = """
+    try:
+        d = function_{parent}({read})
+    except ARITHMETIC:
+        d = None
+    if type(d) is not ndarray or d.dtype is not FLOAT64 or d.shape != space.shape:
+        {leave}
+    else:
+        j = self.{parent}
+        x_bar = vdot(d, y_bar)
+        x_bar = float(x_bar) if type(nodes[j]) is tuple else nodes[j].space(x_bar)
+        before = values[j]
+        values[j] = x_bar if before is None else before + x_bar"""
+
+
+def node_class(
+    rule: ScalarRule, kinds: Sequence[type], wanted: Sequence[int]
+) -> type[Elementwise] | type[ElementwiseOfTwo]:
+    """Write the class of nodes for the results of an operation.
+
+    Parameters
+    ----------
+    rule : ScalarRule
+        Its rule.
+    kinds : sequence of type
+        The types of the arguments, those of arrays and numbers.
+    wanted : sequence of int
+        Which of them are traced.
+
+    Returns
+    -------
+    type
+        Its nodes are made without `__init__`: `PARENTS`, ``values`` and ``space`` are set.
+    """
+    partials = [rule.partials[0][i] for i in wanted]
+    base: Any = ElementwiseOfTwo if len(wanted) == 2 else Elementwise
+    known: dict[str, Any] = {"__slots__": (), "rule": rule}
+    if len(wanted) == 1:
+        known["partial"] = partials[0]
+    hand_on = _hand_on(rule, base, partials, kinds, wanted)
+    if hand_on is not None:
+        known["hand_on"] = hand_on
+    return type(base.__name__, (base,), known)
+
+
+def _hand_on(
+    rule: ScalarRule, base: Any, partials: list[Partial], kinds: Sequence[type], wanted: Any
+) -> Callable | None:
+    """Write the method; None where it has nothing to gain."""
+    if any(p.function is None and type(p.constant) not in (int, float) for p in partials):
+        return None
+    parents = PARENTS[len(wanted)]
+    of_arrays = len(wanted) == 2 and list(kinds) == [_ndarray, _ndarray]
+    together = rule.together if of_arrays else None
+    scope: dict[str, Any] = {
+        "ARITHMETIC": ARITHMETIC,
+        "BOOL": np.dtype(bool),
+        "FLOAT64": _FLOAT64,
+        "NUMBERS": NUMBERS,
+        "SMALL": SMALL,
+        "__name__": __name__,  # for filters of warnings
+        "add": np.add,
+        "general": base.hand_on,
+        "hand_product": hand_product,
+        "ndarray": _ndarray,
+        "together": together,
+        "vdot": np.vdot,
+        "where_true": where_true,
+    }
+    same = ""
+    if len(wanted) == 2:
+        returned = [None if p.returns is None else _NAMES[p.returns] for p in partials]
+        same = _SAME
+        if None not in returned and of_arrays:
+            same = _SQUARE.format(
+                left=returned[0], right=returned[1], store=STORE.format(fresh="True")
+            )
+    source = _TEMPLATE.format(
+        same=same,
+        unpacked=", ".join(_NAMES[: len(kinds) + 1]),
+    )
+    if together is not None:
+        source += _TOGETHER
+    for parent, partial, i in zip(parents, partials, wanted, strict=True):
+        source += _step(parent, partial, kinds, i, scope)
+    return dispatch_cache.define("hand_on", source, scope)
+
+
+def _step(parent: str, partial: Partial, kinds: Sequence[type], i: int, scope: dict) -> str:
+    """Write how the cotangent is handed on to one argument."""
+    scope[f"by_{parent}"] = partial
+    c, returns, function = partial.constant, partial.returns, partial.function
+    before, owned = "", "False"
+    if function is None and c == 1 and parent != "left":
+        owned = "bool(bars.owns_current)"
+        if parent == "right":  # the cotangent may have become that of the left argument
+            before, owned = _OWNED_BY_RIGHT, "owns"
+    leave = _LEAVE.format(parent=parent, owned=owned)
+    if function is None:
+        scope[f"c_{parent}"] = np.array(float(c))
+    read = ", ".join(_NAMES[: len(kinds) + 1])
+    if function is not None and returns is None:
+        scope[f"function_{parent}"] = for_arrays(partial, kinds)
+    if kinds[i] is not _ndarray:
+        if function is None:
+            total = "add.reduce(y_bar, None)"
+            total = total if c == 1 else f"c_{parent} * {total}"
+        elif returns is not None and returns and kinds[returns - 1] is _ndarray:
+            total = f"vdot({_NAMES[returns]}, y_bar)"
+        elif returns is None:
+            return _NUMBER_BY_FUNCTION.format(parent=parent, read=read, leave=leave)
+        else:
+            return f"\n    {leave}"
+        return before + _NUMBER.format(parent=parent, total=total)
+    if function is not None and returns is None:
+        store = STORE.format(fresh="True")
+        return _ARRAY_BY_FUNCTION.format(parent=parent, read=read, store=store, leave=leave)
+    fresh = "True"
+    if returns is not None:
+        product = f"{_NAMES[returns]} * y_bar"
+    elif c == 1:
+        product, fresh = "y_bar", owned
+    else:
+        product = "-y_bar" if c == -1 else f"c_{parent} * y_bar"
+    store = STORE.format(fresh=fresh)
+    return before + _ARRAY.format(parent=parent, product=product, store=store, leave=leave)
+
+
+def for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
+    """Return the function of a partial derivative, with arrays in the place of its constants.
+
+    NumPy takes half as long again for a product with a number of Python's as for one with an array,
+    if it is small. Functions that do more than to add, multiply and divide arrays are left alone.
+    """
+    function: Any = partial.function
+    if not all(i == 0 or kinds[i - 1] is _ndarray for i in partial.reads):
+        return function
+    constants: dict[str, Any] = {}
+    text = _arithmetic(partial.result, constants)
+    if text is None or not constants:
+        return function
+    return eval(f"lambda {', '.join(_NAMES[: len(kinds) + 1])}: {text}", constants)
+
+
+def _arithmetic(x: Any, constants: dict[str, Any]) -> str | None:
+    """Write what a partial derivative computes; None if it is not arithmetic alone."""
+    if type(x) is float or (type(x) is int and abs(x) < 2**53):
+        name = f"c{len(constants)}"
+        constants[name] = np.array(float(x))
+        return name
+    if type(x) is not Symbol:
+        return None
+    if not x.operands:
+        places = [i for i in range(len(_NAMES)) if x.operation == parameter(i)]
+        return _NAMES[places[0]] if places else None
+    parts = [_arithmetic(part, constants) for part in x.operands]
+    if x.operation not in _OPERATORS or None in parts:
+        return None
+    return _OPERATORS[x.operation].format(*parts)
+
+
+# ------------------------------------------------------------------------------------ plans
+
+_PLANNED = """
+def hand_on(self, y_bar, bars, strong):
+    if bars.nested:
+        return general(self, y_bar, bars, strong)
+    nodes, values, owned, parents = bars.nodes, bars.values, bars.owned, self.parents
+"""
+_SEEN = """\
+    {seen}, = self.seen
+"""
+_FOUND = """\
+    found = self.pullback(y_bar)
+    if type(found) is not tuple or len(found) != {n}:
+        found = sorted_bars(rule, self.pullback, {n}, found)[1:]
+"""
+_FACTORS = """
+    j = parents[{position}]
+    space = nodes[j].space
+    if type(y_bar) is ndarray and y_bar.ndim == 1 and not self.options:
+        is_done = hand_factors(factors_{position}(y_bar, {seen}), bars, j)
+    else:
+        is_done = False
+    if not is_done:
+"""
+_ADD_INTO = """
+    j = parents[{position}]
+    space = nodes[j].space
+    bar = values[j]
+    if owned[j] or bar is None or type(bar) is ndarray:
+        buffer = bar if owned[j] else bars.buffer(j)
+        result = add_into(buffer, y_bar, {seen}{options})
+        if result is not buffer:
+            raise BadInplaceError(add_into, result)
+    else:
+"""
+_PULLED = """
+{indent}    j = parents[{position}]
+{indent}    space = nodes[j].space
+{indent}    x_bar = {x_bar}
+{indent}    if type(x_bar) is ndarray and x_bar.dtype is space.dtype and x_bar.shape == space.shape:
+{indent}        before = values[j]
+{indent}        if owned[j]:
+{indent}            before += x_bar
+{indent}        else:
+{indent}            fresh = getrefcount(x_bar) == {references} and x_bar.base is None
+{indent}            fresh = fresh and x_bar.flags.writeable
+{indent}            if before is None:
+{indent}                values[j] = x_bar
+{indent}                owned[j] = fresh
+{indent}            else:
+{indent}                bars.accumulate(j, before, x_bar, fresh)
+{indent}    else:
+{indent}        bars.add(j, x_bar, self, {position}, {passed})
+"""
+
+
+def planned_node_class(plan: OfLinear | OfHand, kinds: Sequence[type]) -> type[PlannedNode]:
+    """Write the class of nodes for the results of calls that go by a plan.
+
+    Parameters
+    ----------
+    plan : OfLinear or OfHand
+        The plan.
+    kinds : sequence of type
+        The types of the values that are traced.
+
+    Returns
+    -------
+    type
+        Its nodes are made without `__init__`: ``parents`` and ``space`` are set, and ``seen`` and
+        ``options`` or ``pullback``.
+    """
+    base: Any = LinearNode if isinstance(plan, OfLinear) else HandNode
+    known: dict[str, Any] = {"__slots__": (), "plan": plan}
+    if isinstance(plan, OfLinear):
+        known["nested"] = False
+    if all(kind is _ndarray for kind in kinds):
+        known["hand_on"] = _planned_hand_on(plan, base)
+    return type(base.__name__, (base,), known)
+
+
+def _planned_hand_on(plan: OfLinear | OfHand, base: Any) -> Callable:
+    scope: dict[str, Any] = {
+        "BadInplaceError": BadInplaceError,
+        "__name__": __name__,  # for filters of warnings
+        "general": base.hand_on,
+        "getrefcount": sys.getrefcount,
+        "hand_factors": hand_factors,
+        "ndarray": _ndarray,
+        "rule": plan.rule,
+        "sorted_bars": sorted_bars,
+    }
+    source = _PLANNED
+    if isinstance(plan, OfHand):
+        source += _FOUND.format(n=len(plan.places))
+        for position, i in enumerate(plan.wanted):
+            source += _PULLED.format(
+                indent="", position=position, x_bar=f"found[{i}]", references=ALONE + 1,
+                passed=IN_TUPLE,
+            )  # fmt: skip
+    else:
+        scope["add_into"] = plan.rule.add_into
+        seen = [f"seen_{i}" for i in range(len(plan.places))]
+        source += _SEEN.format(seen=", ".join(seen))
+        for position, i in enumerate(plan.wanted):
+            source += _pulled_by_adjoint(
+                plan, position, [*seen[:i], "space", *seen[i + 1 :]], scope
+            )
+    return dispatch_cache.define("hand_on", source, scope)
+
+
+def _pulled_by_adjoint(plan: OfLinear, position: int, seen: list[str], scope: dict) -> str:
+    """Write how the cotangent is handed on to one argument of a linear function."""
+    adjoint, factors = plan.adjoints[position], plan.factors[position]
+    scope[f"adjoint_{position}"], scope[f"factors_{position}"] = adjoint, factors
+    given, options = ", ".join(seen), ", **self.options" if plan.options or plan.fixed else ""
+    short = ""
+    if factors is not None:
+        short = _FACTORS.format(position=position, seen=given)
+    elif plan.rule.add_into is not None:
+        short = _ADD_INTO.format(position=position, seen=given, options=options)
+    return short + _PULLED.format(
+        indent="    " if short else "",
+        position=position,
+        x_bar=f"adjoint_{position}(y_bar, {given}{options})",
+        references=ALONE,
+        passed=PASSED,
+    )

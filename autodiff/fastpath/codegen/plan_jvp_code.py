@@ -1,0 +1,190 @@
+"""Linear functions as code on other levels: forward ones, and tapes whose values one level sees.
+
+What :mod:`autodiff.fastpath.codegen.plan_code` writes for a tape and plain values has these two
+behind it, where the function is linear in the one argument that is traced. Its tangent is the
+function of the tangent. Over an outer level the value is what the same call gives there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch import call as calls, dispatch_cache
+from autodiff.dispatch.plan_types import LinearNode, OfLinear
+from autodiff.trace.tape import CONSTANT, Forward
+from autodiff.trace.tracer import bare
+from chainrules_core import frule
+
+_ndarray = np.ndarray
+NUMBERS = frozenset({float, np.float64})
+
+_ON = (
+    """
+def on({parameters}):
+    tape = {first}._tape
+    if type(tape) is not Forward:
+        return NO_RULE
+    x, dot = {first}._value, {first}._index
+    if type(x) is not kind or (type(dot) is not ndarray and type(dot) not in NUMBERS):
+        return NO_RULE
+{constants}
+    tape.check_open()
+    y = {value}
+    y_dot = {tangent}
+    if type(y) is ndarray:
+        if type(y_dot) is not ndarray or y_dot.dtype is not y.dtype or y_dot.shape != y.shape:
+            return NO_RULE
+        if y.dtype is not FLOAT64 or (y.ndim > 1 and y_dot.strides != y.strides):
+            return NO_RULE
+    elif type(y) not in NUMBERS or type(y_dot) is not type(y):
+        return NO_RULE
+    place = y_dot
+"""
+    + dispatch_cache.NEW_TRACER
+    + """\
+    if type(y) is ndarray:
+        base = y.base
+        if base is not None or y is x:{view}
+            return plan.note_memory(made, ({given}), {options})
+    return made
+"""
+)
+_OVER = (
+    """
+def over({parameters}):
+    tape = {first}._tape
+    x = {first}._value
+    if type(x) is not Tracer or type(x._value) is not kind or x._tape is CONSTANT:
+        return NO_RULE
+{constants}
+    y = {again}
+    if y is NO_RULE:
+        y = call(f, ({positional}), {by_name})
+    if type(y) is not Tracer or y._tape is CONSTANT:
+        return NO_RULE
+    beneath = y._value
+    if type(beneath) is ndarray:
+        if beneath.dtype is not FLOAT64:
+            return NO_RULE
+    elif type(beneath) not in NUMBERS:
+        return NO_RULE
+    node = LinearNode(plan, ({first}._index,), [{seen}], {options}, True)
+    node.space = ProjectTo(beneath)
+    tape.nested = True
+"""
+    + dispatch_cache.ADD_NODE
+    + dispatch_cache.NEW_TRACER
+    + """\
+    if type(beneath) is ndarray:
+        base, x = beneath.base, x._value
+        if base is not None or beneath is x:{view}
+            return plan.note_memory(made, ({given}), {options})
+    return made
+"""
+)
+_VIEW = """
+            if y is not {first}._value and base is not None and (base is x or base is x.base):
+                note_origin(made, Remade({first}, f, {options}, ({bound}), {i}))
+                return made"""
+
+
+class Levels:
+    """Writes the code of one call for other levels, when it is asked for.
+
+    Parameters
+    ----------
+    text : dict
+        What the code is put together from.
+    scope : dict
+        What the code in whose place it stands reads; that is `way` there.
+    kind : type
+        The type of the value that is traced.
+    """
+
+    def __init__(self, text: dict[str, Any], scope: dict[str, Any], kind: type) -> None:
+        self.text = text
+        self.scope = scope
+        self.kind = kind
+
+    def on(self) -> Callable:
+        """Write the call on a forward level."""
+        return self._defined("on", _ON)
+
+    def over(self) -> Callable:
+        """Write the call on a tape, of a value that one outer level sees."""
+        return self._defined("over", _OVER)
+
+    def _defined(self, name: str, template: str) -> Callable:
+        scope = {
+            **self.scope,
+            "CONSTANT": CONSTANT,
+            "Forward": Forward,
+            "LinearNode": LinearNode,
+            "NUMBERS": NUMBERS,
+            "call": calls.call,
+            "kind": self.kind,
+        }
+        return dispatch_cache.define(name, template.format(**self.text), scope)
+
+
+def of(writer: Any) -> Levels | None:
+    """Return what writes a call for other levels; None where it is not for them.
+
+    The writer of the code for a tape and plain values is not kept: it holds the values of a call.
+    """
+    plan = writer.plan
+    traced = [i for i, is_traced in enumerate(writer.traced) if is_traced]
+    if not isinstance(plan, OfLinear) or len(traced) != 1 or not writer.is_array(traced[0]):
+        return None
+    rule = plan.rule
+    if (rule.joint and len(rule.argnums) != 1) or plan.sources != tuple(traced):
+        return None
+    entry = frule.entry(rule.f)  # where another rule may hold
+    plain = [bare(v) for v in writer.values]
+    named = dict(zip(writer.names, plain[writer.n :], strict=True))
+    resolved = (
+        None if entry is None else entry.resolve(tuple(plain[: writer.n]), named, calls.CONFIG)
+    )
+    if resolved is None or resolved[0] is not rule:
+        return None
+    return Levels(_text(writer, traced[0]), writer.scope, type(plain[traced[0]]))
+
+
+def _text(writer: Any, i: int) -> dict[str, Any]:
+    """Return what the code is put together from, for a call whose value `i` is traced."""
+    plan = writer.plan
+    writer.constants()
+    constants = "".join(f"    {line}\n" for line in writer.lines)
+    writer.lines = []
+    plain, first = [*writer.plain], writer.given[i]
+    bound = [
+        plain[place] if place >= 0 else writer.constant(default) for place, default in plan.places
+    ]
+    options = [f"{name!r}: {plain[k]}" for name, k in plan.options]
+    options += [f"{name!r}: {writer.constant(value)}" for name, value in plan.fixed.items()]
+    (wanted,) = plan.wanted
+    seen = [f"ProjectTo({b})" if k in plan.as_spaces else b for k, b in enumerate(bound)]
+    seen[wanted] = f"tape.nodes[{first}._index].space"
+    bound[wanted] = first
+    plain[i] = "x"
+    by_name = zip(writer.names, plain[writer.n :], strict=True)
+    text = {
+        "again": writer.call("way", plain),
+        "bound": "".join(f"{b}, " for b in bound),
+        "by_name": "{" + ", ".join(f"{name!r}: {x}" for name, x in by_name) + "}",
+        "constants": constants,
+        "first": first,
+        "given": "".join(f"{x}, " for x in writer.given),
+        "options": "{" + ", ".join(options) + "}",
+        "parameters": writer.parameters,
+        "positional": "".join(f"{x}, " for x in plain[: writer.n]),
+        "seen": ", ".join(seen),
+        "value": writer.call("f", plain),
+    }
+    plain[i] = "dot"
+    text["tangent"] = writer.call("f", plain)
+    text["view"] = _VIEW.format(**text, i=wanted)
+    return text

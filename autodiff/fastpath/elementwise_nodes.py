@@ -1,0 +1,269 @@
+"""The nodes of elementwise functions, and the products of cotangents with partial derivatives."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.fastpath.blocked_products import LARGE, Blocks
+from autodiff.trace.tape import Cotangents
+from autodiff.trace.tracer import FloatTracer, Tracer
+from chainrules_core import AbstractZero, NotImplementedTangent
+from chainrules_core.define import ScalarRule
+from chainrules_core.define.partial import ARITHMETIC, Partial
+from chainrules_core.define.scalar import (
+    constant_product,
+    plain_product,
+    strong_product,
+)
+from chainrules_core.references import if_counted
+
+_ndarray = np.ndarray
+_float64 = np.float64
+_FLOAT64 = np.dtype(np.float64)
+_VALUES = frozenset({np.ndarray, float, int, np.float64, Tracer, FloatTracer})
+_SPECIAL = (AbstractZero, NotImplementedTangent)
+SMALL = 2048
+"""Beyond so many elements a product is made in the memory of the partial derivative."""
+
+_NOT_SO: Any = object()
+
+
+class Elementwise:
+    """A value made by an elementwise function of one traced argument."""
+
+    __slots__ = ("parent", "partial", "rule", "space", "values")
+
+    def __init__(
+        self, parent: int, partial: Partial, values: tuple, space: Any, rule: ScalarRule
+    ) -> None:
+        self.parent = parent
+        self.partial = partial
+        self.values = values
+        self.space = space
+        self.rule = rule
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        """The place of the argument."""
+        return (self.parent,)
+
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand conj(∂y/∂x) ȳ on to the argument."""
+        hand_product(self.partial, self, y_bar, bars, self.parent, strong, bool(bars.owns_current))
+
+
+class ElementwiseOfTwo:
+    """A value made by an elementwise function of two traced arguments."""
+
+    __slots__ = ("left", "right", "rule", "space", "values")
+
+    def __init__(self, left: int, right: int, values: tuple, space: Any, rule: ScalarRule) -> None:
+        self.left = left
+        self.right = right
+        self.values = values
+        self.space = space
+        self.rule = rule
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        """The places of the arguments."""
+        return self.left, self.right
+
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand conj(∂y/∂x) ȳ on to each argument."""
+        rule = self.rule
+        if rule.together is not None and type(y_bar) is _ndarray:
+            made = rule.products_together(y_bar, self.values, strong=strong)
+            if made is not None:
+                bars.put(self.left, made[0], True)
+                bars.put(self.right, made[1], True)
+                return
+        by_left, by_right = rule.partials[0]
+        left, right = self.left, self.right
+        if left == right and self.is_square(by_left, by_right):
+            x_bar = pulled(by_left, self, y_bar, bars, left, strong, False)
+            if x_bar is not None:
+                large = type(x_bar) is _ndarray and x_bar.size > SMALL
+                alone = large and sys.getrefcount(x_bar) == ALONE and x_bar is not y_bar
+                bars.put(left, np.add(x_bar, x_bar, out=x_bar) if alone else x_bar + x_bar, True)
+                return
+        else:
+            hand_product(by_left, self, y_bar, bars, left, strong, False)
+        # The cotangent, or a view of its real part, may have become that of the left argument.
+        taken = bars.values[left]
+        owned = (
+            bool(bars.owns_current)
+            and taken is not y_bar
+            and (type(taken) is not _ndarray or taken.base is None)
+        )
+        hand_product(by_right, self, y_bar, bars, right, strong, owned)
+
+    def is_square(self, by_left: Partial, by_right: Partial) -> bool:
+        """Whether the value is that of a product of a value with itself."""
+        i, k = by_left.returns, by_right.returns
+        return i is not None and k is not None and self.values[i] is self.values[k]
+
+
+def _references_alone() -> int:
+    """Count the references to an array that a local variable alone holds."""
+    d = np.empty(1)
+    return sys.getrefcount(d)
+
+
+ALONE = if_counted(_references_alone())
+"""The references to an array that a local variable alone holds."""
+
+
+def hand_product(
+    partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: bool
+) -> None:
+    """Hand conj(∂y/∂x) ȳ on to the value at place `j`; `owned` as for `pulled`."""
+    target = bars.nodes[j]
+    if (
+        type(y_bar) is not _ndarray
+        or y_bar.size > SMALL
+        or y_bar.dtype is not _FLOAT64
+        or strong
+        or bars.nested
+        or type(target) is tuple
+        or not target.space.shape
+    ):
+        x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
+        # Counted here: a call in the making holds its arguments, too.
+        fresh: Any = owned if x_bar is y_bar else sys.getrefcount(x_bar) == ALONE
+        if x_bar is not None:
+            bars.put(j, x_bar, fresh)
+        return
+    # The same for small arrays, where calls are what takes the time.
+    function = partial.function
+    if function is None:
+        d = partial.constant
+    else:
+        try:
+            d = function(*node.values)
+        except ARITHMETIC:
+            d = partial.safely(*node.values)
+    fresh = True
+    kind = type(d)
+    if (kind is _ndarray and d.dtype is _FLOAT64) or kind is float or kind is _float64:
+        x_bar = d * y_bar
+    elif kind is int:
+        x_bar = y_bar if d == 1 else -y_bar if d == -1 else d * y_bar
+        fresh = d != 1 or owned
+    else:
+        x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
+        if x_bar is None:
+            return
+        fresh = False
+    space = target.space
+    if type(x_bar) is not _ndarray or x_bar.shape != space.shape or x_bar.dtype is not space.dtype:
+        bars.put(j, x_bar, fresh)
+        return
+    before = bars.values[j]
+    if before is None:
+        bars.values[j] = x_bar
+        bars.owned[j] = fresh
+    elif bars.owned[j]:
+        before += x_bar
+    else:
+        bars.accumulate(j, before, x_bar, fresh)
+
+
+def pulled(
+    partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: bool
+) -> Any:
+    """Return conj(∂y/∂x) ȳ, or None where nothing is handed on.
+
+    A large product takes the memory of the partial derivative that nobody else holds, or that of ȳ
+    if it is `owned`, which nobody needs any more. For a number that was spread to an array the
+    products are summed as they are made; where a large sum is known already, they are added to it.
+    """
+    function = partial.function
+    if function is None:
+        d = partial.constant
+        if type(d) is int:
+            if d == 1:
+                return y_bar
+            if d == -1 and type(y_bar) is _ndarray:
+                return np.negative(y_bar, out=y_bar if owned and y_bar.size > SMALL else None)
+    else:
+        if type(y_bar) is _ndarray and y_bar.size >= LARGE:
+            made = _pulled_in_blocks(partial, node, y_bar, bars, j, strong, owned)
+            if made is not _NOT_SO:
+                return made
+        try:
+            d = function(*node.values)
+        except ARITHMETIC:
+            d = partial.safely(*node.values)
+    kind = type(d)
+    if kind is _ndarray:
+        if type(y_bar) is _ndarray and not strong:
+            if d.size > 1 and bars.is_number(j) and d.shape == y_bar.shape:
+                return np.vdot(d, y_bar)
+            if d.dtype is _FLOAT64:
+                if d.size > SMALL and d.shape == y_bar.shape and y_bar.dtype is _FLOAT64:
+                    if d.base is None and sys.getrefcount(d) == ALONE:
+                        return np.multiply(d, y_bar, out=d)
+                    if owned:
+                        return np.multiply(d, y_bar, out=y_bar)
+                return d * y_bar
+    elif kind not in _VALUES and isinstance(d, _SPECIAL):
+        return None if isinstance(d, AbstractZero) else d
+    owns = False
+    if node.space.dtype.kind == "c":
+        if kind is _ndarray and d.dtype.kind == "c":
+            d, owns = np.conj(d), True
+        elif kind is not _ndarray:
+            d = np.conj(d)
+    if not strong:
+        return plain_product(d, y_bar, owns)
+    return strong_product_of(partial, node)(d, y_bar, owns)
+
+
+def strong_product_of(partial: Partial, node: Any) -> Callable:
+    """Return the product in which zeros are strong."""
+    return constant_product if _is_constant(partial, node) else strong_product
+
+
+def _is_constant(partial: Partial, node: Any) -> bool:
+    """Whether a partial derivative reads nothing that is differentiated."""
+    if not isinstance(node, Elementwise):
+        return False
+    return partial.reads.isdisjoint((0, node.rule.partials[0].index(partial) + 1))
+
+
+def _pulled_in_blocks(
+    partial: Partial,
+    node: Any,
+    y_bar: np.ndarray,
+    bars: Cotangents,
+    j: int,
+    strong: bool,
+    owned: bool,
+) -> Any:
+    """Do the same for large arrays in blocks; `_NOT_SO` where it is not possible."""
+    blocks = Blocks(partial, node.values, y_bar)
+    if not blocks.are_possible():
+        return _NOT_SO
+    is_row = type(blocks.bar) is _ndarray
+    kept = None if partial.returns is None else node.values[partial.returns]
+    if kept is not None and not is_row and blocks.bar == 1:
+        return kept
+    if bars.is_number(j):
+        total = blocks.sum()
+        return total if total == total or not strong else _NOT_SO
+    product = strong_product_of(partial, node) if strong else None
+    before = bars.owned_array(j, y_bar)
+    if before is not None:
+        blocks.write(before.reshape(-1), fresh=False, adds=True, strong=product)
+        return None
+    if kept is not None and not strong:
+        return _NOT_SO  # one product of whole arrays
+    in_place = owned and is_row
+    out = y_bar if in_place else np.empty(y_bar.shape, y_bar.dtype)
+    blocks.write(out.reshape(-1), fresh=not in_place, adds=False, strong=product)
+    return out

@@ -1,0 +1,219 @@
+"""What code for an expression has to know: its leaves, how they are read, what it computes."""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch import dispatch_cache
+from autodiff.fastpath import elementwise
+from autodiff.fastpath.codegen.node_code import NUMBERS
+from autodiff.fastpath.codegen.operation import SYMBOLS
+from autodiff.fastpath.elementwise_nodes import SMALL
+from autodiff.intercept.source.fusion_sites import Expression, Operand, Step
+from autodiff.trace.tape import place_of
+from autodiff.trace.tracer import FloatTracer, Tracer
+from chainrules_core import ProjectTo
+from chainrules_core.define.bits import where_true
+from chainrules_core.define.partial import ARITHMETIC
+from chainrules_core.noticed import mark, restore
+from chainrules_core.projection import KNOWN_SPACES
+
+_ndarray = np.ndarray
+FLOAT64 = np.dtype(np.float64)
+CONSTANTS = frozenset({float, int, np.float64})
+"""The types of plain numbers."""
+_OWNERS = frozenset({Tracer, _ndarray, list, tuple})
+_INDICES = frozenset({int, slice, tuple})
+
+
+def _quietly(generic: Callable, *leaves: Any) -> Any:
+    """Evaluate an expression anew: what there was to warn of has been said."""
+    with np.errstate(all="ignore"):
+        return generic(*leaves)
+
+
+class Declined(Exception):  # noqa: N818 - it is no error
+    """The expression is not for this code."""
+
+
+class Writer:
+    """What is known of an expression with leaves of given types.
+
+    Attributes
+    ----------
+    generic, again : str
+        What evaluates the expression operation by operation; for the second time, if its operations
+        have been carried out already.
+    inputs : dict
+        Operand → what its plain value is called in the code.
+    samples : dict
+        The name of a value → one that it has had.
+    traced : dict
+        The name of a traced value → the name of the tracer.
+    """
+
+    def __init__(self, expression: Expression, leaves: tuple) -> None:
+        self.steps = expression.steps
+        self.leaves = leaves
+        self.names = [f"a{i}" for i in range(len(leaves))]
+        self.generic = f"generic({', '.join(self.names)})"
+        self.again = f"quietly(generic, {', '.join(self.names)})"
+        self.inputs: dict[Operand, str] = {}
+        self.samples: dict[str, Any] = {}
+        self.traced: dict[str, str] = {}
+        self.lines: list[str] = []
+        self.scope: dict[str, Any] = {
+            "ARITHMETIC": ARITHMETIC,
+            "BOOL": np.dtype(bool),
+            "FLOAT64": FLOAT64,
+            "FLOAT64_SPACES": KNOWN_SPACES[FLOAT64],
+            "FloatTracer": FloatTracer,
+            "ModuleType": types.ModuleType,
+            "NUMBERS": NUMBERS,
+            "ProjectTo": ProjectTo,
+            "SMALL": SMALL,
+            "Tracer": Tracer,
+            "__name__": __name__,  # for filters of warnings
+            "float64": np.float64,
+            "ndarray": _ndarray,
+            "new": object.__new__,
+            "on_levels": operator.call,
+            "place_of": place_of,
+            "quietly": _quietly,
+            "where_true": where_true,
+        }
+        self.reads()
+
+    def constant(self, value: Any, name: str) -> str:
+        """Return a name under which the code finds a value."""
+        name = f"{name}_{len(self.scope)}"
+        self.scope[name] = value
+        return name
+
+    def unless(self, condition: str, otherwise: str | None = None) -> None:
+        """Write that the code is not for values for which something does not hold."""
+        self.lines += [f"if not ({condition}):", f"    return {otherwise or self.generic}"]
+
+    def reads(self) -> None:
+        """Write how the leaves are read: the functions are looked at, the items read."""
+        functions: dict[tuple, Callable] = {}
+        for step in self.steps:
+            if step.leaf is not None:
+                functions[step.leaf, step.attribute] = step.f
+            for operand in step.operands:
+                if operand.kind in ("leaf", "item") and operand not in self.inputs:
+                    self.inputs[operand] = f"x{len(self.inputs)}"
+        for (leaf, attribute), f in functions.items():
+            given, name = self.leaves[leaf], self.names[leaf]
+            expected = self.constant(f, "f")
+            if attribute is None:
+                if given is not f:
+                    raise Declined
+                self.unless(f"{name} is {expected}")
+            else:
+                if type(given) is not types.ModuleType or getattr(given, attribute, None) is not f:
+                    raise Declined
+                self.unless(f"type({name}) is ModuleType and {name}.{attribute} is {expected}")
+        for name, leaf in zip(self.names, self.leaves, strict=True):
+            if type(leaf) in (Tracer, FloatTracer):  # before any item is read, and so recorded
+                self.guard(name, leaf)
+        for operand, name in self.inputs.items():
+            self.read(operand, name)
+
+    def guard(self, name: str, leaf: Any) -> None:
+        """Write that a traced leaf is of a tape and holds a plain value."""
+        kind = self.constant(type(leaf._value), "kind")
+        self.unless(
+            f"{name}._tape.records and type({name}._value) is {kind}",
+            f"on_levels(generic, {', '.join(self.names)})",
+        )
+
+    def read(self, operand: Operand, name: str) -> None:
+        """Write how one value is read."""
+        if operand.kind == "leaf":
+            tracer, sample = self.names[operand.value], self.leaves[operand.value]
+        else:
+            owner, index = operand.value
+            if type(self.leaves[owner]) not in _OWNERS or type(self.leaves[index]) not in _INDICES:
+                raise Declined
+            tracer, sample = f"v{name}", self.leaves[owner][self.leaves[index]]
+            self.lines.append(f"{tracer} = {self.names[owner]}[{self.names[index]}]")
+            self.unless(f"type({tracer}) is {self.constant(type(sample), 'kind')}")
+        if type(sample) in (Tracer, FloatTracer):
+            self.traced[name] = tracer
+            sample = sample._value
+        elif type(sample) not in CONSTANTS and type(sample) is not _ndarray:
+            raise Declined
+        self.lines.append(
+            f"{name} = {tracer}._value" if name in self.traced else f"{name} = {tracer}"
+        )
+        if name in self.traced and operand.kind == "item":
+            self.unless(f"type({name}) is {self.constant(type(sample), 'kind')}")
+        self.samples[name] = sample
+
+    def tapes(self) -> None:
+        """Write that all that is traced is so on one tape, which records."""
+        first, *others = self.traced.values()
+        self.lines.append(f"tape = {first}._tape")
+        self.unless(" and ".join(["tape.records", *(f"{t}._tape is tape" for t in others)]))
+
+    def name_of(self, operand: Operand) -> str:
+        """Return what an operand is called."""
+        if operand.kind == "number":
+            return f"({operand.value!r})"
+        return f"t{operand.value}" if operand.kind == "step" else self.inputs[operand]
+
+    def computed(self, step: Step) -> str:
+        """Return an operation as it is written."""
+        operands = [self.name_of(o) for o in step.operands]
+        symbol = SYMBOLS.get(step.f)
+        if symbol is not None:
+            return f" {symbol} ".join(operands)
+        if len(operands) == 1 and step.leaf is None:
+            return f"-{operands[0]}"
+        return f"{self.constant(step.f, 'f')}({', '.join(operands)})"
+
+    def evaluate(self) -> None:
+        """Find out what the operations give for the samples."""
+        for k, step in enumerate(self.steps):
+            before = mark()
+            with np.errstate(all="ignore"):
+                try:
+                    made = step.f(*[self.sample(o) for o in step.operands])
+                except Exception as error:
+                    restore(before)
+                    raise Declined from error
+            self.samples[f"t{k}"] = made
+
+    def sample(self, operand: Operand) -> Any:
+        """Return a value that an operand has had."""
+        return operand.value if operand.kind == "number" else self.samples[self.name_of(operand)]
+
+    def is_traced(self, operand: Operand) -> bool:
+        """Whether an operand hangs on a traced value."""
+        if operand.kind == "step":
+            return any(map(self.is_traced, self.steps[operand.value].operands))
+        return operand.kind != "number" and self.inputs[operand] in self.traced
+
+    def function(self, body: str) -> Callable:
+        """Return the code as a function."""
+        lines = "".join(f"    {line}\n" for line in self.lines)
+        source = f"def way(generic, {', '.join(self.names)}):\n{lines}{body}"
+        return dispatch_cache.define("way", source, self.scope)
+
+    def plan_of(self, step: Step) -> elementwise.Plan:
+        """Return the plan of an operation."""
+        plan = elementwise.plan_of(step.f, *[type(self.sample(o)) for o in step.operands])
+        if plan is None:
+            raise Declined
+        wanted = [p for p, o in enumerate(step.operands) if self.is_traced(o)]
+        for partial in [plan.partials[p] for p in wanted]:
+            constant = partial.constant
+            if partial.function is None and (type(constant) not in (int, float) or constant == 0):
+                raise Declined
+        return plan

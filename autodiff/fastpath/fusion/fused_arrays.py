@@ -1,0 +1,257 @@
+"""Code for expressions whose value is a small array of float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from autodiff.dispatch import dispatch_cache
+from autodiff.fastpath import elementwise
+from autodiff.fastpath.codegen.node_code import STORE, for_arrays
+from autodiff.fastpath.fusion.builder import CONSTANTS, FLOAT64, Declined, Writer
+from autodiff.fastpath.fusion.fused_node import Fused, FusedStep
+from autodiff.fastpath.scalar_methods import quiet
+from autodiff.intercept.source.fusion_sites import Operand
+from chainrules_core import ProjectTo
+from chainrules_core.define.partial import Partial
+
+_ndarray = np.ndarray
+_ARRAYS = """\
+    node = new(Node)
+    node.parents = ({parents})
+    node.values = ({values})
+    node.space = space
+{add}    y = {y}
+{tracer}    return made
+"""
+_HAND_ON = """
+def hand_on(self, y_bar, bars, strong):
+    if strong or bars.nested or type(y_bar) is not ndarray:
+        return stepwise(self, y_bar, bars, strong)
+    space = self.space
+"""
+_BY_FUNCTION = """\
+    try:
+        d = {function}({read})
+    except ARITHMETIC:
+        return stepwise(self, y_bar, bars, strong)
+    kind = type(d)
+    if kind is ndarray and d.dtype is FLOAT64 or kind in NUMBERS:
+        {bar} = d * {y_bar}
+    elif kind is ndarray and d.dtype is BOOL and d.shape == space.shape:
+        {bar} = where_true(d, {y_bar})
+    else:
+        return stepwise(self, y_bar, bars, strong)
+"""
+_STORE = """\
+    j = self.parents[{position}]
+    x_bar = {bar}
+    if nodes[j].space is not space:
+        bars.put(j, x_bar, {fresh})
+    else:
+        {store}
+"""
+
+
+_STORE_NUMBER = """\
+    j = self.parents[{position}]
+    x_bar = float({bar}) if type(nodes[j]) is tuple else nodes[j].space({bar})
+    before = values[j]
+    values[j] = x_bar if before is None else before + x_bar
+"""
+
+
+class OfArrays(Writer):
+    """Code for arrays of float64 and numbers.
+
+    All that is an array on the way has the shape of the value; an argument may be spread to it.
+    """
+
+    base = Fused
+
+    def way(self) -> Callable:
+        """Return the code."""
+        self.tapes()
+        self.evaluate()
+        self.precisions()
+        needed: dict[str, int] = {}
+        self.plans: dict[int, elementwise.Plan] = {}
+        for k, step in enumerate(self.steps):
+            self.lines.append(f"t{k} = {self.computed(step)}")
+            if not any(map(self.is_traced, step.operands)):
+                continue
+            plan = self.plans[k] = self.plan_of(step)
+            for name in self.kept_by(k, plan):
+                if name is not None:
+                    needed.setdefault(name, len(needed))
+        last = f"t{len(self.steps) - 1}"
+        self.shapes(last)
+        self.lines += [
+            "try:",
+            "    space = FLOAT64_SPACES[shape]",
+            "except KeyError:",
+            f"    space = ProjectTo({last})",
+        ]
+        for name in needed:
+            if name in self.samples and name not in self.traced and name[0] == "x":
+                self.keep(name)
+        self.scope["Node"] = self.node_class(needed)
+        return self.function(self.recorded(needed, last))
+
+    def recorded(self, needed: dict[str, int], last: str) -> str:
+        """Write how the value is recorded."""
+        return _ARRAYS.format(
+            parents="".join(f"{t}._index, " for t in self.traced.values()),
+            values="".join(f"{name}, " for name in needed),
+            y=last,
+            add=dispatch_cache.ADD_NODE,
+            tracer=dispatch_cache.NEW_TRACER,
+        )
+
+    def precisions(self) -> None:
+        """Write that all arrays are small and of float64."""
+        self.arrays = [n for n in self.inputs.values() if type(self.samples[n]) is _ndarray]
+        for made in self.samples.values():
+            # Of an array without axes NumPy's operations make numbers, of all others arrays.
+            is_array = type(made) is _ndarray and made.dtype is FLOAT64 and made.ndim
+            if not is_array and type(made) not in CONSTANTS:
+                raise Declined
+        if type(self.samples[f"t{len(self.steps) - 1}"]) is not _ndarray:
+            raise Declined
+        self.unless(
+            " and ".join(
+                f"{n}.dtype is FLOAT64 and {n}.size <= SMALL and {n}.shape" for n in self.arrays
+            )
+        )
+
+    def shapes(self, last: str) -> None:
+        """Write that what is recorded has one shape."""
+        inputs = " and ".join(f"{name}.shape == shape" for name in self.arrays)
+        made = [f"t{k}" for k in self.plans if type(self.samples[f"t{k}"]) is _ndarray]
+        steps = " and ".join(f"{name}.shape == shape" for name in made[:-1])
+        is_alike = f"({inputs} or {steps})" if steps else "True"
+        self.lines += [
+            f"shape = {last}.shape",
+            f"if not ({last}.dtype is FLOAT64 and {last}.size <= SMALL and {is_alike}):",
+            "    leave()",
+            f"    return {self.again}",
+        ]
+
+    def kept_by(self, k: int, plan: elementwise.Plan) -> list[str | None]:
+        """Return the names of what the partial derivatives of a step read: (y, *args)."""
+        operands = self.steps[k].operands
+        keeps = plan.keeps[sum(1 << p for p, o in enumerate(operands) if self.is_traced(o))]
+        names = [f"t{k}", *map(self.name_of, operands)]
+        return [name if keep else None for name, keep in zip(names, keeps, strict=True)]
+
+    def keep(self, name: str) -> None:
+        """Write that a plain array is held."""
+        if type(self.samples[name]) is _ndarray:
+            self.lines.append(f"{name} = tape.kept({name})")
+
+    def node_class(self, needed: dict[str, int]) -> type[Fused]:
+        """Return the class of the nodes."""
+        parents = {name: i for i, name in enumerate(self.traced)}
+        places: dict[int, int] = {}
+        steps = []
+        for k, plan in self.plans.items():
+            places[k] = len(parents) + len(places)
+            wanted = tuple(
+                [
+                    (p, places[o.value] if o.kind == "step" else parents[self.name_of(o)])
+                    for p, o in enumerate(self.steps[k].operands)
+                    if self.is_traced(o)
+                ]
+            )
+            seen = tuple([-1 if n is None else needed[n] for n in self.kept_by(k, plan)])
+            made = self.samples[f"t{k}"]
+            space = None if type(made) is _ndarray else ProjectTo(made)
+            steps.append(FusedStep(plan.rule, wanted, seen, space))
+        known = {"__slots__": (), "steps": tuple(steps), "hand_on": self.hand_on(needed, parents)}
+        return type("Fused", (self.base,), known)
+
+    def hand_on(self, needed: dict[str, int], parents: dict[str, int]) -> Callable:
+        """Return the method that goes back through all steps at once."""
+        names = "".join("_, " if name[0] == "(" else f"{name}, " for name in needed)
+        last = f"b{len(self.steps) - 1}"
+        source = _HAND_ON + (f"    {names} = self.values\n" if names else "")
+        source += f"    {last} = y_bar\n"
+        self.fresh: dict[str, bool] = {last: False}
+        for k in reversed(self.plans):
+            source += self.back_through(k)
+        source += "    nodes, values, owned = bars.nodes, bars.values, bars.owned\n"
+        for name, position in parents.items():
+            store = _STORE if type(self.samples[name]) is _ndarray else _STORE_NUMBER
+            fresh = self.fresh[f"l{name}"]
+            source += store.format(
+                position=position, bar=f"l{name}", fresh=fresh, store=STORE.format(fresh=fresh)
+            )
+        scope = {**self.scope, "add": np.add, "stepwise": Fused.hand_on_stepwise}
+        return dispatch_cache.define("hand_on", source, scope)
+
+    def back_through(self, k: int) -> str:
+        """Write how the cotangent of a step is handed on to its operands."""
+        step, plan, source = self.steps[k], self.plans[k], ""
+        wanted = [p for p, o in enumerate(step.operands) if self.is_traced(o)]
+        operands = [step.operands[p] for p in wanted]
+        read = [name or "None" for name in self.kept_by(k, plan)]
+        partials = [plan.partials[p] for p in wanted]
+        passed = [p.function is None and p.constant == 1 for p in partials]
+        # A product of a value with itself, of which both derivatives are the value.
+        factors = {None if p.returns is None else read[p.returns] for p in partials}
+        is_square = len(wanted) == 2 and operands[0] == operands[1]
+        is_square = is_square and len(factors) == 1 and None not in factors
+        for position, (p, operand) in enumerate(zip(wanted, operands, strict=True)):
+            if is_square and position:
+                continue  # twice the first one
+            bar = f"b{operand.value}" if operand.kind == "step" else f"c{k}_{p}"
+            if passed[position]:
+                source += f"    {bar} = b{k}\n"
+                self.fresh[bar] = self.fresh[f"b{k}"] and len(wanted) == 1
+            else:
+                source += self.product(bar, k, partials[position], p, read)
+                self.fresh[bar] = True
+            if is_square:
+                source += f"    {bar} += {bar}\n"
+            if self.is_array(Operand("step", k)) and not self.is_array(operand):
+                source += f"    {bar} = add.reduce({bar}, None)\n"
+            if operand.kind != "step":
+                source += self.added(f"l{self.name_of(operand)}", bar)
+        return source
+
+    def product(self, bar: str, k: int, partial: Partial, p: int, read: list[str]) -> str:
+        """Write the product of a cotangent with a partial derivative."""
+        if partial.function is None:
+            if partial.constant == -1:
+                return f"    {bar} = -b{k}\n"
+            factor = self.factor(float(partial.constant), k)
+            return f"    {bar} = {factor} * b{k}\n"
+        if partial.returns is not None:
+            factor = read[partial.returns]
+            if factor.startswith("("):
+                factor = self.factor(float(factor.strip("()")), k)
+            return f"    {bar} = {factor} * b{k}\n"
+        kinds = [type(self.sample(o)) for o in self.steps[k].operands]
+        is_array = self.is_array(Operand("step", k))
+        written = for_arrays(partial, kinds) if is_array else quiet(partial)
+        function = self.constant(written, "by")
+        return _BY_FUNCTION.format(function=function, read=", ".join(read), bar=bar, y_bar=f"b{k}")
+
+    def factor(self, number: float, k: int) -> str:
+        """Return a number that the cotangent of a step is multiplied by; NumPy is quicker so."""
+        return self.constant(np.array(number) if self.is_array(Operand("step", k)) else number, "c")
+
+    def is_array(self, operand: Operand) -> bool:
+        """Whether an operand is an array."""
+        return type(self.sample(operand)) is _ndarray
+
+    def added(self, leaf: str, bar: str) -> str:
+        """Write that a cotangent is one of those of a leaf."""
+        if leaf not in self.fresh:
+            self.fresh[leaf] = self.fresh[bar]
+            return f"    {leaf} = {bar}\n"
+        if self.fresh[leaf]:
+            return f"    {leaf} += {bar}\n"
+        self.fresh[leaf] = True
+        return f"    {leaf} = {leaf} + {bar}\n"

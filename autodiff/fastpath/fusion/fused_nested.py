@@ -1,0 +1,342 @@
+"""Code for expressions on other levels: on a forward one, and on a tape whose values it sees.
+
+The operations and their tangents are written one after the other, with the numbers that the single
+operations give. On a tape there is one node behind them, as there is for plain arrays; it goes back
+through the expression with cotangents and their tangents at once. Where a tangent comes out NaN,
+single operations are evaluated: then it hangs on them where a zero wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch import dispatch_cache
+from autodiff.fastpath import elementwise
+from autodiff.fastpath.fusion.builder import CONSTANTS, Declined
+from autodiff.fastpath.fusion.fused_arrays import OfArrays
+from autodiff.fastpath.fusion.fused_node import Fused
+from autodiff.intercept.source.fusion_sites import Expression, Operand, Step
+from autodiff.trace.tape import Forward
+from autodiff.trace.tracer import Tracer
+from chainrules_core.broadcasting import spread_to
+from chainrules_core.define.partial import Partial
+from chainrules_core.define.scalar import has_nan
+from chainrules_core.quiet import quiet
+
+_ndarray = np.ndarray
+_VALUE = """\
+{level_value} = {source}
+if not (type({level_value}) is Tracer and {level_value}._tape is level):
+    return {generic}
+{name} = {level_value}._value
+d_{name} = {level_value}._index
+if not (type({name}) is {kind} and {is_tangent}):
+    return {generic}"""
+_TANGENT_OF_ARRAY = "type(d_{name}) is ndarray and d_{name}.dtype is FLOAT64"
+_SLOPE = """\
+        s = {function}({read})
+        kind = type(s)
+        if kind is ndarray and s.dtype is FLOAT64 or kind in NUMBERS:
+            {made} = s * {dot}
+        elif kind is ndarray and s.dtype is BOOL:
+            {made} = where_true(s, {dot})
+        else:
+            return {again}
+"""
+_ON_LEVEL = """\
+    y = {last}
+    tape, place = level, d_{last}
+{tracer}    return made
+"""
+_OVER = """\
+    y = {last}
+    place = d_{last}
+    tape_of_node, tape = tape, level
+{tracer}    y, tape = made, tape_of_node
+    tape.nested = True
+    node = new(Node)
+    node.parents = ({parents})
+    node.plain = ({values})
+    node.dots = ({dots})
+    node.level = level
+    node.space = space
+{add}{tracer}    return made
+"""
+_HAND_ON = """
+def hand_on(self, y_bar, bars, strong):
+    if strong:
+        return stepwise(self, y_bar, bars, strong)
+    level, space = self.level, self.space
+    level.check_open()
+    if type(y_bar) is ndarray:
+        b{k}, e{k} = y_bar, zeros(space.shape)
+    elif type(y_bar) is Tracer and y_bar._tape is level:
+        b{k}, e{k} = y_bar._value, y_bar._index
+        if type(b{k}) is not ndarray or type(e{k}) is not ndarray:
+            return stepwise(self, y_bar, bars, strong)
+    else:
+        return stepwise(self, y_bar, bars, strong)
+    if not (b{k}.shape == e{k}.shape == space.shape and b{k}.dtype is e{k}.dtype is FLOAT64):
+        return stepwise(self, y_bar, bars, strong)
+"""
+_BY_FUNCTION = """\
+    try:
+        s = {function}({read})
+    except ARITHMETIC:
+        return stepwise(self, y_bar, bars, strong)
+    ds = None
+    if type(s) is Tracer:
+        if s._tape is not level:
+            return stepwise(self, y_bar, bars, strong)
+        s, ds = s._value, s._index
+    kind = type(s)
+    if kind is ndarray and s.dtype is FLOAT64 or kind in NUMBERS:
+        {bar} = s * b{k}
+        {dot} = s * e{k}
+        if ds is not None:
+            {dot} = {dot} + ds * b{k}
+    elif kind is ndarray and s.dtype is BOOL and s.shape == space.shape:
+        {bar} = where_true(s, b{k})
+        {dot} = where_true(s, e{k})
+    else:
+        return stepwise(self, y_bar, bars, strong)
+"""
+
+
+class FusedOver(Fused):
+    """A value made by several elementwise operations, which an outer level sees.
+
+    Attributes
+    ----------
+    plain, dots : tuple
+        What the partial derivatives read, and its tangents on the outer level.
+    level : Forward
+        That level.
+    """
+
+    __slots__ = ("dots", "level", "plain")
+
+    plain: tuple
+    dots: tuple
+    level: Forward
+
+    def in_steps(self, nodes: list) -> list:
+        """Return leaves for the parents, and a node for each operation behind them."""
+        self.values = tuple(
+            [
+                value if dot is None else Tracer(value, self.level, dot)
+                for value, dot in zip(self.plain, self.dots, strict=True)
+            ]
+        )
+        return super().in_steps(nodes)
+
+
+class OnLevels(OfArrays):
+    """Code for arrays of float64 and numbers that a forward level sees."""
+
+    def __init__(self, expression: Expression, leaves: tuple) -> None:
+        traced = [leaf for leaf in leaves if type(leaf) is Tracer]
+        self.is_over = any(leaf._tape.records for leaf in traced)
+        self.has_level = False
+        super().__init__(expression, leaves)
+        self.scope |= {
+            "has_nan": has_nan,
+            "quiet": quiet,
+            "spread_to": spread_to,
+            "zeros": np.zeros,
+        }
+
+    def guard(self, name: str, leaf: Any) -> None:
+        """Write which level a leaf is of: all others are for the generic form."""
+        self.scope["Forward"] = Forward
+        level = f"{name}._value._tape" if self.is_over else f"{name}._tape"
+        if type(leaf) is not Tracer or (self.is_over and type(leaf._value) is not Tracer):
+            raise Declined
+        if self.is_over:
+            self.unless(f"{name}._tape.records and type({name}._value) is Tracer")
+        if self.has_level:
+            self.unless(f"{level} is level")
+        else:
+            self.has_level = True
+            self.lines.append(f"level = {level}")
+            self.unless("type(level) is Forward")
+
+    def read(self, operand: Operand, name: str) -> None:
+        """Write how one value and its tangent are read."""
+        super().read(operand, name)
+        if name not in self.traced:
+            return
+        made = self.samples[name] if self.is_over else self.given(operand)
+        if type(made) is not Tracer or type(made._tape) is not Forward:
+            raise Declined
+        self.samples[name] = value = made._value
+        if type(value) is not _ndarray and type(value) not in CONSTANTS:
+            raise Declined
+        is_tangent = f"type(d_{name}) in NUMBERS"
+        if type(value) is _ndarray:
+            is_tangent = _TANGENT_OF_ARRAY.format(name=name)
+        self.lines += _VALUE.format(
+            generic=self.generic,
+            is_tangent=is_tangent,
+            kind=self.constant(type(value), "kind"),
+            level_value=f"l{name}",
+            name=name,
+            source=name if self.is_over else self.traced[name],
+        ).splitlines()
+
+    def given(self, operand: Operand) -> Any:
+        """Return the value of a leaf or item as it was given."""
+        if operand.kind == "leaf":
+            return self.leaves[operand.value]
+        owner, index = operand.value
+        return self.leaves[owner][self.leaves[index]]
+
+    def tapes(self) -> None:
+        """Write that all that is traced is so on one tape, or on the level alone."""
+        first, *others = self.traced.values()
+        self.lines.append(f"tape = {first}._tape")
+        same = [f"{t}._tape is tape" for t in others]
+        self.unless(" and ".join([*(["tape.records"] if self.is_over else []), *same]) or "True")
+        self.lines.append("level.check_open()")
+
+    def plan_of(self, step: Step) -> elementwise.Plan:
+        """Return the plan of an operation, whose rule is that of both modes."""
+        plan = super().plan_of(step)
+        kinds = [type(self.sample(o)) for o in step.operands]
+        forward = elementwise.forward_plan_of(step.f, *kinds)
+        if forward is None or forward.rule is not plan.rule:
+            raise Declined
+        return plan
+
+    def shapes(self, last: str) -> None:
+        """Write that all that is an array has one shape, and compute the tangents."""
+        made = [f"t{k}" for k in self.plans if type(self.samples[f"t{k}"]) is _ndarray]
+        dots = [f"d_{x}" for x in self.arrays if x in self.traced]
+        alike = [f"{x}.shape == shape" for x in (*self.arrays, *dots, *made[:-1])]
+        self.lines += [
+            f"shape = {last}.shape",
+            f"if not ({last}.dtype is FLOAT64 and {last}.size <= SMALL and {' and '.join(alike)}):",
+            "    leave()",
+            f"    return {self.again}",
+            "try:",
+            "    with quiet():",
+        ]
+        for k, plan in self.plans.items():
+            self.lines += self.tangent(k, plan).splitlines()
+        self.lines += [
+            "except ARITHMETIC:",
+            f"    return {self.again}",
+            f"if type(d_{last}) is not ndarray or d_{last}.shape != shape or has_nan(d_{last}):",
+            f"    return {self.again}",
+        ]
+
+    def tangent(self, k: int, plan: elementwise.Plan) -> str:
+        """Write the tangent of a step."""
+        step, terms, source = self.steps[k], [], ""
+        read = [f"t{k}", *map(self.name_of, step.operands)]
+        for p, operand in enumerate(step.operands):
+            if not self.is_traced(operand):
+                continue
+            partial, dot = plan.partials[p], f"d_{self.name_of(operand)}"
+            if partial.function is None:
+                c = partial.constant
+                terms.append(dot if c == 1 else f"-{dot}" if c == -1 else f"{float(c)!r} * {dot}")
+            elif partial.returns is not None:
+                terms.append(f"{read[partial.returns]} * {dot}")
+            else:
+                function = self.constant(partial.function, "by")
+                source += _SLOPE.format(
+                    function=function, read=", ".join(read), made=f"p{k}_{p}", dot=dot,
+                    again=self.again,
+                )  # fmt: skip
+                terms.append(f"p{k}_{p}")
+        source += f"        d_t{k} = {' + '.join(terms)}\n".replace("+ -", "- ")
+        is_array = self.is_array(Operand("step", k))
+        if is_array and not all(self.is_array(o) for o in step.operands if self.is_traced(o)):
+            source += f"        if type(d_t{k}) is not ndarray:\n"
+            source += f"            d_t{k} = spread_to(d_t{k}, shape)\n"
+        return source
+
+    def recorded(self, needed: dict[str, int], last: str) -> str:
+        """Write how the value is recorded, or carries its tangent."""
+        if not self.is_over:
+            return _ON_LEVEL.format(last=last, tracer=dispatch_cache.NEW_TRACER)
+        return _OVER.format(
+            last=last,
+            parents="".join(f"{t}._index, " for t in self.traced.values()),
+            values="".join(f"{name}, " for name in needed),
+            dots="".join(f"d_{n}, " if self.has_tangent(n) else "None, " for n in needed),
+            add=dispatch_cache.ADD_NODE,
+            tracer=dispatch_cache.NEW_TRACER,
+        )
+
+    def has_tangent(self, name: str) -> bool:
+        """Whether a value of the code has a tangent."""
+        return name in self.traced or (name[0] == "t" and int(name[1:]) in self.plans)
+
+    base = FusedOver
+
+    def hand_on(self, needed: dict[str, int], parents: dict[str, int]) -> Callable:
+        """Return the method that goes back through all steps at once."""
+        k = len(self.steps) - 1
+        self.needed = needed
+        source = _HAND_ON.format(k=k)
+        names = {n: i for n, i in needed.items() if n[0] != "("}
+        for name, i in names.items():
+            source += f"    {name} = self.plain[{i}]\n"
+            if self.has_tangent(name):
+                source += f"    d_{name} = self.dots[{i}]\n"
+                source += f"    l{name} = Tracer({name}, level, d_{name})\n"
+        self.known: set[str] = set()
+        for k in reversed(self.plans):
+            source += self.back_through(k)
+        found = [(f"l_{name}", f"e_{name}", position) for name, position in parents.items()]
+        wrong = " or ".join(f"has_nan({dot})" for _, dot, _ in found)
+        source += f"    if {wrong}:\n        return stepwise(self, y_bar, bars, strong)\n"
+        for bar, dot, position in found:
+            made = f"Tracer({bar}, level, {dot})"
+            source += f"    bars.put(self.parents[{position}], {made}, False)\n"
+        scope = {**self.scope, "add": np.add, "stepwise": Fused.hand_on_stepwise}
+        return dispatch_cache.define("hand_on", source, scope)
+
+    def back_through(self, k: int) -> str:
+        """Write how the cotangent of a step and its tangent are handed on to its operands."""
+        step, plan, source = self.steps[k], self.plans[k], ""
+        read = [name or "None" for name in self.kept_by(k, plan)]
+        for p, operand in enumerate(step.operands):
+            if not self.is_traced(operand):
+                continue
+            bar, dot = f"c{k}_{p}", f"f{k}_{p}"
+            source += self.products(bar, dot, k, plan.partials[p], read)
+            if self.is_array(Operand("step", k)) and not self.is_array(operand):
+                source += f"    {bar} = add.reduce({bar}, None)\n"
+                source += f"    {dot} = add.reduce({dot}, None)\n"
+            if operand.kind == "step":
+                into = f"b{operand.value}", f"e{operand.value}"
+            else:
+                into = f"l_{self.name_of(operand)}", f"e_{self.name_of(operand)}"
+            for name, made in zip(into, (bar, dot), strict=True):
+                before = f"{name} + " if name in self.known else ""
+                source += f"    {name} = {before}{made}\n"
+                self.known.add(name)
+        return source
+
+    def products(self, bar: str, dot: str, k: int, partial: Partial, read: list[str]) -> str:
+        """Write the products with a partial derivative: s b, and its tangent s ḃ + ṡ b."""
+        if partial.function is None:
+            c = float(partial.constant)
+            if c == 1:
+                return f"    {bar}, {dot} = b{k}, e{k}\n"
+            return f"    {bar}, {dot} = {c!r} * b{k}, {c!r} * e{k}\n"
+        if partial.returns is not None:
+            factor = read[partial.returns]
+            source = f"    {bar} = {factor} * b{k}\n    {dot} = {factor} * e{k}\n"
+            if self.has_tangent(factor):
+                source += f"    {dot} = {dot} + d_{factor} * b{k}\n"
+            return source
+        function = self.constant(partial.function, "by")
+        traced = [f"l{name}" if self.has_tangent(name) else name for name in read]
+        return _BY_FUNCTION.format(function=function, read=", ".join(traced), bar=bar, dot=dot, k=k)

@@ -1,0 +1,114 @@
+"""Code for expressions on numbers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+
+import numpy as np
+
+from autodiff.fastpath.fusion.builder import CONSTANTS, Declined, Writer
+from autodiff.fastpath.scalar_methods import derivative, quiet, scalar_rule
+from autodiff.intercept.source.fusion_sites import Step
+from chainrules_core.define import ScalarRule
+
+_FLOATS = """\
+    except ARITHMETIC:
+        return {again}
+    kind = type({y})
+    if (kind is not float and kind is not float64) or {irregular}:
+        return {again}
+    made = new(FloatTracer)
+    made._value = {y}
+    made._tape = tape
+    node = ({node})
+    nodes = tape.nodes
+    made._index = place = len(nodes)
+    nodes.append(node)
+    if nodes[place] is not node:
+        made._index = place_of(node, nodes)
+    return made
+"""
+
+
+_ONE = "1.0"
+
+
+class OfFloats(Writer):
+    """Code for numbers: the node holds the derivatives of the whole expression.
+
+    Where one of them is zero, infinite or NaN, the operations are recorded one by one: then it
+    hangs on them what a zero or an infinite cotangent gives.
+    """
+
+    def way(self) -> Callable:
+        """Return the code."""
+        self.tapes()
+        self.evaluate()
+        self.lines.append("try:")
+        rules: dict[int, ScalarRule] = {}
+        for k, step in enumerate(self.steps):
+            self.lines.append(f"    t{k} = {self.computed(step)}")
+            if type(self.samples[f"t{k}"]) not in CONSTANTS:
+                raise Declined
+            if step.f is operator.pow:
+                self.lines += [f"    if type(t{k}) is complex:", f"        return {self.again}"]
+            if any(map(self.is_traced, step.operands)):
+                rules[k] = self.rule_of(step)
+        total: dict[str, str | None] = {f"t{len(self.steps) - 1}": None}
+        for k in reversed(rules):
+            self.derive(k, rules[k], total)
+        slopes = [total[name] for name in self.traced]
+        found = [p for p in slopes if p != _ONE]
+        # A truth value, as of a maximum, cannot be subtracted from itself.
+        irregular = " or ".join(f"not {p} or {p} * 0.0 != 0.0" for p in found) or "False"
+        pairs = zip(self.traced.values(), slopes, strict=True)
+        return self.function(
+            _FLOATS.format(
+                again=self.again,
+                y=f"t{len(self.steps) - 1}",
+                irregular=irregular,
+                node=", ".join(f"{tracer}._index, {p}" for tracer, p in pairs),
+            )
+        )
+
+    def rule_of(self, step: Step) -> ScalarRule:
+        """Return the rule of an operation on floats."""
+        f = step.f
+        rule = scalar_rule(f, len(step.operands))
+        if rule is None:
+            raise Declined
+        n = len(step.operands)
+        if isinstance(f, np.ufunc) and not any(k.startswith("d" * n + "->d") for k in f.types):
+            raise Declined
+        return rule
+
+    def derive(self, k: int, rule: ScalarRule, total: dict[str, str | None]) -> None:
+        """Write how the derivative by the result of a step gives those by its operands."""
+        step = self.steps[k]
+        names = (f"t{k}", *map(self.name_of, step.operands))
+        by_y = total[f"t{k}"]
+        for p, operand in enumerate(step.operands):
+            if not self.is_traced(operand):
+                continue
+            partial = rule.partials[0][p]
+            function = self.constant(quiet(partial), "by")
+            slope = derivative(partial, function, names)
+            if partial.function is None and partial.constant == 1:
+                slope = by_y or _ONE
+            elif by_y is not None:
+                slope = f"{by_y} * {slope}"
+            name = self.name_of(operand)
+            if operand.kind == "step" and slope == _ONE:
+                total[name] = None
+            elif operand.kind == "step":
+                self.lines.append(f"    g{operand.value} = {slope}")
+                total[name] = f"g{operand.value}"
+            elif name in total:
+                self.lines.append(f"    p_{name} = {total[name]} + {slope}")
+                total[name] = f"p_{name}"
+            elif slope == _ONE:
+                total[name] = _ONE
+            else:
+                self.lines.append(f"    p_{name} = {slope}")
+                total[name] = f"p_{name}"

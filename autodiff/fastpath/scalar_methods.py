@@ -1,0 +1,296 @@
+"""Fast paths for plain floats: operators and ufuncs recorded without a dispatch.
+
+The code of these methods is written from the partial derivatives that the rules of the operators
+register, so there is no second list of derivatives; it is written anew when such a rule changes.
+Partial derivatives are evaluated at once, since they are floats as well: a node is then two or four
+numbers.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch.call import NO_RULE
+from autodiff.dispatch.dispatch_cache import ways_of
+from autodiff.errors import LostValueError
+from autodiff.fastpath.codegen.operation import SYMBOLS
+from autodiff.numpy_api import operators as operators  # the general methods, behind these
+from autodiff.trace.tape import CONSTANT, place_of
+from autodiff.trace.tracer import FloatTracer, Tracer
+from chainrules_core import rrule
+from chainrules_core.define import LinearRule, ScalarRule
+from chainrules_core.define.partial import ARITHMETIC, Partial
+from chainrules_core.noticed import forgive
+from chainrules_core.rule import Rule
+
+_NAMES = {
+    operator.add: "add",
+    operator.sub: "sub",
+    operator.mul: "mul",
+    operator.truediv: "truediv",
+    operator.pow: "pow",
+    operator.neg: "neg",
+}
+
+# A complex result (a negative base to a broken power) is left to the general path.
+_BINARY = """
+def method(a, b):
+    kind = type(b)
+    if kind is FloatTracer:
+        tape = a._tape
+        if b._tape is tape:
+            x = a._value
+            z = b._value
+            y = x {symbol} z
+            if {checked}:
+                made = new(FloatTracer)
+                made._value = y
+                made._tape = tape
+                try:
+                    node = (a._index, {by_a}, b._index, {by_b})
+                except ARITHMETIC:
+                    node = (a._index, safe_a(y, x, z), b._index, safe_b(y, x, z))
+                nodes = tape.nodes
+                made._index = place = len(nodes)
+                nodes.append(node)
+                if nodes[place] is not node:
+                    made._index = place_of(node, nodes)
+                return made
+    elif kind is float or kind is int or kind is float64:
+        x = a._value
+        z = b
+        y = x {symbol} z
+        if {checked}:
+            made = new(FloatTracer)
+            made._value = y
+            made._tape = tape = a._tape
+            try:
+                node = (a._index, {by_a_alone})
+            except ARITHMETIC:
+                node = (a._index, safe_a(y, x, z))
+            nodes = tape.nodes
+            made._index = place = len(nodes)
+            nodes.append(node)
+            if nodes[place] is not node:
+                made._index = place_of(node, nodes)
+            return made
+    return otherwise(a, b)
+
+def reflected(b, a):
+    kind = type(a)
+    if kind is float or kind is int or kind is float64:
+        x = a
+        z = b._value
+        y = x {symbol} z
+        if {checked}:
+            made = new(FloatTracer)
+            made._value = y
+            made._tape = tape = b._tape
+            try:
+                node = (b._index, {by_b_alone})
+            except ARITHMETIC:
+                node = (b._index, safe_b(y, x, z))
+            nodes = tape.nodes
+            made._index = place = len(nodes)
+            nodes.append(node)
+            if nodes[place] is not node:
+                made._index = place_of(node, nodes)
+            return made
+    return otherwise(a, b)
+"""
+
+
+def scalar_rule(f: Callable, n: int) -> ScalarRule | None:
+    """Return the rule for plain floats, if it is one of partial derivatives."""
+    entry = rrule.entry(f)
+    rule = None if entry is None else entry.find((float,) * n)
+    if not isinstance(rule, ScalarRule) or rule.several or rule.setup is not None:
+        return None
+    return rule if all(_is_plain(p) for p in rule.partials[0]) else None
+
+
+def _is_plain(partial: Partial) -> bool:
+    return partial.function is not None or isinstance(partial.constant, (int, float))
+
+
+def quiet(partial: Partial) -> Callable | None:
+    """Return the function of a partial derivative, without warnings of NumPy's."""
+    function = partial.function
+    if function is None or partial.is_arithmetic:
+        return function
+    return np.errstate(all="ignore")(function)
+
+
+def derivative(
+    partial: Partial, name: str, names: tuple[str, ...], varying: set[int] | None = None
+) -> str:
+    """Return a partial derivative as an expression of the local variables of a method.
+
+    It is the int 0 where it is zero and hangs on nothing that is `varying`.
+    """
+    if partial.function is None:
+        return repr(float(partial.constant))
+    if partial.returns is not None:
+        is_constant = varying is not None and partial.returns not in varying
+        return f"{names[partial.returns]} or 0" if is_constant else names[partial.returns]
+    read = [n if i in partial.reads else "None" for i, n in enumerate(names)]
+    if partial.is_arithmetic:  # Python's floats raise where NumPy's warn
+        read = [n if n == "None" else f"float({n})" for n in read]
+    return f"{name}({', '.join(read)})"
+
+
+def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
+    """Write the methods of a binary operator from its rule for floats."""
+    rule = scalar_rule(op, 2)
+    if rule is None:
+        return None
+    by_a, by_b = rule.partials[0]
+    names = ("y", "x", "z")
+    source = _BINARY.format(
+        symbol=SYMBOLS[op],
+        # Only a power of floats can be something else than a float.
+        checked="type(y) is float or type(y) is float64" if op is operator.pow else "True",
+        by_a=derivative(by_a, "by_a", names),
+        by_b=derivative(by_b, "by_b", names),
+        by_a_alone=derivative(by_a, "by_a", names, {0, 1}),
+        by_b_alone=derivative(by_b, "by_b", names, {0, 2}),
+    )
+    scope: dict[str, Any] = {
+        "ARITHMETIC": ARITHMETIC,
+        "FloatTracer": FloatTracer,
+        "float64": np.float64,
+        "otherwise": Tracer.__dict__[f"__{_NAMES[op]}__"],
+        "new": object.__new__,  # with the attributes set: three quarters of the time of a call
+        "place_of": place_of,
+        "by_a": quiet(by_a),
+        "by_b": quiet(by_b),
+        "safe_a": by_a.safely,
+        "safe_b": by_b.safely,
+    }
+    exec(compile(source, f"<operator.{op.__name__} of traced floats>", "exec"), scope)
+    return scope["method"], scope["reflected"]
+
+
+def unary_record(f: Callable) -> Callable[[FloatTracer], Any] | None:
+    """Return a function that applies `f` to a traced float and records it."""
+    rule = scalar_rule(f, 1)
+    if rule is None or f is complex or getattr(f, "__module__", None) == "cmath":
+        return None  # no rule, or results that are not floats
+    if isinstance(f, np.ufunc) and not any(kinds.startswith("d->d") for kinds in f.types):
+        return None  # of a float a complex number, as of scipy.special.wofz
+    partial = rule.partials[0][0]
+    slope = quiet(partial) or partial
+
+    def record(a: FloatTracer) -> Any:
+        x = a._value
+        y = f(x)
+        tape = a._tape
+        try:
+            p = slope(float(y), float(x))
+        except ARITHMETIC:
+            p = partial.safely(y, x)
+        node, nodes = (a._index, p), tape.nodes
+        place = len(nodes)
+        nodes.append(node)
+        if nodes[place] is not node:
+            place = place_of(node, nodes)
+        return FloatTracer(y, tape, place)
+
+    return record
+
+
+class UnaryTable(dict):
+    """Functions of one float → their `unary_record`, or None; filled at need."""
+
+    def __missing__(self, f: Callable) -> Callable | None:
+        """Look a function up for the first time."""
+        record = unary_record(f)
+        if rrule.entry(f) is not None:  # functions made in passing are not kept alive
+            self[f] = record
+        return record
+
+
+unary = UnaryTable()
+
+
+def _element_rule() -> LinearRule | None:
+    entry = rrule.entry(operator.getitem)
+    rule = None if entry is None else entry.find((np.ndarray, int))
+    return rule if isinstance(rule, LinearRule) and rule.add_into is not None else None
+
+
+_item_ways = ways_of(operator.getitem)
+_element: dict[str, LinearRule | None] = {}
+_general_getitem = Tracer.__dict__["__getitem__"]
+
+
+def getitem(self: Tracer, index: Any) -> Any:
+    """Do ``x[index]``; one element of an array of float64 is recorded without a dispatch."""
+    value = self._value
+    if type(value) is np.ndarray and (type(index) is int or type(index) is tuple):
+        try:
+            y = value[index]
+        except LostValueError as error:  # an array of indices that is traced itself
+            forgive(error)
+            return _general_getitem(self, index)
+        if type(y) is np.float64:
+            rule = _element["rule"]
+            tape = self._tape
+            if tape is CONSTANT:
+                return y
+            if rule is not None and tape.records:
+                node, nodes = (self._index, rule, index), tape.nodes
+                place = len(nodes)
+                nodes.append(node)
+                if nodes[place] is not node:
+                    place = place_of(node, nodes)
+                return FloatTracer(y, tape, place)
+    if type(index) is slice or type(index) is tuple or type(index) is int:
+        way = _item_ways.get((Tracer, type(index)))
+        if way is not None:
+            made = way(self, index)
+            if made is not NO_RULE:
+                return made
+    return _general_getitem(self, index)
+
+
+def _negated() -> Callable:
+    record: Any = unary[operator.neg] or Tracer.__dict__["__neg__"]
+    record.__name__ = "__neg__"
+    return record
+
+
+def renew(rule: Rule | None = None) -> None:
+    """Write the methods anew, after the change of a rule that they are made from."""
+    unary.clear()
+    changed = None if rule is None else rule.f
+    if changed is None or changed is operator.getitem:
+        _element["rule"] = _element_rule()
+    if changed is None or changed is operator.neg:
+        setattr(FloatTracer, "__neg__", _negated())  # noqa: B010 - a type checker must not see it
+    for op in SYMBOLS:
+        if changed is not None and changed is not op:
+            continue
+        name = _NAMES[op]
+        methods = binary_methods(op)
+        for prefix, method in zip(("", "r"), methods or (None, None), strict=True):
+            full = f"__{prefix}{name}__"
+            if method is not None:
+                method.__name__ = full
+            setattr(FloatTracer, full, method or Tracer.__dict__[full])
+        # A float is immutable: the in-place operators are the plain ones.
+        setattr(FloatTracer, f"__i{name}__", FloatTracer.__dict__[f"__{name}__"])
+
+
+def install() -> None:
+    """Give traced floats their methods, and keep them in step with the rules."""
+    setattr(Tracer, "__getitem__", getitem)  # noqa: B010 - in front of the general one
+    renew()
+    rrule.watch(renew)
+
+
+install()

@@ -1,0 +1,1 @@
+"""What rewritten code calls in the place of calls and syntax."""

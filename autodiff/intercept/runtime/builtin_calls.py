@@ -1,0 +1,407 @@
+"""Builtins that call methods of their arguments, or go through them, from C.
+
+``len(x)``, ``iter(x)``, ``sum(xs)`` reach the methods that a user's class defines past every
+rewritten call. In a traced function they are looked at here first; for all other arguments the
+builtin is called as before.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import operator
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from autodiff.errors import missing_attribute
+from autodiff.intercept.runtime import attributes, sorted_containers, syntax_ops, text_calls
+from autodiff.trace.conversions import TracedBytes, TracedText
+from autodiff.trace.trace_stack import begun_here, watch_held
+from autodiff.trace.tracer import Tracer, bare, is_tracer, wrap
+
+_NUMBERS = frozenset({float, int, bool})
+_OF_ONE_VALUE = frozenset({len, abs})
+_WITH_LENGTH = frozenset({list, tuple, dict, set, str, np.ndarray})
+
+
+_SHOWING_ANOTHER = (Tracer, TracedText, TracedBytes)
+
+
+def type_of_value(*args: Any, **kwargs: Any) -> Any:
+    """``type(x)`` is the type of the value."""
+    kind = type(*args, **kwargs)
+    return args[0].__class__ if issubclass(kind, _SHOWING_ANOTHER) and len(args) == 1 else kind
+
+
+def by_method(builtin: Any, as_before: Callable) -> Callable:
+    """Return a builtin of one value that asks the value's class first."""
+    method = f"__{builtin.__name__}__"
+    is_float = builtin is float
+
+    def ask_one(x: Any, /) -> Any:
+        return builtin(x) if type(x) in plain else ask(x)
+
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs:
+            if type(args[0]) in plain:
+                return builtin(args[0])
+            if is_float and is_tracer(args[0]) and type(bare(args[0])) is float:
+                return args[0]  # float(v) is v
+        if args and not syntax_ops.is_plain(type(args[0])):
+            defined = syntax_ops.special(type(args[0]), method)
+            if defined is not None:
+                return syntax_ops.intercept(defined)(*args, **kwargs)
+        return as_before(*args, **kwargs)
+
+    # The numbers of a container may be traced; its length is not.
+    plain = _WITH_LENGTH if builtin is len else frozenset({float, int, bool, str})
+    return functools.wraps(as_before)(ask_one if builtin in _OF_ONE_VALUE else ask)
+
+
+def truth_of(as_before: Callable) -> Callable:
+    """Return ``bool``: a truth value of NumPy's may be asked for a decision."""
+    ask = by_method(bool, as_before)
+    return lambda *args: ask(*map(syntax_ops.truth, args))
+
+
+def through(as_before: Callable, function_at: int = -1, most: int = 1000) -> Callable:
+    """Return a builtin that goes through its first arguments, but for a function among them."""
+
+    def consume(*args: Any, **kwargs: Any) -> Any:
+        gone_through = [
+            a if i == function_at or i >= most else syntax_ops.iterate(a)
+            for i, a in enumerate(args)
+        ]
+        return as_before(*gone_through, **kwargs)
+
+    return functools.wraps(as_before, updated=())(consume)
+
+
+def listing(as_before: Callable) -> Callable:
+    """Return a function that goes through iterators: traced values are seen in lists."""
+
+    def listed(*args: Any, **kwargs: Any) -> Any:
+        args = tuple([syntax_ops.iterate(a) for a in args])
+        args = tuple([a if _is_seen_into(a) else as_they_come(a) for a in args])
+        named = {k: v if _is_seen_into(v) else list(v) for k, v in kwargs.items()}
+        return as_before(*args, **named)
+
+    return functools.wraps(as_before)(listed)
+
+
+def _is_seen_into(x: Any) -> bool:
+    """Whether traced values in `x` are seen as it stands: unless it can only be gone through."""
+    kind = type(x)
+    return kind in _WITH_LENGTH or is_tracer(x) or not hasattr(kind, "__iter__")
+
+
+def as_they_come(items: Iterable) -> list:
+    """Return what an iterator gives; an array as it is then, though it may be written into later.
+
+    Python goes through an iterator one by one, and a generator may give the same array each time.
+    """
+    return [as_it_is(v) for v in items]
+
+
+def as_it_is(x: Any) -> Any:
+    """Return an array that later writes into `x` do not change; anything else itself."""
+    if type(x) is np.ndarray:
+        return x.copy("K")
+    return wrap(x._value, x._tape, x._index) if type(x) is Tracer else x
+
+
+def _are_plain(items: Iterable) -> bool:
+    return all(syntax_ops.is_plain(type(v)) for v in items)
+
+
+def summing(as_before: Callable) -> Callable:
+    """Return ``sum``: objects with operators of their own are added by them."""
+
+    def total(*args: Any, **kwargs: Any) -> Any:
+        if not args:
+            return as_before(*args, **kwargs)
+        items = args[0]
+        if type(items) is not list or not _are_plain(items):
+            items = syntax_ops.iterate(items)
+            if hasattr(type(items), "__next__"):
+                items = as_they_come(items)
+            if isinstance(items, (list, tuple)) and not _are_plain(items):
+                start = args[1] if len(args) > 1 else kwargs.get("start", 0)
+                return functools.reduce(syntax_ops.BINARY["add"], items, start)
+        y = as_before(items, *args[1:], **kwargs)
+        return _as_floats(y, items, args[1:], kwargs) if is_tracer(y) else y
+
+    return functools.wraps(as_before)(total)
+
+
+# From Python 3.12 on, `sum` of floats takes the rounding errors along, and adds them at the end.
+_TAKES_ERRORS_ALONG = sum([1e16, 1.0, -1e16]) == 1.0
+
+
+def _as_floats(y: Tracer, items: Any, start: tuple, named: dict) -> Any:
+    """Return a traced sum with the value that ``sum`` of the plain floats has.
+
+    A recording keeps the sum of what it has written down.
+    """
+    tape = y._tape
+    is_float = y.__class__ is float and isinstance(items, (list, tuple))
+    if not _TAKES_ERRORS_ALONG or not is_float or tape.program:
+        return y
+
+    def on_level_below(x: Any) -> Any:
+        return x._value if is_tracer(x) and x._tape is tape else x
+
+    start = tuple(map(on_level_below, start))
+    named = {name: on_level_below(x) for name, x in named.items()}
+    plain = list(map(on_level_below, items))
+    value = sum(plain, *start, **named)
+    if is_tracer(value):
+        value = _as_floats(value, plain, start, named)
+    return wrap(value, tape, y._index)
+
+
+def ordering(as_before: Callable, builtin: Any = sorted, choose: str | None = None) -> Callable:
+    """Return ``sorted``, ``min`` or ``max``: objects are compared by their own methods.
+
+    Parameters
+    ----------
+    as_before : callable
+        The builtin, its ``key=`` seen already.
+    builtin : callable
+        The builtin itself.
+    choose : str or None
+        For ``min`` and ``max`` the comparison by which a later element beats an earlier one.
+    """
+
+    def ordered(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 2 and not kwargs:
+            a, b = args
+            if type(a) in _NUMBERS and type(b) in _NUMBERS:
+                return builtin(a, b)
+        args = tuple([syntax_ops.iterate(a) for a in args]) if len(args) == 1 else args
+        key = kwargs.get("key")
+        keys: Any = None
+        if len(args) == 1 and hasattr(type(args[0]), "__next__"):
+            if choose is not None and key is not None:  # each key is computed when it is due
+                keyed = [(v, as_it_is(syntax_ops.intercept(key)(v))) for v in args[0]]
+                keys = [k for _, k in keyed]
+                args = ([v for v, _ in keyed],)
+            else:
+                args = (list(args[0]),)
+        items = args[0] if len(args) == 1 else args
+        if not isinstance(items, (list, tuple)) or not items:
+            return as_before(*args, **kwargs)
+        if keys is None:
+            if _are_plain(items):
+                return as_before(*args, **kwargs)
+            keys = items if key is None else [syntax_ops.intercept(key)(v) for v in items]
+            if _are_plain(keys):
+                return as_before(*args, **kwargs)
+        elif _are_plain(keys):
+            return items[as_before(range(len(items)), key=lambda i: keys[i])]
+        if choose is None:
+            less = syntax_ops.COMPARISON["lt"]
+            rank = functools.cmp_to_key(
+                lambda i, j: -bool(syntax_ops.truth(less(keys[i], keys[j])))
+            )
+            order = sorted(range(len(keys)), key=rank, reverse=kwargs.get("reverse", False))
+            return [items[i] for i in order]
+        beats = syntax_ops.COMPARISON[choose]
+        best = 0
+        for i in range(1, len(keys)):
+            if syntax_ops.truth(beats(keys[i], keys[best])):
+                best = i
+        return items[best]
+
+    return functools.wraps(as_before)(ordered)
+
+
+def spreading(as_before: Callable) -> Callable:
+    """Return ``dict``: of pairs that an iterator gives, or of a mapping of the user's."""
+
+    def spread(*args: Any, **kwargs: Any) -> Any:
+        args = tuple([syntax_ops.iterate(syntax_ops.mapping(a)) for a in args])
+        return as_before(*args, **kwargs)
+
+    return functools.wraps(as_before, updated=())(spread)
+
+
+def sort_list(items: list, **options: Any) -> None:
+    """Do ``items.sort()``."""
+    items[:] = syntax_ops.intercept(sorted)(items, **options)
+
+
+def is_instance(x: Any, kinds: Any, /) -> bool:
+    """Do ``isinstance(x, kinds)``: a traced float has no length, whatever its tracer has."""
+    return isinstance(bare(x) if is_tracer(x) else x, kinds)
+
+
+def has_attribute(owner: Any, name: str, /) -> bool:
+    """Do ``hasattr(owner, name)``: a traced value has the attributes of the value."""
+    return hasattr(bare(owner) if is_tracer(owner) else owner, name)
+
+
+def get_attribute(owner: Any, name: str, *default: Any) -> Any:
+    """Do ``getattr(owner, name)``, with a default or without."""
+    if is_tracer(owner):
+        plain = bare(owner)
+        is_none = name.startswith("__") and getattr(plain, name, 0) is None  # as in an array's hash
+        if is_none or not hasattr(plain, name):
+            return getattr(plain, name, *default)
+        try:  # the value has one, though it may not be had of the tracer
+            return attributes.read(owner, name)
+        except AttributeError as error:
+            raise missing_attribute(owner, name) from error
+    if not default:
+        return attributes.read(owner, name)
+    try:
+        return attributes.read(owner, name)
+    except AttributeError:
+        return default[0]
+
+
+def set_attribute(owner: Any, name: str, value: Any) -> None:
+    """Do ``setattr(owner, name, value)``."""
+    attributes.write(value, owner, name)
+
+
+def combining(operate: Callable, as_before: Callable) -> Callable:
+    """Return ``pow``, ``operator.add`` and the like: objects with operators of their own."""
+
+    def combine(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) > 2 or _are_plain(args):
+            return as_before(*args, **kwargs)
+        return operate(*args)
+
+    return functools.wraps(as_before)(combine)
+
+
+def instead(first: Callable, as_before: Callable) -> Callable:
+    """Return ``iter`` or ``next`` of an object whose class defines what they do."""
+
+    def ask(*args: Any) -> Any:
+        plain = len(args) != 1 or syntax_ops.is_plain(type(args[0]))
+        if args and syntax_ops.is_unseen(args[0]):
+            watch_held()
+        return as_before(*args) if plain else first(*args)
+
+    return functools.wraps(as_before)(ask)
+
+
+def first_argument(g: Callable) -> Callable:
+    """A C function that calls its first argument."""
+
+    def with_first(f: Any, *args: Any, **kwargs: Any) -> Any:
+        return g(syntax_ops.intercept(f), *args, **kwargs)
+
+    return with_first
+
+
+def second_argument(g: Callable) -> Callable:
+    """A C function that calls its second argument, if there is one."""
+
+    def with_second(first: Any, *args: Any, **kwargs: Any) -> Any:
+        if args:
+            args = (syntax_ops.intercept(args[0]), *args[1:])
+        if "func" in kwargs:
+            kwargs["func"] = syntax_ops.intercept(kwargs["func"])
+        return g(first, *args, **kwargs)
+
+    return with_second
+
+
+def seeing_key(g: Callable) -> Callable:
+    """A C function that calls its ``key=``."""
+
+    def with_key(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("key") is not None:
+            kwargs["key"] = syntax_ops.intercept(kwargs["key"])
+        return g(*args, **kwargs)
+
+    return with_key
+
+
+def operator_function(name: str) -> Callable:
+    """Return the function of the module `operator` for a special method."""
+    return getattr(operator, f"{name}_" if name in ("and", "or") else name)
+
+
+# How each builtin is wrapped, in the order of the wrapping.
+WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
+    **{
+        g: functools.partial(by_method, g)
+        for g in (len, abs, operator.abs, float, int, round, reversed)
+    },
+    **dict.fromkeys((list, tuple, set, frozenset, zip, enumerate, any, all), through),
+    **dict.fromkeys(
+        (
+            map, filter, itertools.starmap, itertools.takewhile, itertools.dropwhile,
+            itertools.filterfalse,
+        ),
+        functools.partial(through, function_at=0),
+    ),
+    functools.reduce: functools.partial(through, function_at=0, most=2),  # the third begins
+    **dict.fromkeys(
+        (itertools.accumulate, itertools.groupby), functools.partial(through, function_at=1)
+    ),
+    **dict.fromkeys(
+        (
+            itertools.chain, itertools.islice, itertools.product, itertools.zip_longest,
+            itertools.combinations, itertools.cycle, itertools.permutations,
+            itertools.chain.from_iterable, itertools.pairwise, itertools.tee, itertools.compress,
+        ),
+        through,
+    ),
+    **dict.fromkeys((math.dist, math.fsum, math.prod), listing),
+    **text_calls.WRAPPERS,
+    dict: spreading,
+    sum: summing,
+    sorted: ordering,
+    min: functools.partial(ordering, builtin=min, choose="lt"),
+    max: functools.partial(ordering, builtin=max, choose="gt"),
+    pow: functools.partial(combining, syntax_ops.BINARY["pow"]),
+    divmod: functools.partial(combining, syntax_ops.division),
+    bool: truth_of,
+    complex: lambda as_before: text_calls.reading(by_method(complex, as_before)),
+    **{
+        operator_function(name): functools.partial(combining, operate)
+        for name, operate in {**syntax_ops.BINARY, **syntax_ops.COMPARISON}.items()
+    },
+    operator.getitem: functools.partial(combining, syntax_ops.item),
+    **{
+        operator_function(name): functools.partial(combining, operate)
+        for name, operate in syntax_ops.UNARY.items()
+    },
+    operator.contains: functools.partial(combining, lambda x, value: syntax_ops.contains(value, x)),
+    **sorted_containers.WRAPPERS,
+    iter: functools.partial(instead, syntax_ops.iterator_of),
+    next: functools.partial(instead, syntax_ops.next_of),
+}  # fmt: skip
+
+
+# Functions of the library that give a function to another thread, where nobody would see its calls.
+CALLED_ELSEWHERE = frozenset(
+    {
+        ("concurrent.futures.thread", "ThreadPoolExecutor.submit"),
+        ("threading", "Thread.__init__"),
+        ("threading", "Timer.__init__"),
+    }
+)
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+
+
+def handing_on(g: types.FunctionType, body: Callable) -> Callable:
+    """Return such a function, for which `body` stands, that hands on what has its calls seen."""
+
+    def seen(a: Any) -> Any:
+        return begun_here(syntax_ops.intercept(a)) if type(a) in _FUNCTIONS else a
+
+    @functools.wraps(g)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return body(*map(seen, args), **{name: seen(a) for name, a in kwargs.items()})
+
+    return called

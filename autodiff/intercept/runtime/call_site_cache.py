@@ -1,0 +1,218 @@
+"""What rewritten code keeps about its own calls, so that most need no look at all.
+
+A name that is bound outside gives the same function at nearly every call. ``g(x)`` becomes
+``(replaced[7] if g is known[7] else see(g, 7))(x)``: one comparison, where `known` holds what the
+name gave when it was looked at last. Slots are emptied when the rules change, and hold one function
+each, so a function that a notebook defines anew is not kept. Of the user's functions ``__code__``
+is compared as well, and the defaults of those that have some.
+
+No other thread can run between the comparison and the reading of `replaced`: none of the
+instructions in between calls Python or jumps back.
+"""
+
+from __future__ import annotations
+
+import collections
+import threading
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.intercept.source.library_code import is_library
+from autodiff.trace import lifetimes
+from autodiff.trace.tracer import FloatTracer, Tracer
+
+_EMPTY = object()
+_changing = threading.RLock()  # of the lists here, of which each is as long as the others
+known: list[Any] = []
+"""Slot → what the name was bound to."""
+replaced: list[Any] = []
+"""Slot → what is called in its place."""
+made_of: dict[str, list[Any]] = {"__code__": [], "__defaults__": [], "__kwdefaults__": []}
+"""For each of these, slot → what the function had: tools that load a module anew replace it."""
+_compared: list[tuple[str, ...]] = []
+_owners: list[int] = []  # the id of the globals of the code that has the slot
+_free: list[int] = []  # slots of modules that are gone
+
+_KINDS = (
+    types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, type(np.sum),
+)  # fmt: skip
+
+
+def slot_for(name: str, namespace: dict[str, Any]) -> int | None:
+    """Return a new slot for the calls of a name, ``g`` or ``module.g``; None if it may have none.
+
+    Parameters
+    ----------
+    name : str
+        The name as it stands in the source.
+    namespace : dict
+        The globals in which it is looked up.
+    """
+    value = value_of(name, namespace)
+    if type(value) not in _KINDS or not lifetimes.is_of_module(namespace):
+        return None  # nobody would say when a slot of globals without a module is free again
+    with _changing:
+        if _free:
+            slot = _free.pop()
+            _compared[slot], _owners[slot] = parts_of(value), id(namespace)
+            return slot
+        for table in (known, *made_of.values()):
+            table.append(_EMPTY)
+        replaced.append(None)
+        _compared.append(parts_of(value))
+        _owners.append(id(namespace))
+        return len(known) - 1
+
+
+def forget_module(key: int, name: str) -> None:
+    """Empty the slots of a module that is gone, and those that hold functions of it."""
+    with _changing:
+        for slot, owner in enumerate(_owners):
+            if owner == key or id(getattr(known[slot], "__globals__", None)) == key:
+                _empty(slot)
+            if owner == key:
+                _owners[slot] = 0
+                _free.append(slot)
+    for kinds in quiet:
+        lifetimes.forget_classes(kinds, name)
+
+
+def _empty(slot: int) -> None:
+    known[slot] = _EMPTY
+    replaced[slot] = None
+    for table in made_of.values():
+        table[slot] = _EMPTY
+
+
+def value_of(name: str, namespace: dict[str, Any]) -> Any:
+    """Return what a name is bound to; None if it is no name of a module's."""
+    first, *rest = name.split(".")
+    builtins = namespace.get("__builtins__", {})
+    at_hand = builtins if isinstance(builtins, dict) else vars(builtins)
+    value = namespace.get(first, at_hand.get(first))
+    for attribute in rest:
+        if type(value) is not types.ModuleType:
+            return None  # what a property does is not to be done twice
+        value = vars(value).get(attribute)
+    return value
+
+
+def parts_of(g: Any) -> tuple[str, ...]:
+    """Return what may be replaced in a function of the user's without another being made."""
+    if type(g) is not types.FunctionType or is_library(g):
+        return ()
+    return (
+        "__code__",
+        *(["__defaults__"] if g.__defaults__ else []),
+        *(["__kwdefaults__"] if g.__kwdefaults__ else []),
+    )
+
+
+def compared(slot: int) -> tuple[str, ...]:
+    """Return what is compared where a slot is used, beside the function itself."""
+    return _compared[slot]
+
+
+quiet: list[set[type]] = []
+"""For each attribute that rewritten code reads of a variable: the classes of which it is read as
+ever, since no code written in Python runs for it that is not the engine's."""
+_attributes: dict[str, int] = {}
+
+
+def slot_of_attribute(name: str) -> int:
+    """Return the place of an attribute in `quiet`."""
+    with _changing:
+        if name not in _attributes:
+            quiet.append(set())
+            _attributes[name] = len(quiet) - 1
+        return _attributes[name]
+
+
+def read_as_ever(kind: type, name: str) -> None:
+    """Remember that reading an attribute of a class needs no look."""
+    if name in _attributes:
+        quiet[_attributes[name]].add(kind)
+
+
+def fill(slot: int, g: Any, replacement: Callable) -> None:
+    """Remember what is called in place of what a name is bound to."""
+    parts = _compared[slot]
+    if parts_of(g) != parts:  # a function of another kind than was there when this was written
+        return
+    with _changing:
+        known[slot] = _EMPTY
+        replaced[slot] = replacement
+        for name in parts:
+            made_of[name][slot] = getattr(g, name)
+        known[slot] = g
+
+
+def forget() -> None:
+    """After a change of the rules, decide anew."""
+    with _changing:
+        known[:] = [_EMPTY] * len(known)
+        replaced[:] = [None] * len(replaced)
+        for table in made_of.values():
+            table[:] = [_EMPTY] * len(table)
+    for kinds in (*_quiet_methods.values(), *quiet):
+        kinds.clear()
+
+
+CONTAINERS = frozenset({list, dict, set, tuple, str, collections.deque, type({}.keys())})
+_OWNERS = CONTAINERS | {Tracer, FloatTracer}
+METHODS = frozenset(
+    {
+        "add", "append", "appendleft", "clear", "copy", "count", "discard", "endswith", "extend",
+        "format", "get", "index", "insert", "items", "join", "keys", "lower", "pop", "popleft",
+        "remove", "replace", "reverse", "setdefault", "split", "startswith", "strip", "update",
+        "upper", "values",
+        "all", "any", "argmax", "argmin", "astype", "clip", "conj", "cumsum", "dot", "fill",
+        "flatten", "item", "max", "mean", "min", "prod", "ravel", "repeat", "reshape", "round",
+        "sort", "squeeze", "std", "sum", "swapaxes", "take", "tolist", "trace", "transpose", "var",
+    }
+)  # fmt: skip
+"""Names of methods of containers and arrays: their owner is looked at before the method is."""
+_quiet_methods: dict[str, set[type]] = {name: set() for name in METHODS}
+
+# Attributes by name are read fastest by code that has the name in it.
+_METHOD = """
+def {name}(owner):
+    method = owner.{name}
+    return method if type(owner) in quiet else decide(owner, method)
+"""
+_OF_ARRAYS_TOO = """
+def {name}(owner):
+    if type(owner) is ndarray:
+        return bind(of_array, owner)
+    method = owner.{name}
+    return method if type(owner) in quiet else decide(owner, method)
+"""
+
+
+def method_called(name: str, intercept: Callable, array_method: Callable) -> Callable:
+    """Return what gives a method that is about to be called, for a name in `METHODS`."""
+    kinds = _quiet_methods[name]
+    of_array = array_method(name) if hasattr(np.ndarray, name) else None
+
+    def decide(owner: Any, method: Any) -> Any:
+        seen = intercept(method)
+        if seen == method and type(owner) in _OWNERS:
+            kinds.add(type(owner))
+        return seen
+
+    scope: dict[str, Any] = {
+        "quiet": kinds,
+        "decide": decide,
+        "ndarray": np.ndarray,
+        "of_array": of_array,
+        "bind": types.MethodType,
+    }
+    source = (_METHOD if of_array is None else _OF_ARRAYS_TOO).format(name=name)
+    exec(compile(source, f"<{name} in traced code>", "exec"), scope)
+    return scope[name]
+
+
+lifetimes.at_end(forget_module)

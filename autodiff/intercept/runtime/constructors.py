@@ -1,0 +1,78 @@
+"""Instances made inside a traced function: the calls of ``__init__`` are seen."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+from autodiff.dispatch import call as calls
+from autodiff.intercept.runtime import syntax_ops
+from chainrules_core.tangents.fields import in_class
+
+
+def is_made_in_python(g: type) -> bool:
+    """Whether the ``__init__`` or ``__new__`` of a class is written in Python."""
+    if type(g.__init__) is types.FunctionType:  # type: ignore[misc] # of a class
+        return True
+    new: Any = g.__new__
+    return type(new) is types.FunctionType and calls.body_of(new) is not new
+
+
+def maker_of(g: type) -> Callable | None:
+    """Return what makes an instance of a class with the calls seen; None if nothing is to be seen.
+
+    A metaclass may say itself what calling the class does.
+    """
+    call: Any = type(g).__call__
+    if call is type.__call__:
+        return constructing_for(g) if is_made_in_python(g) else None
+    if type(call) is not types.FunctionType or syntax_ops.is_library(call):
+        return None
+    return types.MethodType(syntax_ops.intercept(call), g)
+
+
+def constructing_for(g: type) -> Callable:
+    """Return what makes an instance of a class with the calls of its ``__init__`` seen."""
+    hooked: type | None = None
+    hook: Any = None
+    is_dataclass = in_class(g, "__dataclass_fields__") is not None
+
+    def constructing(*args: Any, **kwargs: Any) -> Any:
+        nonlocal hooked, hook
+        new: Any = g.__new__
+        if new is object.__new__:
+            made: Any = new(g)
+        else:
+            made = syntax_ops.intercept(new)(g, *args, **kwargs)
+            if not isinstance(made, g):
+                return made
+        post = getattr(g, "__post_init__", None) if is_dataclass else None
+        if post is not hook:
+            hooked, hook = _with_post_init(g, post), post
+        if hooked is None:
+            init: Any = type(made).__init__
+            if type(init) is types.FunctionType:
+                syntax_ops.intercept(init)(made, *args, **kwargs)
+            else:
+                init(made, *args, **kwargs)
+            return made
+        object.__setattr__(made, "__class__", hooked)
+        try:
+            getattr(hooked, "__init__")(made, *args, **kwargs)  # noqa: B009 - as a function
+        finally:
+            object.__setattr__(made, "__class__", g)
+        return made
+
+    return constructing
+
+
+def _with_post_init(g: type, post: Any) -> type | None:
+    """Return a passing subclass of a dataclass whose ``__post_init__`` has its calls seen.
+
+    The ``__init__`` of a dataclass is generated and has no source; it calls ``__post_init__`` by
+    name.
+    """
+    if type(post) is not types.FunctionType:
+        return None
+    return type(g.__name__, (g,), {"__post_init__": calls.body_of(post), "__slots__": ()})

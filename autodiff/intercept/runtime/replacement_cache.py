@@ -1,0 +1,77 @@
+"""What is called in place of each function, remembered while the function may be called again."""
+
+from __future__ import annotations
+
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from autodiff.intercept.source.library_code import is_library
+from autodiff.trace import lifetimes
+
+replacements: dict[int, tuple[Callable, Callable, Any]] = {}
+"""id(function) → a weak reference to it, what is called in its place, what it is made of."""
+lasting: dict[Callable, tuple[Callable, types.CodeType, Any]] = {}
+"""For functions at the top level of a module and methods of classes there, which stay as long as
+the module: function → what is called in its place, and the code and defaults that it had. Those
+that a notebook defines anew are few, but not without end."""
+_MOST = 20_000
+
+
+def remember(g: Any, replacement: Callable, lasts: bool) -> Callable:
+    """Remember what is called in place of `g`, and return it.
+
+    Not where this would keep the function alive: what stands in its place has its globals, and
+    may hold the function itself. Only of a module's function it is known when it ends.
+    """
+    parts = None
+    if type(g) is types.FunctionType:
+        of_module = lifetimes.is_of_module(g.__globals__)
+        if lasts and of_module:
+            if len(lasting) > _MOST:
+                lasting.clear()
+            lasting[g] = replacement, g.__code__, g.__defaults__
+            return replacement
+        if not is_library(g) and (not of_module or _holds(replacement, g)):
+            return replacement
+        parts = g.__code__, g.__defaults__, g.__kwdefaults__
+    key = id(g)
+
+    def drop(_: weakref.ref, table: dict = replacements) -> None:
+        table.pop(key, None)  # at the end of the process the global is gone
+
+    try:
+        replacements[key] = weakref.ref(g, drop), replacement, parts
+    except TypeError:  # a function made in C, which stays
+        replacements[key] = (lambda: g), replacement, None
+    return replacement
+
+
+def _holds(replacement: Any, g: types.FunctionType) -> bool:
+    """Whether what stands in the place of a function holds it, as one that calls itself does."""
+    if getattr(replacement, "__wrapped__", None) is g:
+        return True
+    for cell in getattr(replacement, "__closure__", None) or ():
+        try:
+            if cell.cell_contents is g:
+                return True
+        except ValueError:  # it has no value yet, and may be given this one
+            return True
+    return False
+
+
+def forget_module(key: int, name: str) -> None:
+    """When a module is gone, forget its functions and classes."""
+    g: Any
+    for g in list(lasting):
+        if id(g.__globals__) == key:
+            lasting.pop(g, None)
+    for at, (reference, *_) in list(replacements.items()):
+        g = reference()
+        own = g.__globals__ if type(g) is types.FunctionType else None
+        if id(own) == key or (isinstance(g, type) and g.__module__ == name):
+            replacements.pop(at, None)
+
+
+lifetimes.at_end(forget_module)

@@ -1,0 +1,533 @@
+"""intercept(g): what is called in place of `g` inside a traced function.
+
+A function with a rule becomes one that asks for the rule if an argument is traced. A plain function
+becomes its rewritten self: always if it is the user's, since it may hold a traced value in a
+closure; in a library only for calls with a traced argument. What NumPy's protocols reach, and what
+cannot hold a traced value, is left as it is.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextvars
+import functools
+import itertools
+import operator
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.api.stop_gradient import ignore_derivatives
+from autodiff.closures import captured_values
+from autodiff.dispatch.arguments import innermost, is_constant
+from autodiff.intercept.runtime import (
+    attributes,
+    call_site_cache,
+    compiled_callbacks,
+    context_managers,
+    coroutines,
+    replacement_cache,
+    stores,
+    syntax_ops,
+    text_calls,
+)
+from autodiff.intercept.runtime.builtin_calls import (
+    CALLED_ELSEWHERE,
+    WRAPPERS,
+    first_argument,
+    get_attribute,
+    handing_on,
+    has_attribute,
+    is_instance,
+    listing,
+    second_argument,
+    seeing_key,
+    set_attribute,
+    sort_list,
+    type_of_value,
+)
+from autodiff.intercept.runtime.constructors import constructing_for, is_made_in_python, maker_of
+from autodiff.intercept.runtime.numpy_calls import (
+    ARRAY_CONVERTER,
+    MAKERS,
+    REPLACED,
+    WRITING,
+    ArrayConverter,
+    array_method,
+    calls_back,
+    is_of_python,
+    keeping_new,
+    looking_into_lists,
+    making,
+    new_array,
+    unbound_method,
+    vectorized,
+)
+from autodiff.intercept.runtime.operator_getters import GETTERS
+from autodiff.intercept.runtime.rule_wrappers import asking_for, has_rule, refusing_for
+from autodiff.intercept.runtime.write_checks import OUTPUTS, look_of, with_copies
+from autodiff.intercept.source import (
+    ast_helpers,
+    comparisons,
+    fusion_sites,
+    rewriter,
+    rewritten_code,
+)
+from autodiff.intercept.source.library_code import is_library
+from autodiff.intercept.unseen import frames, unseen_code
+from autodiff.mutation import identity
+from autodiff.mutation.escape_check import object_holds_traced
+from autodiff.trace import lifetimes
+from autodiff.trace.conversions import TracedText
+from autodiff.trace.trace_stack import check_free
+from autodiff.trace.tracer import is_tracer
+from chainrules_core import (
+    Closure,
+    frule,
+    ignore_derivatives as core_ignore_derivatives,
+    rrule,
+)
+from chainrules_core.places import MADE_HERE
+from chainrules_core.registry import key_of
+from chainrules_core.rule import Rule
+
+# The engine itself is not traced, but for functions that it makes around the user's. Rules are, as
+# a library: their bodies run under nested levels.
+_OURS = ("autodiff", "chainrules_core")
+
+_of_ufuncs: dict[Callable, Callable] = {}  # methods of ufuncs are new objects each time, but equal
+
+_lasting, _replacements = replacement_cache.lasting, replacement_cache.replacements
+_METHOD = types.MethodType
+_FUNCTION = types.FunctionType
+_BUILTIN = types.BuiltinFunctionType
+_made = rewritten_code.made
+
+
+def intercept(g: Any) -> Any:
+    """Return what is to be called in place of `g`."""
+    kind = type(g)
+    if kind is _METHOD:
+        function = g.__func__
+        try:
+            replacement, code, defaults = _lasting[function]
+        except (KeyError, TypeError):  # what is called need not be a function
+            pass
+        else:
+            if function.__code__ is code and function.__defaults__ is defaults:
+                return _METHOD(replacement, g.__self__)
+    elif kind is _FUNCTION:
+        lasting = _lasting.get(g)
+        if lasting is not None:
+            if g.__code__ is lasting[1] and g.__defaults__ is lasting[2]:
+                return lasting[0]
+        elif id(g.__code__) in _made:
+            return g
+    elif kind is _BUILTIN and type(g.__self__) is np.ndarray:
+        return _METHOD(array_method(g.__name__), g.__self__)
+    known = _replacements.get(id(g))
+    if known is not None and known[0]() is g:
+        parts = known[2]
+        if parts is None or (
+            g.__code__ is parts[0] and g.__defaults__ is parts[1] and g.__kwdefaults__ is parts[2]
+        ):
+            return known[1]
+    decide = _BY_KIND.get(kind)
+    return decide(g) if decide is not None else _other(g, kind)
+
+
+def see(g: Any, slot: int) -> Any:
+    """Return what is to be called in place of `g`, and remember it for the next such call."""
+    replacement = intercept(g)
+    known = _replacements.get(id(g))
+    if (known is not None and known[0]() is g) or (type(g) is _FUNCTION and g in _lasting):
+        call_site_cache.fill(slot, g, replacement)
+    return replacement
+
+
+# Methods of Python's containers: (class, name) → whether nothing is to be done about them.
+_plain_methods: dict[tuple[type, str], bool] = {}
+
+
+def _stays(g: types.FunctionType) -> bool:
+    """Whether a function is one of a module, or of a class there whose methods are not impure."""
+    return "<locals>" not in g.__qualname__ and not any(
+        getattr(kind, g.__name__, None) is g for kind in watched_types
+    )
+
+
+def _remember(g: Any, replacement: Callable) -> Callable:
+    lasts = type(g) is _FUNCTION and not g.__kwdefaults__ and _stays(g)
+    return replacement_cache.remember(g, replacement, lasts)
+
+
+def _function(g: types.FunctionType) -> Callable:
+    if g is core_ignore_derivatives:
+        return ignore_derivatives
+    if g in MAKERS:
+        return _remember(g, making(g, asking_for))
+    if g in frames.REPLACED:
+        return _remember(g, frames.REPLACED[g])
+    watched = watch(g)
+    if watched is not None:
+        return _remember(g, watched)
+    if (g.__module__, g.__qualname__) in CALLED_ELSEWHERE:
+        return _remember(g, handing_on(g, _body(g)))
+    of_text = text_calls.of_function(g)
+    if of_text is not None:
+        return _remember(g, of_text(asking_for(g) if has_rule(g) else _body(g)))
+    if has_rule(g):
+        asking = asking_for(g)
+        return _remember(g, listing(asking) if g.__module__ == "statistics" else asking)
+    if g.__name__ in _MAKERS_BY_NAME and ".array_api_compat." in (g.__module__ or ""):
+        # The array API's spelling of a function of NumPy, by which SciPy's own code calls it.
+        return _remember(g, keeping_new(_body(g)))
+    return _remember(g, _body(g))
+
+
+_MAKERS_BY_NAME = frozenset(g.__name__ for g in MAKERS)
+
+
+def _is_ours(g: types.FunctionType) -> bool:
+    """Whether a function is the engine's own or the core's, and runs as it is."""
+    module = g.__globals__.get("__name__", "")
+    # Those of traced arrays are made by functions, those of traced floats are written.
+    if module == "autodiff.numpy_api.methods" or g.__code__.co_filename.startswith(MADE_HERE):
+        return True
+    return module.partition(".")[0] in _OURS and "<locals>" not in g.__qualname__
+
+
+def _is_rule(g: types.FunctionType) -> bool:
+    """Whether a function is a part of a rule of ours, whose calls are seen on outer levels."""
+    return g.__globals__.get("__name__", "").partition(".")[0] in ("chainrules", *_OURS)
+
+
+def _body(g: types.FunctionType) -> Callable:
+    """Return the rewritten function; for a library's function one that decides at each call."""
+    if _is_ours(g):
+        return g
+    if (
+        not is_library(g)
+        or hasattr(g, "__wrapped__")
+        or calls_back(g)
+        or frames.looks_at_frames(g.__code__)
+    ):
+        return unseen_code.seen_or_guarded(g)
+
+    made: Callable | None = None
+    look = look_of(g)
+
+    @functools.wraps(g)
+    def deciding(*args: Any, **kwargs: Any) -> Any:
+        nonlocal made
+        if innermost(args, kwargs) is None and not object_holds_traced(args):
+            values = (*args, *kwargs.values()) if kwargs else args
+            if _FUNCTION not in map(type, values) or not captured_values.have_captured(values):
+                look(args, kwargs)
+                if kwargs and any(is_constant(kwargs.get(name)) for name in OUTPUTS):
+                    return with_copies(g, args, kwargs, OUTPUTS)
+                found = compiled_callbacks.calling_back(g, args, kwargs)
+                if TracedText in map(type, values):
+                    return text_calls.of_texts(found, values, g)
+                return found
+        if made is None:
+            made = unseen_code.seen_or_guarded(g)
+        return made(*args, **kwargs)
+
+    return deciding
+
+
+def traced_body(g: Callable) -> Callable:
+    """Return `g` with its calls seen, whoever wrote it; `g` itself where that is not possible."""
+    if type(g) is types.FunctionType:
+        if rewritten_code.is_rewritten(g):
+            return g
+        return (
+            rewritten_code.rewritten(g)
+            if is_library(g) or _is_rule(g)
+            else unseen_code.seen_or_guarded(g)
+        )
+    if type(g) is types.MethodType:
+        return types.MethodType(traced_body(g.__func__), g.__self__)
+    if type(g) is Closure:
+        return intercept(g.function)
+    call = None if isinstance(g, type) else getattr(type(g), "__call__", None)  # noqa: B004
+    return types.MethodType(traced_body(call), g) if type(call) is types.FunctionType else g
+
+
+def _unwatched(g: Any) -> Callable | None:
+    return None
+
+
+watch: Callable[[Any], Callable | None] = _unwatched
+watched_types: frozenset[type] = frozenset()
+
+
+def watch_impure(replacement: Callable[[Any], Callable | None], owners: frozenset[type]) -> None:
+    """See calls of impure functions from now on.
+
+    Parameters
+    ----------
+    replacement : callable
+        Returns what is called in place of a function; None if it is pure.
+    owners : frozenset of type
+        The types of objects whose methods are impure.
+    """
+    globals().update(watch=replacement, watched_types=owners)
+    forget()
+
+
+def unwatched(g: Any) -> Callable:
+    """Return what is called in place of an impure function while no program is written down."""
+    wrapper = WRAPPERS.get(g)
+    if wrapper is not None:
+        return wrapper(asking_for(g))
+    if g in MAKERS:
+        return making(g, asking_for)
+    if has_rule(key_of(g)[0]):
+        return asking_for(g)
+    if type(g) is types.FunctionType:
+        return _body(g)
+    is_of_c = type(g) is _BUILTIN or (type(g) is _METHOD and type(g.__func__) is not _FUNCTION)
+    return refusing_for(g) if is_of_c else g
+
+
+def _method(g: types.MethodType) -> Callable:
+    if type(g.__self__) in watched_types:
+        watched = watch(g)
+        if watched is not None:
+            return watched
+    function = intercept(g.__func__)
+    return g if function is g.__func__ else types.MethodType(function, g.__self__)
+
+
+def _is_plain_method(g: Any, kind: type) -> bool:
+    name = g.__name__
+    if (kind, name) not in _plain_methods:
+        plain = name != "sort" and not has_rule(key_of(g)[0]) and watch(g) is None
+        _plain_methods[kind, name] = plain
+    return _plain_methods[kind, name]
+
+
+def _builtin(g: Any) -> Callable:
+    owner = g.__self__
+    if type(owner) in text_calls.OWNERS and (of_text := text_calls.of_method(g)) is not None:
+        return of_text
+    if type(owner) in call_site_cache.CONTAINERS and _is_plain_method(g, type(owner)):
+        return g
+    if type(owner) in watched_types:
+        watched = watch(g)
+        if watched is not None:
+            return watched
+    if owner is None or type(owner) in (types.ModuleType, type):
+        watched = watch(g)
+        if watched is not None:
+            return _remember(g, watched)
+    special = _SPECIAL.get(g)
+    wrapper = WRAPPERS.get(g)
+    if wrapper is not None:
+        return _remember(g, wrapper(special or (asking_for(g) if has_rule(g) else g)))
+    if special is not None:
+        return _remember(g, special)
+    if owner is None or type(owner) is types.ModuleType:
+        if g in MAKERS:
+            return _remember(g, making(g, asking_for))
+        if has_rule(g):
+            return _remember(g, asking_for(g))
+        return _remember(g, g if owner is builtins else refusing_for(g))
+    if type(owner) is list and g.__name__ == "sort":
+        return functools.partial(sort_list, owner)
+    if type(owner) is contextvars.Context and g.__name__ == "run":
+        return first_argument(g)
+    if has_rule(key_of(g)[0]):
+        if type(owner) is not np.ufunc:
+            return asking_for(g)
+        return _of_ufuncs.get(g) or _of_ufuncs.setdefault(g, asking_for(g))
+    return g if type(owner).__module__ == "builtins" else refusing_for(g)
+
+
+def _class(g: type) -> Callable:
+    watched = watch(g)
+    if watched is not None:
+        return _remember(g, watched)
+    special = _SPECIAL.get(g)
+    wrapper = WRAPPERS.get(g) or text_calls.of_class(g)
+    replacement = special or (asking_for(g) if has_rule(g) else maker_of(g) or g)
+    if wrapper is not None:
+        return _remember(g, wrapper(replacement))
+    if special is not None:
+        return _remember(g, special)
+    if issubclass(g, compiled_callbacks.FUNCTION_POINTER):
+        return compiled_callbacks.making_pointer(g)
+    # What is called in place of a class holds it: one made at each call must not be kept.
+    return _remember(g, replacement) if lifetimes.stays(g) else replacement
+
+
+def _partial(g: functools.partial) -> Callable:
+    return functools.partial(intercept(g.func), *g.args, **g.keywords)
+
+
+def _cached(g: Any) -> Callable:
+    """A cache would keep traced values, and take one for another that is equal."""
+
+    @functools.wraps(g)
+    def uncached(*args: Any, **kwargs: Any) -> Any:
+        if innermost(args, kwargs) is None:
+            return g(*args, **kwargs)
+        return intercept(g.__wrapped__)(*args, **kwargs)
+
+    return uncached
+
+
+def _wrapper(g: Any) -> Callable:
+    """``super().__call__`` of a metaclass makes an instance."""
+    owner = g.__self__
+    if type(owner) in (np.ndarray, memoryview) and g.__name__ in WRITING:
+        check_free(owner)
+    if type(owner) is str:
+        return text_calls.of_method(g) or g
+    if g.__name__ == "__call__" and isinstance(owner, type) and is_made_in_python(owner):
+        return constructing_for(owner)
+    return _other(g, type(g))
+
+
+def _other(g: Any, kind: type) -> Callable:
+    """Decide on a callable of some class: by its metaclass, or by the class's ``__call__``."""
+    if isinstance(g, type):
+        return _class(g)
+    if kind is np.vectorize:
+        return vectorized(g, intercept)
+    call: Any = getattr(kind, "__call__", None)  # noqa: B004 - the function itself is wanted
+    if type(call) is types.FunctionType and not is_tracer(g):
+        return types.MethodType(intercept(call), g)
+    if type(call).__name__ == "cython_function_or_method" and has_rule(call):
+        return functools.partial(intercept(call), g)
+    if is_tracer(g) or not callable(g):
+        return g
+    if kind.__name__ == "cython_function_or_method":
+        watched = watch(g)
+        if watched is not None:
+            return _remember(g, watched)
+    # Objects whose class is made in C: the functions of scipy.fft are of this kind.
+    return _remember(g, asking_for(g)) if has_rule(g) else refusing_for(g)
+
+
+def _of_numpy(g: Any) -> Callable:
+    """A function of NumPy: its protocol sees traced arguments."""
+    if g in text_calls.READERS:
+        return _remember(g, text_calls.reading(g))
+    if is_of_python(g):
+        return looking_into_lists(g, g)
+    return _remember(g, making(g, asking_for) if g in MAKERS else looking_into_lists(g, g))
+
+
+_SPECIAL: dict[Any, Callable] = {
+    type: type_of_value,
+    isinstance: is_instance,
+    hasattr: has_attribute,
+    getattr: get_attribute,
+    setattr: set_attribute,
+    ARRAY_CONVERTER: ArrayConverter,
+    np.ndarray: new_array(asking_for(np.ndarray)),
+    **REPLACED,
+    **identity.REPLACED,
+    **frames.REPLACED,
+    **{
+        g: first_argument(g)
+        for g in (
+            map, filter, functools.reduce, operator.call, itertools.starmap, itertools.takewhile,
+            itertools.dropwhile, itertools.filterfalse,
+        )
+    },
+    itertools.accumulate: second_argument(itertools.accumulate),
+    itertools.groupby: seeing_key(itertools.groupby),
+    **{g: seeing_key(g) for g in (sorted, min, max)},
+}  # fmt: skip
+
+_BY_KIND: dict[type, Callable[[Any], Callable]] = {
+    types.FunctionType: _function,
+    types.MethodType: _method,
+    types.BuiltinFunctionType: _builtin,
+    text_calls.C_METHOD: _builtin,
+    types.MethodDescriptorType: unbound_method,
+    types.WrapperDescriptorType: unbound_method,
+    types.MethodWrapperType: _wrapper,
+    type: _class,
+    functools.partial: _partial,
+    **GETTERS,
+    functools._lru_cache_wrapper: _cached,
+    np.ufunc: _of_numpy,
+    type(np.sum): _of_numpy,
+    Closure: traced_body,
+}
+
+
+def forget(rule: Rule | None = None) -> None:
+    """After a change of the rules, decide anew."""
+    _replacements.clear()
+    _lasting.clear()
+    _of_ufuncs.clear()
+    _plain_methods.clear()
+    call_site_cache.forget()
+    attributes.forget()
+
+
+rrule.watch(forget)
+frule.watch(forget)
+rewritten_code.helpers.update(
+    {
+        rewriter.INTERCEPT: intercept,
+        rewriter.KNOWN: call_site_cache.known,
+        rewriter.REPLACED: call_site_cache.replaced,
+        **{rewriter.MADE_OF[name]: had for name, had in call_site_cache.made_of.items()},
+        rewriter.SEE: see,
+        rewriter.QUIET: call_site_cache.quiet,
+        rewriter.TYPE: type,
+        **{
+            ast_helpers.helper(f"of_{name}"): call_site_cache.method_called(
+                name, intercept, array_method
+            )
+            for name in call_site_cache.METHODS
+        },
+        rewriter.READ: attributes.read,
+        rewriter.SPECIAL: get_attribute,
+        rewriter.WRITE: attributes.write,
+        rewriter.STORE: stores.store,
+        rewriter.STORE_LOCAL: stores.store_local,
+        rewriter.STORE_LOCAL_IN_LIBRARY: stores.store_local_in_library,
+        rewriter.STORE_IN_ITEM: stores.store_in_item,
+        rewriter.STORE_IN_ATTRIBUTE: stores.store_in_attribute,
+        rewriter.CHANGE_ITEM_IN_ITEM: stores.change_item_in_item,
+        rewriter.CHANGE_ITEM_IN_ATTRIBUTE: stores.change_item_in_attribute,
+        rewriter.ITEM_PLACE: stores.item_place,
+        rewriter.ATTRIBUTE_PLACE: stores.attribute_place,
+        rewriter.MAPPING: syntax_ops.mapping,
+        rewriter.AWAITED: coroutines.awaited,
+        rewriter.ASYNC_ITERATE: coroutines.iterate,
+        rewriter.ASYNC_CONTEXT: context_managers.async_context,
+        ast_helpers.SLICE: slice,
+        rewriter.ITEM: syntax_ops.item,
+        rewriter.CHANGE_ITEM: stores.change_item,
+        rewriter.CHANGE_ITEM_LOCAL: stores.change_item_local,
+        rewriter.CHANGE_ATTRIBUTE: stores.change_attribute,
+        comparisons.CONTAINS: syntax_ops.contains,
+        rewriter.ITERATE: syntax_ops.iterate,
+        rewriter.CONTEXT: context_managers.context,
+        rewriter.TRUTH: syntax_ops.truth,
+        comparisons.SAME: identity.same,
+        comparisons.ALONE: identity.alone,
+        comparisons.MATCHED: identity.matched,
+        **text_calls.HELPERS,
+        rewriter.UNLESS_OURS: context_managers.unless_ours,
+        fusion_sites.TABLE: fusion_sites.table,
+        **{ast_helpers.helper(name): f for name, f in syntax_ops.BINARY.items()},
+        **{ast_helpers.helper(f"i{name}"): f for name, f in syntax_ops.IN_PLACE.items()},
+        **{
+            ast_helpers.helper(f"i{name}_local"): f for name, f in syntax_ops.IN_PLACE_LOCAL.items()
+        },
+        **{ast_helpers.helper(name): f for name, f in syntax_ops.COMPARISON.items()},
+        **{ast_helpers.helper(name): f for name, f in syntax_ops.UNARY.items()},
+    }
+)

@@ -1,0 +1,181 @@
+"""What is called in place of a function with a rule, and of one that can have none."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch import call as calls, dispatch_cache
+from autodiff.dispatch.arguments import has_constants, innermost, is_constant
+from autodiff.dispatch.call import NO_RULE, by_rule
+from autodiff.errors import missing_rule
+from autodiff.fastpath import scalar_methods
+from autodiff.intercept.runtime.compiled_callbacks import calling_back, reads_numbers, sees_traced
+from autodiff.intercept.runtime.write_checks import Copies, look_of, with_copies
+from autodiff.intercept.source.library_code import is_library
+from autodiff.numpy_api.out_arguments import into, into_each
+from autodiff.trace.pytree import leaves_of, map_leaves
+from autodiff.trace.trace_stack import check_free
+from autodiff.trace.tracer import FloatTracer, is_tracer
+from chainrules_core import frule, rrule
+from chainrules_core.noticed import mark, restore
+
+
+def has_rule(g: Callable) -> bool:
+    """Whether there is a rule of either mode for a key."""
+    return rrule.entry(g) is not None or frule.entry(g) is not None
+
+
+# Whether arguments of a type can neither be traced nor hold or capture what is.
+_HOLD_NOTHING = frozenset(
+    {
+        float, int, bool, complex, str, bytes, type(None), slice, range, np.ndarray, np.float64,
+        np.float32, np.int64, np.bool_, np.dtype,
+    }
+)  # fmt: skip
+
+
+def _runs_plainly(g: Callable) -> bool:
+    """Whether a library's function runs as it is where no argument is traced."""
+    if type(g) is not types.FunctionType:
+        return True
+    if not is_library(g) or hasattr(g, "__wrapped__"):
+        return False
+    bodies_of_rules = [getattr(rule, "body", None) for rule in rrule.methods(g)]
+    # The object of a method may hold a traced value where nobody looks for one: the body says so.
+    return g not in bodies_of_rules and not any(
+        getattr(body, "traces_objects", False) for body in bodies_of_rules
+    )
+
+
+def asking_for(g: Callable) -> Callable:
+    """Return a function that asks for a rule if an argument is traced."""
+    is_python = type(g) is types.FunctionType
+    plainly = _runs_plainly(g)
+    look = look_of(g)
+    known = dispatch_cache.ways_of(g)
+
+    @functools.wraps(g)
+    def asking_one(x: Any, /) -> Any:
+        kind = type(x)
+        if kind in _HOLD_NOTHING:
+            return g(x)
+        if kind is FloatTracer:
+            record = scalar_methods.unary[g]
+            if record is not None:
+                return record(x)
+        return asking(x)
+
+    @functools.wraps(g)
+    def asking(*args: Any, **kwargs: Any) -> Any:
+        way = dispatch_cache.find(known, args, kwargs)
+        if way is not None:
+            result = way(*args, **kwargs)
+            if result is not NO_RULE:
+                return result
+        elif not kwargs:
+            if len(args) == 1 and type(args[0]) is FloatTracer and not is_python:
+                record = scalar_methods.unary[g]
+                if record is not None:
+                    return record(args[0])
+            if _HOLD_NOTHING.issuperset(map(type, args)):
+                # A function of Python may still have captured a traced value.
+                if not plainly:
+                    return calls.body_of(g)(*args)
+                if look.never_writes(args):
+                    dispatch_cache.add(g, args, kwargs, g)
+                else:
+                    look(args, kwargs)
+                return g(*args)
+        elif "out" in kwargs:
+            out = kwargs["out"]
+            if is_tracer(out[0] if type(out) is tuple and out else out):
+                del kwargs["out"]
+                result = asking(*args, **kwargs)
+                is_ufunc = isinstance(g, np.ufunc)
+                return into_each(out, result, is_ufunc) if type(out) is tuple else into(out, result)
+        result = by_rule(g, args, kwargs)
+        if result is not NO_RULE:
+            return result
+        if plainly and not sees_traced(args, kwargs):
+            look(args, kwargs)
+            return calling_back(g, args, kwargs)
+        return calls.body_of(g)(*args, **kwargs)
+
+    return asking_one if _takes_one(g) else asking
+
+
+def _takes_one(g: Callable) -> bool:
+    """Whether a function made in C takes one value, without a name or a default."""
+    if type(g) is not types.BuiltinFunctionType or not inspect.ismodule(g.__self__):
+        return False  # a method is another object each time it is looked up: no time to ask
+    try:
+        parameters = list(inspect.signature(g).parameters.values())
+    except ValueError:  # it does not tell
+        return False
+    return len(parameters) == 1 and (
+        parameters[0].kind is inspect.Parameter.POSITIONAL_ONLY
+        and parameters[0].default is inspect.Parameter.empty
+    )
+
+
+def refusing_for(g: Callable) -> Callable:
+    """Return a C function that explains itself if it cannot take a traced value.
+
+    A numerical one never meets one, in an argument or captured by a function that it would call:
+    what C code does with an object that is no number, or with an error out of a conversion, is
+    its own affair, up to memory that is left in disorder. Another one may only pass the value on.
+    """
+    writes = getattr(g, "__name__", "") == "at" and isinstance(
+        getattr(g, "__self__", None), np.ufunc
+    )
+    is_numerical = reads_numbers(g)
+
+    look = look_of(g)
+
+    @functools.wraps(g, updated=())
+    def refusing(*args: Any, **kwargs: Any) -> Any:
+        if writes and args:
+            check_free(args[0])
+        look(args, kwargs)
+        has_new = not look.is_of_python and any(map(is_constant, (*args, *kwargs.values())))
+        if has_new and innermost(args, kwargs) is None:
+            return with_copies(g, args, kwargs)
+        if is_numerical and sees_traced(args, kwargs):
+            result = calls.numerically(g, args, kwargs)
+            if result is not NO_RULE:
+                return result
+            raise missing_rule(g, args)
+        before = mark()
+        try:
+            return g(*args, **kwargs)
+        except Exception as error:
+            result = calls.numerically(g, args, kwargs)
+            if result is not NO_RULE:
+                restore(before)
+                return result
+            # What a function that it calls has raised is not its own.
+            inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
+            if inside:
+                raise
+            if innermost(args, kwargs) is not None:
+                raise missing_rule(g, args) from error
+            if not has_constants(args, kwargs):
+                raise
+        return _with_plain_arrays(g, args, kwargs)
+
+    return refusing
+
+
+def _with_plain_arrays(g: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call a C function on copies of arrays that were made in a traced function, and hold no more.
+
+    What it writes into a copy is written into the array.
+    """
+    copies = Copies(filter(is_constant, leaves_of((args, kwargs))))
+    return copies.written(g(*map_leaves(args, copies.of), **map_leaves(kwargs, copies.of)))

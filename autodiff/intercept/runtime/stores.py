@@ -1,0 +1,178 @@
+"""Items and attributes that are set inside a traced function."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch.arguments import innermost
+from autodiff.errors import untraced_array
+from autodiff.intercept.runtime import attributes, syntax_ops
+from autodiff.mutation import escape_check
+from autodiff.trace.trace_stack import check_free
+from autodiff.trace.tracer import Tracer
+
+
+def store(value: Any, target: Any, index: Any) -> None:
+    """Do ``target[index] = value``; an array from outside cannot take a traced value."""
+    if type(target) is memoryview:
+        check_free(target)
+    elif type(target) is np.ndarray or type(target) is np.flatiter:
+        check_free(target if type(target) is np.ndarray else target.base)
+        if type(value) is not np.ndarray and innermost((value,), {}) is not None:
+            raise untraced_array(
+                target if type(target) is np.ndarray else target.base,
+                "that was made outside the function being differentiated, or inside it of plain "
+                "values and known by several names, and its derivative would be lost. Make the "
+                "array inside the function by np.zeros(n) or c.copy(), or hand it in as an "
+                "argument to be differentiated.",
+            )
+    elif not syntax_ops.is_plain(type(target)):
+        method = syntax_ops.special(type(target), "__setitem__")
+        if method is not None:
+            syntax_ops.intercept(method)(target, index, value)
+            return
+    target[index] = value
+
+
+class ItemPlace:
+    """An object whose items are set or deleted by the methods of its class, their calls seen.
+
+    It stands in the place of the object where a target is one of several, or that of a loop.
+    """
+
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        store(value, self.owner, index)
+
+    def __delitem__(self, index: Any) -> None:
+        method = syntax_ops.special(type(self.owner), "__delitem__")
+        if method is None:
+            del self.owner[index]
+        else:
+            syntax_ops.intercept(method)(self.owner, index)
+
+
+class AttributePlace:
+    """The same for attributes."""
+
+    __slots__ = ("_owner",)
+    _owner: Any
+
+    def __init__(self, owner: Any) -> None:
+        object.__setattr__(self, "_owner", owner)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        attributes.write(value, self._owner, name)
+
+    def __delattr__(self, name: str) -> None:
+        attributes.delete(self._owner, name)
+
+
+def attribute_place(owner: Any) -> Any:
+    """Return what an attribute of `owner` is put into."""
+    return owner if attributes.sets_as_ever(type(owner)) else AttributePlace(owner)
+
+
+_STORING_AS_EVER = frozenset({list, dict, Tracer})
+
+
+def item_place(owner: Any) -> Any:
+    """Return what an item of `owner` is put into."""
+    return owner if type(owner) in _STORING_AS_EVER else ItemPlace(owner)
+
+
+def store_in_item(value: Any, owner: Any, key: Any, index: Any, others: int = 0) -> None:
+    """Do ``owner[key][index] = value``; an array that only the owner holds can be replaced."""
+    target = syntax_ops.item(owner, key)
+    if (
+        type(target) is np.ndarray
+        and type(owner) in (list, dict)
+        and escape_check.is_only_held_by_owner(sys.getrefcount(target), others)
+    ):
+        received = escape_check.receiver(target, value)
+        if received is not target:
+            owner[key] = target = received
+    store(value, target, index)
+
+
+def store_in_attribute(value: Any, owner: Any, name: str, index: Any, others: int = 0) -> None:
+    """Do ``owner.name[index] = value`` likewise."""
+    target = attributes.read(owner, name)
+    if (
+        type(target) is np.ndarray
+        and escape_check.is_only_held_by_owner(sys.getrefcount(target), others)
+        and attributes.is_kept(owner, name)
+    ):
+        received = escape_check.receiver(target, value)
+        if received is not target:
+            object.__setattr__(owner, name, received)
+            target = received
+    store(value, target, index)
+
+
+def store_local(value: Any, target: Any, index: Any) -> Any:
+    """Do ``target[index] = value`` for a local variable; return what it is to hold from then on."""
+    if type(target) is np.ndarray and escape_check.is_only_held_by_caller(sys.getrefcount(target)):
+        target = escape_check.work_array(target)
+    store(value, target, index)
+    return target
+
+
+def store_local_in_library(value: Any, target: Any, index: Any) -> Any:
+    """Do the same in a library, whose arrays may go to compiled code that fills them."""
+    if type(target) is np.ndarray and escape_check.is_only_held_by_caller(sys.getrefcount(target)):
+        target = escape_check.receiver(target, value)
+    store(value, target, index)
+    return target
+
+
+def change_item(owner: Any, index: Any) -> Callable:
+    """Read an item that is to be changed; what is returned changes it."""
+    return syntax_ops.augment_item(owner, index, store)
+
+
+def change_item_in_item(owner: Any, key: Any, index: Any) -> Callable:
+    """Do the same for ``owner[key][index]``."""
+
+    def put(value: Any, target: Any, index: Any) -> None:
+        store_in_item(value, owner, key, index, 2)  # beside the two names of the target
+
+    return syntax_ops.augment_item(syntax_ops.item(owner, key), index, put)
+
+
+def change_item_in_attribute(owner: Any, name: str, index: Any) -> Callable:
+    """Do the same for ``owner.name[index]``."""
+
+    def put(value: Any, target: Any, index: Any) -> None:
+        store_in_attribute(value, owner, name, index, 2)
+
+    return syntax_ops.augment_item(attributes.read(owner, name), index, put)
+
+
+def change_item_local(owner: Any, index: Any) -> Callable:
+    """Do the same for a local variable; what is returned returns what it is to hold."""
+    return syntax_ops.augment_item(owner, index, _store_held)
+
+
+def _store_held(value: Any, target: Any, index: Any) -> Any:
+    # The function that changes the item holds it too.
+    if type(target) is np.ndarray and escape_check.is_only_held_by_caller(
+        sys.getrefcount(target), 1
+    ):
+        target = escape_check.receiver(target, value)
+    store(value, target, index)
+    return target
+
+
+def change_attribute(owner: Any, name: str) -> Callable:
+    """Read an attribute that is to be changed; what is returned changes it."""
+    before = attributes.read(owner, name)
+    return syntax_ops.augment_attribute(owner, before, name, attributes.write)

@@ -1,0 +1,520 @@
+"""What operators, loops, `with` and the like do inside a traced function.
+
+A class may define in Python what ``a + b``, ``x[i]``, ``for``, ``with`` or ``if`` do for its
+objects; Python reaches these methods through C, past every rewritten call. So in a traced function
+the syntax itself is a call of one of the functions here. They do what Python does, but that such a
+method has the calls in it seen. Where no side has one, they just apply the operator.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import operator
+import sys
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autodiff.dispatch.arguments import PLAIN, innermost
+from autodiff.dispatch.call import NO_RULE
+from autodiff.dispatch.dispatch_cache import ways_of
+from autodiff.errors import missing_rule
+from autodiff.intercept.source import rewritten_code
+from autodiff.intercept.source.library_code import is_library as is_library
+from autodiff.mutation.escape_check import is_only_held_by_caller, is_only_held_by_owner, receiver
+from autodiff.mutation.identity import settled
+from autodiff.trace import lifetimes
+from autodiff.trace.decisions import asked
+from autodiff.trace.pytree import map_leaves
+from autodiff.trace.trace_stack import check_free, watch_held
+from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
+from chainrules_core import ChainRulesError
+
+
+def _not_connected(f: Any) -> Any:
+    raise NotImplementedError("autodiff.wiring has not been imported")
+
+
+intercept: Callable[[Any], Any] = _not_connected
+
+
+def connect(intercept: Callable[[Any], Any]) -> None:
+    """Put in what returns a function with its calls seen; see :mod:`autodiff.wiring`."""
+    globals().update(intercept=intercept)
+
+
+_ARITHMETIC = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
+    "matmul": "@", "lshift": "<<", "rshift": ">>", "and": "&", "or": "|", "xor": "^",
+}  # fmt: skip
+_SPECIALS = tuple(
+    f"__{name}__"
+    for name in (
+        *_ARITHMETIC, *(f"r{n}" for n in _ARITHMETIC), *(f"i{n}" for n in _ARITHMETIC),
+        "neg", "pos", "invert", "abs", "lt", "le", "eq", "ne", "gt", "ge", "bool", "len",
+        "contains", "getitem", "setitem", "iter", "next", "reversed", "enter", "exit",
+        "array", "float", "int", "complex", "round", "divmod", "rdivmod", "trunc", "floor", "ceil",
+    )
+)  # fmt: skip
+# Types none of whose special methods is written in Python (ours aside): the operator is applied.
+_plain_types: set[Any] = {Tracer, FloatTracer, *PLAIN}
+# The answers for other types; a class made at each call is not kept alive.
+_others: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
+_OURS = ("autodiff", "chainrules_core")
+
+
+lifetimes.at_end(lambda key, name: lifetimes.forget_classes(_plain_types, name))
+
+ITERATED: dict[type, Callable[[Any], Any]] = {}
+"""For classes made in C over which a loop is not left to Python: what it goes through."""
+
+
+def is_plain(kind: type) -> bool:
+    """Whether no operator on instances of a class runs code written in Python."""
+    if kind in _plain_types:
+        return True
+    known = _others.get(kind)
+    if known is None:
+        known = kind.__module__.partition(".")[0] in _OURS or not (
+            kind in ITERATED or any(special(kind, name) is not None for name in _SPECIALS)
+        )
+        if known and lifetimes.stays(kind):
+            _plain_types.add(kind)
+        else:
+            _others[kind] = known
+    return known
+
+
+def special(kind: type, name: str) -> types.FunctionType | None:
+    """Return the method that syntax stands for, if it is written in Python."""
+    found = _lookup(kind, name)
+    return found if type(found) is types.FunctionType else None
+
+
+def _lookup(kind: type, name: str) -> Any:
+    for base in kind.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
+
+
+# -- operators ----------------------------------------------------------------------------------
+
+# What a sequence does with + and * comes after the other side's reflected method.
+_SEQUENCES = (list, tuple, str, bytes, bytearray, collections.deque)
+
+
+def _attempt(kind: type, name: str, a: Any, b: Any) -> Any:
+    method = _lookup(kind, name)
+    if type(method) is types.FunctionType:
+        return intercept(method)(a, b)
+    if method is None or (issubclass(kind, _SEQUENCES) and name in ("__add__", "__mul__")):
+        return NotImplemented
+    if type(method) in (types.WrapperDescriptorType, types.MethodDescriptorType):
+        return method(a, b)
+    return getattr(a, name)(b)
+
+
+def _by_methods(name: str, reflected: str, a: Any, b: Any, among_equals: bool) -> Any:
+    """Do what Python does for a binary operator; NotImplemented where neither side can.
+
+    The reflected method of a subclass that overrides it goes first; between objects of one class
+    only comparisons ask for it (`among_equals`).
+    """
+    kind, other = type(a), type(b)
+    sides = [(kind, name, a, b)]
+    if kind is not other or among_equals:
+        sides.append((other, reflected, b, a))
+    if (
+        kind is not other
+        and issubclass(other, kind)
+        and _lookup(other, reflected) not in (None, _lookup(kind, reflected))
+    ):
+        sides.reverse()
+    for side in sides:
+        made = _attempt(*side)
+        if made is not NotImplemented:
+            return made
+    return NotImplemented
+
+
+def _applied(apply: Callable, a: Any, b: Any) -> Any:
+    """Apply an operator that neither side has; the error is in the words of the values."""
+    try:
+        return apply(a, b)
+    except TypeError as error:
+        return _failed(apply, error, a, b)
+
+
+def _failed(apply: Callable, error: TypeError, a: Any, b: Any) -> NoReturn:
+    """Raise what an operator has raised, but no error that speaks of tracers."""
+    if isinstance(error, ChainRulesError) or not (is_tracer(a) or is_tracer(b)):
+        raise error
+    apply(bare(a), bare(b))
+    raise missing_rule(apply, (a, b)) from None
+
+
+_OF_TRACERS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+# By itself Python would reach the methods of traced floats through a slot of their class, which
+# takes as long as the rest of this function.
+_OPERATE = """
+def {name}_(a, b):
+    kind, other = type(a), type(b)
+    if kind is FloatTracer:
+        made = FloatTracer.__{name}__(a, b)
+        if made is not NotImplemented:
+            return made
+    elif other is FloatTracer and (kind is float or kind is int):
+        return FloatTracer.__r{name}__(b, a)
+    elif kind is Tracer or other is Tracer:
+        way = known.get((kind, other))
+        if way is not None:
+            made = way(a, b)
+            if made is not NO_RULE:
+                return made
+    if kind in plain_types and other in plain_types:
+        try:
+            return a {symbol} b
+        except TypeError as error:
+            return failed(error, a, b)
+    return slowly(a, b)
+"""
+
+
+def _binary(apply: Callable, name: str, symbol: str = "") -> Callable:
+    method, reflected = f"__{name}__", f"__r{name}__"
+
+    def slowly(a: Any, b: Any) -> Any:
+        if is_plain(type(a)) and is_plain(type(b)):
+            return _applied(apply, a, b)
+        made = _by_methods(method, reflected, a, b, False)
+        return _applied(apply, a, b) if made is NotImplemented else made
+
+    if name not in _OF_TRACERS:
+        return slowly
+    scope: dict[str, Any] = {
+        "FloatTracer": FloatTracer,
+        "NO_RULE": NO_RULE,
+        "failed": functools.partial(_failed, apply),
+        "Tracer": Tracer,
+        "known": ways_of(apply),
+        "plain_types": _plain_types,
+        "slowly": slowly,
+    }
+    source = _OPERATE.format(name=name, symbol=symbol)
+    exec(compile(source, f"<operator.{name} in traced code>", "exec"), scope)
+    return scope[f"{name}_"]
+
+
+def _comparison(apply: Callable, name: str, mirrored: str) -> Callable:
+    method, reflected = f"__{name}__", f"__{mirrored}__"
+
+    def compare(a: Any, b: Any) -> Any:
+        if type(a) in _plain_types and type(b) in _plain_types:
+            return apply(a, b)
+        if is_plain(type(a)) and is_plain(type(b)):
+            return apply(a, b)
+        if name == "ne" and _lookup(type(a), method) is object.__ne__:
+            return not equal(a, b)
+        made = _by_methods(method, reflected, a, b, True)
+        return apply(a, b) if made is NotImplemented else made
+
+    compare.__name__ = compare.__qualname__ = name
+    return compare
+
+
+_NOT_CONVERTED = (np.ndarray, np.generic, np.poly1d, str, bytes, dict)
+
+
+def converts(kind: type) -> bool:
+    """Whether NumPy makes an array of an instance by what its class defines in Python."""
+    if kind is collections.deque:
+        return True
+    if is_plain(kind) or issubclass(kind, _NOT_CONVERTED):
+        return False
+    return (
+        special(kind, "__array__") is not None
+        or (special(kind, "__len__") is not None and special(kind, "__getitem__") is not None)
+    ) and not (hasattr(kind, "__array_ufunc__") or hasattr(kind, "__array_function__"))
+
+
+def converted(x: Any) -> Any:
+    """Return the array that NumPy would make of an object, or a list; anything else as it is."""
+    if not converts(type(x)):
+        return x
+    method = special(type(x), "__array__")
+    if method is not None:
+        return intercept(method)(x)
+    try:
+        len(x)
+    except TypeError:  # a sparse array has elements and rows, but is no sequence
+        return x
+    return list(iterate(x))
+
+
+def _in_place(apply: Callable, name: str, operate: Callable, is_local: bool) -> Callable:
+    method = f"__i{name}__"
+
+    def augment(a: Any, b: Any) -> Any:
+        kind = type(a)
+        if kind is np.ndarray:
+            if is_local and is_only_held_by_caller(sys.getrefcount(a)):
+                a = receiver(a, b)
+            check_free(a)
+        if type(b) is Tracer and issubclass(kind, _SEQUENCES):
+            b = settled(b)  # a truth value repeats a list in place, a number of NumPy's makes one
+        if kind in _plain_types and type(b) in _plain_types:
+            return apply(a, b)
+        if is_plain(kind) and is_plain(type(b)):
+            return apply(a, b)
+        if _lookup(kind, method) is not None:
+            made = _attempt(kind, method, a, b)
+            if made is not NotImplemented:
+                return made
+        return operate(a, b)
+
+    augment.__name__ = augment.__qualname__ = f"i{name}"
+    return augment
+
+
+def _unary(apply: Callable, name: str) -> Callable:
+    method = f"__{name}__"
+
+    def operate(a: Any) -> Any:
+        if type(a) not in _plain_types:
+            defined = special(type(a), method)
+            if defined is not None:
+                return intercept(defined)(a)
+        elif name == "pos" and is_tracer(a) and type(bare(a)) is float:
+            return a  # +v is v
+        return apply(a)
+
+    operate.__name__ = operate.__qualname__ = name
+    return operate
+
+
+def _attribute(name: str) -> str:
+    return f"{name}_" if name in ("and", "or") else name
+
+
+BINARY: dict[str, Callable] = {
+    name: _binary(getattr(operator, _attribute(name)), name, symbol)
+    for name, symbol in _ARITHMETIC.items()
+}
+IN_PLACE: dict[str, Callable] = {
+    name: _in_place(getattr(operator, f"i{name}"), name, BINARY[name], False)
+    for name in _ARITHMETIC
+}
+# The same for local variables, which can be bound to another object.
+IN_PLACE_LOCAL: dict[str, Callable] = {
+    name: _in_place(getattr(operator, f"i{name}"), name, BINARY[name], True) for name in _ARITHMETIC
+}
+COMPARISON: dict[str, Callable] = {
+    name: _comparison(getattr(operator, name), name, mirrored)
+    for name, mirrored in (
+        ("lt", "gt"), ("le", "ge"), ("eq", "eq"), ("ne", "ne"), ("gt", "lt"), ("ge", "le")
+    )
+}  # fmt: skip
+UNARY: dict[str, Callable] = {
+    name: _unary(getattr(operator, _attribute(name)), name) for name in ("neg", "pos", "invert")
+}
+equal = COMPARISON["eq"]
+
+division = _binary(divmod, "divmod")
+# -- items --------------------------------------------------------------------------------------
+
+
+_tracer: Any = Tracer
+
+
+def item(owner: Any, index: Any) -> Any:
+    """Return ``owner[index]``."""
+    kind = type(owner)
+    if kind is Tracer:
+        return _tracer.__getitem__(owner, index)
+    if kind not in _plain_types:
+        method = special(kind, "__getitem__")
+        if method is not None:
+            return intercept(method)(owner, index)
+    if kind is np.ndarray and type(index) in (Tracer, tuple):
+        parts = index if type(index) is tuple else (index,)
+        if any(type(p) is Tracer for p in parts):
+            tape = innermost(parts, {})
+            if tape is not None and tape.program:
+                return tape.call(operator.getitem, (owner, index), {})
+    return owner[index]
+
+
+def contains(value: Any, container: Any) -> bool:
+    """Return ``value in container``."""
+    if type(container) not in _plain_types:
+        method = special(type(container), "__contains__")
+        if method is not None:
+            return bool(truth(intercept(method)(container, value)))
+        if special(type(container), "__iter__") is not None:
+            return any(v is value or truth(equal(v, value)) for v in iterate(container))
+    return value in container
+
+
+def augment_item(owner: Any, index: Any, store: Callable) -> Callable:
+    """Read an item that is to be changed; what is returned changes it."""
+    check_free(owner)
+    before = item(owner, index)
+
+    def change(augment: Callable, value: Any) -> Any:
+        nonlocal before
+        if type(before) is np.ndarray:
+            if type(owner) is np.ndarray and before.base is not None:
+                before = receiver(before.copy(), value)  # the result is written into the owner
+            elif is_only_held_by_owner(sys.getrefcount(before)):
+                before = receiver(before, value)  # what comes of it takes its place
+        return store(augment(before, value), owner, index)
+
+    return change
+
+
+def augment_attribute(owner: Any, before: Any, name: str, store: Callable) -> Callable:
+    """Change an attribute that was read."""
+
+    def change(augment: Callable, value: Any) -> None:
+        nonlocal before
+        if type(before) is np.ndarray and is_only_held_by_owner(sys.getrefcount(before)):
+            before = receiver(before, value)
+        store(augment(before, value), owner, name)
+
+    return change
+
+
+def mapping(x: Any) -> Any:
+    """Return what ``**x`` is to spread out."""
+    if type(x) in _plain_types or isinstance(x, dict):
+        return x
+    if special(type(x), "__getitem__") is None or not hasattr(x, "keys"):
+        return x
+    return {key: item(x, key) for key in iterate(intercept(x.keys)())}
+
+
+# -- iteration ----------------------------------------------------------------------------------
+
+
+def iterate(x: Any) -> Any:
+    """Return what a loop over `x` is to go through."""
+    if type(x) in _plain_types or is_plain(type(x)):
+        return Unseen(x) if is_unseen(x) else x
+    if type(x) in ITERATED:
+        return ITERATED[type(x)](x)
+    iterator = iterator_of(x)
+    step = special(type(iterator), "__next__")
+    return iterator if step is None else Steps(iterator, step)
+
+
+def iterator_of(x: Any) -> Any:
+    """Return ``iter(x)``."""
+    kind = type(x)
+    if kind not in _plain_types:
+        method = special(kind, "__iter__")
+        if method is not None:
+            return intercept(method)(x)
+        if _lookup(kind, "__iter__") is None and special(kind, "__getitem__") is not None:
+            return _by_position(x)
+    return iter(x)
+
+
+def is_unseen(x: Any) -> bool:
+    """Whether this is a generator whose code is not followed: it was begun outside, say."""
+    return type(x) is types.GeneratorType and not rewritten_code.is_made(x.gi_code)
+
+
+class Unseen:
+    """A generator whose code is not followed: it may write into what is held at each step."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self, steps: types.GeneratorType) -> None:
+        self.steps = steps
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        watch_held()
+        return next(self.steps)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.steps, name)
+
+
+class Steps:
+    """An iterator of a user's class, whose methods have the calls in them seen."""
+
+    __slots__ = ("is_begun", "iterator", "step")
+
+    def __init__(self, iterator: Any, step: types.FunctionType) -> None:
+        self.iterator = iterator
+        self.step = intercept(step)
+        self.is_begun = False
+
+    def __iter__(self) -> Any:
+        # Python asks an iterator for itself: the first time that has been done already.
+        if not self.is_begun:
+            self.is_begun = True
+            return self
+        again = iterator_of(self.iterator)
+        return self if again is self.iterator else iterate(again)
+
+    def __next__(self) -> Any:
+        return self.step(self.iterator)
+
+
+def _by_position(x: Any) -> Iterator:
+    i = 0
+    while True:
+        try:
+            value = item(x, i)
+        except IndexError:
+            return
+        yield value
+        i += 1
+
+
+_NOTHING: Any = object()
+
+
+def next_of(iterator: Any, default: Any = _NOTHING) -> Any:
+    """Return ``next(iterator)``, or ``next(iterator, default)``."""
+    if is_unseen(iterator):
+        watch_held()
+    step = None if type(iterator) in _plain_types else special(type(iterator), "__next__")
+    if step is None:
+        return next(iterator) if default is _NOTHING else next(iterator, default)
+    try:
+        return intercept(step)(iterator)
+    except StopIteration:
+        if default is _NOTHING:
+            raise
+        return default
+
+
+# -- truth, texts ---------------------------------------------------------------------
+
+
+def truth(x: Any) -> Any:
+    """Return what decides about a condition: `x`, or what its class says."""
+    if type(x) is np.bool_:
+        asked()
+        return x
+    if type(x) in _plain_types or is_plain(type(x)):
+        return x
+    method = special(type(x), "__bool__")
+    if method is None and _lookup(type(x), "__bool__") is None:
+        method = special(type(x), "__len__")
+    return x if method is None else intercept(method)(x)
+
+
+def as_text(x: Any) -> Any:
+    """Return what is to be written into a text in place of `x`: plain values."""
+    return x if type(x) in PLAIN or is_tracer(x) else map_leaves(x, untraced)

@@ -1,0 +1,206 @@
+"""Calls on plain values that may write into an array that a pullback holds.
+
+What the engine can tell of a call is checked before it is made: an array that is held must not be
+its ``out=``, nor what it overwrites or changes in place. Of other code, which nobody has read, it
+is only noted that it runs: what is held is compared then when the function has ended.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch.arguments import is_constant, place_of_out
+from autodiff.mutation.assignment import assign_item, root_and_path
+from autodiff.mutation.memory_layout import copy_of
+from autodiff.numpy_api.out_arguments import WRITERS
+from autodiff.trace.trace_stack import check_free, watch_held
+from autodiff.trace.tracer import Tracer
+
+_TRUSTED = frozenset({"numpy", "scipy"})
+"""Packages whose functions write into nothing but what their parameters say."""
+_HOLD_NOTHING = frozenset(
+    {float, int, bool, complex, str, bytes, type(None), slice, range, np.float64, np.int64}
+)
+_TARGETS = ("dst", "a", "arr", "x")  # names of the first parameter of WRITERS
+
+
+def check_out(f: Any, args: tuple, kwargs: dict[str, Any]) -> None:
+    """Raise if a call of a NumPy function writes into an array that is held."""
+    if kwargs:
+        if "out" in kwargs:
+            _check(kwargs["out"])
+        if f in WRITERS and not args:
+            for name in _TARGETS:
+                _check(kwargs.get(name))
+    place = f.nin if isinstance(f, np.ufunc) else place_of_out(f)[0]
+    if len(args) > place:
+        _check(args[place:])
+    if args and f in WRITERS and (f is not np.nan_to_num or _is_false(args, kwargs)):
+        _check(args[0])
+
+
+def _is_false(args: tuple, kwargs: dict[str, Any]) -> bool:
+    return not (args[1] if len(args) > 1 else kwargs.get("copy", True))
+
+
+def _check(x: Any) -> None:
+    if type(x) is tuple or type(x) is list:
+        for part in x:
+            _check(part)
+    else:
+        check_free(x)
+
+
+def writes_by_itself(f: Any) -> bool:
+    """Whether a function of NumPy writes into one of its arguments without being told."""
+    return f in WRITERS and f is not np.nan_to_num
+
+
+def _parameters(g: Any) -> tuple[str, ...]:
+    try:
+        return tuple(inspect.signature(g).parameters)
+    except (TypeError, ValueError):  # made in C, and says nothing of them
+        return ()
+
+
+def _is_written(name: str) -> bool:
+    return name in ("out", "output", "copy") or name.startswith("overwrite")
+
+
+def with_copies(
+    g: Callable, args: tuple, kwargs: dict[str, Any], names: frozenset[str] | None = None
+) -> Any:
+    """Call a function with copies of the arrays that were made in the traced function.
+
+    What it has written into a copy is written into the array. With `names` these arguments alone
+    are copied.
+    """
+    given = [a for a in args if names is None]
+    given += [a for name, a in kwargs.items() if names is None or name in names]
+    copies = Copies(filter(is_constant, given))
+    if names is None:
+        args = tuple([copies.of(a) for a in args])
+    y = g(*args, **{n: copies.of(a) for n, a in kwargs.items()})
+    return copies.written(y)
+
+
+class Copies:
+    """Plain copies of arrays that were made in a traced function.
+
+    Arrays that share memory have copies that share memory: what is written into one is read from
+    the other.
+    """
+
+    def __init__(self, arrays: Iterable[Tracer]) -> None:
+        self._copies: dict[int, tuple[Tracer, np.ndarray]] = {}
+        self._of_roots: list[tuple[Tracer, np.ndarray]] = []
+        relatives: dict[int, list[tuple[Tracer, tuple]]] = {}
+        for a in {id(a): a for a in arrays}.values():
+            root, path = root_and_path(a)
+            relatives.setdefault(id(root), []).append((a, path))
+        for members in relatives.values():
+            self._copy(members)
+
+    def _copy(self, members: list[tuple[Tracer, tuple]]) -> None:
+        """Copy arrays that share memory: a single one by itself, others as parts of one copy."""
+        is_alone = len(members) == 1
+        root = members[0][0] if is_alone else root_and_path(members[0][0])[0]
+        whole = copy_of(root._value)
+        self._of_roots.append((root, whole))
+        for a, path in members:
+            copy = whole
+            for step in () if is_alone else path:
+                copy = step(copy)
+            self._copies[id(a)] = a, copy
+
+    def of(self, x: Any) -> Any:
+        """Return the copy of an array; anything else as it is."""
+        return self._copies[id(x)][1] if id(x) in self._copies else x
+
+    def written(self, y: Any) -> Any:
+        """Write into the arrays what was written into the copies; return `y`, or its original."""
+        for root, copy in self._of_roots:
+            if copy.tobytes() != root._value.tobytes():
+                assign_item(root, ..., copy)
+        return next((a for a, copy in self._copies.values() if copy is y), y)
+
+
+OUTPUTS = frozenset({"out", "output"})
+
+
+def look_of(g: Any) -> Looking:
+    """Return what looks at the calls of a function; for a method made in C that of its class."""
+    owner = getattr(g, "__self__", None)
+    if type(g) is types.MethodType and type(g.__func__) is not types.FunctionType:
+        return _look_of_method(g.__func__)
+    if type(g) is types.BuiltinFunctionType and not isinstance(owner, (types.ModuleType, type)):
+        method = getattr(type(owner), g.__name__, None)
+        if type(method) is types.MethodDescriptorType:
+            return _look_of_method(method)
+    return Looking(g)
+
+
+@functools.lru_cache(maxsize=1024)
+def _look_of_method(method: Any) -> Looking:
+    return Looking(method, own=1)
+
+
+class Looking:
+    """Looks at the calls of a function that is not the user's before they are made.
+
+    Attributes
+    ----------
+    is_trusted : bool
+        Whether it belongs to a package whose functions write into what their parameters say alone.
+    is_of_python : bool
+        Whether it belongs to Python: it can write into what it is given alone.
+    place : int
+        At which place the first parameter stands that says what is written into.
+    """
+
+    __slots__ = ("is_of_python", "is_trusted", "names", "place", "shuffles")
+
+    def __init__(self, g: Any, own: int = 0) -> None:
+        home = getattr(g, "__objclass__", g)
+        package = (getattr(home, "__module__", None) or "").partition(".")[0]
+        self.is_trusted = package in _TRUSTED
+        self.is_of_python = package in sys.stdlib_module_names
+        self.names = _parameters(g)[own:]
+        places = [i for i, name in enumerate(self.names) if _is_written(name)]
+        self.place = min(places, default=2 if not self.names else sys.maxsize)
+        self.shuffles = getattr(g, "__name__", "") == "shuffle"
+
+    def never_writes(self, args: tuple) -> bool:
+        """Whether calls with arguments of these types, none of them a function, do not write."""
+        if self.is_trusted:
+            return len(args) <= self.place and not self.shuffles
+        return self.is_of_python and _HOLD_NOTHING.issuperset(map(type, args))
+
+    def __call__(self, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Look at a call: raise, or note that it may write."""
+        if len(args) > self.place or kwargs:
+            self._look_at_names(args, kwargs)
+        if self.shuffles:
+            _check(args)
+        if self.is_trusted and not any(map(callable, args)):
+            return
+        values = (*args, *kwargs.values()) if kwargs else args
+        if not (self.is_of_python and _HOLD_NOTHING.issuperset(map(type, values))):
+            watch_held()
+
+    def _look_at_names(self, args: tuple, kwargs: dict[str, Any]) -> None:
+        given = dict(zip(self.names, args, strict=False))
+        for name, value in {**given, **kwargs}.items():
+            if name in ("out", "output"):
+                _check(value)
+            elif (name == "copy" and value is False) or (name.startswith("overwrite") and value):
+                _check(tuple([a for a in (*args, *kwargs.values()) if type(a) is np.ndarray]))
+        if not self.names and len(args) > self.place:  # where it says nothing of them
+            _check(tuple([a for a in args[self.place :] if type(a) is np.ndarray]))

@@ -1,0 +1,80 @@
+"""Rewrite comparisons: a class may define ``<`` and ``in``, and ``is`` reads what it sees."""
+
+from __future__ import annotations
+
+import ast
+
+from autodiff.intercept.source.ast_helpers import called, copied, helper, located
+from autodiff.intercept.source.integer_inference import Integers
+
+CONTAINS = helper("contains")
+SAME = helper("same")
+ALONE = helper("alone")
+MATCHED = helper("matched")
+_COMPARISON = {
+    ast.Lt: "lt", ast.LtE: "le", ast.Eq: "eq", ast.NotEq: "ne", ast.Gt: "gt", ast.GtE: "ge",
+}  # fmt: skip
+_IDENTITY = (ast.Is, ast.IsNot)
+
+
+class Comparisons(ast.NodeTransformer):
+    """The part of the rewriter that looks at comparisons and patterns."""
+
+    integers: Integers
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """A chain is taken apart where what stands in the middle may be evaluated twice."""
+        sides = [node.left, *node.comparators]
+        middle = sides[1:-1]
+        if not all(isinstance(s, (ast.Name, ast.Constant)) for s in middle):
+            seen = _seen_by_identity(sides, node.ops)
+            new = [
+                located(called(ALONE, [self.visit(s)]), s) if by_identity else self.visit(s)
+                for s, by_identity in zip(sides, seen, strict=True)
+            ]
+            return ast.copy_location(ast.Compare(new[0], node.ops, new[1:]), node)
+        made = [
+            self._compared(a, op, b, node)
+            for a, op, b in zip(sides, node.ops, sides[1:], strict=False)
+        ]
+        return made[0] if len(made) == 1 else located(ast.BoolOp(ast.And(), made), node)
+
+    def _compared(self, a: ast.expr, op: ast.cmpop, b: ast.expr, node: ast.Compare) -> ast.expr:
+        left, right = self.visit(copied(a)), self.visit(copied(b))
+        if any(_seen_by_identity([a, b], [op])):
+            same: ast.expr = called(SAME, [left, right])
+            return located(same if isinstance(op, ast.Is) else ast.UnaryOp(ast.Not(), same), node)
+        if type(op) in _COMPARISON and not (a in self.integers and b in self.integers):
+            return located(called(helper(_COMPARISON[type(op)]), [left, right]), node)
+        if not isinstance(op, (ast.In, ast.NotIn)):
+            return located(ast.Compare(left, [op], [right]), node)
+        # The container stands on the right, but the value is evaluated first.
+        found: ast.expr = called(CONTAINS, [left, right])
+        if isinstance(op, ast.NotIn):
+            found = ast.UnaryOp(ast.Not(), found)
+        return located(found, node)
+
+    def visit_Match(self, node: ast.Match) -> ast.AST:
+        """``case True`` compares by identity, where no call can be put in."""
+        subject = self.visit(node.subject)
+        patterns = [p for case in node.cases for p in ast.walk(case.pattern)]
+        if any(isinstance(p, ast.MatchSingleton) and p.value is not None for p in patterns):
+            subject = located(called(MATCHED, [subject]), subject)
+        node.subject = subject
+        node.cases = [self.visit(case) for case in node.cases]
+        return node
+
+
+def _seen_by_identity(sides: list[ast.expr], ops: list[ast.cmpop]) -> list[bool]:
+    """Say at which sides of a comparison ``is`` looks.
+
+    Not where the other side is None or ``...``: no traced value stands for one of these.
+    """
+    seen = [False] * len(sides)
+    for i, op in enumerate(ops):
+        pair = sides[i], sides[i + 1]
+        if isinstance(op, _IDENTITY) and not any(
+            isinstance(s, ast.Constant) and s.value in (None, ...) for s in pair
+        ):
+            seen[i] = seen[i + 1] = True
+    return seen

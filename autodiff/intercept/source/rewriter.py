@@ -1,0 +1,481 @@
+"""Rewrite a definition so that each call in it is seen.
+
+``g(x)`` becomes ``intercept(g)(x)``, with a slot of
+:mod:`autodiff.intercept.runtime.call_site_cache` in front of it where `g` is a name from outside.
+An attribute that may be a property is read through ``read(obj, "name")``, and syntax for which a
+class may define a method is a call of a function of :mod:`autodiff.intercept.runtime.syntax_ops`:
+``a + b`` becomes ``add(a, b)``. Nothing else changes: names, closures, line and column numbers are
+those of the source, so tracebacks and debuggers show the user's lines.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from typing import Any
+
+from autodiff.intercept.runtime import call_site_cache
+from autodiff.intercept.source import fstrings, fusion_sites
+from autodiff.intercept.source.ast_helpers import (
+    assigned,
+    called,
+    copied,
+    helper,
+    index_of,
+    is_public,
+    located,
+    named,
+)
+from autodiff.intercept.source.comparisons import Comparisons
+from autodiff.intercept.source.integer_inference import Integers
+from autodiff.intercept.source.scopes import dotted, names_in, own_names
+
+INTERCEPT = helper("intercept")
+READ = helper("read")
+SPECIAL = helper("special")
+WRITE = helper("write")
+STORE = helper("store")
+STORE_LOCAL = helper("store_local")
+STORE_LOCAL_IN_LIBRARY = helper("store_local_in_library")
+STORE_IN_ITEM = helper("store_in_item")
+STORE_IN_ATTRIBUTE = helper("store_in_attribute")
+ITEM_PLACE = helper("item_place")
+ATTRIBUTE_PLACE = helper("attribute_place")
+MAPPING = helper("mapping")
+AWAITED = helper("awaited")
+ASYNC_ITERATE = helper("async_iterate")
+ASYNC_CONTEXT = helper("async_context")
+ITEM = helper("item")
+CHANGE_ITEM = helper("change_item")
+CHANGE_ITEM_LOCAL = helper("change_item_local")
+CHANGE_ITEM_IN_ITEM = helper("change_item_in_item")
+CHANGE_ITEM_IN_ATTRIBUTE = helper("change_item_in_attribute")
+CHANGE_ATTRIBUTE = helper("change_attribute")
+ITERATE = helper("iterate")
+CONTEXT = helper("context")
+TRUTH = helper("truth")
+UNLESS_OURS = helper("unless_ours")
+KNOWN = helper("known")
+REPLACED = helper("replaced")
+MADE_OF = {name: helper(f"known{name.strip('_')}") for name in call_site_cache.made_of}
+SEE = helper("see")
+QUIET = helper("quiet")
+TYPE = helper("type")
+
+_BINARY = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
+    ast.Mod: "mod", ast.Pow: "pow", ast.MatMult: "matmul", ast.LShift: "lshift",
+    ast.RShift: "rshift", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
+}  # fmt: skip
+_UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+
+# What looks at the frame it is called from: a call in between would show it another one.
+_FRAME_DEPENDENT = frozenset(
+    {"super", "locals", "globals", "vars", "dir", "eval", "exec", "breakpoint", "__import__"}
+)
+
+
+class _Rewriter(Comparisons, ast.NodeTransformer):
+    """Rewrites the body of one definition.
+
+    Parameters
+    ----------
+    modules : set of str
+        Global names that are bound to modules: their attributes are not properties.
+    integers : Integers
+        The names that hold integers, whose operators are left alone.
+    own : set of str
+        The local variables of the function that is looked at: these can be bound anew.
+    is_library : bool
+        Whether the function is a library's, whose handlers are left as they are.
+    outside : dict
+        The globals of the function.
+    local : set of str
+        The names that are not looked up in them.
+    """
+
+    def __init__(
+        self,
+        modules: set[str],
+        integers: Integers,
+        own: set[str],
+        is_library: bool,
+        outside: dict[str, Any],
+        local: set[str],
+    ) -> None:
+        self.modules = modules
+        self.local = local
+        self.is_library = is_library
+        self.outside = outside
+        self.slots: dict[str, int | None] = {}
+        self.integers = integers
+        self.finder = fusion_sites.Finder(integers, local, outside)
+        self.own = own
+
+    def _as_one(self, node: ast.expr) -> ast.AST | None:
+        """Return what stands for an expression of several elementwise operations."""
+        found = self.finder.find(node)
+        if found is None:
+            return None
+        expression, generic = found
+        leaves = [self.visit(leaf) for leaf in expression.leaves]
+        return fusion_sites.written(expression, generic, leaves, node, self.outside)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        made = self._as_one(node)
+        if made is not None:
+            return made
+        function = node.func
+        if isinstance(function, ast.Name) and function.id in _FRAME_DEPENDENT:
+            rewritten: ast.expr = function
+        elif self._slot(function) is not None:
+            rewritten = self._known(function)
+        elif isinstance(function, ast.Attribute) and function.attr in call_site_cache.METHODS:
+            of = helper(f"of_{function.attr}")
+            rewritten = located(called(of, [self.visit(function.value)]), function)
+        elif isinstance(function, ast.Attribute):
+            # A method: what the property gives is looked at anyway.
+            rewritten = self._seen(self._attribute(function))
+        else:
+            rewritten = self._seen(self.visit(function))
+        new = ast.Call(
+            rewritten,
+            [self.visit(a) for a in node.args],
+            [self._keyword(k) for k in node.keywords],
+        )
+        is_code = isinstance(rewritten, ast.Name) and rewritten.id in ("eval", "exec")
+        if is_code and new.args:
+            new.args[0] = located(called(fstrings.SOURCE_TEXT, new.args[:1]), new.args[0])
+        return ast.copy_location(new, node)
+
+    def _keyword(self, node: ast.keyword) -> ast.keyword:
+        value = self.visit(node.value)
+        node.value = value if node.arg is not None else located(called(MAPPING, [value]), value)
+        return node
+
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        """``{**m}`` asks a class for its keys and items."""
+        pairs = list(zip(node.keys, node.values, strict=True))
+        node.keys, node.values = [], []
+        for key, value in pairs:
+            seen = self.visit(value)
+            node.keys.append(key and self.visit(key))
+            node.values.append(seen if key else located(called(MAPPING, [seen]), seen))
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        new = self._attribute(node)
+        if node.attr.startswith("__"):
+            return new  # private or special: its mangled name is the compiler's business
+        owner = new.value
+        if not isinstance(node.ctx, ast.Load):
+            # One of several targets, or that of a loop: what is put there goes through `write`.
+            place = called(ATTRIBUTE_PLACE, [owner])
+            return located(ast.Attribute(place, node.attr, node.ctx), node)
+        if self._is_module(node.value):
+            return new
+        read: ast.expr = called(READ, [owner, ast.Constant(node.attr)])
+        if isinstance(node.value, ast.Name):  # it may be evaluated twice
+            slot = ast.Constant(call_site_cache.slot_of_attribute(node.attr))
+            kinds = ast.Subscript(named(QUIET), slot, ast.Load())
+            is_quiet = ast.Compare(called(TYPE, [copied(owner)]), [ast.In()], [kinds])
+            read = ast.IfExp(is_quiet, new, read)
+        return located(read, node)
+
+    def _attribute(self, node: ast.Attribute) -> Any:
+        """Return an attribute of what is seen; a traced value has only its value's special ones."""
+        owner = self.visit(node.value)
+        is_special = node.attr.startswith("__") and node.attr.endswith("__")
+        if is_special and isinstance(node.ctx, ast.Load) and not _is_super(node.value):
+            return located(called(SPECIAL, [owner, ast.Constant(node.attr)]), node)
+        return ast.copy_location(ast.Attribute(owner, node.attr, node.ctx), node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        # Types are left alone: they may be kept as text.
+        arguments = node.args
+        arguments.defaults = [self.visit(d) for d in arguments.defaults]
+        arguments.kw_defaults = [d and self.visit(d) for d in arguments.kw_defaults]
+        node.decorator_list = [self._seen(self.visit(d)) for d in node.decorator_list]
+        outer, self.own = self.own, own_names(node)
+        node.body = self.statements(node.body)
+        self.own = outer
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        outer, self.own = self.own, set()
+        made = self.generic_visit(node)
+        self.own = outer
+        return made
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return self.visit_FunctionDef(node)  # type: ignore[arg-type] # the same fields
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """``x[i] = v`` becomes ``store(v, x, i)``, evaluated in the same order."""
+        target = node.targets[0]
+        value = self.visit(node.value)
+        if len(node.targets) == 1 and isinstance(target, ast.Subscript):
+            owner = target.value
+            is_own = isinstance(owner, ast.Name) and owner.id in self.own
+            held = None if is_own else self._held(owner)
+            own = STORE_LOCAL_IN_LIBRARY if self.is_library else STORE_LOCAL
+            name = own if is_own else STORE
+            if held is None:
+                parts = [value, self.visit(copied(owner)), index_of(self.visit(target.slice))]
+            else:
+                name = STORE_IN_ITEM if isinstance(owner, ast.Subscript) else STORE_IN_ATTRIBUTE
+                parts = [value, *held, index_of(self.visit(target.slice))]
+            call = located(called(name, parts), target)
+            return ast.copy_location(assigned(owner, call) if is_own else ast.Expr(call), node)
+        if len(node.targets) == 1 and isinstance(target, ast.Attribute) and is_public(target):
+            parts = [value, self.visit(target.value), ast.Constant(target.attr)]
+            return ast.copy_location(ast.Expr(located(called(WRITE, parts), target)), node)
+        if any(isinstance(t, (ast.Tuple, ast.List)) for t in node.targets):
+            value = self._through(value)
+        node.value = value
+        node.targets = [self.visit(t) for t in node.targets]
+        return node
+
+    def _held(self, owner: ast.expr) -> list[ast.expr] | None:
+        """Return what holds an object, and where; None unless an attribute or item does."""
+        if isinstance(owner, ast.Subscript):
+            return [self.visit(owner.value), index_of(self.visit(owner.slice))]
+        if isinstance(owner, ast.Attribute) and is_public(owner):
+            return [self.visit(owner.value), ast.Constant(owner.attr)]
+        return None
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """``x += v`` becomes ``x = iadd(x, v)``; what is read and what is written stay one."""
+        target = node.target
+        augment = helper(f"i{_BINARY[type(node.op)]}")
+        value = self.visit(node.value)
+        if isinstance(target, ast.Name):
+            before = ast.copy_location(ast.Name(target.id, ast.Load()), target)
+            if target.id in self.own:
+                augment = helper(f"i{_BINARY[type(node.op)]}_local")
+            changed = located(called(augment, [before, value]), node)
+            return ast.copy_location(ast.Assign([target], changed), node)
+        if isinstance(target, ast.Subscript):
+            owner = target.value
+            held = self._held(owner)
+            parts = held or [self.visit(copied(owner))]
+            parts.append(index_of(self.visit(target.slice)))
+            if isinstance(owner, ast.Name) and owner.id in self.own:
+                change = called(CHANGE_ITEM_LOCAL, parts)
+                made = located(ast.Call(change, [named(augment), value], []), node)
+                return ast.copy_location(assigned(owner, made), node)
+            in_item = isinstance(owner, ast.Subscript)
+            nested = CHANGE_ITEM_IN_ITEM if in_item else CHANGE_ITEM_IN_ATTRIBUTE
+            change = called(nested if held else CHANGE_ITEM, parts)
+        elif is_public(target):
+            change = called(CHANGE_ATTRIBUTE, [self.visit(target.value), ast.Constant(target.attr)])
+        else:
+            node.value = value
+            node.target = self.visit(target)
+            return node
+        made = ast.Call(change, [named(augment), value], [])
+        return ast.copy_location(ast.Expr(located(made, node)), node)
+
+    # -- syntax for which a class may define a method ---------------------------------------------
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        if node in self.integers or (
+            isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant)
+        ):
+            return self.generic_visit(node)
+        made = self._as_one(node)
+        if made is not None:
+            return made
+        left, right = self.visit(node.left), self.visit(node.right)
+        return located(called(helper(_BINARY[type(node.op)]), [left, right]), node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        if isinstance(node.op, ast.Not):
+            node.operand = self.condition(node.operand)
+            return node
+        made = self._as_one(node) if isinstance(node.op, ast.USub) else None
+        if made is not None:
+            return made
+        operand = self.visit(node.operand)
+        if isinstance(operand, ast.Constant):
+            return node
+        return located(called(helper(_UNARY[type(node.op)]), [operand]), node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        owner, index = self.visit(node.value), self.visit(node.slice)
+        if not isinstance(node.ctx, ast.Load):
+            place = called(ITEM_PLACE, [owner])
+            return located(ast.Subscript(place, index, node.ctx), node)
+        return located(called(ITEM, [owner, index_of(index)]), node)
+
+    def visit_For(self, node: Any) -> ast.AST:
+        node.iter = self._iterable(node.iter, isinstance(node, ast.AsyncFor))
+        node.target = self.visit(node.target)
+        node.body = self.statements(node.body)
+        node.orelse = self.statements(node.orelse)
+        return node
+
+    visit_AsyncFor = visit_For  # noqa: N815 - the name is the visitor's
+
+    def _iterable(self, node: ast.expr, is_async: Any) -> ast.expr:
+        over = self.visit(node)
+        return located(called(ASYNC_ITERATE, [over]), over) if is_async else self._through(over)
+
+    def visit_Await(self, node: ast.Await) -> ast.AST:
+        node.value = located(called(AWAITED, [self.visit(node.value)]), node.value)
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        node.iter = self._iterable(node.iter, node.is_async)
+        node.target = self.visit(node.target)
+        node.ifs = [self.condition(test) for test in node.ifs]
+        return node
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
+        node.value = self._through(self.visit(node.value))
+        return node
+
+    def visit_Starred(self, node: ast.Starred) -> ast.AST:
+        value = self.visit(node.value)
+        node.value = self._through(value) if isinstance(node.ctx, ast.Load) else value
+        return node
+
+    def _through(self, node: ast.expr) -> ast.expr:
+        """Return what a loop goes through; displays and ranges have no methods of their own."""
+        if isinstance(node, (ast.Tuple, ast.List, ast.Dict, ast.Set, ast.ListComp, ast.Constant)):
+            return node
+        return located(called(ITERATE, [node]), node)
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
+        """An error of the engine's would take a path that the plain function does not take."""
+        kinds = copied(node.type) if node.type is not None else ast.Constant(None)
+        look = ast.Expr(called(UNLESS_OURS, [kinds]))
+        node.body = self.statements(node.body)
+        if not self.is_library:
+            node.body.insert(0, located(look, node.body[0]))
+        return node
+
+    def visit_With(self, node: Any) -> ast.AST:
+        context = ASYNC_CONTEXT if isinstance(node, ast.AsyncWith) else CONTEXT
+        for entered in node.items:
+            manager = self.visit(entered.context_expr)
+            entered.context_expr = located(called(context, [manager]), manager)
+            if entered.optional_vars is not None:
+                entered.optional_vars = self.visit(entered.optional_vars)
+        node.body = self.statements(node.body)
+        return node
+
+    visit_AsyncWith = visit_With  # noqa: N815 - the name is the visitor's
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        return fstrings.as_call(self.visit, node)
+
+    def visit_If(self, node: Any) -> ast.AST:
+        node.test = self.condition(node.test)
+        node.body = self.statements(node.body)
+        node.orelse = self.statements(node.orelse)
+        return node
+
+    visit_While = visit_If  # noqa: N815 - the name is the visitor's
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        node.test = self.condition(node.test)
+        node.body = self.visit(node.body)
+        node.orelse = self.visit(node.orelse)
+        return node
+
+    def condition(self, node: ast.expr) -> ast.expr:
+        """Return an expression that only decides: its truth may be its class's business."""
+        if isinstance(node, ast.BoolOp):
+            node.values = [self.condition(v) for v in node.values]
+            return node
+        seen = self.visit(node)
+        if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
+            return located(called(TRUTH, [seen]), node)
+        return seen
+
+    def visit_match_case(self, node: ast.match_case) -> ast.AST:
+        # Patterns are no expressions, though they hold some.
+        if node.guard is not None:
+            node.guard = self.condition(node.guard)
+        node.body = self.statements(node.body)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if node.value is None:
+            return node  # nothing is put there
+        if not isinstance(node.target, ast.Name):
+            return self.visit_Assign(located(ast.Assign([node.target], node.value), node))
+        node.value = self.visit(node.value)
+        return node
+
+    def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Return the rewritten statements of a block; one may become two."""
+        new: list[ast.stmt] = []
+        for statement in body:
+            made = self.visit(statement)
+            new.extend(made if isinstance(made, list) else [made])
+        return new
+
+    def _seen(self, function: ast.expr) -> ast.expr:
+        return located(ast.Call(named(INTERCEPT), [function], []), function)
+
+    def _slot(self, function: ast.expr) -> int | None:
+        """Return the slot for what is called by a name from outside."""
+        name = dotted(function)
+        if name is None or name.partition(".")[0] in self.local:
+            return None
+        if name not in self.slots:
+            self.slots[name] = call_site_cache.slot_for(name, self.outside)
+        return self.slots[name]
+
+    def _known(self, function: ast.expr) -> ast.expr:
+        """Return what is called in place of a function that a slot may hold."""
+        number = self._slot(function)
+        assert number is not None
+        slot = ast.Constant(number)
+        held, instead = (
+            ast.Subscript(named(table), slot, ast.Load()) for table in (KNOWN, REPLACED)
+        )
+        is_held: ast.expr = ast.Compare(copied(function), [ast.Is()], [held])
+        parts = call_site_cache.compared(number)
+        if parts:
+            unchanged = [
+                ast.Compare(
+                    ast.Attribute(copied(function), name, ast.Load()),
+                    [ast.Is()],
+                    [ast.Subscript(named(MADE_OF[name]), slot, ast.Load())],
+                )
+                for name in parts
+            ]
+            is_held = ast.BoolOp(ast.And(), [is_held, *unchanged])
+        return located(ast.IfExp(is_held, instead, called(SEE, [function, slot])), function)
+
+    def _is_module(self, node: ast.expr) -> bool:
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        return isinstance(node, ast.Name) and node.id in self.modules
+
+
+def _is_super(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+    )
+
+
+def rewritten(node: Any, code: types.CodeType, namespace: dict[str, Any], is_library: bool) -> Any:
+    """Return a rewritten copy of a definition."""
+    local = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+    modules = {
+        name
+        for name in names_in(node)
+        if name not in local and isinstance(namespace.get(name), types.ModuleType)
+    }
+    copy = copied(node)
+    integers = Integers(copy, namespace, code.co_freevars)
+    rewriter = _Rewriter(modules, integers, own_names(copy), is_library, namespace, local)
+    if isinstance(copy, ast.Lambda):
+        copy.body = rewriter.visit(copy.body)
+    else:
+        copy.body = rewriter.statements(copy.body)
+    return copy

@@ -1,0 +1,168 @@
+"""Where the text that a function was compiled from may be: a file, a cell, a command line.
+
+Whatever is found is only tried: :mod:`autodiff.intercept.source.find_source` takes a definition
+from it if that compiles to the very code that is running. So it does no harm to look in places that
+may hold something else.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+import textwrap
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from autodiff.trace import lifetimes
+
+# The trees of what was read under a name, the latest first, with the text they were made of. A file
+# may be edited after its import: what was read before is still the source of what was imported.
+_trees: dict[str, list[tuple[str, ast.Module | None]]] = {}
+_MOST = 4
+_files: dict[int, set[str]] = {}  # id(globals of a module) → the names under which it was read
+_MOST_FILES = 512  # of texts that no module stands for
+
+
+def _forget_module(key: int, name: str) -> None:
+    for filename in _files.pop(key, ()):
+        _trees.pop(filename, None)
+
+
+lifetimes.at_end(_forget_module)
+
+_IN_A_CELL = ("<timed exec>", "<unknown>", "<magic-timeit>")  # IPython's names of a magic's text
+
+
+def trees_of(code: types.CodeType, namespace: dict[str, Any]) -> Iterator[ast.Module]:
+    """Yield the trees in which the definition of some code may be found, each once."""
+    filename = code.co_filename
+    file = file_of(filename, namespace)
+    seen: set[ast.Module] = set()
+    for text in _texts(code, file, namespace):
+        tree = _tree(text, filename, namespace)
+        if tree is not None and tree not in seen:
+            seen.add(tree)
+            yield tree
+    for _, tree in _trees.get(filename, ()):
+        if tree is not None and tree not in seen:
+            yield tree
+
+
+def _texts(code: types.CodeType, file: str, namespace: dict[str, Any]) -> Iterator[str]:
+    text = _read(file, namespace)
+    if text:
+        yield text
+    linecache.checkcache(file)  # a module that was loaded anew is not what was read before
+    again = _read(file, namespace)
+    if again and again != text:
+        yield again
+    # Python from 3.13 on keeps what was typed in by its code.
+    of_code = getattr(linecache, "_getlines_from_code", None)
+    if of_code is not None:
+        yield "".join(of_code(code) or ())
+    if file == "<string>" and namespace.get("__name__") == "__main__":
+        yield from _command_line()
+    if file in _IN_A_CELL:
+        yield from _magics(namespace)
+
+
+def _read(file: str, namespace: dict[str, Any]) -> str:
+    return "".join(linecache.getlines(file, namespace))
+
+
+def _command_line() -> Iterator[str]:
+    """Yield what ``python -c`` was given."""
+    for i, option in enumerate(sys.orig_argv[1:], start=2):
+        if option.startswith("-") and not option.startswith("--") and "c" in option:
+            attached = option.partition("c")[2]
+            for text in (attached, *sys.orig_argv[i : i + 1]):
+                yield text
+                yield textwrap.dedent(text)
+
+
+def _magics(namespace: dict[str, Any]) -> Iterator[str]:
+    """Yield the texts that IPython's cell magics (``%%time``) have run, the latest first."""
+    for cell in reversed(namespace.get("_ih") or ()):
+        if isinstance(cell, str) and "run_cell_magic" in cell:
+            try:
+                parsed = ast.parse(cell)
+            except (SyntaxError, ValueError, RecursionError):
+                continue
+            for node in ast.walk(parsed):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield node.value
+
+
+def _tree(text: str, filename: str, namespace: dict[str, Any]) -> ast.Module | None:
+    if not text:
+        return None
+    known = _trees.setdefault(filename, [])
+    if lifetimes.is_of_module(namespace):
+        _files.setdefault(id(namespace), set()).add(filename)
+    elif len(_trees) > _MOST_FILES:
+        _trees.pop(
+            next(iter(_trees)), None
+        )  # of text that was executed nobody says when it is gone
+    for before, tree in known:
+        if before == text:
+            return tree
+    made: ast.Module | None
+    try:
+        made = ast.parse(text, filename)
+    except (SyntaxError, ValueError, RecursionError):
+        made = None
+    else:
+        made = _as_tests_have_it(made, text, filename, namespace)
+    known.insert(0, (text, made))
+    del known[_MOST:]
+    return made
+
+
+def file_of(filename: str, namespace: dict[str, Any]) -> str:
+    """Return the file of a module; those that are frozen into Python have one all the same."""
+    return namespace.get("__file__") or filename if filename.startswith("<frozen ") else filename
+
+
+def why_without(code: types.CodeType, namespace: dict[str, Any]) -> tuple[str, str]:
+    """Return why there is no source for some code, and what to do about it."""
+    file = file_of(code.co_filename, namespace)
+    if file in _TYPED or file.startswith("<python-input"):
+        return (
+            "it was typed at a prompt that does not keep what was typed",
+            "Put it into a file and import that, or type it into IPython or a notebook.",
+        )
+    if file.startswith("<"):
+        return (
+            f"it was made by exec or eval of a text that was not kept ({file})",
+            "Put it into a file and import that, or keep the text, under a name of its own: "
+            'linecache.cache["<mine>"] = (len(text), None, text.splitlines(True), "<mine>"), and '
+            'exec(compile(text, "<mine>", "exec"), ...).',
+        )
+    if not _read(file, namespace):
+        return (
+            f"{file} is not there to be read (a compiled file alone does not hold it)",
+            "Put the source file beside the compiled one.",
+        )
+    return (
+        f"{file} does not hold what is running: it was changed after the import, or a tool "
+        "changed the function",
+        "Import it again (importlib.reload), or take the tool away.",
+    )
+
+
+_TYPED = ("<stdin>", "<console>")
+
+
+def _as_tests_have_it(
+    tree: ast.Module, text: str, filename: str, namespace: dict[str, Any]
+) -> ast.Module:
+    """Return the tree with asserts as pytest rewrites them, if it did in this module."""
+    if "@pytest_ar" not in namespace:
+        return tree
+    rewrite = sys.modules.get("_pytest.assertion.rewrite")
+    if rewrite is None:
+        return tree
+    rewrite.rewrite_asserts(tree, text.encode(), filename)
+    return tree

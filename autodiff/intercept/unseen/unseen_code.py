@@ -1,0 +1,456 @@
+"""Code whose source is not to be had: calls in it are not seen.
+
+There a traced value is asked by Python itself, and some answers differ from those of the value:
+``type(x)`` is the tracer's class, ``a is b`` may be another, a handler may catch an error that the
+value would not raise. So such code is refused if what it names, compares or catches could tell the
+two apart (:mod:`autodiff.intercept.unseen.bytecode`), and so is a function of the user's that it
+calls by name, which is not seen either. Where an answer can be tried, it is: a name that tracers
+answer as their values do is no reason to refuse.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import decimal
+import fractions
+import functools
+import inspect
+import itertools
+import json
+import operator
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from autodiff.closures import captured_values
+from autodiff.errors import SourceError
+from autodiff.intercept.runtime import syntax_ops
+from autodiff.intercept.source import rewritten_code
+from autodiff.intercept.source.library_code import is_library
+from autodiff.intercept.source.source_texts import why_without
+from autodiff.intercept.unseen.bytecode import Facts, facts_of, returns_nothing
+from autodiff.trace.nodes import Leaf
+from autodiff.trace.tape import Tape
+from autodiff.trace.trace_stack import program_tape, watch_held
+from autodiff.trace.tracer import is_tracer, wrap
+from chainrules_core import ChainRulesError, ProjectTo
+from chainrules_core.places import is_library_file
+
+_MISSING: Any = object()
+_MOST = 1000  # so many parts of a container are looked at
+_OURS = ("autodiff", "chainrules", "chainrules_core", "multipledispatch", "numpy")
+
+# What tells a tracer from its value, whatever it is asked about.
+_TELLS: dict[Any, str] = {
+    id: "id(...)", dir: "dir(...)", eval: "eval(...)", exec: "exec(...)", compile: "compile(...)",
+    operator.is_: "operator.is_", operator.is_not: "operator.is_not", sys.getsizeof: "getsizeof",
+    sys._getframe: "sys._getframe", contextlib.suppress: "contextlib.suppress",
+    inspect.getmembers: "inspect.getmembers", np.shares_memory: "np.shares_memory",
+    np.may_share_memory: "np.may_share_memory",
+}  # fmt: skip
+_TASKS = {"asyncio", "concurrent", "multiprocessing", "_thread"}
+_TEXTS = {str, repr, format, ascii}
+_TEXT_METHODS = {"format", "format_map", "join", "__str__", "__repr__", "__format__"}
+_HOLE = re.compile(r"%(\(.*?\))?[-+ #0-9.*]*[sra]")
+_READERS = {
+    np.fromstring, np.loadtxt, np.genfromtxt, ast.literal_eval, json.loads,
+}  # fmt: skip
+_DTYPE = re.compile(
+    "[<>=|]?([defgDFG]|[fc][0-9]+|float[0-9]*|complex[0-9]*|half|single|(long)?double|c?longdouble)"
+)
+_READING_METHODS = {"astype", "fromhex", "create_decimal"}
+# What C code raises for a tracer and not for its value.
+_RAISED = (TypeError, ValueError, AttributeError, RuntimeError, BufferError, SystemError)
+# Their answers are shown to people.
+_SHOWN = frozenset({"__repr__", "__str__", "__format__", "__reduce__", "__reduce_ex__", "__dir__"})
+
+
+def seen_or_guarded(g: types.FunctionType) -> Callable:
+    """Return a function with its calls seen; one without source is refused where it matters."""
+    body = rewritten_code.rewritten(g)
+    return guarded(g) if body is g and not rewritten_code.is_rewritten(g) else body
+
+
+def guarded(g: types.FunctionType) -> Callable:
+    """Return a function without source that is refused where it could take another path.
+
+    Its writes are not seen either: what the tapes hold is watched while it runs. Nor is what it
+    asks of recorded values (``t is True``), so it is not recorded, unless a decorator has written
+    it (``__init__`` of a dataclass).
+    """
+    known: dict[tuple, tuple[str, list]] = {}  # by the classes of the arguments
+    is_written_for_class = g.__name__.startswith("__")
+    module = sys.modules.get(g.__globals__.get("__name__") or "")
+    is_of_library = is_library_file(getattr(module, "__file__", None) or "")
+
+    @functools.wraps(g)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        watch_held(goes_on=True)
+        program = None if is_written_for_class else program_tape()
+        if program is not None:
+            program.spoil(f"the source of {g.__name__} is not to be had")
+        if (
+            is_of_library
+        ):  # made by exec, as SciPy makes some: what it is given is seen all the same
+            args = tuple(map(_seen, args))
+            kwargs = {name: _seen(value) for name, value in kwargs.items()}
+        if _holds_tracers((g, args, kwargs)):
+            kinds = tuple(map(type, args))
+            why, read = known.get(kinds, ("", None))
+            if kwargs or read is None or any(_of(w, name) is not v for w, name, v in read):
+                walk = _Walk()
+                why = walk.look(g, () if is_of_library else (*args, *kwargs.values()))
+                if walk.lasts and not kwargs:
+                    known[kinds] = why, walk.read
+            if why:
+                raise _refusal(g, why, is_of_library)
+        try:
+            return g(*args, **kwargs)
+        except (TypeError, ValueError, AttributeError) as error:
+            # C code may have met a tracer where it takes a number, and no error of ours.
+            is_ours = isinstance(error, ChainRulesError)
+            if is_ours or not (isinstance(error, TypeError) or "Trace" in str(error)):
+                raise
+            text = str(error).replace("FloatTracer", "float").replace("Tracer", "array")
+            why = f"what raises {type(error).__name__} ({text})"
+            raise _refusal(g, why, is_of_library) from error
+
+    return called
+
+
+def _seen(x: Any) -> Any:
+    """Return a function with its calls seen; anything else as it is."""
+    return syntax_ops.intercept(x) if type(x) is types.FunctionType else x
+
+
+def _refusal(g: types.FunctionType, what: str, is_of_library: bool) -> SourceError:
+    """Build the error for a function that does `what`; users cannot change a library."""
+    cause, remedy = why_without(g.__code__, g.__globals__)
+    if is_of_library:
+        remedy = (
+            "It belongs to a library: compute with NumPy, SciPy or math instead, or give the "
+            "function that you call a rule (chainrules_core.rrule.register)."
+        )
+    else:
+        remedy += f" Or do without {what.rstrip(',')}."
+    return SourceError(g, what, cause, remedy)
+
+
+def _holds_tracers(x: Any) -> bool:
+    """Whether a traced value, or an array of a traced function, is in a nest or captured in it."""
+    return any(map(is_tracer, captured_values.captured(x)))
+
+
+def _of(where: Any, name: str) -> Any:
+    if type(where) is types.CellType:
+        return _MISSING if captured_values.is_empty(where) else where.cell_contents
+    return where.get(name, _MISSING)
+
+
+class _Walk:
+    """A walk through a function without source, and through what it calls by name.
+
+    Attributes
+    ----------
+    read : list
+        The variables that were read: where, by which name, and what they held.
+    lasts : bool
+        Whether what is found holds as long as they do: nothing was looked into that may change.
+    """
+
+    def __init__(self) -> None:
+        self.read: list[tuple[Any, str, Any]] = []
+        self.lasts = True
+        self.seen: set[int] = set()
+        self.called: set[str] = set()  # the names of all methods that may be called
+        self.makes_text = self.reads_text = False
+        self.noted: dict[int, Any] = {}
+        self.classes: list[type] = []
+        self.waiting: list[tuple[types.FunctionType, bool]] = []
+
+    def look(self, g: types.FunctionType, args: tuple) -> str:
+        """Return what could tell a traced value from its value; "" if nothing."""
+        is_method = "." in g.__qualname__.rpartition("<locals>.")[2]
+        self.waiting = [(g, is_method and bool(args) and not is_tracer(args[0]))]
+        for a in args:
+            self.lasts = self.lasts and (is_tracer(a) or isinstance(a, _NUMBERS))
+            self._note(a)
+        while self.waiting or self._add_methods():
+            function, is_method = self.waiting.pop()
+            why = self._of_function(function, is_method)
+            if why:
+                return why if function is g else f"{why} in {function.__qualname__}"
+        return ""
+
+    def _of_function(self, g: types.FunctionType, is_method: bool) -> str:
+        if id(g.__code__) in self.seen:
+            return ""
+        self.seen.add(id(g.__code__))
+        if g.__name__ in ("__exit__", "__aexit__") and not returns_nothing(g.__code__):
+            return "a context manager that may swallow what a traced value raises"
+        cells = dict(zip(g.__code__.co_freevars, g.__closure__ or (), strict=True))
+        for code in _with_nested(g.__code__):
+            facts = _facts(code, is_method and code is g.__code__)
+            why = self._of_code(facts, g.__globals__, cells)
+            if why:
+                return why
+        return ""
+
+    def _of_code(self, facts: Facts, namespace: dict[str, Any], cells: dict[str, Any]) -> str:
+        self.called |= facts.attributes
+        found = {name: self._value(name, namespace, cells) for name in facts.names}
+        known = [v for v in found.values() if v is not _MISSING]
+        inside = _in_modules(known, facts)
+        renamed = [v for name, v in found.items() if name != "type"]
+        if any(v is type for v in (*inside, *renamed)):
+            return "type(...)"
+        known += inside
+        for value in known:
+            tells = _lookup(_TELLS, value) or _elsewhere(value)
+            if tells:
+                return tells
+            self._note(value)
+        for name in facts.imports:
+            if name.partition(".")[0] in _TASKS:
+                return name
+        if facts.types_asked and found.get("type") is type:
+            return "type(...)"
+        for name in facts.attributes:
+            if name.startswith("__") and not _has_alike(name):
+                return f"x.{name}"
+        asked = set(map(id, known))
+        if id(hasattr) in asked or id(getattr) in asked:
+            names = [text for text in facts.texts if text.isidentifier()]
+            if not names or not all(map(_has_alike, names)):
+                return "hasattr(...)" if id(hasattr) in asked else "getattr(...)"
+        if id(isinstance) in asked:
+            kinds = [v for v in known if isinstance(v, type)]
+            if not kinds or not all(map(_is_alike, kinds)):
+                return "isinstance(...)"
+        makes_text = (
+            facts.makes_text
+            or not _TEXT_METHODS.isdisjoint(facts.attributes)
+            or any(_lookup_in(v, _TEXTS) for v in known)
+            or ("file" in facts.texts and any(v is print for v in known))
+            or any(map(_HOLE.search, facts.texts))
+        )
+        self.makes_text = self.makes_text or makes_text
+        self.reads_text = (
+            self.reads_text
+            or not _READING_METHODS.isdisjoint(facts.attributes)
+            or any(_lookup_in(v, _READERS) or _is_number_class(v) for v in known)
+            or any(map(_is_dtype, facts.texts))
+        )
+        if self.makes_text and self.reads_text:
+            return "a text of a value, and a number read from text,"
+        for sides in facts.compared:
+            if not any(self._is_known(side, found) for side in sides):
+                return "`is`"
+        for kinds in facts.caught:
+            if kinds is None or not self._are_others(kinds, {**found, **_named(known)}):
+                return "an `except` that may catch what a traced value raises"
+        return ""
+
+    def _value(self, name: str, namespace: dict[str, Any], cells: dict[str, Any]) -> Any:
+        """Return what a variable from outside holds, and note it."""
+        where = cells.get(name, namespace)
+        value = _of(where, name)
+        self.read.append((where, name, value))
+        return getattr(builtins, name, _MISSING) if value is _MISSING else value
+
+    def _note(self, x: Any) -> None:
+        """Note what may be called: functions, the methods of objects and classes, in any nest."""
+        if id(x) in self.noted or is_tracer(x) or isinstance(x, (types.ModuleType, np.ndarray)):
+            return
+        self.noted[id(x)] = x
+        if type(x) is types.FunctionType:
+            if _is_users(x):
+                self.waiting.append((x, False))
+        elif not isinstance(x, (types.MethodType, *_CONTAINERS)):
+            self.classes.append(x if isinstance(x, type) else type(x))
+        for part in _parts(x):
+            self.lasts = self.lasts and isinstance(x, _LASTING)
+            self._note(part)
+
+    def _add_methods(self) -> bool:
+        """Add the methods of the user's classes that may be called by now; say if there are any."""
+        for kind in self.classes:
+            for base in kind.__mro__:
+                for name, value in vars(base).items():
+                    is_called = name in self.called or (
+                        name.startswith("__") and name not in _SHOWN
+                    )
+                    if is_called:
+                        is_static = isinstance(value, staticmethod)
+                        self._note_in_class(value)
+                        for f in _functions_of(value):
+                            if _is_users(f) and id(f.__code__) not in self.seen:
+                                self.waiting.append((f, not is_static))
+        return bool(self.waiting)
+
+    def _note_in_class(self, value: Any) -> None:
+        """Note what stands in a class and is no function of it: a descriptor, say."""
+        if not isinstance(value, (types.FunctionType, staticmethod, classmethod, property)):
+            self._note(value)
+
+    def _is_known(self, side: tuple[str, Any], found: dict[str, Any]) -> bool:
+        """Whether one side of an ``is`` is an object that no traced value stands for."""
+        kind, value = side
+        if kind == "own":
+            return True
+        if kind == "attribute":
+            return value == "__class__"
+        if kind == "name":
+            value = found.get(value, _MISSING)
+        elif kind != "constant":
+            return False
+        return value is not _MISSING and not isinstance(
+            value, (float, complex, np.ndarray, np.generic)
+        )
+
+    def _are_others(self, kinds: tuple[str, ...], found: dict[str, Any]) -> bool:
+        """Whether an ``except`` catches only what a traced value raises as its value does."""
+        classes = [found.get(name) for name in kinds]
+        classes = [c for c in classes if not isinstance(c, types.ModuleType)]
+        return bool(classes) and all(
+            isinstance(c, type) and not any(issubclass(raised, c) for raised in _RAISED)
+            for c in classes
+        )
+
+
+def _is_users(f: types.FunctionType) -> bool:
+    package = (f.__globals__.get("__name__") or "").partition(".")[0]
+    return not is_library(f) and package not in _OURS
+
+
+_NUMBERS = (float, int, complex, str, bytes, type(None), np.ndarray, np.generic)
+_LASTING = (types.FunctionType, staticmethod, classmethod, functools.partial, types.MethodType)
+_CONTAINERS = (tuple, list, dict, set, frozenset)
+
+
+def _parts(x: Any) -> Iterator[Any]:
+    """Yield what an object holds, or calls, that may be the user's code."""
+    if isinstance(x, dict):
+        yield from itertools.islice(x.values(), _MOST)
+    elif isinstance(x, _CONTAINERS):
+        yield from itertools.islice(x, _MOST)
+    elif isinstance(x, functools.partial):
+        yield from (x.func, x.args, x.keywords)
+    elif isinstance(x, types.MethodType):
+        yield from (x.__func__, x.__self__)
+    elif isinstance(x, (staticmethod, classmethod)):
+        yield x.__func__
+    else:
+        wrapped = inspect.getattr_static(x, "__wrapped__", None)
+        if wrapped is not None:  # a library's decorator, around what may be the user's
+            yield wrapped
+        held = getattr(x, "__dict__", None) if not isinstance(x, type) else None
+        if type(held) is dict and type(x) is not types.FunctionType:
+            yield from itertools.islice(held.values(), _MOST)
+
+
+def _named(values: list) -> dict[str, Any]:
+    """Return the classes among some values by their names."""
+    return {v.__name__: v for v in values if isinstance(v, type)}
+
+
+def _in_modules(known: list, facts: Facts) -> list:
+    """Return what the attributes that are read are in the modules that are named."""
+    modules = [v for v in known if isinstance(v, types.ModuleType)]
+    modules += [sys.modules[name] for name in facts.imports if name in sys.modules]
+    found, seen = [], set()
+    while modules:
+        module = modules.pop()
+        if id(module) in seen:
+            continue
+        seen.add(id(module))
+        for name in facts.attributes & vars(module).keys():
+            value = vars(module)[name]
+            found.append(value)
+            if isinstance(value, types.ModuleType):
+                modules.append(value)
+    return found
+
+
+def _lookup(table: dict[Any, str], value: Any) -> str:
+    return next((text for known, text in table.items() if known is value), "")
+
+
+def _elsewhere(value: Any) -> str:
+    """Say what begins a thread or task: an error of ours that ends it would not be heard of."""
+    if not isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)):
+        return ""
+    package = (value.__module__ or "").partition(".")[0]
+    name = value.__qualname__
+    begins = package in _TASKS or (package == "threading" and name in ("Thread", "Timer"))
+    return f"{package}.{name}" if begins else ""
+
+
+def _lookup_in(value: Any, values: set) -> bool:
+    return any(known is value for known in values)
+
+
+def _is_dtype(text: str) -> bool:
+    """Whether a text names the type of floats, as ``np.array(texts, "d")`` reads them."""
+    return _DTYPE.fullmatch(text) is not None
+
+
+def _is_number_class(value: Any) -> bool:
+    """Whether a class makes numbers, of texts too; an integer keeps no part of a derivative."""
+    made = (float, complex, np.inexact, fractions.Fraction, decimal.Decimal)
+    return isinstance(value, type) and issubclass(value, made)
+
+
+def _functions_of(value: Any) -> Iterator[types.FunctionType]:
+    """Yield the functions behind what stands in a class."""
+    if isinstance(value, (staticmethod, classmethod)):
+        value = value.__func__
+    for f in (value.fget, value.fset) if isinstance(value, property) else (value,):
+        if type(f) is types.FunctionType:
+            yield f
+
+
+def _with_nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _with_nested(constant)
+
+
+_facts = functools.lru_cache(maxsize=256)(facts_of)
+
+
+@functools.cache
+def _samples() -> list[tuple[Any, Any]]:
+    """Return some values, each with a tracer of it."""
+    tape = Tape()
+    values = 1.5, np.float64(1.5), 1.5 + 2.5j, np.array([1.0, 2.5]), np.array([[1.0 + 2.5j]])
+    return [(v, wrap(v, tape, tape.add(Leaf(ProjectTo(v))))) for v in values]
+
+
+@functools.lru_cache(maxsize=1024)
+def _has_alike(name: str) -> bool:
+    """Whether tracers have an attribute where their values have it, and it says the same."""
+    return all(_said(tracer, name) == _said(value, name) for value, tracer in _samples())
+
+
+def _said(x: Any, name: str) -> Any:
+    try:
+        value = getattr(x, name)
+    except Exception as error:
+        return type(error)
+    return value if value is None or isinstance(value, str) else "something"
+
+
+def _is_alike(kind: type) -> bool:
+    """Whether tracers are instances of a class where their values are."""
+    try:
+        return all(isinstance(t, kind) is isinstance(v, kind) for v, t in _samples())
+    except Exception:  # a class that does not say
+        return True

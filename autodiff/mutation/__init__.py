@@ -1,0 +1,1 @@
+"""Arrays that are written into, and memory that they share."""

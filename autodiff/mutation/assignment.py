@@ -1,0 +1,509 @@
+"""Writes into traced arrays, as NumPy defines them: views and aliases see them.
+
+A write makes a new value on the tape: the array before it with some elements replaced. The tracer
+written into then stands for the new value, so that every name for it sees the write. Tracers that
+are views of the same memory form a family: a tree of who was made from whom and how. A write into
+one of them is a write into the root, at the place that the path from the root leads to; all living
+views are then made anew from the root.
+
+The memory itself is written in place if nobody but the family holds it; the reference counts tell.
+Otherwise a pullback may still need the old values, or the array is the user's own, and a copy is
+written. So filling an array of n elements costs O(n) in all.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch.arguments import innermost, of_level
+from autodiff.dispatch.call import as_array
+from autodiff.errors import MutationError, untraced_array
+from autodiff.mutation.memory_layout import axes_in_memory, places_of
+from autodiff.mutation.whole_array import can_be_taken, is_whole
+from autodiff.trace.tape import CONSTANT, Cotangents
+from autodiff.trace.trace_stack import is_recording
+from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
+from chainrules_core import NotImplementedTangent, ProjectTo, unbroadcast, zero_tangent
+from chainrules_core.references import if_counted
+
+_FLOAT64 = np.dtype(np.float64)
+_WRITEABLE = 0x0400  # NPY_ARRAY_WRITEABLE
+Path = tuple[Callable[[Any], Any], ...]
+
+
+def root_and_path(target: Tracer) -> tuple[Tracer, Path]:
+    """Return the array whose memory `target` shares, and the steps that lead from it there."""
+    path: list[Callable] = []
+    while target._origin is not None:
+        path.append(target._origin.make)
+        target = target._origin.parent
+    return target, tuple(reversed(path))
+
+
+def _family(root: Tracer) -> list[Tracer]:
+    """Return the living members, each after the one it was made from."""
+    members = [root]
+    for member in members:
+        if member._views is not None:
+            living = [(r, view) for r in member._views if (view := r()) is not None]
+            member._views = [r for r, _ in living] or None
+            members.extend(view for _, view in living)
+    return members
+
+
+def assign_item(target: Tracer, index: Any, value: Any) -> None:
+    """Do ``target[index] = value``."""
+    tape = target._tape if target._tape is not CONSTANT else getattr(value, "_tape", CONSTANT)
+    if tape is not CONSTANT and not tape.forward and not is_recording(tape):
+        tape.check_open()
+        raise MutationError(
+            "a thread that the function being differentiated has begun writes into a traced array. "
+            "What other threads make of that array meanwhile would be lost: return the values from "
+            "the thread, and write them where it was begun."
+        )
+    if type(value) is FloatTracer and _write_element(target, index, value):
+        return
+    if not isinstance(target, np.ndarray):
+        untraced(target)[index] = value  # the error is the value's own
+        return
+    if not is_writeable(bare(target)):
+        raise ValueError("assignment destination is read-only")
+    if type(value) in (list, tuple) and innermost((value,), {}) is not None:
+        value = as_array(value)
+    index = frozen(index)
+    if _reads_what_it_writes(target, index, value):
+        raise MutationError(
+            "elements chosen by a mask are written from an array that shares their memory: what "
+            "NumPy makes of it hangs on the order in which it does so. Write a copy: x[mask] = "
+            "y.copy()."
+        )
+    root, path = root_and_path(target)
+    tape = innermost((root, value, index), {})
+    if tape is None:
+        _write_constant(root, path, index, untraced(value))
+    else:
+        _write(root, path, index, value, tape)
+
+
+def is_writeable(x: np.ndarray) -> bool:
+    """Whether an array may be written into; this does not warn, as ``x.flags.writeable`` may."""
+    return bool(x.flags.num & _WRITEABLE)
+
+
+def _reads_what_it_writes(target: Tracer, index: Any, value: Any) -> bool:
+    """Whether a mask's elements are written from other ones of the same memory, element by element.
+
+    All other writes NumPy makes as if the value had been copied.
+    """
+    if not any(getattr(bare(i), "dtype", None) == np.bool_ for i in _parts_of(index)):
+        return False
+    to, new = bare(target), bare(value)
+    if type(new) is not np.ndarray or new.ndim == 0 or not np.may_share_memory(to, new):
+        return False
+    if to.strides == new.strides and to.ctypes.data == new.ctypes.data:
+        return False
+    return bool(np.shares_memory(to, new))
+
+
+def _parts_of(index: Any) -> tuple:
+    return index if type(index) is tuple else (index,)
+
+
+def _write_element(target: Tracer, index: Any, value: FloatTracer) -> bool:
+    """Write a float into the one element of an array that only its tracer holds, if it is that."""
+    if target._origin is not None or target._views is not None:
+        return False
+    if sys.getrefcount(target._value) != _IN_ONE:
+        return False
+    array, tape = target._value, value._tape
+    if (
+        type(array) is not np.ndarray
+        or array.dtype is not _FLOAT64
+        or not (target._tape is tape or target._tape is CONSTANT)
+        or not tape.records
+        or array.base is not None
+        or not array.flags.writeable
+    ):
+        return False
+    if type(index) is int:
+        if array.ndim != 1:
+            return False
+    elif (
+        type(index) is not tuple
+        or len(index) != array.ndim
+        or not {int}.issuperset(map(type, index))
+    ):
+        return False
+    array[index] = value._value
+    before = target._index if target._tape is tape else None
+    node = ElementWrite(before, value._index, index, ProjectTo(array))
+    target._tape, target._index = tape, tape.add(node)
+    return True
+
+
+def frozen(index: Any) -> Any:
+    """Return an index that nobody else can change, without traces."""
+    index = untraced(index)
+    if is_tracer(index):  # of a recording; the index itself may be written into later
+        return Tracer(index._value, index._tape, index._index)
+    if type(index) is np.ndarray:
+        return index.copy()
+    if type(index) is list:
+        return untraced(as_array([untraced(i) for i in index])) if index else index.copy()
+    return tuple([frozen(i) for i in index]) if type(index) is tuple else index
+
+
+def assign(target: Tracer, value: Any) -> None:
+    """Make `target`, an array, hold `value`, as ``target[...] = value`` does."""
+    plain, new = bare(target), bare(value)
+    check_cast(plain, new, np.shape(new) == plain.shape)
+    assign_item(target, ..., value)
+
+
+def check_cast(plain: np.ndarray, new: Any, fits: bool = True) -> None:
+    """Raise if an array cannot take a value by NumPy's rule for what works in place."""
+    dtype = getattr(new, "dtype", np.dtype(type(new)))
+    if not fits or not np.can_cast(dtype, plain.dtype, "same_kind"):
+        raise MutationError(
+            f"an array of shape {plain.shape} and dtype {plain.dtype} cannot take a value of shape "
+            f"{np.shape(new)} and dtype {dtype} in place. Make a new array (y = y + z in the place "
+            "of y += z), or make this one of that shape and dtype."
+        )
+
+
+def _write_constant(root: Tracer, path: Path, index: Any, value: Any) -> None:
+    """Write what is not traced into an array that is not traced (yet)."""
+    if _is_exclusive(root, _family(root)):
+        _put(root._value, path, index, value)
+        return
+    root._value = _replaced(root._value, path, index, value)
+    _renew_views(root)
+
+
+def _is_exclusive(root: Tracer, members: list[Tracer]) -> bool:
+    """Whether nobody but the family holds the memory of the root."""
+    if root._value.base is not None or not root._value.flags.writeable:
+        return False
+    # A member holds its array, and each view's array holds the root's.
+    if sys.getrefcount(root._value) != len(members) - 1 + _IN_ONE:
+        return False
+    return all(sys.getrefcount(m._value) == _IN_ONE for m in members[1:])
+
+
+def _references_in_one() -> int:
+    """Count the references to an array that one tracer alone holds, as this Python counts."""
+    probe = types.SimpleNamespace(_value=np.empty(1))
+    return sys.getrefcount(probe._value)
+
+
+_IN_ONE = if_counted(_references_in_one())
+
+
+def _replaced(before: np.ndarray, path: Path, index: Any, value: Any) -> np.ndarray:
+    """Return a copy with the elements at the end of a path replaced."""
+    after = np.array(before, order="K")  # of a number too: the tangent of an array without axes
+    _put(after, path, index, value)
+    return after
+
+
+def _put(array: np.ndarray, path: Path, index: Any, value: Any) -> None:
+    """Write into the region of an array that a path leads to."""
+    region = array
+    for step in path:
+        region = step(region)
+    if not region.flags.writeable:
+        raise ValueError("assignment destination is read-only")
+    if region.size and _overlaps(region):
+        raise MutationError(
+            "an array is written into whose elements stand for one another (it was broadcast, or "
+            "consists of windows). Write into a copy: x = x.copy()."
+        )
+    if path and region.size and not np.may_share_memory(region, array):
+        raise MutationError(
+            "a view of a traced array is written into that a copy of the array has no view for. "
+            "Write into the array itself."
+        )
+    region[index] = value
+
+
+def _overlaps(region: np.ndarray) -> bool:
+    """Whether elements may share memory: whether a stride is shorter than what lies within it."""
+    extent = region.itemsize
+    for stride, n in sorted((abs(s), n) for s, n in zip(region.strides, region.shape, strict=True)):
+        if n > 1:
+            if stride < extent:
+                return True
+            extent += stride * (n - 1)
+    return False
+
+
+def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
+    """Write on the innermost level `tape`."""
+    new = of_level(value, tape)
+    tape.check_open()
+    if tape.program:
+        can_change = root._tape is tape and _is_exclusive(root, _family(root))
+        root._value, root._index = tape.write(root, path, index, value, can_change)
+        root._tape = tape
+        _renew_views(root)
+        return
+    if bare(root).dtype.kind not in "fc":  # a recording may write its own values into it, not this
+        raise untraced_array(bare(root), "")
+    parents = [t._index if is_tracer(t) and t._tape is tape else None for t in (root, value)]
+    whole = is_whole(root, path, index)
+    if whole:
+        path, index, parents[0] = (), Ellipsis, None  # nothing is left of what was there
+    after: Any
+    is_here = (root._tape is tape or root._tape is CONSTANT) and recorder_of(index) is None
+    if is_tracer(new) or not is_here or is_tracer(root._value):
+        after = _written_outside(of_level(root, tape), path, index, new)
+    elif whole and parents[1] is not None and can_be_taken(root, value):
+        after = new
+    elif _is_exclusive(root, _family(root)):
+        _put(root._value, path, index, new)
+        after = root._value
+    else:
+        after = _replaced(root._value, path, index, new)
+    place: Any
+    if tape.forward:
+        place = _written_tangent(after, parents[0], parents[1], path, index)
+    else:
+        plain = bare(after)
+        axes = axes_in_memory(plain) if path else None
+        node = Write(parents[0], parents[1], path, index, np.shape(new), ProjectTo(plain), axes)
+        place = tape.add(node)
+    root._value, root._tape, root._index = after, tape, place
+    _renew_views(root)
+
+
+def _written_tangent(after: Any, dot: Any, value_dot: Any, path: Path, index: Any) -> Any:
+    """Do the same write on the tangents."""
+    for part in (dot, value_dot):
+        if isinstance(part, NotImplementedTangent):
+            return part
+    value_dot = 0.0 if value_dot is None else value_dot
+    if dot is None:
+        dot = zero_tangent(after)
+    if is_tracer(dot) or is_tracer(value_dot) or recorder_of(index) is not None:
+        return _written_outside(dot, path, index, value_dot)
+    return _replaced(dot, path, index, value_dot)
+
+
+def _written_outside(before: Any, path: Path, index: Any, new: Any) -> Tracer:
+    """Do the same write on the next outer level; return the array there."""
+    outer = innermost((before, new, index), {})
+    if outer is None:
+        return Tracer(_replaced(bare(before), path, index, untraced(new)), CONSTANT, -1)
+    if is_tracer(before):
+        copy = wrap(before._value, before._tape, before._index)
+    else:
+        copy = Tracer(before.copy(order="K"), CONSTANT, -1)  # views lie as they did
+    _write(copy, path, index, new, outer)
+    return copy
+
+
+def _renew_views(root: Tracer) -> None:
+    """Make the living views anew, after the root has changed."""
+    for member in _family(root)[1:]:
+        made = member._origin.make(member._origin.parent)
+        if not is_writeable(bare(member)):
+            bare(made).flags.writeable = False
+        if is_tracer(made):
+            member._value, member._tape, member._index = made._value, made._tape, made._index
+            _disown(made)
+        else:
+            member._value = made
+
+
+def reshape_in_place(target: Tracer, made: Any) -> None:
+    """Make `target` stand for `made`, the same array in another shape."""
+    if np.shape(target) == np.shape(made):
+        _disown(made)
+        return
+    if target._origin is not None or len(_family(target)) > 1 + (made._origin is not None):
+        raise MutationError(
+            "the shape of a traced array is set that shares its memory with another one. Use "
+            "x.reshape(shape) or np.resize(x, shape)."
+        )
+    target._value, target._tape, target._index = made._value, made._tape, made._index
+    _disown(made)
+
+
+def _disown(made: Tracer) -> None:
+    """Take a view made by the way out of the family again: another tracer stands for it."""
+    if made._origin is not None:
+        views = made._origin.parent._views
+        made._origin.parent._views = [r for r in views if r() is not made]
+        made._origin = None
+
+
+class Write:
+    """An array with some elements replaced.
+
+    Its cotangent belongs to the array before, but for these elements, whose part belongs to the
+    value written.
+    """
+
+    __slots__ = ("axes", "before", "index", "path", "recorder", "shape", "space", "value")
+
+    def __init__(
+        self,
+        before: int | None,
+        value: int | None,
+        path: Path,
+        index: Any,
+        shape: tuple,
+        space: Any,
+        axes: tuple[int, ...] | None = None,
+    ) -> None:
+        self.axes = axes
+        self.before = before
+        self.value = value
+        self.path = path
+        self.index = index
+        self.recorder = recorder_of(index)
+        self.shape = shape
+        self.space = space
+
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand the cotangent on to the array before and to the value."""
+        region, place, part = y_bar, self.index, None
+        in_place = type(y_bar) is np.ndarray and self.recorder is None
+        if in_place and self.before is None and not self.path and self.value is not None:
+            if place is Ellipsis and self.shape == y_bar.shape:
+                bars.put(self.value, y_bar, bars.owns_current)
+                return
+            bar = self._of_value(y_bar, place, None, in_place=False)
+            bars.put(self.value, bar, getattr(bar, "base", y_bar) is None)
+            return
+        if in_place:
+            if not bars.owns_current:
+                y_bar = region = y_bar.copy()
+            for step in self.path:
+                region = step(region)
+            in_place = not self.path or (
+                np.may_share_memory(region, y_bar) and axes_in_memory(y_bar) == self.axes
+            )
+        recorder = y_bar._tape if is_tracer(y_bar) else self.recorder
+        is_recorded = recorder is not None and recorder.program and not self.path
+        if not in_place and not is_recorded:
+            region, place, part = np.reshape(y_bar, (-1,)), self._positions(), self._part()
+        if self.value is not None:
+            bars.put(self.value, self._of_value(region, place, part), True)
+        if self.before is None:
+            return
+        if in_place:
+            region[place] = 0
+            bars.put(self.before, y_bar, True)
+        elif is_recorded:
+            bars.put(self.before, recorder.set_item(y_bar, place, 0.0), True)
+        else:
+            kept = self._at_places(_others, self.space.shape, place)
+            other: Any = np.zeros((), self.space.dtype)
+            if part is not None:
+                other = 1j * np.imag(y_bar) if part is np.real else np.real(y_bar)
+            bars.put(self.before, np.where(kept, y_bar, other), True)
+
+    def _part(self) -> Callable | None:
+        """Return which part of complex elements the path leads to, if not to the whole."""
+        if not self.path or self.space.dtype.kind != "c":
+            return None
+        probe = np.zeros(self.space.shape, complex)
+        region: Any = probe
+        for step in self.path:
+            region = step(region)
+        if np.iscomplexobj(region):
+            return None
+        region[...] = 1
+        return np.real if np.any(np.real(probe)) else np.imag
+
+    def _of_value(
+        self, region: Any, place: Any, part: Callable | None, in_place: bool = True
+    ) -> Any:
+        """Return the cotangent of the value written; `in_place`, that of the array changes then."""
+        bar = self._at_places(operator.getitem, region, place)
+        bar = bar if part is None else part(bar)
+        if in_place and type(bar) is np.ndarray and bar.base is not None:
+            bar = bar.copy()  # a view of what is about to be overwritten
+        winner = self._at_places(last_writes, np.shape(region), place)
+        if winner is not None:
+            bar = np.where(winner, bar, np.zeros((), self.space.dtype))
+        extra = len(self.shape) - np.ndim(bar)
+        if extra > 0:
+            bar = np.reshape(bar, (1,) * extra + np.shape(bar))
+        return bar if np.shape(bar) == self.shape else unbroadcast(bar, self.shape)
+
+    def _positions(self) -> np.ndarray:
+        """Return where the elements stand in the flattened array."""
+        region: Any = places_of(self.space.shape, self.axes)
+        if self.space.dtype.kind == "c":
+            region = region * (1 + 1j)  # both parts tell the position
+        for step in self.path:
+            region = step(region)
+        region = np.asarray(np.real(region)).astype(np.intp)
+        return self._at_places(operator.getitem, region, self.index)
+
+    def _at_places(self, f: Callable, x: Any, place: Any) -> Any:
+        """Return ``f(x, place)``, which a recording may have to note."""
+        if self.recorder is None or is_tracer(x):
+            return f(x, place)
+        return self.recorder.call(f, (x, place), {})
+
+
+def recorder_of(index: Any) -> Any:
+    """Return the recording that gave an index, or a part of it; None if there is none."""
+    if type(index) is tuple:
+        return next((tape for i in index if (tape := recorder_of(i)) is not None), None)
+    return index._tape if is_tracer(index) else None
+
+
+def _others(shape: tuple, places: Any) -> np.ndarray:
+    """Return a mask of what is at none of these places of the flattened array."""
+    mask = np.ones(shape, bool)
+    mask.reshape(-1)[places] = False
+    return mask
+
+
+class ElementWrite:
+    """An array with one element replaced by a float."""
+
+    __slots__ = ("before", "index", "space", "value")
+
+    def __init__(self, before: int | None, value: int, index: Any, space: Any) -> None:
+        self.before = before
+        self.value = value
+        self.index = index
+        self.space = space
+
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand the cotangent on to the array before and to the value."""
+        index = self.index
+        if type(y_bar) is not np.ndarray:
+            write = Write(self.before, self.value, (), index, (), self.space)
+            write.hand_on(y_bar, bars, strong)
+            return
+        if not bars.owns_current:
+            y_bar = y_bar.copy()
+        bars.put(self.value, float(y_bar[index]), True)
+        if self.before is not None:
+            y_bar[index] = 0.0
+            bars.put(self.before, y_bar, True)
+
+
+def last_writes(shape: tuple, index: Any) -> np.ndarray | None:
+    """Return which of the elements written at `index` stay, if some may be written twice."""
+    parts = index if type(index) is tuple else (index,)
+    if not any(
+        isinstance(p, (list, np.ndarray)) and np.asarray(bare(p)).dtype.kind != "b" for p in parts
+    ):
+        return None
+    written = np.zeros(shape, np.intp)
+    ticket = np.arange(written[index].size).reshape(written[index].shape)
+    written[index] = ticket
+    return written[index] == ticket

@@ -1,0 +1,157 @@
+"""What pullbacks keep of the arrays from outside, and how writes into these are noticed."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.mutation.memory_layout import fingerprint
+
+COPIED = 1 << 16
+"""Bytes: arrays from outside up to this size are copied for pullbacks, larger ones are held."""
+SMALL = 1 << 13
+"""Bytes: so much is copied in less time than it takes to find the last copy."""
+
+
+class Holding:
+    """Keeps arrays for the pullbacks of a tape.
+
+    Attributes
+    ----------
+    held : dict
+        References to the arrays from outside that pullbacks may hold, by identity.
+    copies : dict
+        For arrays of medium size a reference and the last copy of them, by identity.
+    seen_as : dict
+        For memory that belongs to no array the array as which it was used, by identity.
+    watched : dict
+        What arrays that are held were, by identity.
+    watching : bool
+        Whether code has run whose writes are not seen: from then on large arrays are watched too.
+    epoch : int
+        Grows with every call of such code.
+    goes_on : bool
+        Whether such code runs all the time: what is differentiated has no source.
+    changed : bool
+        Whether an array that is held was found changed when it was used again.
+    """
+
+    __slots__ = (
+        "changed", "copies", "epoch", "goes_on", "held", "seen_as", "watched", "watching",
+    )  # fmt: skip
+
+    small = SMALL
+
+    def __init__(self) -> None:
+        self.held: dict[int, Callable[[], Any]] = {}
+        self.copies: dict[int, tuple[Callable[[], Any], np.ndarray]] = {}
+        self.watched: dict[int, Watched] = {}
+        self.seen_as: dict[int, np.ndarray] = {}
+        self.watching = False
+        self.epoch = 0
+        self.goes_on = False
+        self.changed = False
+
+    def kept(self, x: np.ndarray) -> np.ndarray:
+        """Return what a pullback may keep of an array from outside.
+
+        It is a copy, which nobody can write into. A large array is kept itself, and held.
+        """
+        n = x.nbytes
+        if n <= SMALL:
+            return x.copy("K")
+        if n > COPIED:
+            self.hold(x)
+            return x
+        known = self.copies.get(id(x))
+        if known is not None and known[0]() is x and _is_same(known[1], x):
+            return known[1]
+        copy = x.copy("K")
+        self.copies[id(x)] = weakref.ref(x), copy
+        return copy
+
+    def hold(self, x: np.ndarray) -> None:
+        """Note that a pullback may keep the memory of an array, as long as the array lives.
+
+        A write into it that is seen is refused (`levels.check_free`). For the others its content
+        is compared at the end: of a large array only if there may have been any.
+        """
+        owner = owner_of(x)
+        known = self.held.get(id(owner))
+        if known is None or known() is not owner:  # another one has had this identity
+            self.held[id(owner)] = _reference(owner)
+            if type(owner) is not np.ndarray:  # memory that is not an array's: a buffer, a file
+                self.seen_as[id(owner)] = x
+            self._watch(owner)
+            return
+        watched = self.watched.get(id(owner))
+        if watched is not None and (self.goes_on or watched.epoch != self.epoch):
+            watched.epoch = self.epoch
+            self.changed = self.changed or watched.has_changed()
+
+    def watch(self, goes_on: bool = False) -> None:
+        """Compare large arrays that are held, too: code runs whose writes are not seen.
+
+        If it `goes_on`, it may write at any time: what is used again is compared each time.
+        """
+        self.goes_on = self.goes_on or goes_on
+        if not self.watching:
+            self.watching = True
+            for known in list(self.held.values()):
+                self._watch(known())
+        self.epoch += 1
+
+    def _watch(self, owner: Any) -> None:
+        array = self.seen_as.get(id(owner), owner)
+        if not isinstance(array, np.ndarray) or array.dtype.hasobject or id(owner) in self.watched:
+            return
+        if self.watching or array.nbytes <= COPIED:
+            self.watched[id(owner)] = Watched(array, self.epoch)
+
+    def has_changed(self) -> bool:
+        """Whether an array that is held has been written into by such code."""
+        return self.changed or any(w.has_changed() for w in self.watched.values())
+
+    def holds(self, owner: Any) -> bool:
+        """Whether an array that owns its memory was noted."""
+        known = self.held.get(id(owner))
+        return known is not None and known() is owner
+
+
+def _reference(owner: Any) -> Callable[[], Any]:
+    """Return what gives an object as long as it lives."""
+    try:
+        return weakref.ref(owner)
+    except TypeError:  # memory that is not an array's
+        return lambda: owner
+
+
+def owner_of(x: np.ndarray) -> Any:
+    """Return what owns the memory of an array: an array, or another object that has given it."""
+    owner: Any = x
+    while (base := getattr(owner, "base", None)) is not None:  # behind strided views are others
+        owner = base
+    return owner.obj if type(owner) is memoryview else owner
+
+
+class Watched:
+    """An array that is held, and what it was."""
+
+    __slots__ = ("array", "before", "epoch")
+
+    def __init__(self, array: np.ndarray, epoch: int) -> None:
+        self.array = array
+        self.before = fingerprint(array)
+        self.epoch = epoch
+
+    def has_changed(self) -> bool:
+        """Whether something else is in it now."""
+        return fingerprint(self.array).tobytes() != self.before.tobytes()
+
+
+def _is_same(copy: np.ndarray, x: np.ndarray) -> bool:
+    """Whether an array is still what it was when it was copied."""
+    return copy.shape == x.shape and copy.dtype == x.dtype and copy.tobytes("A") == x.tobytes("A")

@@ -1,0 +1,1 @@
+"""NumPy's interfaces for traced values: operators, methods, protocols."""

@@ -1,0 +1,186 @@
+"""Door 1: Python's operators on traced values."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch.call import NO_RULE, by_rule, operate_by_rule, require_rule
+from autodiff.dispatch.dispatch_cache import ways_of
+from autodiff.fastpath.codegen.elementwise_code import note
+from autodiff.fastpath.elementwise import NOT_HERE, binary, unary
+from autodiff.mutation.assignment import assign, assign_item, frozen
+from autodiff.trace.decisions import asked, note as note_decision
+from autodiff.trace.tape import CONSTANT
+from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
+
+_UNARY: dict[str, Callable] = {"neg": operator.neg, "pos": operator.pos, "abs": operator.abs}
+_BINARY = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "truediv": operator.truediv,
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "pow": operator.pow,
+    "matmul": operator.matmul,
+}
+_COMPARISONS = ("lt", "le", "eq", "ne", "gt", "ge")
+
+
+def _unary(op: Callable) -> Callable:
+    known = ways_of(op)
+
+    def method(self: Tracer) -> Any:
+        way = known.get(type(self))
+        if way is not None:
+            result = way(self)
+            if result is not NO_RULE:
+                return result
+        result = unary(op, self)
+        if result is NOT_HERE:
+            return require_rule(op, (self,), {})
+        note(op, (self,), result)
+        return result
+
+    return method
+
+
+def _binary(op: Callable) -> Callable:
+    known = ways_of(op)
+
+    def method(self: Tracer, other: Any) -> Any:
+        way = known.get((type(self), type(other)))
+        if way is not None:
+            result = way(self, other)
+            if result is not NO_RULE:
+                return result
+        result = binary(op, self, other)
+        if result is NOT_HERE:
+            return operate_by_rule(op, self, other)
+        note(op, (self, other), result)
+        return result
+
+    return method
+
+
+def _reflected(op: Callable) -> Callable:
+    known = ways_of(op)
+
+    def method(self: Tracer, other: Any) -> Any:
+        way = known.get((type(other), type(self)))
+        if way is not None:
+            result = way(other, self)
+            if result is not NO_RULE:
+                return result
+        result = binary(op, other, self)
+        if result is NOT_HERE:
+            return operate_by_rule(op, other, self)
+        note(op, (other, self), result)
+        return result
+
+    return method
+
+
+def _in_place(op: Callable) -> Callable:
+    def method(self: Tracer, other: Any) -> Any:
+        result = binary(op, self, other)
+        if result is NOT_HERE:
+            result = operate_by_rule(op, self, other)
+        if result is NotImplemented or not isinstance(self, np.ndarray):
+            return result
+        assign(self, result)
+        return self
+
+    return method
+
+
+def _comparison(op: Callable) -> Callable:
+    def method(self: Tracer, compared: Any) -> Any:
+        kind = type(compared)
+        if type(self) is FloatTracer and (kind is float or kind is int or kind is FloatTracer):
+            is_traced = kind is FloatTracer
+            found = op(self._value, compared._value if is_traced else compared)
+            note_decision(self, found, compared if is_traced else None)
+            return found
+        other = untraced(compared)
+        if type(other) in (list, tuple):
+            other = [untraced(x) for x in other]
+        seen = untraced(self)
+        if is_tracer(seen) or is_tracer(other):
+            found = by_rule(op, (seen, other), {})  # a recording notes the comparison
+        else:
+            found = op(seen, other)
+        for x in (self, compared):
+            if is_tracer(x) and x._tape is not CONSTANT and not x._tape.program:
+                note_decision(x, bare(found))
+        return found
+
+    return method
+
+
+def _truth(self: Tracer) -> bool:
+    found = self._read(bool)
+    if self._tape.program:
+        asked()  # it is recorded, as masks are
+    elif self._tape is not CONSTANT:
+        note_decision(self, found)
+    return found
+
+
+def _divmod(self: Tracer, other: Any) -> tuple[Any, Any]:
+    return self // other, self % other
+
+
+def _rdivmod(self: Tracer, other: Any) -> tuple[Any, Any]:
+    return other // self, other % self
+
+
+def _getitem(self: Tracer, index: Any) -> Any:
+    if type(index) is not int and type(index) is not slice:
+        index = frozen(index)
+    result = by_rule(operator.getitem, (self, index), {})
+    if result is NO_RULE:
+        if isinstance(self, np.ndarray):
+            return require_rule(operator.getitem, (self, index), {})
+        if isinstance(self, np.generic):  # a number of NumPy's is indexed as an array without axes
+            places = np.zeros((), np.intp)[index]
+            element = require_rule(np.reshape, (self, (1,)), {})
+            return element[int(places)] if np.ndim(places) == 0 else element[places]
+        return untraced(self)[index]  # the error is the value's own
+    return result
+
+
+def _iter(self: Tracer) -> Iterator[Any]:
+    if not isinstance(self, np.ndarray):
+        raise TypeError(f"'{self.__class__.__name__}' object is not iterable")
+    if self.ndim == 0:
+        raise TypeError("iteration over a 0-d array")
+    return (self[i] for i in range(len(self)))
+
+
+def install() -> None:
+    """Give `Tracer` its operators."""
+    for name, op in _UNARY.items():
+        setattr(Tracer, f"__{name}__", _unary(op))
+    for name, op in _BINARY.items():
+        setattr(Tracer, f"__{name}__", _binary(op))
+        setattr(Tracer, f"__r{name}__", _reflected(op))
+        setattr(Tracer, f"__i{name}__", _in_place(op))
+    for name in _COMPARISONS:
+        setattr(Tracer, f"__{name}__", _comparison(getattr(operator, name)))
+    for name, method in {
+        "__bool__": _truth,
+        "__divmod__": _divmod,
+        "__rdivmod__": _rdivmod,
+        "__getitem__": _getitem,
+        "__setitem__": assign_item,
+        "__iter__": _iter,
+    }.items():
+        setattr(Tracer, name, method)
+
+
+install()

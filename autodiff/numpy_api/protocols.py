@@ -1,0 +1,180 @@
+"""Door 2: NumPy's protocols, by which ufuncs and array functions reach a traced value."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch import call as calls, dispatch_cache
+from autodiff.dispatch.arguments import innermost, place_of_out
+from autodiff.dispatch.call import NO_RULE, as_array, by_rule, call, require_rule
+from autodiff.fastpath import scalar_methods
+from autodiff.fastpath.codegen.elementwise_code import note
+from autodiff.fastpath.elementwise import NOT_HERE, binary, unary
+from autodiff.numpy_api.out_arguments import WRITERS, at, into, into_each, where_true
+from autodiff.numpy_api.pyfunc_loops import by_method, each_element, python_function
+from autodiff.trace.number_classes import check_class
+from autodiff.trace.pytree import leaves_of
+from autodiff.trace.tape import CONSTANT
+from autodiff.trace.tracer import FloatTracer, Tracer, bare
+
+
+def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call a ufunc, or a method of one, on arguments some of which are traced."""
+    if method == "__call__" and not kwargs:
+        known = dispatch_cache.known_of(f)
+        way = dispatch_cache.find(known, inputs, kwargs) if known else None
+        result = NO_RULE if way is None else way(*inputs)
+        if result is not NO_RULE:
+            return result
+        result = NOT_HERE
+        if len(inputs) == 1:
+            x = inputs[0]
+            record = scalar_methods.unary[f] if type(x) is FloatTracer else None
+            result = unary(f, x) if record is None else record(x)
+        elif len(inputs) == 2 and f.signature is None:
+            result = binary(f, *inputs)
+        if result is not NOT_HERE:
+            note(f, inputs, result)
+            return result
+        result = calls.planned(f, inputs, kwargs)
+        if result is not NO_RULE:
+            return result
+    if any(type(x) in (list, tuple) for x in inputs) and method != "at":
+        inputs = tuple([as_array(x) for x in inputs])
+        if method == "__call__":
+            return ufunc(f, method, inputs, kwargs)
+    if method == "at":
+        at(f, *inputs)
+        return None
+    pyfunc = python_function(f)
+    if pyfunc is not None:
+        if method != "__call__":
+            return by_method(f, pyfunc, method, inputs, kwargs)
+        return each_element(pyfunc, f.nout, inputs)
+    outs = kwargs.pop("out", None)
+    if method == "__call__" and kwargs.get("where", True) is not True:
+        return where_true(f, inputs, kwargs.pop("where"), outs, kwargs)
+    target = f if method == "__call__" else getattr(f, method)
+    if outs is None:
+        return require_rule(target, inputs, kwargs)
+    return into_each(outs, call(target, inputs, kwargs), method == "__call__")
+
+
+def _padded(array: Any, pad_width: Any, mode: Any = "constant", **values: Any) -> Any:
+    """Pad with traced values, in which the margins are linear: with 1 for each, with 0 for all."""
+    ((name, given),) = values.items()
+    array, ndim = as_array(array), np.ndim(array)
+    if array.dtype.kind not in "fc":
+        return np.pad(np.asarray(array), pad_width, mode, **{name: bare(given)})
+    given = np.broadcast_to(as_array(given), (ndim, 2))
+    y = np.pad(array, pad_width, mode)
+    for place in np.ndindex(ndim, 2):
+        unit = np.zeros((ndim, 2))
+        unit[place] = 1.0
+        y = y + given[place] * np.pad(np.zeros(np.shape(array)), pad_width, mode, **{name: unit})
+    return y
+
+
+def _clipped(
+    a: Any, low: Any = None, high: Any = None, out: Any = None, *, where: Any, **options: Any
+) -> Any:
+    """Clip the elements at which ``where=`` is true, as a ufunc does."""
+    low = options.pop("a_min", options.pop("min", low))
+    high = options.pop("a_max", options.pop("max", high))
+    inputs = tuple([as_array(x) for x in (a, low, high)])
+    return where_true(np.clip, inputs, where, None if out is None else (out,), options)
+
+
+# Options that the rule of a function does not differentiate, and what does.
+BY_BODY: dict[Any, tuple[Callable, frozenset]] = {
+    np.pad: (_padded, frozenset({"constant_values", "end_values"}))
+}
+
+
+def function(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call an array function: by a rule, else by NumPy's own Python code for it."""
+    writer = WRITERS.get(f)
+    if writer is not None:
+        return writer(*args, **kwargs)
+    if len(args) > place_of_out(f)[0]:
+        args, kwargs = _with_out_named(f, args, kwargs)
+    result = calls.planned(f, args, kwargs)
+    if result is not NO_RULE:
+        return result
+    body = getattr(f, "_implementation", None)
+    if not isinstance(body, types.FunctionType):
+        return ruled(f, args, kwargs)
+    if f is np.clip and "where" in kwargs:
+        return _clipped(*args, **kwargs)
+    out = kwargs.get("out")
+    if out is not None:
+        return into(out, function(f, args, _without_out(kwargs)))
+    if f in BY_BODY and kwargs:
+        instead, names = BY_BODY[f]
+        if any(innermost((kwargs[n],), {}) is not None for n in names.intersection(kwargs)):
+            return instead(*args, **kwargs)
+    result = by_rule(f, args, kwargs)
+    return by_body(body, tuple(map(_buffer, args)), kwargs) if result is NO_RULE else result
+
+
+def by_body(body: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Trace NumPy's own code for a function, where no class of arrays has another."""
+    for leaf in leaves_of((args, kwargs)):
+        check_class(type(leaf))
+    return calls.body_of(body)(*args, **kwargs)
+
+
+def _buffer(x: Any) -> Any:
+    """Return an array as one that what is made of it can be written into."""
+    is_inexact = type(x) is np.ndarray and x.dtype.kind in "fc"
+    return Tracer(x, CONSTANT, -1) if is_inexact else x
+
+
+def ruled(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call an array function by a rule: for methods, whose functions would call them again."""
+    if len(args) > place_of_out(f)[0]:
+        args, kwargs = _with_out_named(f, args, kwargs)
+    result = calls.planned(f, args, kwargs)
+    if result is not NO_RULE:
+        return result
+    out = kwargs.get("out")
+    if out is None:
+        return require_rule(f, args, kwargs)
+    return into(out, require_rule(f, args, _without_out(kwargs)))
+
+
+def _with_out_named(f: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+    """Return the arguments of a call with the array to be written into given by name."""
+    place, names = place_of_out(f)
+    named = dict(zip(names, args[place:], strict=False))
+    if named["out"] is None:
+        del named["out"]
+    return args[:place], {**named, **kwargs}
+
+
+def _without_out(kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in kwargs.items() if name != "out"}
+
+
+def install() -> None:
+    """Give `Tracer` NumPy's protocols."""
+
+    def __array_ufunc__(  # noqa: N807 - the protocol's name
+        self: Tracer, f: np.ufunc, method: str, *inputs: Any, **kwargs: Any
+    ) -> Any:
+        return ufunc(f, method, inputs, kwargs)
+
+    def __array_function__(  # noqa: N807 - the protocol's name
+        self: Tracer, f: Any, kinds: Any, args: tuple, kwargs: dict[str, Any]
+    ) -> Any:
+        return function(f, args, kwargs)
+
+    Tracer.__array_ufunc__ = __array_ufunc__  # type: ignore[attr-defined] # installed here
+    Tracer.__array_function__ = __array_function__  # type: ignore[attr-defined] # installed here
+
+
+install()

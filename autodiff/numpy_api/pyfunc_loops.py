@@ -1,0 +1,161 @@
+"""Functions of numbers applied to each element of arrays: loops that NumPy runs in C.
+
+``np.frompyfunc`` and ``np.vectorize`` call a Python function from C, where traced values become
+plain ones. Here the same loop is run in Python and its results are put together again.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch import call as calls
+from autodiff.dispatch.arguments import innermost
+from autodiff.dispatch.call import as_array
+from autodiff.errors import DifferentiationError
+from autodiff.trace.conversions import check_texts
+from autodiff.trace.tracer import is_tracer, untraced
+from chainrules_core import frule, rrule
+from chainrules_core.no_value import NO_VALUE
+
+
+def python_function(f: np.ufunc) -> Callable | None:
+    """Return the Python function behind a ufunc of ``np.frompyfunc`` without rules, else None."""
+    if f.ntypes != 1 or f.types != [f"{'O' * f.nin}->{'O' * f.nout}"]:
+        return None
+    if rrule.entry(f) or frule.entry(f):
+        return None
+    held = [x for x in gc.get_referents(f) if callable(x)]
+    # Other machine code than that of builtin functions cannot explain itself.
+    is_seen = held and (isinstance(held[0], _SEEN) or hasattr(type(held[0]).__call__, "__code__"))
+    return functools.partial(_called, held[0]) if is_seen else None
+
+
+def _called(function: Callable, *values: Any) -> Any:
+    """Call a function as it is called from a traced one: by a rule, else by its body."""
+    return calls.call(function, values)
+
+
+_SEEN = (type, types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial)
+
+
+def together(values: list, shape: tuple[int, ...], dtype: Any = None) -> Any:
+    """Return the results of a loop as an array, traced if one of them is."""
+    if innermost((values,), {}) is None:
+        plain = np.empty(len(values), object)
+        plain[:] = [untraced(v) for v in values]
+        if dtype is None:
+            return plain.reshape(shape) if shape else plain[0]
+        return plain.astype(dtype).reshape(shape)
+    if not shape and dtype is None:
+        return values[0]
+    made = np.reshape(as_array(values), shape)
+    return made if dtype is None or made.dtype == dtype else made.astype(dtype)
+
+
+def each_element(function: Callable, nout: int, inputs: tuple) -> Any:
+    """Call a function of numbers for each element, as a ufunc of ``np.frompyfunc`` does.
+
+    Where a result is traced, the array of them is one of numbers, not of objects.
+    """
+    shape, results = looped(function, inputs)
+    if nout == 1:
+        return together(results, shape)
+    return tuple([together([r[i] for r in results], shape) for i in range(nout)])
+
+
+def looped(function: Callable, inputs: tuple) -> tuple[tuple[int, ...], list]:
+    """Return the shape to which arrays are broadcast, and a function of each of their elements."""
+    shape = np.broadcast_shapes(*map(np.shape, inputs))
+    flat = [np.reshape(np.broadcast_to(a, shape), (-1,)) for a in inputs]
+    return shape, [function(*values) for values in zip(*flat, strict=True)]
+
+
+def vectorized(g: np.vectorize, intercept: Callable) -> Callable:
+    """Return what is called in place of an ``np.vectorize``."""
+    own_call = type(g).__call__
+
+    def in_a_loop(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(g.pyfunc, type(NO_VALUE)) or type(g) is not np.vectorize:
+            return calls.body_of(own_call)(g, *args, **kwargs)  # a decorator with options
+        function = intercept(g.pyfunc)
+        places = [i for i in range(len(args)) if i not in g.excluded]
+        names = [name for name in kwargs if name not in g.excluded]
+        inputs = [as_array(args[i]) for i in places] + [as_array(kwargs[n]) for n in names]
+
+        def at_elements(*values: Any) -> Any:
+            given, named = list(args), dict(kwargs)
+            for i, value in zip(places, values, strict=False):
+                given[i] = value
+            for name, value in zip(names, values[len(places) :], strict=True):
+                named[name] = value
+            return function(*given, **named)
+
+        if g.signature is not None:
+            plain = np.vectorize(at_elements, otypes=g.otypes, signature=g.signature)
+            kind: Any = np.vectorize
+            return calls.body_of(kind._vectorize_call_with_signature)(plain, at_elements, inputs)
+        for x in inputs:
+            check_texts(x)
+        inputs = [x if is_tracer(x) else np.asanyarray(x) for x in inputs]
+        if not inputs:
+            return at_elements()
+        if 0 in np.broadcast_shapes(*map(np.shape, inputs)):
+            return g(*[untraced(a) for a in args], **kwargs)
+        shape, results = looped(at_elements, tuple(inputs))
+        if not isinstance(results[0], tuple):
+            return together(results, shape, otype(g, 0, results[0]))
+        columns = [[r[i] for r in results] for i in range(len(results[0]))]
+        return tuple([together(c, shape, otype(g, i, c[0])) for i, c in enumerate(columns)])
+
+    return in_a_loop
+
+
+def otype(g: np.vectorize, i: int, first: Any) -> np.dtype:
+    """Return the dtype of an output: what ``otypes=`` says, else that of the first result."""
+    if g.otypes is not None:
+        return np.dtype(g.otypes[i])
+    return np.asarray(untraced(first)).dtype
+
+
+def from_iterator(iterate: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Do ``np.fromiter``; the array is traced if one of the elements is."""
+    values, dtype, count = bound_fromiter(*args, **kwargs)
+    found: list = []
+    for value in iterate(values):
+        if len(found) == count:
+            break
+        found.append(value)
+    if innermost((found,), {}) is None:
+        return np.fromiter([untraced(v) for v in found], dtype, count)
+    if len(found) < count:
+        raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(found)}")
+    made = as_array(found)
+    base = np.dtype(dtype).base
+    return made if made.dtype == base else made.astype(base)
+
+
+def bound_fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> tuple:
+    """Return the arguments of ``np.fromiter`` in order."""
+    return iter, dtype, count
+
+
+def by_method(f: np.ufunc, function: Callable, method: str, inputs: tuple, options: dict) -> Any:
+    """Call ``reduce`` or ``accumulate`` of a ufunc of ``np.frompyfunc``."""
+    axis = options.pop("axis", 0)
+    if method not in ("reduce", "accumulate") or type(axis) is not int or options:
+        raise DifferentiationError(
+            f"{f.__name__}.{method}(...): of the methods of a function made by np.frompyfunc only "
+            "reduce and accumulate are followed, along one axis and without further options. Call "
+            "the function itself on arrays that broadcast, or write the loop in Python."
+        )
+    x = np.moveaxis(inputs[0], axis, 0)
+    running = [x[0]]
+    for part in x[1:]:
+        running.append(each_element(function, 1, (running[-1], part)))
+    return running[-1] if method == "reduce" else np.stack(running, axis)

@@ -1,0 +1,286 @@
+"""Decisions that are taken on traced values, and results that depend on nothing else.
+
+``while f(m) < y`` is a comparison of values: no derivative goes through it. Where a result depends
+on an argument only through comparisons (a root found by bisection between two constants), the tape
+holds no path from the one to the other, and the derivative that comes out is 0, whatever the true
+one is. So each tape notes what is compared, and where; if there is no path from the result to an
+argument, but from what was compared there is one, a `NoPathWarning` names the line.
+
+What counts are comparisons in the user's code and in libraries, but not in NumPy's code and in
+rules, that one place in the code makes several times and that do not come out alike: a search. A
+single branch does not count: on the one side of ``x if x > 0 else 0.0`` the derivative is 0. Nor
+does a mask (``x > 0`` of an array), unless a truth value of NumPy's decides about a branch
+afterwards, or the code was not rewritten, so that nobody knows. Nor do results that are whole
+numbers or truth values. Functions that are constant by a rule (``round``, ``argmax``) compare
+nothing.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+import operator
+import os
+import sys
+import threading
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.trace.pytree import leaves_of
+from autodiff.trace.tape import FLOAT, Tape, sweep
+from autodiff.trace.trace_stack import program_tape
+from autodiff.trace.tracer import bare
+from chainrules_core.rules import name_of
+
+_REPEATED = 4
+"""So often one place compares in a search, at the least."""
+_PLACES = 8
+"""So many of the values that it compares are remembered."""
+
+
+class NoPathWarning(UserWarning):
+    """A result depends on an argument only through comparisons: its derivative is 0 everywhere."""
+
+
+class Decision:
+    """A place in the code that compares traced values.
+
+    Attributes
+    ----------
+    code, instruction
+        Where.
+    times : int
+        How often it has compared.
+    outcomes : set of bool
+        What came out.
+    is_mask : bool
+        Whether these are arrays, of which nobody may ask whether they are true.
+    places : list
+        Where the first values stand on their tape.
+    """
+
+    __slots__ = ("code", "instruction", "is_mask", "outcomes", "places", "times")
+
+    def __init__(self, code: types.CodeType, instruction: int) -> None:
+        self.code = code
+        self.instruction = instruction
+        self.times = 0
+        self.outcomes: set[bool] = set()
+        self.is_mask = False
+        self.places: list[Any] = []
+
+    def is_search(self) -> bool:
+        """Whether it decides about the same thing again and again, and not always alike."""
+        return not self.is_mask and self.times >= _REPEATED and len(self.outcomes) > 1
+
+    def where(self) -> str:
+        """Return the function, the file and the line."""
+        lines = [
+            line for start, end, line in self.code.co_lines() if start <= self.instruction < end
+        ]
+        line = lines[0] if lines else self.code.co_firstlineno
+        return f"in {self.code.co_name} at {self.code.co_filename}, line {line}"
+
+
+class _Last(threading.local):
+    tape: Tape | None = None  # on which an array was compared last
+
+
+_last = _Last()
+
+# -- noting --------------------------------------------------------------------------------------
+
+_HELPER, _USERS, _RULES = range(3)
+_ROOTS = {
+    os.path.dirname(os.path.abspath(sys.modules[name].__file__ or "")) + os.sep: kind
+    for name, kind in (
+        ("autodiff", _HELPER), ("chainrules", _RULES), ("chainrules_core", _RULES),
+        ("numpy", _RULES),
+    )
+}  # fmt: skip
+_known_files: dict[str, int] = {}
+
+
+def _kind_of(file: str) -> int:
+    """Whose code a file is: helpers of the engine that user's code calls are looked through."""
+    kind = _USERS
+    for root, of_root in _ROOTS.items():
+        if file.startswith(root):
+            kind = of_root
+    if file.startswith("<") and (" in traced code>" in file or "<operator." in file):
+        kind = _HELPER
+    _known_files[file] = kind
+    return kind
+
+
+def note(x: Any, outcome: Any, other: Any = None) -> None:
+    """Note that a traced value is compared, by who called our caller, and what came out.
+
+    `other` is the value that it is compared with, if that is traced too.
+    """
+    if other is not None and other._tape is not x._tape:
+        note(other, outcome)
+        other = None
+    frame: types.FrameType | None = sys._getframe(2)
+    while frame is not None:
+        code = frame.f_code
+        file = code.co_filename
+        kind = _known_files.get(file)
+        if kind is None:
+            kind = _kind_of(file)
+        if kind == _USERS:
+            break
+        if kind == _RULES:
+            return
+        frame = frame.f_back
+    else:
+        return
+    decisions = x._tape.decisions
+    key = id(code), frame.f_lasti
+    decision = decisions.get(key)
+    if decision is None:
+        decision = decisions[key] = Decision(code, frame.f_lasti)
+    decision.times += 1
+    if decision.times > _PLACES and len(decision.outcomes) > 1 and not decision.is_mask:
+        return  # enough is known of it
+    if outcome.__class__ is np.ndarray:
+        # Who asks for its truth is seen in rewritten code alone.
+        decision.is_mask = any(name.startswith("__autodiff_") for name in code.co_freevars)
+        decision.outcomes = _BOTH
+        _last.tape = x._tape
+    elif outcome.__class__ is bool or outcome.__class__ is np.bool_:
+        decision.outcomes.add(outcome)
+    if len(decision.places) < _PLACES:
+        decision.places.append(x._index)
+        if other is not None:
+            decision.places.append(other._index)
+
+
+_BOTH = {False, True}
+
+
+ASKING: frozenset[Any] = frozenset(
+    {
+        math.isclose, cmath.isclose, np.isclose, np.allclose, np.array_equal, np.array_equiv,
+        np.all, np.any, np.greater, np.greater_equal, np.less, np.less_equal, np.equal,
+        np.not_equal, np.sign, operator.gt, operator.ge, operator.lt, operator.le, operator.eq,
+        operator.ne,
+    }
+)  # fmt: skip
+"""Functions without derivative that compare."""
+
+
+def note_call(f: Callable, sources: list, tape: Tape, y: Any) -> None:
+    """Note a call of such a function; `sources` are its traced arguments, or hold these."""
+    if f in ASKING and not tape.program:
+        found = bare(y) > 0 if f is np.sign else bare(y)
+        for x in sources:
+            if getattr(x, "_tape", None) is tape:
+                note(x, found)
+
+
+def asked() -> None:
+    """Note that a truth value of NumPy's decides about a branch: it may be made of masks."""
+    tape, _last.tape = _last.tape, None
+    if tape is not None:
+        for decision in tape.decisions.values():
+            decision.is_mask = False
+
+
+# -- what follows --------------------------------------------------------------------------------
+
+
+def check_arguments(f: Callable, traced: Any, found: list) -> None:
+    """Warn if an argument has no path from the result, and decisions were taken on it.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    traced : Linearised
+        How it was traced.
+    found : list
+        A cotangent for each leaf of the tape, or None where there is no path.
+    """
+    searches = _searches(traced.tape, traced.value)
+    start = 0
+    for number, end in traced.ends if searches else ():
+        leaves, start = range(start, end), end
+        if leaves and all(found[leaf] is None for leaf in leaves):
+            is_only = len(traced.ends) == 1
+            search = next((s for s in searches if is_only or _depends(s, leaves, traced)), None)
+            if search is not None:
+                _warn(f, f"argument {number}", search)
+
+
+def check_forward(f: Callable, tape: Tape, y: Any) -> None:
+    """Warn, where a result of forward mode has no tangent, if decisions were taken."""
+    searches = _searches(tape, y)
+    if searches:
+        _warn(f, "its arguments", searches[0])
+
+
+def _searches(tape: Tape, y: Any) -> list[Decision]:
+    if all(map(_is_discrete, leaves_of(y))):
+        return []
+    return [decision for decision in tape.decisions.values() if decision.is_search()]
+
+
+def _is_discrete(x: Any) -> bool:
+    """Whether a result is a whole number or a truth value, or none at all."""
+    x = bare(x)
+    return not isinstance(x, (float, complex)) and getattr(x, "dtype", _INT).kind not in "fc"
+
+
+_INT = np.dtype(int)
+
+
+def _depends(search: Decision, leaves: range, traced: Any) -> bool:
+    """Whether what was compared depends on one of some leaves."""
+    places = search.places
+    if any(place in leaves for place in places):
+        return True
+    nodes = traced.nodes
+    try:
+        seeds = {place: _one(nodes[place]) for place in places if place >= traced.leaves}
+        with np.errstate(all="ignore"):
+            bars = sweep(nodes, traced.leaves, seeds, nested=traced.tape.nested)
+    except Exception:  # a large tape is dropped while it is swept: then it cannot be told
+        return traced.leaves == len(leaves)
+    return any(bars[leaf] is not None for leaf in leaves)
+
+
+def _one(node: Any) -> Any:
+    space: Any = FLOAT if type(node) is tuple else node.space
+    shape = getattr(space, "shape", ())
+    return np.ones(shape, space.dtype) if shape else 1.0
+
+
+def _warn(f: Callable, what: str, search: Decision) -> None:
+    program = program_tape()
+    if program is not None:  # the function is run as it is written, and that says it
+        program.spoil("a result depends on an argument only through comparisons")
+        return
+    message = (
+        f"the result of {name_of(f)} depends on {what} only through comparisons, such as those "
+        f"{search.where()}: no derivative goes through them, and the one returned is 0. For a "
+        "root or minimum use scipy.optimize (root_scalar, minimize), which has derivatives, or "
+        "give the function a rule (chainrules_core.rrule.register, autodiff.custom_gradient). If "
+        "it is constant but for jumps, 0 is right: filter autodiff.NoPathWarning, or choose other "
+        "arguments with argnums=."
+    )
+    warnings.warn(message, NoPathWarning, stacklevel=_level_of_user())
+
+
+def _level_of_user() -> int:
+    """Return the ``stacklevel`` of the user's line for a warning of our caller's."""
+    level = 2
+    frame: types.FrameType | None = sys._getframe(2)
+    while frame is not None and _kind_of(frame.f_code.co_filename) != _USERS:
+        frame = frame.f_back
+        level += 1
+    return level

@@ -1,0 +1,249 @@
+"""The rows of a Jacobian by one sweep: cotangents with an axis in front, one row for each element.
+
+Elementwise operations broadcast over the rows; what a rule does with a cotangent of its own shape
+is done for each row in turn, at one node of the tape after the other. That costs one sweep and the
+rows of what is not elementwise, in place of a sweep for each row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch.plan_types import HandNode, LinearNode
+from autodiff.fastpath.elementwise_nodes import Elementwise, ElementwiseOfTwo, pulled
+from autodiff.fastpath.fusion.fused_node import Fused
+from autodiff.fastpath.stack_scalars import Gathered
+from autodiff.trace.linearize import Linearised, has_nan
+from autodiff.trace.nodes import Node, ProductNode
+from autodiff.trace.pytree import is_perturbable, map_leaves
+from autodiff.trace.tape import FLOAT, Tape, projected
+from autodiff.trace.tracer import is_tracer
+from autodiff.trace.unimplemented_cotangents import unknown
+from chainrules_core import (
+    AbstractZero,
+    NotImplementedTangent,
+    NotImplementedTangentError,
+    unbroadcast,
+    unthunk,
+)
+from chainrules_core.noticed import forgive
+from chainrules_core.projection import ProjectToArray, ProjectToNumber
+from chainrules_core.quiet import quiet
+
+_ELEMENTWISE = (tuple, Elementwise, ElementwiseOfTwo)
+_SWEPT = (*_ELEMENTWISE, Fused, LinearNode, HandNode)
+_SWEPT_TOO = frozenset({Node, ProductNode, Gathered})
+_SPACES = frozenset({ProjectToArray, ProjectToNumber})
+# Elements of the largest cotangent with all its rows; where there are more, some rows at a time.
+_MOST = 1 << 22
+
+
+def jacobian_rows(traced: Linearised, y: Any) -> list | None:
+    """Return the derivatives of a part of the output by each argument, the axis of rows in front.
+
+    None where the part is a constant, or the tape holds what cannot be swept with many rows.
+    """
+    tape = traced.tape
+    if not (is_tracer(y) and y._tape is tape) or tape.nested or type(tape) is not Tape:
+        return None
+    nodes, leaves = traced.nodes, traced.leaves
+    if not _can_be_swept(nodes, leaves):
+        return None
+    with quiet():
+        try:
+            found = _rows(nodes, leaves, y._index, False)
+        except NotImplementedTangentError as error:  # by one row after the other more is known
+            forgive(error)
+            return None
+        if any(map(has_nan, found)):
+            found = _rows(nodes, leaves, y._index, True)
+    remaining = iter(found)
+    return traced.chosen(
+        [
+            next(remaining)
+            if is_perturbable(a)
+            else map_leaves(a, lambda x: next(remaining) if is_perturbable(x) else None)
+            for a in traced.arguments
+        ]
+    )
+
+
+def _can_be_swept(nodes: list, leaves: int) -> bool:
+    """Whether all nodes of a tape can be swept with many rows at once."""
+    return all(
+        (isinstance(node, _SWEPT) or type(node) in _SWEPT_TOO)
+        and (type(node) is tuple or type(node.space) in _SPACES)
+        for node in nodes[leaves:]
+    ) and all(type(leaf.space) in _SPACES for leaf in nodes[:leaves])
+
+
+def _rows(nodes: list, leaves: int, place: int, strong: bool) -> list:
+    """Return the cotangents of the leaves for each element of the value at a place.
+
+    Parameters
+    ----------
+    nodes : list
+        The nodes of a tape, none of which sees values of other levels.
+    leaves : int
+        How many of them are leaves.
+    place : int
+        Where the output stands.
+    strong : bool
+        Whether a zero cotangent stays zero where a partial derivative is Inf or NaN.
+
+    Returns
+    -------
+    list
+        For each leaf an array with the axis of the rows in front.
+    """
+    m = _space(nodes, place).size
+    largest = max([_space(nodes, j).size for j in range(place + 1)])
+    step = max(1, _MOST // max(1, largest))
+    parts = [
+        _some_rows(nodes, leaves, place, range(start, min(start + step, m)), strong)
+        for start in range(0, max(m, 1), step)
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    return [np.concatenate(of_leaf) for of_leaf in zip(*parts, strict=True)]
+
+
+def _space(nodes: list, j: int) -> Any:
+    node = nodes[j]
+    return FLOAT if type(node) is tuple else node.space
+
+
+def _some_rows(nodes: list, leaves: int, place: int, which: range, strong: bool) -> list:
+    bars = _Rows(nodes, len(which))
+    space = _space(nodes, place)
+    seeds = np.zeros((len(which), space.size), space.dtype)
+    seeds[np.arange(len(which)), which] = 1.0
+    bars.values[place] = seeds.reshape(len(which), *space.shape)
+    for i in range(place, leaves - 1, -1):
+        y_bars = bars.values[i]
+        if y_bars is None:
+            continue
+        bars.values[i] = None
+        node = nodes[i]
+        if type(node) is tuple:
+            bars.hand_on_scalars(node, y_bars)
+        elif isinstance(node, _ELEMENTWISE):
+            bars.hand_on_products(node, y_bars, strong)
+        elif type(node) is Gathered:
+            bars.hand_on_elements(node, y_bars)
+        elif isinstance(node, Fused):
+            bars.hand_on_stepwise(node, y_bars, strong)
+        elif isinstance(node, LinearNode):
+            bars.hand_on_linear(node, y_bars)
+        else:
+            bars.hand_on_one_by_one(node, y_bars)
+    found = bars.values[:leaves]
+    return [bars.zeros(j) if bar is None else bar for j, bar in enumerate(found)]
+
+
+class _Rows:
+    """Cotangents with an axis of `n` rows in front, added up."""
+
+    def __init__(self, nodes: list, n: int) -> None:
+        self.nodes = nodes
+        self.n = n
+        self.values: list = [None] * len(nodes)
+
+    def zeros(self, j: int) -> np.ndarray:
+        """Return rows of zeros for place `j`."""
+        space = _space(self.nodes, j)
+        return np.zeros((self.n, *space.shape), space.dtype)
+
+    def is_number(self, j: int) -> bool:
+        """Whether products may be summed at once: not those of many rows."""
+        return False
+
+    def add(self, j: int, x_bars: Any) -> None:
+        """Add cotangents for place `j`, summed where the value was broadcast."""
+        space = _space(self.nodes, j)
+        shape = (self.n, *space.shape)
+        if x_bars.shape != shape:
+            ones = (1,) * (x_bars.ndim - len(shape))
+            x_bars = np.reshape(unbroadcast(x_bars, (self.n, *ones, *space.shape)), shape)
+        if x_bars.dtype is not space.dtype:
+            x_bars = (np.real(x_bars) if space.dtype.kind == "f" else x_bars).astype(space.dtype)
+        before = self.values[j]
+        self.values[j] = x_bars if before is None else before + x_bars
+
+    def hand_on_scalars(self, node: tuple, y_bars: np.ndarray) -> None:
+        """Hand on by a node in the compact form of scalars."""
+        if len(node) == 3:
+            j, _, index = node
+            x_bars = self.zeros(j)
+            x_bars[(slice(None), *index) if type(index) is tuple else (slice(None), index)] = y_bars
+            self.add(j, x_bars)
+            return
+        for j, p in zip(node[::2], node[1::2], strict=True):
+            # A zero cotangent stays zero, also where a partial derivative is Inf or NaN.
+            self.add(j, y_bars * p if np.isfinite(p) else np.where(y_bars == 0, 0.0, y_bars * p))
+
+    def hand_on_products(self, node: Any, y_bars: np.ndarray, strong: bool) -> None:
+        """Hand the products with partial derivatives on, which broadcast over the rows."""
+        bars: Any = self
+        partials = node.rule.partials[0] if isinstance(node, ElementwiseOfTwo) else (node.partial,)
+        for j, partial in zip(node.parents, partials, strict=True):
+            x_bars = pulled(partial, node, y_bars, bars, j, strong, False)
+            if isinstance(x_bars, NotImplementedTangent):
+                x_bars = unknown(x_bars, None)  # an error
+            if x_bars is not None:
+                self.add(j, x_bars)
+
+    def hand_on_stepwise(self, node: Fused, y_bars: np.ndarray, strong: bool) -> None:
+        """Hand on through the operations of an expression."""
+        inner = _Rows(node.in_steps(self.nodes), self.n)
+        inner.values[-1] = y_bars
+        leaves = len(node.parents)
+        for i in range(len(inner.nodes) - 1, leaves - 1, -1):
+            if inner.values[i] is not None:
+                inner.hand_on_products(inner.nodes[i], inner.values[i], strong)
+        for j, x_bars in zip(node.parents, inner.values[:leaves], strict=True):
+            if x_bars is not None:
+                self.add(j, x_bars)
+
+    def hand_on_elements(self, node: Gathered, y_bars: np.ndarray) -> None:
+        """Hand the elements on that an array was made of."""
+        flat = y_bars.reshape(len(y_bars), -1)
+        for j, i in zip(node.parents, node.elements, strict=True):
+            self.add(j, flat[:, i])
+
+    def hand_on_linear(self, node: LinearNode, y_bars: np.ndarray) -> None:
+        """Hand on by the adjoints of a linear function, of all rows at once where one can."""
+        made = []
+        for position, of_rows in enumerate(node.plan.rows):
+            if of_rows is None:
+                break
+            made.append(of_rows(y_bars, *node.seen_by(position), **node.options))
+        if len(made) < len(node.parents) or any(x_bars is None for x_bars in made):
+            self.hand_on_one_by_one(node, y_bars)
+            return
+        for j, x_bars in zip(node.parents, made, strict=True):
+            self.add(j, x_bars)
+
+    def hand_on_one_by_one(self, node: Any, y_bars: np.ndarray) -> None:
+        """Hand on what a rule's pullback makes of each row."""
+        spaces = [_space(self.nodes, j) for j in node.parents]
+        made = [self.zeros(j) for j in node.parents]
+        pull, is_array = node.pull, type(node.space) is ProjectToArray
+        for k in range(self.n):
+            y_bar = y_bars[k] if is_array else node.space(y_bars[k])
+            for position, x_bar in enumerate(pull(y_bar)):
+                space = spaces[position]
+                if (
+                    type(x_bar) is not np.ndarray
+                    or x_bar.shape != space.shape
+                    or x_bar.dtype is not space.dtype
+                ):
+                    x_bar = unthunk(x_bar)
+                    if isinstance(x_bar, AbstractZero):
+                        continue
+                    x_bar = projected(space, x_bar, node, position)
+                made[position][k] = x_bar
+        for j, x_bars in zip(node.parents, made, strict=True):
+            self.add(j, x_bars)

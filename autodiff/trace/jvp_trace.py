@@ -1,0 +1,362 @@
+"""Forward mode: values carry their tangents along.
+
+A call on a forward level asks for an frule. Where there is only an rrule, its pullback is turned
+round: it is linear in the cotangent, so its own adjoint is the pushforward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch import call as calls
+from autodiff.dispatch.arguments import PLAIN, Stripped, innermost, is_constant, of_level
+from autodiff.dispatch.call import (
+    CONFIG,
+    NESTED,
+    NO_RULE,
+    EngineConfig,
+    check_functions,
+    check_is_no_object_array,
+    checked_options,
+    config_for,
+    constant_call,
+    is_differentiable,
+)
+from autodiff.errors import SeedError
+from autodiff.intercept import intercept
+from autodiff.mutation.memory_layout import laid_like
+from autodiff.mutation.shared_arguments import Given, copied
+from autodiff.mutation.views import note_shared
+from autodiff.trace.conversions import constant
+from autodiff.trace.decisions import check_forward
+from autodiff.trace.linearize import checked_argnums, nothing_to_differentiate, promoted
+from autodiff.trace.nodes import Leaf
+from autodiff.trace.observers import new_forward
+from autodiff.trace.pytree import (
+    is_perturbable,
+    leaves_of,
+    map_leaves,
+    part_of_tangent,
+    parts_of,
+    rebuilt,
+    tangent_of,
+)
+from autodiff.trace.seeds import MISSING, is_number_or_array, kind_of, seed_part
+from autodiff.trace.tape import CONSTANT, Forward, Tape, sweep
+from autodiff.trace.trace_stack import recording
+from autodiff.trace.tracer import Tracer, is_tracer, untraced, wrap
+from chainrules_core import (
+    AbstractZero,
+    ChainRulesError,
+    NoTangent,
+    NotImplementedTangent,
+    ProjectTo,
+    ZeroTangent,
+    frule,
+    inner,
+    rrule,
+    unthunk,
+    zero_tangent,
+)
+from chainrules_core.define import DecomposeRule
+from chainrules_core.noticed import mark, noticing, restore
+from chainrules_core.places import say_where
+from chainrules_core.rule import Rule
+from chainrules_core.rules import name_of
+
+
+def push(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Forward) -> Any:
+    """Call a function by its rule on a forward level; `NO_RULE` where it has none."""
+    tape.check_open()
+    for table, by in ((frule, _by_frule), (rrule, _by_rrule)):
+        entry = table.entry(key)
+        resolved = None if entry is None else entry.resolve(args, kwargs, CONFIG)
+        if resolved is None:
+            continue
+        rule, bound, options = resolved
+        if isinstance(rule, DecomposeRule):
+            return calls.body_of(rule.body)(*args, **kwargs)
+        given = Stripped(bound, tape)
+        if rule.kind == "non_differentiable":
+            return constant_call(rule, given, options, tape)
+        check_functions(rule, bound, options)
+        options = checked_options(rule, given, options, tape)
+        result = by(rule, given, bound, options, tape)
+        if result is None:
+            continue
+        y, y_dot = result
+        check_is_no_object_array(y, rule)
+        made = with_tangent(y, unthunk(y_dot), tape)
+        given_args = bound if kwargs else bound[: len(args)]  # not what stands for a default
+        return note_shared(made, given_args, rule.f, _again(rule, options))
+    return NO_RULE
+
+
+def _again(rule: Rule, options: dict[str, Any]) -> Callable[[tuple], Any]:
+    return lambda args: calls.call(rule.f, args, options)
+
+
+def _by_frule(
+    rule: Rule, given: Stripped, bound: tuple, options: dict[str, Any], tape: Forward
+) -> tuple[Any, Any] | None:
+    dots = tuple([dot_of(a, tape) for a in bound])
+    config = NESTED if innermost(dots, {}) is not None else config_for(given)
+    return pushed(rule, dots, given.primals, options, config)
+
+
+def pushed(
+    rule: Rule, dots: tuple, primals: tuple, options: dict[str, Any], config: EngineConfig
+) -> tuple[Any, Any] | None:
+    """Return the value of a rule's function and its tangent, which nobody may ask for.
+
+    A tangent that is not implemented is an error where it is needed. A rule that cannot take one
+    need not be: what it computes may only be looked at.
+    """
+    before = mark()
+    try:
+        return rule.push(dots, primals, options, config)
+    except (ChainRulesError, TypeError, AttributeError):
+        missing = next((dot for dot in dots if isinstance(dot, NotImplementedTangent)), None)
+        if missing is None:
+            raise
+        restore(before)
+        zeros = tuple([ZeroTangent() if dot is missing else dot for dot in dots])
+        made = pushed(rule, zeros, primals, options, config)
+        return None if made is None else (made[0], missing)
+
+
+def _by_rrule(
+    rule: Rule, given: Stripped, bound: tuple, options: dict[str, Any], tape: Forward
+) -> tuple[Any, Any] | None:
+    """Push forward by the adjoint of the pullback, which is linear in the cotangent."""
+    recorded = rule.record(given.primals, options, given.wanted, config_for(given))
+    if recorded is None:
+        return None
+    y, pull = recorded
+    dots = [dot_of(source, tape) for source in given.sources]
+
+    def paired(y_bar: Any) -> Any:
+        bars = calls.body_of(pull)(y_bar)
+        total = 0.0
+        for bar, dot in zip(bars, dots, strict=True):
+            total = total + inner(bar, dot)
+        return total
+
+    reverse = Tape()
+
+    def seed(leaf: Any) -> Any:
+        if not is_differentiable(leaf):
+            return NoTangent()
+        zero = zero_tangent(leaf)
+        return wrap(zero, reverse, reverse.add(Leaf(ProjectTo(zero))))
+
+    seeds = tangent_of(y, seed)
+    reverse.leaves = len(reverse.nodes)
+    total = paired(seeds)
+    nodes = reverse.close()
+    found: list = [None] * reverse.leaves
+    if is_tracer(total) and total._tape is reverse:
+        found = sweep(nodes, reverse.leaves, {total._index: 1.0}, nested=reverse.nested)
+    remaining = iter(found)
+
+    def tangent(leaf: Any) -> Any:
+        if not is_differentiable(leaf):
+            return NoTangent()
+        bar = next(remaining)
+        return zero_tangent(leaf) if bar is None else bar
+
+    return y, tangent_of(y, tangent)
+
+
+_ZERO, _NONE = ZeroTangent(), NoTangent()
+
+
+def dot_of(x: Any, tape: Forward) -> Any:
+    """Return the tangent that an argument carries on this level."""
+    if is_tracer(x):
+        return x._index if x._tape is tape else _ZERO
+    if type(x) in PLAIN:
+        return _ZERO if is_differentiable(x) else _NONE
+    if parts_of(x) is None:
+        return ZeroTangent() if is_differentiable(x) else NoTangent()
+
+    def dot(leaf: Any) -> Any:
+        return dot_of(leaf, tape)
+
+    return tangent_of(x, dot)
+
+
+def with_tangent(y: Any, y_dot: Any, tape: Forward) -> Any:
+    """Return a value that carries its tangent; one without is a constant."""
+    if is_differentiable(y):
+        if isinstance(y_dot, AbstractZero):
+            return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y
+        if isinstance(y_dot, NotImplementedTangent):
+            return wrap(y, tape, y_dot)  # nobody may ask for it
+        return wrap(y, tape, ProjectTo(y)(y_dot))
+    parts = parts_of(y)
+    if parts is None:
+        return constant(y)
+    if isinstance(y_dot, AbstractZero):
+        return y
+    if isinstance(y_dot, NotImplementedTangent):
+        return rebuilt(y, [with_tangent(part, y_dot, tape) for _, part in parts])
+    new = [with_tangent(part, unthunk(part_of_tangent(y_dot, key)), tape) for key, part in parts]
+    return rebuilt(y, new)
+
+
+def _is_tangent_of(dot: np.ndarray, x: np.ndarray) -> bool:
+    return dot.dtype is x.dtype and dot.shape == x.shape and x.dtype.kind in "fc"
+
+
+def _has_perturbable(x: Any) -> bool:
+    return type(x) is float or is_perturbable(x) or any(map(is_perturbable, leaves_of(x)))
+
+
+class Pushed:
+    """A function to be run with tangents.
+
+    Parameters
+    ----------
+    f, args, kwargs
+        The call.
+    argnums : tuple of int, optional
+        Which arguments carry tangents.
+    """
+
+    def __init__(
+        self,
+        f: Callable,
+        args: tuple,
+        kwargs: dict[str, Any],
+        argnums: tuple[int, ...] | None,
+    ) -> None:
+        self.f = f
+        self.args = args
+        self.kwargs = kwargs
+        self.argnums = checked_argnums(f, args, argnums)
+        self.arguments = [promoted(f, args, i, argnums is not None) for i in self.argnums]
+        if not any(map(_has_perturbable, self.arguments)):
+            raise nothing_to_differentiate(f, args)
+
+    def value(self) -> Any:
+        """Return the value.
+
+        Of copies: the function may write into its arguments (``overwrite_a=True``), and is to
+        be run again with tangents.
+        """
+        memo: dict[int, np.ndarray] = {}
+
+        def own(x: Any) -> Any:
+            return copied(x, memo) if type(x) is np.ndarray else x
+
+        arguments = [map_leaves(a, own) for a in self.arguments]
+        return self._run([own(a) for a in self.args], arguments, (None,) * len(arguments))[0]
+
+    def push(self, dots: tuple) -> tuple[Any, Any]:
+        """Return the value and its tangent, each in the nesting of the output."""
+        if len(dots) != len(self.arguments):
+            raise SeedError(
+                f"the pushforward of {name_of(self.f)} takes {len(self.arguments)} tangent(s), one "
+                f"for each argument that is perturbed; it was given {len(dots)}."
+            )
+        try:
+            return self._run(list(self.args), self.arguments, dots)
+        except ChainRulesError as error:
+            say_where(error)
+            raise
+
+    def _run(self, traced: list, arguments: list, dots: tuple) -> tuple[Any, Any]:
+        """Run the function with these tangents; the list of arguments is made that of the call."""
+        tape = new_forward()
+        given = Given() if len(traced) + len(self.kwargs) > 1 or parts_of(arguments[0]) else None
+        for i, a, dot in zip(self.argnums, arguments, dots, strict=True):
+            traced[i] = self._traced(a, dot, tape, given)
+        if given is not None and len(self.argnums) < len(traced) + len(self.kwargs):
+            others = [a for i, a in enumerate(traced) if i not in self.argnums]
+            given.note_others((*others, *self.kwargs.values()), tape)
+        try:
+            with recording(tape) if tape.aliases else noticing():
+                y = intercept(self.f)(*traced, **self.kwargs)
+        finally:
+            tape.close()
+        if tape.decisions and not any(
+            is_tracer(leaf) and leaf._tape is tape for leaf in leaves_of(y)
+        ):
+            check_forward(self.f, tape, y)
+        if type(y) is Tracer:
+            return of_level(y, tape), tangent_out(y, tape)
+        return (
+            map_leaves(y, lambda leaf: of_level(leaf, tape)),
+            map_leaves(y, lambda leaf: tangent_out(leaf, tape)),
+        )
+
+    def _traced(self, x: Any, dot: Any, tape: Forward, given: Given | None) -> Any:
+        """Return a nest whose leaves carry the tangents of the nest `dot`."""
+        dot = unthunk(dot)
+        if is_perturbable(x):
+            if is_constant(x):
+                x = x._value
+            made = self._leaf(x, dot, tape)
+            if given is not None and type(made) is Tracer and isinstance(x, np.ndarray):
+                given.note(made, x, False)
+            return made
+        parts = parts_of(x)
+        if parts is None:
+            return x
+        is_zero = dot is None or isinstance(dot, AbstractZero)
+        new = [
+            self._traced(part, None if is_zero else self._part(x, dot, key), tape, given)
+            for key, part in parts
+        ]
+        return rebuilt(x, new)
+
+    def _leaf(self, x: Any, dot: Any, tape: Forward) -> Any:
+        """Return a number or array that carries its tangent, if it has one."""
+        if dot is None or isinstance(dot, AbstractZero):
+            # Not the array itself: the function may write into it.
+            if type(x) is Tracer:
+                return wrap(x._value, x._tape, x._index)
+            return Tracer(x, CONSTANT, -1) if type(x) is np.ndarray else x
+        return wrap(x, tape, self._checked(x, dot))
+
+    def _checked(self, x: Any, dot: Any) -> Any:
+        if not is_number_or_array(untraced(dot)):
+            raise SeedError(
+                f"the pushforward of {name_of(self.f)} was given {kind_of(dot)} as tangent of "
+                f"{kind_of(untraced(x))}; it takes a number or array of numbers like the argument."
+            )
+        if type(x) is np.ndarray and type(dot) is np.ndarray and _is_tangent_of(dot, x):
+            return laid_like(dot, x)
+        if np.shape(untraced(dot)) != np.shape(untraced(x)):
+            raise SeedError(
+                f"the pushforward of {name_of(self.f)} was given a tangent of shape "
+                f"{np.shape(untraced(dot))} for an argument of shape {np.shape(untraced(x))}; the "
+                "two must agree."
+            )
+        made = ProjectTo(x)(dot)
+        if type(made) is np.ndarray and type(x) is np.ndarray:
+            return laid_like(made, x)
+        return made
+
+    def _part(self, x: Any, dot: Any, key: Any) -> Any:
+        found = seed_part(x, dot, key)
+        if found is MISSING:
+            raise SeedError(
+                f"the pushforward of {name_of(self.f)} was given a {type(dot).__name__} as tangent "
+                f"of a {type(x).__name__}; give the same nesting."
+            )
+        return found
+
+
+def tangent_out(x: Any, tape: Forward) -> Any:
+    """Return the tangent of an output: zeros of its own shape where it carries none."""
+    if is_tracer(x) and x._tape is tape:
+        dot = x._index
+        if isinstance(dot, NotImplementedTangent):
+            raise dot.error()
+        return dot._tape.like(dot, x) if is_tracer(dot) and dot._tape.program else dot
+    return zero_tangent(x) if is_differentiable(x) else None

@@ -1,0 +1,469 @@
+"""A function traced at a point in reverse: its value, and cotangents by sweeps of the tape."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch.arguments import is_constant, of_level
+from autodiff.errors import ArgumentError, MutationError, OutputError, SeedError
+from autodiff.fastpath.blocked_products import LARGE, MAPPED, keep_freed_memory
+from autodiff.fastpath.blocked_sweep import sweep_run
+from autodiff.intercept import intercept
+from autodiff.mutation.held_arrays import COPIED
+from autodiff.mutation.memory_layout import copy_of
+from autodiff.mutation.shared_arguments import Given
+from autodiff.trace import pytree
+from autodiff.trace.decisions import check_arguments
+from autodiff.trace.nodes import Leaf
+from autodiff.trace.observers import new_tape
+from autodiff.trace.pytree import is_perturbable, map_leaves
+from autodiff.trace.seeds import part_of_seed, seed_like
+from autodiff.trace.tape import CONSTANT, FLOAT, Tape, sweep
+from autodiff.trace.trace_stack import recording
+from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
+from autodiff.trace.unimplemented_cotangents import followed, unknown
+from chainrules_core import (
+    AbstractZero,
+    ChainRulesError,
+    NotImplementedTangent,
+    NotImplementedTangentError,
+    ProjectTo,
+    unthunk,
+    zero_tangent,
+)
+from chainrules_core.noticed import forgive
+from chainrules_core.places import say_where
+from chainrules_core.quiet import quiet
+from chainrules_core.rules import name_of
+
+
+class Linearised:
+    """A function traced at a point: its value, and its cotangents by sweeps of the tape.
+
+    Pullbacks need the values of now, whatever happens to the user's arrays, so these are copied.
+    Where the sweep follows `at_once`, large ones are not: a write into them by another name, while
+    the function runs, is refused instead.
+
+    Attributes
+    ----------
+    value : Any
+        What the function returned, plain.
+    arguments : list
+        The arguments that are differentiated with respect to.
+    tape, nodes, leaves
+        What was recorded, and how many of the nodes are leaves.
+    ends : list of (int, int)
+        For each of these arguments its number, and the place behind its last leaf.
+    """
+
+    __slots__ = (
+        "_output", "_places", "arguments", "aux", "ends", "f", "leaves", "nodes", "tape", "value"
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        f: Callable,
+        args: tuple,
+        kwargs: dict[str, Any],
+        argnums: tuple[int, ...] | None,
+        has_aux: bool = False,
+        at_once: bool = False,
+    ) -> None:
+        self.f = f
+        self.tape = tape = new_tape()
+        asked = checked_argnums(f, args, argnums)
+        self._places: list[int] | None = None
+        if argnums is not None:
+            chosen = tuple(dict.fromkeys(asked))
+            if chosen != asked:
+                self._places = [chosen.index(i) for i in asked]
+            asked = chosen
+        traced = list(args)
+        self.arguments: list[Any] = []
+        self.ends: list[tuple[int, int]] = []
+        given: Given | None = None
+        for i in asked:
+            a = promoted(f, args, i, argnums is not None)
+            self.arguments.append(a)
+            kind = type(a)
+            if kind is float:
+                traced[i] = _leaf(a, tape, None, at_once)
+            else:
+                is_leaf = (kind is np.ndarray and a.dtype.kind == "f") or is_perturbable(a)
+                if given is None and (len(args) + len(kwargs) > 1 or not is_leaf):
+                    given = Given()
+                traced[i] = (_leaf if is_leaf else _traced)(a, tape, given, at_once)
+            self.ends.append((i, len(tape.nodes)))
+        if given is not None and len(asked) < len(args) + len(kwargs):
+            others = [a for i, a in enumerate(args) if i not in asked]
+            given.note_others((*others, *kwargs.values()), tape)
+        self.leaves = tape.leaves = len(tape.nodes)
+        if not self.leaves:
+            raise nothing_to_differentiate(f, args)
+        try:
+            with recording(tape):
+                output = intercept(f)(*traced, **kwargs)
+        finally:
+            self.nodes = tape.close()
+        if tape.watched and tape.has_changed():
+            raise MutationError(
+                f"an array that was used while {name_of(f)} ran is written into afterwards, by "
+                "code that is not followed (a library's, a C function, or a function whose source "
+                "is not to be had): the derivative needs its old values. Use a copy of the array "
+                "(c = c.copy())."
+            )
+        self.aux = None
+        if has_aux:
+            if not isinstance(output, tuple) or len(output) != 2:
+                raise OutputError(
+                    f"has_aux=True expects {name_of(f)} to return a pair (value, auxiliary); it "
+                    f"returned {type(untraced(output)).__name__}."
+                )
+            output, aux = output
+            self.aux = self._plain(aux)
+        self._output = output
+        self.value = self._plain(output)
+
+    def _plain(self, x: Any) -> Any:
+        tape = self.tape
+        kind = type(x)
+        if kind is FloatTracer or kind is Tracer:
+            return x._value if x._tape is tape else _left(x, tape)
+        return map_leaves(x, lambda leaf: _left(leaf, tape))
+
+    def keep_from_changes(self) -> None:
+        """Give away a copy of the value: pullbacks called later may need what is on the tape."""
+        self.value = map_leaves(
+            self.value, lambda leaf: leaf.copy() if type(leaf) is np.ndarray else leaf
+        )
+
+    def gradients(self) -> list:
+        """Return the gradients of a scalar output: the cotangents for 1."""
+        output, nested = self._output, self.tape.nested
+        if not is_tracer(output) or output._tape is not self.tape:
+            return self._checked([None] * self.leaves)
+        seeds = {output._index: 1.0 if type(output) is FloatTracer else ProjectTo(output)(1.0)}
+        size = _largest(self.nodes)
+        if size >= MAPPED:
+            keep_freed_memory()
+        once = size >= LARGE and not nested
+        return self._checked(self._swept(seeds, nested, once))
+
+    def _checked(self, found: list) -> list:
+        if self.tape.decisions:
+            check_arguments(self.f, self, found)
+        return self._rebuilt(found)
+
+    def check_paths(self) -> None:
+        """Warn if no part of the output has a path to an argument, and decisions were taken."""
+        if self.tape.decisions and not any(
+            is_tracer(leaf) and leaf._tape is self.tape for leaf in self.outputs()
+        ):
+            check_arguments(self.f, self, [None] * self.leaves)
+
+    def _rebuilt(self, found: list) -> list:
+        remaining = iter(found)
+        gradients = []
+        for a in self.arguments:
+            kind = type(a)
+            if kind is float or kind is np.ndarray or is_perturbable(a):
+                gradients.append(_gradient_of_leaf(a, next(remaining)))
+            else:
+                gradients.append(_gradient_like(a, remaining))
+        return self.chosen(gradients)
+
+    def cotangents(self, y_bar: Any) -> list:
+        """Return one cotangent for each differentiated argument, in its own nesting."""
+        seeds = self._seeds(y_bar)
+        nested = self.tape.nested or any(map(is_tracer, seeds.values()))
+        return self._rebuilt(self._swept(seeds, nested, once=False))
+
+    def chosen(self, gradients: list) -> list:
+        """Return what belongs to each argument asked for, one of them maybe several times."""
+        places = self._places
+        return gradients if places is None else [gradients[place] for place in places]
+
+    def outputs(self) -> list:
+        """Return the leaves of what the function returned, traced."""
+        return pytree.leaves_of(self._output)
+
+    def _swept(self, seeds: dict[int, Any], nested: bool, once: bool) -> list:
+        """Sweep; an error of a rule's pullback names the user's line."""
+        try:
+            return self._sweep_once(seeds) if once else self._sweep(seeds, nested)
+        except ChainRulesError as error:
+            say_where(error)
+            raise
+
+    def _sweep(self, seeds: dict[int, Any], nested: bool) -> list:
+        """Sweep; once more with strong zeros if 0 · Inf may have made a NaN."""
+        with quiet():
+            try:
+                found = sweep(self.nodes, self.leaves, seeds, nested=nested)
+            except NotImplementedTangentError as error:
+                return self._followed(seeds, nested, error)
+            for bar in found:
+                if bar != bar if type(bar) is float else has_nan(bar):
+                    return sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
+        return found
+
+    def _followed(self, seeds: dict[int, Any], nested: bool, error: Exception) -> list:
+        """Sweep with Inf for a cotangent that is not known; raise if anything depends on it."""
+        with followed():
+            found = sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
+        if any(bar is not None and not np.all(np.isfinite(untraced(bar))) for bar in found):
+            raise error
+        forgive(error)
+        return found
+
+    def _sweep_once(self, seeds: dict[int, Any]) -> list:
+        """Sweep with zeros strong from the start, and drop what has been visited.
+
+        On large arrays it costs little to look at each product, and much to keep the arrays that a
+        second sweep would need.
+        """
+        with quiet():
+            return sweep(self.nodes, self.leaves, seeds, strong=True, runs=sweep_run)
+
+    def _seeds(self, y_bar: Any) -> dict[int, Any]:
+        """Return the cotangents of the output's traced parts by their place on the tape."""
+        seeds: dict[int, Any] = {}
+        self._add_seeds(self._output, y_bar, seeds)
+        return seeds
+
+    def _add_seeds(self, y: Any, bar: Any, seeds: dict[int, Any]) -> None:
+        bar = unthunk(bar)
+        if isinstance(bar, AbstractZero) or bar is None:
+            return
+        if is_tracer(y):
+            if y._tape is self.tape:
+                bar = seed_like(self.f, y._value, bar)
+                before = seeds.get(y._index)
+                seeds[y._index] = bar if before is None else before + bar
+            return
+        parts = pytree.parts_of(y)
+        if parts is None:
+            return
+        if isinstance(bar, dict) and isinstance(y, dict) and not bar.keys() <= y.keys():
+            unknown = ", ".join(sorted(map(repr, bar.keys() - y.keys())))
+            raise SeedError(
+                f"the pullback of {name_of(self.f)} was given a cotangent for {unknown}, which the "
+                f"output does not have: its keys are {', '.join(map(repr, y))}."
+            )
+        for key, part in parts:
+            self._add_seeds(part, part_of_seed(self.f, y, bar, key), seeds)
+
+
+def _largest(nodes: list) -> int:
+    """Return the size of the largest array on a tape; of many nodes a few are looked at."""
+    largest = 0
+    for node in nodes[:: len(nodes) // 16 + 1]:
+        if type(node) is not tuple:
+            size = getattr(node.space, "size", 0)
+            if size > largest:
+                largest = size
+    return largest
+
+
+def _left(x: Any, tape: Tape) -> Any:
+    """Return a value as it leaves the level of `tape`; one of a level that has ended is a leak."""
+    if is_tracer(x) and x._tape is not tape and x._tape is not CONSTANT:
+        x._tape.check_open()
+    return of_level(x, tape)
+
+
+def checked_argnums(f: Callable, args: tuple, argnums: tuple[int, ...] | None) -> tuple[int, ...]:
+    """Return the positions to differentiate with respect to, or say what is wrong with them."""
+    if not callable(f):
+        raise ArgumentError(
+            f"the first argument must be a function, not {type(f).__name__}: gradient(f, x)."
+        )
+    if not args:
+        raise ArgumentError(
+            f"{name_of(f)} is given no arguments to differentiate with respect to. Give them after "
+            "the function: gradient(f, x)."
+        )
+    if argnums is None:
+        return tuple(range(len(args)))
+    if not argnums:
+        raise ArgumentError(
+            f"argnums is empty: no argument of {name_of(f)} is chosen. Name positions (argnums=0), "
+            "or leave it out for all arguments."
+        )
+    chosen = []
+    for i in argnums:
+        try:
+            place = operator.index(i)
+        except TypeError:
+            place = len(args)
+        if isinstance(i, bool) or not -len(args) <= place < len(args):
+            raise ArgumentError(
+                f"argnums has {i!r}; it takes the positions of arguments, and {name_of(f)} was "
+                f"given {len(args)} argument{'' if len(args) == 1 else 's'}."
+            )
+        chosen.append(place % len(args))
+    return tuple(chosen)
+
+
+def promoted(f: Callable, args: tuple, i: int, chosen: bool) -> Any:
+    """Return an argument in the form in which it is differentiated; an int becomes a float."""
+    x = args[i]
+    if type(x) is float or (type(x) is np.ndarray and x.dtype.kind == "f"):
+        return x
+    plain = untraced(x)
+    if type(plain) is int or isinstance(plain, np.integer):
+        return float(x) if type(plain) is int else np.float64(x)
+    if isinstance(plain, np.ndarray) and plain.dtype.kind not in "fcO":
+        raise ArgumentError(
+            f"argument {i} of {name_of(f)} is an array of {plain.dtype}, which cannot be "
+            "perturbed. Convert it (x.astype(float)) to differentiate with respect to it, or name "
+            "the arguments to differentiate with argnums=."
+        )
+    if chosen and isinstance(plain, (str, bytes, bool, type(None))):
+        raise nothing_to_differentiate(f, (x,))
+    return x
+
+
+def nothing_to_differentiate(f: Callable, args: tuple) -> ArgumentError:
+    """Build the error for arguments that hold nothing that can be perturbed."""
+    kinds = ", ".join(type(untraced(a)).__name__ for a in args)
+    return ArgumentError(
+        f"there is nothing to differentiate {name_of(f)} with respect to: an argument must be or "
+        f"contain a float, a complex number or an array of them; given was ({kinds})."
+    )
+
+
+def _traced(x: Any, tape: Tape, given: Given | None, at_once: bool) -> Any:
+    """Return a nest with its leaves traced on `tape`."""
+
+    def trace(leaf: Any) -> Any:
+        return _leaf(leaf, tape, given, at_once) if is_perturbable(leaf) else leaf
+
+    return map_leaves(x, trace, contents=True)
+
+
+def _leaf(x: Any, tape: Tape, given: Given | None, at_once: bool) -> Any:
+    """Return a number or array traced on `tape`; an array is copied or held."""
+    if type(x) is not np.ndarray:
+        if type(x) is float:
+            return wrap(x, tape, tape.add(Leaf(FLOAT)))
+        if is_constant(x):
+            x = x._value
+    place = tape.add(Leaf(ProjectTo(x)))
+    if type(x) is not np.ndarray:
+        traced = wrap(x, tape, place)
+        if given is not None and type(x) is Tracer and isinstance(x, np.ndarray):
+            given.note(traced, x, False)
+        return traced
+    is_copied = not at_once or x.nbytes <= COPIED
+    if is_copied:
+        copy = copy_of(x)
+        if not x.flags.writeable:
+            copy.flags.writeable = False
+        traced = Tracer(copy, tape, place)
+    else:
+        tape.hold(x)
+        traced = Tracer(x, tape, place)
+    if given is not None:
+        given.note(traced, x, is_copied)
+    return traced
+
+
+def _gradient_like(x: Any, bars: Any) -> Any:
+    """Return the nest of cotangents for a nest of arguments; None where nothing can be perturbed.
+
+    Leaves without cotangent have a zero of their own shape.
+    """
+
+    def gradient(leaf: Any) -> Any:
+        return _gradient_of_leaf(leaf, next(bars)) if is_perturbable(leaf) else None
+
+    return map_leaves(x, gradient, every=True)
+
+
+def _gradient_of_leaf(leaf: Any, bar: Any) -> Any:
+    kind = type(bar)
+    if kind is type(leaf):  # what most are
+        if kind is float:
+            return bar
+        if kind is np.ndarray and bar.dtype is leaf.dtype and bar.shape == leaf.shape:
+            return bar
+        if kind is Tracer and not bar._tape.program and _is_alike(bare(bar), bare(leaf)):
+            return bar
+    if isinstance(bar, NotImplementedTangent):
+        bar = unknown(bar, None)  # an error
+    if bar is None or isinstance(bar, AbstractZero):
+        return zero_tangent(leaf)
+    bar = ProjectTo(leaf)(bar)
+    return bar._tape.like(bar, leaf) if is_tracer(bar) and bar._tape.program else bar
+
+
+def _is_alike(bar: Any, leaf: Any) -> bool:
+    """Whether a cotangent is an array like the leaf."""
+    if type(bar) is not np.ndarray or type(leaf) is not np.ndarray:
+        return False
+    return bar.dtype is leaf.dtype and bar.shape == leaf.shape and leaf.dtype.kind in "fc"
+
+
+def has_nan(bar: Any) -> bool:
+    """Whether there is a NaN in a number or array; of some with Inf the answer may be yes too."""
+    if type(bar) is not np.ndarray:
+        bar = untraced(bar)
+    if isinstance(bar, (float, complex)):  # a recorded one too, which is guarded
+        return bar != bar
+    if type(bar) is np.ndarray and bar.dtype.kind == "f" and bar.flags.forc:
+        # In less time than a sum, and of Inf it makes no NaN; by the method of one axis in least.
+        total = bar.dot(bar) if bar.ndim == 1 else np.vdot(bar, bar)
+        return bool(total != total)
+    if isinstance(bar, (np.ndarray, np.generic)) and bar.dtype.kind in "fc":
+        total = bar.sum()
+        return bool(total != total)
+    return False
+
+
+def is_single(argnums: Any, args: tuple) -> bool:
+    """Whether one cotangent is asked for, and not a tuple of them."""
+    if argnums is None:
+        return len(args) == 1
+    return not isinstance(argnums, (tuple, list))
+
+
+def argnums_of(argnums: int | tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """Return ``argnums=`` as a tuple."""
+    if argnums is None or isinstance(argnums, (tuple, list)):
+        return argnums if argnums is None else tuple(argnums)
+    return (argnums,)
+
+
+def check_scalar(f: Callable, y: Any) -> None:
+    """Raise where an output has no gradient."""
+    if type(y) is float or type(y) is np.float64:
+        return
+    plain = untraced(y)
+    if type(plain) is float or type(plain) is np.float64:
+        return
+    name = name_of(f)
+    if plain is None:
+        raise OutputError(f"{name} returned None. Does it lack a return statement?")
+    if isinstance(plain, (np.ndarray, np.generic)) and plain.shape != ():
+        raise OutputError(
+            f"{name} returned an array of shape {plain.shape}; a gradient is that of one real "
+            "number. Sum it up, or use pullback(f, x), or jacobian(f, x)."
+        )
+    if isinstance(plain, (complex, np.complexfloating)) or (
+        isinstance(plain, np.ndarray) and plain.dtype.kind == "c"
+    ):
+        raise OutputError(
+            f"{name} returned a complex number; a gradient is that of one real number. Return "
+            "its abs, real or imag, or use pullback(f, x) with a cotangent of your choice."
+        )
+    if not isinstance(plain, (int, float, np.number, np.ndarray, np.bool_)):
+        raise OutputError(
+            f"{name} returned a {type(plain).__name__}; a gradient is that of one real number. "
+            "For a number with something beside it, use value_and_gradient(f, x, has_aux=True); "
+            "for several numbers, pullback(f, x)."
+        )

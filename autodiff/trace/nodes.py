@@ -1,0 +1,88 @@
+"""What stands on a tape for a traced value: how it hands its cotangent on to its parents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from chainrules_core.define.scalar import plain_product, strong_product
+
+if TYPE_CHECKING:
+    from autodiff.trace.tape import Cotangents
+
+
+class Leaf:
+    """A value that is differentiated with respect to; its cotangent is the result."""
+
+    __slots__ = ("space",)
+
+    def __init__(self, space: Any) -> None:
+        self.space = space
+
+
+class Node:
+    """A value made by a rule."""
+
+    __slots__ = ("parents", "positions", "pull", "rule", "space")
+
+    def __init__(
+        self, parents: tuple, pull: Callable, space: Any, rule: Any, positions: tuple
+    ) -> None:
+        self.parents = parents
+        self.pull = pull
+        self.space = space
+        self.rule = rule
+        self.positions = positions
+
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand what the pullback returns on to the parents."""
+        bars.add_each(self, self.pull(y_bar))
+
+
+class ProductNode(Node):
+    """A value made by a rule of partial derivatives, which lets the sweep choose the product."""
+
+    __slots__ = ()
+
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand what the pullback returns on to the parents."""
+        bars.add_each(self, self.pull(y_bar, strong_product if strong else plain_product))
+
+
+class Part:
+    """One part of an output that has several: it hands its cotangent to the whole."""
+
+    __slots__ = ("place", "space", "whole")
+
+    def __init__(self, whole: int, place: int, space: Any) -> None:
+        self.whole = whole
+        self.place = place
+        self.space = space
+
+    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        """Hand the cotangent to the whole, which is visited later."""
+        parts = bars.values[self.whole]
+        if parts is None:
+            parts = bars.values[self.whole] = {}
+        parts[self.place] = y_bar
+
+
+class Whole(Node):
+    """An output of several parts; `tangent` puts their cotangents together."""
+
+    __slots__ = ("tangent",)
+
+    def __init__(
+        self,
+        parents: tuple,
+        pull: Callable,
+        rule: Any,
+        positions: tuple,
+        tangent: Callable[[dict], Any],
+    ) -> None:
+        super().__init__(parents, pull, None, rule, positions)
+        self.tangent = tangent
+
+    def hand_on(self, y_bar: dict, bars: Cotangents, strong: bool) -> None:
+        """Hand what the pullback returns on to the parents."""
+        bars.add_each(self, self.pull(self.tangent(y_bar)))

@@ -1,0 +1,100 @@
+"""Observers: what looks on while a function is differentiated, if anybody asks for it.
+
+An observed tape has an `observer`, which is given each call that a rule decides and each node that
+is recorded. On such a tape the fast paths stand aside (`records` is False), so that every call
+comes by. Other tapes pay one look at an attribute in the general path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from autodiff.trace.tape import Forward, InsideProgram, Tape
+from autodiff.trace.trace_stack import program_tape
+
+
+class Observer:
+    """Looks on; the subclasses say what for."""
+
+    def tape(self) -> Tape:
+        """Return the tape for a differentiation that starts while this observer looks on."""
+        return ObservedTape(self)
+
+    def forward(self) -> Forward:
+        """Return the level for a differentiation in forward mode."""
+        return ObservedForward(self)
+
+    def call(
+        self, proceed: Callable[[], Any], f: Callable, args: tuple, kwargs: dict, tape: Tape
+    ) -> Any:
+        """Make a call that a rule decides: return ``proceed()``."""
+        return proceed()
+
+    def added(self, node: Any, place: int, tape: Tape) -> None:
+        """See a node that has been recorded."""
+
+    def ignored(self, x: Any) -> None:
+        """See a traced value whose derivatives are to be ignored."""
+
+
+class ObservedTape(Tape):
+    """A tape whose calls and nodes an observer sees."""
+
+    __slots__ = ("observer",)
+
+    records = False
+
+    def __init__(self, observer: Observer) -> None:
+        super().__init__()
+        self.observer = observer
+
+    def add(self, node: Any) -> int:
+        """Record a node; return its place."""
+        place = super().add(node)
+        self.observer.added(node, place, self)
+        return place
+
+
+class ObservedForward(Forward):
+    """A forward level whose calls an observer sees."""
+
+    __slots__ = ("observer",)
+
+    def __init__(self, observer: Observer) -> None:
+        super().__init__()
+        self.observer = observer
+
+
+_observer: ContextVar[Observer | None] = ContextVar("autodiff_observer", default=None)
+
+
+@contextmanager
+def observing(observer: Observer | None) -> Iterator[None]:
+    """Have an observer look on for the length of a ``with`` block, in this thread or task."""
+    token = _observer.set(observer)
+    try:
+        yield
+    finally:
+        _observer.reset(token)
+
+
+def is_observed() -> bool:
+    """Whether an observer looks on."""
+    return _observer.get() is not None
+
+
+def new_tape() -> Tape:
+    """Return the tape for a differentiation in reverse mode."""
+    observer = _observer.get()
+    if observer is not None:
+        return observer.tape()
+    return Tape() if program_tape() is None else InsideProgram()
+
+
+def new_forward() -> Forward:
+    """Return the level for a differentiation in forward mode."""
+    observer = _observer.get()
+    return Forward() if observer is None else observer.forward()
