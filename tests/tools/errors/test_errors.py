@@ -19,8 +19,8 @@ UNREACHED: dict[str, str] = {
     "autodiff/compiler/compiled_function.py:Compiled.__init__:3": "only where numba is missing",
     "autodiff/mutation/assignment.py:_put:1": "no array is known whose copy, laid out as it is, "
     "lacks a view",
-    "autodiff/mutation/assignment.py:_write:0": "a recording ends with it: the function then runs as "
-    "it is written, and another statement raises the same",
+    "autodiff/mutation/assignment.py:_write:0": "a recording ends with it: the function then "
+    "runs as it is written, and another statement raises the same",
     "autodiff/numpy_api/out_arguments.py:at:0": "as the one before",
     "chainrules/reductions/folds.py:check_fold:0": "NumPy 2.4 reduces power and arctan2 wrongly, "
     "but on processors with AVX-512 alone",
