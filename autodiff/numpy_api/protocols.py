@@ -141,6 +141,8 @@ def ruled(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     result = calls.planned(f, args, kwargs)
     if result is not NO_RULE:
         return result
+    for a in args:
+        check_class(type(a))
     out = kwargs.get("out")
     if out is None:
         return require_rule(f, args, kwargs)

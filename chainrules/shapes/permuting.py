@@ -68,7 +68,7 @@ linear_rule(np.fliplr, lambda y_bar, m: np.fliplr(y_bar), types=(ARRAY,))
 linear_rule(np.flipud, lambda y_bar, m: np.flipud(y_bar), types=(ARRAY,))
 linear_rule(
     np.roll,
-    lambda y_bar, a, shift, axis=None: np.roll(y_bar, np.multiply(shift, -1), axis),
+    lambda y_bar, a, shift, axis=None: np.roll(y_bar, -np.asarray(shift, np.intp), axis),
     types=(ARRAY,),
 )
 linear_rule(

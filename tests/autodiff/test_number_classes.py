@@ -173,6 +173,13 @@ BY_BODY: dict[str, Callable] = {
 }
 
 
+def test_methods_of_arrays_made_inside() -> None:
+    c = C.view(Tripled)
+    for f in (lambda x: x.dot(c), lambda x: np.sum(np.zeros(3).dot(c)) * x[0]):
+        with pytest.raises(ArgumentError, match="Tripled, a class of arrays"):
+            pushforward(f, X)
+
+
 @pytest.mark.parametrize("f", BY_BODY.values(), ids=BY_BODY)
 def test_functions_without_a_rule(f: Callable) -> None:
     c = C.view(Tripled)

@@ -112,7 +112,11 @@ def expression(emitter: Any, step: Step) -> tuple[int, str, bool]:
     else:
         function = MATH[f]
         text = f"{emitter.names.of(function, function.__name__)}({', '.join(args)})"
-    return out, text, is_number(emitter.metas[out])
+    # A product with one of NumPy's truths is a number of NumPy's.
+    of_numpy = f not in _CHOICES and any(
+        type(a) is Ref and emitter.metas[a.i].type is np.bool_ for a in step.args
+    )
+    return out, text, is_number(emitter.metas[out]) and not of_numpy
 
 
 def operand(emitter: Any, x: Any) -> str:

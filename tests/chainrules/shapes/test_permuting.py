@@ -56,6 +56,7 @@ ORDER = [
     case(np.roll, V, 2),
     case(np.roll, X, -4),
     case(np.roll, V, True),
+    case(np.roll, V, np.uint8(1)),
     case(np.roll, V, np.array([True, False, True])),
     case(np.roll, T, 5, 1),
     case(np.roll, T, shift=(1, -2), axis=(0, 2)),
