@@ -182,8 +182,7 @@ def _write_constant(root: Tracer, path: Path, index: Any, value: Any) -> None:
     if _is_exclusive(root, _family(root)):
         _put(root._value, path, index, value)
         return
-    root._value = _replaced(root._value, path, index, value)
-    _renew_views(root)
+    _replace(root, _replaced(root._value, path, index, value), root._tape, root._index)
 
 
 def _is_exclusive(root: Tracer, members: list[Tracer]) -> bool:
@@ -249,9 +248,8 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
     tape.check_open()
     if tape.program:
         can_change = root._tape is tape and _is_exclusive(root, _family(root))
-        root._value, root._index = tape.write(root, path, index, value, can_change)
-        root._tape = tape
-        _renew_views(root)
+        written, at = tape.write(root, path, index, value, can_change)
+        _replace(root, written, tape, at)
         return
     if bare(root).dtype.kind not in "fc":  # a recording may write its own values into it, not this
         raise untraced_array(bare(root), "")
@@ -278,7 +276,15 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
         axes = axes_in_memory(plain) if path else None
         node = Write(parents[0], parents[1], path, index, np.shape(new), ProjectTo(plain), axes)
         place = tape.add(node)
-    root._value, root._tape, root._index = after, tape, place
+    _replace(root, after, tape, place)
+
+
+def _replace(root: Tracer, value: Any, tape: Any, place: Any) -> None:
+    """Put another array into a tracer, and into its views; what is read-only stays so."""
+    is_read_only = not is_writeable(bare(root))
+    root._value, root._tape, root._index = value, tape, place
+    if is_read_only:
+        bare(root).flags.writeable = False
     _renew_views(root)
 
 

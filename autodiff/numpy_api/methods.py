@@ -272,6 +272,9 @@ def _to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
 
 def _setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
     attribute(self, "flags")  # a recording is told
+    seen = untraced(self)
+    if is_tracer(seen):  # the function runs again after the recording, with the same array
+        seen._value = seen._value.view()
     bare(self).setflags(write, align, uic)
 
 

@@ -314,3 +314,28 @@ def test_read_only_arguments() -> None:
     for run in (value_and_gradient, pushforward, autodiff.pullback):
         assert run(f, x)[0] == f(x)
     assert gradient(lambda x: 1.0 * x.flags.writeable + np.sum(x), x).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_an_array_stays_read_only_when_its_view_is_written_into() -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        z = y.T
+        y.setflags(write=False)
+        z += 1.0
+        z *= 2.0
+        return np.sum(y) * (3.0 if y.flags.writeable else 5.0)
+
+    x = np.array([1.0, 2.0])
+    for take in (gradient, autodiff.compile(lambda f, x: gradient(f, x))):
+        np.testing.assert_allclose(take(f, x), [10.0, 10.0])
+    assert autodiff.pushforward(f, x)[0] == f(x)
+
+
+def test_a_recording_does_not_make_an_argument_read_only() -> None:
+    def f(x: Any) -> Any:
+        x.setflags(write=False)
+        return np.sum(x * x)
+
+    x = np.array([1.0, 2.0])
+    compiled = autodiff.compile(lambda x: gradient(f, x))
+    np.testing.assert_allclose(compiled(x), 2.0 * x)

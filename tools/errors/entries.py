@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
+from autodiff import full_tracebacks
 from chainrules_core import frule, rrule
 from chainrules_core.testing import RuleCheckError
 from tools.errors.sites import ROOT, Site, sites
@@ -115,6 +116,7 @@ def run(entry: Entry) -> Raised | None:
     _by_file()  # of the packages as they are, before something is patched
     # A failed check of a rule hides its traceback, in which the site is found.
     shown = mock.patch.object(RuleCheckError, "with_traceback", lambda error, _: error, create=True)
+    before = full_tracebacks(True)
     with mock.patch.object(warnings, "warn", warn), shown, without_new_rules():
         try:
             entry.program()
@@ -123,6 +125,8 @@ def run(entry: Entry) -> Raised | None:
                 frame for e in _chain(error) for frame in traceback.extract_tb(e.__traceback__)
             ]
             return Raised(error, text_of(error), _site(frames))
+        finally:
+            full_tracebacks(before)
     for made, stack in given:
         if isinstance(made, entry.kind):
             return Raised(made, str(made), _site(list(stack)))

@@ -15,6 +15,7 @@ from autodiff import (
     explain,
     gradient,
     jacobian,
+    jvp,
     numeric_fallback,
     pushforward,
 )
@@ -68,6 +69,27 @@ def argument_not_there() -> None:
 @argument_not_there.instead("Count from 0")
 def last_argument() -> None:
     assert gradient(lambda x, y: x * y, 3.0, 2.0, argnums=1) == 3.0
+
+
+@entry("A mistyped option", ArgumentError)
+def mistyped_option() -> None:
+    gradient(lambda x, y: x * y, 3.0, 2.0, argnum=1)
+
+
+@mistyped_option.instead("Write argnums")
+def option() -> None:
+    assert gradient(lambda x, y: x * y, 3.0, 2.0, argnums=1) == 3.0
+
+
+@entry("A number in the place of a tuple of arguments", ArgumentError)
+def jvp_of_numbers() -> None:
+    jvp(lambda x: x**2, 3.0, 1.0)
+
+
+@jvp_of_numbers.instead("Give tuples, or use derivative")
+def jvp_of_tuples() -> None:
+    assert jvp(lambda x: x**2, (3.0,), (1.0,)) == (9.0, 6.0)
+    assert derivative(lambda x: x**2, 3.0) == 6.0
 
 
 @entry("An array of integers", ArgumentError)
