@@ -281,11 +281,11 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
 
 def _replace(root: Tracer, value: Any, tape: Any, place: Any) -> None:
     """Put another array into a tracer, and into its views; what is read-only stays so."""
-    is_read_only = not is_writeable(bare(root))
+    read_only = [member for member in _family(root) if not is_writeable(bare(member))]
     root._value, root._tape, root._index = value, tape, place
-    if is_read_only:
-        bare(root).flags.writeable = False
     _renew_views(root)
+    for member in read_only:  # in the end: a view of what is read-only would be so as well
+        bare(member).flags.writeable = False
 
 
 def _written_tangent(after: Any, dot: Any, value_dot: Any, path: Path, index: Any) -> Any:
@@ -318,8 +318,6 @@ def _renew_views(root: Tracer) -> None:
     """Make the living views anew, after the root has changed."""
     for member in _family(root)[1:]:
         made = member._origin.make(member._origin.parent)
-        if not is_writeable(bare(member)):
-            bare(made).flags.writeable = False
         if is_tracer(made):
             member._value, member._tape, member._index = made._value, made._tape, made._index
             _disown(made)

@@ -60,8 +60,8 @@ def shortened(text: str) -> str:
     """
     text = re.sub(r"\btools\.errors\.programs(\.\w+)+(\.<locals>)?\.", "", text)
     text = re.sub(r"\b\w+\.<locals>\.", "", text)
-    text = text.replace(f"{ROOT}/", "")
     text = re.sub(r"(/[^\s,()]*)*/site-packages/", "", text)
     text = re.sub(r"(/[^\s,()]*)*/lib/python3\.\d+/", "", text)
+    text = text.replace(f"{ROOT}/", "")
     text = re.sub(r" at 0x[0-9a-f]+", "", text)
     return re.sub(r"(\.py(?:, line |:))\d+", r"\1…", text)

@@ -101,6 +101,12 @@ def expression(emitter: Any, step: Step) -> tuple[int, str, bool]:
     if f in _CHOICES:
         given = tuple([float(a) if isinstance(a, int) else a for a in given])
     args = [operand(emitter, a) for a in given]
+    if (
+        f in INFIX and f not in COMPARISONS
+    ):  # a product with one of NumPy's truths is one of NumPy's
+        for k, a in enumerate(given):
+            if type(a) is Ref and emitter.metas[a.i].type is np.bool_:
+                args[k] = f"bool({args[k]})"
     if f in INFIX:
         text = f"{args[0]} {INFIX[f]} {args[1]}"
     elif f in WRITTEN or f in LOGIC:
@@ -112,11 +118,7 @@ def expression(emitter: Any, step: Step) -> tuple[int, str, bool]:
     else:
         function = MATH[f]
         text = f"{emitter.names.of(function, function.__name__)}({', '.join(args)})"
-    # A product with one of NumPy's truths is a number of NumPy's.
-    of_numpy = f not in _CHOICES and any(
-        type(a) is Ref and emitter.metas[a.i].type is np.bool_ for a in step.args
-    )
-    return out, text, is_number(emitter.metas[out]) and not of_numpy
+    return out, text, is_number(emitter.metas[out])
 
 
 def operand(emitter: Any, x: Any) -> str:

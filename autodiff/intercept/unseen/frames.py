@@ -17,7 +17,7 @@ from typing import Any
 
 from autodiff.intercept.source import fusion_sites
 
-_ENGINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_ENGINE = os.path.dirname(os.path.abspath(sys.modules["autodiff"].__file__ or "")) + os.sep
 # The files of code that the engine writes have no other names.
 _WRITTEN = ("<operator.", "<call of ")
 _WRITTEN_ENDS = (" in traced code>", " of traced floats>")
