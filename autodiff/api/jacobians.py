@@ -11,7 +11,7 @@ import numpy as np
 from autodiff import autocompile
 from autodiff.api.gradients import Argnums, Fallback, gradient
 from autodiff.api.keywords import check_keywords
-from autodiff.api.numeric_fallback import fallback_to
+from autodiff.api.numeric_fallback import numeric_fallback
 from autodiff.api.tracebacks import hide_engine
 from autodiff.errors import ArgumentError, OutputError
 from autodiff.trace.jacobian_sweep import jacobian_rows
@@ -89,8 +89,10 @@ def _taken(
     try:
         if kwargs:
             check_keywords(f, kwargs)
-        with fallback_to(fallback):
+        if fallback is None:
             return autocompile.called(transform, f, args, kwargs, *chosen)
+        with numeric_fallback(fallback):
+            return transform(f, args, kwargs, *chosen)
     except Exception as error:
         hide_engine(error)
         raise
