@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import functools
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -359,12 +360,10 @@ def _hvp(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any) -> Any:
 
 def _gradient_of(f: Callable, argnums: Any, kwargs: dict[str, Any]) -> Callable:
     """Return the gradient of `f` as a function of all its arguments."""
-
-    def gradient_of_f(*args: Any) -> Any:
-        return gradient(f, *args, argnums=argnums, **kwargs)
-
+    # Errors name it; a function made here would be rewritten at each call.
+    gradient_of_f: Any = functools.partial(gradient, f, argnums=argnums, **kwargs)
     gradient_of_f.__qualname__ = f"gradient of {name_of(f)}"
-    gradient_of_f.__module__ = "__main__"
+    gradient_of_f.__module__ = None
     return gradient_of_f
 
 
