@@ -12,9 +12,11 @@ from autodiff.dispatch import call, plan_cache
 from autodiff.fastpath import fusion
 from autodiff.intercept.runtime import replacements, syntax_ops
 from autodiff.intercept.source import fusion_sites, original_code, rewritten_code
+from autodiff.structured import calls as structured_calls
 from autodiff.trace import jvp_trace
 
 errors.connect(source_of=rewritten_code.source_of)
+replacements.connect(calling=structured_calls.calling)
 syntax_ops.connect(intercept=replacements.intercept)
 fusion_sites.connect(write_way=fusion.write_way)
 call.connect(

@@ -106,6 +106,24 @@ _BUILTIN = types.BuiltinFunctionType
 _made = rewritten_code.made
 
 
+def _as_it_is(g: Callable, body: Callable) -> Callable:
+    return body
+
+
+by_program: Callable[[Any, Callable], Callable] = _as_it_is
+
+
+def connect(calling: Callable[[Any, Callable], Callable]) -> None:
+    """Put in the function of an upper module that this one calls; see :mod:`autodiff.wiring`.
+
+    Parameters
+    ----------
+    calling : callable
+        ``calling(g, body)`` returns what is called in place of a function with loops.
+    """
+    globals().update(by_program=calling)
+
+
 def intercept(g: Any) -> Any:
     """Return what is to be called in place of `g`."""
     kind = type(g)
@@ -214,7 +232,8 @@ def _body(g: types.FunctionType) -> Callable:
         or calls_back(g)
         or frames.looks_at_frames(g.__code__)
     ):
-        return unseen_code.seen_or_guarded(g)
+        body = unseen_code.seen_or_guarded(g)
+        return by_program(g, body) if rewritten_code.has_loops(g) else body
 
     made: Callable | None = None
     look = look_of(g)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import types
 import weakref
 from collections.abc import Callable
@@ -16,6 +17,7 @@ _rewritten: dict[int, types.CodeType | None] = {}
 made: dict[int, weakref.ref[types.CodeType]] = {}
 """id(code) → code that the rewriting made, nested functions included: its calls are seen."""
 _references: dict[int, weakref.ref[types.CodeType]] = {}  # to the keys of `_rewritten`
+_looping: set[int] = set()  # id(code) of functions that have loops in them
 helpers: dict[str, Any] = {}
 """What rewritten code calls, by its names there; `replacements` fills it."""
 
@@ -46,8 +48,14 @@ def rewritten(g: types.FunctionType) -> Callable:
     return g if new is None else find_source.rebuilt(g, new, helpers)
 
 
+def has_loops(g: types.FunctionType) -> bool:
+    """Whether a function that was rewritten has loops in it."""
+    return id(g.__code__) in _looping
+
+
 def _forget(key: int) -> None:
     if _rewritten is not None:  # at the end of the process they may be gone
+        _looping.discard(key)
         _rewritten.pop(key, None)
         _references.pop(key, None)
 
@@ -64,6 +72,8 @@ def _rewrite(g: types.FunctionType) -> types.CodeType | None:
     found = find_source.definition_of(g)
     if found is None:
         return None
+    if any(isinstance(part, (ast.For, ast.While)) for part in ast.walk(found.node)):
+        _looping.add(id(g.__code__))
     node = rewriter.rewritten(found.node, g.__code__, g.__globals__, is_library(g))
     return find_source.compiled_like(found, g.__code__, node, tuple(helpers))
 

@@ -1,0 +1,171 @@
+"""Which values depend on the variables, and which memory they are in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from autodiff.structured.ir import Block, For, If, Op, Program, Value, While
+from autodiff.structured.kinds import UnsupportedError
+from chainrules_core.rule import Rule
+
+
+def blocks_of(body: list) -> Iterator[Block]:
+    """Yield all blocks of a list of nodes, in the order of the source."""
+    for node in body:
+        if isinstance(node, Block):
+            yield node
+        elif isinstance(node, For):
+            yield from blocks_of(node.body)
+        elif isinstance(node, While):
+            yield from blocks_of(node.before)
+            yield from blocks_of(node.body)
+        elif isinstance(node, If):
+            yield from blocks_of(node.then)
+            yield from blocks_of(node.otherwise)
+
+
+def is_active(value: Value) -> bool:
+    """Whether a value depends on the variables."""
+    if value.kind.is_array:
+        return value.memory is not None and value.memory.root().is_active
+    if value.op.code == "tuple":
+        return any(map(is_active, value.op.args))
+    return value.is_active
+
+
+def depends(op: Op) -> bool:
+    """Whether what a call makes depends on the variables."""
+    if isinstance(op.rule, Rule) and op.rule.kind == "non_differentiable":
+        return False
+    return any(map(is_active, (*op.args, *op.options.values())))
+
+
+def mark_active(program: Program, variables: set[int]) -> None:
+    """Mark what depends on the parameters at these positions.
+
+    Memory is active as a whole: an array into which one active value is written, and all its views.
+    """
+    for i in variables:
+        slot = program.parameters[i]
+        if slot.memory is not None:
+            slot.memory.root().is_active = True
+        else:
+            slot.is_active = True
+    blocks = list(blocks_of(program.body))
+    while any([_mark_block(block) for block in blocks]):
+        pass
+
+
+def _mark_block(block: Block) -> bool:
+    changed = False
+    for op in block.ops:
+        changed |= _mark_op(op)
+    for slot, value in block.writes.items():
+        if not value.kind.is_array and is_active(value) and not slot.is_active:
+            slot.is_active = changed = True
+    return changed
+
+
+def _mark_op(op: Op) -> bool:
+    if op.code in ("break", "raise"):
+        return False
+    if op.code in ("store", "add", "sub"):
+        base, value = op.args[:2]
+        return is_active(value) and _activate(base)
+    value: Any = op.out
+    if not value.kind.is_inexact or is_active(value):
+        return False
+    if op.code == "read":
+        return bool(op.data.is_active) and _activate(value)
+    if op.code == "load":
+        return is_active(op.args[0]) and _activate(value)
+    if op.code == "call":
+        return depends(op) and _activate(value)
+    return False
+
+
+def _activate(value: Value) -> bool:
+    if value.kind.is_array:
+        assert value.memory is not None
+        memory = value.memory.root()
+        if memory.is_active:
+            return False
+        memory.is_active = True
+        return True
+    value.is_active = True
+    return True
+
+
+_CONVERSIONS = frozenset({int, round, bool, math.floor, math.ceil, math.trunc, math.frexp})
+
+
+def check_conversions(program: Program) -> None:
+    """Raise where a value that depends on the variables becomes an integer: tracing decides."""
+    for block in blocks_of(program.body):
+        for op in block.ops:
+            if op.code == "call" and op.f in _CONVERSIONS and any(map(is_active, op.args)):
+                raise UnsupportedError(f"{op.f} of a value that depends on the variables")
+
+
+def has_active_tests(program: Program) -> bool:
+    """Whether a branch or loop depends on a comparison of values that depend on the variables."""
+    return any(map(_compares_active, _tests(program.body)))
+
+
+def all_reach(program: Program, variables: set[int], outputs: list[Value]) -> bool:
+    """Whether each variable that is compared has a way to each output and each written array.
+
+    The marks are left as they are with all variables.
+    """
+    written = [s for s in program.parameters if s.memory and s.memory.root().is_written]
+    try:
+        for i in variables:
+            _unmark(program)
+            mark_active(program, {i})
+            if not has_active_tests(program):
+                continue
+            if not all(map(is_active, outputs)):
+                return False
+            if not all([s.memory.root().is_active for s in written]):  # type: ignore[union-attr]
+                return False
+        return True
+    finally:
+        _unmark(program)
+        mark_active(program, variables)
+
+
+def _unmark(program: Program) -> None:
+    for slot in program.slots:
+        slot.is_active = False
+        if slot.memory is not None:
+            slot.memory.root().is_active = False
+    for block in blocks_of(program.body):
+        for op in block.ops:
+            if op.out is not None:
+                op.out.is_active = False
+                if op.out.memory is not None:
+                    op.out.memory.root().is_active = False
+
+
+def _tests(body: list) -> Iterator[Value]:
+    for node in body:
+        if isinstance(node, For):
+            yield from _tests(node.body)
+        elif isinstance(node, While):
+            yield node.test
+            yield from _tests(node.before)
+            yield from _tests(node.body)
+        elif isinstance(node, If):
+            yield node.test
+            yield from _tests(node.then)
+            yield from _tests(node.otherwise)
+
+
+def _compares_active(test: Value) -> bool:
+    """Whether a truth value may depend on the variables: if it is not told, it may."""
+    op = test.op
+    if op.code == "read":
+        return True
+    return any(is_active(a) or (a.kind.is_integral and _compares_active(a)) for a in op.args)

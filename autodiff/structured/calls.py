@@ -1,0 +1,337 @@
+"""Calls of functions with loops inside a traced function: by a program made from their source.
+
+A function that a traced function calls is traced as ever, until that has taken as much time as
+reading its source takes. Then a structured program is made of it for arguments of these kinds, and
+a call is one node on the tape: its pullback is the program's reverse sweep.
+
+Whatever the program does not do exactly as the function would, it does not do at all: arguments of
+other kinds, arrays that share memory, nested levels of differentiation, a recording, exceptions:
+these calls are traced. So are cotangents that are not finite, since rules decide about those.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch.call import outputs
+from autodiff.mutation.assignment import assign_item, is_writeable
+from autodiff.structured.kinds import UNKNOWN, UnsupportedError
+from autodiff.structured.runtime import Structured
+from autodiff.trace.linearize import Linearised
+from autodiff.trace.tape import CONSTANT, Tape
+from autodiff.trace.trace_stack import is_recording
+from autodiff.trace.tracer import FloatTracer, Tracer
+from chainrules_core import AbstractZero, ZeroTangent, rrule, unthunk
+from chainrules_core.quiet import quiet
+from chainrules_core.rule import Rule, name_of
+from chainrules_core.signatures import Signature
+
+
+
+class Settings:
+    """How calls are made.
+
+    Attributes
+    ----------
+    worth : float
+        Seconds of tracing after which the source of a function is read.
+    """
+
+    worth = 0.03
+
+
+_MOST_KINDS = 8
+_MOST_FAILURES = 3
+_TRACERS = (Tracer, FloatTracer)
+_KNOWN = (bool, str, type(None))
+_PLAIN = (int, float, np.float64, np.int64)
+
+
+def calling(g: types.FunctionType, body: Callable) -> Callable:
+    """Return what is called in place of a function with loops.
+
+    Parameters
+    ----------
+    g : FunctionType
+        The function.
+    body : callable
+        The function with the calls in it seen.
+    """
+    programs = Programs(g, body)
+
+    @functools.wraps(g)
+    def calling_by_program(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            tape = programs.tape_of(args)
+            if tape is not None:
+                return programs.call(args, tape)
+        return body(*args, **kwargs)
+
+    return calling_by_program
+
+
+_all: weakref.WeakSet[Programs] = weakref.WeakSet()
+
+
+def _forget(rule: Rule) -> None:
+    """Drop all programs: they were made of other rules."""
+    for programs in _all:
+        programs.known.clear()
+
+
+rrule.watch(_forget)
+
+
+class Programs:
+    """The programs of one function, by the kinds of its arguments."""
+
+    def __init__(self, g: types.FunctionType, body: Callable) -> None:
+        self.g = g
+        self.body = body
+        self.spent = 0.0
+        self.known: dict[tuple, Structured | None] = {}
+        self.failures = 0
+        self.why: str | None = None
+        self.n = g.__code__.co_argcount
+        _all.add(self)
+
+    def tape_of(self, args: tuple) -> Tape | None:
+        """Return the one tape of the arguments, if a program could make the call."""
+        found: Tape | None = None
+        for a in args:
+            if type(a) in _TRACERS:
+                tape = a._tape
+                if tape is CONSTANT:
+                    continue
+                if found is None:
+                    found = tape
+                elif tape is not found:
+                    return None
+        if found is None or self.failures > _MOST_FAILURES or len(args) != self.n:
+            return None
+        if type(found) is not Tape or found.observer is not None or not is_recording(found):
+            return None
+        return found
+
+    def call(self, args: tuple, tape: Tape) -> Any:
+        """Make the call, by a program if there is one."""
+        key = key_of(args)
+        if key is None:
+            return self.body(*args)
+        program = self.known.get(key, UNKNOWN)
+        if program is UNKNOWN:
+            if self.spent < Settings.worth or len(self.known) >= _MOST_KINDS:
+                start = time.perf_counter()
+                result = self.body(*args)
+                self.spent += time.perf_counter() - start
+                return result
+            program = self.known[key] = self.made(args)
+        if program is None:
+            return self.body(*args)
+        if not program.holds():
+            del self.known[key]
+            self.failures += 1
+            return self.body(*args)
+        if not can_run(program, args):
+            return self.body(*args)
+        values = tuple([a._value if type(a) in _TRACERS else a for a in args])
+        values = tuple([tape.kept(v) if type(v) is np.ndarray and v is a else v
+                        for v, a in zip(values, args, strict=True)])  # fmt: skip
+        values += tuple(map(tape.kept, program.program.captured))
+        try:
+            run = Run(self, program, values)
+        except Exception:
+            # It is the function's own error, or a value that the program was not made for.
+            self.failures += 1
+            return self.body(*args)
+        return recorded(run, args, tape)
+
+    def made(self, args: tuple) -> Structured | None:
+        """Return a program for arguments like these, if one can be made."""
+        values = tuple([a._value if type(a) in _TRACERS else a for a in args])
+        active = tuple(
+            [i for i, a in enumerate(args) if type(a) in _TRACERS and a._tape is not CONSTANT]
+        )
+        try:
+            return Structured(self.g, values, active)
+        except UnsupportedError as error:
+            self.why = str(error)
+            return None
+
+
+def key_of(args: tuple) -> tuple | None:
+    """Return the kinds of arguments as a key; None if a program takes no such."""
+    key: list = []
+    for a in args:
+        kind = type(a)
+        traced = kind in _TRACERS
+        value = a._value if traced else a
+        kind = type(value)
+        is_active = traced and a._tape is not CONSTANT
+        if kind is np.ndarray:
+            if value.dtype.kind not in ("f" if is_active else "fiub"):
+                return None
+            key.append((value.dtype, value.ndim, is_active))
+        elif kind in _KNOWN:
+            key.append(a)
+        elif kind in _PLAIN:
+            key.append((kind, is_active))
+        else:
+            return None
+    return tuple(key)
+
+
+def can_run(program: Structured, args: tuple) -> bool:
+    """Whether the arguments that are written into are the program's to copy."""
+    written = program.written
+    if not written:
+        return True
+    arrays = [(i, a._value if type(a) in _TRACERS else a) for i, a in enumerate(args)]
+    arrays = [(i, x) for i, x in arrays if type(x) is np.ndarray]
+    for i in written:
+        mine = args[i]
+        if type(mine) not in _TRACERS or not is_writeable(mine._value):
+            return False
+        for j, x in arrays:
+            if i != j and np.may_share_memory(mine._value, x):
+                return False
+    return True
+
+
+class Run:
+    """One call by a program: its values, and what its reverse sweep needs."""
+
+    def __init__(self, programs: Programs, program: Structured, values: tuple) -> None:
+        self.programs = programs
+        self.program = program
+        self.values = values
+        self.result, self.written, self.state = program.run(values)
+        self.outs = [*flat(self.result), *self.written]
+
+    def cotangents(self, bars: list[Any]) -> tuple:
+        """Pull cotangents of all outputs back to all arguments."""
+        if not any(type(b) in _TRACERS for b in bars):
+            try:
+                with quiet():
+                    found = self.swept(bars)
+            except Exception:
+                found = None
+            if found is not None and all(map(is_finite, found)):
+                return found
+        return self.traced(bars)
+
+    def swept(self, bars: list[Any]) -> tuple:
+        """Run the reverse sweep of the program."""
+        state, self.state = self.state, None
+        program = self.program
+        if state is None:  # a sweep uses up what the forward function has left
+            _, _, state = program.run(self.values)
+        try:
+            return program.sweep(state, bars)
+        except ValueError:
+            # Arrays were broadcast against each other: that takes other code.
+            if not program.with_broadcasting():
+                raise
+            _, _, state = program.run(self.values)
+            return program.sweep(state, bars)
+
+    def traced(self, bars: list[Any]) -> tuple:
+        """Trace the function, and pull the cotangents back by its tape."""
+        program = self.program
+
+        def again(*variables: Any) -> Any:
+            args = [np.array(v, order="K") if i in program.written else v
+                    for i, v in enumerate(self.values[: self.programs.n])]  # fmt: skip
+            for i, x in zip(program.active, variables, strict=True):
+                args[i] = np.copy(x) if i in program.written else x
+            result = self.programs.body(*args)
+            return (*flat(result), *[args[i] for i in program.written])
+
+        variables = tuple([self.values[i] for i in program.active])
+        traced = Linearised(again, variables, {}, None)
+        bars = [np.zeros_like(y) if b is None else b for y, b in zip(self.outs, bars, strict=True)]
+        found = traced.cotangents(tuple(bars))
+        result = [None] * len(self.values)
+        for i, x in zip(program.active, found, strict=True):
+            result[i] = x
+        return tuple(result)
+
+
+def recorded(run: Run, args: tuple, tape: Tape) -> Any:
+    """Record a call, write into what the function has written into, and return its result."""
+    program = run.program
+    active = [k for k, is_one in enumerate(program.is_active_output) if is_one]
+    positions = program.active
+    parents = tuple([args[i]._index for i in positions])
+
+    def structured_pullback(y_bar: Any) -> list:
+        y_bar = unthunk(y_bar)
+        bars: list[Any] = [None] * len(run.outs)
+        for n, k in enumerate(active):
+            bar = unthunk(y_bar[n] if len(active) > 1 else y_bar)
+            bars[k] = None if isinstance(bar, AbstractZero) else bar
+        found = run.cotangents(bars)
+        return [ZeroTangent() if found[i] is None else found[i] for i in positions]
+
+    outs: list[Any] = list(run.outs)
+    if active:
+        given = tuple([outs[k] for k in active])
+        made = outputs(
+            given if len(active) > 1 else given[0],
+            tape,
+            StructuredRule(run.programs.g),
+            parents,
+            positions,
+            structured_pullback,
+        )
+        for k, x in zip(active, made if len(active) > 1 else (made,), strict=True):
+            outs[k] = x
+    n = len(outs) - len(program.written)
+    for k, i in enumerate(program.written):
+        assign_item(args[i], ..., outs[n + k])
+    found = iter(outs[:n])
+
+    def rebuilt(x: Any, same: Any) -> Any:
+        if type(x) is tuple:
+            return tuple([rebuilt(p, s) for p, s in zip(x, same, strict=True)])
+        y = next(found)
+        if same is not None:
+            return args[same]
+        return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y
+
+    return rebuilt(run.result, program.same)
+
+
+def flat(x: Any) -> list[Any]:
+    """Return the parts of nested tuples, one after the other."""
+    return [y for part in x for y in flat(part)] if type(x) is tuple else [x]
+
+
+def is_finite(x: Any) -> bool:
+    """Whether a cotangent has neither Inf nor NaN in it."""
+    if x is None:
+        return True
+    if type(x) is np.ndarray:
+        return bool(np.isfinite(x).all())
+    return math.isfinite(x)
+
+
+class StructuredRule(Rule):
+    """In the place of a rule on the tape's node for a call by a program."""
+
+    kind = "structured"
+
+    def __init__(self, g: Callable) -> None:
+        self.f = g
+        self.name = name_of(g)
+        self.types = ()
+        self.defined_at = "autodiff/structured/calls.py"
+        self._signature = Signature((), 0, varargs=True)

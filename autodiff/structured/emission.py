@@ -1,0 +1,903 @@
+"""From the structured form to source: the function with a tape, and its reverse sweep.
+
+The forward function does what the user's does, in the same order, with the same functions of NumPy.
+At the end of each block it pushes what the backward function will read and could not compute
+again; where memory is overwritten whose contents are read again, it pushes what was there.
+
+The backward function runs the blocks in reverse order. A number has a variable for its cotangent;
+an array that is indexed, written into or read in another block has a *shadow*, an array of the same
+layout, in which cotangents are added up: the shadow of a view is the same view of the shadow.
+Memory is put back to what it was as writes are passed, so that every read finds what it found.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.structured.activity import depends, is_active
+from autodiff.structured.ir import Block, For, If, Memory, Op, Program, Slot, Value, While
+from autodiff.structured.kinds import Kind, UnsupportedError, samples
+from autodiff.structured.lowering import CALLED, function_of, kind_of_index
+from autodiff.structured.partial_source import Constants, partial_source
+from chainrules_core import rrule
+from chainrules_core.define import DecomposeRule, LinearRule
+from chainrules_core.define.scalar import ScalarRule
+from chainrules_core.registry import key_of
+
+SYMBOLS: dict[Any, str] = {
+    operator.add: "+",
+    operator.sub: "-",
+    operator.mul: "*",
+    operator.truediv: "/",
+    operator.floordiv: "//",
+    operator.mod: "%",
+    operator.pow: "**",
+    operator.matmul: "@",
+    operator.lt: "<",
+    operator.le: "<=",
+    operator.gt: ">",
+    operator.ge: ">=",
+    operator.eq: "==",
+    operator.ne: "!=",
+}
+_PREFIXES: dict[Any, str] = {operator.neg: "-", operator.pos: "+", operator.not_: "not "}
+_LITERALS = (bool, int, float, str, type(None))
+_AGAIN = frozenset({operator.add, operator.sub, operator.mul, operator.floordiv, operator.neg})
+
+
+class Source:
+    """Lines of code, with their depth."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.depth = 1
+
+    def add(self, line: str) -> None:
+        self.lines.append("    " * self.depth + line)
+
+
+def resolve_rules(blocks: Any) -> None:
+    """Find the rule for each call whose value may depend on the variables."""
+    for block in blocks:
+        for op in block.ops:
+            if op.code == "call" and op.out.kind.is_inexact:
+                op.rule = _rule_of(op)
+
+
+class Bound:
+    """A rule, and how the arguments of a call are bound to its parameters."""
+
+    def __init__(self, rule: Any, args: list, options: dict[str, Any]) -> None:
+        self.rule = rule
+        self.args = args  # values of the program, or constants
+        self.options = options
+
+
+def _rule_of(op: Op) -> Any:
+    """Return the rule for a call, bound; None where there is none."""
+    if not any(_may_vary(v.kind) for v in (*op.args, *op.options.values())):
+        return None
+    key, own = key_of(function_of(op.f))
+    entry = rrule.entry(key)
+    if entry is None:
+        return None
+    held = {v: _sample(v) for v in (*op.args, *op.options.values())}
+    drawn = {id(s): v for v, s in held.items()}
+    given = [held[v] for v in op.args]
+    named = {name: held[v] for name, v in op.options.items()}
+    resolved = entry.resolve((*own, *given), named, None)
+    if resolved is None:
+        return None
+    rule, bound, options = resolved
+    if rule.kind == "non_differentiable":
+        return rule
+    return Bound(
+        rule,
+        [drawn.get(id(a), a) for a in bound],
+        {name: drawn.get(id(a), a) for name, a in options.items()},
+    )
+
+
+def _may_vary(kind: Kind) -> bool:
+    return kind.is_inexact or any(map(_may_vary, kind.parts))
+
+
+def _sample(v: Value) -> Any:
+    """Return a sample that is an object of its own."""
+    made = samples(v.kind)[0]
+    if type(made) is float:
+        return float(repr(made) + "1") if not v.kind.is_known else made
+    return made
+
+
+class Emitter:
+    """Writes the forward and the backward function of a program."""
+
+    def __init__(self, program: Program, broadcasts: bool) -> None:
+        self.program = program
+        self.broadcasts = broadcasts
+        self.constants = Constants()
+        self.pushes: dict[Block, dict[str, str]] = {}  # name in the backward → text in the forward
+        self.loops: list[Slot] = []
+        self.kept: set[Value] = set()  # values that the backward function reads
+        self.number = 0
+        self.inlined: dict[Value, str] = {}
+        self.renamed: set[Value] = set()
+
+    def emit(self) -> tuple[str, dict[str, Any]]:
+        """Return the source of both functions, and what it reads by name."""
+        for slot in self.program.slots:
+            slot.is_stable = slot.writes == 1
+        while True:
+            needed = {id(m) for m in self._memories() if m.is_needed}
+            self.pushes, self.kept = {}, set()
+            backward = self._backward()
+            if needed == {id(m) for m in self._memories() if m.is_needed}:
+                break
+        forward = self._forward()
+        return forward + "\n\n" + backward, self.constants.scope
+
+    def _memories(self) -> list[Memory]:
+        found = []
+        for block in _all_blocks(self.program.body):
+            for op in block.ops:
+                for v in (op.out, *op.args):
+                    if v is not None and v.memory is not None:
+                        found.append(v.memory.root())
+        return found
+
+    # -- what both directions write ----------------------------------------------------------------
+
+    def const(self, x: Any) -> str:
+        if type(x) in _LITERALS and x == x and x not in (float("inf"), -float("inf")):
+            text = repr(x)
+            return f"({text})" if text.startswith("-") else text
+        if type(x) is tuple:
+            return "(" + "".join(f"{self.const(p)}, " for p in x) + ")"
+        return self.constants.name(x)
+
+    def index(self, template: Any, texts: list[str]) -> str:
+        """Return an index as it is written."""
+
+        def one(part: tuple) -> str:
+            if part[0] == "known":
+                return "..." if part[1] is Ellipsis else "None"
+            if part[0] == "slice":
+                low, high, step = ["" if b is None else texts[b] for b in part[1:]]
+                return f"{low}:{high}" + (f":{step}" if step else "")
+            return texts[part[1]]
+
+        if template and isinstance(template[0], str):
+            return one(template)
+        return ", ".join(map(one, template)) + ("," if len(template) == 1 else "")
+
+    def operation(self, op: Op, text: Callable[[Value], str]) -> str:
+        """Return an operation as an expression."""
+        args = [text(a) for a in op.args]
+        if op.code in ("view", "load") and op.data != CALLED:
+            if op.data == "T":
+                return f"{args[0]}.T"
+            return f"{args[0]}[{self.index(op.data, args[1:])}]"
+        if op.code == "form":
+            return f"len({args[0]})" if op.data == "len" else f"{args[0]}.{op.data}"
+        if op.code == "tuple":
+            return "(" + "".join(f"{a}, " for a in args) + ")"
+        if op.code == "part":
+            return f"{args[0]}[{op.data}]"
+        symbol = SYMBOLS.get(op.f)
+        if symbol is not None:
+            return f"({args[0]} {symbol} {args[1]})"
+        if op.f in _PREFIXES:
+            return f"({_PREFIXES[op.f]}{args[0]})"
+        named = [f"{name}={text(v)}" for name, v in op.options.items()]
+        return f"{self.constants.name(op.f)}({', '.join([*args, *named])})"
+
+    # -- forward -----------------------------------------------------------------------------------
+
+    def _forward(self) -> str:
+        source = self.out = Source()
+        names = [slot.name for slot in self.program.parameters]
+        source.lines.append(f"def forward({', '.join(names)}):")
+        source.add("tape = []")
+        source.add("push = tape.append")
+        for slot in self.program.parameters:
+            memory = slot.memory.root() if slot.memory is not None else None
+            if memory is None:
+                continue
+            if memory.is_written:
+                source.add(f"{slot.name} = array({slot.name}, order='K')")
+            if not slot.is_stable:
+                source.add(f"{slot.name}_in = {slot.name}")
+            if memory.has_shadow:
+                source.add(f"{slot.name}_b = zeros_like({slot.name})")
+                if not slot.is_stable:
+                    source.add(f"{slot.name}_b_in = {slot.name}_b")
+        self._forward_nodes(self.program.body)
+        outs = [self._returned(v) for v in self.outputs]
+        written = [self._written(s) for s in self.written_parameters]
+        source.add(f"outs = ({''.join(f'{o}, ' for o in [*outs, *written])})")
+        source.add(f"return outs, ({''.join(f'{n}, ' for n in self._frame())}), tape")
+        return "\n".join(source.lines)
+
+    @property
+    def outputs(self) -> list[Value]:
+        """The values that are returned, one after the other."""
+        found: list[Value] = []
+
+        def walk(x: Any) -> None:
+            if type(x) is tuple:
+                for part in x:
+                    walk(part)
+            else:
+                found.append(x)
+
+        walk(self.program.returned)
+        return found
+
+    @property
+    def written_parameters(self) -> list[Slot]:
+        return [s for s in self.program.parameters if s.memory and s.memory.root().is_written]
+
+    def _initial(self, slot: Slot) -> str:
+        return slot.name if slot.is_stable else f"{slot.name}_in"
+
+    def _initial_shadow(self, slot: Slot) -> str:
+        return f"{slot.name}_b" if slot.is_stable else f"{slot.name}_b_in"
+
+    def _returned(self, v: Value) -> str:
+        text = self._text(v)
+        if v.memory is not None and v.memory.root().is_needed:
+            return f"{text}.copy('K')"
+        return text
+
+    def _written(self, slot: Slot) -> str:
+        copied = slot.memory.root().is_needed  # type: ignore[union-attr] # an array has one
+        return self._initial(slot) + (".copy('K')" if copied else "")
+
+    def _frame(self) -> list[str]:
+        """Return the names that both functions know: variables bound once, and parameters."""
+        names: dict[str, None] = {}
+        for slot in self.program.slots:
+            if slot.is_stable and (slot.reads or slot in self.program.parameters):
+                names[slot.name] = None
+                if slot.memory is not None and slot.memory.root().has_shadow:
+                    names[f"{slot.name}_b"] = None
+        for slot in self.program.parameters:
+            if slot.memory is not None and slot.memory.root().has_shadow:
+                names[self._initial_shadow(slot)] = None
+        return list(names)
+
+    def _forward_nodes(self, nodes: list) -> None:
+        for node in nodes:
+            if isinstance(node, Block):
+                self._forward_block(node)
+            elif isinstance(node, For):
+                bounds = ", ".join(self._text(b) for b in node.bounds)
+                n = self.fresh("r")
+                self.out.add(f"{n} = range({bounds})")
+                if node.broken is None:
+                    self._turns(f"for {node.slot.name} in {n}:", node.body)
+                    self.out.add(f"push({n})")
+                    continue
+                self.out.add(f"{node.broken} = False")
+                self.out.add(f"{n}_ = 0")
+                last = [f"{n}_ += 1", f"if {node.broken}: break"]
+                self._turns(f"for {node.slot.name} in {n}:", node.body, *last)
+                self.out.add(f"push({n}[:{n}_])")
+            elif isinstance(node, While):
+                n = self.fresh("n")
+                self.out.add(f"{n} = 0")
+                if node.broken is not None:
+                    self.out.add(f"{node.broken} = False")
+                self.out.add("while True:")
+                self.out.depth += 1
+                self._forward_nodes(node.before)
+                self.out.add(f"if not {self._text(node.test)}: break")
+                self._forward_nodes(node.body)
+                self.out.add(f"{n} += 1")
+                if node.broken is not None:
+                    self.out.add(f"if {node.broken}: break")
+                self.out.depth -= 1
+                self.out.add(f"push({n})")
+            else:
+                test = self._text(node.test)
+                self._turns(f"if {test}:", node.then, "push(True)")
+                self._turns("else:", node.otherwise, "push(False)")
+
+    def _turns(self, head: str, nodes: list, *last: str) -> None:
+        self.out.add(head)
+        n = len(self.out.lines)
+        self.out.depth += 1
+        self._forward_nodes(nodes)
+        for line in last:
+            self.out.add(line)
+        if len(self.out.lines) == n:
+            self.out.add("pass")
+        self.out.depth -= 1
+
+    def fresh(self, stem: str) -> str:
+        self.number += 1
+        return f"{stem}_{self.number}_"
+
+    def _text(self, v: Value) -> str:
+        """Return a value as the forward function writes it."""
+        if v.op.code == "const":
+            return self.const(v.op.data)
+        if v in self.inlined:
+            return self.inlined[v]
+        if v.op.code == "read":
+            return v.name if v in self.renamed else v.op.data.name
+        return v.name
+
+    def _forward_block(self, block: Block) -> None:
+        out = self.out
+        pushes = self.pushes.get(block, {})
+        pushed = set(pushes)
+        used_later = {v for v in block.writes.values()}
+        for k, op in enumerate(block.ops):
+            value = op.out
+            if value is None:
+                self._forward_write(op, block)
+                continue
+            if op.code == "read":
+                if self._is_rebound(value, block):  # what follows may read the old value
+                    out.add(f"{value.name} = {op.data.name}")
+                    self.renamed.add(value)
+                    if value.memory is not None and value.memory.root().has_shadow:
+                        out.add(f"{value.name}_b = {op.data.name}_b")
+                continue
+            if value.name + "_pull" in pushes:
+                out.add(f"{value.name}, {value.name}_pull = {self._recorded(op)}")
+            else:
+                text = self.operation(op, self._text)
+                if self._can_be_inlined(op, k, block, pushed, used_later):
+                    self.inlined[value] = text
+                    continue
+                out.add(f"{value.name} = {text}")
+            self._check(op)
+            if self._makes_shadow(op):
+                out.add(f"{value.name}_b = zeros_like({value.name})")
+        names = [text for text in pushes.values()]
+        if names:
+            out.add(f"push({names[0]})" if len(names) == 1 else f"push(({', '.join(names)}))")
+        slots, values = [], []
+        for slot, value in block.writes.items():
+            if value.op.code == "read" and value.op.data is slot:
+                continue
+            slots.append(slot.name)
+            values.append(self._text(value))
+            if value.memory is not None and value.memory.root().has_shadow:
+                slots.append(f"{slot.name}_b")
+                values.append(self._shadow_forward(value))
+        if slots:
+            out.add(f"{', '.join(slots)} = {', '.join(values)}")
+
+    def _is_rebound(self, v: Value, block: Block) -> bool:
+        return v.op.data in block.writes and block.writes[v.op.data] is not v
+
+    def _makes_shadow(self, op: Op) -> bool:
+        value = op.out
+        return (
+            value is not None
+            and value.memory is not None
+            and op.code in ("call", "load")
+            and value.memory.root().has_shadow
+        )
+
+    def _shadow_forward(self, v: Value) -> str:
+        op = v.op
+        if op.code == "read":
+            return f"{v.name}_b" if v in self.renamed else f"{op.data.name}_b"
+        if op.code == "view":
+            base = self._shadow_forward(op.args[0])
+            return self.operation(op, lambda a: base if a is op.args[0] else self._text(a))
+        return f"{v.name}_b"
+
+    def _can_be_inlined(
+        self, op: Op, k: int, block: Block, pushed: set[str], used_later: set[Value]
+    ) -> bool:
+        """Whether an operation is written where its value is read: once, with no write between."""
+        value = op.out
+        assert value is not None
+        if value.uses != 1 or value.name in pushed or value in used_later:
+            return False
+        if value.name + "_b" in pushed or self._makes_shadow(op) or _is_checked(op):
+            return False
+        for later in block.ops[k + 1 :]:
+            if value in later.args or value in later.options.values():
+                return later.out is not None or later.args[0] is not value
+            if later.out is None:
+                return False
+        return False
+
+    def _check(self, op: Op) -> None:
+        """Check a result whose kind could depend on values."""
+        if not _is_checked(op):
+            return
+        value = op.out
+        assert value is not None
+        if value.kind.is_array:
+            dtype = self.constants.name(value.kind.dtype)
+            self.out.add(
+                f"if {value.name}.ndim != {value.kind.ndim} or {value.name}.dtype != {dtype}: "
+                "raise Changed"
+            )
+        elif value.kind.is_scalar:
+            classes = self.constants.name(tuple(sorted(value.kind.classes, key=repr)))
+            self.out.add(f"if type({value.name}) not in {classes}: raise Changed")
+
+    def _recorded(self, op: Op) -> str:
+        bound = op.rule
+        wanted = tuple([
+            i for i, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)
+        ])  # fmt: skip
+        record = self.constants.name(bound.rule.record)
+        args = "".join(
+            f"{self._text(a) if isinstance(a, Value) else self.const(a)}, " for a in bound.args
+        )
+        named = ", ".join(
+            f"{name!r}: {self._text(a) if isinstance(a, Value) else self.const(a)}"
+            for name, a in bound.options.items()
+        )
+        return f"{record}(({args}), {{{named}}}, {wanted!r})"
+
+    def _forward_write(self, op: Op, block: Block) -> None:
+        if op.code == "break":
+            self.out.add(f"{op.data} = True")
+            return
+        if op.code == "raise":
+            self.out.add("raise Changed")
+            return
+        base, value, *at = op.args
+        target = f"{self._text(base)}[{self.index(op.data, [self._text(a) for a in at])}]"
+        old = self._old_name(op)
+        if old in self.pushes.get(block, {}):
+            region_is_scalar = self._region_is_scalar(op)
+            self.out.add(f"{old} = {target}" + ("" if region_is_scalar else ".copy()"))
+        sign = {"store": "=", "add": "+=", "sub": "-="}[op.code]
+        if op.data == ("known", Ellipsis) and op.code != "store":
+            name = self._text(base)
+            self.out.add(f"{name} {sign} {self._text(value)}")
+            return
+        self.out.add(f"{target} {sign} {self._text(value)}")
+
+    def _region_is_scalar(self, op: Op) -> bool:
+        base, _, *at = op.args
+        return not kind_of_index(base.kind, [a.kind for a in at], op.data).is_array
+
+    def _old_name(self, op: Op) -> str:
+        return f"old{id(op)}"
+
+    # -- backward ----------------------------------------------------------------------------------
+
+    def _backward(self) -> str:
+        source = self.out = Source()
+        source.lines.append("def backward(frame, tape, outs, seeds):")
+        source.add("pop = tape.pop")
+        frame = "".join(f"{n}, " for n in self._frame())
+        if frame:
+            source.add(f"({frame}) = frame")
+        active = [s for s in self.program.slots if s.is_active and s.memory is None]
+        for s in active:
+            source.add(f"{s.name}_b = 0.0")
+        self.seeded: dict[Value, list[str]] = {}
+        n = 0
+        for v in self.outputs:
+            if is_active(v):
+                source.add(f"seed{n} = seeds[{n}]")
+                if v.kind.is_array:
+                    source.add(f"if seed{n} is None: seed{n} = zeros_like(outs[{n}])")
+                else:
+                    source.add(f"if seed{n} is None: seed{n} = 0.0")
+                self._seed(v, f"seed{n}")
+            n += 1
+        for slot in self.written_parameters:
+            if slot.memory.root().has_shadow:  # type: ignore[union-attr] # an array has one
+                name = self._initial_shadow(slot)
+                source.add(f"if seeds[{n}] is not None: {name} += seeds[{n}]")
+            n += 1
+        self._backward_nodes(self.program.body)
+        results = []
+        for slot in self.program.parameters:
+            if slot.memory is not None and slot.memory.root().has_shadow:
+                results.append(self._initial_shadow(slot))
+            elif slot.is_active and slot.memory is None:
+                results.append(f"{slot.name}_b")
+            else:
+                results.append("None")
+        source.add(f"return ({''.join(f'{r}, ' for r in results)})")
+        return "\n".join(source.lines)
+
+    def _seed(self, v: Value, text: str) -> None:
+        self.seeded.setdefault(v, []).append(text)
+
+    def _backward_nodes(self, nodes: list) -> None:
+        out = self.out
+        for node in reversed(nodes):
+            if isinstance(node, Block):
+                self._backward_block(node)
+            elif isinstance(node, For):
+                own = not _binds(node.body, node.slot)
+                out.add(f"for {node.slot.name if own else '_'} in reversed(pop()):")
+                if own:
+                    self.loops.append(node.slot)
+                self._indented(node.body)
+                if own:
+                    self.loops.pop()
+            elif isinstance(node, While):
+                out.add("for _ in range(pop()):")
+                self._indented(node.body)
+            else:
+                out.add("if pop():")
+                self._indented(node.then)
+                out.add("else:")
+                self._indented(node.otherwise)
+
+    def _indented(self, nodes: list) -> None:
+        self.out.depth += 1
+        n = len(self.out.lines)
+        self._backward_nodes(nodes)
+        if len(self.out.lines) == n:
+            self.out.add("pass")
+        self.out.depth -= 1
+
+    def _backward_block(self, block: Block) -> None:
+        outer = self.out
+        self.out = Source()
+        self.out.depth = outer.depth
+        self.pushing: dict[str, str] = {}
+        self.bars: set[Value] = set()
+        _Sweep(self, block).run()
+        names = list(self.pushing)
+        if names:
+            self.pushes[block] = dict(self.pushing)
+            outer.add(f"{', '.join(names)} = pop()")
+        outer.lines += self.out.lines
+        self.out = outer
+
+    # what the backward function reads of the forward one
+
+    def need(self, v: Value, contents: bool = True) -> str:
+        """Return a value as the backward function writes it; it is pushed if it must be."""
+        if v.memory is not None and contents and v.memory.root().is_written:
+            v.memory.root().is_needed = True
+        again = self.again(v)
+        if again is not None:
+            return again
+        self.pushing[v.name] = self._pushed_text(v)
+        return v.name
+
+    def _pushed_text(self, v: Value) -> str:
+        return v.op.data.name if v.op.code == "read" else v.name
+
+    def again(self, v: Value, depth: int = 4) -> str | None:
+        """Return a value as an expression of what is at hand, or None."""
+        op = v.op
+        if op.code == "const":
+            return self.const(op.data)
+        if v.name in self.pushing:
+            return v.name
+        if op.code == "read":
+            slot = op.data
+            return slot.name if slot.is_stable or slot in self.loops else None
+        if depth == 0:
+            return None
+        cheap = (
+            op.code in ("view", "form", "tuple", "part")
+            or (op.code == "call" and v.kind.is_integral and op.f in _AGAIN)
+        )
+        if not cheap:
+            return None
+        texts = [self.again(a, depth - 1) for a in op.args]
+        if any(t is None for t in texts):
+            return None
+        by_value = dict(zip(op.args, texts, strict=True))
+        return self.operation(op, lambda a: by_value[a])  # type: ignore[return-value]
+
+    def shadow(self, v: Value) -> str:
+        """Return the shadow of an array as the backward function writes it."""
+        op = v.op
+        if op.code == "read":
+            slot = op.data
+            if slot.is_stable:
+                return f"{slot.name}_b"
+            self.pushing[f"{v.name}_b"] = f"{slot.name}_b"
+            return f"{v.name}_b"
+        if op.code == "view":
+            base = self.shadow(op.args[0])
+            return self.operation(op, lambda a: base if a is op.args[0] else self.need(a))
+        self.pushing[f"{v.name}_b"] = f"{v.name}_b"
+        return f"{v.name}_b"
+
+
+class _Sweep:
+    """Writes the reverse sweep of one block."""
+
+    def __init__(self, emitter: Emitter, block: Block) -> None:
+        self.e = emitter
+        self.block = block
+        self.out = emitter.out
+
+    def run(self) -> None:
+        e = self.e
+        zeroed = []
+        for v in [v for v in e.seeded if v.op in self.block.ops]:
+            for seed in e.seeded.pop(v):
+                self.add_to(v, seed)
+        for slot, v in self.block.writes.items():
+            if slot.memory is None and slot.is_active:
+                if v.op.code == "read" and v.op.data is slot:
+                    continue
+                if is_active(v):
+                    self.add_to(v, f"{slot.name}_b")
+                zeroed.append(f"{slot.name}_b")
+        if zeroed:
+            self.out.add(f"{' = '.join(zeroed)} = 0.0")
+        for op in reversed(self.block.ops):
+            self.operation(op)
+        for op in self.block.ops:
+            if op.code == "read" and op.out in e.bars:
+                self.out.add(f"{op.data.name}_b += {op.out.name}_b")
+
+    # -- cotangents --------------------------------------------------------------------------------
+
+    def add_to(self, v: Value, text: str) -> None:
+        """Add to the cotangent of a value."""
+        e = self.e
+        if v.memory is not None and v.memory.root().has_shadow:
+            shadow = e.shadow(v)
+            if shadow.isidentifier():
+                self.out.add(f"{shadow} += {text}")
+            else:
+                self.out.add(f"s = {shadow}; s += {text}")
+            return
+        name = f"{v.name}_b"
+        if v in e.bars:
+            self.out.add(f"{name} = {name} + {text}")
+        else:
+            e.bars.add(v)
+            self.out.add(f"{name} = {text}")
+
+    def bar(self, v: Value) -> str | None:
+        """Return the cotangent of a value, a name; None if it has none."""
+        if v.memory is not None and v.memory.root().has_shadow:
+            shadow = self.e.shadow(v)
+            if shadow.isidentifier():
+                return shadow
+            self.out.add(f"g = {shadow}")
+            return "g"
+        return f"{v.name}_b" if v in self.e.bars else None
+
+    # -- operations --------------------------------------------------------------------------------
+
+    def operation(self, op: Op) -> None:
+        if op.code in ("break", "raise"):
+            return
+        if op.out is None:
+            self.write(op)
+            return
+        v = op.out
+        if op.code in ("read", "view", "form", "tuple", "part", "const") or not is_active(v):
+            return
+        if op.code == "call" and not depends(op):
+            return
+        g = self.bar(v)
+        if g is None:
+            return
+        if op.code == "load":
+            self.load(op, g)
+        else:
+            self.call(op, g)
+
+    def load(self, op: Op, g: str) -> None:
+        e = self.e
+        base, *at = op.args
+        if not is_active(base):
+            return
+        index = e.index(op.data, [e.need(a) for a in at])
+        shadow = e.shadow(base)
+        if any(
+            part[0] == "array" and at[part[1]].kind.dtype.kind in "iu"  # type: ignore[union-attr]
+            for part in ([op.data] if isinstance(op.data[0], str) else op.data)
+        ):
+            self.out.add(f"add_at({shadow}, s_[{index}], {g})")
+        else:
+            self.out.add(f"{shadow}[{index}] += {g}")
+
+    def write(self, op: Op) -> None:
+        e = self.e
+        base, value, *at = op.args
+        memory = base.memory.root()  # type: ignore[union-attr] # an array has one
+        texts = [e.need(a) for a in at] if memory.is_active or memory.is_needed else []
+        index = e.index(op.data, texts) if texts or not at else ""
+        if memory.is_needed:
+            old = e._old_name(op)
+            e.pushing[old] = old
+            where = e.need(base)
+            self.out.add(f"{where}[{index}] = {old}")
+        if not memory.has_shadow:
+            return
+        shadow = f"{e.shadow(base)}[{index}]"
+        scalar = e._region_is_scalar(op)
+        if op.code == "store":
+            if is_active(value):
+                self.out.add(f"w = {shadow}" + ("" if scalar else ".copy()"))
+            self.out.add(f"{shadow} = 0.0")
+            text = "w"
+        elif not is_active(value):
+            return
+        else:
+            text = f"(-{shadow})" if op.code == "sub" else shadow + ("" if scalar else ".copy()")
+        if is_active(value):
+            self.add_fitting(value, text, region_ndim(op))
+
+    def add_fitting(self, v: Value, text: str, ndim: int) -> None:
+        """Add a cotangent that may have been broadcast to the cotangent of a value."""
+        mine = v.kind.ndim if v.kind.is_array else 0
+        if ndim == 0:
+            self.add_to(v, text)
+        elif mine == 0:
+            self.add_to(v, f"total({text})")
+        elif mine < ndim or not self.is_sure(v):
+            self.add_to(v, f"fitted({text}, {self.e.need(v, contents=False)}.shape)")
+        else:
+            self.add_to(v, text)
+
+    def is_sure(self, v: Value) -> bool:
+        """Whether a cotangent of another shape could not go unnoticed."""
+        if self.e.broadcasts:
+            return False
+        if v.memory is not None and v.memory.root().has_shadow:
+            return True  # adding more elements than it has raises
+        return v.op.code == "call" and isinstance(getattr(v.op.rule, "rule", None), ScalarRule)
+
+    def call(self, op: Op, g: str) -> None:
+        bound = op.rule
+        if bound is None or isinstance(bound.rule, DecomposeRule):
+            raise UnsupportedError(f"{op.f} without a rule that records")
+        rule = bound.rule
+        if isinstance(rule, ScalarRule) and rule.setup is None and not rule.several:
+            self.scalar_rule(op, bound, g)
+        elif isinstance(rule, LinearRule) and _is_plain(bound):
+            self.linear_rule(op, bound, g)
+        else:
+            self.recorded(op, bound, g)
+
+    def scalar_rule(self, op: Op, bound: Bound, g: str) -> None:
+        e = self.e
+        rule = bound.rule
+        out: Any = op.out
+        wanted = [j for j, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)]
+        terms = []
+        ndim = out.kind.ndim if out.kind.is_array else 0
+        for j in wanted:
+            partial = rule.partials[0][j]
+
+            def text(i: int) -> str:
+                v = out if i == 0 else bound.args[i - 1]
+                return e.need(v) if isinstance(v, Value) else e.const(v)
+
+            d = partial_source(partial, text, rule.n + 1, e.constants)
+            v = bound.args[j]
+            if d is None:
+                raise UnsupportedError("a partial derivative that is not a number")
+            if d == "0":
+                continue
+            scalar = not v.kind.is_array and ndim > 0
+            if d in ("1", "-1"):
+                term = g if d == "1" else f"(-{g})"
+            elif scalar:
+                terms.append((v, f"inner({d}, {g})", 0))
+                continue
+            else:
+                term = f"{g} * {d}"
+            terms.append((v, term, ndim))
+        if len(terms) > 1:
+            # All are computed before any is added: a shadow may be what `g` is a view of.
+            named = []
+            for k, (v, term, n) in enumerate(terms):
+                if term != g:
+                    self.out.add(f"p{k} = {term}")
+                    term = f"p{k}"
+                elif v.kind.is_array and g == "g":
+                    self.out.add(f"p{k} = {g}.copy()")
+                    term = f"p{k}"
+                named.append((v, term, n))
+            terms = named
+        for v, term, n in terms:
+            self.add_fitting(v, term, n)
+
+    def linear_rule(self, op: Op, bound: Bound, g: str) -> None:
+        e = self.e
+        rule = bound.rule
+        terms = []
+        for j, a in enumerate(bound.args):
+            if not (isinstance(a, Value) and is_active(a)):
+                continue
+            if j not in rule.argnums:
+                raise UnsupportedError("an argument that a rule does not differentiate")
+            adjoint = e.constants.name(rule.adjoints[rule.argnums.index(j)])
+            texts = [g]
+            for i, b in enumerate(bound.args):
+                is_space = i == j or (rule.joint and i in rule.argnums)
+                if isinstance(b, Value):
+                    texts.append(e.need(b, contents=not is_space))
+                else:
+                    texts.append(e.const(b))
+            for name, b in bound.options.items():
+                texts.append(f"{name}={e.need(b) if isinstance(b, Value) else e.const(b)}")
+            terms.append((a, f"{adjoint}({', '.join(texts)})"))
+        for k, (_, term) in enumerate(terms):
+            self.out.add(f"p{k} = {term}")
+        for k, (a, _) in enumerate(terms):
+            self.gather(a, f"p{k}")
+
+    def gather(self, v: Value, text: str) -> None:
+        """Add what a rule has returned for a value: it may be a thunk, a zero, or broadcast."""
+        if v.op.code == "tuple":
+            for i, part in enumerate(v.op.args):
+                if is_active(part):
+                    self.gather(part, f"part({text}, {i})")
+        elif v.memory is not None and v.memory.root().has_shadow:
+            self.out.add(f"gather({self.e.shadow(v)}, {text})")
+        elif v.kind.is_array:
+            self.add_to(v, f"settled({text}, {self.e.need(v, contents=False)})")
+        else:
+            self.add_to(v, f"number({text})")
+
+    def recorded(self, op: Op, bound: Bound, g: str) -> None:
+        e = self.e
+        out: Any = op.out
+        wanted = [a for a in bound.args if isinstance(a, Value) and is_active(a)]
+        for v in (*bound.args, *bound.options.values(), out):
+            if isinstance(v, Value) and v.memory is not None and v.memory.root().is_written:
+                v.memory.root().is_needed = True  # the pullback may hold it
+        pull = f"{out.name}_pull"
+        e.pushing[pull] = pull
+        self.out.add(f"q = {pull}({g})")
+        for k, v in enumerate(wanted):
+            self.gather(v, f"q[{k}]")
+
+
+def _is_plain(bound: Bound) -> bool:
+    return bound.rule.add_into is None
+
+
+def region_ndim(op: Op) -> int:
+    """Return how many axes the region has that is written."""
+    base, _, *at = op.args
+    kind = kind_of_index(base.kind, [a.kind for a in at], op.data)
+    return kind.ndim if kind.is_array else 0
+
+
+def _is_checked(op: Op) -> bool:
+    """Whether the kind of a result could depend on values."""
+    if op.code != "call" or isinstance(op.f, np.ufunc):
+        return False
+    if op.f is operator.pow:
+        return all(not a.kind.is_array for a in op.args)
+    return op.f not in SYMBOLS and op.f not in _PREFIXES
+
+
+def _binds(body: list, slot: Slot) -> bool:
+    """Whether statements bind a variable, as the target of a loop too."""
+    for node in body:
+        if isinstance(node, Block) and slot in node.writes:
+            return True
+        if isinstance(node, For) and (node.slot is slot or _binds(node.body, slot)):
+            return True
+        if isinstance(node, While) and (_binds(node.before, slot) or _binds(node.body, slot)):
+            return True
+        if isinstance(node, If) and (_binds(node.then, slot) or _binds(node.otherwise, slot)):
+            return True
+    return False
+
+
+def _all_blocks(body: list) -> Any:
+    from autodiff.structured.activity import blocks_of
+
+    return blocks_of(body)

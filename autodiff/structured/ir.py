@@ -1,0 +1,210 @@
+"""The structured representation of a function: blocks of operations, loops and branches.
+
+A `Block` is a list of operations that run one after the other. `For`, `While` and `If` hold lists of
+such nodes. Within a block every value is a `Value`, made by exactly one operation (static single
+assignment); what is read in other blocks goes through a `Slot`, which is a variable of the user's.
+A block reads the slots it needs by operations `read`, and binds them anew at its end (`writes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from autodiff.structured.kinds import UNKNOWN, Kind
+
+
+class Memory:
+    """What the arrays of a function may share: each array belongs to one, views to that of theirs.
+
+    Two arrays of different `Memory` never share elements.
+    """
+
+    __slots__ = ("into", "is_active", "is_indexed", "is_needed", "is_written", "leaves_block")
+
+    def __init__(self) -> None:
+        self.into: Memory | None = None
+        self.is_written = False
+        self.is_indexed = False
+        self.leaves_block = False
+        self.is_active = False
+        self.is_needed = False
+
+    def root(self) -> Memory:
+        """Return the one that stands for all that were found to be shared."""
+        root = self
+        while root.into is not None:
+            root = root.into
+        return root
+
+    def share(self, other: Memory) -> None:
+        """Note that arrays of both may share elements."""
+        a, b = self.root(), other.root()
+        if a is b:
+            return
+        a.into = b
+        b.is_written |= a.is_written
+        b.is_indexed |= a.is_indexed
+        b.leaves_block |= a.leaves_block
+
+    @property
+    def has_shadow(self) -> bool:
+        """Whether cotangents are added up in an array of the same layout."""
+        return self.is_active and (self.is_written or self.is_indexed or self.leaves_block)
+
+
+class Slot:
+    """A variable: its name in the generated code, and the values bound to it."""
+
+    __slots__ = ("is_active", "is_index", "is_stable", "memory", "name", "reads", "writes")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.memory: Memory | None = None
+        self.is_active = False
+        self.is_stable = False  # bound once, before any loop or branch: always at hand
+        self.is_index = False  # of a loop, and bound by it alone
+        self.writes = 0
+        self.reads = 0
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Value:
+    """What an operation makes."""
+
+    __slots__ = ("is_active", "kind", "memory", "name", "op", "uses")
+
+    def __init__(self, name: str, kind: Kind, op: Op) -> None:
+        self.name = name
+        self.kind = kind
+        self.op = op
+        self.memory: Memory | None = Memory() if kind.is_array else None
+        self.is_active = False
+        self.uses = 0
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Op:
+    """An operation.
+
+    Attributes
+    ----------
+    code : str
+        ``const``, ``read``, ``call``, ``view`` (an index that gives a view), ``load`` (one that
+        gives a number or a copy), ``form`` (a shape or size), ``tuple``, ``part`` (of a tuple),
+        ``store``, ``add`` and ``sub`` (in place).
+    args : list of Value
+        What it reads: for indexing the array, then the parts of the index; for a write the array,
+        the value, then the index.
+    out : Value or None
+        What it makes.
+    f : callable or None
+        What is called.
+    options : dict
+        Further arguments by name.
+    data : Any
+        The template of an index, a name, a position.
+    """
+
+    __slots__ = ("args", "code", "data", "f", "line", "options", "out", "rule")
+
+    def __init__(
+        self,
+        code: str,
+        args: list[Value],
+        *,
+        f: Callable | None = None,
+        options: dict[str, Value] | None = None,
+        data: Any = None,
+        line: int = 0,
+    ) -> None:
+        self.code = code
+        self.args = args
+        self.f = f
+        self.options = options or {}
+        self.data = data
+        self.out: Value | None = None
+        self.line = line
+        self.rule: Any = None
+
+
+class Block:
+    """Operations, and the slots that are bound at the end."""
+
+    __slots__ = ("ops", "writes")
+
+    def __init__(self) -> None:
+        self.ops: list[Op] = []
+        self.writes: dict[Slot, Value] = {}
+
+
+class For:
+    """A loop over a range; `bounds` are made by the block before."""
+
+    __slots__ = ("body", "bounds", "broken", "slot")
+
+    def __init__(self, slot: Slot, bounds: list[Value], body: list, broken: str | None) -> None:
+        self.slot = slot
+        self.bounds = bounds
+        self.body = body
+        self.broken = broken
+
+
+class While:
+    """A loop: `before` makes the test."""
+
+    __slots__ = ("before", "body", "broken", "test")
+
+    def __init__(self, before: list, test: Value, body: list, broken: str | None) -> None:
+        self.before = before
+        self.test = test
+        self.body = body
+        self.broken = broken
+
+
+class If:
+    """A branch; `test` is made by the block before."""
+
+    __slots__ = ("test", "then", "otherwise")
+
+    def __init__(self, test: Value, then: list, otherwise: list) -> None:
+        self.test = test
+        self.then = then
+        self.otherwise = otherwise
+
+
+class Program:
+    """A function in structured form.
+
+    Attributes
+    ----------
+    parameters : list of Slot
+        The arguments that are numbers and arrays, then the arrays from outside.
+    captured : list of np.ndarray
+        These arrays.
+    body : list
+        Blocks, loops and branches.
+    returned : Value, tuple or None
+        What the function returns; nested tuples of values.
+    slots : list of Slot
+        All variables.
+    """
+
+    __slots__ = ("body", "captured", "kinds", "parameters", "returned", "slots")
+
+    def __init__(self) -> None:
+        self.parameters: list[Slot] = []
+        self.captured: list[Any] = []
+        self.kinds: list[Kind] = []
+        self.body: list = []
+        self.returned: Any = None
+        self.slots: list[Slot] = []
+
+
+def known(value: Value) -> Any:
+    """Return what a value is, or `UNKNOWN`."""
+    return value.kind.value if value.kind.is_known else UNKNOWN

@@ -1,0 +1,165 @@
+"""Kinds of values: what is known of a value while a function is read from its source.
+
+A kind says of which class a value is, of which dtype and how many axes if it is an array, and which
+value it is if that is known (a function, a module, a literal). Kinds of results are found by
+calling the very function on sample values; the code that is generated checks them where they could
+depend on values.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class UnsupportedError(Exception):
+    """A function uses something that is not read from its source; it is traced instead."""
+
+
+class _Unknown:
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN: Any = _Unknown()
+"""In the place of a value that is not known while the function is read."""
+
+SCALARS = (bool, int, float, np.float64, np.float32, np.int64, np.int32, np.intp, np.bool_)
+SCALARS += (np.uint8, np.int8, np.int16, np.uint16, np.uint32, np.uint64)
+_INTEGRAL = frozenset(SCALARS) - {float, np.float64, np.float32}
+_MOST_SAMPLES = 16
+
+
+class Kind(NamedTuple):
+    """What is known of a value.
+
+    Attributes
+    ----------
+    classes : frozenset of type
+        The classes that it may be of: several for scalars alone.
+    dtype : np.dtype or None
+        Of an array.
+    ndim : int
+        Of an array.
+    parts : tuple of Kind
+        Of a tuple.
+    value : Any
+        Which value it is, or `UNKNOWN`.
+    """
+
+    classes: frozenset[type]
+    dtype: np.dtype | None = None
+    ndim: int = 0
+    parts: tuple[Kind, ...] = ()
+    value: Any = UNKNOWN
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is an array."""
+        return self.dtype is not None
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is a number."""
+        return self.dtype is None and self.classes.issubset(SCALARS)
+
+    @property
+    def is_integral(self) -> bool:
+        """Whether it is an integer or truth value: nothing that is differentiated."""
+        return self.dtype is None and self.classes.issubset(_INTEGRAL)
+
+    @property
+    def is_inexact(self) -> bool:
+        """Whether a derivative with respect to it makes sense."""
+        if self.dtype is not None:
+            return self.dtype.kind == "f"
+        return self.is_scalar and not self.is_integral
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the value is known."""
+        return self.value is not UNKNOWN
+
+    def general(self) -> Kind:
+        """Return the kind of other values like this one."""
+        return self._replace(value=UNKNOWN, parts=tuple([p.general() for p in self.parts]))
+
+
+def kind_of(x: Any, known: bool = False) -> Kind:
+    """Return the kind of a value; with `known` of this one value.
+
+    Raises
+    ------
+    UnsupportedError
+        If values of its class are not handled.
+    """
+    value = x if known else UNKNOWN
+    cls = type(x)
+    if cls is np.ndarray:
+        if x.dtype.kind not in "fiub" or not x.dtype.isnative:
+            raise UnsupportedError(f"an array of {x.dtype}")
+        return Kind(frozenset([cls]), x.dtype, x.ndim)
+    if cls is tuple:
+        return Kind(frozenset([cls]), parts=tuple([kind_of(p, known) for p in x]), value=value)
+    if cls in SCALARS:
+        return Kind(frozenset([cls]), value=value)
+    if known or x is None or isinstance(x, (str, np.dtype, type, slice)) or x is Ellipsis:
+        return Kind(frozenset([cls]), value=x)
+    raise UnsupportedError(f"a value of class {cls.__name__}")
+
+
+def join(a: Kind, b: Kind) -> Kind:
+    """Return the kind of a value that is one or the other."""
+    if a == b:
+        return a
+    if a.is_scalar and b.is_scalar:
+        return Kind(a.classes | b.classes)
+    if a.is_array and a.general() == b.general():
+        return a.general()
+    if a.parts and len(a.parts) == len(b.parts):
+        parts = tuple([join(p, q) for p, q in zip(a.parts, b.parts, strict=True)])
+        return Kind(a.classes, parts=parts)
+    raise UnsupportedError("a variable that is of one kind and then of another")
+
+
+def samples(kind: Kind) -> list[Any]:
+    """Return values of a kind: one for each class that it may be of."""
+    if kind.is_known:
+        return [kind.value]
+    if kind.is_array:
+        return [np.ones((2,) * kind.ndim, kind.dtype)]
+    if kind.parts:
+        return [tuple(p) for p in itertools.product(*map(samples, kind.parts))]
+    if kind.classes == {tuple}:
+        return [()]
+    return [cls(2) for cls in sorted(kind.classes, key=lambda c: c.__name__)]
+
+
+def kind_of_result(f: Callable, kinds: list[Kind], options: dict[str, Kind] | None = None) -> Kind:
+    """Return the kind of ``f(*args, **options)``, by calls with sample values.
+
+    Raises
+    ------
+    UnsupportedError
+        If that fails, or the result is of a kind that is not handled.
+    """
+    options = options or {}
+    rows = itertools.product(*map(samples, [*kinds, *options.values()]))
+    result: Kind | None = None
+    n = len(kinds)
+    with np.errstate(all="ignore"):
+        for count, row in enumerate(rows):
+            if count == _MOST_SAMPLES:
+                raise UnsupportedError("numbers of too many classes")
+            try:
+                made = f(*row[:n], **dict(zip(options, row[n:], strict=True)))
+            except Exception as error:
+                raise UnsupportedError(f"{f} fails for samples: {error}") from error
+            kind = kind_of(made)
+            result = kind if result is None else join(result, kind)
+    if result is None:
+        raise UnsupportedError("no samples")
+    return result

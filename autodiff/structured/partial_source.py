@@ -1,0 +1,129 @@
+"""Partial derivatives as source: the expression that a rule's author has written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from chainrules_core.define.partial import Partial
+from chainrules_core.define.symbolic import Symbol
+from chainrules_core.tangents import AbstractZero
+from chainrules_core.tangents.missing import NotImplementedTangent
+
+_SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
+            "pow": "**", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
+            "and": "&", "or": "|", "xor": "^"}  # fmt: skip
+_PREFIXES = {"neg": "-", "pos": "+", "invert": "~"}
+
+
+class Constants:
+    """What generated code reads by name."""
+
+    def __init__(self) -> None:
+        self.scope: dict[str, Any] = {}
+        self._names: dict[int, str] = {}
+
+    def name(self, x: Any) -> str:
+        """Return the name of an object."""
+        name = self._names.get(id(x))
+        if name is None:
+            stem = getattr(x, "__name__", "c")
+            stem = stem if isinstance(stem, str) and stem.isidentifier() else "c"
+            name = self._names[id(x)] = f"{stem}_{len(self._names)}_"
+            self.scope[name] = x
+        return name
+
+
+class _UnclearError(Exception):
+    pass
+
+
+def partial_source(
+    partial: Partial, text: Callable[[int], str], n: int, constants: Constants
+) -> str | None:
+    """Return a partial derivative as an expression.
+
+    Parameters
+    ----------
+    partial : Partial
+        The derivative.
+    text : callable
+        ``text(i)`` writes ``(y, *args)[i]``; it is asked for what is read.
+    n : int
+        How many values the partial is called with.
+    constants : Constants
+        Where what the expression reads by name is put.
+
+    Returns
+    -------
+    str or None
+        "0" where it vanishes; None where it is not implemented.
+    """
+    if partial.function is None:
+        constant = partial.constant
+        if isinstance(constant, AbstractZero):
+            return "0"
+        if isinstance(constant, NotImplementedTangent):
+            return None
+        return repr(constant) if type(constant) in (int, float) else constants.name(constant)
+    result = partial.result
+    if result is not None:
+        try:
+            return _written(result, partial, text, constants)
+        except _UnclearError:
+            pass
+    reads = partial.reads
+    args = [text(i) if i in reads else "None" for i in range(n)]
+    return f"{constants.name(partial)}({', '.join(args)})"
+
+
+def _written(
+    x: Any, partial: Partial, text: Callable[[int], str], constants: Constants
+) -> str:
+    if type(x) is not Symbol:
+        if type(x) in (int, float, bool):
+            return f"({x!r})" if x < 0 else repr(x)
+        raise _UnclearError
+    operation = x.operation
+    if operation.startswith("parameter "):
+        return text(int(operation.removeprefix("parameter ")))
+    found = _value_of(x, partial)
+    if found is not _NOTHING:
+        if type(found) in (int, float):
+            return f"({found!r})" if found < 0 else repr(found)
+        return constants.name(found)
+    parts = [_written(a, partial, text, constants) for a in x.operands if operation != "call"]
+    if operation in _SYMBOLS:
+        return f"({parts[0]} {_SYMBOLS[operation]} {parts[1]})"
+    if operation in _PREFIXES:
+        return f"({_PREFIXES[operation]}{parts[0]})"
+    if operation == "call":
+        f, args, kwargs = x.operands
+        if kwargs:
+            raise _UnclearError
+        callee = _value_of(f, partial)
+        if callee is _NOTHING:
+            raise _UnclearError
+        written = [_written(a, partial, text, constants) for a in args]
+        return f"{constants.name(callee)}({', '.join(written)})"
+    raise _UnclearError
+
+
+_NOTHING: Any = object()
+
+
+def _value_of(x: Any, partial: Partial) -> Any:
+    """Return what a name, or an attribute of a module, stands for."""
+    if type(x) is not Symbol:
+        return _NOTHING
+    function: Any = partial.function
+    if x.operation.startswith("name "):
+        name = x.operation.removeprefix("name ")
+        return function.__globals__.get(name, _NOTHING)
+    if x.operation.startswith("captured "):
+        name = x.operation.removeprefix("captured ")
+        return function.__closure__[function.__code__.co_freevars.index(name)].cell_contents
+    if x.operation == "attribute":
+        owner = _value_of(x.operands[0], partial)
+        return _NOTHING if owner is _NOTHING else getattr(owner, x.operands[1])
+    return _NOTHING

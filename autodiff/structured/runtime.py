@@ -1,0 +1,212 @@
+"""Running a structured program: its entry, what generated code calls, and its pullback."""
+
+from __future__ import annotations
+
+import linecache
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.structured.activity import (
+    all_reach,
+    blocks_of,
+    check_conversions,
+    has_active_tests,
+    is_active,
+    mark_active,
+)
+from autodiff.structured.emission import Emitter, resolve_rules
+from autodiff.structured.kinds import UNKNOWN, UnsupportedError, kind_of
+from autodiff.structured.lowering import lower
+from chainrules_core import AbstractZero, unbroadcast, unthunk
+
+
+class ChangedError(Exception):
+    """A value is of another kind than the program was made for."""
+
+
+def total(x: Any) -> Any:
+    """Return the sum of all elements."""
+    return x.sum() if type(x) is np.ndarray else x
+
+
+def inner(d: Any, g: Any) -> Any:
+    """Return the sum of the products of elements."""
+    if type(d) is np.ndarray and type(g) is np.ndarray:
+        if d.shape == g.shape:
+            return np.vdot(d, g)
+    return total(d * g)
+
+
+def fitted(x: Any, shape: tuple[int, ...]) -> Any:
+    """Sum a cotangent back to the shape that was broadcast."""
+    return x if x.shape == shape else unbroadcast(x, shape)
+
+
+def gather(shadow: np.ndarray, x: Any) -> None:
+    """Add what a rule has returned to a shadow."""
+    x = unthunk(x)
+    if not isinstance(x, AbstractZero):
+        if np.shape(x) != shadow.shape:
+            x = unbroadcast(x, shadow.shape)
+        shadow += x
+
+
+def settled(x: Any, primal: np.ndarray) -> Any:
+    """Return what a rule has returned as an array of the shape of the primal."""
+    x = unthunk(x)
+    if isinstance(x, AbstractZero):
+        return np.zeros_like(primal)
+    return x if np.shape(x) == primal.shape else unbroadcast(x, primal.shape)
+
+
+def number(x: Any) -> Any:
+    """Return what a rule has returned for a number."""
+    x = unthunk(x)
+    if isinstance(x, AbstractZero):
+        return 0.0
+    return total(x)
+
+
+def part(x: Any, i: int) -> Any:
+    """Return what a rule has returned for one part of an argument that is a list."""
+    x = unthunk(x)
+    return x if isinstance(x, AbstractZero) else x[i]
+
+
+_SCOPE = {
+    "part": part,
+    "total": total,
+    "inner": inner,
+    "fitted": fitted,
+    "gather": gather,
+    "settled": settled,
+    "number": number,
+    "add_at": np.add.at,
+    "s_": np.s_,
+    "zeros_like": np.zeros_like,
+    "array": np.array,
+    "Changed": ChangedError,
+    "__name__": "autodiff.structured.generated",
+}
+
+
+class Structured:
+    """A function in structured form, for arguments of some kinds.
+
+    Attributes
+    ----------
+    active : tuple of int
+        The arguments that it is differentiated with respect to.
+    written : list of int
+        The arguments that it writes into.
+    is_active_output : list of bool
+        Of each number or array that it returns, and of those that it writes into.
+    same : Any
+        In the form of what is returned: which argument it is, or None.
+    source : str
+        The generated code.
+    """
+
+    def __init__(self, f: types.FunctionType, args: tuple, active: tuple[int, ...]) -> None:
+        kinds, known = [], {}
+        self.name = f.__qualname__
+        self.active = active
+        self.positions: list[int] = []
+        for i, a in enumerate(args):
+            if a is None or isinstance(a, (bool, str)):
+                kinds.append(kind_of(a, known=True))
+                known[i] = a
+                continue
+            kinds.append(kind_of(a))
+            self.positions.append(i)
+        lowered = lower(f, kinds, known)
+        self.guards = lowered.guards
+        program = self.program = lowered.program
+        self.positions += range(len(args), len(args) + len(program.captured))
+        resolve_rules(blocks_of(program.body))
+        mark_active(program, {self.positions.index(i) for i in active})
+        self.broadcasts = False
+        self._write()
+
+    def _write(self) -> None:
+        program = self.program
+        emitter = Emitter(program, self.broadcasts)
+        self.source, scope = emitter.emit()
+        parameters = program.parameters
+        self.written = [self.positions[parameters.index(s)] for s in emitter.written_parameters]
+        self.returned = program.returned
+        self.n_outputs = len(emitter.outputs)
+        self.is_active_output = [is_active(v) for v in emitter.outputs]
+        self.is_active_output += [s.memory.root().is_active for s in emitter.written_parameters]
+        check_conversions(program)
+        variables = {self.positions.index(i) for i in self.active}
+        if has_active_tests(program) and not all_reach(program, variables, emitter.outputs):
+            raise UnsupportedError("a result that may depend on comparisons alone")
+        self.same = self._same_as_argument(program.returned)
+        name = f"<structured {self.name}>"
+        linecache.cache[name] = (len(self.source), None, self.source.splitlines(True), name)
+        namespace = {**_SCOPE, **scope}
+        exec(compile(self.source, name, "exec"), namespace)
+        self.code: tuple[Callable, Callable] = namespace["forward"], namespace["backward"]
+
+    def _same_as_argument(self, returned: Any) -> Any:
+        """Say which argument is returned; a view of one is not handled."""
+        if type(returned) is tuple:
+            return tuple(map(self._same_as_argument, returned))
+        kind = returned.kind
+        if kind.is_known and kind.value is None:
+            return None
+        if not kind.is_array:
+            if not kind.is_scalar:
+                raise UnsupportedError(f"a result of class {kind.classes}")
+            return None
+        memory = returned.memory.root()
+        op = returned.op
+        for slot, at in zip(self.program.parameters, self.positions, strict=True):
+            if slot.memory is not None and slot.memory.root() is memory:
+                if op.code == "read" and op.data is slot and slot.writes == 1:
+                    return at
+                raise UnsupportedError("a result that may be a view of an argument")
+        if op.code == "view" or kind.dtype.kind != "f":
+            raise UnsupportedError("a result that is a view, or holds integers")
+        return None
+
+    def with_broadcasting(self) -> bool:
+        """Write the code anew, for arrays that are broadcast; False if it was written so."""
+        if self.broadcasts:
+            return False
+        self.broadcasts = True
+        self._write()
+        return True
+
+    def holds(self) -> bool:
+        """Whether what was looked up is still the same."""
+        return all([d.get(name, UNKNOWN) is x for d, name, x in self.guards])
+
+    def run(self, args: tuple) -> tuple[Any, list, tuple]:
+        """Return what the function returns, the written arrays, and the state for the sweep."""
+        forward, backward = self.code
+        outs, frame, tape = forward(*[args[i] for i in self.positions])
+        n = self.n_outputs
+        given = iter(outs[:n])
+
+        def rebuilt(x: Any) -> Any:
+            return tuple(map(rebuilt, x)) if type(x) is tuple else next(given)
+
+        return rebuilt(self.returned), list(outs[n:]), (backward, frame, tape, outs)
+
+    def sweep(self, state: tuple, bars: list[Any]) -> tuple:
+        """Return the cotangents of all arguments, None where there is none."""
+        backward, *left = state
+        found = iter(backward(*left, bars))
+        result: list[Any] = []
+        at = 0
+        for position in self.positions:
+            result += [None] * (position - at)
+            result.append(next(found))
+            at = position + 1
+        return tuple(result)
+

@@ -1,0 +1,47 @@
+"""Source is read at the first call here, and no program is made by itself of the calls around."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import autodiff
+from autodiff.structured import calls
+
+
+@pytest.fixture(autouse=True)
+def _at_once() -> Iterator[None]:
+    before, calls.Settings.worth = calls.Settings.worth, -1.0
+    autodiff.automatic_compile(False)
+    yield
+    autodiff.automatic_compile(True)
+    calls.Settings.worth = before
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of functions whose calls were made by programs."""
+    made: list[str] = []
+    begin = calls.Run.__init__
+
+    def noted(self: calls.Run, programs: calls.Programs, *args: object) -> None:
+        begin(self, programs, *args)
+        made.append(programs.g.__name__)
+
+    monkeypatch.setattr(calls.Run, "__init__", noted)
+    return made
+
+
+@pytest.fixture
+def traced() -> Callable:
+    """Take a gradient without programs."""
+
+    def gradient(f: Callable, *args: object) -> object:
+        before, calls.Settings.worth = calls.Settings.worth, float("inf")
+        try:
+            return autodiff.gradient(f, *args)
+        finally:
+            calls.Settings.worth = before
+
+    return gradient

@@ -1,0 +1,35 @@
+"""Random programs with loops: by programs made from their source, and traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import autodiff
+from autodiff.structured import calls
+from tools.fuzz import generators, judge
+
+
+@pytest.mark.parametrize("first", range(0, 120, 20))
+def test_programs(first: int, traced: Callable, runs: list[str]) -> None:
+    for seed in range(first, first + 20):
+        f, arguments = judge.load(generators.write("loops", seed))
+        with np.errstate(all="ignore"):
+            expected = _outcome(traced, f, arguments)
+            calls.Settings.worth = -1.0
+            found = _outcome(autodiff.gradient, f, arguments)
+        if isinstance(expected, type):
+            assert found is expected, seed
+            continue
+        for x, y in zip(found, expected, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11, err_msg=f"seed {seed}")
+    assert runs
+
+
+def _outcome(gradient: Callable, f: Callable, arguments: tuple) -> object:
+    try:
+        return gradient(f, *judge.fresh(arguments))
+    except Exception as error:
+        return type(error)

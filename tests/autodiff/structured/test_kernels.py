@@ -1,0 +1,182 @@
+"""Numerical kernels with loops: programs made from their source give what tracing gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from autodiff import gradient
+
+C = np.cos(np.arange(6.0))
+FACTOR = 0.3
+
+
+def stencil(a, b, m):
+    for _ in range(4):
+        b[1:-1] = 0.33 * (a[:-2] + a[1:-1] * a[1:-1] + a[2:])
+        a[1:-1] = 0.33 * (b[:-2] * b[1:-1] + b[2:])
+    return np.sum(a) + np.sum(b * b)
+
+
+def recurrence(a, b, m):
+    y = np.empty_like(a)
+    alpha = -a[0]
+    beta = 1.0
+    y[0] = -a[0]
+    for k in range(1, a.shape[0]):
+        beta *= 1.5 - alpha * alpha
+        alpha = -(a[k] + np.dot(np.flip(a[:k]), y[:k])) / (2.0 + beta)
+        y[:k] += alpha * np.flip(y[:k])
+        y[k] = alpha
+    return y @ b
+
+
+def factorization(a, b, m):
+    s = m @ m.T + 6.0 * np.eye(len(a))
+    s[0, 0] = np.sqrt(s[0, 0])
+    for i in range(1, s.shape[0]):
+        for j in range(i):
+            s[i, j] -= np.dot(s[i, :j], s[j, :j])
+            s[i, j] /= s[j, j]
+        s[i, i] -= np.dot(s[i, :i], s[i, :i])
+        s[i, i] = np.sqrt(s[i, i])
+    return np.sum(np.tril(s) * m)
+
+
+def search(a, b, m):
+    s = 0.0
+    for i in range(len(a)):
+        if a[i] > 0.9:
+            break
+        if i % 2 == 1:
+            continue
+        s += a[i] * b[i]
+    else_ = s * 2.0
+    n = 0
+    while n < 3:
+        n += 1
+        s = math.sin(s + b[n])
+    return s + else_
+
+
+def swapped(a, b, m):
+    old = a * 1.0
+    new = np.zeros_like(a)
+    for i in range(5):
+        new[1:] = np.sin(old[:-1] + b[i])
+        new[0] = old[-1]
+        old, new = new, old
+    return np.sum(old * C)
+
+
+def views(a, b, m):
+    for i in range(m.shape[0]):
+        row = m[i]
+        column = m.T[i]
+        row[1:] += a[i] * row[:-1]
+        column *= 0.5
+    m[m > 0.5] *= 0.25
+    return np.sum(m * m)
+
+
+def _relaxed(r, k, weight=0.5):
+    for i in range(1, len(r) - 1):
+        r[i] = weight * r[i] + k * (r[i - 1] - r[i + 1])
+    return r[0], r[-1] * k
+
+
+def helpers(a, b, m):
+    first, last = _relaxed(a, FACTOR)
+    for i in range(3):
+        s, t = _relaxed(m[i], 0.1, weight=0.4)
+        first = first + s * t
+    return first * last + np.sum(a) + np.sum(m)
+
+
+def early(a, b, m):
+    total = 0.0
+    for i in range(3):
+        total = total + _chosen(a[i], b[i])
+    return total
+
+
+def _chosen(x, y):
+    if x > y:
+        return x * y
+    if x > 0.0:
+        return x - y
+    return np.sin(x)
+
+
+def whole(a, b, m):
+    w = a.copy()
+    for i in range(4):
+        w = np.tanh(m @ w + b)
+        w *= np.mean(w) + 1.0
+        m += 0.01 * np.outer(w, a)
+    return w.sum() + np.max(m)
+
+
+def sparse(a, b, m):
+    places = np.array([0, 2, 3, 5])
+    y = 0.0
+    for i in range(len(places) - 1):
+        chosen = b[places[: i + 2]]
+        y += a[places[i] : places[i + 1]].sum() * chosen @ chosen
+    return y
+
+
+KERNELS = (stencil, recurrence, factorization, search, swapped, views, helpers, early, whole)
+
+
+def _arguments() -> list[np.ndarray]:
+    n = 6
+    a = 0.4 * np.sin(np.arange(float(n)) + 0.3)
+    b = 0.5 * np.cos(np.arange(float(n)) * 1.1)
+    return [a, b, 0.3 * np.cos(0.7 * np.arange(float(n * n))).reshape(n, n)]
+
+
+def _loss(kernel: Callable) -> Callable:
+    def loss(a, b, m):
+        a, b, m = a * 1.0, b * 1.0, m * 1.0
+        y = kernel(a, b, m)
+        return y + np.sum(a * C) + np.sum(b) + np.sum(m * m)
+
+    return loss
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_program_gives_what_tracing_gives(
+    kernel: Callable, runs: list[str], traced: Callable
+) -> None:
+    loss = _loss(kernel)
+    found = gradient(loss, *_arguments())
+    assert kernel.__name__ in runs
+    for x, y in zip(found, traced(loss, *_arguments()), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_differences(kernel: Callable) -> None:
+    loss = _loss(kernel)
+    found = gradient(loss, *_arguments())
+    rng = np.random.default_rng(3)
+    dots = [rng.normal(size=x.shape) for x in found]
+    h = 1e-6
+    ends = [loss(*[x + k * h * d for x, d in zip(_arguments(), dots, strict=True)]) for k in (1, -1)]
+    expected = (ends[0] - ends[1]) / (2 * h)
+    np.testing.assert_allclose(
+        sum(np.sum(g * d) for g, d in zip(found, dots, strict=True)), expected, rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_single_precision_stays(kernel: Callable, runs: list[str], traced: Callable) -> None:
+    given = [x.astype(np.float32) for x in _arguments()]
+    found = gradient(_loss(kernel), *given)
+    for x, y in zip(found, traced(_loss(kernel), *given), strict=True):
+        assert x.dtype == y.dtype
+        np.testing.assert_allclose(x, y, rtol=2e-4, atol=2e-5)

@@ -1,0 +1,244 @@
+"""When a call is made by a program, and when it is traced."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import autodiff
+from autodiff import gradient, hessian, jacobian, jvp
+from autodiff.structured import calls
+from chainrules_core import ZeroTangent, frule, rrule, scalar_rule
+
+X = np.array([0.3, -0.4, 1.2])
+
+
+def scale(x):
+    return 2.0 * x
+
+
+def running(x, n):
+    y = x * 1.0
+    for _ in range(n):
+        y = np.sin(y) * scale(y)
+    return y
+
+
+def filled(y, x):
+    for i in range(len(x)):
+        y[i] = x[i] ** 2
+    return y
+
+
+def test_source_is_read_when_tracing_took_long(runs: list[str]) -> None:
+    calls.Settings.worth = 0.03
+    gradient(lambda x: np.sum(running(x, 3)), X)
+    assert not runs
+
+
+def test_a_jacobian_runs_the_sweep_again_and_again(runs: list[str]) -> None:
+    found = jacobian(lambda x: running(x, 2), X)
+    assert runs
+    rows = [gradient(lambda x, i=i: running(x, 2)[i], X) for i in range(3)]
+    np.testing.assert_allclose(found, rows, rtol=1e-13)
+
+
+def test_nested_levels_and_forward_mode_are_traced(runs: list[str]) -> None:
+    h = hessian(lambda x: np.sum(running(x, 2)), X)
+    np.testing.assert_allclose(h, h.T)
+    y, dot = jvp(lambda x: running(x, 2), (X,), (np.ones(3),))
+    np.testing.assert_allclose(dot, jacobian(lambda x: running(x, 2), X) @ np.ones(3), rtol=1e-12)
+
+
+def test_a_function_that_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    loss = lambda x: np.sum(running(x, 1))  # noqa: E731
+    before = gradient(loss, X)
+    monkeypatch.setitem(globals(), "scale", lambda x: 3.0 * x)
+    np.testing.assert_allclose(gradient(loss, X), 1.5 * before, rtol=1e-13)
+
+
+def test_a_function_whose_code_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    loss = lambda x: np.sum(running(x, 1))  # noqa: E731
+    before = gradient(loss, X)
+
+    def other(x):
+        return 4.0 * x
+
+    monkeypatch.setattr(scale, "__code__", other.__code__)
+    np.testing.assert_allclose(gradient(loss, X), 2.0 * before, rtol=1e-13)
+
+
+def test_a_rule_that_comes_later() -> None:
+    loss = lambda x: np.sum(running(x, 1))  # noqa: E731
+    gradient(loss, X)
+    scalar_rule(scale, ZeroTangent())
+    try:
+        np.testing.assert_allclose(gradient(loss, X), np.cos(X) * 2.0 * X, rtol=1e-13)
+    finally:
+        rrule.unregister(scale)
+        frule.unregister(scale)
+
+
+def test_arrays_that_share_memory_are_traced(runs: list[str]) -> None:
+    def loss(x):
+        y = x * 1.0
+        filled(y[1:], y[:-1])
+        return np.sum(y * X)
+
+    found = gradient(loss, X)
+    assert not runs
+    assert found[0] != 0.0
+
+
+def test_a_plain_array_that_is_written_into_is_an_error() -> None:
+    plain = np.zeros(3)
+    with pytest.raises(autodiff.MutationError):
+        gradient(lambda x: np.sum(filled(plain, x)), X)
+    assert not plain.any()
+
+
+def test_an_array_made_in_the_function_is_written_into(runs: list[str]) -> None:
+    found = gradient(lambda x: np.sum(filled(np.zeros(3), x)), X)
+    assert runs == ["filled"]
+    np.testing.assert_allclose(found, 2 * X)
+
+
+def test_the_array_that_is_returned_is_the_argument() -> None:
+    def loss(x):
+        y = np.zeros(3)
+        z = filled(y, x)
+        assert z is y
+        z[0] = 5.0
+        return np.sum(y)
+
+    np.testing.assert_allclose(gradient(loss, X), [0.0, *(2 * X[1:])])
+
+
+def checked(x, n):
+    if n < 0:
+        raise ValueError(f"n is {n}")
+    s = 0.0
+    for i in range(n):
+        s += x[i] ** 2
+    return s
+
+
+def test_errors_are_the_functions_own(runs: list[str]) -> None:
+    gradient(lambda x: checked(x, 2), X)
+    assert runs
+    with pytest.raises(ValueError, match="n is -1"):
+        gradient(lambda x: checked(x, -1), X)
+    with pytest.raises(IndexError, match="index 3 is out of bounds"):
+        gradient(lambda x: checked(x, 4), X)
+
+
+def rooted(x):
+    s = 0.0
+    for i in range(len(x)):
+        s += np.sqrt(x[i]) * 0.0 + x[i]
+    return s
+
+
+def test_cotangents_that_are_not_finite_are_as_traced(traced: Callable) -> None:
+    x = np.array([0.0, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(gradient(rooted, x), traced(rooted, x))
+
+
+def bisected(x):
+    low, high = 0.0, 4.0
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        if middle * middle > x:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def test_a_result_of_comparisons_is_warned_of() -> None:
+    with pytest.warns(autodiff.NoPathWarning, match="test_when.py"):
+        gradient(lambda x: bisected(x) * 1.0, 2.0)
+
+
+def gated(x):
+    s = 0.0
+    for i in range(len(x)):
+        s += autodiff.ignore_derivatives(x[i]) * x[i]
+    return s
+
+
+def test_functions_of_the_engine_are_not_read() -> None:
+    np.testing.assert_allclose(gradient(gated, X), X)
+
+
+def kept_later(x, c):
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i] * c[i]
+    return s
+
+
+def test_a_constant_that_is_written_into_afterwards() -> None:
+    def loss(x):
+        c = np.array([1.0, 2.0, 3.0])
+        s = kept_later(x, c)
+        c[:] = 7.0
+        return s
+
+    np.testing.assert_allclose(gradient(loss, X), [1.0, 2.0, 3.0])
+
+
+OUTSIDE = np.array([1.0, 2.0, 3.0])
+
+
+def from_outside(x):
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i] * OUTSIDE[i]
+    return s
+
+
+def test_an_array_from_outside(runs: list[str]) -> None:
+    np.testing.assert_allclose(gradient(from_outside, X), OUTSIDE)
+    assert runs
+    OUTSIDE[0] = 5.0
+    try:
+        np.testing.assert_allclose(gradient(from_outside, X), OUTSIDE)
+    finally:
+        OUTSIDE[0] = 1.0
+
+
+def reused(x, n):
+    s = 0.0
+    for i in range(n):
+        for i in range(2):  # noqa: B020, PLW2901 - the name of the loop around it
+            s += x[i]
+        s += x[i] * i
+    return s + x[i] * s
+
+
+def test_loops_of_one_name(traced: Callable) -> None:
+    np.testing.assert_allclose(
+        gradient(lambda x: reused(x, 3), X), traced(lambda x: reused(x, 3), X)
+    )
+
+
+def doubled(x, n):
+    s = 0.0
+    for i in range(n):
+        s += x[i] ** 2
+    return s, s, x
+
+
+def test_one_value_returned_twice() -> None:
+    def loss(x):
+        a, b, same = doubled(x, 3)
+        assert same is x
+        return a + 2 * b
+
+    np.testing.assert_allclose(gradient(loss, X), 6 * X)
