@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from chainrules.creation import ARRAY_LIKE, UNSET, rounds, unstacked
-from chainrules.reductions.axes import array_of
 from chainrules.shapes.reshaping import shape_of
 from chainrules_core import (
     AbstractZero,
@@ -27,8 +26,7 @@ from chainrules_core import (
     unbroadcast,
     unthunk,
 )
-from chainrules_core.define.linear import natural
-from chainrules_core.projection import is_foreign
+from chainrules_core.authoring import array_of, is_foreign, natural
 
 ZERO = ZeroTangent()
 

@@ -49,6 +49,7 @@ from chainrules_core.define import (
     needs_output as needs_output,
     non_differentiable as non_differentiable,
     opt_out as opt_out,
+    pair_rule as pair_rule,
     primitive as primitive,
     scalar_rule as scalar_rule,
 )
@@ -73,6 +74,7 @@ from chainrules_core.names import (
     Array as Array,
     Index as Index,
     Number as Number,
+    Numeric as Numeric,
     Real as Real,
     Scalar as Scalar,
 )

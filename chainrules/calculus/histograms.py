@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
-from chainrules_core import NoTangent, frule, non_differentiable, rrule
-from chainrules_core.define.scalar import fit
+from chainrules_core import NoTangent, Numeric, frule, non_differentiable, rrule
+from chainrules_core.authoring import fit
 
 non_differentiable(np.bincount)
 
 
-@rrule.register(np.bincount, object, ARRAY_LIKE)
-@rrule_on_arrays
+@rrule.register(np.bincount, object, Numeric, lists=True)
 def bincount_rrule(x, weights, *, minlength=0):
     def bincount_pullback(y_bar):
         return NoTangent(), y_bar[x]
@@ -24,8 +22,7 @@ def bincount_rrule(x, weights, *, minlength=0):
     return np.bincount(x, weights, minlength), bincount_pullback
 
 
-@frule.register(np.bincount, object, ARRAY_LIKE)
-@frule_on_arrays
+@frule.register(np.bincount, object, Numeric, lists=True)
 def bincount_frule(dots, x, weights, *, minlength=0):
     y = np.bincount(x, weights, minlength)
     return y, fit(np.bincount(x, dots[1], minlength), y)

@@ -16,10 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
-from chainrules_core import NoTangent, conj, frule, rrule, thunk
-from chainrules_core.define.scalar import fit
-from chainrules_core.scattering import scatter
+from chainrules_core import NoTangent, Numeric, conj, frule, rrule, thunk
+from chainrules_core.authoring import fit, scatter
 
 
 class Line(NamedTuple):
@@ -155,8 +153,7 @@ class Periodic:
         )
 
 
-@rrule.register(np.interp, ARRAY_LIKE, ARRAY_LIKE, ARRAY_LIKE)
-@rrule_on_arrays
+@rrule.register(np.interp, Numeric, Numeric, Numeric, lists=True)
 def interp_rrule(x, xp, fp, left=None, right=None, period=None):
     y = np.interp(x, xp, fp, left, right, period)
 
@@ -177,8 +174,7 @@ def interp_rrule(x, xp, fp, left=None, right=None, period=None):
     return y, interp_pullback
 
 
-@frule.register(np.interp, ARRAY_LIKE, ARRAY_LIKE, ARRAY_LIKE)
-@frule_on_arrays
+@frule.register(np.interp, Numeric, Numeric, Numeric, lists=True)
 def interp_frule(dots, x, xp, fp, left=None, right=None, period=None):
     y = np.interp(x, xp, fp, left, right, period)
     if period is None:

@@ -14,11 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
-from chainrules_core import Array, conj, decompose, frule, rrule
-from chainrules_core.define import primitive
-from chainrules_core.define.scalar import fit
-from chainrules_core.errors import ChainRulesError
+from chainrules_core import (
+    Array,
+    ChainRulesError,
+    Numeric,
+    conj,
+    decompose,
+    frule,
+    primitive,
+    rrule,
+)
+from chainrules_core.authoring import fit
 
 
 def shifts(r: Any, p: Any) -> Any:
@@ -27,8 +33,7 @@ def shifts(r: Any, p: Any) -> Any:
     return -powers / np.expand_dims(np.polyval(np.polyder(p), r), -1)
 
 
-@rrule.register(np.roots, ARRAY_LIKE)
-@rrule_on_arrays
+@rrule.register(np.roots, Numeric, lists=True)
 def roots_rrule(p):
     r = np.roots(p)
 
@@ -38,8 +43,7 @@ def roots_rrule(p):
     return r, roots_pullback
 
 
-@frule.register(np.roots, ARRAY_LIKE)
-@frule_on_arrays
+@frule.register(np.roots, Numeric, lists=True)
 def roots_frule(dots, p):
     (p_dot,) = dots
     r = np.roots(p)

@@ -31,9 +31,9 @@ from chainrules_core import (
     conj,
     decompose,
     frule,
+    primitive,
     rrule,
 )
-from chainrules_core.define import primitive
 
 # -- what is dropped ------------------------------------------------------------------------------
 

@@ -12,9 +12,8 @@ import numpy as np
 
 from chainrules.linalg.matrices import adjoint
 from chainrules.linalg.products import first_of_dot, second_of_dot
-from chainrules.reductions.axes import array_of
 from chainrules_core import Array, ProjectTo, Tangent, ZeroTangent, frule, rrule, unbroadcast
-from chainrules_core.define.linear import natural
+from chainrules_core.authoring import array_of, natural
 
 # --------------------------------------------------------------------------------------- multi_dot
 
@@ -138,7 +137,7 @@ def squarings_back(y_bar: Any, steps: list) -> Any:
     return square_bar
 
 
-@rrule.register(np.linalg.matrix_power, Array)
+@rrule.register(np.linalg.matrix_power, Array, lists=True)
 def matrix_power_rrule(a, *, n):
     if n == 0:
 
@@ -159,7 +158,7 @@ def matrix_power_rrule(a, *, n):
     return y, matrix_power_pullback
 
 
-@frule.register(np.linalg.matrix_power, Array)
+@frule.register(np.linalg.matrix_power, Array, lists=True)
 def matrix_power_frule(dots, a, *, n):
     a_dot = dots[0]
     if n == 0:

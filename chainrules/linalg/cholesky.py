@@ -32,9 +32,8 @@ from chainrules.linalg.triangular import (
     solve_lower,
     solve_upper,
 )
-from chainrules_core import Array, frule, rrule
-from chainrules_core.define import in_steps, primitive
-from chainrules_core.projection import is_foreign
+from chainrules_core import Array, frule, primitive, rrule
+from chainrules_core.authoring import in_steps, is_foreign
 
 BLOCK = 48
 
@@ -156,7 +155,7 @@ def cholesky_adjoint_rrule(lower, lower_bar):
     return cholesky_adjoint(lower, lower_bar), cholesky_adjoint_pullback
 
 
-@rrule.register(np.linalg.cholesky, Array)
+@rrule.register(np.linalg.cholesky, Array, lists=True)
 def cholesky_rrule(a, *, upper=False):
     y = np.linalg.cholesky(a, upper=upper)
 
@@ -168,7 +167,7 @@ def cholesky_rrule(a, *, upper=False):
     return y, cholesky_pullback
 
 
-@frule.register(np.linalg.cholesky, Array)
+@frule.register(np.linalg.cholesky, Array, lists=True)
 def cholesky_frule(dots, a, *, upper=False):
     (a_dot,) = dots
     y = np.linalg.cholesky(a, upper=upper)

@@ -19,18 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.linalg.matrices import (
-    adjoint,
-    column,
-    conj,
-    diagonal,
-    diagonal_matrix,
-    row,
-)
-from chainrules.linalg.spectral import part
-from chainrules_core import Array, NoTangent, Tangent, frule, non_differentiable, rrule
-from chainrules_core.define import primitive
-from chainrules_core.projection import is_foreign
+from chainrules.linalg.matrices import adjoint, column, conj, diagonal, diagonal_matrix, row
+from chainrules_core import Array, NoTangent, Tangent, frule, non_differentiable, primitive, rrule
+from chainrules_core.authoring import is_foreign, part
 
 
 def times(numbers: Any, matrices: Any) -> Any:
@@ -217,7 +208,7 @@ def factored(a: Any) -> Factored | None:
 # -------------------------------------------------------------------------------------------- det
 
 
-@rrule.register(np.linalg.det, Array)
+@rrule.register(np.linalg.det, Array, lists=True)
 def det_rrule(a):
     lu = factored(a)
     y = np.linalg.det(a) if lu is None else lu.det()
@@ -231,7 +222,7 @@ def det_rrule(a):
     return y, det_pullback
 
 
-@frule.register(np.linalg.det, Array)
+@frule.register(np.linalg.det, Array, lists=True)
 def det_frule(dots, a):
     lu = factored(a)
     y = np.linalg.det(a) if lu is None else lu.det()
@@ -264,7 +255,7 @@ def inverse_or_infinity(a: Any, sign: Any) -> Any:
 SlogdetResult = type(np.linalg.slogdet(np.eye(1)))
 
 
-@rrule.register(np.linalg.slogdet, Array)
+@rrule.register(np.linalg.slogdet, Array, lists=True)
 def slogdet_rrule(a):
     lu = factored(a)
     y = np.linalg.slogdet(a) if lu is None else SlogdetResult(*lu.slogdet())
@@ -286,7 +277,7 @@ def slogdet_rrule(a):
     return y, slogdet_pullback
 
 
-@frule.register(np.linalg.slogdet, Array)
+@frule.register(np.linalg.slogdet, Array, lists=True)
 def slogdet_frule(dots, a):
     (a_dot,) = dots
     lu = factored(a)

@@ -21,15 +21,14 @@ import numpy as np
 
 from chainrules.linalg.matrices import adjoint, column, completed, conj, onto_triangle, real
 from chainrules.linalg.singular import values_adjoint, values_tangent
-from chainrules.linalg.spectral import part
 from chainrules.linalg.triangular import solve_lower, solve_upper
 from chainrules_core import Array, NoTangent, Tangent, ZeroTangent, frule, rrule
-from chainrules_core.no_value import NO_VALUE
+from chainrules_core.authoring import NO_VALUE, part
 
 # -------------------------------------------------------------------------------------------- pinv
 
 
-@rrule.register(np.linalg.pinv, Array)
+@rrule.register(np.linalg.pinv, Array, lists=True)
 def pinv_rrule(a, *, rcond=None, hermitian=False, rtol=NO_VALUE):
     y = np.linalg.pinv(a, rcond, hermitian, rtol=rtol)
 
@@ -52,7 +51,7 @@ def pinv_adjoint(a: Any, y: Any, y_bar: Any) -> Any:
     return np.matmul(inner, yh) + np.matmul(np.matmul(yh, y), yh_bar - np.matmul(g, a))
 
 
-@frule.register(np.linalg.pinv, Array)
+@frule.register(np.linalg.pinv, Array, lists=True)
 def pinv_frule(dots, a, *, rcond=None, hermitian=False, rtol=NO_VALUE):
     y = np.linalg.pinv(a, rcond, hermitian, rtol=rtol)
     a_dot = dots[0]
@@ -118,7 +117,7 @@ def as_columns(x: Any) -> Any:
     return column(x) if np.ndim(x) == 1 else x
 
 
-@rrule.register(np.linalg.lstsq, Array, Array)
+@rrule.register(np.linalg.lstsq, Array, Array, lists=True)
 def lstsq_rrule(a, b, *, rcond=None):
     fit = np.linalg.lstsq(a, b, rcond)
     x, residuals, rank, _ = fit
@@ -149,7 +148,7 @@ def lstsq_rrule(a, b, *, rcond=None):
     return fit, lstsq_pullback
 
 
-@frule.register(np.linalg.lstsq, Array, Array)
+@frule.register(np.linalg.lstsq, Array, Array, lists=True)
 def lstsq_frule(dots, a, b, *, rcond=None):
     a_dot, b_dot = dots
     fit = np.linalg.lstsq(a, b, rcond)

@@ -20,12 +20,12 @@ import numpy as np
 
 from chainrules.indexing.taking import scatter_along
 from chainrules.linalg.gaps import coinciding, vanishing
-from chainrules.linalg.matrices import NUMERIC, adjoint, column, conj, real, row
+from chainrules.linalg.matrices import adjoint, column, conj, real, row
 from chainrules.linalg.pairs import singular_pair
 from chainrules.reductions.axes import kept, reduced_axes
 from chainrules.reductions.extrema import placed
-from chainrules_core import Array, frule, rrule
-from chainrules_core.projection import is_foreign
+from chainrules_core import Array, Numeric, frule, rrule
+from chainrules_core.authoring import is_foreign
 
 # ------------------------------------------------------------------------------------ vector norms
 
@@ -177,7 +177,7 @@ def norm_of(x: Any, order: Any, axis: Any) -> Norm:
     return Norm(x, order, axes, len(axes) == 2)
 
 
-@rrule.register(np.linalg.norm, NUMERIC)
+@rrule.register(np.linalg.norm, Numeric, lists=True)
 def norm_rrule(x, *, ord=None, axis=None, keepdims=False):
     y = np.linalg.norm(x, ord, axis, keepdims)
 
@@ -187,13 +187,13 @@ def norm_rrule(x, *, ord=None, axis=None, keepdims=False):
     return y, norm_pullback
 
 
-@frule.register(np.linalg.norm, NUMERIC)
+@frule.register(np.linalg.norm, Numeric, lists=True)
 def norm_frule(dots, x, *, ord=None, axis=None, keepdims=False):
     y = np.linalg.norm(x, ord, axis, keepdims)
     return y, norm_of(x, ord, axis).tangent(y, dots[0], keepdims)
 
 
-@rrule.register(np.linalg.vector_norm, NUMERIC)
+@rrule.register(np.linalg.vector_norm, Numeric, lists=True)
 def vector_norm_rrule(x, *, axis=None, keepdims=False, ord=2):
     y = np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
 
@@ -203,19 +203,19 @@ def vector_norm_rrule(x, *, axis=None, keepdims=False, ord=2):
     return y, vector_norm_pullback
 
 
-@frule.register(np.linalg.vector_norm, NUMERIC)
+@frule.register(np.linalg.vector_norm, Numeric, lists=True)
 def vector_norm_frule(dots, x, *, axis=None, keepdims=False, ord=2):
     y = np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
     norm = Norm(x, ord, reduced_axes(np.ndim(x), axis), False)
     return y, norm.tangent(y, dots[0], keepdims)
 
 
-@rrule.register(np.linalg.matrix_norm, Array)
+@rrule.register(np.linalg.matrix_norm, Array, lists=True)
 def matrix_norm_rrule(x, *, keepdims=False, ord="fro"):
     return norm_rrule(x, ord=ord, axis=(-2, -1), keepdims=keepdims)
 
 
-@frule.register(np.linalg.matrix_norm, Array)
+@frule.register(np.linalg.matrix_norm, Array, lists=True)
 def matrix_norm_frule(dots, x, *, keepdims=False, ord="fro"):
     return norm_frule(dots, x, ord=ord, axis=(-2, -1), keepdims=keepdims)
 
@@ -247,7 +247,7 @@ def cond_gradient(x: Any, y: Any, p: Any) -> Any:
     return gradient if np.all(finite) else np.where(of_matrix, gradient, np.nan)
 
 
-@rrule.register(np.linalg.cond, Array)
+@rrule.register(np.linalg.cond, Array, lists=True)
 def cond_rrule(x, *, p=None):
     y = np.linalg.cond(x, p)
 
@@ -257,7 +257,7 @@ def cond_rrule(x, *, p=None):
     return y, cond_pullback
 
 
-@frule.register(np.linalg.cond, Array)
+@frule.register(np.linalg.cond, Array, lists=True)
 def cond_frule(dots, x, *, p=None):
     y = np.linalg.cond(x, p)
     return y, np.sum(real(conj(cond_gradient(x, y, p)) * dots[0]), (-2, -1))

@@ -20,9 +20,9 @@ import numpy as np
 
 from chainrules.linalg.gaps import rest_vanishes
 from chainrules.linalg.matrices import adjoint, diagonal, diagonal_matrix
-from chainrules.linalg.spectral import part
 from chainrules.linalg.triangular import right_lower, right_upper
 from chainrules_core import Array, Tangent, frule, not_implemented, rrule
+from chainrules_core.authoring import part
 
 # -------------------------------------------------------------------- at least as many rows
 
@@ -147,7 +147,7 @@ UNCHANGED = (
 RAW = "the Householder vectors of np.linalg.qr(mode='raw') have no rule: use mode='reduced'"
 
 
-@rrule.register(np.linalg.qr, Array)
+@rrule.register(np.linalg.qr, Array, lists=True)
 def qr_rrule(a, *, mode="reduced"):
     if mode not in MODES:
         return None
@@ -182,7 +182,7 @@ def qr_rrule(a, *, mode="reduced"):
     return y, qr_pullback
 
 
-@frule.register(np.linalg.qr, Array)
+@frule.register(np.linalg.qr, Array, lists=True)
 def qr_frule(dots, a, *, mode="reduced"):
     (a_dot,) = dots
     if mode not in MODES:

@@ -47,7 +47,7 @@ from chainrules.linalg.orthogonal import (
     reduced_adjoint,
     reduced_tangent,
 )
-from chainrules.linalg.spectral import hermitian_adjoint, hermitian_tangent, part
+from chainrules.linalg.spectral import hermitian_adjoint, hermitian_tangent
 from chainrules_core import (
     Array,
     NotImplementedTangent,
@@ -55,9 +55,10 @@ from chainrules_core import (
     frule,
     non_differentiable,
     not_implemented,
+    primitive,
     rrule,
 )
-from chainrules_core.define import primitive
+from chainrules_core.authoring import part
 
 # ---------------------------------------------------------------------------------- values alone
 
@@ -243,7 +244,7 @@ def hermitian_svd_tangent(u: Any, s: Any, v: Any, a_dot: Any) -> tuple[Any, Any,
 # ------------------------------------------------------------------------------------------- rules
 
 
-@rrule.register(np.linalg.svd, Array)
+@rrule.register(np.linalg.svd, Array, lists=True)
 def svd_rrule(a, *, full_matrices=True, compute_uv=True, hermitian=False):
     y = np.linalg.svd(a, full_matrices and compute_uv, True, hermitian)
     u, s, vh = y
@@ -262,7 +263,7 @@ def svd_rrule(a, *, full_matrices=True, compute_uv=True, hermitian=False):
     return y if compute_uv else s, svd_pullback
 
 
-@frule.register(np.linalg.svd, Array)
+@frule.register(np.linalg.svd, Array, lists=True)
 def svd_frule(dots, a, *, full_matrices=True, compute_uv=True, hermitian=False):
     (a_dot,) = dots
     y = np.linalg.svd(a, full_matrices and compute_uv, True, hermitian)
@@ -278,11 +279,11 @@ def svd_frule(dots, a, *, full_matrices=True, compute_uv=True, hermitian=False):
     return y, Tangent[type(y)](u_dot, s_dot, adjoint(v_dot))
 
 
-@rrule.register(np.linalg.svdvals, Array)
+@rrule.register(np.linalg.svdvals, Array, lists=True)
 def svdvals_rrule(x):
     return svd_rrule(x, compute_uv=False)
 
 
-@frule.register(np.linalg.svdvals, Array)
+@frule.register(np.linalg.svdvals, Array, lists=True)
 def svdvals_frule(dots, x):
     return svd_frule(dots, x, compute_uv=False)

@@ -16,7 +16,7 @@ from chainrules.linalg.triangular import solve_lower, solve_upper, triangle_of
 from chainrules_core import Array, frule, rrule, thunk
 
 
-@rrule.register(np.linalg.inv, Array)
+@rrule.register(np.linalg.inv, Array, lists=True)
 def inv_rrule(a):
     y = np.linalg.inv(a)
 
@@ -27,7 +27,7 @@ def inv_rrule(a):
     return y, inv_pullback
 
 
-@frule.register(np.linalg.inv, Array)
+@frule.register(np.linalg.inv, Array, lists=True)
 def inv_frule(dots, a):
     (a_dot,) = dots
     y = np.linalg.inv(a)
@@ -54,7 +54,7 @@ def matvec(a: Any, x: Any) -> Any:
     return np.matmul(a, column(x))[..., 0]
 
 
-@rrule.register(np.linalg.solve, Array, Array, broadcasts=True)
+@rrule.register(np.linalg.solve, Array, Array, broadcasts=True, lists=True)
 def solve_rrule(a, b):
     y = np.linalg.solve(a, b)
     of_vector = np.ndim(b) == 1
@@ -69,7 +69,7 @@ def solve_rrule(a, b):
     return y, solve_pullback
 
 
-@frule.register(np.linalg.solve, Array, Array)
+@frule.register(np.linalg.solve, Array, Array, lists=True)
 def solve_frule(dots, a, b):
     a_dot, b_dot = dots
     y = np.linalg.solve(a, b)
@@ -93,7 +93,7 @@ def as_matrix_equation(a: Any, b: Any, axes: Any) -> tuple[Any, Any, tuple[int, 
     return np.reshape(a, (n, n)), np.reshape(b, (n,)), shape, order
 
 
-@rrule.register(np.linalg.tensorsolve, Array, Array)
+@rrule.register(np.linalg.tensorsolve, Array, Array, lists=True)
 def tensorsolve_rrule(a, b, *, axes=None):
     matrix, right, shape, order = as_matrix_equation(a, b, axes)
     x = np.linalg.solve(matrix, right)
@@ -111,7 +111,7 @@ def tensorsolve_rrule(a, b, *, axes=None):
     return np.reshape(x, shape), tensorsolve_pullback
 
 
-@frule.register(np.linalg.tensorsolve, Array, Array)
+@frule.register(np.linalg.tensorsolve, Array, Array, lists=True)
 def tensorsolve_frule(dots, a, b, *, axes=None):
     a_dot, b_dot = dots
     matrix, right, shape, _ = as_matrix_equation(a, b, axes)
@@ -121,7 +121,7 @@ def tensorsolve_frule(dots, a, b, *, axes=None):
     return np.reshape(x, shape), np.reshape(x_dot, shape)
 
 
-@rrule.register(np.linalg.tensorinv, Array)
+@rrule.register(np.linalg.tensorinv, Array, lists=True)
 def tensorinv_rrule(a, *, ind=2):
     y = np.linalg.tensorinv(a, ind)
     n = math.prod(np.shape(a)[ind:])
@@ -135,7 +135,7 @@ def tensorinv_rrule(a, *, ind=2):
     return y, tensorinv_pullback
 
 
-@frule.register(np.linalg.tensorinv, Array)
+@frule.register(np.linalg.tensorinv, Array, lists=True)
 def tensorinv_frule(dots, a, *, ind=2):
     y = np.linalg.tensorinv(a, ind)
     n = math.prod(np.shape(a)[ind:])

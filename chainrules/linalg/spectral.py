@@ -16,12 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.linalg.gaps import (
-    over_gaps,
-    phase_adjoint,
-    phase_tangent,
-    turned,
-)
+from chainrules.linalg.gaps import over_gaps, phase_adjoint, phase_tangent, turned
 from chainrules.linalg.matrices import (
     adjoint,
     completed,
@@ -31,15 +26,8 @@ from chainrules.linalg.matrices import (
     onto_triangle,
     row,
 )
-from chainrules_core import AbstractZero, Array, Tangent, frule, non_differentiable, rrule, unthunk
-from chainrules_core.define import primitive
-
-
-def part(y_bar: Any, i: int) -> Any:
-    """A part of a cotangent; None where there is none."""
-    bar = unthunk(y_bar[i])
-    return None if isinstance(bar, AbstractZero) else bar
-
+from chainrules_core import Array, Tangent, frule, non_differentiable, primitive, rrule
+from chainrules_core.authoring import part
 
 # --------------------------------------------------------------------------------------- Hermitian
 
@@ -82,7 +70,7 @@ def written(a_bar: Any, uplo: str) -> Any:
     return adjoint(a_bar) if is_upper(uplo) else a_bar
 
 
-@rrule.register(np.linalg.eigh, Array)
+@rrule.register(np.linalg.eigh, Array, lists=True)
 def eigh_rrule(a, *, UPLO="L"):
     y = np.linalg.eigh(a, UPLO)
     w, v = y
@@ -94,14 +82,14 @@ def eigh_rrule(a, *, UPLO="L"):
     return y, eigh_pullback
 
 
-@frule.register(np.linalg.eigh, Array)
+@frule.register(np.linalg.eigh, Array, lists=True)
 def eigh_frule(dots, a, *, UPLO="L"):
     y = np.linalg.eigh(a, UPLO)
     dot = hermitian_tangent(*y, read(dots[0], UPLO), -is_upper(UPLO))
     return y, Tangent[type(y)](*dot)
 
 
-@rrule.register(np.linalg.eigvalsh, Array)
+@rrule.register(np.linalg.eigvalsh, Array, lists=True)
 def eigvalsh_rrule(a, *, UPLO="L"):
     w, v = np.linalg.eigh(a, UPLO)
 
@@ -111,7 +99,7 @@ def eigvalsh_rrule(a, *, UPLO="L"):
     return w, eigvalsh_pullback
 
 
-@frule.register(np.linalg.eigvalsh, Array)
+@frule.register(np.linalg.eigvalsh, Array, lists=True)
 def eigvalsh_frule(dots, a, *, UPLO="L"):
     w, v = np.linalg.eigh(a, UPLO)
     return w, np.real(np.sum(conj(v) * np.matmul(read(dots[0], UPLO), v), -2))
@@ -166,7 +154,7 @@ def general_tangent(w: Any, v: Any, a_dot: Any) -> tuple[Any, Any]:
     return diagonal(e), v_dot - v * c
 
 
-@rrule.register(np.linalg.eig, Array)
+@rrule.register(np.linalg.eig, Array, lists=True)
 def eig_rrule(a):
     y = np.linalg.eig(a)
     w, v = y
@@ -177,13 +165,13 @@ def eig_rrule(a):
     return y, eig_pullback
 
 
-@frule.register(np.linalg.eig, Array)
+@frule.register(np.linalg.eig, Array, lists=True)
 def eig_frule(dots, a):
     y = np.linalg.eig(a)
     return y, Tangent[type(y)](*general_tangent(*y, dots[0]))
 
 
-@rrule.register(np.linalg.eigvals, Array)
+@rrule.register(np.linalg.eigvals, Array, lists=True)
 def eigvals_rrule(a):
     w, v = np.linalg.eig(a)
 
@@ -193,7 +181,7 @@ def eigvals_rrule(a):
     return w, eigvals_pullback
 
 
-@frule.register(np.linalg.eigvals, Array)
+@frule.register(np.linalg.eigvals, Array, lists=True)
 def eigvals_frule(dots, a):
     w, v = np.linalg.eig(a)
     return w, diagonal(np.linalg.solve(v, np.matmul(dots[0], v)))

@@ -24,7 +24,6 @@ import numpy as np
 from numpy.random import Generator, RandomState
 
 from chainrules.linalg.gaps import coinciding
-from chainrules.reductions.axes import array_of
 from chainrules.refused import refuse
 from chainrules_core import (
     NoTangent,
@@ -33,13 +32,12 @@ from chainrules_core import (
     frule,
     ignore_derivatives,
     not_implemented,
+    primitive,
     rrule,
     thunk,
     unbroadcast,
 )
-from chainrules_core.define import primitive
-from chainrules_core.define.linear import natural
-from chainrules_core.define.scalar import fit
+from chainrules_core.authoring import array_of, fit, natural
 
 KINDS = (Generator, RandomState)
 

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
-from chainrules_core import AbstractZero, NoTangent, ZeroTangent, conj, frule, rrule, thunk
-from chainrules_core.define.scalar import fit
+from chainrules_core import AbstractZero, NoTangent, Numeric, ZeroTangent, conj, frule, rrule, thunk
+from chainrules_core.authoring import fit
 
 
 class Sample:
@@ -117,8 +116,7 @@ def square(c: Any) -> Any:
     return np.reshape(c, (1, 1)) if np.ndim(c) == 0 else c
 
 
-@rrule.register(np.cov, ARRAY_LIKE)
-@rrule_on_arrays
+@rrule.register(np.cov, Numeric, lists=True)
 def cov_rrule(
     m, y=None, aweights=None, *, rowvar=True, bias=False, ddof=None, fweights=None, dtype=None
 ):
@@ -135,8 +133,7 @@ def cov_rrule(
     return c, cov_pullback
 
 
-@frule.register(np.cov, ARRAY_LIKE)
-@frule_on_arrays
+@frule.register(np.cov, Numeric, lists=True)
 def cov_frule(
     dots, m, y=None, aweights=None, *, rowvar=True, bias=False, ddof=None, fweights=None,
     dtype=None,
@@ -162,8 +159,7 @@ def stacked_tangents(sample: Sample, dots: tuple, arguments: tuple) -> Any:
 # ------------------------------------------------------------------------------------ correlations
 
 
-@rrule.register(np.corrcoef, ARRAY_LIKE)
-@rrule_on_arrays
+@rrule.register(np.corrcoef, Numeric, lists=True)
 def corrcoef_rrule(x, y=None, *, rowvar=True, dtype=None):
     r = np.corrcoef(x, rowvar=rowvar, dtype=dtype, y=y)
 
@@ -181,8 +177,7 @@ def corrcoef_rrule(x, y=None, *, rowvar=True, dtype=None):
     return r, corrcoef_pullback
 
 
-@frule.register(np.corrcoef, ARRAY_LIKE)
-@frule_on_arrays
+@frule.register(np.corrcoef, Numeric, lists=True)
 def corrcoef_frule(dots, x, y=None, *, rowvar=True, dtype=None):
     r = np.corrcoef(x, rowvar=rowvar, dtype=dtype, y=y)
     if np.ndim(r) == 0:

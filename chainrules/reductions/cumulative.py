@@ -12,20 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.reductions.axes import (
-    Rules,
-    along_last,
-    chosen,
-    every,
-    from_last,
-    present,
-    rounds,
-)
+from chainrules.reductions.axes import Rules, along_last, chosen, every, from_last, present, rounds
 from chainrules.reductions.differences import diff_adjoint
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules_core import (
     AbstractZero,
     NoTangent,
+    Numeric,
     ZeroTangent,
     conj,
     frule,
@@ -33,7 +25,7 @@ from chainrules_core import (
     thunk,
     unbroadcast,
 )
-from chainrules_core.define.scalar import fit
+from chainrules_core.authoring import fit
 
 
 def reversed_sums(y_bar: Any, shape: tuple[int, ...], axis: Any) -> Any:
@@ -78,8 +70,8 @@ def running_sum_rules(f: Callable, default_axis: Any = None, elements: Callable 
 
 for _f in (np.cumsum, np.cumulative_sum, np.nancumsum):
     _rrule, _frule = running_sum_rules(_f, elements=present if _f is np.nancumsum else every)
-    rrule.register(_f, ARRAY_LIKE)(rrule_on_arrays(_rrule))
-    frule.register(_f, ARRAY_LIKE)(frule_on_arrays(_frule))
+    rrule.register(_f, Numeric, lists=True)(_rrule)
+    frule.register(_f, Numeric, lists=True)(_frule)
 
 
 # ------------------------------------------------------------------------------- trapezoidal rule
@@ -140,8 +132,7 @@ _TRAPEZOID = tuple(getattr(np, name) for name in ("trapezoid", "trapz") if name 
 def trapezoid_rules(f: Callable) -> None:
     """Register the rules of the trapezoidal rule."""
 
-    @rrule.register(f, ARRAY_LIKE)
-    @rrule_on_arrays
+    @rrule.register(f, Numeric, lists=True)
     def trapezoid_rrule(y, x=None, dx=1.0, *, axis=-1):
 
         def trapezoid_pullback(r_bar):
@@ -154,8 +145,7 @@ def trapezoid_rules(f: Callable) -> None:
 
         return f(y, x, dx, axis), trapezoid_pullback
 
-    @frule.register(f, ARRAY_LIKE)
-    @frule_on_arrays
+    @frule.register(f, Numeric, lists=True)
     def trapezoid_frule(dots, y, x=None, dx=1.0, *, axis=-1):
         y_dot, x_dot, dx_dot = dots
         r = f(y, x, dx, axis)

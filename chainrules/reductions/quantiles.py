@@ -21,10 +21,8 @@ from typing import Any
 import numpy as np
 
 from chainrules.reductions.axes import from_rows, options_of, present, rows
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
-from chainrules_core import AbstractZero, ZeroTangent, frule, rrule, thunk
-from chainrules_core.define.scalar import fit
-from chainrules_core.scattering import scatter
+from chainrules_core import AbstractZero, Numeric, ZeroTangent, frule, rrule, thunk
+from chainrules_core.authoring import fit, scatter
 
 CONTINUOUS = {
     "interpolated_inverted_cdf": (0, 1),
@@ -162,8 +160,7 @@ def quantile_rules(f: Callable, unit: int, *, ignores_nan: bool = False) -> None
         rate = (numbers(a, axis) + (1 - alpha - beta)) / unit
         return ranks(a, q, axis, method).slopes(method == "linear") * rate
 
-    @rrule.register(f, ARRAY_LIKE)
-    @rrule_on_arrays
+    @rrule.register(f, Numeric, lists=True)
     def quantile_rrule(
         a, q, *, axis=None, overwrite_input=False, method="linear", keepdims=False, weights=None
     ):
@@ -184,8 +181,7 @@ def quantile_rules(f: Callable, unit: int, *, ignores_nan: bool = False) -> None
 
         return y, quantile_pullback
 
-    @frule.register(f, ARRAY_LIKE)
-    @frule_on_arrays
+    @frule.register(f, Numeric, lists=True)
     def quantile_frule(
         dots, a, q, *, axis=None, overwrite_input=False, method="linear", keepdims=False,
         weights=None,
@@ -227,8 +223,7 @@ def median_rules(f: Callable, *, ignores_nan: bool = False) -> None:
     def value(a: Any, axis: Any, keepdims: Any) -> Any:
         return f(a, axis=axis, **options_of(keepdims=keepdims))
 
-    @rrule.register(f, ARRAY_LIKE)
-    @rrule_on_arrays
+    @rrule.register(f, Numeric, lists=True)
     def median_rrule(a, *, axis=None, overwrite_input=False, keepdims=False):
         def median_pullback(y_bar):
             mixed = mixture(a, axis)
@@ -236,8 +231,7 @@ def median_rules(f: Callable, *, ignores_nan: bool = False) -> None:
 
         return value(a, axis, keepdims), median_pullback
 
-    @frule.register(f, ARRAY_LIKE)
-    @frule_on_arrays
+    @frule.register(f, Numeric, lists=True)
     def median_frule(dots, a, *, axis=None, overwrite_input=False, keepdims=False):
         y = value(a, axis, keepdims)
         return y, fit(np.reshape(mixture(a, axis).push(rows(dots[0], axis)), np.shape(y)), y)

@@ -29,10 +29,10 @@ from chainrules.reductions.axes import (
     scaled,
     spread,
 )
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules_core import (
     AbstractZero,
     NoTangent,
+    Numeric,
     Tangent,
     ZeroTangent,
     conj,
@@ -42,9 +42,7 @@ from chainrules_core import (
     unbroadcast,
     unthunk,
 )
-from chainrules_core.broadcasting import spread_to
-from chainrules_core.define.scalar import fit
-from chainrules_core.projection import is_foreign
+from chainrules_core.authoring import fit, is_foreign, spread_to
 
 _NO_INITIAL = NoTangent()
 
@@ -112,8 +110,8 @@ def _sum(a: Any, axis: Any, keepdims: bool) -> Any:
 _f: Callable
 for _f, _summands in ((np.sum, every), (np.nansum, present)):
     _rrule, _frule = sum_rules(_f, _summands)
-    rrule.register(_f, ARRAY_LIKE)(rrule_on_arrays(_rrule))
-    frule.register(_f, ARRAY_LIKE)(frule_on_arrays(_frule))
+    rrule.register(_f, Numeric, lists=True)(_rrule)
+    frule.register(_f, Numeric, lists=True)(_frule)
 
 
 # -------------------------------------------------------------------------------------------- mean
@@ -186,8 +184,8 @@ def _mean(a: Any, axis: Any, keepdims: bool, n: int) -> Any:
 
 for _f, _summands in ((np.mean, every), (np.nanmean, present)):
     _rrule, _frule = mean_rules(_f, _summands)
-    rrule.register(_f, ARRAY_LIKE)(rrule_on_arrays(_rrule))
-    frule.register(_f, ARRAY_LIKE)(frule_on_arrays(_frule))
+    rrule.register(_f, Numeric, lists=True)(_rrule)
+    frule.register(_f, Numeric, lists=True)(_frule)
 
 
 # ----------------------------------------------------------------------------------- weighted mean
@@ -232,8 +230,7 @@ def average(a: Any, weights: Any, axis: Any, returned: bool, keepdims: Any) -> A
     return np.average(a, **options)
 
 
-@rrule.register(np.average, ARRAY_LIKE)
-@rrule_on_arrays
+@rrule.register(np.average, Numeric, lists=True)
 def average_rrule(a, weights=None, *, axis=None, returned=False, keepdims=False):
     result = average(a, weights, axis, returned, keepdims)
     y = result[0] if returned else result
@@ -266,8 +263,7 @@ def average_rrule(a, weights=None, *, axis=None, returned=False, keepdims=False)
     return result, average_pullback
 
 
-@frule.register(np.average, ARRAY_LIKE)
-@frule_on_arrays
+@frule.register(np.average, Numeric, lists=True)
 def average_frule(dots, a, weights=None, *, axis=None, returned=False, keepdims=False):
     a_dot, *w_dot = dots
     result = average(a, weights, axis, returned, keepdims)

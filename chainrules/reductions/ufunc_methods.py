@@ -15,15 +15,7 @@ from typing import Any
 import numpy as np
 
 from chainrules.elementwise.selection import as_chosen
-from chainrules.reductions.axes import (
-    UNSET,
-    Rules,
-    divided,
-    divisor,
-    every,
-    present,
-    scaled,
-)
+from chainrules.reductions.axes import UNSET, Rules, divided, divisor, every, present, scaled
 from chainrules.reductions.cumulative import running_sum_rules
 from chainrules.reductions.extrema import (
     equal_to_results,
@@ -42,11 +34,11 @@ from chainrules.reductions.folds import (
     running_extremum_rules,
     weights,
 )
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules.reductions.products import can_divide, product_rules, running_rules
 from chainrules.reductions.sums import sum_rules
 from chainrules_core import (
     AbstractZero,
+    Numeric,
     ZeroTangent,
     conj,
     frule,
@@ -55,9 +47,7 @@ from chainrules_core import (
     thunk,
     unbroadcast,
 )
-from chainrules_core.define.scalar import fit, strong_product
-from chainrules_core.projection import is_foreign
-from chainrules_core.scattering import scatter
+from chainrules_core.authoring import fit, is_foreign, scatter, strong_product
 
 EXTREMA = (np.maximum, np.minimum, np.fmax, np.fmin)
 
@@ -300,8 +290,7 @@ def register_outer(f: np.ufunc) -> None:
             bars = tuple([summed(j, products[j], a, b, ones[j]) for j in (0, 1)])
         return bars
 
-    @rrule.register(f.outer, ARRAY_LIKE, ARRAY_LIKE)
-    @rrule_on_arrays
+    @rrule.register(f.outer, Numeric, Numeric, lists=True)
     def outer_rrule(a, b, *, dtype=None):
         y = f.outer(a, b, dtype=dtype)
 
@@ -317,8 +306,7 @@ def register_outer(f: np.ufunc) -> None:
 
         return y, outer_pullback
 
-    @frule.register(f.outer, ARRAY_LIKE, ARRAY_LIKE)
-    @frule_on_arrays
+    @frule.register(f.outer, Numeric, Numeric, lists=True)
     def outer_frule(dots, a, b, *, dtype=None):
         y = f.outer(a, b, dtype=dtype)
         wide = spread(a, b)
@@ -357,8 +345,8 @@ def register_methods(f: np.ufunc) -> None:
         (f.reduceat, reduceat_rules(f)),
     ]
     for method, (reverse, forward) in made:
-        rrule.register(method, ARRAY_LIKE)(rrule_on_arrays(reverse))
-        frule.register(method, ARRAY_LIKE)(frule_on_arrays(forward))
+        rrule.register(method, Numeric, lists=True)(reverse)
+        frule.register(method, Numeric, lists=True)(forward)
 
 
 for _f in binary_ufuncs():

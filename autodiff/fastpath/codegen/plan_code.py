@@ -256,7 +256,7 @@ class _Writer:
                 "if type(pair) is not tuple or len(pair) != 2:",
                 "    if pair is None:",
                 "        return NO_RULE",
-                "    checked_pair(plan.rule, pair)",
+                "    pair = checked_pair(plan.rule, pair)",
                 "y, pullback = pair",
             )
             keeps = "node.pullback = pullback"

@@ -16,14 +16,9 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.matrices import adjoint, completed, half_triangle, halves, onto_triangle
-from chainrules.scipy.linalg.narrow_bands import (
-    factor_change,
-    factor_change_adjoint,
-    is_narrow,
-)
-from chainrules_core import Array, frule, rrule
-from chainrules_core.define import primitive
-from chainrules_core.projection import is_foreign
+from chainrules.scipy.linalg.narrow_bands import factor_change, factor_change_adjoint, is_narrow
+from chainrules_core import Array, frule, primitive, rrule
+from chainrules_core.authoring import is_foreign
 
 BLOCK = 32
 """Blocks are at least as large; for plain numbers, of which many are dealt with at once, half."""

@@ -21,8 +21,7 @@ from scipy import linalg
 from chainrules.linalg.matrices import column, conj, diagonal, real
 from chainrules.scipy.linalg.band_factor import band_factor, size_of_blocks
 from chainrules.scipy.linalg.narrow_bands import is_narrow, shifted
-from chainrules_core import Array, NoTangent, decompose, frule, linear_rule, rrule, thunk
-from chainrules_core.define import primitive
+from chainrules_core import Array, NoTangent, decompose, frule, linear_rule, primitive, rrule, thunk
 
 PAIR = (tuple, list)
 

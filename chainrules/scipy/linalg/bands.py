@@ -14,13 +14,12 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.gaps import negligible, over_gaps, turned
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, conj, diagonal, diagonal_matrix, row
-from chainrules.linalg.spectral import part
 from chainrules.scipy.linalg.banded import band_of, dense, onto_hermitian_band, width
 from chainrules.scipy.linalg.spectral import completed, padded
 from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
 from chainrules_core import Array, NotImplementedTangent, Tangent, frule, not_implemented, rrule
+from chainrules_core.authoring import part
 
 PHASE = (
     "the loss depends on the phases that LAPACK gave to the vectors of scipy.linalg.eig_banded: "
@@ -75,7 +74,7 @@ def solved_band(
     )  # fmt: skip
 
 
-@rrule.register(linalg.eig_banded, Array)
+@rrule.register(linalg.eig_banded, Array, lists=True)
 def eig_banded_rrule(
     a_band, *, lower=False, eigvals_only=False, overwrite_a_band=False, select="a",
     select_range=None, max_ev=0, check_finite=True,
@@ -92,7 +91,7 @@ def eig_banded_rrule(
     return w if eigvals_only else y, eig_banded_pullback
 
 
-@frule.register(linalg.eig_banded, Array)
+@frule.register(linalg.eig_banded, Array, lists=True)
 def eig_banded_frule(
     dots, a_band, *, lower=False, eigvals_only=False, overwrite_a_band=False, select="a",
     select_range=None, max_ev=0, check_finite=True,
@@ -110,7 +109,7 @@ def eig_banded_frule(
     return y, Tangent[type(y)](w_dot[where], v_dot[:, where])
 
 
-@rrule.register(linalg.eigvals_banded, Array)
+@rrule.register(linalg.eigvals_banded, Array, lists=True)
 def eigvals_banded_rrule(
     a_band, *, lower=False, overwrite_a_band=False, select="a", select_range=None,
     check_finite=True,
@@ -121,7 +120,7 @@ def eigvals_banded_rrule(
     )  # fmt: skip
 
 
-@frule.register(linalg.eigvals_banded, Array)
+@frule.register(linalg.eigvals_banded, Array, lists=True)
 def eigvals_banded_frule(
     dots, a_band, *, lower=False, overwrite_a_band=False, select="a", select_range=None,
     check_finite=True,
@@ -146,7 +145,7 @@ def solved_tridiagonal(d: Any, e: Any, driver: str, options: dict) -> Any:
     )
 
 
-@rrule.register(linalg.eigh_tridiagonal, Array, Array)
+@rrule.register(linalg.eigh_tridiagonal, Array, Array, lists=True)
 def eigh_tridiagonal_rrule(
     d, e, *, eigvals_only=False, select="a", select_range=None, check_finite=True, tol=0.0,
     lapack_driver="auto",
@@ -177,7 +176,7 @@ def eigh_tridiagonal_rrule(
     return w if eigvals_only else y, eigh_tridiagonal_pullback
 
 
-@frule.register(linalg.eigh_tridiagonal, Array, Array)
+@frule.register(linalg.eigh_tridiagonal, Array, Array, lists=True)
 def eigh_tridiagonal_frule(
     dots, d, e, *, eigvals_only=False, select="a", select_range=None, check_finite=True, tol=0.0,
     lapack_driver="auto",
@@ -198,7 +197,7 @@ def eigh_tridiagonal_frule(
     return y, Tangent[type(y)](w_dot[where], v_dot[:, where])
 
 
-@rrule.register(linalg.eigvalsh_tridiagonal, Array, Array)
+@rrule.register(linalg.eigvalsh_tridiagonal, Array, Array, lists=True)
 def eigvalsh_tridiagonal_rrule(
     d, e, *, select="a", select_range=None, check_finite=True, tol=0.0, lapack_driver="auto"
 ):
@@ -208,7 +207,7 @@ def eigvalsh_tridiagonal_rrule(
     )  # fmt: skip
 
 
-@frule.register(linalg.eigvalsh_tridiagonal, Array, Array)
+@frule.register(linalg.eigvalsh_tridiagonal, Array, Array, lists=True)
 def eigvalsh_tridiagonal_frule(
     dots, d, e, *, select="a", select_range=None, check_finite=True, tol=0.0, lapack_driver="auto"
 ):
@@ -216,7 +215,3 @@ def eigvalsh_tridiagonal_frule(
         dots, d, e, eigvals_only=True, select=select, select_range=select_range,
         check_finite=check_finite, tol=tol, lapack_driver=lapack_driver,
     )  # fmt: skip
-
-
-take_lists((linalg.eig_banded, linalg.eigvals_banded), arrays=1)
-take_lists((linalg.eigh_tridiagonal, linalg.eigvalsh_tridiagonal), arrays=2)

@@ -17,13 +17,10 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.cholesky import cholesky_adjoint, cholesky_tangent
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, column
-from chainrules.linalg.spectral import part
 from chainrules.scipy.linalg.structure import strict, triangle
-from chainrules_core import Array, NoTangent, Tangent, decompose, frule, rrule, thunk
-from chainrules_core.define import in_steps, primitive
-from chainrules_core.projection import is_foreign
+from chainrules_core import Array, NoTangent, Tangent, decompose, frule, primitive, rrule, thunk
+from chainrules_core.authoring import in_steps, is_foreign, part
 
 KEEPS_OTHER = linalg.cho_factor(np.array([[1.0, 0.0], [0.5, 1.0]]))[0][1, 0] != 0.0
 """Whether this SciPy's ``cho_factor`` leaves the other triangle of its argument in place."""
@@ -43,7 +40,7 @@ def factor_tangent(c: Any, a_dot: Any, lower: bool) -> Any:
     return adjoint(cholesky_tangent(adjoint(c), adjoint(a_dot)))
 
 
-@rrule.register(linalg.cholesky, Array)
+@rrule.register(linalg.cholesky, Array, lists=True)
 def cholesky_rrule(a, *, lower=False, overwrite_a=False, check_finite=True):
     y = linalg.cholesky(a, lower, check_finite=check_finite)
 
@@ -53,13 +50,13 @@ def cholesky_rrule(a, *, lower=False, overwrite_a=False, check_finite=True):
     return y, cholesky_pullback
 
 
-@frule.register(linalg.cholesky, Array)
+@frule.register(linalg.cholesky, Array, lists=True)
 def cholesky_frule(dots, a, *, lower=False, overwrite_a=False, check_finite=True):
     y = linalg.cholesky(a, lower, check_finite=check_finite)
     return y, factor_tangent(y, dots[0], lower)
 
 
-@rrule.register(linalg.cho_factor, Array)
+@rrule.register(linalg.cho_factor, Array, lists=True)
 def cho_factor_rrule(a, *, lower=False, overwrite_a=False, check_finite=True):
     y = linalg.cho_factor(a, lower, check_finite=check_finite)
 
@@ -79,7 +76,7 @@ def cho_factor_rrule(a, *, lower=False, overwrite_a=False, check_finite=True):
     return y, cho_factor_pullback
 
 
-@frule.register(linalg.cho_factor, Array)
+@frule.register(linalg.cho_factor, Array, lists=True)
 def cho_factor_frule(dots, a, *, lower=False, overwrite_a=False, check_finite=True):
     y = linalg.cho_factor(a, lower, check_finite=check_finite)
     c_dot = factor_tangent(triangle(y[0], lower), dots[0], lower)
@@ -150,6 +147,3 @@ def cho_solve_body(c_and_lower, b, overwrite_b=False, check_finite=True):
     if np.ndim(b) == 1:
         return cho_solution(c, column(b), lower)[..., 0]
     return cho_solution(c, b, lower)
-
-
-take_lists((linalg.cholesky, linalg.cho_factor), arrays=1)

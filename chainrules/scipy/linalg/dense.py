@@ -15,18 +15,17 @@ from chainrules.linalg.determinants import (
     times as scaled,
 )
 from chainrules.linalg.least_squares import PseudoInverse, as_columns, pinv_adjoint
-from chainrules.linalg.lists import take_lists
-from chainrules.linalg.matrices import NUMERIC, adjoint, conj, real
+from chainrules.linalg.matrices import adjoint, conj, real
 from chainrules.linalg.norms import norm_of
 from chainrules.linalg.singular import values_tangent
-from chainrules.linalg.spectral import part
 from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
-from chainrules_core import Array, NoTangent, Tangent, ZeroTangent, frule, rrule
+from chainrules_core import Array, NoTangent, Numeric, Tangent, ZeroTangent, frule, rrule
+from chainrules_core.authoring import part
 
 # --------------------------------------------------------------------------------- norm and det
 
 
-@rrule.register(linalg.norm, NUMERIC)
+@rrule.register(linalg.norm, Numeric, lists=True)
 def norm_rrule(a, *, ord=None, axis=None, keepdims=False, check_finite=True):
     y = linalg.norm(a, ord, axis, keepdims, check_finite)
 
@@ -36,7 +35,7 @@ def norm_rrule(a, *, ord=None, axis=None, keepdims=False, check_finite=True):
     return y, norm_pullback
 
 
-@frule.register(linalg.norm, NUMERIC)
+@frule.register(linalg.norm, Numeric, lists=True)
 def norm_frule(dots, a, *, ord=None, axis=None, keepdims=False, check_finite=True):
     y = linalg.norm(a, ord, axis, keepdims, check_finite)
     return y, norm_of(a, ord, axis).tangent(y, dots[0], keepdims)
@@ -48,7 +47,7 @@ def factored_det(a: Any, check_finite: Any) -> tuple[Factored | None, Any]:
     return lu, linalg.det(a, check_finite=check_finite) if lu is None else lu.det()
 
 
-@rrule.register(linalg.det, Array)
+@rrule.register(linalg.det, Array, lists=True)
 def det_rrule(a, *, overwrite_a=False, check_finite=True):
     lu, y = factored_det(a, check_finite)
 
@@ -61,7 +60,7 @@ def det_rrule(a, *, overwrite_a=False, check_finite=True):
     return y, det_pullback
 
 
-@frule.register(linalg.det, Array)
+@frule.register(linalg.det, Array, lists=True)
 def det_frule(dots, a, *, overwrite_a=False, check_finite=True):
     lu, y = factored_det(a, check_finite)
     return y, det_tangent(a, y, lu, dots[0])
@@ -83,7 +82,7 @@ def pinv_tangent(a: Any, y: Any, a_dot: Any) -> Any:
     return moved + last - np.matmul(y, np.matmul(a, last))
 
 
-@rrule.register(linalg.pinv, Array)
+@rrule.register(linalg.pinv, Array, lists=True)
 def pinv_rrule(a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
     y = linalg.pinv(a, atol=atol, rtol=rtol, return_rank=return_rank, check_finite=check_finite)
 
@@ -94,14 +93,14 @@ def pinv_rrule(a, *, atol=None, rtol=None, return_rank=False, check_finite=True)
     return y, pinv_pullback
 
 
-@frule.register(linalg.pinv, Array)
+@frule.register(linalg.pinv, Array, lists=True)
 def pinv_frule(dots, a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
     y = linalg.pinv(a, atol=atol, rtol=rtol, return_rank=return_rank, check_finite=check_finite)
     y_dot = pinv_tangent(a, inverse(y, return_rank), dots[0])
     return y, Tangent[type(y)](y_dot, NoTangent()) if return_rank else y_dot
 
 
-@rrule.register(linalg.pinvh, Array)
+@rrule.register(linalg.pinvh, Array, lists=True)
 def pinvh_rrule(a, *, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
     y = linalg.pinvh(a, atol, rtol, lower, return_rank, check_finite)
 
@@ -115,7 +114,7 @@ def pinvh_rrule(a, *, atol=None, rtol=None, lower=True, return_rank=False, check
     return y, pinvh_pullback
 
 
-@frule.register(linalg.pinvh, Array)
+@frule.register(linalg.pinvh, Array, lists=True)
 def pinvh_frule(dots, a, *, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
     y = linalg.pinvh(a, atol, rtol, lower, return_rank, check_finite)
     a_dot = hermitian(dots[0], lower)
@@ -131,7 +130,7 @@ def pseudoinverse(a: Any, rank: Any, cond: Any) -> PseudoInverse:
     return PseudoInverse(a, rank, np.finfo(a.dtype).eps if cond is None else cond)
 
 
-@rrule.register(linalg.lstsq, Array, Array)
+@rrule.register(linalg.lstsq, Array, Array, lists=True)
 def lstsq_rrule(
     a, b, *, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None
 ):
@@ -165,7 +164,7 @@ def lstsq_rrule(
     return fit, lstsq_pullback
 
 
-@frule.register(linalg.lstsq, Array, Array)
+@frule.register(linalg.lstsq, Array, Array, lists=True)
 def lstsq_frule(
     dots, a, b, *, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True,
     lapack_driver=None,
@@ -192,7 +191,3 @@ def lstsq_frule(
     if s is not None:
         s_dot = values_tangent(*np.linalg.svd(a, full_matrices=False), a_dot)
     return fit, Tangent[tuple](np.reshape(x_dot, np.shape(x)), residuals_dot, NoTangent(), s_dot)
-
-
-take_lists((linalg.norm, linalg.det, linalg.pinv, linalg.pinvh), arrays=1)
-take_lists((linalg.lstsq,), arrays=2)

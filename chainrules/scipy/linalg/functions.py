@@ -24,9 +24,7 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.gaps import coinciding, differences
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, column, conj, diagonal, diagonal_matrix, real, row
-from chainrules.linalg.spectral import part
 from chainrules.scipy.delegated import both
 from chainrules_core import (
     Array,
@@ -38,12 +36,12 @@ from chainrules_core import (
     frule_via_ad,
     non_differentiable,
     not_implemented,
+    primitive,
     rrule,
     rrule_via_ad,
     thunk,
 )
-from chainrules_core.define import primitive
-from chainrules_core.projection import is_foreign
+from chainrules_core.authoring import is_foreign, part
 
 
 def block(a: Any, e: Any) -> Any:
@@ -147,7 +145,7 @@ def expm_derivative(a: Any, e: Any) -> Any:
     return frechet(linalg.expm, a, e)
 
 
-@rrule.register(linalg.expm, Array)
+@rrule.register(linalg.expm, Array, lists=True)
 def expm_rrule(A):
     def expm_pullback(y_bar):
         return expm_derivative(adjoint(A), y_bar)
@@ -155,7 +153,7 @@ def expm_rrule(A):
     return linalg.expm(A), expm_pullback
 
 
-@frule.register(linalg.expm, Array)
+@frule.register(linalg.expm, Array, lists=True)
 def expm_frule(dots, A):
     return linalg.expm(A), expm_derivative(A, dots[0])
 
@@ -169,7 +167,7 @@ def register_function(f: Callable, tangent: Callable, cotangent: Callable) -> No
     ``tangent(a, y, a_dot)`` and ``cotangent(a, y, y_bar)`` are its derivative and the adjoint.
     """
 
-    @rrule.register(f, Array)
+    @rrule.register(f, Array, lists=True)
     def matrix_function_rrule(A, **options):
         y = f(A, **options)
         several = isinstance(y, (tuple, list))
@@ -182,7 +180,7 @@ def register_function(f: Callable, tangent: Callable, cotangent: Callable) -> No
 
         return y, matrix_function_pullback
 
-    @frule.register(f, Array)
+    @frule.register(f, Array, lists=True)
     def matrix_function_frule(dots, A, **options):
         y = f(A, **options)
         if not isinstance(y, (tuple, list)):
@@ -328,5 +326,3 @@ def funm_frule(config, dots, A, func, *, disp=True):
 for _funm in both(linalg.funm):
     rrule.register(_funm, Array, Callable, requires={HasReverseMode})(funm_rrule)
     frule.register(_funm, Array, Callable, requires={HasForwardMode})(funm_frule)
-
-take_lists((linalg.expm, linalg.sqrtm, linalg.signm, linalg.logm), arrays=1)

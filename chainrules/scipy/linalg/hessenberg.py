@@ -25,13 +25,19 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, commutator
-from chainrules.linalg.spectral import part
-from chainrules.scipy.delegated import both, register_frule, register_rrule
+from chainrules.scipy.delegated import both
 from chainrules.scipy.linalg.solvers import of_commutator, solver_rules
-from chainrules_core import Array, Tangent, non_differentiable, not_implemented
-from chainrules_core.define import primitive
+from chainrules_core import (
+    Array,
+    Tangent,
+    frule,
+    non_differentiable,
+    not_implemented,
+    primitive,
+    rrule,
+)
+from chainrules_core.authoring import part
 
 REDUCED = (
     "scipy.linalg.hessenberg of a matrix whose form has a zero in its subdiagonal: what follows it "
@@ -120,7 +126,7 @@ def is_reduced_already(a: Any) -> bool:
     return np.shape(a)[-1] <= 2
 
 
-@register_rrule(linalg.hessenberg, Array)
+@rrule.register(both(linalg.hessenberg), Array, lists=True)
 def hessenberg_rrule(a, *, calc_q=False, overwrite_a=False, check_finite=True):
     y = linalg.hessenberg(a, True, check_finite=check_finite)
     h, q = y
@@ -144,7 +150,7 @@ def hessenberg_rrule(a, *, calc_q=False, overwrite_a=False, check_finite=True):
     return (y if calc_q else h), hessenberg_pullback
 
 
-@register_frule(linalg.hessenberg, Array)
+@frule.register(both(linalg.hessenberg), Array, lists=True)
 def hessenberg_frule(dots, a, *, calc_q=False, overwrite_a=False, check_finite=True):
     y = linalg.hessenberg(a, True, check_finite=check_finite)
     h, q = y
@@ -158,6 +164,3 @@ def hessenberg_frule(dots, a, *, calc_q=False, overwrite_a=False, check_finite=T
         else:
             h_dot, q_dot = onto_form(x + commutator(h, k)), np.matmul(q, k)
     return (y, Tangent[tuple](h_dot, q_dot)) if calc_q else (h, h_dot)
-
-
-take_lists(both(linalg.hessenberg), arrays=1)

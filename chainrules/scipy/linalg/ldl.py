@@ -14,14 +14,11 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.gaps import is_set
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint
-from chainrules.linalg.spectral import part
 from chainrules.linalg.triangular import inverse_of_lower, solve_lower, solve_upper
 from chainrules.scipy.linalg.structure import structure_of
-from chainrules_core import Array, NoTangent, Tangent, frule, non_differentiable, rrule
-from chainrules_core.define import primitive
-from chainrules_core.projection import is_foreign
+from chainrules_core import Array, NoTangent, Tangent, frule, non_differentiable, primitive, rrule
+from chainrules_core.authoring import is_foreign, part
 
 
 @primitive
@@ -135,7 +132,7 @@ def plain_adjoint(lower: Any, d: Any, l_bar: Any, d_bar: Any) -> Any:
     return g
 
 
-@rrule.register(linalg.ldl, Array)
+@rrule.register(linalg.ldl, Array, lists=True)
 def ldl_rrule(A, *, lower=True, hermitian=True, overwrite_a=False, check_finite=True):
     if np.ndim(A) != 2 or np.size(A) == 0:
         return None
@@ -165,7 +162,7 @@ def ldl_rrule(A, *, lower=True, hermitian=True, overwrite_a=False, check_finite=
     return y, ldl_pullback
 
 
-@frule.register(linalg.ldl, Array)
+@frule.register(linalg.ldl, Array, lists=True)
 def ldl_frule(dots, A, *, lower=True, hermitian=True, overwrite_a=False, check_finite=True):
     if np.ndim(A) != 2 or np.size(A) == 0:
         return None
@@ -177,6 +174,3 @@ def ldl_frule(dots, A, *, lower=True, hermitian=True, overwrite_a=False, check_f
     inside, below = blocks_of(d, lower)
     l_dot = np.matmul(factor, np.where(below, over_blocks(np.where(below, x, 0), d), 0))
     return y, Tangent[type(y)](l_dot, np.where(inside, x, 0), NoTangent())
-
-
-take_lists((linalg.ldl,), arrays=1)

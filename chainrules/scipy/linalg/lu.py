@@ -19,7 +19,6 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.matrices import adjoint, column, conj
-from chainrules.linalg.spectral import part
 from chainrules.linalg.triangular import (
     inverse_of_lower,
     right_lower,
@@ -28,9 +27,8 @@ from chainrules.linalg.triangular import (
     solve_upper,
 )
 from chainrules.scipy.linalg.solving import TRANSPOSED, moved_by
-from chainrules_core import Array, NoTangent, Tangent, decompose, frule, rrule, thunk
-from chainrules_core.define import primitive
-from chainrules_core.projection import is_foreign
+from chainrules_core import Array, NoTangent, Tangent, decompose, frule, primitive, rrule, thunk
+from chainrules_core.authoring import is_foreign, part
 
 SINGULAR = (
     "the LU factors of a singular matrix have no derivative: where the diagonal of U has a zero, "

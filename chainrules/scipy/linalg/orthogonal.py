@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, conj
 from chainrules.linalg.orthogonal import (
     complete_adjoint,
@@ -22,8 +21,8 @@ from chainrules.linalg.orthogonal import (
     reduced_adjoint,
     reduced_tangent,
 )
-from chainrules.linalg.spectral import part
 from chainrules_core import Array, NoTangent, Tangent, decompose, frule, not_implemented, rrule
+from chainrules_core.authoring import part
 
 DEPENDENT = (
     "scipy.linalg.qr or rq of a matrix whose (first) columns, or (last) rows, are linearly "
@@ -89,7 +88,7 @@ def factorised(a: Any, mode: str, pivoting: bool, check_finite: bool) -> tuple[A
     return y, q, r, order
 
 
-@rrule.register(linalg.qr, Array)
+@rrule.register(linalg.qr, Array, lists=True)
 def qr_rrule(
     a, *, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True
 ):  # fmt: skip
@@ -110,7 +109,7 @@ def qr_rrule(
     return y, qr_pullback
 
 
-@frule.register(linalg.qr, Array)
+@frule.register(linalg.qr, Array, lists=True)
 def qr_frule(
     dots, a, *, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True
 ):
@@ -146,7 +145,7 @@ def mirrored(x: Any) -> Any:
     return None if x is None else adjoint(x)[..., ::-1, ::-1]
 
 
-@rrule.register(linalg.rq, Array)
+@rrule.register(linalg.rq, Array, lists=True)
 def rq_rrule(a, *, overwrite_a=False, lwork=None, mode="full", check_finite=True):
     if np.size(a) == 0:
         return None
@@ -168,7 +167,7 @@ def back(x: Any) -> Any:
     return mirrored(x) if hasattr(x, "shape") else x
 
 
-@frule.register(linalg.rq, Array)
+@frule.register(linalg.rq, Array, lists=True)
 def rq_frule(dots, a, *, overwrite_a=False, lwork=None, mode="full", check_finite=True):
     if np.size(a) == 0:
         return None
@@ -178,6 +177,3 @@ def rq_frule(dots, a, *, overwrite_a=False, lwork=None, mode="full", check_finit
     if mode == "r":
         return y, back(r_dot)
     return y, Tangent[type(y)](back(r_dot), back(q_dot))
-
-
-take_lists((linalg.qr, linalg.rq), arrays=1)

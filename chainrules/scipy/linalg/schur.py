@@ -20,20 +20,21 @@ from scipy import linalg
 
 from chainrules.linalg.gaps import negligible
 from chainrules.linalg.matrices import adjoint, commutator, diagonal, diagonal_matrix
-from chainrules.linalg.spectral import part
 from chainrules.refused import refuse
-from chainrules.scipy.delegated import both, register_body
+from chainrules.scipy.delegated import both
 from chainrules.scipy.linalg.solvers import of_commutator, solver_rules
 from chainrules_core import (
     Array,
     NoTangent,
     Tangent,
+    decompose,
     frule,
     non_differentiable,
     not_implemented,
+    primitive,
     rrule,
 )
-from chainrules_core.define import primitive
+from chainrules_core.authoring import part
 
 EQUAL = (
     "scipy.linalg.schur of a matrix with equal eigenvalues has no derivative: which vectors of Z "
@@ -268,7 +269,7 @@ def pairs_of(w: Any) -> tuple[Any, Any]:
 non_differentiable(pairs_of)
 
 
-@register_body(linalg.cdf2rdf)
+@decompose(both(linalg.cdf2rdf))
 def cdf2rdf_body(w, v):
     w, v = np.asarray(w), np.asarray(v)
     joined, basis = pairs_of(w)

@@ -16,17 +16,15 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, column, hermitian, row
 from chainrules.linalg.singular import svd_adjoint, svd_tangent, values_adjoint, values_tangent
-from chainrules.linalg.spectral import part
 from chainrules.refused import refuse
 from chainrules.scipy.delegated import both
-from chainrules_core import Array, Tangent, decompose, frule, rrule
-from chainrules_core.define import primitive
+from chainrules_core import Array, Tangent, decompose, frule, primitive, rrule
+from chainrules_core.authoring import part
 
 
-@rrule.register(linalg.svd, Array)
+@rrule.register(linalg.svd, Array, lists=True)
 def svd_rrule(
     a, *, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True,
     lapack_driver="gesdd",
@@ -49,7 +47,7 @@ def svd_rrule(
     return y if compute_uv else s, svd_pullback
 
 
-@frule.register(linalg.svd, Array)
+@frule.register(linalg.svd, Array, lists=True)
 def svd_frule(
     dots, a, *, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True,
     lapack_driver="gesdd",
@@ -65,12 +63,12 @@ def svd_frule(
     return y, Tangent[type(y)](u_dot, s_dot, adjoint(v_dot))
 
 
-@rrule.register(linalg.svdvals, Array)
+@rrule.register(linalg.svdvals, Array, lists=True)
 def svdvals_rrule(a, *, overwrite_a=False, check_finite=True):
     return svd_rrule(a, compute_uv=False, check_finite=check_finite)
 
 
-@frule.register(linalg.svdvals, Array)
+@frule.register(linalg.svdvals, Array, lists=True)
 def svdvals_frule(dots, a, *, overwrite_a=False, check_finite=True):
     return svd_frule(dots, a, compute_uv=False, check_finite=check_finite)
 
@@ -162,4 +160,3 @@ refuse(
     "its argument is a unitary matrix, or blocks of one, which cannot be perturbed element by "
     "element. The cosines are the singular values of a block: call svd for it.",
 )
-take_lists((linalg.svd, linalg.svdvals), arrays=1)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, column, conj, row
 from chainrules.linalg.solving import matvec
 from chainrules.scipy.linalg.structure import strict, structure_of, triangle
@@ -44,7 +43,7 @@ def by_columns(solve: Any, b: Any, of_vector: bool) -> Any:
 DIAGONAL = "scipy.linalg.inv(assume_a='diagonal') has no rule: invert the diagonal itself"
 
 
-@rrule.register(linalg.inv, Array)
+@rrule.register(linalg.inv, Array, lists=True)
 def inv_rrule(a, **options):
     options.pop("overwrite_a", None)
     y = linalg.inv(a, **options)
@@ -59,7 +58,7 @@ def inv_rrule(a, **options):
     return y, inv_pullback
 
 
-@frule.register(linalg.inv, Array)
+@frule.register(linalg.inv, Array, lists=True)
 def inv_frule(dots, a, **options):
     options.pop("overwrite_a", None)
     y = linalg.inv(a, **options)
@@ -78,7 +77,7 @@ def adjoint_solve(a: Any, b: Any, structure: Any, **options: Any) -> Any:
     return linalg.solve(adjoint(structure.read(a)), b, check_finite=False)
 
 
-@rrule.register(linalg.solve, Array, Array, broadcasts=True)
+@rrule.register(linalg.solve, Array, Array, broadcasts=True, lists=True)
 def solve_rrule(
     a, b, *, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None,
     transposed=False,
@@ -107,7 +106,7 @@ def solve_rrule(
     return y, solve_pullback
 
 
-@frule.register(linalg.solve, Array, Array)
+@frule.register(linalg.solve, Array, Array, lists=True)
 def solve_frule(
     dots, a, b, *, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True,
     assume_a=None, transposed=False,
@@ -150,7 +149,7 @@ def moved_by(m: Any, trans: int) -> Any:
     return (m, m.mT, adjoint(m))[trans] if trans != 0 else m
 
 
-@rrule.register(linalg.solve_triangular, Array, Array, broadcasts=True)
+@rrule.register(linalg.solve_triangular, Array, Array, broadcasts=True, lists=True)
 def solve_triangular_rrule(
     a, b, *, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True
 ):
@@ -176,7 +175,7 @@ def solve_triangular_rrule(
     return y, solve_triangular_pullback
 
 
-@frule.register(linalg.solve_triangular, Array, Array)
+@frule.register(linalg.solve_triangular, Array, Array, lists=True)
 def solve_triangular_frule(
     dots, a, b, *, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True
 ):
@@ -189,7 +188,3 @@ def solve_triangular_frule(
     of_vector = np.ndim(b) == 1
     m_dot = moved_by(read_triangle(a_dot, lower, unit_diagonal), TRANSPOSED[trans])
     return y, by_columns(solve, b_dot - times(m_dot, y, of_vector), of_vector)
-
-
-take_lists((linalg.inv,), arrays=1)
-take_lists((linalg.solve, linalg.solve_triangular), arrays=2)

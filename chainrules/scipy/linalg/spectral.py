@@ -19,7 +19,6 @@ from scipy import linalg
 
 from chainrules.linalg.cholesky import cholesky_adjoint
 from chainrules.linalg.gaps import negligible, over_gaps
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import (
     adjoint,
     conj,
@@ -35,7 +34,6 @@ from chainrules.linalg.spectral import (
     general_tangent,
     hermitian_adjoint,
     hermitian_tangent,
-    part,
 )
 from chainrules.linalg.triangular import right_upper, solve_lower, solve_upper
 from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
@@ -48,6 +46,7 @@ from chainrules_core import (
     not_implemented,
     rrule,
 )
+from chainrules_core.authoring import part
 
 # ----------------------------------------------------------------------------------------- general
 
@@ -121,7 +120,7 @@ def eig_cotangents(a: Any, b: Any, w: Any, vl: Any, vr: Any, bars: tuple) -> Any
     return a_bar, b_bar
 
 
-@rrule.register(linalg.eig, Array)
+@rrule.register(linalg.eig, Array, lists=True)
 def eig_rrule(
     a, b=None, *, left=False, right=True, overwrite_a=False, overwrite_b=False,
     check_finite=True, homogeneous_eigvals=False,
@@ -168,7 +167,7 @@ def fitted(v: Any, v_dot: Any) -> Any:
     return v_dot if v is None or np.iscomplexobj(v) else np.real(v_dot)
 
 
-@frule.register(linalg.eig, Array)
+@frule.register(linalg.eig, Array, lists=True)
 def eig_frule(
     dots, a, b=None, *, left=False, right=True, overwrite_a=False, overwrite_b=False,
     check_finite=True, homogeneous_eigvals=False,
@@ -184,14 +183,14 @@ def eig_frule(
     return y, Tangent[type(y)](w_dot, *([vl_dot] if left else []), *([vr_dot] if right else []))
 
 
-@rrule.register(linalg.eigvals, Array)
+@rrule.register(linalg.eigvals, Array, lists=True)
 def eigvals_rrule(a, b=None, *, overwrite_a=False, check_finite=True, homogeneous_eigvals=False):
     return eig_rrule(
         a, b, right=False, check_finite=check_finite, homogeneous_eigvals=homogeneous_eigvals
     )
 
 
-@frule.register(linalg.eigvals, Array)
+@frule.register(linalg.eigvals, Array, lists=True)
 def eigvals_frule(
     dots, a, b=None, *, overwrite_a=False, check_finite=True, homogeneous_eigvals=False
 ):
@@ -322,7 +321,7 @@ class Hermitian:
         return w_dot[..., where], v_dot[..., where]
 
 
-@rrule.register(linalg.eigh, Array)
+@rrule.register(linalg.eigh, Array, lists=True)
 def eigh_rrule(
     a, b=None, *, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, type=1,
     check_finite=True, subset_by_index=None, subset_by_value=None, driver=None,
@@ -343,7 +342,7 @@ def eigh_rrule(
     return w if eigvals_only else y, eigh_pullback
 
 
-@frule.register(linalg.eigh, Array)
+@frule.register(linalg.eigh, Array, lists=True)
 def eigh_frule(
     dots, a, b=None, *, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False,
     type=1, check_finite=True, subset_by_index=None, subset_by_value=None, driver=None,
@@ -365,7 +364,7 @@ def eigh_frule(
 _class = type  # `type` is an option of these functions
 
 
-@rrule.register(linalg.eigvalsh, Array)
+@rrule.register(linalg.eigvalsh, Array, lists=True)
 def eigvalsh_rrule(
     a, b=None, *, lower=True, overwrite_a=False, overwrite_b=False, type=1, check_finite=True,
     subset_by_index=None, subset_by_value=None, driver=None,
@@ -376,7 +375,7 @@ def eigvalsh_rrule(
     )  # fmt: skip
 
 
-@frule.register(linalg.eigvalsh, Array)
+@frule.register(linalg.eigvalsh, Array, lists=True)
 def eigvalsh_frule(
     dots, a, b=None, *, lower=True, overwrite_a=False, overwrite_b=False, type=1,
     check_finite=True, subset_by_index=None, subset_by_value=None, driver=None,
@@ -385,6 +384,3 @@ def eigvalsh_frule(
         dots, a, b, lower=lower, eigvals_only=True, type=type, check_finite=check_finite,
         subset_by_index=subset_by_index, subset_by_value=subset_by_value, driver=driver,
     )  # fmt: skip
-
-
-take_lists((linalg.eig, linalg.eigvals, linalg.eigh, linalg.eigvalsh), arrays=1)

@@ -13,9 +13,8 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.matrices import adjoint, column, conj
-from chainrules.scipy.delegated import register_body
-from chainrules_core import Array, decompose, frule, linear_rule, rrule, thunk
-from chainrules_core.define import primitive
+from chainrules.scipy.delegated import both
+from chainrules_core import Array, decompose, frule, linear_rule, primitive, rrule, thunk
 
 BLOCK = 64
 
@@ -79,7 +78,7 @@ def in_stacks(c: Any, r: Any) -> tuple[Any, Any]:
     )
 
 
-@register_body(linalg.toeplitz)
+@decompose(both(linalg.toeplitz))
 def toeplitz_body(c, r=None):
     c = vector(c)
     c, r = in_stacks(c, first_row(c, r))
@@ -88,7 +87,7 @@ def toeplitz_body(c, r=None):
     return in_steps(np.concatenate([r[..., :0:-1], c], -1), np.shape(c)[-1], True)
 
 
-@register_body(linalg.hankel)
+@decompose(both(linalg.hankel))
 def hankel_body(c, r=None):
     c = np.ravel(np.asarray(c))
     r = np.zeros_like(c) if r is None else np.ravel(np.asarray(r))
@@ -97,7 +96,7 @@ def hankel_body(c, r=None):
     return in_steps(np.concatenate([c, r[1:]]), np.size(c), False)
 
 
-@register_body(linalg.circulant)
+@decompose(both(linalg.circulant))
 def circulant_body(c):
     c = vector(c)
     if np.shape(c)[-1] == 0:

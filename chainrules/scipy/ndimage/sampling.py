@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from chainrules_core import Array, frule, rrule, thunk
-from chainrules_core.define import primitive
-from chainrules_core.projection import is_foreign
+from chainrules_core import Array, frule, primitive, rrule, thunk
+from chainrules_core.authoring import is_foreign
 
 Slopes = tuple[int, ...]
 

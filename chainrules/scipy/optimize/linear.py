@@ -21,22 +21,9 @@ from scipy import linalg, optimize
 from chainrules.scipy.found import with_value
 from chainrules.scipy.optimize.active import sides_of
 from chainrules.scipy.optimize.fitting import box
-from chainrules.scipy.optimize.implicit import (
-    ImplicitError,
-    SingularError,
-    decomposed,
-    with_fields,
-)
-from chainrules_core import (
-    Array,
-    NoTangent,
-    frule,
-    non_differentiable,
-    primitive,
-    rrule,
-)
-from chainrules_core.projection import is_foreign
-from chainrules_core.scattering import scatter
+from chainrules.scipy.optimize.implicit import ImplicitError, SingularError, decomposed, with_fields
+from chainrules_core import Array, NoTangent, frule, non_differentiable, primitive, rrule
+from chainrules_core.authoring import is_foreign, scatter
 
 CLOSE = 1e-3
 ON = 1e-9

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from scipy import signal
 
-from chainrules.linalg.spectral import part
-from chainrules.scipy.delegated import both, register_body, trace_body
+from chainrules.scipy.delegated import both, trace_body
 from chainrules.scipy.signal.filtering import lagged_products
-from chainrules_core import AbstractZero, Array, Tangent, frule, rrule, thunk
-from chainrules_core.define import primitive
+from chainrules_core import AbstractZero, Array, Tangent, decompose, frule, primitive, rrule, thunk
+from chainrules_core.authoring import part
 
 
 def sections(sos: Any) -> list[tuple[Any, Any]]:
@@ -152,7 +151,7 @@ def cascade_from_frule(dots, sos, x, zi):
     return y, Tangent[tuple](*moved_cascade(tuple(dots), sos, x, zi))
 
 
-@register_body(signal.sosfilt)
+@decompose(both(signal.sosfilt))
 def sosfilt_body(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     sos, x = np.atleast_2d(sos), np.asarray(x)
     lines = np.moveaxis(x, axis, -1)

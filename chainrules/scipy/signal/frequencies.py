@@ -14,13 +14,14 @@ import numpy as np
 from scipy import signal
 
 from chainrules.dropped import without
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
-from chainrules.scipy.delegated import both, register_body
+from chainrules.scipy.delegated import both
 from chainrules.scipy.signal.states import checked
 from chainrules_core import (
     AbstractZero,
     NoTangent,
+    Numeric,
     Tangent,
+    decompose,
     frule,
     ignore_derivatives,
     natively,
@@ -72,7 +73,7 @@ def on_circle(w: Any, fs: Any) -> Any:
     return np.exp(-1j * (ignore_derivatives(w) * (2 * math.pi / ignore_derivatives(fs))))
 
 
-@rrule_on_arrays
+@rrule.register(both(signal.freqz), Numeric, Numeric, lists=True)
 def freqz_rrule(
     b, a, worN=512, whole=False, plot=None, fs=2 * math.pi, include_nyquist=False
 ):  # fmt: skip
@@ -96,7 +97,7 @@ def freqz_rrule(
     return (w, h), freqz_pullback
 
 
-@frule_on_arrays
+@frule.register(both(signal.freqz), Numeric, Numeric, lists=True)
 def freqz_frule(
     dots, b, a, worN=512, whole=False, plot=None, fs=2 * math.pi, include_nyquist=False
 ):
@@ -109,11 +110,6 @@ def freqz_frule(
     fs_dot = dots[5] if len(dots) > 5 else NoTangent()
     w_dot = NoTangent() if isinstance(fs_dot, AbstractZero) else w / fs * fs_dot
     return (w, h), Tangent[tuple](w_dot, h_dot)
-
-
-for _f in both(signal.freqz):
-    rrule.register(_f, ARRAY_LIKE, ARRAY_LIKE)(freqz_rrule)
-    frule.register(_f, ARRAY_LIKE, ARRAY_LIKE)(freqz_frule)
 
 
 # ----------------------------------------------------------------------------------------- analog
@@ -130,7 +126,7 @@ def of_frequencies(h: Any, P: Any, b: Any, a: Any, below: Any) -> Any:
     return 1j * (slope(b, P) - h * slope(a, P)) / below
 
 
-@rrule_on_arrays
+@rrule.register(both(signal.freqs), Numeric, Numeric, lists=True)
 def freqs_rrule(b, a, worN=200, plot=None):
     if not is_one_filter(b, a) or plot is not None:
         return None
@@ -158,7 +154,7 @@ def freqs_rrule(b, a, worN=200, plot=None):
     return (w, h), freqs_pullback
 
 
-@frule_on_arrays
+@frule.register(both(signal.freqs), Numeric, Numeric, lists=True)
 def freqs_frule(dots, b, a, worN=200, plot=None):
     if not is_one_filter(b, a) or plot is not None:
         return None
@@ -173,11 +169,6 @@ def freqs_frule(dots, b, a, worN=200, plot=None):
         w_dot, below = np.reshape(w_dot, np.shape(w)), np.matmul(P[:, : counts[1]], a)
         h_dot = h_dot + of_frequencies(h, P, b, a, below) * w_dot
     return (w, h), Tangent[tuple](w_dot, h_dot)
-
-
-for _f in both(signal.freqs):
-    rrule.register(_f, ARRAY_LIKE, ARRAY_LIKE)(freqs_rrule)
-    frule.register(_f, ARRAY_LIKE, ARRAY_LIKE)(freqs_frule)
 
 
 # --------------------------------------------------------------------------------------- bilinear
@@ -218,7 +209,7 @@ _LEADING = (
 )
 
 
-@register_body(signal.normalize)
+@decompose(both(signal.normalize))
 def normalize_body(b: Any, a: Any) -> tuple[Any, Any]:
     """Both over the first coefficient of the denominator."""
     known = checked(signal.normalize, b, a)
@@ -237,7 +228,7 @@ def aligned(b: Any) -> Any:
     return np.stack([np.concatenate([np.zeros(n - np.size(c)), c]) for c in rows])
 
 
-@register_body(signal.bilinear)
+@decompose(both(signal.bilinear))
 def bilinear_body(b: Any, a: Any, fs: Any = 1.0) -> tuple[Any, Any]:
     """Each power s^q becomes (2 fs)^q (z - 1)^q (z + 1)^(n - q)."""
     known = checked(signal.bilinear, b, a, fs)

@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 from scipy import signal
 
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules.scipy.delegated import both
 from chainrules.scipy.signal.convolution import reversed_conj
 from chainrules.transforms.margins import folded
-from chainrules_core import frule, rrule, thunk
+from chainrules_core import Numeric, frule, rrule, thunk
 
 PADDING = {"fill": "constant", "pad": "constant", "wrap": "wrap", "circular": "wrap",
            "symm": "symmetric", "symmetric": "symmetric"}  # fmt: skip
@@ -69,7 +68,7 @@ class Planes:
 def plane_rules(f: Callable, correlates: bool) -> None:
     """Register the rules of a convolution or correlation of planes."""
 
-    @rrule_on_arrays
+    @rrule.register(both(f), Numeric, Numeric, lists=True)
     def plane_rrule(in1, in2, *, mode="full", boundary="fill", fillvalue=0):
         y = f(in1, in2, mode, boundary, fillvalue)
 
@@ -89,15 +88,11 @@ def plane_rules(f: Callable, correlates: bool) -> None:
 
         return y, plane_pullback
 
-    @frule_on_arrays
+    @frule.register(both(f), Numeric, Numeric, lists=True)
     def plane_frule(dots, in1, in2, *, mode="full", boundary="fill", fillvalue=0):
         a_dot, v_dot = dots
         y_dot = f(a_dot, in2, mode, boundary) + f(in1, v_dot, mode, boundary, fillvalue)
         return f(in1, in2, mode, boundary, fillvalue), y_dot
-
-    for target in both(f):
-        rrule.register(target, ARRAY_LIKE, ARRAY_LIKE)(plane_rrule)
-        frule.register(target, ARRAY_LIKE, ARRAY_LIKE)(plane_frule)
 
 
 plane_rules(signal.convolve2d, correlates=False)

@@ -13,9 +13,8 @@ import numpy as np
 from scipy import linalg, signal
 
 from chainrules.linalg.matrices import adjoint
-from chainrules.scipy.delegated import register_body
-from chainrules_core import Array, frule, rrule
-from chainrules_core.define import primitive
+from chainrules.scipy.delegated import both
+from chainrules_core import Array, decompose, frule, primitive, rrule
 
 
 @primitive
@@ -114,7 +113,7 @@ def pushes_of(A: Any, B: Any, U: Any, dt: Any, interp: bool) -> tuple[Any, Any]:
     return found[:n, :n], np.matmul(U[:-1], earlier) + np.matmul(U[1:], later)
 
 
-@register_body(signal.lsim)
+@decompose(both(signal.lsim))
 def lsim_body(system: Any, U: Any, T: Any, X0: Any = None, interp: bool = True) -> Any:
     """All states by one recurrence."""
     space, T = as_state_space(system), checked_times(T)

@@ -17,14 +17,7 @@ import scipy.sparse.csgraph as graphs
 from chainrules.refused import refuse
 from chainrules.scipy.sparse.construction import coo_of
 from chainrules.scipy.sparse.entries import natively, places_of, vector_of, weighed
-from chainrules_core import (
-    Array,
-    decompose,
-    frule,
-    ignore_derivatives,
-    non_differentiable,
-    rrule,
-)
+from chainrules_core import Array, decompose, frule, ignore_derivatives, non_differentiable, rrule
 
 _CONSTANT = (
     "connected_components", "breadth_first_order", "depth_first_order",

@@ -15,10 +15,8 @@ import numpy as np
 from scipy.spatial import distance
 
 from chainrules.scipy.spatial.squares import condensed, squared
-from chainrules_core import frule, ignore_derivatives, linear_rule, rrule
-from chainrules_core.define import primitive
-from chainrules_core.define.bits import turned_by_sign, where_true
-from chainrules_core.define.scalar import strong_product
+from chainrules_core import frule, ignore_derivatives, linear_rule, primitive, rrule
+from chainrules_core.authoring import strong_product, turned_by_sign, where_true
 
 LARGEST, SUM = "chebyshev", "cityblock"
 

@@ -25,8 +25,14 @@ from chainrules.scipy.radii import over, root
 from chainrules.scipy.spatial.coordinates import LARGEST, SUM, distances, pair_distances
 from chainrules.scipy.spatial.squares import condensed, squared
 from chainrules.scipy.spatial.two_vectors import angle, apart, are_plain
-from chainrules_core import decompose, frule, ignore_derivatives, non_differentiable, rrule
-from chainrules_core.define import primitive
+from chainrules_core import (
+    decompose,
+    frule,
+    ignore_derivatives,
+    non_differentiable,
+    primitive,
+    rrule,
+)
 
 
 def root_of_powers(q: Any, p: Any) -> Any:

@@ -16,9 +16,8 @@ from scipy.linalg import blas
 from scipy.spatial import distance
 
 from chainrules.scipy.radii import over
-from chainrules_core import AbstractZero, frule, rrule
-from chainrules_core.define import primitive
-from chainrules_core.projection import is_foreign
+from chainrules_core import AbstractZero, frule, primitive, rrule
+from chainrules_core.authoring import is_foreign
 
 
 def are_plain(u: Any, v: Any) -> bool:

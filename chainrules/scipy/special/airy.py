@@ -12,7 +12,7 @@ import numpy as np
 from scipy import special
 
 from chainrules_core import AbstractZero, Tangent, frule, rrule, scalar_rule, unthunk
-from chainrules_core.define.scalar import conjugate, fit
+from chainrules_core.authoring import conjugate, fit
 
 scalar_rule(
     special.airy,

@@ -21,7 +21,7 @@ from scipy import special
 
 from chainrules.scipy.special.parameters import by_parameter, of_power
 from chainrules_core import NoTangent, ZeroTangent, frule, rrule, scalar_rule, thunk
-from chainrules_core.define.scalar import conjugate, fit, strong_product
+from chainrules_core.authoring import conjugate, fit, strong_product
 
 
 def over(y: Any, x: Any) -> Any:

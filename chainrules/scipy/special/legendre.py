@@ -32,7 +32,7 @@ from chainrules_core import (
     unbroadcast,
     unthunk,
 )
-from chainrules_core.define.scalar import conjugate, fit
+from chainrules_core.authoring import conjugate, fit
 
 HIGHEST = 2  # the derivative beyond which SciPy offers none
 

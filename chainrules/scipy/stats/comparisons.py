@@ -23,9 +23,9 @@ from chainrules_core import (
     ignore_derivatives,
     non_differentiable,
     not_implemented,
+    primitive,
     rrule,
 )
-from chainrules_core.define import primitive
 
 swilk = Private("stats._ansari_swilk_statistics")
 _hypotests = Private("stats._hypotests")

@@ -15,7 +15,7 @@ import numpy as np
 
 from chainrules.scipy.sparse.products import Pattern, outer_entries, product
 from chainrules_core import AbstractZero, frule, natively, primitive, rrule
-from chainrules_core.projection import is_foreign
+from chainrules_core.authoring import is_foreign
 
 
 def taylor_steps(norm: float) -> tuple[int, int]:
