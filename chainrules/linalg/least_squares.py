@@ -22,7 +22,7 @@ import numpy as np
 from chainrules.linalg.matrices import adjoint, column, completed, conj, onto_triangle, real
 from chainrules.linalg.singular import values_adjoint, values_tangent
 from chainrules.linalg.triangular import solve_lower, solve_upper
-from chainrules_core import Array, NoTangent, Tangent, ZeroTangent, frule, rrule
+from chainrules_core import Array, NoTangent, Tangent, ZeroTangent, frule, pair_rule, rrule
 from chainrules_core.authoring import NO_VALUE, part
 
 # -------------------------------------------------------------------------------------------- pinv
@@ -117,12 +117,28 @@ def as_columns(x: Any) -> Any:
     return column(x) if np.ndim(x) == 1 else x
 
 
-@rrule.register(np.linalg.lstsq, Array, Array, lists=True)
-def lstsq_rrule(a, b, *, rcond=None):
+@pair_rule(np.linalg.lstsq, Array, Array, lists=True)
+def lstsq_rule(a, b, *, rcond=None):
     fit = np.linalg.lstsq(a, b, rcond)
     x, residuals, rank, _ = fit
     x = as_columns(x)
     shape = np.shape(b)
+
+    def lstsq_pushforward(a_dot, b_dot):
+        y, ah_dot = PseudoInverse(a, rank, rcond), adjoint(a_dot)
+        columns = as_columns(x)
+        rest = as_columns(b) - np.matmul(a, columns)
+        moved = as_columns(b_dot) - np.matmul(a_dot, columns)
+        bent = np.matmul(ah_dot, y.adjoint_times(columns))
+        x_dot = bent + y.times(
+            moved + y.adjoint_times(np.matmul(ah_dot, rest)) - np.matmul(a, bent)
+        )
+        residuals_dot = residuals
+        if np.size(residuals):
+            residuals_dot = 2 * np.sum(real(conj(rest) * moved), 0)
+        s_dot = values_tangent(*np.linalg.svd(a, full_matrices=False), a_dot)
+        x_dot = np.reshape(x_dot, np.shape(x))
+        return Tangent[tuple](x_dot, residuals_dot, NoTangent(), s_dot)
 
     def lstsq_pullback(y_bar):
         x_bar, residuals_bar, s_bar = [part(y_bar, i) for i in (0, 1, 3)]
@@ -145,23 +161,4 @@ def lstsq_rrule(a, b, *, rcond=None):
             a_bar = a_bar + y.singular_values_adjoint(a, s_bar)
         return a_bar, b_bar if isinstance(b_bar, ZeroTangent) else np.reshape(b_bar, shape)
 
-    return fit, lstsq_pullback
-
-
-@frule.register(np.linalg.lstsq, Array, Array, lists=True)
-def lstsq_frule(dots, a, b, *, rcond=None):
-    a_dot, b_dot = dots
-    fit = np.linalg.lstsq(a, b, rcond)
-    x, residuals, rank, _ = fit
-    y, ah_dot = PseudoInverse(a, rank, rcond), adjoint(a_dot)
-    columns = as_columns(x)
-    rest = as_columns(b) - np.matmul(a, columns)
-    moved = as_columns(b_dot) - np.matmul(a_dot, columns)
-    bent = np.matmul(ah_dot, y.adjoint_times(columns))
-    x_dot = bent + y.times(moved + y.adjoint_times(np.matmul(ah_dot, rest)) - np.matmul(a, bent))
-    residuals_dot = residuals
-    if np.size(residuals):
-        residuals_dot = 2 * np.sum(real(conj(rest) * moved), 0)
-    s_dot = values_tangent(*np.linalg.svd(a, full_matrices=False), a_dot)
-    x_dot = np.reshape(x_dot, np.shape(x))
-    return fit, Tangent[tuple](x_dot, residuals_dot, NoTangent(), s_dot)
+    return fit, lstsq_pushforward, lstsq_pullback

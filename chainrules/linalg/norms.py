@@ -24,7 +24,7 @@ from chainrules.linalg.matrices import adjoint, column, conj, real, row
 from chainrules.linalg.pairs import singular_pair
 from chainrules.reductions.axes import kept, reduced_axes
 from chainrules.reductions.extrema import placed
-from chainrules_core import Array, Numeric, frule, rrule
+from chainrules_core import Array, Numeric, frule, pair_rule, rrule
 from chainrules_core.authoring import is_foreign
 
 # ------------------------------------------------------------------------------------ vector norms
@@ -193,21 +193,18 @@ def norm_frule(dots, x, *, ord=None, axis=None, keepdims=False):
     return y, norm_of(x, ord, axis).tangent(y, dots[0], keepdims)
 
 
-@rrule.register(np.linalg.vector_norm, Numeric, lists=True)
-def vector_norm_rrule(x, *, axis=None, keepdims=False, ord=2):
+@pair_rule(np.linalg.vector_norm, Numeric, lists=True)
+def vector_norm_rule(x, *, axis=None, keepdims=False, ord=2):
     y = np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+
+    def vector_norm_pushforward(x_dot):
+        norm = Norm(x, ord, reduced_axes(np.ndim(x), axis), False)
+        return norm.tangent(y, x_dot, keepdims)
 
     def vector_norm_pullback(y_bar):
         return Norm(x, ord, reduced_axes(np.ndim(x), axis), False).cotangent(y, y_bar)
 
-    return y, vector_norm_pullback
-
-
-@frule.register(np.linalg.vector_norm, Numeric, lists=True)
-def vector_norm_frule(dots, x, *, axis=None, keepdims=False, ord=2):
-    y = np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
-    norm = Norm(x, ord, reduced_axes(np.ndim(x), axis), False)
-    return y, norm.tangent(y, dots[0], keepdims)
+    return y, vector_norm_pushforward, vector_norm_pullback
 
 
 @rrule.register(np.linalg.matrix_norm, Array, lists=True)
@@ -247,17 +244,14 @@ def cond_gradient(x: Any, y: Any, p: Any) -> Any:
     return gradient if np.all(finite) else np.where(of_matrix, gradient, np.nan)
 
 
-@rrule.register(np.linalg.cond, Array, lists=True)
-def cond_rrule(x, *, p=None):
+@pair_rule(np.linalg.cond, Array, lists=True)
+def cond_rule(x, *, p=None):
     y = np.linalg.cond(x, p)
+
+    def cond_pushforward(x_dot):
+        return np.sum(real(conj(cond_gradient(x, y, p)) * x_dot), (-2, -1))
 
     def cond_pullback(y_bar):
         return np.expand_dims(y_bar, (-2, -1)) * cond_gradient(x, y, p)
 
-    return y, cond_pullback
-
-
-@frule.register(np.linalg.cond, Array, lists=True)
-def cond_frule(dots, x, *, p=None):
-    y = np.linalg.cond(x, p)
-    return y, np.sum(real(conj(cond_gradient(x, y, p)) * dots[0]), (-2, -1))
+    return y, cond_pushforward, cond_pullback

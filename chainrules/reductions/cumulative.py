@@ -21,6 +21,7 @@ from chainrules_core import (
     ZeroTangent,
     conj,
     frule,
+    pair_rule,
     rrule,
     thunk,
     unbroadcast,
@@ -132,8 +133,24 @@ _TRAPEZOID = tuple(getattr(np, name) for name in ("trapezoid", "trapz") if name 
 def trapezoid_rules(f: Callable) -> None:
     """Register the rules of the trapezoidal rule."""
 
-    @rrule.register(f, Numeric, lists=True)
-    def trapezoid_rrule(y, x=None, dx=1.0, *, axis=-1):
+    @pair_rule(f, Numeric, lists=True)
+    def trapezoid_rule(y, x=None, dx=1.0, *, axis=-1):
+        r = f(y, x, dx, axis)
+
+        def trapezoid_pushforward(y_dot, x_dot, dx_dot):
+            t = Trapezoids(y, x, dx, axis)
+            r_dot: Any = ZeroTangent()
+            if not isinstance(y_dot, AbstractZero):
+                moved = t.distances * t.neighbours(y_dot)
+                r_dot = np.sum(moved, axis=axis)
+            d_dot: Any = ZeroTangent()
+            if t.x_is_given and not isinstance(x_dot, AbstractZero):
+                d_dot = t.differences(x_dot)
+            elif not t.x_is_given and not isinstance(dx_dot, AbstractZero):
+                d_dot = dx_dot
+            if not isinstance(d_dot, AbstractZero):
+                r_dot = r_dot + np.sum(d_dot * t.neighbours(t.y), axis=axis)
+            return fit(r_dot, r)
 
         def trapezoid_pullback(r_bar):
             t = Trapezoids(y, x, dx, axis)
@@ -143,25 +160,7 @@ def trapezoid_rules(f: Callable) -> None:
                 return y_bar, NoTangent(), thunk(lambda: t.pull_distances(share))
             return y_bar, thunk(lambda: t.pull_x(share)), ZeroTangent()
 
-        return f(y, x, dx, axis), trapezoid_pullback
-
-    @frule.register(f, Numeric, lists=True)
-    def trapezoid_frule(dots, y, x=None, dx=1.0, *, axis=-1):
-        y_dot, x_dot, dx_dot = dots
-        r = f(y, x, dx, axis)
-        t = Trapezoids(y, x, dx, axis)
-        r_dot: Any = ZeroTangent()
-        if not isinstance(y_dot, AbstractZero):
-            moved = t.distances * t.neighbours(y_dot)
-            r_dot = np.sum(moved, axis=axis)
-        d_dot: Any = ZeroTangent()
-        if t.x_is_given and not isinstance(x_dot, AbstractZero):
-            d_dot = t.differences(x_dot)
-        elif not t.x_is_given and not isinstance(dx_dot, AbstractZero):
-            d_dot = dx_dot
-        if not isinstance(d_dot, AbstractZero):
-            r_dot = r_dot + np.sum(d_dot * t.neighbours(t.y), axis=axis)
-        return r, fit(r_dot, r)
+        return r, trapezoid_pushforward, trapezoid_pullback
 
 
 for _f in _TRAPEZOID:

@@ -21,6 +21,7 @@ from chainrules_core import (
     ZeroTangent,
     frule,
     non_differentiable,
+    pair_rule,
     primitive,
     rrule,
     unthunk,
@@ -28,20 +29,17 @@ from chainrules_core import (
 from chainrules_core.authoring import fit, scatter
 
 
-@rrule.register(np.sort, Numeric, lists=True)
-def sort_rrule(a, *, axis=-1, kind=None, stable=None):
+@pair_rule(np.sort, Numeric, lists=True)
+def sort_rule(a, *, axis=-1, kind=None, stable=None):
     y, reorder = sorted_order(a, axis)
+
+    def sort_pushforward(a_dot):
+        return reorder(a_dot)
 
     def sort_pullback(y_bar):
         return reorder.pull(y_bar)
 
-    return y, sort_pullback
-
-
-@frule.register(np.sort, Numeric, lists=True)
-def sort_frule(dots, a, *, axis=-1, kind=None, stable=None):
-    y, reorder = sorted_order(a, axis)
-    return y, reorder(dots[0])
+    return y, sort_pushforward, sort_pullback
 
 
 @rrule.register(np.sort_complex, Numeric, lists=True)
@@ -91,20 +89,17 @@ def partitioning(a: Any, y: Any, kth: Any, axis: int | None, kind: str) -> Reord
     return Reordering(a, partitioned_order(flat, y, kth, along, kind), axis)
 
 
-@rrule.register(np.partition, Numeric, lists=True)
-def partition_rrule(a, kth, *, axis=-1, kind="introselect"):
+@pair_rule(np.partition, Numeric, lists=True)
+def partition_rule(a, kth, *, axis=-1, kind="introselect"):
     y = np.partition(a, kth, axis=axis, kind=kind)
+
+    def partition_pushforward(a_dot, kth_dot):
+        return partitioning(a, y, kth, axis, kind)(a_dot)
 
     def partition_pullback(y_bar):
         return partitioning(a, y, kth, axis, kind).pull(y_bar), NoTangent()
 
-    return y, partition_pullback
-
-
-@frule.register(np.partition, Numeric, lists=True)
-def partition_frule(dots, a, kth, *, axis=-1, kind="introselect"):
-    y = np.partition(a, kth, axis=axis, kind=kind)
-    return y, partitioning(a, y, kth, axis, kind)(dots[0])
+    return y, partition_pushforward, partition_pullback
 
 
 # ------------------------------------------------------------------------------------------ unique

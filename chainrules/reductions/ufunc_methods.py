@@ -43,6 +43,7 @@ from chainrules_core import (
     conj,
     frule,
     non_differentiable,
+    pair_rule,
     rrule,
     thunk,
     unbroadcast,
@@ -290,9 +291,18 @@ def register_outer(f: np.ufunc) -> None:
             bars = tuple([summed(j, products[j], a, b, ones[j]) for j in (0, 1)])
         return bars
 
-    @rrule.register(f.outer, Numeric, Numeric, lists=True)
-    def outer_rrule(a, b, *, dtype=None):
+    @pair_rule(f.outer, Numeric, Numeric, lists=True)
+    def outer_rule(a, b, *, dtype=None):
         y = f.outer(a, b, dtype=dtype)
+
+        def outer_pushforward(a_dot, b_dot):
+            wide = spread(a, b)
+            y_dot: Any = ZeroTangent()
+            if not isinstance(a_dot, AbstractZero):
+                y_dot = y_dot + strong_product(derivative(0, y, f, wide, b), spread(a_dot, b))
+            if not isinstance(b_dot, AbstractZero):
+                y_dot = y_dot + strong_product(derivative(1, y, f, wide, b), b_dot)
+            return fit(y_dot, y)
 
         def outer_pullback(y_bar):
             made: list[Any] = []
@@ -304,18 +314,7 @@ def register_outer(f: np.ufunc) -> None:
 
             return thunk(partial(of, 0)), thunk(partial(of, 1))
 
-        return y, outer_pullback
-
-    @frule.register(f.outer, Numeric, Numeric, lists=True)
-    def outer_frule(dots, a, b, *, dtype=None):
-        y = f.outer(a, b, dtype=dtype)
-        wide = spread(a, b)
-        y_dot: Any = ZeroTangent()
-        if not isinstance(dots[0], AbstractZero):
-            y_dot = y_dot + strong_product(derivative(0, y, f, wide, b), spread(dots[0], b))
-        if not isinstance(dots[1], AbstractZero):
-            y_dot = y_dot + strong_product(derivative(1, y, f, wide, b), dots[1])
-        return y, fit(y_dot, y)
+        return y, outer_pushforward, outer_pullback
 
 
 # -------------------------------------------------------------------------------------- everything

@@ -19,26 +19,23 @@ from chainrules.linalg.matrices import adjoint, conj, real
 from chainrules.linalg.norms import norm_of
 from chainrules.linalg.singular import values_tangent
 from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
-from chainrules_core import Array, NoTangent, Numeric, Tangent, ZeroTangent, frule, rrule
+from chainrules_core import Array, NoTangent, Numeric, Tangent, ZeroTangent, frule, pair_rule, rrule
 from chainrules_core.authoring import part
 
 # --------------------------------------------------------------------------------- norm and det
 
 
-@rrule.register(linalg.norm, Numeric, lists=True)
-def norm_rrule(a, *, ord=None, axis=None, keepdims=False, check_finite=True):
+@pair_rule(linalg.norm, Numeric, lists=True)
+def norm_rule(a, *, ord=None, axis=None, keepdims=False, check_finite=True):
     y = linalg.norm(a, ord, axis, keepdims, check_finite)
+
+    def norm_pushforward(a_dot):
+        return norm_of(a, ord, axis).tangent(y, a_dot, keepdims)
 
     def norm_pullback(y_bar):
         return norm_of(a, ord, axis).cotangent(y, y_bar)
 
-    return y, norm_pullback
-
-
-@frule.register(linalg.norm, Numeric, lists=True)
-def norm_frule(dots, a, *, ord=None, axis=None, keepdims=False, check_finite=True):
-    y = linalg.norm(a, ord, axis, keepdims, check_finite)
-    return y, norm_of(a, ord, axis).tangent(y, dots[0], keepdims)
+    return y, norm_pushforward, norm_pullback
 
 
 def factored_det(a: Any, check_finite: Any) -> tuple[Factored | None, Any]:
@@ -47,9 +44,12 @@ def factored_det(a: Any, check_finite: Any) -> tuple[Factored | None, Any]:
     return lu, linalg.det(a, check_finite=check_finite) if lu is None else lu.det()
 
 
-@rrule.register(linalg.det, Array, lists=True)
-def det_rrule(a, *, overwrite_a=False, check_finite=True):
+@pair_rule(linalg.det, Array, lists=True)
+def det_rule(a, *, overwrite_a=False, check_finite=True):
     lu, y = factored_det(a, check_finite)
+
+    def det_pushforward(a_dot):
+        return det_tangent(a, y, lu, a_dot)
 
     def det_pullback(y_bar):
         inverse = None if lu is None else lu.inverse_adjoint()
@@ -57,13 +57,7 @@ def det_rrule(a, *, overwrite_a=False, check_finite=True):
             return scaled(y_bar * conj(y), inverse)
         return scaled(y_bar, adjoint(adjugate(a, y)))
 
-    return y, det_pullback
-
-
-@frule.register(linalg.det, Array, lists=True)
-def det_frule(dots, a, *, overwrite_a=False, check_finite=True):
-    lu, y = factored_det(a, check_finite)
-    return y, det_tangent(a, y, lu, dots[0])
+    return y, det_pushforward, det_pullback
 
 
 # --------------------------------------------------------------------------------- pseudoinverses
@@ -82,27 +76,29 @@ def pinv_tangent(a: Any, y: Any, a_dot: Any) -> Any:
     return moved + last - np.matmul(y, np.matmul(a, last))
 
 
-@rrule.register(linalg.pinv, Array, lists=True)
-def pinv_rrule(a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
+@pair_rule(linalg.pinv, Array, lists=True)
+def pinv_rule(a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
     y = linalg.pinv(a, atol=atol, rtol=rtol, return_rank=return_rank, check_finite=check_finite)
+
+    def pinv_pushforward(a_dot):
+        y_dot = pinv_tangent(a, inverse(y, return_rank), a_dot)
+        return Tangent[type(y)](y_dot, NoTangent()) if return_rank else y_dot
 
     def pinv_pullback(y_bar):
         bar = part(y_bar, 0) if return_rank else y_bar
         return np.zeros_like(a) if bar is None else pinv_adjoint(a, inverse(y, return_rank), bar)
 
-    return y, pinv_pullback
+    return y, pinv_pushforward, pinv_pullback
 
 
-@frule.register(linalg.pinv, Array, lists=True)
-def pinv_frule(dots, a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
-    y = linalg.pinv(a, atol=atol, rtol=rtol, return_rank=return_rank, check_finite=check_finite)
-    y_dot = pinv_tangent(a, inverse(y, return_rank), dots[0])
-    return y, Tangent[type(y)](y_dot, NoTangent()) if return_rank else y_dot
-
-
-@rrule.register(linalg.pinvh, Array, lists=True)
-def pinvh_rrule(a, *, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
+@pair_rule(linalg.pinvh, Array, lists=True)
+def pinvh_rule(a, *, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
     y = linalg.pinvh(a, atol, rtol, lower, return_rank, check_finite)
+
+    def pinvh_pushforward(a_dot):
+        a_dot = hermitian(a_dot, lower)
+        y_dot = pinv_tangent(hermitian(a, lower), inverse(y, return_rank), a_dot)
+        return Tangent[type(y)](y_dot, NoTangent()) if return_rank else y_dot
 
     def pinvh_pullback(y_bar):
         bar = part(y_bar, 0) if return_rank else y_bar
@@ -111,15 +107,7 @@ def pinvh_rrule(a, *, atol=None, rtol=None, lower=True, return_rank=False, check
         a_bar = pinv_adjoint(hermitian(a, lower), inverse(y, return_rank), bar)
         return onto_hermitian(a_bar, lower)
 
-    return y, pinvh_pullback
-
-
-@frule.register(linalg.pinvh, Array, lists=True)
-def pinvh_frule(dots, a, *, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
-    y = linalg.pinvh(a, atol, rtol, lower, return_rank, check_finite)
-    a_dot = hermitian(dots[0], lower)
-    y_dot = pinv_tangent(hermitian(a, lower), inverse(y, return_rank), a_dot)
-    return y, Tangent[type(y)](y_dot, NoTangent()) if return_rank else y_dot
+    return y, pinvh_pushforward, pinvh_pullback
 
 
 # ----------------------------------------------------------------------------------- least squares

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.matrices import adjoint
-from chainrules_core import Array, Tangent, frule, non_differentiable, primitive, rrule
+from chainrules_core import Array, Tangent, non_differentiable, pair_rule, primitive
 from chainrules_core.authoring import part
 
 DEGREE = 13
@@ -83,12 +83,16 @@ def exponential(a: Any, e: Any, f: Any, g: Any) -> Any:
     return y
 
 
-@rrule.register(linalg.expm_frechet, Array, Array, lists=True)
-def expm_frechet_rrule(A, E, *, method=None, compute_expm=True, check_finite=True):
+@pair_rule(linalg.expm_frechet, Array, Array, lists=True)
+def expm_frechet_rule(A, E, *, method=None, compute_expm=True, check_finite=True):
     if np.size(A) == 0:
         return None
     options = {"compute_expm": compute_expm, "check_finite": check_finite}
     y = linalg.expm_frechet(A, E, method, **options)
+
+    def expm_frechet_pushforward(A_dot, E_dot):
+        _, _, moved, change_moved = exponential(A, E, A_dot, E_dot)
+        return Tangent[tuple](moved, change_moved) if compute_expm else change_moved
 
     def expm_frechet_pullback(y_bar):
         of_value, of_change = (part(y_bar, 0), part(y_bar, 1)) if compute_expm else (None, y_bar)
@@ -98,14 +102,4 @@ def expm_frechet_rrule(A, E, *, method=None, compute_expm=True, check_finite=Tru
         _, _, e_bar, a_bar = exponential(adjoint(A), adjoint(E), of_change, of_value)
         return a_bar, e_bar
 
-    return y, expm_frechet_pullback
-
-
-@frule.register(linalg.expm_frechet, Array, Array, lists=True)
-def expm_frechet_frule(dots, A, E, *, method=None, compute_expm=True, check_finite=True):
-    if np.size(A) == 0:
-        return None
-    options = {"compute_expm": compute_expm, "check_finite": check_finite}
-    y = linalg.expm_frechet(A, E, method, **options)
-    _, _, moved, change_moved = exponential(A, E, dots[0], dots[1])
-    return y, Tangent[tuple](moved, change_moved) if compute_expm else change_moved
+    return y, expm_frechet_pushforward, expm_frechet_pullback

@@ -31,6 +31,7 @@ from chainrules_core import (
     frule,
     non_differentiable,
     not_implemented,
+    pair_rule,
     primitive,
     rrule,
 )
@@ -226,10 +227,14 @@ def balancing(a: Any, permute: Any, scale: Any) -> tuple[Any, Any]:
     return np.where(t == 0, 0, 1 / np.where(t == 0, 1, t)).mT, t
 
 
-@rrule.register(linalg.matrix_balance, Array)
-def matrix_balance_rrule(A, *, permute=True, scale=True, separate=False, overwrite_a=False):
+@pair_rule(linalg.matrix_balance, Array)
+def matrix_balance_rule(A, *, permute=True, scale=True, separate=False, overwrite_a=False):
     y = linalg.matrix_balance(A, permute, scale, separate)
     inverse, t = balancing(A, permute, scale)
+
+    def matrix_balance_pushforward(A_dot):
+        rest = Tangent[tuple](NoTangent(), NoTangent()) if separate else np.zeros_like(t)
+        return Tangent[type(y)](np.matmul(np.matmul(inverse, A_dot), t), rest)
 
     def matrix_balance_pullback(y_bar):
         bar = part(y_bar, 0)
@@ -237,15 +242,7 @@ def matrix_balance_rrule(A, *, permute=True, scale=True, separate=False, overwri
             return np.zeros_like(A)
         return np.matmul(np.matmul(inverse.mT, bar), t.mT)
 
-    return y, matrix_balance_pullback
-
-
-@frule.register(linalg.matrix_balance, Array)
-def matrix_balance_frule(dots, A, *, permute=True, scale=True, separate=False, overwrite_a=False):
-    y = linalg.matrix_balance(A, permute, scale, separate)
-    inverse, t = balancing(A, permute, scale)
-    rest = Tangent[tuple](NoTangent(), NoTangent()) if separate else np.zeros_like(t)
-    return y, Tangent[type(y)](np.matmul(np.matmul(inverse, dots[0]), t), rest)
+    return y, matrix_balance_pushforward, matrix_balance_pullback
 
 
 # ------------------------------------------------------------------------------------ real forms

@@ -20,7 +20,7 @@ from chainrules.linalg.matrices import adjoint, column, hermitian, row
 from chainrules.linalg.singular import svd_adjoint, svd_tangent, values_adjoint, values_tangent
 from chainrules.refused import refuse
 from chainrules.scipy.delegated import both
-from chainrules_core import Array, Tangent, decompose, frule, primitive, rrule
+from chainrules_core import Array, Tangent, decompose, frule, pair_rule, primitive, rrule
 from chainrules_core.authoring import part
 
 
@@ -91,25 +91,21 @@ def symmetric_solution(p: Any, x: Any) -> Any:
     return np.matmul(np.matmul(v, inner / (column(w) + row(w))), adjoint(v))
 
 
-@rrule.register(symmetric_solution, Array, Array)
-def symmetric_solution_rrule(p, x):
+@pair_rule(symmetric_solution, Array, Array)
+def symmetric_solution_rule(p, x):
     y = symmetric_solution(p, x)
+
+    def symmetric_solution_pushforward(p_dot, x_dot):
+        p_dot = hermitian(p_dot)
+        moved = np.matmul(p_dot, y) + np.matmul(y, p_dot)
+        return symmetric_solution(p, x_dot - moved)
 
     def symmetric_solution_pullback(y_bar):
         x_bar = symmetric_solution(p, y_bar)
         yh = adjoint(y)
         return hermitian(-np.matmul(x_bar, yh) - np.matmul(yh, x_bar)), x_bar
 
-    return y, symmetric_solution_pullback
-
-
-@frule.register(symmetric_solution, Array, Array)
-def symmetric_solution_frule(dots, p, x):
-    p_dot, x_dot = dots
-    y = symmetric_solution(p, x)
-    p_dot = hermitian(p_dot)
-    moved = np.matmul(p_dot, y) + np.matmul(y, p_dot)
-    return y, symmetric_solution(p, x_dot - moved)
+    return y, symmetric_solution_pushforward, symmetric_solution_pullback
 
 
 def turned(a: Any, u: Any, x: Any) -> Any:
@@ -129,20 +125,17 @@ def turned(a: Any, u: Any, x: Any) -> Any:
     return tangent + adjoint(np.linalg.solve(p, adjoint(rest)))
 
 
-@rrule.register(unitary, Array)
-def unitary_rrule(a):
+@pair_rule(unitary, Array)
+def unitary_rule(a):
     u = unitary(a)
+
+    def unitary_pushforward(a_dot):
+        return turned(a, u, a_dot)
 
     def unitary_pullback(u_bar):
         return turned(a, u, u_bar)
 
-    return u, unitary_pullback
-
-
-@frule.register(unitary, Array)
-def unitary_frule(dots, a):
-    u = unitary(a)
-    return u, turned(a, u, dots[0])
+    return u, unitary_pushforward, unitary_pullback
 
 
 @decompose(linalg.polar)

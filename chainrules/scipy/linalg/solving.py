@@ -17,7 +17,7 @@ from scipy import linalg
 from chainrules.linalg.matrices import adjoint, column, conj, row
 from chainrules.linalg.solving import matvec
 from chainrules.scipy.linalg.structure import strict, structure_of, triangle
-from chainrules_core import Array, frule, not_implemented, rrule, thunk
+from chainrules_core import Array, frule, not_implemented, pair_rule, rrule, thunk
 
 
 def outer(b_bar: Any, y: Any, of_vector: bool) -> Any:
@@ -43,11 +43,16 @@ def by_columns(solve: Any, b: Any, of_vector: bool) -> Any:
 DIAGONAL = "scipy.linalg.inv(assume_a='diagonal') has no rule: invert the diagonal itself"
 
 
-@rrule.register(linalg.inv, Array, lists=True)
-def inv_rrule(a, **options):
+@pair_rule(linalg.inv, Array, lists=True)
+def inv_rule(a, **options):
     options.pop("overwrite_a", None)
     y = linalg.inv(a, **options)
     structure = structure_of(options.get("assume_a"), options.get("lower", False))
+
+    def inv_pushforward(a_dot):
+        if options.get("assume_a") == "diagonal":
+            return not_implemented(DIAGONAL)
+        return -np.matmul(np.matmul(y, structure.read(a_dot)), y)
 
     def inv_pullback(y_bar):
         if options.get("assume_a") == "diagonal":
@@ -55,17 +60,7 @@ def inv_rrule(a, **options):
         yh = adjoint(y)
         return structure.written(-np.matmul(np.matmul(yh, y_bar), yh))
 
-    return y, inv_pullback
-
-
-@frule.register(linalg.inv, Array, lists=True)
-def inv_frule(dots, a, **options):
-    options.pop("overwrite_a", None)
-    y = linalg.inv(a, **options)
-    if options.get("assume_a") == "diagonal":
-        return y, not_implemented(DIAGONAL)
-    structure = structure_of(options.get("assume_a"), options.get("lower", False))
-    return y, -np.matmul(np.matmul(y, structure.read(dots[0])), y)
+    return y, inv_pushforward, inv_pullback
 
 
 def adjoint_solve(a: Any, b: Any, structure: Any, **options: Any) -> Any:

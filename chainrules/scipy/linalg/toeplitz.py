@@ -14,7 +14,7 @@ from scipy import linalg
 
 from chainrules.linalg.matrices import adjoint, column, conj
 from chainrules.scipy.delegated import both
-from chainrules_core import Array, decompose, frule, linear_rule, primitive, rrule, thunk
+from chainrules_core import Array, decompose, linear_rule, pair_rule, primitive, thunk
 
 BLOCK = 64
 
@@ -125,9 +125,13 @@ def transposed_pair(c: Any, r: Any) -> tuple[Any, Any]:
     return conj(np.concatenate([c[:1], r[1:]])), conj(c)
 
 
-@rrule.register(toeplitz_solution, Array, Array, Array)
-def toeplitz_solution_rrule(c, r, b):
+@pair_rule(toeplitz_solution, Array, Array, Array)
+def toeplitz_solution_rule(c, r, b):
     y = toeplitz_solution(c, r, b)
+
+    def toeplitz_solution_pushforward(c_dot, r_dot, b_dot):
+        moved = np.matmul(linalg.toeplitz(c_dot, r_dot), y)
+        return toeplitz_solution(c, r, b_dot - moved)
 
     def toeplitz_solution_pullback(y_bar):
         b_bar = toeplitz_solution(*transposed_pair(c, r), y_bar)
@@ -145,15 +149,7 @@ def toeplitz_solution_rrule(c, r, b):
 
         return thunk(c_bar), thunk(r_bar), b_bar
 
-    return y, toeplitz_solution_pullback
-
-
-@frule.register(toeplitz_solution, Array, Array, Array)
-def toeplitz_solution_frule(dots, c, r, b):
-    c_dot, r_dot, b_dot = dots
-    y = toeplitz_solution(c, r, b)
-    moved = np.matmul(linalg.toeplitz(c_dot, r_dot), y)
-    return y, toeplitz_solution(c, r, b_dot - moved)
+    return y, toeplitz_solution_pushforward, toeplitz_solution_pullback
 
 
 @decompose(linalg.solve_toeplitz)

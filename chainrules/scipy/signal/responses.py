@@ -14,7 +14,7 @@ from scipy import linalg, signal
 
 from chainrules.linalg.matrices import adjoint
 from chainrules.scipy.delegated import both
-from chainrules_core import Array, decompose, frule, primitive, rrule
+from chainrules_core import Array, decompose, pair_rule, primitive
 
 
 @primitive
@@ -36,21 +36,18 @@ def states(first: Any, step: Any, pushes: Any) -> Any:
     return x
 
 
-@rrule.register(states, Array, Array, Array)
-def states_rrule(first, step, pushes):
+@pair_rule(states, Array, Array, Array)
+def states_rule(first, step, pushes):
     x = states(first, step, pushes)
+
+    def states_pushforward(first_dot, step_dot, pushes_dot):
+        return states(first_dot, step, pushes_dot + np.matmul(x[:-1], step_dot))
 
     def states_pullback(x_bar):
         bars = states(x_bar[-1], adjoint(step), x_bar[-2::-1])[::-1]
         return bars[0], np.matmul(adjoint(x[:-1]), bars[1:]), bars[1:]
 
-    return x, states_pullback
-
-
-@frule.register(states, Array, Array, Array)
-def states_frule(dots, first, step, pushes):
-    x = states(first, step, pushes)
-    return x, states(dots[0], step, dots[2] + np.matmul(x[:-1], dots[1]))
+    return x, states_pushforward, states_pullback
 
 
 def as_state_space(system: Any) -> Any:
