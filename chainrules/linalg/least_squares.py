@@ -22,21 +22,40 @@ import numpy as np
 from chainrules.linalg.matrices import adjoint, column, completed, conj, onto_triangle, real
 from chainrules.linalg.singular import values_adjoint, values_tangent
 from chainrules.linalg.triangular import solve_lower, solve_upper
-from chainrules_core import Array, NoTangent, Tangent, ZeroTangent, frule, pair_rule, rrule
+from chainrules_core import Array, NoTangent, Tangent, ZeroTangent, pair_rule
 from chainrules_core.authoring import NO_VALUE, part
 
 # -------------------------------------------------------------------------------------------- pinv
 
 
-@rrule.register(np.linalg.pinv, Array, lists=True)
-def pinv_rrule(a, *, rcond=None, hermitian=False, rtol=NO_VALUE):
+@pair_rule(np.linalg.pinv, Array, lists=True)
+def pinv_rule(a, *, rcond=None, hermitian=False, rtol=NO_VALUE):
     y = np.linalg.pinv(a, rcond, hermitian, rtol=rtol)
+
+    def pinv_pushforward(a_dot):
+        return (
+            pinv_tangent(completed(a), y, completed(a_dot))
+            if hermitian
+            else pinv_tangent(a, y, a_dot)
+        )
 
     def pinv_pullback(y_bar):
         a_bar = pinv_adjoint(completed(a) if hermitian else a, y, y_bar)
         return onto_triangle(a_bar) if hermitian else a_bar
 
-    return y, pinv_pullback
+    return y, pinv_pushforward, pinv_pullback
+
+
+def pinv_tangent(a: Any, y: Any, a_dot: Any) -> Any:
+    """-YȦY + YYᴴȦᴴ(1 - AY) + (1 - YA)ȦᴴYᴴY."""
+    yh, ah_dot = adjoint(y), adjoint(a_dot)
+    if np.shape(a)[-2] >= np.shape(a)[-1]:
+        g, h = np.matmul(np.matmul(y, yh), ah_dot), np.matmul(y, a_dot)
+        inner = adjoint(h) - h - np.matmul(g, a) - np.matmul(np.matmul(y, a), adjoint(h))
+        return g + np.matmul(inner, y)
+    g, h = np.matmul(ah_dot, np.matmul(yh, y)), np.matmul(a_dot, y)
+    inner = adjoint(h) - h - np.matmul(a, g) - np.matmul(adjoint(h), np.matmul(a, y))
+    return g + np.matmul(y, inner)
 
 
 def pinv_adjoint(a: Any, y: Any, y_bar: Any) -> Any:
@@ -49,22 +68,6 @@ def pinv_adjoint(a: Any, y: Any, y_bar: Any) -> Any:
     g = np.matmul(yh_bar, y)
     inner = g - np.matmul(np.matmul(a, y), g) - adjoint(g)
     return np.matmul(inner, yh) + np.matmul(np.matmul(yh, y), yh_bar - np.matmul(g, a))
-
-
-@frule.register(np.linalg.pinv, Array, lists=True)
-def pinv_frule(dots, a, *, rcond=None, hermitian=False, rtol=NO_VALUE):
-    y = np.linalg.pinv(a, rcond, hermitian, rtol=rtol)
-    a_dot = dots[0]
-    if hermitian:
-        a, a_dot = completed(a), completed(a_dot)
-    yh, ah_dot = adjoint(y), adjoint(a_dot)
-    if np.shape(a)[-2] >= np.shape(a)[-1]:
-        g, h = np.matmul(np.matmul(y, yh), ah_dot), np.matmul(y, a_dot)
-        inner = adjoint(h) - h - np.matmul(g, a) - np.matmul(np.matmul(y, a), adjoint(h))
-        return y, g + np.matmul(inner, y)
-    g, h = np.matmul(ah_dot, np.matmul(yh, y)), np.matmul(a_dot, y)
-    inner = adjoint(h) - h - np.matmul(a, g) - np.matmul(adjoint(h), np.matmul(a, y))
-    return y, g + np.matmul(y, inner)
 
 
 # ------------------------------------------------------------------------------------------- lstsq

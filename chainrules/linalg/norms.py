@@ -24,7 +24,7 @@ from chainrules.linalg.matrices import adjoint, column, conj, real, row
 from chainrules.linalg.pairs import singular_pair
 from chainrules.reductions.axes import kept, reduced_axes
 from chainrules.reductions.extrema import placed
-from chainrules_core import Array, Numeric, frule, pair_rule, rrule
+from chainrules_core import Array, Numeric, pair_rule
 from chainrules_core.authoring import is_foreign
 
 # ------------------------------------------------------------------------------------ vector norms
@@ -177,20 +177,17 @@ def norm_of(x: Any, order: Any, axis: Any) -> Norm:
     return Norm(x, order, axes, len(axes) == 2)
 
 
-@rrule.register(np.linalg.norm, Numeric, lists=True)
-def norm_rrule(x, *, ord=None, axis=None, keepdims=False):
+@pair_rule(np.linalg.norm, Numeric, lists=True)
+def norm_rule(x, *, ord=None, axis=None, keepdims=False):
     y = np.linalg.norm(x, ord, axis, keepdims)
+
+    def norm_pushforward(x_dot):
+        return norm_of(x, ord, axis).tangent(y, x_dot, keepdims)
 
     def norm_pullback(y_bar):
         return norm_of(x, ord, axis).cotangent(y, y_bar)
 
-    return y, norm_pullback
-
-
-@frule.register(np.linalg.norm, Numeric, lists=True)
-def norm_frule(dots, x, *, ord=None, axis=None, keepdims=False):
-    y = np.linalg.norm(x, ord, axis, keepdims)
-    return y, norm_of(x, ord, axis).tangent(y, dots[0], keepdims)
+    return y, norm_pushforward, norm_pullback
 
 
 @pair_rule(np.linalg.vector_norm, Numeric, lists=True)
@@ -207,14 +204,9 @@ def vector_norm_rule(x, *, axis=None, keepdims=False, ord=2):
     return y, vector_norm_pushforward, vector_norm_pullback
 
 
-@rrule.register(np.linalg.matrix_norm, Array, lists=True)
-def matrix_norm_rrule(x, *, keepdims=False, ord="fro"):
-    return norm_rrule(x, ord=ord, axis=(-2, -1), keepdims=keepdims)
-
-
-@frule.register(np.linalg.matrix_norm, Array, lists=True)
-def matrix_norm_frule(dots, x, *, keepdims=False, ord="fro"):
-    return norm_frule(dots, x, ord=ord, axis=(-2, -1), keepdims=keepdims)
+@pair_rule(np.linalg.matrix_norm, Array, lists=True)
+def matrix_norm_rule(x, *, keepdims=False, ord="fro"):
+    return norm_rule(x, ord=ord, axis=(-2, -1), keepdims=keepdims)
 
 
 # ------------------------------------------------------------------------------------------- cond

@@ -13,7 +13,7 @@ import numpy as np
 
 from chainrules.linalg.matrices import adjoint, column, conj, row
 from chainrules.linalg.triangular import solve_lower, solve_upper, triangle_of
-from chainrules_core import Array, frule, pair_rule, rrule, thunk
+from chainrules_core import Array, pair_rule, thunk
 
 
 @pair_rule(np.linalg.inv, Array, lists=True)
@@ -85,11 +85,16 @@ def as_matrix_equation(a: Any, b: Any, axes: Any) -> tuple[Any, Any, tuple[int, 
     return np.reshape(a, (n, n)), np.reshape(b, (n,)), shape, order
 
 
-@rrule.register(np.linalg.tensorsolve, Array, Array, lists=True)
-def tensorsolve_rrule(a, b, *, axes=None):
+@pair_rule(np.linalg.tensorsolve, Array, Array, lists=True)
+def tensorsolve_rule(a, b, *, axes=None):
     matrix, right, shape, order = as_matrix_equation(a, b, axes)
     x = np.linalg.solve(matrix, right)
     shape_a, shape_b = tuple([np.shape(a)[axis] for axis in order]), np.shape(b)
+
+    def tensorsolve_pushforward(a_dot, b_dot):
+        matrix_dot, right_dot, _, _ = as_matrix_equation(a_dot, b_dot, axes)
+        x_dot = np.linalg.solve(matrix, right_dot - np.matmul(matrix_dot, x))
+        return np.reshape(x_dot, shape)
 
     def tensorsolve_pullback(y_bar):
         right_bar = np.linalg.solve(adjoint(matrix), np.reshape(y_bar, np.shape(x)))
@@ -100,17 +105,7 @@ def tensorsolve_rrule(a, b, *, axes=None):
 
         return thunk(a_bar), np.reshape(right_bar, shape_b)
 
-    return np.reshape(x, shape), tensorsolve_pullback
-
-
-@frule.register(np.linalg.tensorsolve, Array, Array, lists=True)
-def tensorsolve_frule(dots, a, b, *, axes=None):
-    a_dot, b_dot = dots
-    matrix, right, shape, _ = as_matrix_equation(a, b, axes)
-    matrix_dot, right_dot, _, _ = as_matrix_equation(a_dot, b_dot, axes)
-    x = np.linalg.solve(matrix, right)
-    x_dot = np.linalg.solve(matrix, right_dot - np.matmul(matrix_dot, x))
-    return np.reshape(x, shape), np.reshape(x_dot, shape)
+    return np.reshape(x, shape), tensorsolve_pushforward, tensorsolve_pullback
 
 
 @pair_rule(np.linalg.tensorinv, Array, lists=True)

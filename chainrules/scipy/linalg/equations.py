@@ -23,7 +23,7 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.matrices import adjoint, hermitian
-from chainrules_core import Array, NoTangent, frule, pair_rule, rrule, thunk
+from chainrules_core import Array, NoTangent, pair_rule, thunk
 
 # ----------------------------------------------------------------------------- linear equations
 
@@ -189,26 +189,22 @@ def register_riccati(f: Any, discrete: bool) -> None:
         x = f(a, b, q, r, e, s, balanced)
         return x, Loop(x, a, b, r, e, s, discrete)
 
-    @rrule.register(f, Array, Array, Array, Array)
-    def riccati_rrule(a, b, q, r, e=None, s=None, *, balanced=True):
+    @pair_rule(f, Array, Array, Array, Array)
+    def riccati_rule(a, b, q, r, e=None, s=None, *, balanced=True):
         if np.ndim(a) != 2:
             return None
         y, loop = solved(a, b, q, r, e, s, balanced)
+
+        def solve_are_pushforward(*dots):
+            given = [None if x is None else dot for x, dot in zip((e, s), dots[4:], strict=True)]
+            return riccati_tangent(loop, (*dots[:4], *given))
 
         def solve_are_pullback(y_bar):
             a_bar, b_bar, q_bar, r_bar, *more = riccati_pullback(loop, y_bar, e, s)
             e_bar = NoTangent() if e is None else more.pop(0)
             return a_bar, b_bar, q_bar, r_bar, e_bar, NoTangent() if s is None else more[0]
 
-        return y, solve_are_pullback
-
-    @frule.register(f, Array, Array, Array, Array)
-    def riccati_frule(dots, a, b, q, r, e=None, s=None, *, balanced=True):
-        if np.ndim(a) != 2:
-            return None
-        y, loop = solved(a, b, q, r, e, s, balanced)
-        given = [None if x is None else dot for x, dot in zip((e, s), dots[4:], strict=True)]
-        return y, riccati_tangent(loop, (*dots[:4], *given))
+        return y, solve_are_pushforward, solve_are_pullback
 
 
 register_riccati(linalg.solve_continuous_are, discrete=False)

@@ -20,12 +20,12 @@ from chainrules.linalg.matrices import adjoint, column, hermitian, row
 from chainrules.linalg.singular import svd_adjoint, svd_tangent, values_adjoint, values_tangent
 from chainrules.refused import refuse
 from chainrules.scipy.delegated import both
-from chainrules_core import Array, Tangent, decompose, frule, pair_rule, primitive, rrule
-from chainrules_core.authoring import part
+from chainrules_core import Array, Tangent, decompose, pair_rule, primitive
+from chainrules_core.authoring import parts
 
 
-@rrule.register(linalg.svd, Array, lists=True)
-def svd_rrule(
+@pair_rule(linalg.svd, Array, lists=True)
+def svd_rule(
     a, *, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True,
     lapack_driver="gesdd",
 ):  # fmt: skip
@@ -35,42 +35,26 @@ def svd_rrule(
     y = linalg.svd(a, full_matrices and compute_uv, **options)
     u, s, vh = y
 
+    def svd_pushforward(a_dot):
+        if not compute_uv:
+            return values_tangent(u, s, vh, a_dot)
+        u_dot, s_dot, v_dot = svd_tangent(a, u, s, adjoint(vh), a_dot)
+        return Tangent[type(y)](u_dot, s_dot, adjoint(v_dot))
+
     def svd_pullback(y_bar):
-        bars = [part(y_bar, i) for i in range(3)] if compute_uv else (None, y_bar, None)
-        u_bar, s_bar, vh_bar = bars
+        u_bar, s_bar, vh_bar = parts(y_bar, 3) if compute_uv else (None, y_bar, None)
         if u_bar is None and vh_bar is None:
             k = np.shape(s)[-1]
             return values_adjoint(u[..., :k], s, vh[..., :k, :], s_bar)
         v_bar = None if vh_bar is None else adjoint(vh_bar)
         return svd_adjoint(a, u, s, adjoint(vh), u_bar, s_bar, v_bar)
 
-    return y if compute_uv else s, svd_pullback
+    return y if compute_uv else s, svd_pushforward, svd_pullback
 
 
-@frule.register(linalg.svd, Array, lists=True)
-def svd_frule(
-    dots, a, *, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True,
-    lapack_driver="gesdd",
-):  # fmt: skip
-    if np.size(a) == 0:
-        return None
-    options: dict[str, Any] = {"check_finite": check_finite, "lapack_driver": lapack_driver}
-    y = linalg.svd(a, full_matrices and compute_uv, **options)
-    u, s, vh = y
-    if not compute_uv:
-        return s, values_tangent(u, s, vh, dots[0])
-    u_dot, s_dot, v_dot = svd_tangent(a, u, s, adjoint(vh), dots[0])
-    return y, Tangent[type(y)](u_dot, s_dot, adjoint(v_dot))
-
-
-@rrule.register(linalg.svdvals, Array, lists=True)
-def svdvals_rrule(a, *, overwrite_a=False, check_finite=True):
-    return svd_rrule(a, compute_uv=False, check_finite=check_finite)
-
-
-@frule.register(linalg.svdvals, Array, lists=True)
-def svdvals_frule(dots, a, *, overwrite_a=False, check_finite=True):
-    return svd_frule(dots, a, compute_uv=False, check_finite=check_finite)
+@pair_rule(linalg.svdvals, Array, lists=True)
+def svdvals_rule(a, *, overwrite_a=False, check_finite=True):
+    return svd_rule(a, compute_uv=False, check_finite=check_finite)
 
 
 # ----------------------------------------------------------------------------- polar factors

@@ -17,7 +17,7 @@ from scipy import linalg
 from chainrules.linalg.matrices import adjoint, column, conj, row
 from chainrules.linalg.solving import matvec
 from chainrules.scipy.linalg.structure import strict, structure_of, triangle
-from chainrules_core import Array, frule, not_implemented, pair_rule, rrule, thunk
+from chainrules_core import Array, not_implemented, pair_rule, thunk
 
 
 def outer(b_bar: Any, y: Any, of_vector: bool) -> Any:
@@ -72,8 +72,8 @@ def adjoint_solve(a: Any, b: Any, structure: Any, **options: Any) -> Any:
     return linalg.solve(adjoint(structure.read(a)), b, check_finite=False)
 
 
-@rrule.register(linalg.solve, Array, Array, broadcasts=True, lists=True)
-def solve_rrule(
+@pair_rule(linalg.solve, Array, Array, broadcasts=True, lists=True)
+def solve_rule(
     a, b, *, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None,
     transposed=False,
 ):  # fmt: skip
@@ -83,6 +83,14 @@ def solve_rrule(
     y = linalg.solve(a, b, transposed=transposed, **options)
     structure = structure_of(assume_a, lower)
     of_vector = np.ndim(b) == 1
+
+    def solve_pushforward(a_dot, b_dot):
+        def solved(c):
+            return linalg.solve(a, c, transposed=transposed, **options)
+
+        m_dot = structure.read(a_dot)
+        moved = b_dot - times(m_dot.mT if transposed else m_dot, y, of_vector)
+        return by_columns(solved, moved, of_vector)
 
     def solve_pullback(y_bar):
         def solved(c):
@@ -98,27 +106,7 @@ def solve_rrule(
 
         return thunk(a_bar), b_bar
 
-    return y, solve_pullback
-
-
-@frule.register(linalg.solve, Array, Array, lists=True)
-def solve_frule(
-    dots, a, b, *, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True,
-    assume_a=None, transposed=False,
-):  # fmt: skip
-    if np.ndim(a) < 2 or np.size(a) == 1:
-        return None
-    a_dot, b_dot = dots
-    options = {"lower": lower, "check_finite": check_finite, "assume_a": given(assume_a)}
-    y = linalg.solve(a, b, transposed=transposed, **options)
-    m_dot = structure_of(assume_a, lower).read(a_dot)
-    of_vector = np.ndim(b) == 1
-    moved = b_dot - times(m_dot.mT if transposed else m_dot, y, of_vector)
-
-    def solved(c):
-        return linalg.solve(a, c, transposed=transposed, **options)
-
-    return y, by_columns(solved, moved, of_vector)
+    return y, solve_pushforward, solve_pullback
 
 
 DEFAULT = inspect.signature(linalg.solve).parameters["assume_a"].default
@@ -144,8 +132,8 @@ def moved_by(m: Any, trans: int) -> Any:
     return (m, m.mT, adjoint(m))[trans] if trans != 0 else m
 
 
-@rrule.register(linalg.solve_triangular, Array, Array, broadcasts=True, lists=True)
-def solve_triangular_rrule(
+@pair_rule(linalg.solve_triangular, Array, Array, broadcasts=True, lists=True)
+def solve_triangular_rule(
     a, b, *, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True
 ):
     def solve(trans, b):
@@ -154,6 +142,11 @@ def solve_triangular_rrule(
     y = solve(trans, b)
     how = TRANSPOSED[trans]
     of_vector = np.ndim(b) == 1
+
+    def solve_triangular_pushforward(a_dot, b_dot):
+        m_dot = moved_by(read_triangle(a_dot, lower, unit_diagonal), how)
+        moved = b_dot - times(m_dot, y, of_vector)
+        return by_columns(lambda c: solve(trans, c), moved, of_vector)
 
     def solve_triangular_pullback(y_bar):
         def solved(c):  # with the adjoint of what was solved
@@ -167,19 +160,4 @@ def solve_triangular_rrule(
 
         return thunk(a_bar), b_bar
 
-    return y, solve_triangular_pullback
-
-
-@frule.register(linalg.solve_triangular, Array, Array, lists=True)
-def solve_triangular_frule(
-    dots, a, b, *, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True
-):
-    a_dot, b_dot = dots
-
-    def solve(b):
-        return linalg.solve_triangular(a, b, trans, lower, unit_diagonal, check_finite=check_finite)
-
-    y = solve(b)
-    of_vector = np.ndim(b) == 1
-    m_dot = moved_by(read_triangle(a_dot, lower, unit_diagonal), TRANSPOSED[trans])
-    return y, by_columns(solve, b_dot - times(m_dot, y, of_vector), of_vector)
+    return y, solve_triangular_pushforward, solve_triangular_pullback
