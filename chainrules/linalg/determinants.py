@@ -21,7 +21,7 @@ import numpy as np
 
 from chainrules.linalg.matrices import adjoint, column, conj, diagonal, diagonal_matrix, row
 from chainrules_core import Array, NoTangent, Tangent, non_differentiable, pair_rule, primitive
-from chainrules_core.authoring import is_foreign, part
+from chainrules_core.authoring import is_foreign, parts
 
 
 def times(numbers: Any, matrices: Any) -> Any:
@@ -261,7 +261,7 @@ def slogdet_rule(a):
         return Tangent[type(y)](sign_dot, log_dot)
 
     def slogdet_pullback(y_bar):
-        sign_bar, log_bar = part(y_bar, 0), part(y_bar, 1)
+        sign_bar, log_bar = parts(y_bar, 2)
         log_bar = 0 * np.real(y.sign) if log_bar is None else np.real(log_bar)
         if np.iscomplexobj(a) and sign_bar is not None:
             log_bar = log_bar + 1j * np.imag(conj(y.sign) * sign_bar)

@@ -23,7 +23,7 @@ from chainrules.linalg.matrices import adjoint, column, completed, conj, onto_tr
 from chainrules.linalg.singular import values_adjoint, values_tangent
 from chainrules.linalg.triangular import solve_lower, solve_upper
 from chainrules_core import Array, NoTangent, Tangent, ZeroTangent, pair_rule
-from chainrules_core.authoring import NO_VALUE, part
+from chainrules_core.authoring import NO_VALUE, parts
 
 # -------------------------------------------------------------------------------------------- pinv
 
@@ -144,7 +144,7 @@ def lstsq_rule(a, b, *, rcond=None):
         return Tangent[tuple](x_dot, residuals_dot, NoTangent(), s_dot)
 
     def lstsq_pullback(y_bar):
-        x_bar, residuals_bar, s_bar = [part(y_bar, i) for i in (0, 1, 3)]
+        x_bar, residuals_bar, _, s_bar = parts(y_bar, 4)
         a_bar = b_bar = ZeroTangent()
         rest = as_columns(b) - np.matmul(a, x)
         if x_bar is not None or s_bar is not None:

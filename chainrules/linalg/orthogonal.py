@@ -14,6 +14,7 @@ upper and lower part of Q, Q₂ = E₂ + (E₁ - Q)(1 - Q₁₁)⁻ᴴ Q₂₁�
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -147,30 +148,47 @@ UNCHANGED = (
 RAW = "the Householder vectors of np.linalg.qr(mode='raw') have no rule: use mode='reduced'"
 
 
+def triangle_alone(a: Any) -> tuple[Any, Callable, Callable]:
+    """The rule for ``mode="r"``; Q is needed to go back."""
+    q, r = np.linalg.qr(a)
+
+    def qr_pushforward(a_dot):
+        if has_dependent_columns(r):
+            return not_implemented(DEPENDENT)
+        return reduced_tangent(a, q, r, a_dot)[1]
+
+    def qr_pullback(r_bar):
+        if has_dependent_columns(r):
+            return not_implemented(DEPENDENT)
+        return reduced_adjoint(a, q, r, None, r_bar)
+
+    return r, qr_pushforward, qr_pullback
+
+
+def householder_vectors(a: Any) -> tuple[Any, Callable, Callable]:
+    """The rule for ``mode="raw"``."""
+
+    def qr_pushforward(a_dot):
+        return Tangent[tuple](not_implemented(RAW), not_implemented(RAW))
+
+    def qr_pullback(y_bar):
+        return not_implemented(RAW)
+
+    return np.linalg.qr(a, "raw"), qr_pushforward, qr_pullback
+
+
 @pair_rule(np.linalg.qr, Array, lists=True)
 def qr_rule(a, *, mode="reduced"):
     if mode not in MODES:
         return None
-    if mode == "r":  # Q is needed to go back
-        q, r = np.linalg.qr(a)
-
-        def qr_r_pushforward(a_dot):
-            if has_dependent_columns(r):
-                return not_implemented(DEPENDENT)
-            return reduced_tangent(a, q, r, a_dot)[1]
-
-        def qr_r_pullback(r_bar):
-            if has_dependent_columns(r):
-                return not_implemented(DEPENDENT)
-            return reduced_adjoint(a, q, r, None, r_bar)
-
-        return r, qr_r_pushforward, qr_r_pullback
+    if mode == "r":
+        return triangle_alone(a)
+    if mode == "raw":
+        return householder_vectors(a)
     y = np.linalg.qr(a, mode)
     k = min(np.shape(a)[-2:])
 
     def qr_pushforward(a_dot):
-        if mode == "raw":
-            return Tangent[tuple](not_implemented(RAW), not_implemented(RAW))
         q, r = y
         if has_dependent_columns(r[..., :k, :]):
             return Tangent[type(y)](not_implemented(DEPENDENT), not_implemented(DEPENDENT))
@@ -185,8 +203,6 @@ def qr_rule(a, *, mode="reduced"):
         return Tangent[type(y)](np.concatenate([q_dot, complete_tangent(q, q_dot)], -1), r_dot)
 
     def qr_pullback(y_bar):
-        if mode == "raw":
-            return not_implemented(RAW)
         q, r = y
         q_bar, r_bar = parts(y_bar, 2)
         if np.shape(q)[-1] > k:  # complete, and more rows than columns

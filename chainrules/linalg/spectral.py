@@ -27,7 +27,7 @@ from chainrules.linalg.matrices import (
     row,
 )
 from chainrules_core import Array, Tangent, non_differentiable, pair_rule, primitive
-from chainrules_core.authoring import part
+from chainrules_core.authoring import parts
 
 # --------------------------------------------------------------------------------------- Hermitian
 
@@ -80,7 +80,7 @@ def eigh_rule(a, *, UPLO="L"):
         return Tangent[type(y)](*dot)
 
     def eigh_pullback(y_bar):
-        a_bar = hermitian_adjoint(w, v, part(y_bar, 0), part(y_bar, 1), -is_upper(UPLO))
+        a_bar = hermitian_adjoint(w, v, *parts(y_bar, 2), -is_upper(UPLO))
         return written(a_bar, UPLO)
 
     return y, eigh_pushforward, eigh_pullback
@@ -157,7 +157,7 @@ def eig_rule(a):
         return Tangent[type(y)](*general_tangent(*y, a_dot))
 
     def eig_pullback(y_bar):
-        return general_adjoint(w, v, part(y_bar, 0), part(y_bar, 1))
+        return general_adjoint(w, v, *parts(y_bar, 2))
 
     return y, eig_pushforward, eig_pullback
 

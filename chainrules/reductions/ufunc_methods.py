@@ -252,44 +252,50 @@ def share_numbers(a: Any, b: Any) -> bool:
     return bool(np.any(row[np.minimum(np.searchsorted(row, a), len(row) - 1)] == a))
 
 
+def spread(a: Any, b: Any) -> Any:
+    """`a` with an axis of length one for each of `b` behind its own."""
+    return np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
+
+
+def summed(j: int, bar: Any, a: Any, b: Any, weights: Any) -> Any:
+    """The rows or columns of `bar`, times weights, added up: one product with a vector."""
+    matrix = np.reshape(bar, (math.prod(np.shape(a)), math.prod(np.shape(b))))
+    if j == 0:
+        return np.reshape(matrix @ np.reshape(weights, (-1,)), np.shape(a))
+    return np.reshape(np.reshape(weights, (-1,)) @ matrix, np.shape(b))
+
+
+def pull_outer(f: np.ufunc, j: int, y_bar: Any, y: Any, a: Any, b: Any) -> Any:
+    """The cotangent of one argument of ``f.outer``, by itself."""
+    if f is np.multiply:
+        return summed(j, y_bar, a, b, conj((b, a)[j]))
+    if f is np.divide and np.all(np.isfinite(a)) and can_divide(b, b):
+        if j == 0:
+            return summed(0, y_bar, a, b, conj(1 / b))
+        return -summed(1, y_bar, a, b, conj(a)) / conj(b) / conj(b)
+    wide = spread(a, b)
+    bar = strong_product(conj(derivative(j, y, f, wide, b)), y_bar)
+    if j == 1 or isinstance(bar, AbstractZero):
+        return unbroadcast(bar, np.shape(b))
+    return np.reshape(unbroadcast(bar, np.shape(wide)), np.shape(a))
+
+
+def pull_outer_together(f: np.ufunc, y_bar: Any, y: Any, a: Any, b: Any) -> tuple | None:
+    """Both cotangents of ``f.outer``, where there is a way to make them together."""
+    if f is np.divide:
+        return None  # its sums need no products of all pairs
+    bars = sums_of_chosen(y_bar, y, a, b) if f in EXTREMA else None
+    if bars is None:
+        products = products_together(f, y_bar, y, spread(a, b), b)
+        if products is None:
+            return None
+        ones = np.ones_like(b), np.ones_like(a)
+        bars = tuple([summed(j, products[j], a, b, ones[j]) for j in (0, 1)])
+    return bars
+
+
 def register_outer(f: np.ufunc) -> None:
     """Register the rules of ``f.outer``: f itself, of `A` with axes of length one behind it."""
-
-    def spread(a: Any, b: Any) -> Any:
-        return np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
-
-    def summed(j: int, bar: Any, a: Any, b: Any, weights: Any) -> Any:
-        """The rows or columns of `bar`, times weights, added up: one product with a vector."""
-        matrix = np.reshape(bar, (math.prod(np.shape(a)), math.prod(np.shape(b))))
-        if j == 0:
-            return np.reshape(matrix @ np.reshape(weights, (-1,)), np.shape(a))
-        return np.reshape(np.reshape(weights, (-1,)) @ matrix, np.shape(b))
-
-    def pull(j: int, y_bar: Any, y: Any, a: Any, b: Any) -> Any:
-        if f is np.multiply:
-            return summed(j, y_bar, a, b, conj((b, a)[j]))
-        if f is np.divide and np.all(np.isfinite(a)) and can_divide(b, b):
-            if j == 0:
-                return summed(0, y_bar, a, b, conj(1 / b))
-            return -summed(1, y_bar, a, b, conj(a)) / conj(b) / conj(b)
-        wide = spread(a, b)
-        bar = strong_product(conj(derivative(j, y, f, wide, b)), y_bar)
-        if j == 1 or isinstance(bar, AbstractZero):
-            return unbroadcast(bar, np.shape(b))
-        return np.reshape(unbroadcast(bar, np.shape(wide)), np.shape(a))
-
-    def together(y_bar: Any, y: Any, a: Any, b: Any) -> tuple | None:
-        """Both cotangents, where there is a way to make them together."""
-        if f is np.divide:
-            return None  # its sums need no products of all pairs
-        bars = sums_of_chosen(y_bar, y, a, b) if f in EXTREMA else None
-        if bars is None:
-            products = products_together(f, y_bar, y, spread(a, b), b)
-            if products is None:
-                return None
-            ones = np.ones_like(b), np.ones_like(a)
-            bars = tuple([summed(j, products[j], a, b, ones[j]) for j in (0, 1)])
-        return bars
 
     @pair_rule(f.outer, Numeric, Numeric, lists=True)
     def outer_rule(a, b, *, dtype=None):
@@ -309,8 +315,8 @@ def register_outer(f: np.ufunc) -> None:
 
             def of(j):
                 if not made:
-                    made.append(together(y_bar, y, a, b))
-                return pull(j, y_bar, y, a, b) if made[0] is None else made[0][j]
+                    made.append(pull_outer_together(f, y_bar, y, a, b))
+                return pull_outer(f, j, y_bar, y, a, b) if made[0] is None else made[0][j]
 
             return thunk(partial(of, 0)), thunk(partial(of, 1))
 

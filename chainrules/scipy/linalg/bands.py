@@ -18,13 +18,7 @@ from chainrules.linalg.matrices import adjoint, conj, diagonal, diagonal_matrix,
 from chainrules.scipy.linalg.banded import band_of, dense, onto_hermitian_band, width
 from chainrules.scipy.linalg.spectral import completed, padded
 from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
-from chainrules_core import (
-    Array,
-    NotImplementedTangent,
-    Tangent,
-    not_implemented,
-    pair_rule,
-)
+from chainrules_core import Array, NotImplementedTangent, Tangent, not_implemented, pair_rule
 from chainrules_core.authoring import parts
 
 PHASE = (

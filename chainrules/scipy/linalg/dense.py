@@ -20,7 +20,7 @@ from chainrules.linalg.norms import norm_of
 from chainrules.linalg.singular import values_tangent
 from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
 from chainrules_core import Array, NoTangent, Numeric, Tangent, ZeroTangent, frule, pair_rule, rrule
-from chainrules_core.authoring import part
+from chainrules_core.authoring import part, parts
 
 # --------------------------------------------------------------------------------- norm and det
 
@@ -129,7 +129,7 @@ def lstsq_rrule(
     x, shape = as_columns(x), np.shape(b)
 
     def lstsq_pullback(y_bar):
-        x_bar, residuals_bar, s_bar = [part(y_bar, i) for i in (0, 1, 3)]
+        x_bar, residuals_bar, _, s_bar = parts(y_bar, 4)
         a_bar = b_bar = ZeroTangent()
         rest = as_columns(b) - np.matmul(a, x)
         if x_bar is not None or s_bar is not None:

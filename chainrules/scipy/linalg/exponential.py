@@ -24,7 +24,7 @@ from scipy import linalg
 
 from chainrules.linalg.matrices import adjoint
 from chainrules_core import Array, Tangent, non_differentiable, pair_rule, primitive
-from chainrules_core.authoring import part
+from chainrules_core.authoring import parts
 
 DEGREE = 13
 LARGEST = 4.0
@@ -95,7 +95,7 @@ def expm_frechet_rule(A, E, *, method=None, compute_expm=True, check_finite=True
         return Tangent[tuple](moved, change_moved) if compute_expm else change_moved
 
     def expm_frechet_pullback(y_bar):
-        of_value, of_change = (part(y_bar, 0), part(y_bar, 1)) if compute_expm else (None, y_bar)
+        of_value, of_change = parts(y_bar, 2) if compute_expm else (None, y_bar)
         zero = np.zeros_like(A + E)
         of_value = zero if of_value is None else of_value
         of_change = zero if of_change is None else of_change

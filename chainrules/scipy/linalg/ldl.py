@@ -17,14 +17,7 @@ from chainrules.linalg.gaps import is_set
 from chainrules.linalg.matrices import adjoint
 from chainrules.linalg.triangular import inverse_of_lower, solve_lower, solve_upper
 from chainrules.scipy.linalg.structure import structure_of
-from chainrules_core import (
-    Array,
-    NoTangent,
-    Tangent,
-    non_differentiable,
-    pair_rule,
-    primitive,
-)
+from chainrules_core import Array, NoTangent, Tangent, non_differentiable, pair_rule, primitive
 from chainrules_core.authoring import is_foreign, parts
 
 

@@ -22,7 +22,7 @@ from chainrules.linalg.orthogonal import (
     reduced_tangent,
 )
 from chainrules_core import Array, NoTangent, Tangent, decompose, not_implemented, pair_rule
-from chainrules_core.authoring import part
+from chainrules_core.authoring import part, parts
 
 DEPENDENT = (
     "scipy.linalg.qr or rq of a matrix whose (first) columns, or (last) rows, are linearly "
@@ -112,7 +112,7 @@ def qr_rule(
         if mode == "r":
             q_bar, r_bar = None, y_bar if is_bare(y) else part(y_bar, 0)
         else:
-            q_bar, r_bar = part(y_bar, 0), part(y_bar, 1)
+            q_bar, r_bar = parts(y_bar, 2)
         a_bar = factors_adjoint(columns(a, order), q, r, q_bar, r_bar)
         return a_bar if order is None else columns(a_bar, np.argsort(order, -1))
 
@@ -152,7 +152,7 @@ def rq_rule(a, *, overwrite_a=False, lwork=None, mode="full", check_finite=True)
         return Tangent[type(y)](back(r_dot), back(q_dot))
 
     def rq_pullback(y_bar):
-        r_bar, q_bar = (y_bar, None) if mode == "r" else (part(y_bar, 0), part(y_bar, 1))
+        r_bar, q_bar = (y_bar, None) if mode == "r" else parts(y_bar, 2)
         wide = (
             None if r_bar is None else mirrored(np.triu(r_bar, np.shape(r)[-1] - np.shape(r)[-2]))
         )

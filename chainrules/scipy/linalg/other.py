@@ -11,13 +11,7 @@ from scipy.linalg import blas, lapack
 from chainrules.linalg.matrices import conj
 from chainrules.refused import refuse
 from chainrules.scipy.delegated import both
-from chainrules_core import (
-    AbstractZero,
-    Array,
-    decompose,
-    non_differentiable,
-    pair_rule,
-)
+from chainrules_core import AbstractZero, Array, decompose, non_differentiable, pair_rule
 
 
 @non_differentiable

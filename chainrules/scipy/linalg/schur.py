@@ -35,7 +35,7 @@ from chainrules_core import (
     primitive,
     rrule,
 )
-from chainrules_core.authoring import part
+from chainrules_core.authoring import part, parts
 
 EQUAL = (
     "scipy.linalg.schur of a matrix with equal eigenvalues has no derivative: which vectors of Z "
@@ -198,7 +198,7 @@ def schur_rrule(a, *, output="real", lwork=None, overwrite_a=False, sort=None, c
     t, z = y[0], y[1]
 
     def schur_pullback(y_bar):
-        return schur_adjoint(t, z, part(y_bar, 0), part(y_bar, 1))
+        return schur_adjoint(t, z, *parts(y_bar, 2))
 
     return y, schur_pullback
 

@@ -17,7 +17,7 @@ from scipy import signal
 from chainrules.scipy.delegated import both, trace_body
 from chainrules.scipy.signal.filtering import lagged_products
 from chainrules_core import AbstractZero, Array, Tangent, decompose, frule, primitive, rrule, thunk
-from chainrules_core.authoring import part
+from chainrules_core.authoring import parts
 
 
 def sections(sos: Any) -> list[tuple[Any, Any]]:
@@ -130,7 +130,7 @@ def cascade_from_rrule(sos, x, zi):
     y = cascade_from(sos, x, zi)
 
     def cascade_from_pullback(bars):
-        y_bar, zf_bar = part(bars, 0), part(bars, 1)
+        y_bar, zf_bar = parts(bars, 2)
         y_bar = np.zeros_like(y[0]) if y_bar is None else y_bar
         zf_bar = np.zeros_like(y[1]) if zf_bar is None else zf_bar
         Es = backward(sos, y_bar, zf_bar)
