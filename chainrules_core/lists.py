@@ -15,10 +15,12 @@ import numpy as np
 from chainrules_core.broadcasting import unbroadcast
 from chainrules_core.projection import ProjectTo
 from chainrules_core.tangents import (
+    AbstractThunk,
     AbstractZero,
     NotImplementedTangent,
     Tangent,
     ZeroTangent,
+    thunk,
     unthunk,
 )
 from chainrules_core.zeros import zero_tangent
@@ -84,10 +86,14 @@ def to_list(x: Any, array: Any) -> Callable[[Any], Any] | None:
     """Return what makes the cotangent of a list `x` of that of its `array`; None for no list."""
     if not is_list(x):
         return None
-    space, shape = ProjectTo(x), np.shape(array)
+    space = ProjectTo(x)
+    shape = array.shape if type(array) is np.ndarray else np.shape(array)
 
     def to_form_of_list(x_bar: Any) -> Any:
-        x_bar = unthunk(x_bar)
+        if type(x_bar) is np.ndarray and x_bar.shape == shape:
+            return space(x_bar)
+        if isinstance(x_bar, AbstractThunk):  # the cotangent of a constant is never computed
+            return thunk(lambda: to_form_of_list(unthunk(x_bar)))
         if not isinstance(x_bar, (AbstractZero, NotImplementedTangent)):
             x_bar = unbroadcast(x_bar, shape)
         return space(x_bar)
@@ -131,14 +137,13 @@ def rrule_on_arrays(rule: Callable, leading: int = 0) -> Callable:
     """Let an rrule written for arrays take lists; `leading` parameters are no arguments."""
 
     def rule_on_arrays(*args: Any, **options: Any) -> Any:
-        given = args[leading:]
-        if not any(map(is_list, given)):
+        if not any(map(is_list, args)):
             return rule(*args, **options)
-        arrays = [array_of(a) for a in given]
-        recorded = rule(*args[:leading], *arrays, **options)
+        arrays = [array_of(a) for a in args]
+        recorded = rule(*arrays, **options)
         if type(recorded) is not tuple:
             return recorded  # None, or an error
-        back = [to_list(x, array) for x, array in zip(given, arrays, strict=True)]
+        back = [to_list(x, array) for x, array in zip(args, arrays, strict=True)][leading:]
         *before, pullback = recorded
 
         def pullback_to_lists(y_bar: Any) -> Any:

@@ -219,6 +219,7 @@ class HandRule(Rule):
         self.kind = mode
         self.returns = ("y", "pullback" if mode == "rrule" else "y_dot")
         self.broadcasts = broadcasts
+        self.takes_lists = lists
         self.function = function
         if lists:
             on_arrays = rrule_on_arrays if mode == "rrule" else frule_on_arrays

@@ -8,7 +8,7 @@ from typing import Any
 from chainrules_core.config import RuleConfig
 from chainrules_core.errors import RuleResultError
 from chainrules_core.frame import materialised
-from chainrules_core.lists import array_of, tangent_as_array
+from chainrules_core.lists import array_of, is_list, tangent_as_array
 from chainrules_core.rule import HandRule
 from chainrules_core.rules import checked_key, frule, rrule
 
@@ -19,6 +19,7 @@ class PairRule(HandRule):
     def __init__(self, f: Callable, types: tuple, function: Callable, mode: str, **traits: Any):
         super().__init__(f, types, function, mode="rrule", **traits)
         self.kind = mode
+        self.author = function
         self.returns = ("y", "pushforward", "pullback")
 
     def push(
@@ -30,10 +31,8 @@ class PairRule(HandRule):
     ) -> tuple[Any, Any] | None:
         """Call the author's function, and the pushforward with zero tangents made concrete."""
         dots = tuple([materialised(d, a) for d, a in zip(dots, args, strict=True)])
-        function = getattr(self.function, "without_lists", None)
-        if function is None:
-            function = self.function
-        else:
+        function = self.author
+        if self.takes_lists and any(map(is_list, args)):
             dots = tuple([tangent_as_array(d, a) for d, a in zip(dots, args, strict=True)])
             args = tuple([array_of(a) for a in args])
         if config is not None and config.body is not None:
