@@ -1,8 +1,9 @@
 """What a package author needs to write derivative rules, and an engine to use them.
 
 Tangent types, ``frule`` and ``rrule``, projection onto tangent spaces, tools to define rules
-(:func:`scalar_rule`, :func:`linear_rule`, :func:`non_differentiable`, …), and, in
-``chainrules_core.testing``, tools to test them.
+(:func:`scalar_rule`, :func:`linear_rule`, :func:`pair_rule`, :func:`non_differentiable`, …), and,
+in ``chainrules_core.testing``, tools to test them. :mod:`chainrules_core.authoring` is the interface
+for authors of rules, with helpers for formulas; :mod:`chainrules_core.engine` is that for engines.
 """
 
 from chainrules_core import (

@@ -129,10 +129,9 @@ def lstsq_rule(a, b, *, rcond=None):
 
     def lstsq_pushforward(a_dot, b_dot):
         y, ah_dot = PseudoInverse(a, rank, rcond), adjoint(a_dot)
-        columns = as_columns(x)
-        rest = as_columns(b) - np.matmul(a, columns)
-        moved = as_columns(b_dot) - np.matmul(a_dot, columns)
-        bent = np.matmul(ah_dot, y.adjoint_times(columns))
+        rest = as_columns(b) - np.matmul(a, x)
+        moved = as_columns(b_dot) - np.matmul(a_dot, x)
+        bent = np.matmul(ah_dot, y.adjoint_times(x))
         x_dot = bent + y.times(
             moved + y.adjoint_times(np.matmul(ah_dot, rest)) - np.matmul(a, bent)
         )
@@ -140,7 +139,7 @@ def lstsq_rule(a, b, *, rcond=None):
         if np.size(residuals):
             residuals_dot = 2 * np.sum(real(conj(rest) * moved), 0)
         s_dot = values_tangent(*np.linalg.svd(a, full_matrices=False), a_dot)
-        x_dot = np.reshape(x_dot, np.shape(x))
+        x_dot = np.reshape(x_dot, np.shape(fit[0]))
         return Tangent[tuple](x_dot, residuals_dot, NoTangent(), s_dot)
 
     def lstsq_pullback(y_bar):
