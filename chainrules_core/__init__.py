@@ -2,8 +2,9 @@
 
 Tangent types, ``frule`` and ``rrule``, projection onto tangent spaces, tools to define rules
 (:func:`scalar_rule`, :func:`linear_rule`, :func:`pair_rule`, :func:`non_differentiable`, …), and,
-in ``chainrules_core.testing``, tools to test them. :mod:`chainrules_core.authoring` is the interface
-for authors of rules, with helpers for formulas; :mod:`chainrules_core.engine` is that for engines.
+in ``chainrules_core.testing``, tools to test them. :mod:`chainrules_core.authoring` is the
+interface for authors of rules, with helpers for formulas; :mod:`chainrules_core.engine` is that for
+engines.
 """
 
 from chainrules_core import (

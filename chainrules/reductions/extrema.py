@@ -285,15 +285,15 @@ def extremum_rules(f: Callable, elements: Callable) -> Rules:
         return y, extremum_pullback
 
     def extremum_frule(dots, a, initial=UNSET, *, axis=None, keepdims=False, where=True):
-        a_dot, *initial_dot = dots
+        a_dot, initial_dot = dots
         options = options_of(keepdims=keepdims, initial=initial, where=where)
         y = f(a, axis=axis, **options)
         ties = Ties(a, y, axis, elements(a, where) if has_gaps(y) else where, initial)
         y_dot: Any = ZeroTangent()
         if not isinstance(a_dot, AbstractZero):
             y_dot = ties.push(a_dot, keepdims)
-        if is_given(initial) and not isinstance(initial_dot[0], AbstractZero):
-            own = np.where(ties.initial, initial_dot[0], 0) / ties.n
+        if is_given(initial) and not isinstance(initial_dot, AbstractZero):
+            own = np.where(ties.initial, initial_dot, 0) / ties.n
             y_dot = y_dot + np.reshape(own, np.shape(y))
         return y, fit(y_dot, y)
 

@@ -171,7 +171,7 @@ def product_rules(f: Callable, factors: Callable) -> Rules:
         return y, product_pullback
 
     def product_frule(dots, a, initial=UNSET, *, axis=None, dtype=None, keepdims=False, where=True):
-        a_dot, *initial_dot = dots
+        a_dot, initial_dot = dots
         y = value(a, initial, axis, dtype, keepdims, where)
         if rounds(dtype):
             return y, ZeroTangent()
@@ -180,8 +180,8 @@ def product_rules(f: Callable, factors: Callable) -> Rules:
         if not isinstance(a_dot, AbstractZero):
             moved = x.times_others(1, same) * a_dot
             y_dot = np.sum(moved, axis=axis, **options_of(keepdims=keepdims))
-        if is_given(initial) and not isinstance(initial_dot[0], AbstractZero):
-            y_dot = y_dot + np.reshape(x.product * initial_dot[0], np.shape(y))
+        if is_given(initial) and not isinstance(initial_dot, AbstractZero):
+            y_dot = y_dot + np.reshape(x.product * initial_dot, np.shape(y))
         return y, fit(y_dot, y)
 
     return product_rrule, product_frule

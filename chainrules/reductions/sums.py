@@ -71,7 +71,7 @@ def sum_rules(f: Callable, summands: Callable) -> Rules:
         return y, sum_pullback
 
     def sum_frule(dots, a, initial=UNSET, *, axis=None, dtype=None, keepdims=False, where=True):
-        a_dot, *initial_dot = dots
+        a_dot, initial_dot = dots
         is_plain = type(a) is type(a_dot) is np.ndarray and initial is UNSET and where is True
         if is_plain and f is np.sum and dtype is None and keepdims is not UNSET:
             return _sum(a, axis, keepdims), _sum(a_dot, axis, keepdims)
@@ -83,8 +83,8 @@ def sum_rules(f: Callable, summands: Callable) -> Rules:
         if not isinstance(a_dot, AbstractZero):
             options = options_of(keepdims=keepdims, where=summands(a, where))
             y_dot = np.sum(a_dot, axis=axis, dtype=dtype, **options)
-        if is_given(initial) and not isinstance(initial_dot[0], AbstractZero):
-            y_dot = y_dot + np.broadcast_to(initial_dot[0], np.shape(y))
+        if is_given(initial) and not isinstance(initial_dot, AbstractZero):
+            y_dot = y_dot + np.broadcast_to(initial_dot, np.shape(y))
         return y, y_dot
 
     return sum_rrule, sum_frule
@@ -265,7 +265,7 @@ def average_rrule(a, weights=None, *, axis=None, returned=False, keepdims=False)
 
 @frule.register(np.average, Numeric, lists=True)
 def average_frule(dots, a, weights=None, *, axis=None, returned=False, keepdims=False):
-    a_dot, *w_dot = dots
+    a_dot, w_dot = dots
     result = average(a, weights, axis, returned, keepdims)
     y = result[0] if returned else result
     options = options_of(keepdims=keepdims)
@@ -279,8 +279,8 @@ def average_frule(dots, a, weights=None, *, axis=None, returned=False, keepdims=
         w, total = lie.spread(weights)
         if not isinstance(a_dot, AbstractZero):
             y_dot = np.sum(w / total * a_dot, axis=axis, **options)
-        if not isinstance(w_dot[0], AbstractZero):
-            w_dot = lie.laid(w_dot[0])
+        if not isinstance(w_dot, AbstractZero):
+            w_dot = lie.laid(w_dot)
             deviation = a - kept(y, shape, axis)
             y_dot = y_dot + np.sum(deviation * (w_dot / total), axis=axis, **options)
             total_dot = np.sum(np.broadcast_to(w_dot, shape), axis=axis, **options)

@@ -19,7 +19,7 @@ from chainrules.linalg.matrices import adjoint, conj, real
 from chainrules.linalg.norms import norm_of
 from chainrules.linalg.singular import values_tangent
 from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
-from chainrules_core import Array, NoTangent, Numeric, Tangent, ZeroTangent, frule, pair_rule, rrule
+from chainrules_core import Array, NoTangent, Numeric, Tangent, ZeroTangent, pair_rule
 from chainrules_core.authoring import part, parts
 
 # --------------------------------------------------------------------------------- norm and det
@@ -118,15 +118,34 @@ def pseudoinverse(a: Any, rank: Any, cond: Any) -> PseudoInverse:
     return PseudoInverse(a, rank, np.finfo(a.dtype).eps if cond is None else cond)
 
 
-@rrule.register(linalg.lstsq, Array, Array, lists=True)
-def lstsq_rrule(
+@pair_rule(linalg.lstsq, Array, Array, lists=True)
+def lstsq_rule(
     a, b, *, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None
 ):
     if np.ndim(a) != 2 or np.size(a) == 0:
         return None
     fit = linalg.lstsq(a, b, cond, check_finite=check_finite, lapack_driver=lapack_driver)
-    x, residuals, rank, _ = fit
+    x, residuals, rank, s = fit
     x, shape = as_columns(x), np.shape(b)
+
+    def lstsq_pushforward(a_dot, b_dot):
+        y, ah_dot = pseudoinverse(a, rank, cond), adjoint(a_dot)
+        rest = as_columns(b) - np.matmul(a, x)
+        moved = as_columns(b_dot) - np.matmul(a_dot, x)
+        bent = np.matmul(ah_dot, y.adjoint_times(x))
+        inner = moved + y.adjoint_times(np.matmul(ah_dot, rest)) - np.matmul(a, bent)
+        x_dot = np.reshape(bent + y.times(inner), np.shape(fit[0]))
+        residuals_dot = np.zeros_like(residuals)
+        if np.size(residuals):
+            residuals_dot = 2 * np.sum(real(conj(rest) * moved), 0)
+            if type(residuals) is np.ndarray:
+                residuals_dot = np.reshape(residuals_dot, np.shape(residuals))
+            else:
+                residuals_dot = residuals_dot[0]
+        s_dot = NoTangent()
+        if s is not None:
+            s_dot = values_tangent(*np.linalg.svd(a, full_matrices=False), a_dot)
+        return Tangent[tuple](x_dot, residuals_dot, NoTangent(), s_dot)
 
     def lstsq_pullback(y_bar):
         x_bar, residuals_bar, _, s_bar = parts(y_bar, 4)
@@ -149,33 +168,4 @@ def lstsq_rrule(
             a_bar = a_bar + y.singular_values_adjoint(a, s_bar)
         return a_bar, b_bar if isinstance(b_bar, ZeroTangent) else np.reshape(b_bar, shape)
 
-    return fit, lstsq_pullback
-
-
-@frule.register(linalg.lstsq, Array, Array, lists=True)
-def lstsq_frule(
-    dots, a, b, *, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True,
-    lapack_driver=None,
-):  # fmt: skip
-    if np.ndim(a) != 2 or np.size(a) == 0:
-        return None
-    a_dot, b_dot = dots
-    fit = linalg.lstsq(a, b, cond, check_finite=check_finite, lapack_driver=lapack_driver)
-    x, residuals, rank, s = fit
-    y, ah_dot = pseudoinverse(a, rank, cond), adjoint(a_dot)
-    columns = as_columns(x)
-    rest = as_columns(b) - np.matmul(a, columns)
-    moved = as_columns(b_dot) - np.matmul(a_dot, columns)
-    bent = np.matmul(ah_dot, y.adjoint_times(columns))
-    x_dot = bent + y.times(moved + y.adjoint_times(np.matmul(ah_dot, rest)) - np.matmul(a, bent))
-    residuals_dot = np.zeros_like(residuals)
-    if np.size(residuals):
-        residuals_dot = 2 * np.sum(real(conj(rest) * moved), 0)
-        if type(residuals) is np.ndarray:
-            residuals_dot = np.reshape(residuals_dot, np.shape(residuals))
-        else:
-            residuals_dot = residuals_dot[0]
-    s_dot = NoTangent()
-    if s is not None:
-        s_dot = values_tangent(*np.linalg.svd(a, full_matrices=False), a_dot)
-    return fit, Tangent[tuple](np.reshape(x_dot, np.shape(x)), residuals_dot, NoTangent(), s_dot)
+    return fit, lstsq_pushforward, lstsq_pullback
