@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
+import functools
 from collections.abc import Callable
 from typing import Any, Literal
 
