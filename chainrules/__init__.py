@@ -47,7 +47,6 @@ from chainrules.linalg import orthogonal as orthogonal
 from chainrules.linalg import spectral as spectral
 from chainrules.linalg import singular as singular
 from chainrules.linalg import least_squares as least_squares
-from chainrules.linalg import lists as lists
 from chainrules.transforms import fourier as fourier
 from chainrules.transforms import convolution as convolution
 from chainrules.calculus import interpolation as interpolation

@@ -1,8 +1,10 @@
 """What a package author needs to write derivative rules, and an engine to use them.
 
 Tangent types, ``frule`` and ``rrule``, projection onto tangent spaces, tools to define rules
-(:func:`scalar_rule`, :func:`linear_rule`, :func:`non_differentiable`, …), and, in
-``chainrules_core.testing``, tools to test them.
+(:func:`scalar_rule`, :func:`linear_rule`, :func:`pair_rule`, :func:`non_differentiable`, …), and,
+in ``chainrules_core.testing``, tools to test them. :mod:`chainrules_core.authoring` is the
+interface for authors of rules, with helpers for formulas; :mod:`chainrules_core.engine` is that for
+engines.
 """
 
 from chainrules_core import (
@@ -49,6 +51,7 @@ from chainrules_core.define import (
     needs_output as needs_output,
     non_differentiable as non_differentiable,
     opt_out as opt_out,
+    pair_rule as pair_rule,
     primitive as primitive,
     scalar_rule as scalar_rule,
 )
@@ -73,6 +76,7 @@ from chainrules_core.names import (
     Array as Array,
     Index as Index,
     Number as Number,
+    Numeric as Numeric,
     Real as Real,
     Scalar as Scalar,
 )

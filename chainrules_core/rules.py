@@ -38,19 +38,20 @@ class RuleTable:
 
     def register(
         self,
-        f: Callable,
+        f: Callable | tuple[Callable, ...],
         *types: Any,
         requires: set[type] | frozenset[type] | type = frozenset(),
         config: type[RuleConfig] | None = None,
         broadcasts: bool = False,
+        lists: bool = False,
     ) -> Callable[[Callable], Callable]:
         """Register the decorated function as rule for `f`.
 
         Parameters
         ----------
-        f : callable
+        f : callable or tuple of callables
             The function, class (for its constructor), method (``Foo.method``), or
-            ``instance_of(Foo)``.
+            ``instance_of(Foo)``; or several that compute the same.
         *types : type, tuple or list
             Types of the leading arguments: a class or ABC, a tuple of them for a union, a list at
             the end for any number. The rest is free.
@@ -61,6 +62,9 @@ class RuleTable:
         broadcasts : bool
             Whether `f` broadcasts these arguments, so that the frame sums each cotangent back to
             its argument's shape. Without it another shape is an error.
+        lists : bool
+            Whether `f` takes nested lists where it takes arrays. The rule gets arrays in their
+            place; the cotangent of a list is given its form. `types` need not name lists.
 
         Returns
         -------
@@ -89,17 +93,18 @@ class RuleTable:
             requires = frozenset({requires})
 
         def add(function: Callable) -> Callable:
-            self.add(
-                HandRule(
-                    checked_key(f),
+            for target in f if isinstance(f, tuple) else (f,):
+                rule = HandRule(
+                    checked_key(target),
                     types,
                     function,
                     mode=self.mode,
                     requires=frozenset(requires),
                     config_type=config,
                     broadcasts=broadcasts,
+                    lists=lists,
                 )
-            )
+                self.add(rule)
             return function
 
         return add
