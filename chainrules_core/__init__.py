@@ -76,7 +76,10 @@ from chainrules_core.names import (
     Real as Real,
     Scalar as Scalar,
 )
-from chainrules_core.pending import when_imported as when_imported
+from chainrules_core.pending import (
+    when_imported as when_imported,
+    when_looked_up as when_looked_up,
+)
 from chainrules_core.projection import ProjectTo as ProjectTo
 from chainrules_core.registry import instance_of as instance_of
 from chainrules_core.rules import (
