@@ -5,10 +5,7 @@ Tangent types, ``frule`` and ``rrule``, projection onto tangent spaces, tools to
 ``chainrules_core.testing``, tools to test them.
 """
 
-from chainrules_core import (
-    projection_containers as projection_containers,
-    projection_sparse as projection_sparse,
-)
+from chainrules_core import projection_containers as projection_containers
 from chainrules_core._version import __version__ as __version__
 from chainrules_core.accumulation import (
     add_inplace as add_inplace,
@@ -109,3 +106,5 @@ from chainrules_core.tangents import (
     unthunk_deep as unthunk_deep,
 )
 from chainrules_core.zeros import add_tangent as add_tangent, zero_tangent as zero_tangent
+
+when_imported("scipy.sparse", "chainrules_core.projection_sparse")

@@ -10,6 +10,7 @@ end, by this thread or another one. Nobody can remember anything about rules tha
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 import threading
@@ -83,24 +84,9 @@ def load_rules_of(key: Callable) -> None:
 
 def load_all() -> None:
     """Load everything that waits for a lookup, unless this thread is importing a part of it."""
-    if all(map(_load, filter(_is_being_imported, _waiting))) and all(map(_load, list(_waiting))):
+    if _nothing_half_imported(_waiting) and all(map(_load, list(_waiting))):
         _waiting.clear()
         _owners.clear()
-
-
-def _load(rules: str) -> bool:
-    """Import a module; whether it is whole now, and not one that this thread is importing."""
-    _this_thread.loads += 1
-    try:
-        importlib.import_module(rules)  # waits for another thread that is importing it
-    finally:
-        _this_thread.loads -= 1
-    return not _is_being_imported(rules)
-
-
-def _is_being_imported(name: str) -> bool:
-    spec = getattr(sys.modules.get(name), "__spec__", None)
-    return getattr(spec, "_initializing", False)
 
 
 def load_imported() -> bool:
@@ -110,18 +96,47 @@ def load_imported() -> bool:
     # The rules' own registrations come here again, and must not load what imports their module.
     if _this_thread.loads or _this_thread.loads_imported:
         return False
-    if any(_is_being_imported(rules) for _, rules in _pending):
-        return False  # one that was imported by name: others may need it as a whole
+    if not _nothing_half_imported([rules for _, rules in _pending]):
+        return False
     loaded = False
     _this_thread.loads_imported = True
     try:
-        while ready := [entry for entry in _pending if entry[0] in sys.modules]:
+        while True:
+            seen = len(sys.modules)
+            ready = [entry for entry in _pending if entry[0] in sys.modules]
+            if not ready:
+                break
             for entry in ready:  # whose modules may leave others pending in turn
                 importlib.import_module(entry[1])
-                if entry in _pending:  # another thread may have been here
-                    _pending.remove(entry)
                 loaded = True
+                with contextlib.suppress(ValueError):  # another thread may have been here
+                    _pending.remove(entry)
     finally:
         _this_thread.loads_imported = False
-    _looked_at[0] = len(sys.modules)
+    _looked_at[0] = seen
     return loaded
+
+
+def _load(rules: str) -> bool:
+    """Import a module for a lookup; whether it is whole now."""
+    _this_thread.loads += 1
+    try:
+        return _imported_whole(rules)
+    finally:
+        _this_thread.loads -= 1
+
+
+def _imported_whole(name: str) -> bool:
+    """Import a module; whether it is whole now, and not one that this thread is importing."""
+    importlib.import_module(name)  # waits for another thread that is importing it
+    return not _is_being_imported(name)
+
+
+def _nothing_half_imported(modules: list[str]) -> bool:
+    """Whether this thread is importing none of these: others may need that one as a whole."""
+    return all(map(_imported_whole, filter(_is_being_imported, modules)))
+
+
+def _is_being_imported(name: str) -> bool:
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    return getattr(spec, "_initializing", False)
