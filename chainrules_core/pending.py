@@ -20,6 +20,7 @@ _pending: list[tuple[str, str]] = []  # packages, and the modules of their rules
 _looked_at = [0]  # how many modules there were when it was last looked: a look costs a microsecond
 _waiting: list[str] = []  # modules that wait for a lookup, in the order in which they load
 _owners: dict[Callable, list[str]] = {}  # the functions that they wait for
+_families: set[str] = set()  # the packages that have such modules, which need each other
 
 
 class _ThisThread(threading.local):
@@ -58,6 +59,7 @@ def when_looked_up(functions: Iterable[Callable], rules: str) -> None:
         Dotted name of the module. Where several have rules for a function, they load in the order
         in which they were named here.
     """
+    _families.add(f"{rules.partition('.')[0]}.")
     if rules not in _waiting:
         _waiting.append(rules)
     for f in functions:
@@ -84,7 +86,7 @@ def load_rules_of(key: Callable) -> None:
 
 def load_all() -> None:
     """Load everything that waits for a lookup, unless this thread is importing a part of it."""
-    if _nothing_half_imported(_waiting) and all(map(_load, list(_waiting))):
+    if _nothing_half_imported() and all(map(_load, list(_waiting))):
         _waiting.clear()
         _owners.clear()
 
@@ -96,7 +98,7 @@ def load_imported() -> bool:
     # The rules' own registrations come here again, and must not load what imports their module.
     if _this_thread.loads or _this_thread.loads_imported:
         return False
-    if not _nothing_half_imported([rules for _, rules in _pending]):
+    if not _nothing_half_imported():
         return False
     loaded = False
     _this_thread.loads_imported = True
@@ -132,8 +134,10 @@ def _imported_whole(name: str) -> bool:
     return not _is_being_imported(name)
 
 
-def _nothing_half_imported(modules: list[str]) -> bool:
-    """Whether this thread is importing none of these: others may need that one as a whole."""
+def _nothing_half_imported() -> bool:
+    """Whether this thread is importing no module of rules: others may need that one as a whole."""
+    modules = [rules for _, rules in _pending]
+    modules += [name for name in list(sys.modules) if name.startswith(tuple(_families))]
     return all(map(_imported_whole, filter(_is_being_imported, modules)))
 
 

@@ -224,6 +224,30 @@ assert len(rrule.methods()) > 500 and found == rules_of(rrule, np.linalg.eigh) !
 """)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a copy of the process for each module")
+def test_any_module_may_be_imported_by_name_where_others_are_pending():
+    pytest.importorskip("scipy")
+    run("""
+import importlib, pathlib
+import scipy.linalg, scipy.sparse, scipy.special
+root = pathlib.Path(chainrules.__file__).parent
+failed = []
+for path in sorted(root.glob("[a-z]*/[a-z]*.py")):
+    if path.parent.name in ("scipy", "coverage"):
+        continue
+    child = os.fork()
+    if child == 0:
+        try:
+            importlib.import_module(f"chainrules.{path.parent.name}.{path.stem}")
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        failed.append(path)
+assert not failed, failed
+""")
+
+
 def test_a_function_that_does_not_hash_has_no_rules():
     run("""
 class Odd:
