@@ -68,9 +68,8 @@ def when_looked_up(functions: Iterable[Callable], rules: str) -> None:
             owners.append(rules)
 
 
-def is_waited_for(key: Callable) -> bool:
-    """Whether a lookup of this function has to load rules first."""
-    return key in _owners
+is_waited_for: Callable[[Callable], bool] = _owners.__contains__
+"""Whether a lookup of a function has to load rules first. Asked at every lookup."""
 
 
 def is_loading() -> bool:
