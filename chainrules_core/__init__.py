@@ -7,10 +7,7 @@ interface for authors of rules, with helpers for formulas; :mod:`chainrules_core
 engines.
 """
 
-from chainrules_core import (
-    projection_containers as projection_containers,
-    projection_sparse as projection_sparse,
-)
+from chainrules_core import projection_containers as projection_containers
 from chainrules_core._version import __version__ as __version__
 from chainrules_core.accumulation import (
     add_inplace as add_inplace,
@@ -80,7 +77,10 @@ from chainrules_core.names import (
     Real as Real,
     Scalar as Scalar,
 )
-from chainrules_core.pending import when_imported as when_imported
+from chainrules_core.pending import (
+    when_imported as when_imported,
+    when_looked_up as when_looked_up,
+)
 from chainrules_core.projection import ProjectTo as ProjectTo
 from chainrules_core.registry import instance_of as instance_of
 from chainrules_core.rules import (
@@ -110,3 +110,5 @@ from chainrules_core.tangents import (
     unthunk_deep as unthunk_deep,
 )
 from chainrules_core.zeros import add_tangent as add_tangent, zero_tangent as zero_tangent
+
+when_imported("scipy.sparse", "chainrules_core.projection_sparse")

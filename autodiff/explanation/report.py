@@ -20,7 +20,7 @@ from autodiff.trace.linearize import Linearised, argnums_of
 from autodiff.trace.observers import observing
 from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves, parts_of
 from autodiff.trace.tracer import is_tracer
-from chainrules_core.rules import name_of
+from chainrules_core.rules import name_of, rrule
 from chainrules_core.signatures import signature_of
 
 
@@ -75,6 +75,7 @@ def explain(
     >>> print(*result.zeros, sep="\n")
     numpy.argmax (...) is constant: whole numbers and truth values have no derivative
     """
+    rrule.methods()  # rules that still wait load now, and not while it measures
     recorder = Recorder(memory)
     recorder.base = sys._getframe()
     started = memory and not tracemalloc.is_tracing()
