@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import operator
 import sys
-import types
 from collections.abc import Callable
 from typing import Any
 
@@ -24,13 +23,13 @@ import numpy as np
 from autodiff.dispatch.arguments import innermost, of_level
 from autodiff.dispatch.call import as_array
 from autodiff.errors import MutationError, untraced_array
-from autodiff.mutation.memory_layout import axes_in_memory, places_of
+from autodiff.mutation.escape_check import HELD_ONCE
+from autodiff.mutation.memory_layout import axes_in_memory, overlaps, places_of
 from autodiff.mutation.whole_array import can_be_taken, is_whole
 from autodiff.trace.tape import CONSTANT, Cotangents
 from autodiff.trace.trace_stack import is_recording
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
 from chainrules_core import NotImplementedTangent, ProjectTo, unbroadcast, zero_tangent
-from chainrules_core.references import if_counted
 
 _FLOAT64 = np.dtype(np.float64)
 _WRITEABLE = 0x0400  # NPY_ARRAY_WRITEABLE
@@ -119,7 +118,7 @@ def _write_element(target: Tracer, index: Any, value: FloatTracer) -> bool:
     """Write a float into the one element of an array that only its tracer holds, if it is that."""
     if target._origin is not None or target._views is not None:
         return False
-    if sys.getrefcount(target._value) != _IN_ONE:
+    if sys.getrefcount(target._value) != HELD_ONCE:
         return False
     array, tape = target._value, value._tape
     if (
@@ -190,18 +189,9 @@ def _is_exclusive(root: Tracer, members: list[Tracer]) -> bool:
     if root._value.base is not None or not root._value.flags.writeable:
         return False
     # A member holds its array, and each view's array holds the root's.
-    if sys.getrefcount(root._value) != len(members) - 1 + _IN_ONE:
+    if sys.getrefcount(root._value) != len(members) - 1 + HELD_ONCE:
         return False
-    return all(sys.getrefcount(m._value) == _IN_ONE for m in members[1:])
-
-
-def _references_in_one() -> int:
-    """Count the references to an array that one tracer alone holds, as this Python counts."""
-    probe = types.SimpleNamespace(_value=np.empty(1))
-    return sys.getrefcount(probe._value)
-
-
-_IN_ONE = if_counted(_references_in_one())
+    return all(sys.getrefcount(m._value) == HELD_ONCE for m in members[1:])
 
 
 def _replaced(before: np.ndarray, path: Path, index: Any, value: Any) -> np.ndarray:
@@ -218,7 +208,7 @@ def _put(array: np.ndarray, path: Path, index: Any, value: Any) -> None:
         region = step(region)
     if not region.flags.writeable:
         raise ValueError("assignment destination is read-only")
-    if region.size and _overlaps(region):
+    if region.size and overlaps(region):
         raise MutationError(
             "an array is written into whose elements stand for one another (it was broadcast, or "
             "consists of windows). Write into a copy: x = x.copy()."
@@ -229,17 +219,6 @@ def _put(array: np.ndarray, path: Path, index: Any, value: Any) -> None:
             "Write into the array itself."
         )
     region[index] = value
-
-
-def _overlaps(region: np.ndarray) -> bool:
-    """Whether elements may share memory: whether a stride is shorter than what lies within it."""
-    extent = region.itemsize
-    for stride, n in sorted((abs(s), n) for s, n in zip(region.strides, region.shape, strict=True)):
-        if n > 1:
-            if stride < extent:
-                return True
-            extent += stride * (n - 1)
-    return False
 
 
 def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
@@ -502,9 +481,9 @@ class ElementWrite:
 
 def last_writes(shape: tuple, index: Any) -> np.ndarray | None:
     """Return which of the elements written at `index` stay, if some may be written twice."""
-    parts = index if type(index) is tuple else (index,)
     if not any(
-        isinstance(p, (list, np.ndarray)) and np.asarray(bare(p)).dtype.kind != "b" for p in parts
+        isinstance(part, (list, np.ndarray)) and np.asarray(bare(part)).dtype.kind != "b"
+        for part in _parts_of(index)
     ):
         return None
     written = np.zeros(shape, np.intp)

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.mutation.memory_layout import fingerprint
-
 COPIED = 1 << 16
 """Bytes: arrays from outside up to this size are copied for pullbacks, larger ones are held."""
 SMALL = 1 << 13
 """Bytes: so much is copied in less time than it takes to find the last copy."""
+_WIDTH = 1021
 
 
 class Holding:
@@ -150,6 +149,21 @@ class Watched:
     def has_changed(self) -> bool:
         """Whether something else is in it now."""
         return fingerprint(self.array).tobytes() != self.before.tobytes()
+
+
+def fingerprint(x: np.ndarray) -> np.ndarray:
+    """Return a copy of an array, or, of a large one, sums of its bits by rows and by columns.
+
+    These change with the elements and with their order.
+    """
+    kind = {4: np.uint32, 8: np.uint64, 16: np.uint64}.get(x.itemsize)
+    if x.nbytes <= COPIED or kind is None or not x.flags.forc:
+        return x.copy()
+    bits = x.ravel(order="K").view(kind)
+    n = bits.size - bits.size % _WIDTH
+    table = bits[:n].reshape(-1, _WIDTH)
+    sums = [np.add.reduce(table, axis, dtype=np.uint64) for axis in (0, 1)]
+    return np.concatenate([*sums, bits[n:]])
 
 
 def _is_same(copy: np.ndarray, x: np.ndarray) -> bool:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-import types
 from typing import Any
 
 import numpy as np
 
+from autodiff.mutation.escape_check import HELD_ONCE
 from autodiff.trace.tracer import Tracer, bare
-from chainrules_core.references import if_counted
 
 
 def is_whole(root: Tracer, path: tuple, index: Any) -> bool:
@@ -44,18 +43,4 @@ def can_be_taken(root: Tracer, value: Tracer) -> bool:
         return False
     if new.dtype != old.dtype or new.shape != old.shape or new.strides != old.strides:
         return False
-    return _references(value, new) == _ALONE + 1  # a name of `_write` holds it, too
-
-
-def _references(value: Any, new: np.ndarray) -> int:
-    return sys.getrefcount(value._value)
-
-
-def _references_alone() -> int:
-    """Count the references to an array that a tracer and one name hold, as this Python counts."""
-    probe = types.SimpleNamespace(_value=np.empty(1))
-    new = probe._value
-    return _references(probe, new)
-
-
-_ALONE = if_counted(_references_alone())
+    return sys.getrefcount(value._value) == HELD_ONCE + 2  # `new` here, and `new` in `_write`
