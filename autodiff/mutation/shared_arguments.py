@@ -62,7 +62,7 @@ class Given:
                 return
 
     def _copy_together(self, owner: Any, *pairs: tuple[Tracer, Any]) -> None:
-        """Make the tracers share one copy of the owner, as their arrays share the owner's memory."""
+        """Make the tracers share a copy of the owner, as their arrays share its memory."""
         for traced, x in pairs:
             view = _view_of_copy(x, owner, self._copies)
             if view is not None:

@@ -61,10 +61,9 @@ def note_shared(
 
 
 def argument_itself(made: Tracer, args: Any, f: Any) -> Any:
-    """Return the argument that a function has returned as it is; None if it has not.
+    """Return the argument that a function of NumPy's or SciPy's has returned itself, or None.
 
-    Rules of the user's may be for functions that change the derivative alone: their results stay
-    what they are.
+    A user's rule may change the derivative alone; its result stays another object.
     """
     for a in args:
         if type(a) is Tracer and a._value is made._value and a._tape is made._tape:
@@ -94,7 +93,7 @@ def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path:
             before, after = args[:i], args[i + 1 :]
 
             def make(parent: Any, before: tuple = before, after: tuple = after) -> Any:
-                if not is_tracer(parent):  # a cotangent of this shape: what else is traced is over
+                if not is_tracer(parent):  # in a sweep: the other arguments are constants by now
                     before, after = settled((before, after))
                 result = again((*before, parent, *after))
                 for key in path:
@@ -107,18 +106,18 @@ def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path:
 
 
 def settled(args: Any) -> Any:
-    """Return arguments as constants, for a call that is made again when the recording is over."""
+    """Return arguments as constants, for a call that is made again after the recording."""
     return map_leaves(args, _settled)
 
 
 def _settled(x: Any) -> Any:
-    """Return an argument as a constant; a recording notes what an index was."""
+    """Return an argument as a constant; a recording notes its value."""
     seen = untraced(x)
     return bare(seen._tape.settled(seen)) if is_tracer(seen) else seen
 
 
 def _note_views_of_elements(made: Tracer, owner: Any, elements: Any) -> None:
-    """A result that shares the memory of an array inside a list: writes into it are refused."""
+    """Refuse writes into a result that shares the memory of an array inside a list."""
     for element in elements:
         value = bare(element)
         if type(value) is np.ndarray and owner_of(value) is owner:
@@ -126,7 +125,7 @@ def _note_views_of_elements(made: Tracer, owner: Any, elements: Any) -> None:
 
 
 def refuse(parent: Any) -> Any:
-    """In the place of how a view is made where that cannot be followed."""
+    """Refuse to make a view anew where it is not known how it was made."""
     raise MutationError(
         "an array is written into that shares its memory with another one in a way that is not "
         "followed. Write into a copy: x = x.copy()."

@@ -1,4 +1,4 @@
-"""Writes of whole arrays, ``out[...] = y``: nothing is copied that nobody can tell from a copy."""
+"""Writes of whole arrays, ``out[...] = y``, without a copy where nobody can notice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autodiff.trace.tracer import Tracer, bare
 
 
 def is_whole(root: Tracer, path: tuple, index: Any) -> bool:
-    """Whether all elements of the root are written, each in its place."""
+    """Whether a write replaces every element of the root, in order."""
     if index is not Ellipsis and not (type(index) is slice and index == slice(None)):
         return False
     if not path:
@@ -32,13 +32,13 @@ def is_whole(root: Tracer, path: tuple, index: Any) -> bool:
 
 
 def can_be_taken(root: Tracer, value: Tracer) -> bool:
-    """Whether an array can have the very memory of its new value, which only a tracer holds.
+    """Whether an array can share the memory of its new value, which only a tracer holds.
 
-    They part as soon as one of them is written into: then the other one holds it, too.
+    The next write into either copies, since the other one holds the memory too.
     """
     old, new = root._value, bare(value)
     if not old.flags.writeable:
-        return False  # an error, if it is one
+        return False  # the general way raises
     if type(new) is not np.ndarray or new.base is not None or not new.flags.writeable:
         return False
     if new.dtype != old.dtype or new.shape != old.shape or new.strides != old.strides:
