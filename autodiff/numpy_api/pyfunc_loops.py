@@ -80,9 +80,9 @@ class _Loop(np.vectorize):
     """An ``np.vectorize`` that loops over the elements in Python."""
 
     def _vectorize_call(self, func: Callable, args: Any) -> Any:
+        base: Any = np.vectorize
         inputs = [as_array(a) for a in args]
         if self.signature is not None:
-            base: Any = np.vectorize
             return calls.body_of(base._vectorize_call_with_signature)(self, func, inputs)
         for x in inputs:
             check_texts(x)
@@ -90,7 +90,7 @@ class _Loop(np.vectorize):
         if not inputs:
             return func()
         if 0 in np.broadcast_shapes(*map(np.shape, inputs)):
-            return super()._vectorize_call(func, [untraced(x) for x in inputs])
+            return base._vectorize_call(self, func, [untraced(x) for x in inputs])
         shape, results = looped(func, tuple(inputs))
         if not isinstance(results[0], tuple):
             return together(results, shape, otype(self, 0, results[0]))
