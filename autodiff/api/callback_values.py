@@ -5,7 +5,7 @@ Hooks and custom gradients get the cotangent of a nest in the same nesting, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -41,21 +41,19 @@ def as_nest(x: Any, x_bar: Any) -> Any:
         if not is_perturbable(x):
             return None
         return zero_tangent(untraced(x)) if isinstance(x_bar, AbstractZero) else x_bar
-    found: list[Any] = []
-    _collect(x, x_bar, found)
-    remaining = iter(found)
-    return map_leaves(x, lambda leaf: next(remaining), every=True)
+    remaining = _leaf_cotangents(x, x_bar)
+    return map_leaves(x, lambda _: next(remaining), every=True)
 
 
-def _collect(x: Any, x_bar: Any, found: list[Any]) -> None:
-    """List the cotangents of the leaves in their order."""
+def _leaf_cotangents(x: Any, x_bar: Any) -> Iterator[Any]:
+    """Yield the cotangents of the leaves of `x` in their order."""
     parts = parts_of(x)
     if parts is None:
-        found.append(as_nest(x, x_bar))
+        yield as_nest(x, x_bar)
         return
     x_bar = unthunk(x_bar)
     for key, part in parts:
-        _collect(part, x_bar[key] if isinstance(x_bar, Tangent) else x_bar, found)
+        yield from _leaf_cotangents(part, x_bar[key] if isinstance(x_bar, Tangent) else x_bar)
 
 
 def as_tangent(x: Any, nest: Any) -> Any:

@@ -23,7 +23,7 @@ from autodiff.dispatch.arguments import innermost, of_level
 from autodiff.dispatch.call import NO_RULE, outputs
 from autodiff.errors import ArgumentError, DifferentiationError, MutationError, way_to_a_rule
 from autodiff.trace.jvp_trace import with_tangent
-from autodiff.trace.pytree import is_perturbable, leaves_of, tangent_of
+from autodiff.trace.pytree import is_perturbable, leaves_of, tangent_of, variables_of
 from autodiff.trace.tracer import is_tracer
 from chainrules_core import NoTangent, unbroadcast
 from chainrules_core.noticed import mark, restore
@@ -132,7 +132,7 @@ class Numeric(Template):
                 "followed. Write the computation with functions that have a rule."
             ) from None
         self._check_output(y)
-        if not any(is_perturbable(leaf) for leaf in leaves_of(y)):
+        if not variables_of(y):
             return y
         if tape.forward:
             dots = {i: self.sources[i]._index for i in wanted}
@@ -295,7 +295,7 @@ def _largest(x: Any) -> float:
 
 def _flat(y: Any) -> np.ndarray:
     """Return the inexact numbers in an output, one after the other."""
-    parts = [np.ravel(leaf) for leaf in leaves_of(y) if is_perturbable(leaf)]
+    parts = [np.ravel(leaf) for leaf in variables_of(y)]
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
@@ -318,4 +318,4 @@ def _like(y: Any, flat: np.ndarray) -> Any:
         part = flat[start : place[0]].reshape(np.shape(leaf))
         return part if isinstance(leaf, np.ndarray) else part[()]
 
-    return one(y) if is_perturbable(y) else tangent_of(y, one)
+    return tangent_of(y, one)

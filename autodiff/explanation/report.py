@@ -18,7 +18,7 @@ from autodiff.explanation.svg import tape_as_svg
 from autodiff.explanation.text import as_rich, lines_of
 from autodiff.trace.linearize import Linearised, argnums_of
 from autodiff.trace.observers import observing
-from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves, parts_of
+from autodiff.trace.pytree import is_perturbable, leaves_of, map_variables, parts_of
 from autodiff.trace.tracer import is_tracer
 from chainrules_core.rules import name_of
 from chainrules_core.signatures import signature_of
@@ -86,7 +86,8 @@ def explain(
             traced = Linearised(f, args, kwargs, argnums_of(argnums))
             forward = time.perf_counter() - start
         start = time.perf_counter()
-        bars = traced.cotangents(_ones(traced.value))
+        ones = map_variables(traced.value, lambda leaf: np.ones_like(leaf)[()])
+        bars = traced.cotangents(ones)
         backward = time.perf_counter() - start
     finally:
         recorder.finish()
@@ -128,15 +129,6 @@ def _leaf_names(name: str, x: Any) -> list[str]:
         if type(part) is not int
         for leaf in _leaf_names(f"{name}[{key!r}]" if keyed else f"{name}.{key}", part)
     ]
-
-
-def _ones(y: Any) -> Any:
-    """Return the nest of an output with one for each number, and None for what has no cotangent."""
-
-    def one(leaf: Any) -> Any:
-        return np.ones_like(leaf)[()] if is_perturbable(leaf) else None
-
-    return one(y) if is_perturbable(y) else map_leaves(y, one, every=True)
 
 
 class Explanation:

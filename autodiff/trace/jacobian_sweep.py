@@ -17,7 +17,7 @@ from autodiff.fastpath.fusion.fused_node import Fused
 from autodiff.fastpath.stack_scalars import Gathered
 from autodiff.trace.linearize import Linearised, has_nan
 from autodiff.trace.nodes import Node, ProductNode
-from autodiff.trace.pytree import is_perturbable, map_leaves
+from autodiff.trace.pytree import map_variables
 from autodiff.trace.tape import FLOAT, Tape, projected
 from autodiff.trace.tracer import is_tracer
 from autodiff.trace.unimplemented_cotangents import unknown
@@ -60,14 +60,7 @@ def jacobian_rows(traced: Linearised, y: Any) -> list | None:
         if any(map(has_nan, found)):
             found = _rows(nodes, leaves, y._index, True)
     remaining = iter(found)
-    return traced.chosen(
-        [
-            next(remaining)
-            if is_perturbable(a)
-            else map_leaves(a, lambda x: next(remaining) if is_perturbable(x) else None)
-            for a in traced.arguments
-        ]
-    )
+    return traced.chosen([map_variables(a, lambda _: next(remaining)) for a in traced.arguments])
 
 
 def _can_be_swept(nodes: list, leaves: int) -> bool:

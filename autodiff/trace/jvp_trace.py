@@ -43,6 +43,7 @@ from autodiff.trace.pytree import (
     parts_of,
     rebuilt,
     tangent_of,
+    variables_of,
 )
 from autodiff.trace.seeds import MISSING, is_number_or_array, kind_of, seed_part
 from autodiff.trace.tape import CONSTANT, Forward, Tape, sweep
@@ -212,10 +213,6 @@ def _is_tangent_of(dot: np.ndarray, x: np.ndarray) -> bool:
     return dot.dtype is x.dtype and dot.shape == x.shape and x.dtype.kind in "fc"
 
 
-def _has_perturbable(x: Any) -> bool:
-    return type(x) is float or is_perturbable(x) or any(map(is_perturbable, leaves_of(x)))
-
-
 class Pushed:
     """A function to be run with tangents.
 
@@ -239,7 +236,7 @@ class Pushed:
         self.kwargs = kwargs
         self.argnums = checked_argnums(f, args, argnums)
         self.arguments = [promoted(f, args, i, argnums is not None) for i in self.argnums]
-        if not any(map(_has_perturbable, self.arguments)):
+        if not any(type(a) is float or variables_of(a) for a in self.arguments):
             raise nothing_to_differentiate(f, args)
 
     def value(self) -> Any:

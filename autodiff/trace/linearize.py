@@ -20,7 +20,7 @@ from autodiff.trace import pytree
 from autodiff.trace.decisions import check_arguments
 from autodiff.trace.nodes import Leaf
 from autodiff.trace.observers import new_tape
-from autodiff.trace.pytree import is_perturbable, map_leaves
+from autodiff.trace.pytree import is_perturbable, map_leaves, map_variables
 from autodiff.trace.seeds import part_of_seed, seed_like
 from autodiff.trace.tape import CONSTANT, FLOAT, Tape, sweep
 from autodiff.trace.trace_stack import recording
@@ -166,14 +166,17 @@ class Linearised:
             check_arguments(self.f, self, [None] * self.leaves)
 
     def _rebuilt(self, found: list) -> list:
+        """Return a gradient for each argument, from the cotangents of all leaves."""
         remaining = iter(found)
+
+        def gradient(leaf: Any) -> Any:
+            return _gradient_of_leaf(leaf, next(remaining))
+
         gradients = []
         for a in self.arguments:
             kind = type(a)
-            if kind is float or kind is np.ndarray or is_perturbable(a):
-                gradients.append(_gradient_of_leaf(a, next(remaining)))
-            else:
-                gradients.append(_gradient_like(a, remaining))
+            is_leaf = kind is float or kind is np.ndarray or is_perturbable(a)
+            gradients.append(gradient(a) if is_leaf else map_variables(a, gradient))
         return self.chosen(gradients)
 
     def cotangents(self, y_bar: Any) -> list:
@@ -373,19 +376,8 @@ def _leaf(x: Any, tape: Tape, given: Given | None, at_once: bool) -> Any:
     return traced
 
 
-def _gradient_like(x: Any, bars: Any) -> Any:
-    """Return the nest of cotangents for a nest of arguments; None where nothing can be perturbed.
-
-    Leaves without cotangent have a zero of their own shape.
-    """
-
-    def gradient(leaf: Any) -> Any:
-        return _gradient_of_leaf(leaf, next(bars)) if is_perturbable(leaf) else None
-
-    return map_leaves(x, gradient, every=True)
-
-
 def _gradient_of_leaf(leaf: Any, bar: Any) -> Any:
+    """Return a cotangent in the space of its leaf; zeros where there is none."""
     kind = type(bar)
     if kind is type(leaf):  # what most are
         if kind is float:

@@ -381,6 +381,16 @@ def leaves_of(x: Any) -> list[Any]:
     return found
 
 
+def variables_of(x: Any) -> list[Any]:
+    """Return the leaves of a pytree that can be perturbed, in order."""
+    return [leaf for leaf in leaves_of(x) if is_perturbable(leaf)]
+
+
+def map_variables(x: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a pytree like `x` with ``change(leaf)`` for variables and None for other leaves."""
+    return map_leaves(x, lambda leaf: change(leaf) if is_perturbable(leaf) else None, every=True)
+
+
 def _list_leaves(x: Any, parts: list, found: list, seen: dict) -> None:
     seen[id(x)] = x
     waiting = [iter(parts)]
