@@ -5,14 +5,14 @@ Hooks and custom gradients get the cotangent of a nest in the same nesting, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff.dispatch.arguments import innermost, is_constant
 from autodiff.intercept import intercept
-from autodiff.trace.pytree import is_perturbable, map_leaves, parts_of, tangent_of_parts
+from autodiff.trace.pytree import is_perturbable, map_leaves, parts_of, rebuilt, tangent_of_parts
 from autodiff.trace.tracer import is_tracer, untraced
 from chainrules_core import (
     AbstractZero,
@@ -37,23 +37,14 @@ def as_nest(x: Any, x_bar: Any) -> Any:
     None stands where nothing can be perturbed, as in what ``gradient`` returns.
     """
     x_bar = unthunk(x_bar)
-    if parts_of(x) is None:
+    parts = parts_of(x)
+    if parts is None:
         if not is_perturbable(x):
             return None
         return zero_tangent(untraced(x)) if isinstance(x_bar, AbstractZero) else x_bar
-    remaining = _leaf_cotangents(x, x_bar)
-    return map_leaves(x, lambda _: next(remaining), every=True)
-
-
-def _leaf_cotangents(x: Any, x_bar: Any) -> Iterator[Any]:
-    """Yield the cotangents of the leaves of `x` in their order."""
-    parts = parts_of(x)
-    if parts is None:
-        yield as_nest(x, x_bar)
-        return
-    x_bar = unthunk(x_bar)
-    for key, part in parts:
-        yield from _leaf_cotangents(part, x_bar[key] if isinstance(x_bar, Tangent) else x_bar)
+    by_part = isinstance(x_bar, Tangent)
+    bars = [as_nest(part, x_bar[key] if by_part else x_bar) for key, part in parts]
+    return rebuilt(x, bars)
 
 
 def as_tangent(x: Any, nest: Any) -> Any:

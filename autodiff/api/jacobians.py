@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from autodiff.trace.jacobian_sweep import jacobian_rows
 from autodiff.trace.jvp_trace import Pushed
 from autodiff.trace.linearize import Linearised, argnums_of, checked_argnums, is_single
 from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves, map_variables, variables_of
-from autodiff.trace.tracer import untraced
+from autodiff.trace.tracer import shape_of, untraced
 from chainrules_core import inner
 from chainrules_core.rules import name_of
 
@@ -123,20 +124,15 @@ def _only(x: Any, place: int, value: Any) -> Any:
 
 def _by_rows(traced: Linearised) -> list[list]:
     """Return for each variable of the output its Jacobian by each argument, by sweeps."""
-    leaves = zip(leaves_of(traced.value), traced.outputs(), strict=True)
-    return [
-        _rows_of(traced, place, leaf, output)
-        for place, (leaf, output) in enumerate(leaves)
-        if is_perturbable(leaf)
-    ]
+    return [_rows_of(traced, output) for output in traced.outputs() if is_perturbable(output)]
 
 
-def _rows_of(traced: Linearised, place: int, leaf: Any, output: Any) -> list:
+def _rows_of(traced: Linearised, output: Any) -> list:
     """Return the Jacobian of one leaf of the output by each argument."""
-    shape = np.shape(leaf)
-    blocks = jacobian_rows(traced, output) if np.size(leaf) != 1 else None
+    shape = shape_of(output)
+    blocks = jacobian_rows(traced, output) if math.prod(shape) != 1 else None
     if blocks is None:
-        rows = [traced.cotangents(_only(traced.value, place, unit)) for unit in _units(leaf)]
+        rows = [traced.cotangents_of(output, unit) for unit in _units(output)]
         if shape == ():
             return rows[0]
         if not rows:

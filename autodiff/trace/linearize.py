@@ -180,8 +180,13 @@ class Linearised:
         return self.chosen(gradients)
 
     def cotangents(self, y_bar: Any) -> list:
-        """Return one cotangent for each differentiated argument, in its own nesting."""
-        seeds = self._seeds(y_bar)
+        """Return one cotangent for each differentiated argument, with its structure."""
+        return self.cotangents_of(self._output, y_bar)
+
+    def cotangents_of(self, y: Any, y_bar: Any) -> list:
+        """Return the cotangents of the arguments for a cotangent of `y`, a part of the output."""
+        seeds: dict[int, Any] = {}
+        self._add_seeds(y, y_bar, seeds)
         nested = self.tape.nested or any(map(is_tracer, seeds.values()))
         return self._rebuilt(self._swept(seeds, nested, once=False))
 
@@ -232,13 +237,8 @@ class Linearised:
         with quiet():
             return sweep(self.nodes, self.leaves, seeds, strong=True, runs=sweep_run)
 
-    def _seeds(self, y_bar: Any) -> dict[int, Any]:
-        """Return the cotangents of the output's traced parts by their place on the tape."""
-        seeds: dict[int, Any] = {}
-        self._add_seeds(self._output, y_bar, seeds)
-        return seeds
-
     def _add_seeds(self, y: Any, bar: Any, seeds: dict[int, Any]) -> None:
+        """Add the cotangents of the traced leaves of `y` to `seeds`, by their place on the tape."""
         bar = unthunk(bar)
         if isinstance(bar, AbstractZero) or bar is None:
             return
