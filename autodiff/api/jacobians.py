@@ -298,9 +298,9 @@ def hvp(
 
 def _hvp(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any) -> Any:
     """Return the product; `args` are those of `f`, and the vector."""
-    *given, v = args
-    chosen = checked_argnums(f, tuple(given), argnums_of(argnums))
-    pushed = Pushed(_gradient_of(f, argnums, kwargs), tuple(given), {}, chosen)
+    given, v = args[:-1], args[-1]
+    chosen = checked_argnums(f, given, argnums_of(argnums))
+    pushed = Pushed(_gradient_of(f, argnums, kwargs), given, {}, chosen)
     return pushed.push((v,) if is_single(argnums, given) else tuple(v))[1]
 
 

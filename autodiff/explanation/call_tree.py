@@ -24,7 +24,7 @@ from autodiff.dispatch.call import NO_RULE
 from autodiff.intercept.source.fusion_sites import is_generic
 from autodiff.mutation.assignment import Write
 from autodiff.trace.nodes import Leaf, Node, Part
-from autodiff.trace.observers import ObservedTape, Observer
+from autodiff.trace.observers import ObservedTape, Observer, argument_name, indices_on
 from autodiff.trace.pytree import is_perturbable, leaves_of
 from autodiff.trace.tape import Forward, Tape
 from autodiff.trace.tracer import is_tracer, untraced
@@ -165,7 +165,7 @@ class Recorder(Observer):
             made.kind = "traced"
         elif not made.places:
             made.kind = "constant"
-            made.parents = _places_in((args, kwargs), tape)
+            made.parents = list(dict.fromkeys(indices_on((args, kwargs), tape)))
             made.note = _why_constant(result)
         return result
 
@@ -267,7 +267,7 @@ class Recorder(Observer):
             made.zeros = []
             if made.cotangent == "nonzero":
                 zeros = [p for p, x_bar in zip(positions, bars, strict=True) if is_all_zero(x_bar)]
-                made.zeros = [_argument(rule, p) for p in dict.fromkeys(zeros)]
+                made.zeros = [argument_name(rule, p) or str(p) for p in dict.fromkeys(zeros)]
             return bars
 
         measured_pull.__name__ = pull.__name__
@@ -282,18 +282,8 @@ def _name(f: Callable, args: tuple) -> str:
     return "cotangent_hook" if name == "autodiff.api.cotangent_hooks._hooked" else name
 
 
-def _argument(rule: Any, position: int) -> str:
-    names = rule.signature.positional
-    return names[position] if position < len(names) else str(position)
-
-
 def _line(frame: types.FrameType) -> str:
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
-
-
-def _places_in(x: Any, tape: Tape) -> list[int]:
-    places = [t._index for t in leaves_of(x) if is_tracer(t) and t._tape is tape]
-    return list(dict.fromkeys(places))
 
 
 def _why_constant(result: Any) -> str:

@@ -17,9 +17,8 @@ from autodiff.explanation.html import page, tree_as_html
 from autodiff.explanation.svg import tape_as_svg
 from autodiff.explanation.text import as_rich, lines_of
 from autodiff.trace.linearize import Linearised, argnums_of
-from autodiff.trace.observers import observing
+from autodiff.trace.observers import indices_on, observing
 from autodiff.trace.pytree import is_perturbable, leaves_of, map_variables, parts_of
-from autodiff.trace.tracer import is_tracer
 from chainrules_core.rules import name_of
 from chainrules_core.signatures import signature_of
 
@@ -96,9 +95,7 @@ def explain(
     recorder.root.name = name_of(f)
     recorder.root.inputs = [described(a) for a in args]
     recorder.root.output = described(traced.value)
-    outputs = [
-        t._index for t in leaves_of(traced._output) if is_tracer(t) and type(t._index) is int
-    ]
+    outputs = indices_on(traced.outputs(), traced.tape)
     leaves = [bar for bar in leaves_of(bars) if bar is not None]
     for argument, bar in zip(recorder.arguments, leaves, strict=False):
         argument.cotangent = "zero" if is_all_zero(bar) else "nonzero"

@@ -45,10 +45,10 @@ from autodiff.trace.pytree import (
     tangent_of,
     variables_of,
 )
-from autodiff.trace.seeds import MISSING, is_number_or_array, kind_of, seed_part
+from autodiff.trace.seeds import PUSHFORWARD
 from autodiff.trace.tape import CONSTANT, Forward, Tape, sweep
 from autodiff.trace.trace_stack import recording
-from autodiff.trace.tracer import Tracer, is_tracer, untraced, wrap
+from autodiff.trace.tracer import Tracer, is_tracer, wrap
 from chainrules_core import (
     AbstractZero,
     ChainRulesError,
@@ -306,7 +306,9 @@ class Pushed:
             return x
         is_zero = dot is None or isinstance(dot, AbstractZero)
         new = [
-            self._traced(part, None if is_zero else self._part(x, dot, key), tape, given)
+            self._traced(
+                part, None if is_zero else PUSHFORWARD.part(self.f, x, dot, key), tape, given
+            )
             for key, part in parts
         ]
         return rebuilt(x, new)
@@ -321,32 +323,11 @@ class Pushed:
         return wrap(x, tape, self._checked(x, dot))
 
     def _checked(self, x: Any, dot: Any) -> Any:
-        if not is_number_or_array(untraced(dot)):
-            raise SeedError(
-                f"the pushforward of {name_of(self.f)} was given {kind_of(dot)} as tangent of "
-                f"{kind_of(untraced(x))}; it takes a number or array of numbers like the argument."
-            )
+        """Return a tangent in the space of its argument and with the memory layout of that."""
         if type(x) is np.ndarray and type(dot) is np.ndarray and _is_tangent_of(dot, x):
             return laid_like(dot, x)
-        if np.shape(untraced(dot)) != np.shape(untraced(x)):
-            raise SeedError(
-                f"the pushforward of {name_of(self.f)} was given a tangent of shape "
-                f"{np.shape(untraced(dot))} for an argument of shape {np.shape(untraced(x))}; the "
-                "two must agree."
-            )
-        made = ProjectTo(x)(dot)
-        if type(made) is np.ndarray and type(x) is np.ndarray:
-            return laid_like(made, x)
-        return made
-
-    def _part(self, x: Any, dot: Any, key: Any) -> Any:
-        found = seed_part(x, dot, key)
-        if found is MISSING:
-            raise SeedError(
-                f"the pushforward of {name_of(self.f)} was given a {type(dot).__name__} as tangent "
-                f"of a {type(x).__name__}; give the same nesting."
-            )
-        return found
+        made = PUSHFORWARD.checked(self.f, x, dot)
+        return laid_like(made, x) if type(made) is type(x) is np.ndarray else made
 
 
 def tangent_out(x: Any, tape: Forward) -> Any:

@@ -21,7 +21,7 @@ from autodiff.trace.decisions import check_arguments
 from autodiff.trace.nodes import Leaf
 from autodiff.trace.observers import new_tape
 from autodiff.trace.pytree import is_perturbable, map_leaves, map_variables
-from autodiff.trace.seeds import part_of_seed, seed_like
+from autodiff.trace.seeds import PULLBACK
 from autodiff.trace.tape import CONSTANT, FLOAT, Tape, sweep
 from autodiff.trace.trace_stack import recording
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
@@ -200,23 +200,30 @@ class Linearised:
         return pytree.leaves_of(self._output)
 
     def _swept(self, seeds: dict[int, Any], nested: bool, once: bool) -> list:
-        """Sweep; an error of a rule's pullback names the user's line."""
+        """Sweep the tape; an error of a rule's pullback names the user's line.
+
+        A sweep that is made `once` has strong zeros from the start and drops the nodes that it has
+        visited. On large arrays it costs little to look at each product, and much to keep the
+        arrays that a second sweep would need.
+        """
         try:
-            return self._sweep_once(seeds) if once else self._sweep(seeds, nested)
+            with quiet():
+                if once:
+                    return sweep(self.nodes, self.leaves, seeds, strong=True, runs=sweep_run)
+                return self._sweep(seeds, nested)
         except ChainRulesError as error:
             say_where(error)
             raise
 
     def _sweep(self, seeds: dict[int, Any], nested: bool) -> list:
         """Sweep; once more with strong zeros if 0 · Inf may have made a NaN."""
-        with quiet():
-            try:
-                found = sweep(self.nodes, self.leaves, seeds, nested=nested)
-            except NotImplementedTangentError as error:
-                return self._followed(seeds, nested, error)
-            for bar in found:
-                if bar != bar if type(bar) is float else has_nan(bar):
-                    return sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
+        try:
+            found = sweep(self.nodes, self.leaves, seeds, nested=nested)
+        except NotImplementedTangentError as error:
+            return self._followed(seeds, nested, error)
+        for bar in found:
+            if bar != bar if type(bar) is float else has_nan(bar):
+                return sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
         return found
 
     def _followed(self, seeds: dict[int, Any], nested: bool, error: Exception) -> list:
@@ -228,15 +235,6 @@ class Linearised:
         forgive(error)
         return found
 
-    def _sweep_once(self, seeds: dict[int, Any]) -> list:
-        """Sweep with zeros strong from the start, and drop what has been visited.
-
-        On large arrays it costs little to look at each product, and much to keep the arrays that a
-        second sweep would need.
-        """
-        with quiet():
-            return sweep(self.nodes, self.leaves, seeds, strong=True, runs=sweep_run)
-
     def _add_seeds(self, y: Any, bar: Any, seeds: dict[int, Any]) -> None:
         """Add the cotangents of the traced leaves of `y` to `seeds`, by their place on the tape."""
         bar = unthunk(bar)
@@ -244,7 +242,7 @@ class Linearised:
             return
         if is_tracer(y):
             if y._tape is self.tape:
-                bar = seed_like(self.f, y._value, bar)
+                bar = PULLBACK.checked(self.f, y._value, bar)
                 before = seeds.get(y._index)
                 seeds[y._index] = bar if before is None else before + bar
             return
@@ -258,7 +256,7 @@ class Linearised:
                 f"output does not have: its keys are {', '.join(map(repr, y))}."
             )
         for key, part in parts:
-            self._add_seeds(part, part_of_seed(self.f, y, bar, key), seeds)
+            self._add_seeds(part, PULLBACK.part(self.f, y, bar, key), seeds)
 
 
 def _largest(nodes: list) -> int:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from chainrules_core.define.scalar import plain_product, strong_product
+from chainrules_core.rule import Rule
+from chainrules_core.signatures import Signature
 
 if TYPE_CHECKING:
     from autodiff.trace.tape import Cotangents
@@ -86,3 +88,25 @@ class Whole(Node):
     def hand_on(self, y_bar: dict, bars: Cotangents, strong: bool) -> None:
         """Hand what the pullback returns on to the parents."""
         bars.add_each(self, self.pull(self.tangent(y_bar)))
+
+
+class CallRule(Rule):
+    """The rule of a node for a call that the engine differentiates in a way of its own.
+
+    Parameters
+    ----------
+    f : callable
+        The engine's function that made the node.
+    kind : str
+        How the call is differentiated, for `explain`.
+    name : str
+        How messages name the call.
+    """
+
+    def __init__(self, f: Callable, kind: str, name: str) -> None:
+        self.f = f
+        self.kind = kind
+        self.name = name
+        self.types = ()
+        self.defined_at = f"{f.__module__.replace('.', '/')}.py"
+        self._signature = Signature((), 0, varargs=True)

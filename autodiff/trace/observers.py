@@ -12,8 +12,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from autodiff.trace.pytree import leaves_of
 from autodiff.trace.tape import Forward, InsideProgram, Tape
 from autodiff.trace.trace_stack import program_tape
+from autodiff.trace.tracer import is_tracer
 
 
 class Observer:
@@ -38,6 +40,17 @@ class Observer:
 
     def ignored(self, x: Any) -> None:
         """See a traced value whose derivatives are to be ignored."""
+
+
+def indices_on(x: Any, tape: Tape) -> list:
+    """Return the places on a tape of the traced values in a pytree; on a forward level tangents."""
+    return [t._index for t in leaves_of(x) if is_tracer(t) and t._tape is tape]
+
+
+def argument_name(rule: Any, position: int) -> str | None:
+    """Return the name that a rule gives to an argument, if it has one."""
+    names = rule.signature.positional
+    return names[position] if position < len(names) else None
 
 
 class ObservedTape(Tape):
