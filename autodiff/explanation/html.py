@@ -22,7 +22,7 @@ _STYLE = """<style>
 
 
 def tree_as_html(explanation: Any) -> str:
-    """Return the tree as a piece of HTML that stands alone."""
+    """Return the tree as an HTML fragment with its own style."""
     reasons = "".join(f"<li class='why'>{escape(reason)}</li>" for reason in explanation.zeros)
     zeros = f"<p>Where derivatives become zero:</p><ul>{reasons}</ul>" if reasons else ""
     return (

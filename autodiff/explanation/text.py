@@ -12,7 +12,7 @@ COLOURS = {
     "constant": "#9e9e9e", "numeric": "#e65100", "checkpoint": "#6a1b9a", "write": "#00838f",
 }  # fmt: skip
 
-DEEPEST = 50  # what is called from deeper in trees that are drawn by recursion is left out
+DEEPEST = 50  # trees drawn by recursion are cut off at this depth
 
 
 def seconds_as_text(seconds: float) -> str:
@@ -57,12 +57,12 @@ def costs(call: Call, has_memory: bool) -> str:
 
 
 def signature(call: Call) -> str:
-    """Return what went in and what came out."""
+    """Return the types of the arguments and of the result."""
     return f"({', '.join(call.inputs)}) → {call.output}" if call.output else ""
 
 
 def remark(call: Call) -> str:
-    """Return why a derivative ends at a call, in a few words."""
+    """Return why the derivative ends at a call, if it does."""
     if call.kind == "constant":
         return call.note
     if call.is_recorded and call.kind != "argument":
@@ -76,7 +76,7 @@ def remark(call: Call) -> str:
 
 
 def runs(calls: list[Call]) -> Iterator[tuple[Call, int]]:
-    """Yield calls with the number of times that they stand one after another, all the same."""
+    """Yield calls, equal ones in a row only once, with their number."""
     i = 0
     while i < len(calls):
         n = 1
@@ -104,7 +104,7 @@ def heading(explanation: Any) -> str:
 
 
 def lines_of(explanation: Any, most: int | None) -> Iterator[str]:
-    """Yield the lines of the tree, with at most that many calls."""
+    """Yield the lines of the tree, with at most `most` calls."""
     yield heading(explanation)
     count = 0
     waiting = [("", list(runs(explanation.root.children)))]
@@ -137,7 +137,7 @@ def line(call: Call, n: int, has_memory: bool) -> str:
 
 
 def as_rich(explanation: Any) -> Any:
-    """Return the tree as one of ``rich``."""
+    """Return the tree as a tree of ``rich``."""
     from rich.console import Group
     from rich.text import Text
     from rich.tree import Tree

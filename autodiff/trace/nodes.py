@@ -1,4 +1,4 @@
-"""What stands on a tape for a traced value: how it hands its cotangent on to its parents."""
+"""The nodes of a tape: each propagates the cotangent of a traced value to its parents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Leaf:
-    """A value that is differentiated with respect to; its cotangent is the result."""
+    """A value to differentiate with respect to; its cotangent is a result of the sweep."""
 
     __slots__ = ("space",)
 
@@ -37,22 +37,22 @@ class Node:
         self.positions = positions
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand what the pullback returns on to the parents."""
+        """Add the cotangents that the pullback returns to those of the parents."""
         bars.add_each(self, self.pull(y_bar))
 
 
 class ProductNode(Node):
-    """A value made by a rule of partial derivatives, which lets the sweep choose the product."""
+    """A value made by a rule of partial derivatives; the sweep chooses how to multiply by them."""
 
     __slots__ = ()
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand what the pullback returns on to the parents."""
+        """Add the cotangents that the pullback returns to those of the parents."""
         bars.add_each(self, self.pull(y_bar, strong_product if strong else plain_product))
 
 
 class Part:
-    """One part of an output that has several: it hands its cotangent to the whole."""
+    """One part of an output that has several; its cotangent goes to the `Whole`."""
 
     __slots__ = ("place", "space", "whole")
 
@@ -62,7 +62,7 @@ class Part:
         self.space = space
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand the cotangent to the whole, which is visited later."""
+        """Store the cotangent for the whole, which is visited later."""
         parts = bars.values[self.whole]
         if parts is None:
             parts = bars.values[self.whole] = {}
@@ -70,7 +70,7 @@ class Part:
 
 
 class Whole(Node):
-    """An output of several parts; `tangent` puts their cotangents together."""
+    """An output of several parts; `tangent` makes one cotangent of theirs."""
 
     __slots__ = ("tangent",)
 
@@ -86,7 +86,7 @@ class Whole(Node):
         self.tangent = tangent
 
     def hand_on(self, y_bar: dict, bars: Cotangents, strong: bool) -> None:
-        """Hand what the pullback returns on to the parents."""
+        """Add the cotangents that the pullback returns to those of the parents."""
         bars.add_each(self, self.pull(self.tangent(y_bar)))
 
 
