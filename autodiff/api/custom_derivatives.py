@@ -415,7 +415,7 @@ def _cotangents(f: Callable, args: tuple, bars: Any) -> tuple:
         except MISFITS as error:
             raise DifferentiationError(
                 f"the custom pullback of {name_of(f)} returned a {type(untraced(bar)).__name__} "
-                f"for argument {i}, a {type(untraced(x)).__name__} ({error}). Return one in the "
-                "nesting of the argument, or None where it is not perturbed."
+                f"for argument {i}, a {type(untraced(x)).__name__} ({error}). Return one with the "
+                "structure of the argument, or None where it is not perturbed."
             ) from error
     return tuple(made)

@@ -42,7 +42,7 @@ _asked: ContextVar[bool] = ContextVar("autodiff_numeric_fallback", default=False
 _nothing = contextlib.nullcontext()
 
 
-def fallback_to(kind: str | None) -> Any:
+def fallback_to(kind: str | None) -> contextlib.AbstractContextManager[None]:
     """Return the context for a ``fallback=`` argument."""
     return _nothing if kind is None else numeric_fallback(kind)
 
@@ -231,7 +231,7 @@ class Numeric(Template):
             self.takes_complex = False
         if not np.all(error <= _TOLERANCE * scale + _NOISE * largest):
             raise DifferentiationError(
-                f"{self.name} has no rule, and its differences do not settle: it is not smooth "
+                f"{self.name} has no rule, and its differences do not converge: it is not smooth "
                 "where it was called, too noisy, or at the end of its domain. Call it elsewhere. "
                 f"Or: {self.way}."
             )

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import itertools
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING
 
 from autodiff.explanation.call_tree import Call
 from autodiff.explanation.dag_layout import layered
 from autodiff.explanation.text import COLOURS, costs, remark, signature
 
+if TYPE_CHECKING:
+    from autodiff.explanation.report import Explanation
+
 _HIGH, _STEP, _MARGIN = 40.0, 84.0, 20.0
 
 
-def tape_as_svg(explanation: Any, most: int = 300) -> str:
+def tape_as_svg(explanation: Explanation, most: int = 300) -> str:
     """Return a drawing with the arguments at the top and each call below its inputs.
 
     Calls at which the derivative ends are dashed: constant ones, and those without a cotangent or
@@ -79,7 +82,9 @@ def _edge(route: list[tuple[float, int]], ends: bool, title: str) -> str:
     )
 
 
-def _node(call: Call, x: float, y: float, w: float, is_output: bool, explanation: Any) -> str:
+def _node(
+    call: Call, x: float, y: float, w: float, is_output: bool, explanation: Explanation
+) -> str:
     ends = call.kind == "constant" or call.cotangent in ("none", "zero")
     about = [call.name, call.kind, signature(call), costs(call, explanation.has_memory)]
     about += [call.where, remark(call)]

@@ -65,7 +65,7 @@ def exact_integer() -> LostValueError:
     return LostValueError(
         "a traced value of 2**52 or more is turned into an integer. Floats are whole numbers "
         "there, so that the integer holds all of the value and rounds nothing: what is computed "
-        "with it would lose its derivative without a word. Libraries such as mpmath, sympy and "
+        "with it would silently lose its derivative. Libraries such as mpmath, sympy and "
         "fractions make numbers of their own that way: compute with math, NumPy or SciPy instead, "
         "or give the function a rule (chainrules_core.rrule.register). If the integer is to be a "
         "constant, wrap the value in autodiff.ignore_derivatives(...)."
@@ -75,9 +75,9 @@ def exact_integer() -> LostValueError:
 def number_of_text(how: str) -> LostValueError:
     """Build the error for a number that is read from the text of a traced value."""
     return LostValueError(
-        f"{how} reads a number from the text of a traced value, and its derivative would be lost "
-        "without a word. Use the value itself, or, if the number is to be a constant, make the "
-        "text of autodiff.ignore_derivatives(value)."
+        f"{how} reads a number from the text of a traced value, and its derivative would be "
+        "silently lost. Use the value itself, or, if the number is to be a constant, make the text "
+        "of autodiff.ignore_derivatives(value)."
     )
 
 

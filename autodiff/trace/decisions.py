@@ -269,7 +269,7 @@ def _warn(f: Callable, what: str, search: Decision) -> None:
         f"{search.where()}: no derivative goes through them, and the one returned is 0. For a "
         "root or minimum use scipy.optimize (root_scalar, minimize), which has derivatives, or "
         "give the function a rule (chainrules_core.rrule.register, autodiff.custom_gradient). If "
-        "it is constant but for jumps, 0 is right: filter autodiff.NoPathWarning, or choose other "
+        "it is piecewise constant, 0 is right: filter autodiff.NoPathWarning, or choose other "
         "arguments with argnums=."
     )
     warnings.warn(message, NoPathWarning, stacklevel=_level_of_user())

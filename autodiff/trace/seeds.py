@@ -71,7 +71,7 @@ class Seeded(NamedTuple):
     def _other_structure(self, f: Callable, x: Any, seed: Any) -> SeedError:
         return SeedError(
             f"the {self.map} of {name_of(f)} was given a {type(seed).__name__} for an {self.value} "
-            f"that is a {type(x).__name__}; give the same nesting."
+            f"that is a {type(x).__name__}; give the same structure."
         )
 
 

@@ -147,7 +147,5 @@ def watch_held(goes_on: bool = False) -> None:
 
     `goes_on` tells that this code is the differentiated function itself.
     """
-    for tape in _levels.tapes:
-        tape.watch(goes_on)
-    for tape in _levels.around:
+    for tape in _levels.tapes + _levels.around:
         tape.watch(goes_on)
