@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from autodiff.api.callback_values import MISFITS, as_pytree, as_tangent, call_user
 from autodiff.closures.captured_state import with_own_variables
@@ -13,8 +13,10 @@ from autodiff.trace.tracer import untraced
 from chainrules_core import frule, rrule
 from chainrules_core.rules import name_of
 
+X = TypeVar("X")
 
-def cotangent_hook(x: Any, hook: Callable[[Any], Any]) -> Any:
+
+def cotangent_hook(x: X, hook: Callable[[Any], Any]) -> X:
     """Return `x` unchanged, and pass its cotangent to `hook` during the reverse sweep.
 
     Parameters

@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from autodiff.api.callback_values import MISFITS, as_pytree, as_tangent, call_user
 from autodiff.closures.captured_state import with_own_variables
@@ -29,8 +29,11 @@ from autodiff.trace.tracer import untraced
 from chainrules_core import AbstractZero, NoTangent, ZeroTangent, frule, rrule, zero_tangent
 from chainrules_core.rules import name_of
 
+P = ParamSpec("P")
+Y = TypeVar("Y")
 
-def custom_gradient(f: Callable) -> Callable:
+
+def custom_gradient(f: Callable[P, tuple[Y, Callable]]) -> Callable[P, Y]:
     """Return a function that computes its own pullback.
 
     Parameters

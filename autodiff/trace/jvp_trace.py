@@ -34,10 +34,9 @@ from autodiff.trace.conversions import constant
 from autodiff.trace.decisions import check_forward
 from autodiff.trace.linearize import checked_argnums, nothing_to_differentiate, promoted
 from autodiff.trace.nodes import Leaf
-from autodiff.trace.observers import new_forward
+from autodiff.trace.observers import indices_on, new_forward
 from autodiff.trace.pytree import (
     is_perturbable,
-    leaves_of,
     map_leaves,
     part_of_tangent,
     parts_of,
@@ -280,9 +279,7 @@ class Pushed:
                 y = intercept(self.f)(*traced, **self.kwargs)
         finally:
             tape.close()
-        if tape.decisions and not any(
-            is_tracer(leaf) and leaf._tape is tape for leaf in leaves_of(y)
-        ):
+        if tape.decisions and not indices_on(y, tape):
             check_forward(self.f, tape, y)
         if type(y) is Tracer:
             return of_level(y, tape), tangent_out(y, tape)

@@ -19,7 +19,7 @@ from autodiff.mutation.shared_arguments import Given
 from autodiff.trace import pytree
 from autodiff.trace.decisions import check_arguments
 from autodiff.trace.nodes import Leaf
-from autodiff.trace.observers import new_tape
+from autodiff.trace.observers import indices_on, new_tape
 from autodiff.trace.pytree import is_perturbable, map_leaves, map_variables
 from autodiff.trace.seeds import PULLBACK
 from autodiff.trace.tape import CONSTANT, FLOAT, Tape, sweep
@@ -158,24 +158,20 @@ class Linearised:
         """Return the gradients of a scalar output: the cotangents for a seed of 1."""
         output, nested = self._output, self.tape.nested
         if not is_tracer(output) or output._tape is not self.tape:
-            return self._checked([None] * self.leaves)
-        seeds = {output._index: 1.0 if type(output) is FloatTracer else ProjectTo(output)(1.0)}
-        size = _largest(self.nodes)
-        if size >= MAPPED:
-            keep_freed_memory()
-        once = size >= LARGE and not nested
-        return self._checked(self._swept(seeds, nested, once))
-
-    def _checked(self, found: list) -> list:
+            found = [None] * self.leaves
+        else:
+            seeds = {output._index: 1.0 if type(output) is FloatTracer else ProjectTo(output)(1.0)}
+            size = _largest(self.nodes)
+            if size >= MAPPED:
+                keep_freed_memory()
+            found = self._swept(seeds, nested, once=size >= LARGE and not nested)
         if self.tape.decisions:
             check_arguments(self.f, self, found)
         return self._rebuilt(found)
 
     def check_paths(self) -> None:
         """Warn if the output depends on the arguments only through comparisons."""
-        if self.tape.decisions and not any(
-            is_tracer(leaf) and leaf._tape is self.tape for leaf in self.outputs()
-        ):
+        if self.tape.decisions and not indices_on(self._output, self.tape):
             check_arguments(self.f, self, [None] * self.leaves)
 
     def _rebuilt(self, found: list) -> list:
