@@ -10,7 +10,7 @@ from typing import Any
 from autodiff.api.gradients import gradient
 from autodiff.closures.captured_values import is_empty
 from autodiff.errors import ArgumentError
-from autodiff.trace.pytree import leaves_of, map_leaves, variables_of
+from autodiff.trace.pytree import has_variables, leaves_of, map_leaves
 from chainrules_core.rules import name_of
 
 
@@ -79,7 +79,7 @@ def _cells(f: types.FunctionType, prefix: str, seen: dict[int, Any]) -> dict[str
             continue
         seen[id(cell)] = cell
         content = cell.cell_contents
-        if variables_of(content):
+        if has_variables(content):
             found[prefix + name] = cell
         for leaf in leaves_of(content):
             if type(leaf) is types.FunctionType and id(leaf) not in seen:

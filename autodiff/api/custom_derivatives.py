@@ -24,7 +24,7 @@ from autodiff.dispatch.arguments import innermost
 from autodiff.dispatch.call import call
 from autodiff.errors import DifferentiationError
 from autodiff.trace.linearize import Linearised
-from autodiff.trace.pytree import map_leaves, variables_of
+from autodiff.trace.pytree import has_variables, map_leaves
 from autodiff.trace.tracer import untraced
 from chainrules_core import AbstractZero, NoTangent, ZeroTangent, frule, rrule, zero_tangent
 from chainrules_core.rules import name_of
@@ -302,7 +302,7 @@ def _called(
 
 def _transposed(push: Callable, args: tuple, y_bar: Any) -> tuple:
     """Return the cotangents of `args`: the transpose of a pushforward, applied to `y_bar`."""
-    places = tuple([i for i, x in enumerate(args) if variables_of(x)])
+    places = tuple([i for i, x in enumerate(args) if has_variables(x)])
     zeros = [as_pytree(x, ZeroTangent()) for x in args]
     pushed = Tangents(push, args, zeros, places)
     traced = Linearised(pushed, tuple([zeros[i] for i in places]), {}, None)

@@ -265,12 +265,16 @@ def derivative(
 def _derivative(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any) -> Any:
     (i,) = checked_argnums(f, args, argnums_of(argnums))
     x = untraced(args[i])
-    if not isinstance(x, (int, float, np.integer, np.floating)) or isinstance(x, bool):
+    if type(x) is not float and not _is_real_number(x):
         raise ArgumentError(
             f"derivative is for a function of one real number, not {type(x).__name__}. Use "
             "gradient(f, x), or pullback(f, x)."
         )
     return Pushed(f, args, kwargs, None if len(args) == 1 else (i,)).push((1.0,))[1]
+
+
+def _is_real_number(x: Any) -> bool:
+    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
 
 
 def differentiated(

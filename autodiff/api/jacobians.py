@@ -95,11 +95,12 @@ def _jacobian(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any, mo
 
 
 def _check_real(f: Callable, y: Any) -> None:
-    if any(np.iscomplexobj(untraced(leaf)) for leaf in leaves_of(y)):
-        raise OutputError(
-            f"{name_of(f)} returned complex numbers; its Jacobian is not one matrix. Return "
-            "the real and imaginary parts, or use pullback or pushforward."
-        )
+    for leaf in leaves_of(y):
+        if np.iscomplexobj(untraced(leaf)):
+            raise OutputError(
+                f"{name_of(f)} returned complex numbers; its Jacobian is not one matrix. Return "
+                "the real and imaginary parts, or use pullback or pushforward."
+            )
 
 
 def _units(x: Any) -> Iterator[Any]:
@@ -132,28 +133,23 @@ def _rows_of(traced: Linearised, output: Any) -> list:
     shape = shape_of(output)
     blocks = jacobian_rows(traced, output) if math.prod(shape) != 1 else None
     if blocks is None:
-        rows = [traced.cotangents_of(output, unit) for unit in _units(output)]
+        rows = [traced.cotangents(unit, output) for unit in _units(output)]
         if shape == ():
             return rows[0]
         if not rows:
             return [np.zeros((*shape, 0)) for _ in traced.arguments]
         blocks = [_stacked(parts) for parts in zip(*rows, strict=True)]
 
-    def shaped(leaf: Any) -> Any:
-        return None if leaf is None else np.reshape(leaf, shape + np.shape(leaf)[1:])
+    def shaped(rows: Any) -> Any:
+        return np.reshape(rows, shape + np.shape(rows)[1:])
 
-    return [map_leaves(block, shaped, every=True) for block in blocks]
+    return [map_variables(block, shaped) for block in blocks]
 
 
 def _stacked(rows: Sequence[Any]) -> Any:
     """Return a pytree like each of `rows`, with their leaves stacked along a new first axis."""
-    columns = zip(*map(leaves_of, rows), strict=True)
-
-    def stack(leaf: Any) -> Any:
-        column = next(columns)
-        return None if leaf is None else np.stack(column)
-
-    return map_leaves(rows[0], stack, every=True)
+    columns = zip(*map(variables_of, rows), strict=True)
+    return map_variables(rows[0], lambda _: np.stack(next(columns)))
 
 
 def _by_columns(pushed: Pushed, y: Any) -> list[list]:

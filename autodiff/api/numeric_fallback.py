@@ -24,7 +24,7 @@ from autodiff.dispatch.call import NO_RULE, outputs
 from autodiff.errors import ArgumentError, DifferentiationError, MutationError, way_to_a_rule
 from autodiff.trace.jvp_trace import with_tangent
 from autodiff.trace.nodes import CallRule
-from autodiff.trace.pytree import is_perturbable, leaves_of, tangent_of, variables_of
+from autodiff.trace.pytree import has_variables, is_perturbable, leaves_of, tangent_of, variables_of
 from autodiff.trace.tracer import is_tracer
 from chainrules_core import NoTangent, unbroadcast
 from chainrules_core.noticed import mark, restore
@@ -130,7 +130,7 @@ class Numeric(Template):
                 "followed. Write the computation with functions that have a rule."
             ) from None
         self._check_output(y)
-        if not variables_of(y):
+        if not has_variables(y):
             return y
         if tape.forward:
             dots = {i: self.sources[i]._index for i in wanted}

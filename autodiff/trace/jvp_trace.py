@@ -36,13 +36,13 @@ from autodiff.trace.linearize import checked_argnums, nothing_to_differentiate, 
 from autodiff.trace.nodes import Leaf
 from autodiff.trace.observers import indices_on, new_forward
 from autodiff.trace.pytree import (
+    has_variables,
     is_perturbable,
     map_leaves,
     part_of_tangent,
     parts_of,
     rebuilt,
     tangent_of,
-    variables_of,
 )
 from autodiff.trace.seeds import PUSHFORWARD
 from autodiff.trace.tape import CONSTANT, Forward, Tape, sweep
@@ -235,7 +235,7 @@ class Pushed:
         self.kwargs = kwargs
         self.argnums = checked_argnums(f, args, argnums)
         self.arguments = [promoted(f, args, i, argnums is not None) for i in self.argnums]
-        if not any(type(a) is float or variables_of(a) for a in self.arguments):
+        if not any(map(has_variables, self.arguments)):
             raise nothing_to_differentiate(f, args)
 
     def value(self) -> Any:

@@ -20,7 +20,7 @@ from autodiff.trace import pytree
 from autodiff.trace.decisions import check_arguments
 from autodiff.trace.nodes import Leaf
 from autodiff.trace.observers import indices_on, new_tape
-from autodiff.trace.pytree import is_perturbable, map_leaves, map_variables
+from autodiff.trace.pytree import is_perturbable, map_leaves
 from autodiff.trace.seeds import PULLBACK
 from autodiff.trace.tape import CONSTANT, FLOAT, Tape, sweep
 from autodiff.trace.trace_stack import recording
@@ -178,24 +178,24 @@ class Linearised:
         """Return a gradient for each argument, from the cotangents of all leaves."""
         remaining = iter(found)
 
-        def gradient(leaf: Any) -> Any:
-            return _gradient_of_leaf(leaf, next(remaining))
+        def gradient(leaf: Any) -> Any:  # as `map_variables` has it, without a call for each leaf
+            return _gradient_of_leaf(leaf, next(remaining)) if is_perturbable(leaf) else None
 
         gradients = []
         for a in self.arguments:
-            kind = type(a)
-            is_leaf = kind is float or kind is np.ndarray or is_perturbable(a)
-            gradients.append(gradient(a) if is_leaf else map_variables(a, gradient))
+            if type(a) is float or type(a) is np.ndarray:
+                gradients.append(_gradient_of_leaf(a, next(remaining)))
+            else:
+                gradients.append(map_leaves(a, gradient, every=True))
         return self.chosen(gradients)
 
-    def cotangents(self, y_bar: Any) -> list:
-        """Return one cotangent for each differentiated argument, with its structure."""
-        return self.cotangents_of(self._output, y_bar)
+    def cotangents(self, y_bar: Any, part: Any = None) -> list:
+        """Return one cotangent for each differentiated argument, with its structure.
 
-    def cotangents_of(self, y: Any, y_bar: Any) -> list:
-        """Return the cotangents of the arguments for a cotangent of `y`, a part of the output."""
+        `y_bar` is the cotangent of the output, or of the leaf `part` of `outputs`.
+        """
         seeds: dict[int, Any] = {}
-        self._add_seeds(y, y_bar, seeds)
+        self._add_seeds(self._output if part is None else part, y_bar, seeds)
         nested = self.tape.nested or any(map(is_tracer, seeds.values()))
         return self._rebuilt(self._swept(seeds, nested, once=False))
 

@@ -53,6 +53,8 @@ METHODS = "_method_cache"
 
 def is_perturbable(x: Any) -> bool:
     """Whether `x` is a number or array that a derivative can be taken with respect to."""
+    if type(x) is np.ndarray:
+        return x.dtype.kind in _INEXACT
     kind = type(bare(x))  # not isinstance, which may run code of the class
     if issubclass(kind, (float, complex)):
         return True
@@ -386,6 +388,11 @@ def leaves_of(x: Any) -> list[Any]:
     return found
 
 
+def has_variables(x: Any) -> bool:
+    """Whether a pytree has a leaf that can be perturbed."""
+    return type(x) is float or is_perturbable(x) or any(map(is_perturbable, leaves_of(x)))
+
+
 def variables_of(x: Any) -> list[Any]:
     """Return the variables of a pytree, in order."""
     return [leaf for leaf in leaves_of(x) if is_perturbable(leaf)]
@@ -393,6 +400,8 @@ def variables_of(x: Any) -> list[Any]:
 
 def map_variables(x: Any, change: Callable[[Any], Any]) -> Any:
     """Return a pytree like `x` with ``change(leaf)`` for variables and None for other leaves."""
+    if is_perturbable(x):
+        return change(x)
     return map_leaves(x, lambda leaf: change(leaf) if is_perturbable(leaf) else None, every=True)
 
 
