@@ -177,16 +177,17 @@ class Linearised:
     def _rebuilt(self, found: list) -> list:
         """Return a gradient for each argument, from the cotangents of all leaves."""
         remaining = iter(found)
-
-        def gradient(leaf: Any) -> Any:  # as `map_variables` has it, without a call for each leaf
-            return _gradient_of_leaf(leaf, next(remaining)) if is_perturbable(leaf) else None
-
         gradients = []
         for a in self.arguments:
             if type(a) is float or type(a) is np.ndarray:
-                gradients.append(_gradient_of_leaf(a, next(remaining)))
+                gradient = _gradient_of_leaf(a, next(remaining))
             else:
-                gradients.append(map_leaves(a, gradient, every=True))
+                gradient = map_leaves(
+                    a,
+                    lambda x: _gradient_of_leaf(x, next(remaining)) if is_perturbable(x) else None,
+                    every=True,
+                )
+            gradients.append(gradient)
         return self.chosen(gradients)
 
     def cotangents(self, y_bar: Any, part: Any = None) -> list:
