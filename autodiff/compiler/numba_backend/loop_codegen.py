@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.numba_backend.loop_ir import Op, View, at, constant, strides_of
-from autodiff.compiler.numba_backend.lowering import TEXTS
 from autodiff.compiler.numba_backend.memory_planner import Block, Layout
 from autodiff.compiler.numba_backend.op_codegen import written
-from autodiff.compiler.numba_backend.scalar_loops import UNDEFINED
-from autodiff.compiler.numba_backend.simd_math import FAR, WAVES, WIDENED
+from autodiff.compiler.numba_backend.simd_math import FAR, WAVES, WIDENED, widened as as_widened
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.domain_guards import SOURCES
+from autodiff.functions import facts_of
 
 _MANY = 8
 """From how many elements on a nest takes functions that are widened."""
@@ -197,15 +196,15 @@ class NestWriter(Layout):
             self.write(f"if {args[-1]} == 0.0: return 2")
         name = self.variable(p)
         self.write(f"{name} = {self._expression(op, args)}")
-        bad = UNDEFINED.get(op.f) if op.is_number else None
-        if bad is not None:
+        bad = facts_of(op.f).undefined if op.is_number else ""
+        if bad:
             self.write(f"if {bad.format(*args, y=name)}: return 2")
         if p in self.kept:
             shown = f"1.0 if {name} else 0.0" if op.is_bool else name
             self.write(f"put(s, {self.target(block, p)}, {shown})")
 
     def _expression(self, op: Op, args: list[str]) -> str:
-        return TEXTS[op.f].format(*args)
+        return facts_of(op.f).loops.format(*args)
 
     def _guard(self, block: Block, p: int) -> None:
         op = self.ops[p]
@@ -358,7 +357,7 @@ class NestWriter(Layout):
             if p in waves:
                 self.write(f"far = plus(far, 1.0 if abs({args[0]}) > {FAR!r} else 0.0)")
             if p in widened:
-                text = WIDENED[op.f].format(*args)
+                text = as_widened(op.f, args)
             elif op.kind == "map":
                 text = self._expression(op, args)
             elif op.kind == "change" and op.extra[0] != "=":

@@ -24,10 +24,9 @@ from autodiff.compiler.numba_backend.gather_scatter import added_places, is_tabl
 from autodiff.compiler.numba_backend.linalg.linalg_ops import Systems, is_part_of_pair, is_system
 from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, View, strides_of
 from autodiff.compiler.numba_backend.reductions import OF_TRUTHS, REDUCED, is_reduction, reduced
-from autodiff.compiler.passes.op_table import INFIX, MATH, UFUNC_OF, is_elementwise
 from autodiff.compiler.passes.scalar_replacement import pack
 from autodiff.compiler.passes.simplify import LARGEST_LOOKED_AT, has_nan
-from autodiff.compiler.python_backend.scalar_exprs import LOGIC, WRITTEN, is_number, is_truth
+from autodiff.compiler.python_backend.scalar_exprs import is_number, is_truth
 from autodiff.compiler.recording.domain_guards import SOURCES
 from autodiff.compiler.recording.ir import (
     FLOAT64,
@@ -42,6 +41,7 @@ from autodiff.compiler.recording.ir import (
     set_item,
     sub_item,
 )
+from autodiff.functions import PRODUCT, UFUNC_OF, VIEW, known, of_kind
 from chainrules_core.scattering import may_repeat, scatter
 
 LARGEST = 1 << 18
@@ -49,44 +49,14 @@ LARGEST = 1 << 18
 _MOST_OPERANDS = 4096
 _NUMBERS = (int, float, bool, np.float64, np.bool_)
 
-VIEWS: frozenset[Any] = frozenset(
-    {
-        np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.reshape, np.ravel,
-        np.expand_dims, np.squeeze, np.broadcast_to, np.diagonal, np.flip, np.fliplr, np.flipud,
-        np.rot90, np.atleast_1d, np.atleast_2d, np.atleast_3d, operator.getitem, np.diag,
-        np.linalg.diagonal, np.linalg.matrix_transpose, np.matrix_transpose,
-    }
-)  # fmt: skip
-_OF_NUMBERS: frozenset[Any] = frozenset(
-    {np.reshape, np.ravel, np.expand_dims, np.broadcast_to, np.atleast_1d, np.atleast_2d}
-)
-"""What makes arrays of a number, all elements of which are that number."""
-_PRODUCTS = frozenset({np.dot, np.matmul, operator.matmul, np.vdot, np.inner})
+VIEWS = of_kind(VIEW)
+_OF_NUMBERS = known("takes_numbers")
+_PRODUCTS = of_kind(PRODUCT)
 _CHANGES = {set_item: "=", add_item: "+", sub_item: "-"}
 _PLAIN_INDEX = (int, np.int64, np.intp, slice, type(None), type(Ellipsis))
 
-# The upper bound last: it is what is left where the lower one is above it.
-_RAISED = "({0} if {0} > {1} or {0} != {0} else {1})"
-_CLIPPED = "({lower} if {lower} < {{2}} or {lower} != {lower} else {{2}})"
-TEXTS: dict[Any, str] = {
-    **{f: f"{{0}} {sign} {{1}}" for f, sign in INFIX.items()},
-    **{f: f"math.{m.__name__}({{0}})" for f, m in MATH.items()},
-    **WRITTEN,
-    **LOGIC,
-    np.exp: "exp({0})", np.tanh: "tanh({0})", np.power: "{0} ** {1}",
-    np.arctan2: "math.atan2({0}, {1})", np.hypot: "math.hypot({0}, {1})",
-    np.logaddexp: "np.logaddexp({0}, {1})", np.copysign: "math.copysign({0}, {1})",
-    np.cbrt: "np.cbrt({0})", np.log2: "np.log2({0})", np.exp2: "2.0 ** {0}",
-    np.floor: "np.floor({0})", np.ceil: "np.ceil({0})", np.trunc: "np.trunc({0})",
-    np.isfinite: "({0} - {0} == 0.0)", np.copy: "{0}", np.positive: "{0}",
-    np.clip: _CLIPPED.format(lower=_RAISED),
-}  # fmt: skip
-"""Elementwise functions as machine code has them."""
+_LOOPS = known("loops")
 _GIVES_NUMBERS = frozenset({"map", "product", "sum", "max", "min", "determinant", "contraction"})
-_LOGICAL = frozenset({operator.and_, operator.or_, operator.xor, operator.invert})
-_ELEMENTWISE = (
-    frozenset(f for f in TEXTS if is_elementwise(f)) | {np.where, np.copy, np.clip} | _LOGICAL
-)
 
 
 def is_view(step: Step, metas: list[Meta]) -> bool:
@@ -119,7 +89,7 @@ def handles(step: Step, metas: list[Meta]) -> bool:
     if step.out < 0 or not (_is_small(metas[step.out]) or _is_single(metas[step.out])):
         return False
     meta = metas[step.out]
-    if f in _ELEMENTWISE:
+    if f in _LOOPS:
         if meta.shape is None and not (is_number(meta) or is_truth(meta)):
             return False
         return not step.kwargs and all(_is_operand(a, metas) for a in args)
@@ -366,7 +336,7 @@ class Reader:
 
     def _op(self, f: Any, step: Step, shape: tuple) -> Op:
         args = step.args
-        if f in _ELEMENTWISE:
+        if f in _LOOPS:
             return Op("map", *_exact_power(f, [self.view(a).broadcast(shape) for a in args]), shape)
         if is_contraction(step, self.metas) and not _is_outer(step):
             return contracted(self, step, shape)

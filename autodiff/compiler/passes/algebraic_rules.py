@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.passes.op_table import is_elementwise, takes_floats
 from autodiff.compiler.passes.triangular_solves import triangular
 from autodiff.compiler.recording.domain_guards import is_not_zero
 from autodiff.compiler.recording.ir import FLOAT64, Meta, Ref, Step, part, set_item
+from autodiff.functions import MATRIX_PRODUCTS, is_elementwise, takes_floats
 
 _IDENTITIES: frozenset[Any] = frozenset(
     {np.copy, np.array, np.asarray, np.asanyarray, operator.pos, np.positive}
@@ -84,7 +84,7 @@ class Algebra:
         if f is np.linalg.solve and len(args) == 2 and not kwargs:
             found = triangular(args, self.origin, self.metas)
             return None if found is None else self.call(*found, {}, meta)
-        if f in (np.dot, np.matmul, operator.matmul) and len(args) == 2 and meta.shape:
+        if f in MATRIX_PRODUCTS and len(args) == 2 and meta.shape:
             for k, a in enumerate(args):
                 if type(a) is Ref and self._is_negated(a) and self.metas[a.i].size > meta.size:
                     inside = (*args[:k], self._behind(a), *args[k + 1 :])

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.numba_backend.array_kernels import Kernel
-from autodiff.compiler.passes.op_table import UFUNC_OF, is_elementwise, is_fresh
 from autodiff.compiler.passes.scalar_replacement import pack
 from autodiff.compiler.recording.ir import (
     Program,
@@ -24,6 +23,7 @@ from autodiff.compiler.recording.ir import (
 )
 from autodiff.compiler.tiling.loop_fusion import Chain
 from autodiff.compiler.tiling.tile_executor import Tiles
+from autodiff.functions import UFUNC_OF, is_elementwise, is_new_memory
 from chainrules_core.scattering import scatter
 
 CHANGES = frozenset({add_item, sub_item, set_item, set_flat})
@@ -85,7 +85,7 @@ class Memory:
         own = frozenset({step.out})
         if f in _NEW or is_elementwise(f) or type(f) in (Chain, Kernel, Tiles):
             return own
-        if is_fresh(f, step.args, step.kwargs):
+        if is_new_memory(f, step.args, step.kwargs):
             return own
         shared = [self.owners[i] for i in refs_of(step)]
         found = own.union(*shared)  # a view, or for all that is known one

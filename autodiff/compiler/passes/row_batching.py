@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.passes.op_table import is_elementwise
 from autodiff.compiler.recording.ir import FLOAT64, Meta, Program, Ref, Step, refs_of
+from autodiff.functions import is_elementwise
 
 _FEWEST = 8
 _LARGEST = 512

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.numba_backend.simd_math import is_widened, loop_of
-from autodiff.compiler.passes.op_table import is_elementwise, takes_floats
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.ir import (
     FLOAT64,
@@ -29,6 +28,7 @@ from autodiff.compiler.recording.ir import (
     part,
     refs_of,
 )
+from autodiff.functions import is_elementwise, takes_floats
 
 LARGE = 1 << 15
 """From how many elements on arrays are taken in blocks."""
@@ -196,7 +196,6 @@ class Chain:
         self._is_sum = [metas[i].is_scalar for i in results]
         self.source = self._written(group, given, results, metas)
         scope: dict[str, Any] = {"np": np}
-        self._scope = scope
         for step in group:
             name = getattr(step.f, "__name__", "f")
             scope[name] = step.f
