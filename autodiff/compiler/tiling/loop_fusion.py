@@ -236,32 +236,31 @@ class Chain:
         heads += [f"x{i} = x{i}_[a:b]" for i in arrays]
         outs = [i for i in results if not metas[i].is_scalar]
         sums = [i for i in results if metas[i].is_scalar]
+
+        def release(at: int, step: Step) -> None:
+            """Give back the scratch memory of what a step reads last."""
+            free.extend(
+                names[i] for i in set(refs_of(step)) if last[i] == at and names[i].startswith("t")
+            )
+
         for at, step in enumerate(group):
             args = [shown(a) for a in step.args]
             if step.out in sums:
-                if step.f is np.sum:
-                    lines.append(f"s{step.out}[i] = np.add.reduce({args[0]})")
-                else:
-                    lines.append(f"s{step.out}[i] = {args[0]}.dot({args[1]})")
+                lines.append(f"s{step.out}[i] = {_sum_of(step, args)}")
                 names[step.out] = f"s{step.out}"
-            else:
-                for i in set(refs_of(step)):
-                    if last[i] == at and names[i].startswith("t"):
-                        free.append(names[i])
-                if step.out in outs:
-                    target = f"o{step.out}"
-                    heads.append(f"{target} = {target}_[a:b]")
-                elif free:
-                    target = free.pop()
-                else:
-                    target = f"t{self._count}"
-                    self._count += 1
-                names[step.out] = target
-                lines.append(f"{step.f.__name__}({', '.join([*args, target])})")
+                release(at, step)
                 continue
-            for i in set(refs_of(step)):
-                if last[i] == at and names[i].startswith("t"):
-                    free.append(names[i])
+            release(at, step)
+            if step.out in outs:
+                target = f"o{step.out}"
+                heads.append(f"{target} = {target}_[a:b]")
+            elif free:
+                target = free.pop()
+            else:
+                target = f"t{self._count}"
+                self._count += 1
+            names[step.out] = target
+            lines.append(f"{step.f.__name__}({', '.join([*args, target])})")
         parameters += [f"o{i}_" for i in outs] + [f"s{i}" for i in sums]
         scratch = [f"t{n}" for n in range(self._count)]
         self._outs, self._sums = outs, sums
@@ -326,8 +325,7 @@ class Chain:
         lines = [f"if loop({call}): return i"]
         for s in sums:
             args = [names[i] for i in refs_of(s)]
-            text = f"np.add.reduce({args[0]})" if s.f is np.sum else f"{args[0]}.dot({args[1]})"
-            lines.append(f"s{s.out}[i] = {text}")
+            lines.append(f"s{s.out}[i] = {_sum_of(s, args)}")
         parameters = [f"x{i}" + ("_" if i in arrays else "") for i in given]
         parameters += [f"o{i}_" for i in self._outs] + [f"s{i}" for i in self._sums]
         body = [f"a = i * {BLOCK}", f"b = min(a + {BLOCK}, {self.size})", *heads, *lines]
@@ -350,6 +348,11 @@ class Chain:
                 run, count = self._otherwise
                 run(stopped, last, [np.empty(BLOCK) for _ in range(count)], *arguments)
         self._scratch.append(scratch)
+
+
+def _sum_of(step: Step, args: list[str]) -> str:
+    """Return the sum of a block, or of the products of two, as source."""
+    return f"np.add.reduce({args[0]})" if step.f is np.sum else f"{args[0]}.dot({args[1]})"
 
 
 _pool: Any = None

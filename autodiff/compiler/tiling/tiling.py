@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.lowering import VIEWS
+from autodiff.compiler.numba_backend.op_lowerings import VIEWS
 from autodiff.compiler.numba_backend.reductions import REDUCED
 from autodiff.compiler.passes.integers_as_floats import with_counts_as_floats
 from autodiff.compiler.passes.simplify import without_unused
