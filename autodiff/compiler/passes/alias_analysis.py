@@ -17,6 +17,7 @@ from autodiff.compiler.recording.ir import (
     guard,
     part,
     refs_of,
+    renamed,
     set_flat,
     set_item,
     sub_item,
@@ -126,21 +127,12 @@ def without_copies(program: Program) -> Program:
             kept.append(step)
     if not stands:
         return program
-    from autodiff.compiler.recording.ir import replaced
 
     def now(i: int) -> Ref:
         while i in stands:
             i = stands[i].i
         return Ref(i)
 
-    steps = [
-        Step(
-            s.f,
-            tuple([replaced(a, now) for a in s.args]),
-            None if s.kwargs is None else {k: replaced(v, now) for k, v in s.kwargs.items()},
-            s.out,
-        )
-        for s in kept
-    ]
+    steps = [renamed(step, now) for step in kept]
     outputs = [now(x.i) if type(x) is Ref else x for x in program.outputs]
     return Program(steps, program.metas, program.inputs, outputs)

@@ -25,7 +25,7 @@ from autodiff.compiler.recording.ir import (
     add_item,
     guard,
     meta_of,
-    refs_of,
+    reads_of,
     set_item,
     sub_item,
 )
@@ -55,18 +55,12 @@ class _Gathering:
         self.metas = program.metas
         self.steps: list[Step] = []
         self.origin: dict[int, Step] = {s.out: s for s in program.steps if s.out >= 0}
-        self.uses: dict[int, int] = {}
+        self.uses = reads_of(program.steps, program.outputs)
         self.stands: dict[int, Ref] = {}
         self.guards: dict[int, Ref] = {}
         self.batches: dict[tuple, Any] = {}
         self.stacks: dict[tuple, Ref] = {}
         self.changed = False
-        for step in program.steps:
-            for i in refs_of(step):
-                self.uses[i] = self.uses.get(i, 0) + 1
-        for x in program.outputs:
-            if type(x) is Ref:
-                self.uses[x.i] = self.uses.get(x.i, 0) + 1
         self.by_rows = self._row_products()
         self._note_sums()
 

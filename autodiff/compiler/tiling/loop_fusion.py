@@ -26,6 +26,7 @@ from autodiff.compiler.recording.ir import (
     guard,
     meta_of,
     part,
+    reads_of,
     refs_of,
 )
 from autodiff.functions import is_elementwise, takes_floats
@@ -82,13 +83,7 @@ class _Grouping:
         self.members: set[int] = set()
         self.shape: Any = None
         self.stands: dict[int, Ref] = {}
-        self.uses: dict[int, int] = {}
-        for step in program.steps:
-            for i in refs_of(step):
-                self.uses[i] = self.uses.get(i, 0) + 1
-        for x in program.outputs:
-            if type(x) is Ref:
-                self.uses[x.i] = self.uses.get(x.i, 0) + 1
+        self.uses = reads_of(program.steps, program.outputs)
 
     def run(self) -> Program:
         """Return the program with chains."""
@@ -151,10 +146,7 @@ class _Grouping:
         if len(group) < 2:
             self.steps.extend(group)
             return
-        inside: dict[int, int] = {}
-        for step in group:
-            for i in refs_of(step):
-                inside[i] = inside.get(i, 0) + 1
+        inside = reads_of(group)
         results = [
             s.out
             for s in group

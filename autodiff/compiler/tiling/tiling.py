@@ -24,6 +24,7 @@ from autodiff.compiler.recording.ir import (
     effect,
     meta_of,
     part,
+    reads_of,
     refs_of,
 )
 from autodiff.compiler.tiling.tile_executor import FEWEST_TILES, Tiles, length_of
@@ -58,15 +59,6 @@ def in_tiles(program: Program, by_machine: bool) -> Program:
         return program
     outputs = cutting.program.outputs
     return without_unused(Program(steps, cutting.metas, program.inputs, outputs))
-
-
-def reads_of(steps: list[Step]) -> dict[int, int]:
-    """Return how often values are read."""
-    reads: dict[int, int] = {}
-    for step in steps:
-        for i in refs_of(step):
-            reads[i] = reads.get(i, 0) + 1
-    return reads
 
 
 class _Group(NamedTuple):
