@@ -21,6 +21,9 @@ it fast: `compile`, `automatic_compile`. To find out what happens: `explain`, `d
 `full_tracebacks`. Rules for functions of your own are defined with ``chainrules_core``.
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from autodiff.trace import threads as threads  # before all else: it may refuse to go on
 
 # isort: split
@@ -74,11 +77,13 @@ from autodiff.errors import (
     SeedError as SeedError,
     SourceError as SourceError,
 )
-from autodiff.explanation import Explanation as Explanation, explain as explain
 from autodiff.fastpath import scalar_methods as scalar_methods
 from autodiff.numpy_api import methods as methods, operators as operators, protocols as protocols
 from autodiff.trace.decisions import NoPathWarning as NoPathWarning
 from chainrules_core._version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from autodiff.explanation import Explanation as Explanation, explain as explain
 
 stop_gradient = ignore_derivatives
 
@@ -127,6 +132,15 @@ __all__ = [
     "vhp",
     "vjp",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded at first use, with what Python has for HTML, files and memory.
+    if name not in ("Explanation", "explain", "explanation"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    explanation = importlib.import_module("autodiff.explanation")
+    globals().update(Explanation=explanation.Explanation, explain=explanation.explain)
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

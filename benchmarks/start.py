@@ -7,9 +7,14 @@ import subprocess
 import sys
 
 FIRST = {
+    "numpy": "import numpy",
     "autodiff": """
 import numpy as np, autodiff
 autodiff.gradient(lambda x: np.sum(np.tanh(x) ** 2), np.ones(3))
+""",
+    "autodiff, floats": """
+import math, autodiff
+autodiff.gradient(lambda x: math.sin(x) * x**2, 1.5)
 """,
     "autograd": """
 import autograd.numpy as np, autograd

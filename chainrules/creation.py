@@ -24,7 +24,7 @@ from chainrules_core import (
     rrule,
     unbroadcast,
 )
-from chainrules_core.define.linear import natural
+from chainrules_core.authoring import natural
 
 ARRAY_LIKE = (*ARRAY, list, tuple)
 

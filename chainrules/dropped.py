@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core import frule, not_implemented, rrule
-from chainrules_core.define import primitive
+from chainrules_core import frule, not_implemented, primitive, rrule
 
 
 @primitive

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from chainrules.creation import ARRAY_LIKE, UNSET, rounds, unstacked
-from chainrules.reductions.axes import array_of
 from chainrules.shapes.reshaping import shape_of
 from chainrules_core import (
     AbstractZero,
@@ -23,12 +22,12 @@ from chainrules_core import (
     ZeroTangent,
     conj,
     frule,
+    pair_rule,
     rrule,
     unbroadcast,
     unthunk,
 )
-from chainrules_core.define.linear import natural
-from chainrules_core.projection import is_foreign
+from chainrules_core.authoring import array_of, is_foreign, natural
 
 ZERO = ZeroTangent()
 
@@ -76,8 +75,8 @@ def interpolation_back(row_bar: Any, num: int, endpoint: bool, axis: int) -> tup
 # ---------------------------------------------------------------------------------------- linspace
 
 
-@rrule.register(np.linspace, ARRAY_LIKE, ARRAY_LIKE)
-def linspace_rrule(
+@pair_rule(np.linspace, ARRAY_LIKE, ARRAY_LIKE)
+def linspace_rule(
     start: Any,
     stop: Any,
     *,
@@ -90,6 +89,17 @@ def linspace_rrule(
     y = np.linspace(start, stop, num, endpoint, retstep, dtype, axis)
     ends = Ends(start, stop)
 
+    def linspace_pushforward(start_dot: Any, stop_dot: Any) -> Any:
+        start_dot, stop_dot = natural(start_dot, start), natural(stop_dot, stop)
+        row_dot: Any = ZERO
+        if not rounds(dtype):
+            row_dot = np.linspace(start_dot, stop_dot, num, endpoint, axis=axis)
+            row_dot = row_dot.astype((y[0] if retstep else y).dtype)
+        if not retstep:
+            return row_dot
+        step_dot = (array_of(stop_dot) - array_of(start_dot)) / max(steps(num, endpoint), 1)
+        return Tangent[tuple](row_dot, step_dot if steps(num, endpoint) > 0 else ZERO)
+
     def linspace_pullback(y_bar: Any) -> Any:
         row_bar, step_bar = (unthunk(y_bar[0]), unthunk(y_bar[1])) if retstep else (y_bar, ZERO)
         start_bar = stop_bar = ZERO
@@ -100,31 +110,7 @@ def linspace_rrule(
             start_bar, stop_bar = start_bar - step_bar, stop_bar + step_bar
         return ends.back(start_bar, stop_bar)
 
-    return y, linspace_pullback
-
-
-@frule.register(np.linspace, ARRAY_LIKE, ARRAY_LIKE)
-def linspace_frule(
-    dots: tuple,
-    start: Any,
-    stop: Any,
-    *,
-    num: int = 50,
-    endpoint: Any = True,
-    retstep: Any = False,
-    dtype: Any = None,
-    axis: int = 0,
-) -> Any:
-    y = np.linspace(start, stop, num, endpoint, retstep, dtype, axis)
-    start_dot, stop_dot = natural(dots[0], start), natural(dots[1], stop)
-    row_dot: Any = ZERO
-    if not rounds(dtype):
-        row_dot = np.linspace(start_dot, stop_dot, num, endpoint, axis=axis)
-        row_dot = row_dot.astype((y[0] if retstep else y).dtype)
-    if not retstep:
-        return y, row_dot
-    step_dot = (array_of(stop_dot) - array_of(start_dot)) / max(steps(num, endpoint), 1)
-    return y, Tangent[tuple](row_dot, step_dot if steps(num, endpoint) > 0 else ZERO)
+    return y, linspace_pushforward, linspace_pullback
 
 
 # --------------------------------------------------------------------------- logspace and geomspace
@@ -201,8 +187,8 @@ def logspace_frule(
     return y, y_dot.astype(y.dtype)
 
 
-@rrule.register(np.geomspace, ARRAY_LIKE, ARRAY_LIKE)
-def geomspace_rrule(
+@pair_rule(np.geomspace, ARRAY_LIKE, ARRAY_LIKE)
+def geomspace_rule(
     start: Any,
     stop: Any,
     *,
@@ -214,46 +200,44 @@ def geomspace_rrule(
     y = np.geomspace(start, stop, num, endpoint, dtype, axis)
     ends = Ends(start, stop)
 
+    def geomspace_pushforward(start_dot: Any, stop_dot: Any) -> Any:
+        if rounds(dtype):
+            return ZERO
+        logs_dot = np.linspace(
+            array_of(natural(start_dot, start)) / array_of(start),
+            array_of(natural(stop_dot, stop)) / array_of(stop),
+            num,
+            endpoint,
+            axis=axis,
+        )
+        return (y * logs_dot).astype(y.dtype)
+
     def geomspace_pullback(y_bar: Any) -> Any:
         if rounds(dtype):
             return ZERO, ZERO
         start_bar, stop_bar = interpolation_back(conj(y) * y_bar, num, endpoint, axis)
         return ends.back(start_bar / conj(array_of(start)), stop_bar / conj(array_of(stop)))
 
-    return y, geomspace_pullback
-
-
-@frule.register(np.geomspace, ARRAY_LIKE, ARRAY_LIKE)
-def geomspace_frule(
-    dots: tuple,
-    start: Any,
-    stop: Any,
-    *,
-    num: int = 50,
-    endpoint: Any = True,
-    dtype: Any = None,
-    axis: int = 0,
-) -> Any:
-    y = np.geomspace(start, stop, num, endpoint, dtype, axis)
-    if rounds(dtype):
-        return y, ZERO
-    logs_dot = np.linspace(
-        array_of(natural(dots[0], start)) / array_of(start),
-        array_of(natural(dots[1], stop)) / array_of(stop),
-        num,
-        endpoint,
-        axis=axis,
-    )
-    return y, (y * logs_dot).astype(y.dtype)
+    return y, geomspace_pushforward, geomspace_pullback
 
 
 # ------------------------------------------------------------------------------------------ arange
 
 
-@rrule.register(np.arange, Number)
-def arange_rrule(start: Any, stop: Any = UNSET, step: Any = UNSET, **options: Any) -> Any:
+@pair_rule(np.arange, Number)
+def arange_rule(start: Any, stop: Any = UNSET, step: Any = UNSET, **options: Any) -> Any:
     args = tuple([a for a in (start, stop, step) if a is not UNSET])
     y = np.arange(*args, **options)
+
+    def arange_pushforward(start_dot: Any, stop_dot: Any, step_dot: Any) -> Any:
+        if rounds(y.dtype):
+            return ZERO
+        y_dot = np.zeros(len(y), y.dtype)
+        if len(args) > 1 and stop is not None:
+            y_dot = y_dot + natural(start_dot, start)
+        if step is not UNSET:
+            y_dot = y_dot + np.arange(len(y)) * natural(step_dot, step)
+        return y_dot.astype(y.dtype)
 
     def arange_pullback(y_bar: Any) -> Any:
         if rounds(y.dtype):
@@ -267,7 +251,7 @@ def arange_rrule(start: Any, stop: Any = UNSET, step: Any = UNSET, **options: An
             bars = (ZERO, *bars[1:])
         return bars[: len(args)] if len(args) > 1 else bars[0]
 
-    return y, arange_pullback
+    return y, arange_pushforward, arange_pullback
 
 
 ROW = 1024
@@ -293,22 +277,6 @@ def sum_and_moment(x: Any) -> tuple[Any, Any]:
     after = np.arange(count * ROW, n, dtype=x.dtype)
     moment = ROW * np.dot(np.arange(count, dtype=x.dtype), sums) + np.sum(within)
     return np.sum(sums) + np.sum(rest), moment + np.dot(after, rest)
-
-
-@frule.register(np.arange, Number)
-def arange_frule(
-    dots: tuple, start: Any, stop: Any = UNSET, step: Any = UNSET, **options: Any
-) -> Any:
-    args = tuple([a for a in (start, stop, step) if a is not UNSET])
-    y = np.arange(*args, **options)
-    if rounds(y.dtype):
-        return y, ZERO
-    y_dot = np.zeros(len(y), y.dtype)
-    if len(args) > 1 and stop is not None:
-        y_dot = y_dot + natural(dots[0], start)
-    if step is not UNSET:
-        y_dot = y_dot + np.arange(len(y)) * natural(dots[2], step)
-    return y, y_dot.astype(y.dtype)
 
 
 # ----------------------------------------------------------------------------- meshgrid and vander
@@ -352,18 +320,16 @@ def vander_slopes(x: Any, n: int, increasing: bool) -> Any:
     return slopes if increasing else slopes[:, ::-1]
 
 
-@rrule.register(np.vander, Array)
-def vander_rrule(x: Any, *, N: int | None = None, increasing: bool = False) -> Any:
+@pair_rule(np.vander, Array)
+def vander_rule(x: Any, *, N: int | None = None, increasing: bool = False) -> Any:
     n = np.shape(x)[0] if N is None else N
+
+    y = np.vander(x, N, increasing)
+
+    def vander_pushforward(x_dot: Any) -> Any:
+        return vander_slopes(x, n, increasing).astype(y.dtype) * np.expand_dims(x_dot, 1)
 
     def vander_pullback(y_bar: Any) -> Any:
         return np.sum(conj(vander_slopes(x, n, increasing)) * y_bar, axis=1)
 
-    return np.vander(x, N, increasing), vander_pullback
-
-
-@frule.register(np.vander, Array)
-def vander_frule(dots: tuple, x: Any, *, N: int | None = None, increasing: bool = False) -> Any:
-    n = np.shape(x)[0] if N is None else N
-    y = np.vander(x, N, increasing)
-    return y, vander_slopes(x, n, increasing).astype(y.dtype) * np.expand_dims(dots[0], 1)
+    return y, vander_pushforward, vander_pullback

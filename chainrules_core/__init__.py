@@ -1,14 +1,13 @@
 """What a package author needs to write derivative rules, and an engine to use them.
 
 Tangent types, ``frule`` and ``rrule``, projection onto tangent spaces, tools to define rules
-(:func:`scalar_rule`, :func:`linear_rule`, :func:`non_differentiable`, …), and, in
-``chainrules_core.testing``, tools to test them.
+(:func:`scalar_rule`, :func:`linear_rule`, :func:`pair_rule`, :func:`non_differentiable`, …), and,
+in ``chainrules_core.testing``, tools to test them. :mod:`chainrules_core.authoring` is the
+interface for authors of rules, with helpers for formulas; :mod:`chainrules_core.engine` is that for
+engines.
 """
 
-from chainrules_core import (
-    projection_containers as projection_containers,
-    projection_sparse as projection_sparse,
-)
+from chainrules_core import projection_containers as projection_containers
 from chainrules_core._version import __version__ as __version__
 from chainrules_core.accumulation import (
     add_inplace as add_inplace,
@@ -49,6 +48,7 @@ from chainrules_core.define import (
     needs_output as needs_output,
     non_differentiable as non_differentiable,
     opt_out as opt_out,
+    pair_rule as pair_rule,
     primitive as primitive,
     scalar_rule as scalar_rule,
 )
@@ -73,10 +73,14 @@ from chainrules_core.names import (
     Array as Array,
     Index as Index,
     Number as Number,
+    Numeric as Numeric,
     Real as Real,
     Scalar as Scalar,
 )
-from chainrules_core.pending import when_imported as when_imported
+from chainrules_core.pending import (
+    when_imported as when_imported,
+    when_looked_up as when_looked_up,
+)
 from chainrules_core.projection import ProjectTo as ProjectTo
 from chainrules_core.registry import instance_of as instance_of
 from chainrules_core.rules import (
@@ -106,3 +110,5 @@ from chainrules_core.tangents import (
     unthunk_deep as unthunk_deep,
 )
 from chainrules_core.zeros import add_tangent as add_tangent, zero_tangent as zero_tangent
+
+when_imported("scipy.sparse", "chainrules_core.projection_sparse")

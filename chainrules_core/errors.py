@@ -189,7 +189,7 @@ class RuleDefinitionError(ChainRulesError, TypeError):
 
 
 class RuleResultError(ChainRulesError, TypeError):
-    """A rule returned something else than a pair.
+    """A rule returned something else than a value and what belongs to it.
 
     Attributes
     ----------
@@ -204,13 +204,14 @@ class RuleResultError(ChainRulesError, TypeError):
         self.rule, self.result = rule, result
 
     def __str__(self) -> str:
-        second = "pullback" if self.rule.kind == "rrule" else "y_dot"
+        results = ", ".join(self.rule.returns)
+        several = "pair" if len(self.rule.returns) == 2 else "triple"
         kind = type(self.result).__name__
         found = f"a {kind}" if callable(self.result) else f"{kind} {self.result!r:.60}"
         return (
             f"The {self.rule.kind} for {self.rule.name} ({self.rule.defined_at}) must return a "
-            f"pair (y, {second}), or None to decline; it returned {found}. End it with "
-            f"`return y, {second}`, where y is the value of the function."
+            f"{several} ({results}), or None to decline; it returned {found}. End it with "
+            f"`return {results}`, where y is the value of the function."
         )
 
 

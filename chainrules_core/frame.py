@@ -34,7 +34,7 @@ from chainrules_core.tangents import (
 from chainrules_core.zeros import zero_tangent
 
 if TYPE_CHECKING:
-    from chainrules_core.rule import Rule
+    from chainrules_core.rule import HandRule, Rule
 
 _NO_TANGENT = NoTangent()
 _NAN = (
@@ -43,11 +43,11 @@ _NAN = (
 )
 
 
-def checked_pair(rule: Rule, result: Any) -> tuple[Any, Any]:
-    """Return a rule's result if it is a pair, else say whose it was."""
-    if type(result) is not tuple or len(result) != 2:
+def checked_pair(rule: HandRule, result: Any) -> tuple[Any, Any]:
+    """Return value and pullback (or tangent) of what a rule has returned, else say whose it was."""
+    if type(result) is not tuple or len(result) != len(rule.returns):
         raise RuleResultError(rule, result)
-    return result
+    return result if len(result) == 2 else (result[0], result[-1])
 
 
 def call_pullback(rule: Rule, pullback: Callable, n: int, y_bar: Any) -> tuple:
@@ -70,6 +70,32 @@ def sorted_bars(rule: Rule, pullback: Callable, n: int, bars: Any) -> tuple:
         if bar is None or type(bar) in (list, dict, tuple):
             raise CotangentError(rule, position - 1, bar)
     return bars
+
+
+def part(y_bar: Any, i: int) -> Any:
+    """Return the cotangent of one of several outputs; None if it is zero.
+
+    Examples
+    --------
+    >>> from chainrules_core import Tangent
+    >>> y_bar = Tangent[tuple](2.0, ZeroTangent())
+    >>> part(y_bar, 0), part(y_bar, 1)
+    (2.0, None)
+    """
+    bar = unthunk(y_bar[i])
+    return None if isinstance(bar, AbstractZero) else bar
+
+
+def parts(y_bar: Any, n: int) -> tuple:
+    """Return the cotangents of the first `n` outputs; None in the place of those that are zero.
+
+    Examples
+    --------
+    >>> from chainrules_core import Tangent
+    >>> parts(Tangent[tuple](2.0, ZeroTangent()), 2)
+    (2.0, None)
+    """
+    return tuple([part(y_bar, i) for i in range(n)])
 
 
 def named_projection(rule: Rule, position: int, projector: Callable, x_bar: Any) -> Any:

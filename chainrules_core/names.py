@@ -19,7 +19,10 @@ Scalar = (*Number, np.bool_)
 Array = np.ndarray
 """Arrays of any shape and dtype."""
 
+Numeric = (*Number, Array)
+"""An array, or a number as an array without axes."""
+
 Index = (int, np.integer, slice, tuple, type(None), type(Ellipsis), np.ndarray, list)
 """What may stand between the brackets of ``x[...]``."""
 
-__all__ = ["Real", "Number", "Scalar", "Array", "Index"]
+__all__ = ["Real", "Number", "Scalar", "Array", "Numeric", "Index"]

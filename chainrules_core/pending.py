@@ -1,18 +1,36 @@
-"""Rules that load when the package they are for has been imported by someone else.
+"""Modules of rules that load when somebody needs them.
 
-Rules for a large package must name its functions, and so import it. Instead of importing it for
-everybody, a module of rules is left pending, and loaded at the first question that finds the
-package in ``sys.modules``.
+There are two reasons to wait. Rules for a large package must name its functions, and so import it:
+they wait until somebody else has imported the package (`when_imported`). And no program needs the
+rules of all of NumPy: a module waits until one of its functions is looked up (`when_looked_up`).
+
+A lookup of a function is answered only when all modules that wait for it have been loaded to their
+end, by this thread or another one. Nobody can remember anything about rules that still wait.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
+import threading
+from collections.abc import Callable, Iterable
 
-_pending: list[tuple[str, str]] = []
+_pending: list[tuple[str, str]] = []  # packages, and the modules of their rules
 _looked_at = [0]  # how many modules there were when it was last looked: a look costs a microsecond
-_loading = [False]
+_waiting: list[str] = []  # modules that wait for a lookup, in the order in which they load
+_owners: dict[Callable, list[str]] = {}  # the functions that they wait for
+_families: set[str] = set()  # the packages that have such modules, which need each other
+
+
+class _ThisThread(threading.local):
+    """What this thread is loading."""
+
+    loads = 0  # modules because of a lookup, one inside the other
+    loads_imported = False
+
+
+_this_thread = _ThisThread()
 
 
 def when_imported(package: str, rules: str) -> None:
@@ -29,27 +47,99 @@ def when_imported(package: str, rules: str) -> None:
     _looked_at[0] = 0
 
 
-def _is_being_imported(name: str) -> bool:
-    spec = getattr(sys.modules.get(name), "__spec__", None)
-    return getattr(spec, "_initializing", False)
+def when_looked_up(functions: Iterable[Callable], rules: str) -> None:
+    """Load the module `rules` once one of `functions` is looked up.
+
+    Parameters
+    ----------
+    functions : iterable of callable
+        The keys (see `registry.key_of`) of all rules that it registers, those of functions that it
+        defines itself left out. There may be others among them.
+    rules : str
+        Dotted name of the module. Where several have rules for a function, they load in the order
+        in which they were named here.
+    """
+    _families.add(f"{rules.partition('.')[0]}.")
+    if rules not in _waiting:
+        _waiting.append(rules)
+    for f in functions:
+        owners = _owners.setdefault(f, [])
+        if rules not in owners:
+            owners.append(rules)
+
+
+is_waited_for: Callable[[Callable], bool] = _owners.__contains__
+"""Whether a lookup of a function has to load rules first. Asked at every lookup."""
+
+
+def is_loading() -> bool:
+    """Whether this thread is loading a module because of a lookup."""
+    return _this_thread.loads > 0
+
+
+def load_rules_of(key: Callable) -> None:
+    """Load the modules that wait for a function."""
+    if all(map(_load, _owners.get(key, ()))):
+        _owners.pop(key, None)
+
+
+def load_all() -> None:
+    """Load everything that waits for a lookup, unless this thread is importing a part of it."""
+    if _nothing_half_imported() and all(map(_load, list(_waiting))):
+        _waiting.clear()
+        _owners.clear()
 
 
 def load_imported() -> bool:
     """Load the pending rules of packages that are imported by now; say whether there were any."""
-    if not _pending or _loading[0] or len(sys.modules) == _looked_at[0]:
+    if not _pending or len(sys.modules) == _looked_at[0]:
         return False
-    if any(_is_being_imported(rules) for _, rules in _pending):
-        return False  # one that was imported by name: others may need it as a whole
-    loaded = False
     # The rules' own registrations come here again, and must not load what imports their module.
-    _loading[0] = True
+    if _this_thread.loads or _this_thread.loads_imported:
+        return False
+    if not _nothing_half_imported():
+        return False
+    loaded = False
+    _this_thread.loads_imported = True
     try:
-        while ready := [entry for entry in _pending if entry[0] in sys.modules]:
+        while True:
+            seen = len(sys.modules)
+            ready = [entry for entry in _pending if entry[0] in sys.modules]
+            if not ready:
+                break
             for entry in ready:  # whose modules may leave others pending in turn
-                _pending.remove(entry)
                 importlib.import_module(entry[1])
                 loaded = True
+                with contextlib.suppress(ValueError):  # another thread may have been here
+                    _pending.remove(entry)
     finally:
-        _loading[0] = False
-    _looked_at[0] = len(sys.modules)
+        _this_thread.loads_imported = False
+    _looked_at[0] = seen
     return loaded
+
+
+def _load(rules: str) -> bool:
+    """Import a module for a lookup; whether it is whole now."""
+    _this_thread.loads += 1
+    try:
+        return _imported_whole(rules)
+    finally:
+        _this_thread.loads -= 1
+
+
+def _imported_whole(name: str) -> bool:
+    """Import a module; whether it is whole now, and not one that this thread is importing."""
+    importlib.import_module(name)  # waits for another thread that is importing it
+    return not _is_being_imported(name)
+
+
+def _nothing_half_imported() -> bool:
+    """Whether this thread is importing no module of rules: others may need that one as a whole."""
+    modules = [rules for _, rules in _pending]
+    modules += [name for name in list(sys.modules) if name.startswith(tuple(_families))]
+    return all(map(_imported_whole, filter(_is_being_imported, modules)))
+
+
+def _is_being_imported(name: str) -> bool:
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    return getattr(spec, "_initializing", False)

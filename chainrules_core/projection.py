@@ -11,7 +11,6 @@ from __future__ import annotations
 import enum
 import math
 import numbers
-import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_core.errors import ProjectionError, TangentTypeError
+from chainrules_core.pending import load_imported
 from chainrules_core.tangents.fields import declared_fields, is_structure, per_class
 from chainrules_core.tangents.missing import NotImplementedTangent
 from chainrules_core.tangents.structural import Tangent
@@ -123,23 +123,6 @@ class Structure:
     """For `register`: any other object that has attributes."""
 
 
-_waiting: dict[str, Callable[[], None]] = {}
-
-
-def register_once_imported(module: str, register_classes: Callable[[], None]) -> None:
-    """Register the classes of a module by calling a function when the module has been imported.
-
-    A class of that module is looked up only then, so that nobody pays for importing it.
-    """
-    _waiting[module] = register_classes
-
-
-def _is_imported(module: str) -> bool:
-    """Whether a module has been imported, to its end."""
-    found = sys.modules.get(module)
-    return found is not None and not getattr(found.__spec__, "_initializing", False)
-
-
 def is_registered(cls: type) -> bool:
     """Whether there is a registration for just this class."""
     return cls in _registered
@@ -148,9 +131,7 @@ def is_registered(cls: type) -> bool:
 @per_class
 def _find(cls: type) -> Callable[[Any], Projector]:
     """The function registered for the nearest base of a class, or what suits its kind."""
-    for module in filter(_is_imported, list(_waiting)):
-        _waiting.get(module, list)()
-        _waiting.pop(module, None)  # after that: another thread may look up a class in between
+    load_imported()  # which may register this class
     if issubclass(cls, enum.Enum):
         return _no_tangent_for  # also where it is an int
     for base in cls.__mro__:

@@ -5,8 +5,8 @@ one, also where the stored value is zero. An element that is stored in several p
 COO, or in CSR before ``sum_duplicates``) gets its cotangent in equal parts, so that the matrix of
 cotangents has the right value there.
 
-The formats are registered when `ProjectTo` looks up a class after SciPy has been imported, by
-whoever made the value.
+The module is loaded when `ProjectTo` looks up a class and finds SciPy in ``sys.modules``: whoever
+made the value has imported it.
 """
 
 from __future__ import annotations
@@ -234,7 +234,8 @@ class ProjectToSparse(projection.OfShape):
 
 def register_formats() -> None:
     """Register the projectors of the classes of scipy.sparse, which has been imported."""
-    sparse = sys.modules["scipy.sparse"]
+    from scipy import sparse
+
     # Each by name: DOK is a dict as well, and would be projected like one.
     classes = [
         getattr(sparse, f"{name}_{kind}") for name in _PATTERNS for kind in ("array", "matrix")
@@ -249,4 +250,4 @@ def _for_sparse(x: Any) -> Any:
     return ProjectToSparse(x, space)
 
 
-projection.register_once_imported("scipy.sparse", register_formats)
+register_formats()

@@ -13,6 +13,7 @@ import numpy as np
 
 from chainrules_core.config import RuleConfig
 from chainrules_core.frame import call_pullback, checked_pair, materialised
+from chainrules_core.lists import frule_on_arrays, rrule_on_arrays, widened
 from chainrules_core.registry import check_types, expand
 from chainrules_core.signatures import Binder, Signature
 
@@ -188,16 +189,41 @@ class Rule:
 
 
 class HandRule(Rule):
-    """A rule written by hand: the function given to ``register``."""
+    """A rule written by hand: the function given to ``register``.
 
-    def __init__(self, f: Callable, types: tuple, function: Callable, **traits: Any) -> None:
-        mode = traits.pop("mode")
-        self.broadcasts: bool = traits.pop("broadcasts", False)
+    Attributes
+    ----------
+    function : callable
+        What the engine calls. Where the rule takes lists, its ``without_lists`` is the author's.
+    returns : tuple of str
+        What the function returns.
+    """
+
+    returns: tuple[str, ...]
+
+    def __init__(
+        self,
+        f: Callable,
+        types: tuple,
+        function: Callable,
+        *,
+        mode: str,
+        broadcasts: bool = False,
+        lists: bool = False,
+        **traits: Any,
+    ) -> None:
         takes_config = bool(traits.get("requires")) or traits.get("config_type") is not None
         skip = int(takes_config) + (mode == "frule")
+        types = widened(types) if lists else types
         super().__init__(f, types, lambda: Signature.of_rule(function, skip), **traits)
         self.kind = mode
+        self.returns = ("y", "pullback" if mode == "rrule" else "y_dot")
+        self.broadcasts = broadcasts
+        self.takes_lists = lists
         self.function = function
+        if lists:
+            on_arrays = rrule_on_arrays if mode == "rrule" else frule_on_arrays
+            self.function = on_arrays(function, int(takes_config))
 
     def record(
         self,

@@ -13,7 +13,13 @@ from typing import Any
 from chainrules_core.config import RuleConfig
 from chainrules_core.errors import NoRuleError, RuleDefinitionError
 from chainrules_core.frame import full_pullback, missing_along, split_dots
-from chainrules_core.pending import load_imported
+from chainrules_core.pending import (
+    is_loading,
+    is_waited_for,
+    load_all,
+    load_imported,
+    load_rules_of,
+)
 from chainrules_core.registry import Entry, check_types, key_of
 from chainrules_core.rule import HandRule, Rule, name_of
 
@@ -38,19 +44,20 @@ class RuleTable:
 
     def register(
         self,
-        f: Callable,
+        f: Callable | tuple[Callable, ...],
         *types: Any,
         requires: set[type] | frozenset[type] | type = frozenset(),
         config: type[RuleConfig] | None = None,
         broadcasts: bool = False,
+        lists: bool = False,
     ) -> Callable[[Callable], Callable]:
         """Register the decorated function as rule for `f`.
 
         Parameters
         ----------
-        f : callable
+        f : callable or tuple of callables
             The function, class (for its constructor), method (``Foo.method``), or
-            ``instance_of(Foo)``.
+            ``instance_of(Foo)``; or several that compute the same.
         *types : type, tuple or list
             Types of the leading arguments: a class or ABC, a tuple of them for a union, a list at
             the end for any number. The rest is free.
@@ -61,6 +68,9 @@ class RuleTable:
         broadcasts : bool
             Whether `f` broadcasts these arguments, so that the frame sums each cotangent back to
             its argument's shape. Without it another shape is an error.
+        lists : bool
+            Whether `f` takes nested lists where it takes arrays. The rule gets arrays in their
+            place; the cotangent of a list is given its form. `types` need not name lists.
 
         Returns
         -------
@@ -89,17 +99,18 @@ class RuleTable:
             requires = frozenset({requires})
 
         def add(function: Callable) -> Callable:
-            self.add(
-                HandRule(
-                    checked_key(f),
+            for target in f if isinstance(f, tuple) else (f,):
+                rule = HandRule(
+                    checked_key(target),
                     types,
                     function,
                     mode=self.mode,
                     requires=frozenset(requires),
                     config_type=config,
                     broadcasts=broadcasts,
+                    lists=lists,
                 )
-            )
+                self.add(rule)
             return function
 
         return add
@@ -107,6 +118,7 @@ class RuleTable:
     def add(self, rule: Rule) -> None:
         """Add a rule object; hooks are called and the version goes up."""
         load_imported()  # what comes later would replace the rule
+        self._load_before_change(rule.f)
         entry = self._entries.get(rule.f)
         if entry is None:
             entry = self._entries[rule.f] = Entry(rule.f)
@@ -122,6 +134,7 @@ class RuleTable:
             If there is no such rule.
         """
         key, _ = key_of(f)
+        self._load_before_change(key)
         entry = self._entries[key]
         checked = check_types(types, f"unregister({name_of(key)})")
         gone = [r for r in entry.rules if not types or r.types == checked]
@@ -134,9 +147,17 @@ class RuleTable:
         for rule in gone:
             self._changed(rule)
 
+    def _load_before_change(self, key: Callable) -> None:
+        """Load all rules before those of a function are changed: some are made of others."""
+        if not is_loading() and (key in self._entries or is_waited_for(key)):
+            load_all()
+
     def _changed(self, rule: Rule) -> None:
-        self.version += 1
-        for hook in (*self._watchers, *self._hooks):
+        if not is_loading():  # else nobody can have asked for the function before
+            self.version += 1
+            for watcher in self._watchers:
+                watcher(rule)
+        for hook in tuple(self._hooks):
             hook(rule)
 
     def watch(self, watcher: Callable[[Rule], object]) -> None:
@@ -180,9 +201,12 @@ class RuleTable:
     def entry(self, key: Callable) -> Entry | None:
         """Return the rules of a key (see `key_of`), or None."""
         try:
-            entry = self._entries.get(key)
+            waits = is_waited_for(key)
         except TypeError:  # unhashable: nothing can be registered for it
             return None
+        if waits:
+            load_rules_of(key)
+        entry = self._entries.get(key)
         if entry is None and load_imported():
             entry = self._entries.get(key)
         return entry
@@ -200,11 +224,13 @@ class RuleTable:
         if f is not None:
             entry = self.entry(key_of(f)[0])
             return [] if entry is None else list(entry.rules)
+        load_all()
         load_imported()
         return [rule for entry in self._entries.values() for rule in entry.rules]
 
     def lookup_ambiguities(self) -> list[tuple[Callable, tuple, tuple]]:
         """Return each pair of signatures that some arguments match equally well."""
+        load_all()
         return [(e.f, a, b) for e in self._entries.values() for a, b in e.ambiguities()]
 
     def is_opted_out(self, f: Callable, *types: type) -> bool:

@@ -9,12 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core.errors import (
-    ChainRulesError,
-    PrimalAdditionError,
-    TangentTypeError,
-    counted,
-)
+from chainrules_core.errors import ChainRulesError, PrimalAdditionError, TangentTypeError, counted
 from chainrules_core.projection import ProjectTo, is_foreign, no_tangent
 from chainrules_core.tangents.fields import construct, fields_of, is_namedtuple, is_structure
 from chainrules_core.tangents.missing import NotImplementedTangent

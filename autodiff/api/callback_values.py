@@ -1,6 +1,6 @@
-"""What the engine hands to functions of the user's, and takes from them: nests instead of tangents.
+"""Conversions between structural tangents and the pytrees that user-defined functions work with.
 
-Hooks and custom gradients get the cotangent of a nest in the same nesting, and may return one so.
+Hooks and custom gradients get the cotangent of a pytree as a pytree, and may return one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from autodiff.dispatch.arguments import innermost, is_constant
 from autodiff.intercept import intercept
-from autodiff.trace.pytree import is_perturbable, map_leaves, parts_of, tangent_of_parts
+from autodiff.trace.pytree import is_perturbable, map_leaves, parts_of, rebuilt, tangent_of_parts
 from autodiff.trace.tracer import is_tracer, untraced
 from chainrules_core import (
     AbstractZero,
@@ -23,61 +23,53 @@ from chainrules_core import (
     zero_tangent,
 )
 
+MISFITS = (LookupError, AttributeError, TypeError)
+"""What `as_tangent` raises for a cotangent that does not fit its primal."""
+
 
 def call_user(f: Callable, *args: Any) -> Any:
-    """Call a function of the user's; its calls are seen where an outer level traces values."""
+    """Call a user-defined function; trace its calls if an outer level traces its arguments."""
     if innermost(args, {}) is None:
         return f(*args)
     return map_leaves(intercept(f)(*args), lambda leaf: leaf._value if is_constant(leaf) else leaf)
 
 
-def as_nest(x: Any, x_bar: Any) -> Any:
-    """Return a cotangent in the nesting of its primal, with numbers for zeros.
+def as_pytree(x: Any, x_bar: Any) -> Any:
+    """Return a cotangent as a pytree like its primal, with numbers for zeros.
 
-    None stands where nothing can be perturbed, as in what ``gradient`` returns.
+    Leaves that cannot be perturbed are None, as in what ``gradient`` returns.
     """
     x_bar = unthunk(x_bar)
-    if parts_of(x) is None:
+    parts = parts_of(x)
+    if parts is None:
         if not is_perturbable(x):
             return None
         return zero_tangent(untraced(x)) if isinstance(x_bar, AbstractZero) else x_bar
-    found: list[Any] = []
-    _collect(x, x_bar, found)
-    remaining = iter(found)
-    return map_leaves(x, lambda leaf: next(remaining), every=True)
+    by_part = isinstance(x_bar, Tangent)
+    bars = [as_pytree(part, x_bar[key] if by_part else x_bar) for key, part in parts]
+    return rebuilt(x, bars)
 
 
-def _collect(x: Any, x_bar: Any, found: list[Any]) -> None:
-    """List the cotangents of the leaves in their order."""
-    parts = parts_of(x)
-    if parts is None:
-        found.append(as_nest(x, x_bar))
-        return
-    x_bar = unthunk(x_bar)
-    for key, part in parts:
-        _collect(part, x_bar[key] if isinstance(x_bar, Tangent) else x_bar, found)
-
-
-def as_tangent(x: Any, nest: Any) -> Any:
-    """Return a cotangent given in the nesting of its primal as rules have it.
+def as_tangent(x: Any, tree: Any) -> Any:
+    """Return a cotangent given as a pytree like its primal in the form that rules use.
 
     Raises
     ------
     LookupError, AttributeError, TypeError
-        If it has another nesting, or other shapes.
+        If its structure or its shapes are not those of the primal.
     """
-    if nest is None:
+    if tree is None:
         return NoTangent()
-    if isinstance(nest, (AbstractZero, Tangent, NotImplementedTangent)):
-        return nest
+    if isinstance(tree, (AbstractZero, Tangent, NotImplementedTangent)):
+        return tree
     parts = parts_of(x)
     if parts is None:
-        return _checked_leaf(x, nest)
-    if isinstance(nest, (tuple, list)) and len(nest) != len(parts):
-        raise TypeError(f"it has {len(nest)} parts, and the value {len(parts)}")
+        return _checked_leaf(x, tree)
+    if isinstance(tree, (tuple, list)) and len(tree) != len(parts):
+        raise TypeError(f"it has {len(tree)} parts, and the value {len(parts)}")
     by_key = isinstance(x, (tuple, list, dict)) and not hasattr(x, "_fields")
     new = iter(
-        [as_tangent(part, nest[key] if by_key else getattr(nest, key)) for key, part in parts]
+        [as_tangent(part, tree[key] if by_key else getattr(tree, key)) for key, part in parts]
     )
     return tangent_of_parts(x, new)
 

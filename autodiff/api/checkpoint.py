@@ -1,11 +1,11 @@
-"""checkpoint: recompute instead of remember.
+"""checkpoint: recompute intermediate values instead of storing them.
 
-The tape of a checkpointed call is thrown away as soon as the call has its value; one node stands
-for the whole, and its pullback makes the call again, with a tape of its own, when the cotangent has
-come. A chain of n steps in √n checkpointed segments then needs memory for about 2√n steps, and each
-step runs twice (Griewank and Walther, Evaluating Derivatives, chapter 12).
+The tape of a checkpointed call is dropped as soon as the value is known. One node stands for the
+whole call; when its cotangent arrives, its pullback runs the call again on a new tape. A chain of n
+steps in √n checkpointed segments needs memory for about 2√n steps, and each step runs twice
+(Griewank and Walther, Evaluating Derivatives, chapter 12).
 
-Under nested differentiation each level that records has one such node. In forward mode there is no
+Under nested differentiation each trace level that records has one such node. Forward mode has no
 tape, so the function just runs.
 """
 
@@ -25,48 +25,47 @@ from autodiff.errors import DifferentiationError, MutationError
 from autodiff.intercept import intercept
 from autodiff.mutation.views import refuse
 from autodiff.trace.linearize import Linearised
+from autodiff.trace.nodes import CallRule
 from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves
 from autodiff.trace.trace_stack import is_recording, noting_draws, owner_id
 from autodiff.trace.tracer import Tracer, bare, is_tracer, note_view, untraced
-from chainrules_core.rule import Rule
 from chainrules_core.rules import name_of
-from chainrules_core.signatures import Signature
 
 _ALIKE = {"f": 1e-3, "d": 1e-6, "F": 1e-3, "D": 1e-6}
 
 
 def checkpoint(f: Callable, /, *args: Any, **kwargs: Any) -> Any:
-    """Return `f` in a form that is computed again for its pullback instead of remembered.
+    """Return a version of `f` that saves memory: its pullback runs `f` again.
 
     Parameters
     ----------
     f : callable
-        A function of numbers, arrays and nests of them that returns such. It must be pure: what it
-        returns depends on its arguments and on what it has captured, and it writes into neither.
+        A function of numbers, arrays and pytrees of them that returns such. It must be pure: its
+        result depends only on its arguments and captured variables, and it writes into neither.
     *args, **kwargs : Any
-        If there are any, the function is called at once with them.
+        If there are any, the function is called with them at once.
 
     Returns
     -------
     callable, or what `f` returns
-        A function that does what `f` does; with `args`, its result.
+        A function like `f`; with `args` or `kwargs`, its result.
 
     Raises
     ------
     DifferentiationError
         When the function is called: if it uses a traced value that is neither in its arguments nor
-        captured by it (one in a global, say). When the gradient is taken: if computing it again
-        gave another value.
+        captured by it (for example one in a global). In the reverse sweep: if the second run gave
+        another value.
     MutationError
         If the function writes into an argument or a captured array.
 
     Notes
     -----
-    A function that draws random numbers gives others when it is run again; that is noticed and is
-    an error. Draw them outside and pass them in, or pass a seed and make the generator inside.
+    A function that draws random numbers would draw others in its second run; this is an error.
+    Draw them outside and pass them in, or pass a seed and make the generator inside.
 
-    In forward mode nothing is remembered anyway, so the function just runs. In reverse over forward
-    mode it is therefore recorded as if it were not checkpointed.
+    Forward mode stores nothing anyway, so the function just runs. In reverse over forward mode it
+    is recorded as if it were not checkpointed.
 
     Examples
     --------
@@ -102,16 +101,16 @@ def checkpoint(f: Callable, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def run_checkpointed(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Call `f` as a segment, if something that it is given or has captured is traced."""
+    """Call `f` as a segment, if an argument or captured value is traced."""
     segment = Segment(f, args, kwargs)
     if not segment.sources:
-        # There may be a traced value that we cannot see; then it is followed as it always is.
+        # A traced value that is not visible here is recorded as usual.
         return (intercept(f) if is_recording() else f)(*args, **kwargs)
     return segment.on_levels(segment.sources)
 
 
 class Segment(Template):
-    """A call that is run once for its value, and again for each pullback."""
+    """A call that runs once for its value, and again for each pullback."""
 
     __slots__ = ("name", "outside", "shared")
 
@@ -119,11 +118,11 @@ class Segment(Template):
         super().__init__(with_own_variables(f), args, kwargs)
         self.name = name_of(f)
         self.outside: Any = None
-        # Which parts of the output share memory with which traced argument.
+        # Leaf of the output → traced argument that it shares memory with.
         self.shared: dict[int, int] = {}
 
     def on_levels(self, values: list) -> Any:
-        """Make the call on values that may be traced: one node for each level that records."""
+        """Make the call on values that may be traced, with a node for each level that records."""
         tape = innermost(tuple(values), {})
         if tape is None:
             return self.first(values)
@@ -155,7 +154,8 @@ class Segment(Template):
 
         parents = tuple([values[i]._index for i in wanted])
         positions = tuple(range(len(wanted)))
-        made = outputs(y, tape, CheckpointRule(self), parents, positions, checkpoint_pullback)
+        rule = CallRule(checkpoint, "checkpoint", f"checkpoint({self.name})")
+        made = outputs(y, tape, rule, parents, positions, checkpoint_pullback)
         for place, leaf in enumerate(leaves_of(made) if self.shared else ()):
             owner: Any = values[self.shared[place]] if place in self.shared else None
             if type(leaf) is Tracer and is_tracer(owner):
@@ -163,15 +163,15 @@ class Segment(Template):
         return made
 
     def look_outside(self) -> None:
-        """Note what the function reads, to be compared when it is called again."""
-        # They need us; draws are seen when `impure` has been imported.
+        """Note what the function reads, to compare it with what the second run reads."""
+        # The compiler imports this module; importing effect_hooks makes random draws visible.
         from autodiff.compiler.recording import effect_hooks as effect_hooks
         from autodiff.compiler.recording.captured_guards import Outside
 
         self.outside = Outside(self.f, [*self.args, *self.kwargs.values()])
 
     def first(self, values: list) -> Any:
-        """Make the call for its value. It is traced, for what leaks out of it to be an error."""
+        """Make the call for its value, traced so that a traced value that leaks is an error."""
         wanted = [i for i, v in enumerate(values) if is_perturbable(v)]
         again = Again(self, values, wanted)
         y = Linearised(again, tuple([values[i] for i in wanted]), {}, None).value
@@ -187,7 +187,7 @@ class Segment(Template):
         return map_leaves(y, _compact)
 
     def _check_alike(self, before: Any, again: Any) -> None:
-        """Raise if the call did something else when it was made again."""
+        """Raise if the second run gave another value."""
         old, new = leaves_of(before), leaves_of(again)
         if len(old) != len(new) or not all(map(_alike, old, new)):
             raise self._impure("returned another value")
@@ -202,7 +202,7 @@ class Segment(Template):
 
 
 class Again:
-    """The call of a segment as a function of its traced values."""
+    """The call of a segment, as a function of its traced values."""
 
     def __init__(self, segment: Segment, values: list, wanted: list[int]) -> None:
         self.segment = segment
@@ -232,27 +232,14 @@ class Again:
         return y
 
 
-class CheckpointRule(Rule):
-    """In the place of a rule on the tape's node for a segment."""
-
-    kind = "checkpoint"
-
-    def __init__(self, segment: Segment) -> None:
-        self.f = checkpoint
-        self.name = f"checkpoint({segment.name})"
-        self.types = ()
-        self.defined_at = "autodiff/api/checkpoint.py"
-        self._signature = Signature((), 0, varargs=True)
-
-
 def _compact(leaf: Any) -> Any:
-    """Return an array that holds no more memory than its own elements."""
+    """Return a leaf without a base array that would keep more memory alive."""
     return leaf.copy() if type(leaf) is np.ndarray and leaf.base is not None else leaf
 
 
 def _alike(a: Any, b: Any) -> bool:
-    """Whether two runs gave the same, but for what the order of a sum may change."""
-    a, b = bare(a), bare(b)  # a recording's program computes both in the same way
+    """Whether two runs gave the same value, up to rounding errors of reordered sums."""
+    a, b = bare(a), bare(b)  # a recorded program computes both in the same way
     if not is_perturbable(a):
         return True
     if not is_perturbable(b) or np.shape(a) != np.shape(b):

@@ -1,4 +1,4 @@
-"""Gradients with respect to what a function has captured."""
+"""Gradients with respect to the variables that a function has captured."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from autodiff.api.gradients import gradient
 from autodiff.closures.captured_values import is_empty
 from autodiff.errors import ArgumentError
-from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves
+from autodiff.trace.pytree import has_variables, leaves_of, map_leaves
 from chainrules_core.rules import name_of
 
 
@@ -20,23 +20,22 @@ def captured_gradient(f: Callable, /, *args: Any, **kwargs: Any) -> dict[str, An
     Parameters
     ----------
     f : function
-        A function that returns a real number and that was defined inside another one, whose
-        variables it uses.
+        A function that returns a real number and that uses variables of an enclosing function.
     *args, **kwargs
-        Its arguments; they are constants here.
+        Its arguments; they are constants.
 
     Returns
     -------
     dict
-        For each captured variable that holds floats, complex numbers or arrays of them, or a nest
-        of such, by its name: its gradient, in its own shape, dtype and nesting. What a captured
-        function ``g`` has captured in turn has names such as ``"g.slope"``. The variables
-        themselves stay as they are.
+        The gradient of each captured variable that holds a float, a complex number, an array of
+        them or a pytree of these, by the name of the variable. It has the structure, shapes and
+        dtypes of the variable. Variables that a captured function ``g`` has captured in turn have
+        names such as ``"g.slope"``. The variables themselves are not changed.
 
     Raises
     ------
     ArgumentError
-        If `f` is no function written in Python, or has captured nothing that can be perturbed.
+        If `f` is not a Python function, or has captured nothing that can be perturbed.
 
     Examples
     --------
@@ -69,9 +68,9 @@ def captured_gradient(f: Callable, /, *args: Any, **kwargs: Any) -> dict[str, An
 
 
 def _cells(f: types.FunctionType, prefix: str, seen: dict[int, Any]) -> dict[str, types.CellType]:
-    """Return the cells of captured variables that can be perturbed, by their names.
+    """Return the cells of the captured variables that can be perturbed, by name.
 
-    A variable that a captured function has captured has the name of that function before its own.
+    `prefix` names the captured function that has captured them.
     """
     seen[id(f)] = f
     found: dict[str, types.CellType] = {}
@@ -80,7 +79,7 @@ def _cells(f: types.FunctionType, prefix: str, seen: dict[int, Any]) -> dict[str
             continue
         seen[id(cell)] = cell
         content = cell.cell_contents
-        if any(map(is_perturbable, leaves_of(content))):
+        if has_variables(content):
             found[prefix + name] = cell
         for leaf in leaves_of(content):
             if type(leaf) is types.FunctionType and id(leaf) not in seen:
@@ -89,7 +88,7 @@ def _cells(f: types.FunctionType, prefix: str, seen: dict[int, Any]) -> dict[str
 
 
 def _with(x: Any, cells: dict[int, types.CellType], made: dict[int, Any]) -> Any:
-    """Return a nest or function in which all functions have other cells for their variables."""
+    """Return a pytree in which all functions use new cells: `cells` maps old ones to them."""
 
     def changed(leaf: Any) -> Any:
         if type(leaf) is types.MethodType:

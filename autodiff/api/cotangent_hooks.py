@@ -1,11 +1,11 @@
-"""cotangent_hook: look at a cotangent on its way back, or put another one in its place."""
+"""cotangent_hook: inspect or replace a cotangent during the reverse sweep."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
-from autodiff.api.callback_values import as_nest, as_tangent, call_user
+from autodiff.api.callback_values import MISFITS, as_pytree, as_tangent, call_user
 from autodiff.closures.captured_state import with_own_variables
 from autodiff.dispatch.call import call
 from autodiff.errors import ArgumentError, DifferentiationError
@@ -13,19 +13,21 @@ from autodiff.trace.tracer import untraced
 from chainrules_core import frule, rrule
 from chainrules_core.rules import name_of
 
+X = TypeVar("X")
 
-def cotangent_hook(x: Any, hook: Callable[[Any], Any]) -> Any:
-    """Return a value as it is, and have `hook` see its cotangent on the way back.
+
+def cotangent_hook(x: X, hook: Callable[[Any], Any]) -> X:
+    """Return `x` unchanged, and pass its cotangent to `hook` during the reverse sweep.
 
     Parameters
     ----------
     x : Any
-        A number, an array, or a nest of them.
+        A number, an array, or a pytree of them.
     hook : callable
-        ``hook(x_bar)`` is given the cotangent that the uses of the result have added up to: a
-        number or array like `x`; for a nest the same nest, with None where nothing can be
-        perturbed. What it returns goes on in its place. If it returns None, as ``print`` does, the
-        cotangent goes on as it is.
+        ``hook(x_bar)`` gets the sum of the cotangents of all uses of the result. It has the
+        structure and shapes of `x`, with None for what cannot be perturbed. The value that the hook
+        returns replaces the cotangent. If it returns None, as ``print`` does, the cotangent is
+        propagated unchanged.
 
     Returns
     -------
@@ -34,15 +36,17 @@ def cotangent_hook(x: Any, hook: Callable[[Any], Any]) -> Any:
 
     Raises
     ------
+    ArgumentError
+        If `hook` is not callable.
     DifferentiationError
-        On the way back, if the hook returns something that is no cotangent of `x`.
+        In the reverse sweep, if the hook returns something that is not a cotangent of `x`.
 
     Notes
     -----
-    Only what is computed from the result is seen, not other uses of `x`: write
-    ``x = cotangent_hook(x, hook)``. Where no cotangent arrives the hook is not called. In a sweep
-    that meets 0 · Inf, which is then done again with strong zeros, it is called twice. Forward mode
-    has no cotangents: the hook is not called and tangents pass unchanged.
+    The hook sees only uses of the result, not other uses of `x`: write
+    ``x = cotangent_hook(x, hook)``. It is not called if no cotangent arrives. It is called twice if
+    the sweep is repeated with strong zeros because it met 0 · Inf. In forward mode there are no
+    cotangents: the hook is not called, and tangents are unchanged.
 
     Examples
     --------
@@ -77,22 +81,19 @@ def _hook_frule(dots: tuple, x: Any, *, hook: Callable) -> tuple[Any, Any]:
 
 @rrule.register(_hooked, object)
 def _hook_rrule(x: Any, *, hook: Callable) -> tuple[Any, Callable]:
-    hook = with_own_variables(hook)  # it is called later
+    hook = with_own_variables(hook)  # it runs when captured variables may have changed
 
     def cotangent_hook_pullback(y_bar: Any) -> Any:
-        replaced = call_user(hook, as_nest(x, y_bar))
-        return y_bar if replaced is None else _as_cotangent(x, replaced, hook)
+        replaced = call_user(hook, as_pytree(x, y_bar))
+        if replaced is None:
+            return y_bar
+        try:
+            return as_tangent(x, replaced)
+        except MISFITS as error:
+            raise DifferentiationError(
+                f"cotangent_hook: {name_of(hook)} returned a {type(untraced(replaced)).__name__} "
+                f"for the cotangent of a {type(untraced(x)).__name__} ({error}). Return one like "
+                "what it was given, or None to leave it as it is."
+            ) from error
 
-    return x, cotangent_hook_pullback  # on outer levels there is no hook
-
-
-def _as_cotangent(x: Any, replaced: Any, hook: Callable) -> Any:
-    """Check what a hook returned against the value that it belongs to."""
-    try:
-        return as_tangent(x, replaced)
-    except (LookupError, AttributeError, TypeError) as error:
-        raise DifferentiationError(
-            f"cotangent_hook: {name_of(hook)} returned a {type(untraced(replaced)).__name__} "
-            f"for the cotangent of a {type(untraced(x)).__name__} ({error}). Return one like what "
-            "it was given, or None to leave it as it is."
-        ) from error
+    return x, cotangent_hook_pullback  # the plain x: outer levels have no hook

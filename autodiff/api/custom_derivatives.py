@@ -1,13 +1,13 @@
-"""Functions that bring a derivative of their own, given in place.
+"""Decorators for functions that define their own derivative.
 
-:func:`custom_gradient` is the body of an rrule in place of a function: it returns the value and
-the pullback. :func:`custom_vjp` and :func:`custom_jvp` say the same in the form that JAX has for
-it. For a function that exists already, ``chainrules_core.rrule.register(f, ...)`` is the better
-way: then it need not be decorated.
+A function with :func:`custom_gradient` returns its value and its pullback, like the body of an
+rrule. :func:`custom_vjp` and :func:`custom_jvp` have the interface of JAX. To define the derivative
+of an existing function, ``chainrules_core.rrule.register(f, ...)`` is better: the function need not
+be decorated.
 
-All three are calls of one function with a rule, `_with_rules`. A custom pullback serves forward
-mode too (its adjoint is the pushforward), and a custom pushforward reverse mode (it is linear in
-the tangents, so it is transposed).
+All three become calls of one function with a rule, `_with_rules`. Each works in both modes: the
+pushforward is the adjoint of a custom pullback, and the pullback is the transpose of a custom
+pushforward, which is linear in the tangents.
 """
 
 from __future__ import annotations
@@ -15,46 +15,49 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from autodiff.api.callback_values import as_nest, as_tangent, call_user
+from autodiff.api.callback_values import MISFITS, as_pytree, as_tangent, call_user
 from autodiff.closures.captured_state import with_own_variables
 from autodiff.closures.captured_values import captured_tracers
 from autodiff.dispatch.arguments import innermost
 from autodiff.dispatch.call import call
 from autodiff.errors import DifferentiationError
 from autodiff.trace.linearize import Linearised
-from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves
+from autodiff.trace.pytree import has_variables, map_leaves
 from autodiff.trace.tracer import untraced
 from chainrules_core import AbstractZero, NoTangent, ZeroTangent, frule, rrule, zero_tangent
 from chainrules_core.rules import name_of
 
+P = ParamSpec("P")
+Y = TypeVar("Y")
 
-def custom_gradient(f: Callable) -> Callable:
-    """Return a function whose derivative is given in place, by its own body.
+
+def custom_gradient(f: Callable[P, tuple[Y, Callable]]) -> Callable[P, Y]:
+    """Return a function that computes its own pullback.
 
     Parameters
     ----------
     f : callable
-        Returns ``(y, pullback)``. ``pullback(y_bar)`` returns a cotangent for each positional
-        argument of `f`: a tuple, or the bare cotangent where there is one argument. The cotangent
-        of a nest is given in its nesting; for an argument without derivative it is None or
-        ``NoTangent()``.
+        A function that returns ``(y, pullback)``. ``pullback(y_bar)`` returns a tuple with a
+        cotangent for each positional argument of `f`; for a single argument it may be the cotangent
+        itself. A cotangent has the structure and shapes of its argument. For an argument without a
+        derivative it is None or ``NoTangent()``.
 
     Returns
     -------
     callable
-        Takes what `f` takes and returns `y`.
+        A function with the arguments of `f` that returns `y`.
 
     Raises
     ------
     DifferentiationError
         When the function is called, if it has captured a traced value (pass it as an argument) or
-        is given one in a keyword-only argument; on the way back, if the cotangents do not fit.
+        gets one as a keyword-only argument; in the reverse sweep, if the cotangents do not fit.
 
     See Also
     --------
-    chainrules_core.rrule : the rule of a function that exists already.
+    chainrules_core.rrule : defines a rule for an existing function.
 
     Notes
     -----
@@ -79,37 +82,42 @@ def custom_gradient(f: Callable) -> Callable:
     @functools.wraps(f)
     def with_gradient(*args: Any, **kwargs: Any) -> Any:
         def value(*args: Any) -> Any:
-            return _pair(f, call_user(made, *args), "(y, pullback)")[0]
+            return record(*args)[0]
 
         def record(*args: Any) -> tuple[Any, Callable]:
-            return _pair(f, call_user(made, *args), "(y, pullback)")
+            return _pair(f, bound.call(f, args), "(y, pullback)")
 
-        args, made = _positional(f, args, kwargs)
-        return _called(f, args, value, record, None)
+        bound = _bound(f, args, kwargs, ())
+        return _called(f, bound.args, value, record, None)
 
     return with_gradient
 
 
 def custom_vjp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Callable:
-    """Return a function that is given its pullback by ``defvjp``, as with JAX's `custom_vjp`.
+    """Return a function whose pullback is defined by ``defvjp``, as with JAX's `custom_vjp`.
 
     Parameters
     ----------
     f : callable
         The function.
     nondiff_argnums : tuple of int
-        Arguments that are constants; the pullback gets them first.
+        The positions of arguments that are constants; ``bwd`` gets them first.
 
     Returns
     -------
     callable
-        With an attribute ``defvjp(fwd, bwd)``. ``fwd(*args)`` returns ``(y, residuals)``,
-        ``bwd(*nondiff_args, residuals, y_bar)`` a tuple of cotangents, None for zero.
+        `f` with an attribute ``defvjp(fwd, bwd)``. ``fwd(*args)`` returns ``(y, residuals)``;
+        ``bwd(*nondiff_args, residuals, y_bar)`` returns a tuple of cotangents, None for zero.
+
+    Raises
+    ------
+    DifferentiationError
+        When the function is called before ``defvjp``; otherwise as with :func:`custom_gradient`.
 
     Notes
     -----
-    As everywhere here, the cotangent of a complex value is ``∂s/∂re + i ∂s/∂im``, the conjugate of
-    JAX's.
+    As everywhere in this package, the cotangent of a complex value is ``∂s/∂re + i ∂s/∂im``, the
+    conjugate of JAX's.
 
     Examples
     --------
@@ -141,43 +149,45 @@ def custom_vjp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Callable:
         fwd, bwd = rules
 
         def value(*args: Any) -> Any:
-            return call_user(made, *whole(args))
+            return bound.call(f, args)
 
         def record(*args: Any) -> tuple[Any, Callable]:
-            forward = functools.partial(fwd, **left) if left else fwd
-            y, residuals = _pair(fwd, call_user(forward, *whole(args)), "(y, residuals)")
+            y, residuals = _pair(fwd, bound.call(fwd, args), "(y, residuals)")
 
             def pullback(y_bar: Any) -> Any:
-                return call_user(bwd, *constants, residuals, y_bar)
+                return call_user(bwd, *bound.constants, residuals, y_bar)
 
             return y, pullback
 
-        args, made = _positional(f, args, kwargs)
-        left = made.keywords if isinstance(made, functools.partial) else {}
-        args, constants, whole = _split(f, args, nondiff_argnums)
-        return _called(f, args, value, record, None)
+        bound = _bound(f, args, kwargs, nondiff_argnums)
+        return _called(f, bound.args, value, record, None)
 
     with_vjp.defvjp = defvjp  # type: ignore[attr-defined] # as JAX has it
     return with_vjp
 
 
 def custom_jvp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Callable:
-    """Return a function that is given its pushforward by ``defjvp``, as with JAX's `custom_jvp`.
+    """Return a function whose pushforward is defined by ``defjvp``, as with JAX's `custom_jvp`.
 
     Parameters
     ----------
     f : callable
         The function.
     nondiff_argnums : tuple of int
-        Arguments that are constants; the pushforward gets them first.
+        The positions of arguments that are constants; ``jvp`` gets them first.
 
     Returns
     -------
     callable
-        With attributes ``defjvp(jvp)``, where ``jvp(*nondiff_args, primals, tangents)`` returns
-        ``(y, y_dot)`` and is linear in the tangents, and ``defjvps(*jvps)``, one ``jvp(x_dot, y,
-        *primals)`` or None for each argument. ``defjvp`` returns its argument, so it can be a
-        decorator.
+        `f` with two attributes. ``defjvp(jvp)`` takes a function ``jvp(*nondiff_args, primals,
+        tangents)`` that returns ``(y, y_dot)`` and is linear in the tangents; it returns `jvp`, so
+        it can be a decorator. ``defjvps(*jvps)`` takes a function ``jvp(x_dot, y, *primals)``, or
+        None, for each argument.
+
+    Raises
+    ------
+    DifferentiationError
+        When the function is called before ``defjvp``; otherwise as with :func:`custom_gradient`.
 
     Examples
     --------
@@ -221,10 +231,10 @@ def custom_jvp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Callable:
         (jvp,) = rules
 
         def value(*args: Any) -> Any:
-            return call_user(made, *whole(args))
+            return bound.call(f, args)
 
         def push(args: tuple, dots: tuple) -> tuple[Any, Any]:
-            return _pair(jvp, call_user(jvp, *constants, args, dots), "(y, y_dot)")
+            return _pair(jvp, call_user(jvp, *bound.constants, args, dots), "(y, y_dot)")
 
         def record(*args: Any) -> tuple[Any, Callable]:
             def pullback(y_bar: Any) -> Any:
@@ -232,20 +242,19 @@ def custom_jvp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Callable:
 
             return value(*args), pullback
 
-        args, made = _positional(f, args, kwargs)
-        args, constants, whole = _split(f, args, nondiff_argnums)
-        return _called(f, args, value, record, push)
+        bound = _bound(f, args, kwargs, nondiff_argnums)
+        return _called(f, bound.args, value, record, push)
 
     with_jvp.defjvp = defjvp  # type: ignore[attr-defined] # as JAX has it
     with_jvp.defjvps = defjvps  # type: ignore[attr-defined] # as JAX has it
     return with_jvp
 
 
-# -- one function with a rule, for all of them ----------------------------------------------------
+# -- the one function with a rule ----------------------------------------------------------------
 
 
 class Rules(str):
-    """A function and its rules; a string, since those are leaves of nests: nobody looks inside."""
+    """A function and its rules. It is a string, since strings are leaves of pytrees."""
 
     f: Callable
     value: Callable
@@ -254,17 +263,19 @@ class Rules(str):
 
 
 def _with_rules(rules: Rules, *args: Any) -> Any:
-    """Call a function that brings its rules."""
+    """Return the value of a function that has its own rules."""
     return rules.value(*args)
 
 
 @rrule.register(_with_rules, Rules, [object])
 def _with_rules_rrule(rules: Rules, *args: Any) -> tuple[Any, Callable]:
     y, pullback = rules.record(*args)
-    pullback = with_own_variables(pullback)  # it is called later
+    pullback = with_own_variables(
+        pullback
+    )  # it runs later, when captured variables may have changed
 
     def custom_pullback(y_bar: Any) -> tuple:
-        bars = pullback(as_nest(y, y_bar))
+        bars = pullback(as_pytree(y, y_bar))
         return NoTangent(), *_cotangents(rules.f, args, bars)
 
     return y, custom_pullback
@@ -273,16 +284,16 @@ def _with_rules_rrule(rules: Rules, *args: Any) -> tuple[Any, Callable]:
 @frule.register(_with_rules, Rules, [object])
 def _with_rules_frule(dots: tuple, rules: Rules, *args: Any) -> tuple[Any, Any] | None:
     if rules.push is None:
-        return None  # the engine turns the pullback round
-    nests = tuple([as_nest(x, dot) for x, dot in zip(args, dots[1:], strict=True)])
-    y, y_dot = rules.push(args, nests)
+        return None  # the engine uses the adjoint of the pullback
+    trees = tuple([as_pytree(x, dot) for x, dot in zip(args, dots[1:], strict=True)])
+    y, y_dot = rules.push(args, trees)
     return y, as_tangent(y, y_dot)
 
 
 def _called(
     f: Callable, args: tuple, value: Callable, record: Callable, push: Callable | None
 ) -> Any:
-    """Call a function by the rules it brings."""
+    """Call a function, to be differentiated by its own rules."""
     _check_captures(f, innermost(args, {}))
     rules = Rules(name_of(f))
     rules.f, rules.value, rules.record, rules.push = f, value, record, push
@@ -290,12 +301,9 @@ def _called(
 
 
 def _transposed(push: Callable, args: tuple, y_bar: Any) -> tuple:
-    """Return the cotangents of `args` by a pushforward, which is linear in the tangents."""
-    places = tuple([i for i, x in enumerate(args) if any(map(is_perturbable, leaves_of(x)))])
-    zeros = [
-        map_leaves(x, lambda leaf: zero_tangent(untraced(leaf)) if is_perturbable(leaf) else None)
-        for x in args
-    ]
+    """Return the cotangents of `args`: the transpose of a pushforward, applied to `y_bar`."""
+    places = tuple([i for i, x in enumerate(args) if has_variables(x)])
+    zeros = [as_pytree(x, ZeroTangent()) for x in args]
     pushed = Tangents(push, args, zeros, places)
     traced = Linearised(pushed, tuple([zeros[i] for i in places]), {}, None)
     found = dict(zip(places, traced.cotangents(y_bar), strict=True))
@@ -322,7 +330,7 @@ def _check_function(f: Any, decorator: str) -> None:
 
 
 def _check_captures(f: Callable, tape: Any) -> None:
-    """Raise if a function with a gradient of its own has captured what it gives none for."""
+    """Raise if a function with a custom derivative has captured a traced value."""
     if any(tape is None or x._tape.serial >= tape.serial for x in captured_tracers(f)):
         raise DifferentiationError(
             f"{name_of(f)} has a custom derivative, which is for its arguments, but it has "
@@ -331,37 +339,54 @@ def _check_captures(f: Callable, tape: Any) -> None:
         )
 
 
-def _positional(f: Callable, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, Callable]:
-    """Return all arguments that have a place by their places, and `f` with the others given."""
-    if not kwargs:
-        return args, f
-    bound = inspect.signature(f).bind(*args, **kwargs)
-    if not bound.kwargs:
-        return bound.args, f
-    if innermost((), bound.kwargs) is not None:
+class Bound(NamedTuple):
+    """The arguments of a call, put in their places.
+
+    Attributes
+    ----------
+    args : tuple
+        The positional arguments that are differentiated.
+    constants : tuple
+        Those that are not, in the order of `nondiff_argnums`.
+    positions : dict of int to Any
+        The latter by their positions.
+    keywords : dict
+        Keyword-only arguments.
+    """
+
+    args: tuple
+    constants: tuple
+    positions: dict[int, Any]
+    keywords: dict[str, Any]
+
+    def call(self, g: Callable, args: tuple) -> Any:
+        """Call a user-defined function with `args` for the differentiated arguments."""
+        remaining = iter(args)
+        n = len(args) + len(self.positions)
+        whole = [self.positions[i] if i in self.positions else next(remaining) for i in range(n)]
+        return call_user(functools.partial(g, **self.keywords) if self.keywords else g, *whole)
+
+
+def _bound(f: Callable, args: tuple, kwargs: dict[str, Any], nondiff: tuple[int, ...]) -> Bound:
+    """Return the arguments of a call of `f`; those that are constants must not be traced."""
+    if kwargs:
+        given = inspect.signature(f).bind(*args, **kwargs)
+        args, kwargs = given.args, given.kwargs
+    if innermost((), kwargs) is not None:
         raise DifferentiationError(
             f"{name_of(f)} has a custom derivative, which is for its positional arguments; a "
-            f"traced value was given as {', '.join(bound.kwargs)}. Make that a positional argument."
+            f"traced value was given as {', '.join(kwargs)}. Make that a positional argument."
         )
-    return bound.args, functools.partial(f, **bound.kwargs)
-
-
-def _split(f: Callable, args: tuple, nondiff: tuple[int, ...]) -> tuple[tuple, tuple, Callable]:
-    """Return the arguments that count, the others, and how all are put together."""
-    if not nondiff:
-        return args, (), lambda given: given
-    constants = tuple([args[i] for i in nondiff])
+    positions = {i: args[i] for i in nondiff}
+    constants = tuple(positions.values())
     if innermost(constants, {}) is not None:
         raise DifferentiationError(
             f"{name_of(f)} was given a traced value for an argument in its nondiff_argnums. Take "
             "it out of them, or wrap the value in autodiff.ignore_derivatives(...)."
         )
-
-    def whole(given: tuple) -> tuple:
-        remaining = iter(given)
-        return tuple([args[i] if i in nondiff else next(remaining) for i in range(len(args))])
-
-    return tuple([x for i, x in enumerate(args) if i not in nondiff]), constants, whole
+    return Bound(
+        tuple([x for i, x in enumerate(args) if i not in positions]), constants, positions, kwargs
+    )
 
 
 def _pair(f: Callable, result: Any, form: str) -> tuple[Any, Any]:
@@ -374,7 +399,7 @@ def _pair(f: Callable, result: Any, form: str) -> tuple[Any, Any]:
 
 
 def _cotangents(f: Callable, args: tuple, bars: Any) -> tuple:
-    """Return what a custom pullback returned as a cotangent for each argument."""
+    """Return a cotangent for each argument, from what a custom pullback returned."""
     n = len(args)
     if type(bars) is tuple and len(bars) == n + 1 and isinstance(bars[0], AbstractZero):
         bars = bars[1:]
@@ -390,10 +415,10 @@ def _cotangents(f: Callable, args: tuple, bars: Any) -> tuple:
     for i, (x, bar) in enumerate(zip(args, bars, strict=True)):
         try:
             made.append(ZeroTangent() if bar is None else as_tangent(x, bar))
-        except (LookupError, AttributeError, TypeError) as error:
+        except MISFITS as error:
             raise DifferentiationError(
                 f"the custom pullback of {name_of(f)} returned a {type(untraced(bar)).__name__} "
-                f"for argument {i}, a {type(untraced(x)).__name__} ({error}). Return one in the "
-                "nesting of the argument, or None where it is not perturbed."
+                f"for argument {i}, a {type(untraced(x)).__name__} ({error}). Return one with the "
+                "structure of the argument, or None where it is not perturbed."
             ) from error
     return tuple(made)

@@ -1,4 +1,4 @@
-"""debug_nans: name the first call that makes a NaN or Inf out of finite values."""
+"""debug_nans: find the first call that turns finite values into NaN or Inf."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 
 from autodiff.errors import DifferentiationError, user_line
 from autodiff.trace.nodes import Node, ProductNode
-from autodiff.trace.observers import Observer, observing
+from autodiff.trace.observers import Observer, argument_name, indices_on, observing
 from autodiff.trace.pytree import leaves_of
 from autodiff.trace.tape import Tape
-from autodiff.trace.tracer import is_tracer, untraced
+from autodiff.trace.tracer import untraced
 from chainrules_core import AbstractZero, ChainRulesError, NotImplementedTangent, Tangent, unthunk
 from chainrules_core.define.scalar import strong_product
 from chainrules_core.rules import name_of
 
 
 class NonFiniteError(DifferentiationError, FloatingPointError):
-    """A call made a NaN or Inf out of finite values; only under :func:`debug_nans`.
+    """A call turned finite values into NaN or Inf; raised only under :func:`debug_nans`.
 
     Attributes
     ----------
     where : str
-        The user's line of the call, also where its pullback is meant.
+        The user's line of the call; for a pullback, the line of the call that it belongs to.
     """
 
     def __init__(self, message: str, where: str) -> None:
@@ -35,17 +35,16 @@ class NonFiniteError(DifferentiationError, FloatingPointError):
 
 @contextmanager
 def debug_nans(*, infs: bool = True) -> Iterator[None]:
-    """Have the first call that makes a NaN or Inf out of finite values raise an error.
+    """Raise an error at the first call that turns finite values into NaN or Inf.
 
-    The error names the function, the argument and the line, for a pullback the line of the call
-    that it belongs to. Values of the function, tangents and cotangents are looked at in everything
-    that is differentiated inside the ``with`` block, in this thread; what is not traced is not
-    looked at.
+    Inside the ``with`` block, in this thread, the values, tangents and cotangents of all
+    differentiated calls are checked; untraced values are not. The error names the function, the
+    argument and the user's line; for a pullback, the line of the call that it belongs to.
 
     Parameters
     ----------
     infs : bool
-        Whether to look for Inf as well, or for NaN alone.
+        Whether to check for Inf as well as for NaN.
 
     Raises
     ------
@@ -54,7 +53,7 @@ def debug_nans(*, infs: bool = True) -> Iterator[None]:
 
     Notes
     -----
-    Differentiation is many times slower inside the block, and costs nothing extra outside.
+    Differentiation is many times slower inside the block. Outside it costs nothing.
 
     Examples
     --------
@@ -73,13 +72,13 @@ def debug_nans(*, infs: bool = True) -> Iterator[None]:
 
 
 class _Watch(Observer):
-    """Checks what goes into calls and pullbacks, and what comes out."""
+    """Checks the inputs and outputs of calls and pullbacks."""
 
     def __init__(self, infs: bool) -> None:
         self.infs = infs
 
     def bad(self, x: Any) -> tuple[str, tuple] | None:
-        """Return what is not finite about a value, and where; None if all is well."""
+        """Return the kind and index of the first element that is not finite, if there is one."""
         for leaf in _numbers(x):
             wrong = np.isnan(leaf)
             if self.infs:
@@ -93,9 +92,9 @@ class _Watch(Observer):
     def call(
         self, proceed: Callable[[], Any], f: Callable, args: tuple, kwargs: dict, tape: Tape
     ) -> Any:
-        """Make a call and look at its value; in forward mode at the tangent, too."""
+        """Make a call and check its value, in forward mode also its tangent."""
         was_fine = self.bad((args, kwargs)) is None
-        dots_were_fine = tape.forward and self.bad(_tangents((args, kwargs), tape)) is None
+        dots_were_fine = tape.forward and self.bad(indices_on((args, kwargs), tape)) is None
         with np.errstate(all="ignore"):
             result = proceed()
         found = self.bad(result) if was_fine else None
@@ -104,7 +103,7 @@ class _Watch(Observer):
                 f"{name_of(f)} made {_at(found)} out of finite arguments: {_shown(args)}.",
                 user_line(),
             )
-        found = self.bad(_tangents(result, tape)) if dots_were_fine else None
+        found = self.bad(indices_on(result, tape)) if dots_were_fine else None
         if found is not None:
             raise NonFiniteError(
                 f"{name_of(f)} made {_at(found)} in its tangent out of finite tangents; its "
@@ -114,13 +113,13 @@ class _Watch(Observer):
         return result
 
     def added(self, node: Any, place: int, tape: Tape) -> None:
-        """Have the pullback of a node look at what it makes."""
+        """Check the cotangents that the pullback of a node returns."""
         if isinstance(node, Node):
             node.pull = self._checked(node.pull, node, user_line())
 
     def _checked(self, pull: Callable, node: Node, where: str) -> Callable:
         rule, positions = node.rule, node.positions
-        # Plain products make a NaN of 0 · Inf, for which the sweep is done again.
+        # Plain products turn 0 · Inf into NaN, for which the sweep would be repeated.
         extra = (strong_product,) if isinstance(node, ProductNode) else ()
 
         def checked_pull(y_bar: Any, *product: Any) -> list:
@@ -129,7 +128,10 @@ class _Watch(Observer):
                 for position, bar in zip(positions, bars, strict=True):
                     found = self.bad(bar)
                     if found is not None:
-                        made = _at(found, _argument(rule, position))
+                        name = argument_name(rule, position)
+                        made = _at(
+                            found, f" for argument {position if name is None else repr(name)}"
+                        )
                         raise NonFiniteError(
                             f"the pullback of {rule.name} made {made} out of a finite cotangent: "
                             f"{_shown((y_bar,))}. The call was",
@@ -140,14 +142,8 @@ class _Watch(Observer):
         return checked_pull
 
 
-def _argument(rule: Any, position: int) -> str:
-    names = rule.signature.positional
-    name = repr(names[position]) if position < len(names) else str(position)
-    return f" for argument {name}"
-
-
 def _numbers(x: Any) -> Iterator[Any]:
-    """Yield the plain inexact numbers and arrays in a nest or tangent."""
+    """Yield the plain inexact numbers and arrays in a pytree or tangent."""
     x = unthunk(x)
     if isinstance(x, (AbstractZero, NotImplementedTangent)):
         return
@@ -163,17 +159,13 @@ def _numbers(x: Any) -> Iterator[Any]:
             yield plain
 
 
-def _tangents(x: Any, tape: Tape) -> list:
-    return [t._index for t in leaves_of(x) if is_tracer(t) and t._tape is tape]
-
-
 def _at(found: tuple[str, tuple], of: str = "") -> str:
     kind, place = found
     return f"{kind}{of} at {place}" if place else f"{kind}{of}"
 
 
 def _shown(args: tuple) -> str:
-    """Describe arguments in a few words each."""
+    """Describe arguments for a message."""
     return ", ".join(_described(untraced(a)) for a in args) or "none"
 
 

@@ -1,10 +1,10 @@
-"""The calling forms of JAX and HIPS autograd: functions that return functions.
+"""The interface of JAX and HIPS autograd: functions that return functions.
 
-Each takes ``argnums=0`` as there: the derivative by the first argument. All arguments of the
-function that is returned, keywords included, go to `f`.
+As there, ``argnums`` is 0 by default: the derivative with respect to the first argument. All
+arguments of the returned function, keywords included, are passed to `f`.
 
-For complex arguments these, too, follow this package's convention, ``∂f/∂re + i ∂f/∂im``: the
-conjugate of what JAX and autograd return.
+Derivatives with respect to complex arguments follow the convention of this package, ``∂f/∂re +
+i ∂f/∂im``, the conjugate of what JAX and autograd return.
 """
 
 from __future__ import annotations
@@ -15,11 +15,9 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from autodiff import autocompile
-from autodiff.api import jacobians
-from autodiff.api.gradients import gradient, pullback, value_and_gradient
+from autodiff.api.gradients import differentiated, gradient, pullback, value_and_gradient
+from autodiff.api.jacobians import jacobian
 from autodiff.api.keywords import OPTIONS
-from autodiff.api.tracebacks import hide_engine
 from autodiff.errors import ArgumentError
 from autodiff.trace.jvp_trace import Pushed
 
@@ -34,38 +32,39 @@ def grad(f: Callable[P, Any], /, argnums: Argnums = 0, has_aux: bool = False) ->
     Parameters
     ----------
     f : callable
-        A function that returns a real number; with `has_aux` a pair, the second part passed on.
+        A function that returns a real number.
     argnums : int or tuple of int
-        Which arguments to differentiate with respect to.
+        The positions of the arguments to differentiate with respect to.
     has_aux : bool
-        Whether `f` returns a pair.
+        Whether `f` returns a pair ``(value, aux)``, of which only the value is differentiated.
 
     Returns
     -------
     callable
-        Takes what `f` takes; returns the gradient, or ``(gradient, aux)``.
+        A function with the arguments of `f`. It returns what :func:`autodiff.gradient` does, and
+        raises the same errors.
 
     Examples
     --------
     >>> grad(lambda x, y: x * y)(2.0, 3.0)
     3.0
     """
+    return _derivative_of(f, gradient, argnums=argnums, has_aux=has_aux)
+
+
+def _derivative_of(f: Callable[P, Any], transform: Callable, **options: Any) -> Callable[P, Any]:
+    """Return the function ``transform(f, ...)`` of the arguments of `f`."""
 
     @functools.wraps(f)
-    def gradient_of_f(*args: P.args, **kwargs: P.kwargs) -> Any:
-        g, rest = _split(f, kwargs)
-        return gradient(g, *args, argnums=argnums, has_aux=has_aux, **rest)
+    def derivative_of_f(*args: Any, **kwargs: Any) -> Any:
+        g: Callable = f
+        own = {name: kwargs[name] for name in OPTIONS if name in kwargs}
+        if own:  # bound, since they would be taken for options of the transform
+            g = functools.partial(f, **own)
+            kwargs = {name: value for name, value in kwargs.items() if name not in own}
+        return transform(g, *args, **options, **kwargs)
 
-    return gradient_of_f
-
-
-def _split(f: Callable, kwargs: Any) -> tuple[Callable, dict[str, Any]]:
-    """Return a function that has its keywords with names of options, and the other keywords."""
-    own = {name: kwargs[name] for name in OPTIONS if name in kwargs}
-    if not own:
-        return f, kwargs
-    rest = {name: value for name, value in kwargs.items() if name not in own}
-    return functools.partial(f, **own), rest
+    return derivative_of_f
 
 
 def value_and_grad(
@@ -81,47 +80,47 @@ def value_and_grad(
     Returns
     -------
     callable
-        Takes what `f` takes; returns ``(value, gradient)``, or ``((value, aux), gradient)``.
+        A function with the arguments of `f`. It returns ``(value, gradient)``, or ``((value, aux),
+        gradient)`` with `has_aux`.
 
     Examples
     --------
     >>> value_and_grad(lambda x: x * x)(3.0)
     (9.0, 6.0)
     """
-
-    @functools.wraps(f)
-    def value_and_gradient_of_f(*args: P.args, **kwargs: P.kwargs) -> tuple[Any, Any]:
-        g, rest = _split(f, kwargs)
-        return value_and_gradient(g, *args, argnums=argnums, has_aux=has_aux, **rest)
-
-    return value_and_gradient_of_f
+    return _derivative_of(f, value_and_gradient, argnums=argnums, has_aux=has_aux)
 
 
 def elementwise_grad(f: Callable[P, Y], /, argnum: int = 0) -> Callable[P, Y]:
-    """Return the derivative of a function that acts on each element alone, as autograd's.
+    """Return the derivative of a function that acts on each element by itself.
 
     Parameters
     ----------
     f : callable
         A function whose output has the shape of its argument.
     argnum : int
-        Which argument.
+        The argument to differentiate with respect to.
 
     Returns
     -------
     callable
-        Takes what `f` takes; returns an array.
+        A function with the arguments of `f`. It returns an array in the shape of that argument.
+
+    Notes
+    -----
+    This is the gradient of the sum of the outputs. If an output depends on other elements as well,
+    the result is a sum of partial derivatives.
 
     Examples
     --------
     >>> elementwise_grad(np.square)(np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    made: Callable[..., Any] = f
+    g: Callable[..., Any] = f
 
     @functools.wraps(f)
     def derivative_of_f(*args: P.args, **kwargs: P.kwargs) -> Any:
-        return gradient(lambda *a: np.sum(made(*a, **kwargs)), *args, argnums=argnum)
+        return gradient(lambda *a: np.sum(g(*a, **kwargs)), *args, argnums=argnum)
 
     return derivative_of_f
 
@@ -136,12 +135,20 @@ def vjp(f: Callable, /, *primals: Any, has_aux: bool = False) -> tuple[Any, ...]
     *primals : Any
         Its arguments.
     has_aux : bool
-        Whether `f` returns a pair, of which the second part is passed on.
+        Whether `f` returns a pair ``(value, aux)``, of which only the value is differentiated.
 
     Returns
     -------
     tuple
-        ``(y, f_vjp)`` or ``(y, f_vjp, aux)``; ``f_vjp(y_bar)`` returns a tuple of cotangents.
+        ``(y, f_vjp)``, or ``(y, f_vjp, aux)`` with `has_aux`. ``f_vjp(y_bar)`` returns a tuple with
+        a cotangent for each argument.
+
+    Raises
+    ------
+    ArgumentError
+        If there is nothing to differentiate with respect to.
+    SeedError
+        By `f_vjp`, if the cotangent does not fit the output.
 
     Examples
     --------
@@ -171,49 +178,36 @@ def jvp(f: Callable[..., Y], /, primals: tuple | list, tangents: tuple | list) -
     primals : tuple or list
         Its arguments.
     tangents : tuple or list
-        A tangent for each.
+        A tangent for each argument, with its structure and shapes.
 
     Returns
     -------
     tuple
-        ``(y, y_dot)``.
+        ``(y, y_dot)``: the value and its tangent.
 
     Raises
     ------
     ArgumentError
-        If `primals` or `tangents` is no tuple or list.
+        If `primals` or `tangents` is neither a tuple nor a list.
     SeedError
-        If a tangent does not belong to its argument.
+        If a tangent does not fit its argument.
 
     Examples
     --------
     >>> jvp(lambda x: x * x, (3.0,), (1.0,))
     (9.0, 6.0)
     """
-    try:
-        for name, given in (("primals", primals), ("tangents", tangents)):
-            if not isinstance(given, (tuple, list)):
-                raise ArgumentError(
-                    f"jvp takes its {name} as a tuple, one for each argument of f, not as "
-                    f"{type(given).__name__}: jvp(f, (x,), (x_dot,))."
-                )
-        return autocompile.called(_jvp, f, (*primals, *tangents), {}, len(primals))
-    except Exception as error:
-        hide_engine(error)
-        raise
+    for name, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, (tuple, list)):
+            raise ArgumentError(
+                f"jvp takes its {name} as a tuple, one for each argument of f, not as "
+                f"{type(given).__name__}: jvp(f, (x,), (x_dot,))."
+            )
+    return differentiated(_jvp, f, (*primals, *tangents), {}, None, len(primals))
 
 
 def _jvp(f: Callable, args: tuple, kwargs: dict[str, Any], n: int) -> tuple[Any, Any]:
     return Pushed(f, args[:n], kwargs, None).push(args[n:])
-
-
-def _jacobian(f: Callable[P, Any], argnums: Argnums, mode: Any) -> Callable[P, Any]:
-    @functools.wraps(f)
-    def jacobian_of_f(*args: P.args, **kwargs: P.kwargs) -> Any:
-        g, rest = _split(f, kwargs)
-        return jacobians.jacobian(g, *args, argnums=argnums, mode=mode, **rest)
-
-    return jacobian_of_f
 
 
 def jacfwd(f: Callable[P, Any], /, argnums: Argnums = 0) -> Callable[P, Any]:
@@ -222,14 +216,14 @@ def jacfwd(f: Callable[P, Any], /, argnums: Argnums = 0) -> Callable[P, Any]:
     Parameters
     ----------
     f : callable
-        A function that returns a real number or array, or a nest of them.
+        A function that returns a real number or array, or a pytree of them.
     argnums : int or tuple of int
-        Which arguments to differentiate with respect to.
+        The positions of the arguments to differentiate with respect to.
 
     Returns
     -------
     callable
-        Takes what `f` takes; returns what :func:`autodiff.jacobian` does.
+        A function with the arguments of `f`. It returns what :func:`autodiff.jacobian` does.
 
     Examples
     --------
@@ -237,7 +231,7 @@ def jacfwd(f: Callable[P, Any], /, argnums: Argnums = 0) -> Callable[P, Any]:
     array([[2., 0.],
            [0., 4.]])
     """
-    return _jacobian(f, argnums, "forward")
+    return _derivative_of(f, jacobian, argnums=argnums, mode="forward")
 
 
 def jacrev(f: Callable[P, Any], /, argnums: Argnums = 0) -> Callable[P, Any]:
@@ -251,7 +245,7 @@ def jacrev(f: Callable[P, Any], /, argnums: Argnums = 0) -> Callable[P, Any]:
     Returns
     -------
     callable
-        Takes what `f` takes; returns what :func:`autodiff.jacobian` does.
+        A function with the arguments of `f`. It returns what :func:`autodiff.jacobian` does.
 
     Examples
     --------
@@ -259,4 +253,4 @@ def jacrev(f: Callable[P, Any], /, argnums: Argnums = 0) -> Callable[P, Any]:
     array([[2., 0.],
            [0., 4.]])
     """
-    return _jacobian(f, argnums, "reverse")
+    return _derivative_of(f, jacobian, argnums=argnums, mode="reverse")

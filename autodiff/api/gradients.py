@@ -1,4 +1,4 @@
-"""gradient, value_and_gradient, pullback, pushforward, derivative."""
+"""Derivatives at a point: gradient, value_and_gradient, derivative, pullback, pushforward."""
 
 from __future__ import annotations
 
@@ -29,83 +29,102 @@ X = TypeVar("X")
 Y = TypeVar("Y")
 
 
-def pullback(
-    f: Callable[..., Y],
+@overload
+def gradient(f: Callable, x: float, /, *, fallback: Fallback = None, **kwargs: Any) -> float: ...
+@overload
+def gradient(f: Callable, x: X, /, *, fallback: Fallback = None, **kwargs: Any) -> X: ...
+@overload
+def gradient(
+    f: Callable,
     /,
     *args: Any,
     argnums: Argnums = None,
+    has_aux: bool = False,
     fallback: Fallback = None,
     **kwargs: Any,
-) -> tuple[Y, Callable[[Any], Any]]:
-    """Evaluate a function and return its pullback at that point.
+) -> Any: ...
+def gradient(
+    f: Callable,
+    /,
+    *args: Any,
+    argnums: Argnums = None,
+    has_aux: bool = False,
+    fallback: Fallback = None,
+    **kwargs: Any,
+) -> Any:
+    """Return the gradient of a function.
 
     Parameters
     ----------
     f : callable
-        Any function.
+        A function that returns a real number: any Python and NumPy code.
     *args : Any
-        Its arguments: numbers, arrays, or nests of them.
+        Its arguments: numbers, arrays, or pytrees of them (tuples, lists, dicts, namedtuples,
+        dataclasses, objects). An int is promoted to float.
     argnums : int or tuple of int, optional
-        Which arguments to differentiate with respect to; all by default.
+        The positions of the arguments to differentiate with respect to; all by default.
+    has_aux : bool
+        Whether `f` returns a pair ``(value, aux)``, of which only the value is differentiated.
     fallback : {"numeric"}, optional
-        What to do with a C function that has no rule: "numeric" differentiates it by differences
-        (:func:`numeric_fallback`). By default it is an error.
+        How to differentiate C functions without a rule: "numeric" uses finite differences
+        (:func:`numeric_fallback`). By default they are an error.
     **kwargs : Any
-        Passed on as constants.
+        Keyword arguments of `f`; they are constants.
 
     Returns
     -------
-    y : Any
-        The value.
-    back : callable
-        ``back(y_bar)``, any number of times: the cotangent of the argument, or a tuple of them
-        where there are several, each in the nesting of its argument.
+    Any
+        The gradient of one argument, or a tuple of gradients for several; ``(gradient, aux)`` with
+        `has_aux`. A gradient has the structure, shapes and dtypes of its argument. It is zero where
+        the value does not depend on the argument, and None for what cannot be perturbed (a string,
+        a bool, an int inside a pytree). For complex arguments it is ``∂f/∂re + i ∂f/∂im``, the
+        conjugate of what JAX and autograd return.
 
     Raises
     ------
+    OutputError
+        If the output is not a real number.
     ArgumentError
-        If there is nothing to differentiate with respect to.
-    MutationError
-        By `back`, if an array from outside that the function used has been written into since.
+        If it is impossible to differentiate with respect to an argument.
+    MissingRuleError
+        If `f` calls a C function that has no rule.
+    LostValueError, MutationError
+        If `f` does something that would lose a derivative.
+
+    Notes
+    -----
+    An optimiser needs the gradient with respect to the first argument alone; its ``args`` are
+    constants. Pass ``argnums=0``, or use :func:`autodiff.grad`, whose ``argnums`` is 0 by default:
+    ``scipy.optimize.minimize(loss, w, args=(x, y), jac=grad(loss))``.
+
+    If `f` has a keyword argument with the name of an option of this function, bind it with
+    ``functools.partial(f, mode=...)``.
 
     Examples
     --------
-    >>> y, back = pullback(lambda x: x ** 2, np.array([1.0, 2.0]))
-    >>> back(np.array([1.0, 10.0]))
-    array([ 2., 40.])
+    >>> gradient(lambda x: np.sum(x ** 2), np.array([1.0, 2.0]))
+    array([2., 4.])
+    >>> gradient(lambda a, b: a * b, 2.0, 3.0)
+    (3.0, 2.0)
+    >>> gradient(lambda a, b: a * b, 2.0, 3.0, argnums=0)
+    3.0
+    >>> gradient(lambda x: (x * x, "seen"), 3.0, has_aux=True)
+    (6.0, 'seen')
     """
     try:
         if kwargs:
             check_keywords(f, kwargs)
-        with fallback_to(fallback):
-            traced = Linearised(f, args, kwargs, argnums_of(argnums))
-        traced.check_paths()
+        if fallback is None:
+            value, slope = autocompile.called(
+                _value_and_gradient, f, args, kwargs, argnums, has_aux
+            )
+        else:
+            with numeric_fallback(fallback):
+                value, slope = _value_and_gradient(f, args, kwargs, argnums, has_aux)
     except Exception as error:
         hide_engine(error)
         raise
-    traced.keep_from_changes()
-    traced.tape.watch()  # what the function used may be written into before `back` is called
-    single = is_single(argnums, args)
-
-    def back(*y_bar: Any) -> Any:
-        if traced.tape.has_changed():
-            raise MutationError(
-                f"an array that {name_of(f)} used has been written into since, and its pullback "
-                "needs the old values. Call the pullback before, or use a copy in the function."
-            )
-        if len(y_bar) != 1:
-            raise SeedError(
-                f"the pullback of {name_of(f)} takes one cotangent, for its output; it was given "
-                f"{len(y_bar)}. For an output of several parts give them as one tuple."
-            )
-        try:
-            bars = traced.cotangents(y_bar[0])
-        except Exception as error:
-            hide_engine(error)
-            raise
-        return bars[0] if single else tuple(bars)
-
-    return traced.value, back
+    return (slope, value[1]) if has_aux else slope
 
 
 @overload
@@ -142,17 +161,17 @@ def value_and_gradient(
     f : callable
         A function that returns a real number.
     *args : Any
-        Its arguments: numbers, arrays, or nests (tuples, lists, dicts, namedtuples, dataclasses,
-        objects) of them. An int is promoted to float.
+        Its arguments: numbers, arrays, or pytrees of them (tuples, lists, dicts, namedtuples,
+        dataclasses, objects). An int is promoted to float.
     argnums : int or tuple of int, optional
-        Which arguments to differentiate with respect to; all by default.
+        The positions of the arguments to differentiate with respect to; all by default.
     has_aux : bool
-        Whether `f` returns a pair, of which the second part is passed through.
+        Whether `f` returns a pair ``(value, aux)``, of which only the value is differentiated.
     fallback : {"numeric"}, optional
-        What to do with a C function that has no rule: "numeric" differentiates it by differences
-        (:func:`numeric_fallback`). By default it is an error.
+        How to differentiate C functions without a rule: "numeric" uses finite differences
+        (:func:`numeric_fallback`). By default they are an error.
     **kwargs : Any
-        Passed on as constants.
+        Keyword arguments of `f`; they are constants.
 
     Returns
     -------
@@ -166,7 +185,7 @@ def value_and_gradient(
     OutputError
         If the output is not a real number.
     ArgumentError
-        If an argument cannot be differentiated with respect to.
+        If it is impossible to differentiate with respect to an argument.
 
     Examples
     --------
@@ -196,99 +215,173 @@ def _value_and_gradient(
     return value, bars[0] if single else tuple(bars)
 
 
-@overload
-def gradient(f: Callable, x: float, /, *, fallback: Fallback = None, **kwargs: Any) -> float: ...
-@overload
-def gradient(f: Callable, x: X, /, *, fallback: Fallback = None, **kwargs: Any) -> X: ...
-@overload
-def gradient(
+def derivative(
     f: Callable,
+    x: float,
     /,
     *args: Any,
-    argnums: Argnums = None,
-    has_aux: bool = False,
-    fallback: Fallback = None,
-    **kwargs: Any,
-) -> Any: ...
-def gradient(
-    f: Callable,
-    /,
-    *args: Any,
-    argnums: Argnums = None,
-    has_aux: bool = False,
+    argnums: int = 0,
     fallback: Fallback = None,
     **kwargs: Any,
 ) -> Any:
-    """Return the gradient of a function.
+    """Return the derivative of a function of one real number.
 
     Parameters
     ----------
     f : callable
-        A function that returns a real number: any Python and NumPy code.
+        A function of a number. It returns a number, an array, or a pytree of them.
+    x : float
+        The point.
     *args : Any
-        Its arguments: numbers, arrays, or nests (tuples, lists, dicts, namedtuples, dataclasses,
-        objects) of them. An int is promoted to float.
-    argnums : int or tuple of int, optional
-        Which arguments to differentiate with respect to; all by default.
-    has_aux : bool
-        Whether `f` returns a pair, of which the second part is passed through.
+        Further arguments of `f`.
+    argnums : int
+        The argument to differentiate with respect to; `x` by default.
     fallback : {"numeric"}, optional
-        What to do with a C function that has no rule: "numeric" differentiates it by differences
-        (:func:`numeric_fallback`). By default it is an error.
+        How to differentiate C functions without a rule: "numeric" uses finite differences
+        (:func:`numeric_fallback`). By default they are an error.
     **kwargs : Any
-        Passed on as constants.
+        Keyword arguments of `f`; they are constants.
 
     Returns
     -------
     Any
-        For one argument its gradient, for several a tuple; ``(gradient, aux)`` with `has_aux`. A
-        gradient has the nesting, shape and precision of its argument. It is zero where nothing
-        depends on the argument, and None where that cannot be perturbed (a string, a bool, an int
-        inside a nest). For complex arguments it is ``∂f/∂re + i ∂f/∂im``, the conjugate of what JAX
-        and autograd return.
+        ``df/dx``, with the structure, shapes and dtypes of the output.
 
     Raises
     ------
-    OutputError
-        If the output is not a real number.
     ArgumentError
-        If an argument cannot be differentiated with respect to.
-
-    Notes
-    -----
-    An optimiser wants the gradient by the first argument alone, while ``args`` are constants. Say
-    so with ``argnums=0``, or use :func:`autodiff.grad`, whose ``argnums`` is 0 by default:
-    ``scipy.optimize.minimize(loss, w, args=(x, y), jac=grad(loss))``.
-
-    A keyword argument of `f` that has the name of an option here goes through
-    ``functools.partial(f, mode=...)``.
+        If that argument is not a real number.
 
     Examples
     --------
-    >>> gradient(lambda x: np.sum(x ** 2), np.array([1.0, 2.0]))
-    array([2., 4.])
-    >>> gradient(lambda a, b: a * b, 2.0, 3.0)
-    (3.0, 2.0)
-    >>> gradient(lambda a, b: a * b, 2.0, 3.0, argnums=0)
-    3.0
-    >>> gradient(lambda x: (x * x, "seen"), 3.0, has_aux=True)
-    (6.0, 'seen')
+    >>> derivative(lambda x: x ** 3, 2.0)
+    12.0
+    >>> derivative(lambda x: np.array([1.0, 2.0]) * x, 2.0)
+    array([1., 2.])
+    """
+    return differentiated(_derivative, f, (x, *args), kwargs, fallback, argnums)
+
+
+def _derivative(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any) -> Any:
+    (i,) = checked_argnums(f, args, argnums_of(argnums))
+    x = untraced(args[i])
+    if type(x) is not float and not _is_real_number(x):
+        raise ArgumentError(
+            f"derivative is for a function of one real number, not {type(x).__name__}. Use "
+            "gradient(f, x), or pullback(f, x)."
+        )
+    return Pushed(f, args, kwargs, None if len(args) == 1 else (i,)).push((1.0,))[1]
+
+
+def _is_real_number(x: Any) -> bool:
+    return isinstance(x, (int, float, np.integer, np.floating)) and not isinstance(x, bool)
+
+
+def differentiated(
+    transform: Callable,
+    f: Callable,
+    args: tuple,
+    kwargs: dict[str, Any],
+    fallback: Fallback,
+    *options: Any,
+) -> Any:
+    """Return ``transform(f, args, kwargs, *options)``, by a program where one was made.
+
+    `gradient` and `value_and_gradient` do the same themselves: one more call would cost 4 % of a
+    small program.
     """
     try:
         if kwargs:
             check_keywords(f, kwargs)
         if fallback is None:
-            # The value is not asked for, but what it warns of is.
-            value, slope = autocompile.called(
-                _value_and_gradient, f, args, kwargs, argnums, has_aux
-            )
-        else:
-            with numeric_fallback(fallback):
-                value, slope = _value_and_gradient(f, args, kwargs, argnums, has_aux)
+            return autocompile.called(transform, f, args, kwargs, *options)
+        with numeric_fallback(fallback):
+            return transform(f, args, kwargs, *options)
     except Exception as error:
         hide_engine(error)
         raise
-    return (slope, value[1]) if has_aux else slope
+
+
+def pullback(
+    f: Callable[..., Y],
+    /,
+    *args: Any,
+    argnums: Argnums = None,
+    fallback: Fallback = None,
+    **kwargs: Any,
+) -> tuple[Y, Callable[[Any], Any]]:
+    """Evaluate a function and return its pullback at that point.
+
+    Parameters
+    ----------
+    f : callable
+        Any function.
+    *args : Any
+        Its arguments: numbers, arrays, or pytrees of them.
+    argnums : int or tuple of int, optional
+        The positions of the arguments to differentiate with respect to; all by default.
+    fallback : {"numeric"}, optional
+        How to differentiate C functions without a rule: "numeric" uses finite differences
+        (:func:`numeric_fallback`). By default they are an error.
+    **kwargs : Any
+        Keyword arguments of `f`; they are constants.
+
+    Returns
+    -------
+    y : Any
+        The value.
+    back : callable
+        ``back(y_bar)`` takes a cotangent with the structure and shapes of `y`. It returns the
+        cotangent of the argument, or a tuple of them for several arguments, each with the
+        structure, shapes and dtypes of its argument. It can be called any number of times.
+
+    Raises
+    ------
+    ArgumentError
+        If there is nothing to differentiate with respect to.
+    SeedError
+        By `back`, if the cotangent does not fit the output.
+    MutationError
+        By `back`, if an array that the function used has been written into since.
+
+    Examples
+    --------
+    >>> y, back = pullback(lambda x: x ** 2, np.array([1.0, 2.0]))
+    >>> back(np.array([1.0, 10.0]))
+    array([ 2., 40.])
+    """
+    try:
+        if kwargs:
+            check_keywords(f, kwargs)
+        with fallback_to(fallback):
+            traced = Linearised(f, args, kwargs, argnums_of(argnums))
+        traced.check_paths()
+    except Exception as error:
+        hide_engine(error)
+        raise
+    traced.keep_from_changes()
+    traced.tape.watch()  # arrays that f used may be written into before `back` is called
+    single = is_single(argnums, args)
+
+    def back(*y_bar: Any) -> Any:
+        if traced.tape.has_changed():
+            raise MutationError(
+                f"an array that {name_of(f)} used has been written into since, and its pullback "
+                "needs the old values. Call the pullback before, or use a copy in the function."
+            )
+        if len(y_bar) != 1:
+            raise SeedError(
+                f"the pullback of {name_of(f)} takes one cotangent, for its output; it was given "
+                f"{len(y_bar)}. For an output of several parts give them as one tuple."
+            )
+        try:
+            bars = traced.cotangents(y_bar[0])
+        except Exception as error:
+            hide_engine(error)
+            raise
+        return bars[0] if single else tuple(bars)
+
+    return traced.value, back
 
 
 def pushforward(
@@ -306,29 +399,29 @@ def pushforward(
     f : callable
         Any function.
     *args : Any
-        Its arguments: numbers, arrays, or nests of them.
+        Its arguments: numbers, arrays, or pytrees of them.
     argnums : int or tuple of int, optional
-        Which arguments to perturb; all by default.
+        The positions of the arguments to perturb; all by default.
     fallback : {"numeric"}, optional
-        What to do with a C function that has no rule: "numeric" differentiates it by differences
-        (:func:`numeric_fallback`). By default it is an error.
+        How to differentiate C functions without a rule: "numeric" uses finite differences
+        (:func:`numeric_fallback`). By default they are an error.
     **kwargs : Any
-        Passed on as constants.
+        Keyword arguments of `f`; they are constants.
 
     Returns
     -------
     y : Any
         The value.
     push : callable
-        ``push(*dots)``, one tangent for each of these arguments in its own nesting: the tangent
-        of the output. Each call runs `f` once.
+        ``push(*dots)`` takes a tangent for each of these arguments, with its structure and
+        shapes. It returns the tangent of the output. Each call runs `f` once.
 
     Raises
     ------
     ArgumentError
         If there is nothing to perturb.
     SeedError
-        If a tangent does not belong to its argument.
+        By `push`, if a tangent does not fit its argument.
 
     Examples
     --------
@@ -355,70 +448,3 @@ def pushforward(
             raise
 
     return value, push
-
-
-def derivative(
-    f: Callable,
-    x: float,
-    /,
-    *args: Any,
-    argnums: int = 0,
-    fallback: Fallback = None,
-    **kwargs: Any,
-) -> Any:
-    """Return the derivative of a function of one real number.
-
-    Parameters
-    ----------
-    f : callable
-        A function of a number; it may return a number, an array, or a nest of them.
-    x : float
-        Where.
-    *args : Any
-        Further arguments of `f`.
-    argnums : int
-        Which argument to differentiate with respect to, `x` by default.
-    fallback : {"numeric"}, optional
-        What to do with a C function that has no rule: "numeric" differentiates it by differences
-        (:func:`numeric_fallback`). By default it is an error.
-    **kwargs : Any
-        Passed on as constants.
-
-    Returns
-    -------
-    Any
-        ``df/dx``, in the nesting and shape of the output.
-
-    Raises
-    ------
-    ArgumentError
-        If that argument is not a real number.
-
-    Examples
-    --------
-    >>> derivative(lambda x: x ** 3, 2.0)
-    12.0
-    >>> derivative(lambda x: np.array([1.0, 2.0]) * x, 2.0)
-    array([1., 2.])
-    """
-    try:
-        if kwargs:
-            check_keywords(f, kwargs)
-        given = (x, *args)
-        (place,) = checked_argnums(f, given, argnums_of(argnums))
-        plain = untraced(given[place])
-        if not isinstance(plain, (int, float, np.integer, np.floating)) or isinstance(plain, bool):
-            raise ArgumentError(
-                "derivative is for a function of one real number, not "
-                f"{type(plain).__name__}. Use gradient(f, x), or pullback(f, x)."
-            )
-        with fallback_to(fallback):
-            return autocompile.called(_derivative, f, given, kwargs, place)
-    except Exception as error:
-        hide_engine(error)
-        raise
-
-
-def _derivative(f: Callable, args: tuple, kwargs: dict[str, Any], place: int) -> Any:
-    chosen = None if len(args) == 1 else (place,)
-    return Pushed(f, args, kwargs, chosen).push((1.0,))[1]

@@ -1,4 +1,4 @@
-"""Keywords that are passed on to the user's function, and those that were meant as options."""
+"""Keyword arguments of the user's function, and misspelt options of derivatives among them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ OPTIONS = ("argnums", "has_aux", "fallback", "mode")
 
 
 def check_keywords(f: Callable, kwargs: dict[str, Any]) -> None:
-    """Raise where a keyword that `f` does not take looks like an option of a derivative.
+    """Raise if a keyword that `f` does not take looks like an option of a derivative.
 
     Parameters
     ----------
     f : callable
-        The function to which they are passed on.
+        The user's function, which gets the keywords.
     kwargs : dict
         The keywords.
 
     Raises
     ------
     ArgumentError
-        For ``argnum=0``, say, of a function without such a parameter.
+        For example for ``argnum=0``, if `f` has no such parameter.
     """
     for name in kwargs:
         meant = _option_like(name)
@@ -49,6 +49,6 @@ def _takes(f: Callable, name: str) -> bool:
     try:
         parameters = inspect.signature(f).parameters
     except (TypeError, ValueError):
-        return True  # nobody knows
+        return True  # a C function without a signature may take it
     kinds = {p.kind for p in parameters.values()}
     return name in parameters or inspect.Parameter.VAR_KEYWORD in kinds

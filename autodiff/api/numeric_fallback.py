@@ -1,10 +1,10 @@
-"""The numeric fallback: C functions without a rule, differentiated by differences on request.
+"""The numeric fallback: C functions without a rule, differentiated numerically on request.
 
-A derivative along a direction is found twice: by differences of the values at ±h, ±h/4, …, three at
-a time put together by Richardson's extrapolation, which also tells its error; and, where the
-function takes complex numbers, by a complex step, Im f(x + ih)/h, which has none to speak of. The
-complex step is used if the differences agree with it: a function that takes complex numbers need
-not be analytic. Where the differences do not settle there is an error, not a number.
+A directional derivative is computed in two ways. Central differences at ±h, ±h/4, … are improved by
+Richardson extrapolation of three at a time, which also estimates the error. If the function takes
+complex numbers, a complex step, Im f(x + ih)/h, gives it to full precision. The complex step is
+used only if the differences agree with it, since the function need not be analytic. If the
+differences do not converge, the result is an error and not a number.
 """
 
 from __future__ import annotations
@@ -17,25 +17,24 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.api.callback_values import as_nest
+from autodiff.api.callback_values import as_pytree
 from autodiff.closures.call_template import Template, WrittenError
 from autodiff.dispatch.arguments import innermost, of_level
 from autodiff.dispatch.call import NO_RULE, outputs
 from autodiff.errors import ArgumentError, DifferentiationError, MutationError, way_to_a_rule
 from autodiff.trace.jvp_trace import with_tangent
-from autodiff.trace.pytree import is_perturbable, leaves_of, tangent_of
+from autodiff.trace.nodes import CallRule
+from autodiff.trace.pytree import has_variables, is_perturbable, leaves_of, tangent_of, variables_of
 from autodiff.trace.tracer import is_tracer
 from chainrules_core import NoTangent, unbroadcast
 from chainrules_core.noticed import mark, restore
-from chainrules_core.rule import Rule
 from chainrules_core.rules import name_of
-from chainrules_core.signatures import Signature
 
 _STEPS = 0.1 * 0.25 ** np.arange(14)
 _EPSILON = np.finfo(float).eps
 _COMPLEX_STEP = 1e-20
-_TOLERANCE = 1e-5  # of the largest slope
-_NOISE = 1e-11  # of the values near by
+_TOLERANCE = 1e-5  # relative to the largest slope
+_NOISE = 1e-11  # relative to the values nearby
 
 _KNOWN = (bool, int, float, complex, type(None), np.ndarray, np.generic)
 
@@ -43,36 +42,35 @@ _asked: ContextVar[bool] = ContextVar("autodiff_numeric_fallback", default=False
 _nothing = contextlib.nullcontext()
 
 
-def fallback_to(kind: str | None) -> Any:
+def fallback_to(kind: str | None) -> contextlib.AbstractContextManager[None]:
     """Return the context for a ``fallback=`` argument."""
     return _nothing if kind is None else numeric_fallback(kind)
 
 
 @contextlib.contextmanager
 def numeric_fallback(kind: str = "numeric") -> Iterator[None]:
-    """Differentiate C functions without a rule by differences, for the length of a ``with`` block.
+    """Differentiate C functions without a rule by finite differences in a ``with`` block.
 
-    The same as ``fallback="numeric"`` of ``gradient`` and its kin, for whatever has no such
-    argument.
+    It has the effect of ``fallback="numeric"`` on functions that have no such argument.
 
     Parameters
     ----------
     kind : {"numeric"}
-        How.
+        The method.
 
     Raises
     ------
     ArgumentError
-        If `kind` is not known.
+        If `kind` is unknown.
     DifferentiationError
-        Inside the block, where differences do not settle, for complex arguments, and for second
+        Inside the block: if the differences do not converge, for complex arguments, and for second
         derivatives of such a function.
 
     Notes
     -----
     A pullback needs about 30 calls of the function for each number in its traced arguments (for a
-    ufunc: for each argument); forward mode about 30 in all. ``explain`` shows such calls as
-    numeric.
+    ufunc, for each argument). Forward mode needs about 30 calls in all. ``explain`` shows such
+    calls as numeric.
 
     Examples
     --------
@@ -93,12 +91,12 @@ def numeric_fallback(kind: str = "numeric") -> Iterator[None]:
 
 
 def numerically(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Call a function that has no rule, to be differentiated numerically.
+    """Call a function that has no rule and differentiate it numerically.
 
     Returns
     -------
     Any
-        The result, traced; `NO_RULE` where this has not been asked for or nothing is traced.
+        The traced result; `NO_RULE` if the fallback is off or nothing is traced.
     """
     if not _asked.get():
         return NO_RULE
@@ -118,7 +116,7 @@ class Numeric(Template):
         self.is_elementwise = isinstance(f, np.ufunc) and f.signature is None and not kwargs
 
     def on_level(self) -> Any:
-        """Make the call on the innermost level of its traced values."""
+        """Make the call on the innermost trace level of its arguments."""
         tape: Any = innermost(tuple(self.sources), {})
         tape.check_open()
         values = [of_level(x, tape) for x in self.sources]
@@ -132,7 +130,7 @@ class Numeric(Template):
                 "followed. Write the computation with functions that have a rule."
             ) from None
         self._check_output(y)
-        if not any(is_perturbable(leaf) for leaf in leaves_of(y)):
+        if not has_variables(y):
             return y
         if tape.forward:
             dots = {i: self.sources[i]._index for i in wanted}
@@ -145,10 +143,11 @@ class Numeric(Template):
 
         parents = tuple([self.sources[i]._index for i in wanted])
         positions = tuple(range(len(wanted)))
-        return outputs(y, tape, NumericRule(self.name), parents, positions, numeric_pullback)
+        rule = CallRule(numerically, "numeric", self.name)
+        return outputs(y, tape, rule, parents, positions, numeric_pullback)
 
     def _check(self, values: list) -> None:
-        """Raise for what differences cannot do."""
+        """Raise for values that cannot be differentiated numerically."""
         if any(is_tracer(v) for v in values):
             raise DifferentiationError(
                 f"{self.name} has no rule; it is differentiated numerically, and that cannot be "
@@ -161,7 +160,7 @@ class Numeric(Template):
             )
 
     def _check_output(self, y: Any) -> None:
-        """Raise if the output has a part of which it is not known whether it depends on values."""
+        """Raise if the output has a leaf that may hide a dependence on the arguments."""
         for leaf in leaves_of(y):
             kind = leaf.dtype.kind if isinstance(leaf, np.ndarray) else "-"
             if kind == "O" or not isinstance(leaf, _KNOWN):
@@ -173,7 +172,7 @@ class Numeric(Template):
                 )
 
     def _push(self, values: list, dots: dict[int, Any], y: Any) -> Any:
-        """Return the tangent of the output: one derivative along the direction of all tangents."""
+        """Return the tangent of the output: the derivative along the direction of all tangents."""
         if any(is_tracer(dot) for dot in dots.values()):
             raise DifferentiationError(
                 f"{self.name} has no rule; its pushforward is found numerically and cannot be "
@@ -188,7 +187,7 @@ class Numeric(Template):
         return _like(y, found)
 
     def _pull(self, values: list, i: int, y: Any, y_bar: Any) -> Any:
-        """Return the cotangent of one argument, from one derivative for each of its numbers."""
+        """Return the cotangent of one argument, by a derivative along each of its elements."""
         x = values[i]
         if self.is_elementwise and is_perturbable(y):
             sizes = np.maximum(np.abs(np.asarray(x, np.float64)), 0.01)
@@ -203,11 +202,11 @@ class Numeric(Template):
         return np.reshape(np.stack(bars), np.shape(x)) if bars else np.zeros(np.shape(x))
 
     def _along(self, values: list, steps: dict[int, Any], y: Any) -> np.ndarray:
-        """Return the derivative of the flat output along a direction that is one step long."""
+        """Return the derivative of the flat output along `steps`, for a step of length one."""
         size = _flat(y).size
 
         def at(t: Any) -> np.ndarray:
-            """Return the output a step of t away; NaN where that cannot be computed."""
+            """Return the flat output at t steps from here; NaN if it cannot be computed."""
             moved = list(values)
             for i, step in steps.items():
                 x = np.asarray(values[i], np.float64) + t * step
@@ -232,7 +231,7 @@ class Numeric(Template):
             self.takes_complex = False
         if not np.all(error <= _TOLERANCE * scale + _NOISE * largest):
             raise DifferentiationError(
-                f"{self.name} has no rule, and its differences do not settle: it is not smooth "
+                f"{self.name} has no rule, and its differences do not converge: it is not smooth "
                 "where it was called, too noisy, or at the end of its domain. Call it elsewhere. "
                 f"Or: {self.way}."
             )
@@ -242,7 +241,20 @@ class Numeric(Template):
 def differences(
     at: Callable[[float], np.ndarray], size: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the derivative of ``at(t)`` at 0, its error, and the largest value, for each element.
+    """Return the derivative of each element of ``at(t)`` at t = 0, and what is known of its error.
+
+    Parameters
+    ----------
+    at : callable
+        Takes a float; returns a 1-D array.
+    size : int
+        The length of that array.
+
+    Returns
+    -------
+    slope, error, largest : ndarray
+        For each element its derivative, the estimated error (infinite if the differences do not
+        converge) and the largest absolute value.
 
     Examples
     --------
@@ -261,7 +273,7 @@ def differences(
         rounding = 4 * _EPSILON * (values[:-2] + np.abs(sixth)) / steps[2:]
         error = np.abs(sixth - fourth[1:]) + rounding
         error[~np.isfinite(error)] = np.inf
-        # What smaller steps contradict has only seemed to settle.
+        # An estimate that smaller steps contradict has only seemed to converge.
         for k in range(len(sixth) - 1):
             apart = np.abs(sixth[k] - sixth[k + 1 :]) > error[k] + 2 * error[k + 1 :]
             error[k, np.any(apart, axis=0)] = np.inf
@@ -271,21 +283,8 @@ def differences(
         return np.nan_to_num(sixth[best, found]), error[best, found], largest
 
 
-class NumericRule(Rule):
-    """In the place of a rule on the tape's node for a call that is differentiated numerically."""
-
-    kind = "numeric"
-
-    def __init__(self, name: str) -> None:
-        self.f = numerically
-        self.name = name
-        self.types = ()
-        self.defined_at = "autodiff/api/numeric_fallback.py"
-        self._signature = Signature((), 0, varargs=True)
-
-
 def _size(x: Any) -> float:
-    """Return how far a value may be moved."""
+    """Return a length for steps from a value."""
     return max(_largest(x), 0.01)
 
 
@@ -294,20 +293,20 @@ def _largest(x: Any) -> float:
 
 
 def _flat(y: Any) -> np.ndarray:
-    """Return the inexact numbers in an output, one after the other."""
-    parts = [np.ravel(leaf) for leaf in leaves_of(y) if is_perturbable(leaf)]
+    """Return the inexact numbers in an output as a 1-D array."""
+    parts = [np.ravel(leaf) for leaf in variables_of(y)]
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def _flat_cotangent(y: Any, y_bar: Any) -> Any:
     """Return a cotangent in the order of `_flat`; it may be traced."""
-    nest = leaves_of(as_nest(y, y_bar))
-    found = [np.reshape(bar, (-1,)) for bar in nest if bar is not None]
+    leaves = leaves_of(as_pytree(y, y_bar))
+    found = [np.reshape(bar, (-1,)) for bar in leaves if bar is not None]
     return found[0] if len(found) == 1 else np.concatenate(found)
 
 
 def _like(y: Any, flat: np.ndarray) -> Any:
-    """Return the tangent of an output from a flat one."""
+    """Return the tangent of an output from its numbers in the order of `_flat`."""
     place = [0]
 
     def one(leaf: Any) -> Any:
@@ -318,4 +317,4 @@ def _like(y: Any, flat: np.ndarray) -> Any:
         part = flat[start : place[0]].reshape(np.shape(leaf))
         return part if isinstance(leaf, np.ndarray) else part[()]
 
-    return one(y) if is_perturbable(y) else tangent_of(y, one)
+    return tangent_of(y, one)

@@ -1,4 +1,4 @@
-"""ignore_derivatives: a value, or what a function returns, as a constant on every level."""
+"""ignore_derivatives: a value, or the result of a function, as a constant on every trace level."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from chainrules_core import ignore_derivatives as call_or_return
 
 
 def ignore_derivatives(x: Any) -> Any:
-    """Return a value as it is, or call a function; the result is a constant for the gradient.
+    """Return a value, or the result of a function, as a constant without a derivative.
 
     Parameters
     ----------
     x : value or function
-        A plain function or method without arguments is called; anything else, callable instances
+        A function or method without arguments is called; anything else, callable instances
         included, is returned.
 
     Returns
     -------
     value
-        `x`, or what the function returned, without a derivative.
+        `x`, or what the function returned, with all arrays and numbers in it untraced.
 
     Notes
     -----
-    For logging, caches and the like. Used where the value does matter, the gradient is wrong by
-    what was ignored.
+    Meant for logging, caches and the like. If the output of the differentiated function depends on
+    the value, its gradient lacks that contribution.
 
     Examples
     --------
@@ -46,5 +46,5 @@ def _constant(leaf: Any) -> Any:
     value = untraced(leaf)
     if value is not leaf and type(value) is np.ndarray:
         for tape in active_tapes():
-            tape.hold(value)  # its memory is that of the traced array
+            tape.hold(value)  # it shares memory with the traced array
     return value

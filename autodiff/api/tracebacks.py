@@ -1,4 +1,4 @@
-"""Tracebacks show the user's code: the engine's frames are left out unless they are asked for."""
+"""Tracebacks that show the user's code, without the frames of the engine."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ class _Settings:
 
 
 def full_tracebacks(enabled: bool) -> bool:
-    """Say whether tracebacks show the frames of the engine and its rules.
+    """Set whether tracebacks show the frames of the engine and its rules.
 
-    They do not, from the beginning, unless the environment has ``AUTODIFF_TRACEBACKS=full``.
+    By default they do not, unless the environment variable ``AUTODIFF_TRACEBACKS`` is ``full``.
 
     Parameters
     ----------
     enabled : bool
-        Whether they are shown from now on.
+        The new setting.
 
     Returns
     -------
     bool
-        Whether they were shown before.
+        The setting before.
 
     Examples
     --------
@@ -40,9 +40,9 @@ def full_tracebacks(enabled: bool) -> bool:
 
 
 def hide_engine(error: BaseException) -> None:
-    """Leave the engine's frames out of the traceback of an error, and of what led to it.
+    """Remove the engine's frames from the traceback of an error, and of its causes.
 
-    The outermost frame stays: that of the function which the user has called.
+    The outermost frame, that of the function called by the user, is kept.
     """
     if _Settings.full:
         return

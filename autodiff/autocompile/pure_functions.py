@@ -2,51 +2,25 @@
 
 from __future__ import annotations
 
-import builtins
 import functools
 import inspect
 import itertools
 import math
-import operator
 import types
 from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.recording.function_effects import FIXED_FORM, ON_FORM, SHAPE_ONLY, impurity
-from autodiff.intercept.runtime.numpy_calls import MAKERS, PLACES_OF_OUT as PLACES_OF_OUT
+from autodiff.compiler.recording.function_effects import impurity
+from autodiff.functions import facts_of, known
+from autodiff.intercept.runtime.numpy_calls import PLACES_OF_OUT as PLACES_OF_OUT
 from autodiff.intercept.runtime.rule_wrappers import has_rule
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.numpy_api.out_arguments import WRITERS
 from autodiff.numpy_api.pyfunc_loops import python_function
 
-
-def _named(module: Any, names: str) -> set[Any]:
-    return {getattr(module, name) for name in names.split()}
-
-
-_BUILTINS = _named(
-    builtins,
-    "abs all any bool complex dict divmod enumerate filter float frozenset hasattr int isinstance "
-    "len list map max min pow range reversed round set slice sorted str sum tuple zip",
-)
-_OPERATORS = _named(
-    operator,
-    "abs add and_ contains eq floordiv ge getitem gt index invert le lshift lt matmul "
-    "mod mul ne neg not_ or_ pos pow rshift sub truediv truth xor",
-)
-_OF_PYTHON = frozenset(
-    _BUILTINS
-    | _OPERATORS
-    | {f for f in vars(math).values() if callable(f)}
-    | _named(itertools, "accumulate chain combinations islice pairwise permutations product")
-    | {functools.reduce, functools.partial}
-)
-_KNOWN = (FIXED_FORM | ON_FORM | SHAPE_ONLY | MAKERS) - WRITERS.keys() - {np.put_along_axis}
-_KNOWN |= {np.nan_to_num}  # which writes if it is told not to copy
-_REFUSED = frozenset({np.may_share_memory, np.shares_memory})
+_REFUSED = frozenset(known("reads_memory"))
 """Functions that say whether arguments are one object, which is not followed."""
-_KNOWN -= _REFUSED
 _STATEFUL = frozenset(
     {
         "CU", "callback", "disp", "formatter", "iprint", "options", "outer_v", "plot", "precision",
@@ -76,11 +50,10 @@ def is_pure(g: Any) -> bool:
     if isinstance(g, type):
         return _is_pure_class(g)
     try:
-        known = g in _OF_PYTHON or g in _KNOWN
+        if facts_of(g).is_pure:
+            return True
     except TypeError:
         return False
-    if known:
-        return True
     if isinstance(g, np.ufunc):
         return python_function(g) is None
     return is_derivative(g) or _is_pure_by_rule(g)
@@ -105,7 +78,7 @@ OBJECTS = frozenset(map(id, (np.c_, np.index_exp, np.mgrid, np.ogrid, np.r_, np.
 
 
 def _is_pure_class(kind: type) -> bool:
-    if kind in _OF_PYTHON or kind in _KNOWN or kind in _CLASSES or issubclass(kind, np.generic):
+    if facts_of(kind).is_pure or kind in _CLASSES or issubclass(kind, np.generic):
         return True
     if kind.__module__ == "numbers":
         return True
@@ -148,6 +121,12 @@ def is_pure_method(owner: Any, name: str) -> bool:
     )
 
 
+def _is_of_python(g: Any) -> bool:
+    """Whether a function is one of Python's that writes into nothing."""
+    package = (getattr(g, "__module__", None) or "numpy").partition(".")[0]
+    return facts_of(g).is_pure and package != "numpy"
+
+
 def place_of_out(g: Any) -> int | None:
     """Return at which place a function takes an array to write into; None if at none.
 
@@ -157,7 +136,7 @@ def place_of_out(g: Any) -> int | None:
         return g.nin
     if g is np.nan_to_num:
         return 1
-    if isinstance(g, type) or g in _OF_PYTHON or is_derivative(g):
+    if isinstance(g, type) or _is_of_python(g) or is_derivative(g):
         return None
     parameters = _parameters(g)
     if not parameters:
@@ -181,7 +160,7 @@ def handed_on(g: Any, given: float) -> float:
         return math.inf
     if isinstance(g, np.ufunc) or (type(g) is types.FunctionType and not is_library(g)):
         return 0  # a user's function is looked at itself
-    if isinstance(g, type) or g in _OF_PYTHON:
+    if isinstance(g, type) or _is_of_python(g):
         return 2 if g in (functools.reduce, itertools.accumulate) else 1 if g in _BY_KEY else 0
     return 0 if _OF_FUNCTIONS.isdisjoint(_parameters(g)) and _parameters(g) else math.inf
 
@@ -199,18 +178,10 @@ def _by_place(g: Any, name: str) -> bool:
     return kind is not inspect.Parameter.KEYWORD_ONLY
 
 
-_MAKE_ARRAYS = _named(
-    np,
-    "arange array concatenate copy cross cumprod cumsum dot dstack empty empty_like eye full "
-    "full_like hstack identity inner kron linspace logspace ones ones_like outer repeat stack "
-    "tensordot tile tril triu vander vstack zeros zeros_like",
-)
-
-
 def makes_array(g: Any) -> bool:
     """Whether a function returns an array of its own (or a number)."""
     try:
-        return isinstance(g, np.ufunc) or g in _MAKE_ARRAYS
+        return isinstance(g, np.ufunc) or facts_of(g).is_own
     except TypeError:
         return False
 

@@ -1,10 +1,10 @@
-"""The derivatives of one function at many points: recorded once, compiled, remembered.
+"""Cached derivatives of functions that rules differentiate at many points.
 
 Rules of solvers and integrals ask for the pullback of the same function hundreds of times. After a
-few times it is recorded (``autodiff.compile``) with everything that the function has captured as an
-input; so the program is good for other captured values as well, and for the next function made from
-the same source. Where something that the function reads cannot be guarded, the program is used for
-one solver alone; where it cannot be recorded, the function is traced each time.
+few calls it is recorded (``autodiff.compile``) with everything that the function has captured as an
+input, so that the program also serves other captured values, and other functions made from the same
+source. If something that the function reads cannot be guarded, one solver alone uses the program.
+If the function cannot be recorded, it is traced each time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.api.gradients import pullback
-from autodiff.closures.captured_values import is_empty
+from autodiff.closures.captured_values import Hole, cells_of, content_of, is_empty, with_cells
+from autodiff.closures.outer_assignments import codes_in
 from autodiff.compiler.compile_errors import CompileError
 from autodiff.compiler.recording.captured_guards import dependencies
 from autodiff.intercept import intercept
@@ -34,24 +35,9 @@ from chainrules_core.noticed import forgive
 TRACED_CALLS = 12  # before recording pays
 MOST_VARIANTS = 6
 REMEMBERED = 64
-_OURS = "__autodiff_"
 _IMMUTABLE = (int, float, complex, str, bytes, bool, type(None), np.generic)
-
-
-class Wanted(str):
-    """The place of a captured value that is differentiated by; a string, as those are leaves."""
-
-
-class Place(str):
-    """The place of a value that a closure inside has captured."""
-
-    owner: object
-
-    def __new__(cls, number: int, owner: object) -> Place:
-        """Note whose value it is."""
-        place = super().__new__(cls, number)
-        place.owner = owner
-        return place
+_WANTED = object()
+"""The owner of the placeholders for the values that are differentiated with respect to."""
 
 
 class Skeleton:
@@ -64,11 +50,13 @@ class Skeleton:
     contents : list
         What the function and those that it has captured hold, functions apart.
     builder : callable
-        ``builder(values, contents + [{}])`` returns a function with these contents.
+        ``builder([*contents, known])`` returns a function with these contents. The dict `known`
+        holds what else is put in: values by the owner of their placeholders, the one of captured
+        values being `_WANTED`, and the functions built so far by their numbers.
     guards : list of function
         The functions without what they have captured: they read the same globals.
     is_shared : bool
-        Whether the contents are all that can differ between two functions of this key.
+        Whether functions with the same key can differ in nothing but their contents.
     """
 
     def __init__(self, f: Callable) -> None:
@@ -76,7 +64,7 @@ class Skeleton:
         self.guards: list[types.FunctionType] = []
         self.is_shared = True
         self._numbers: dict[int, int] = {}
-        self._owners: list[object] = []
+        self._owners: list[object] = [_WANTED]
         self.key, self.builder = self._taken(f)
 
     def _taken(self, x: Any) -> tuple[tuple, Callable]:
@@ -98,16 +86,13 @@ class Skeleton:
             )
         if kind is Closure:
             return self._closure(x)
-        if kind is Place:
+        if kind is Hole and x.owner in self._owners:
             number, owner = int(x), x.owner
-            label = self._owners.index(owner)
-            return ("place", label, number), lambda values, contents: contents[-1][owner][number]
-        if kind is Wanted:
-            number = int(x)
-            return ("wanted", number), lambda values, contents: values[number]
+            key = ("hole", self._owners.index(owner), number)
+            return key, lambda contents: contents[-1][owner][number]
         held = parts_of(x)
-        if held is not None and any(type(leaf) in (Wanted, Place) for leaf in leaves_of(x)):
-            self.is_shared = False  # what its methods read is not known
+        if held is not None and any(type(leaf) is Hole for leaf in leaves_of(x)):
+            self.is_shared = False  # it is not known what its methods read
             return self._made(
                 tuple([part for _, part in held]), lambda *new: rebuilt(x, list(new)), "object"
             )
@@ -120,14 +105,14 @@ class Skeleton:
             self.is_shared = False
         place = len(self.contents)
         self.contents.append(x)
-        return ("content",), lambda values, contents: contents[place]
+        return ("content",), lambda contents: contents[place]
 
     def _made(self, parts: tuple, make: Callable, label: Any) -> tuple[tuple, Callable]:
         taken = [self._taken(part) for part in parts]
         builders = [builder for _, builder in taken]
 
-        def build(values, contents):
-            return make(*[b(values, contents) for b in builders])
+        def build(contents):
+            return make(*[b(contents) for b in builders])
 
         return (label, *[key for key, _ in taken]), build
 
@@ -135,61 +120,64 @@ class Skeleton:
         """Return the key and builder of a closure, which stays one: rules look at its values."""
         owner = object()
         self._owners.append(owner)
-        key, bare = self._taken(f.make(tuple([Place(i, owner) for i in range(len(f.values))])))
+        key, bare = self._taken(with_holes(f, owner))
         values_key, builder = self._taken(f.values)
 
-        def build(values, contents):
+        def build(contents):
             def make(held):
-                return bare(values, [*contents[:-1], {**contents[-1], owner: held}])
+                return bare([*contents[:-1], {**contents[-1], owner: held}])
 
-            return Closure(make, builder(values, contents))
+            return Closure(make, builder(contents))
 
         return ("closure", key, values_key), build
 
     def _function(self, f: types.FunctionType) -> tuple[tuple, Callable]:
         number = self._numbers.get(id(f))
         if number is not None:  # once more, or itself
-            return ("again", number), lambda values, contents: contents[-1][number]
+            return ("again", number), lambda contents: contents[-1][number]
         number = self._numbers[id(f)] = len(self._numbers)
         if f.__dict__ and not hasattr(f, "__wrapped__"):
             self.is_shared = False
         cells: list[Callable | None] = []
         keys: list[Any] = []
-        for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
-            if is_empty(cell) or name.startswith(_OURS):
-                held = None if is_empty(cell) else cell.cell_contents
-                cells.append(None if is_empty(cell) else lambda v, c, held=held: held)
+        of_user = {id(cell) for _, cell in cells_of(f)}
+        for cell in f.__closure__ or ():
+            if is_empty(cell) or id(cell) not in of_user:
+                held = content_of(cell)
+                cells.append(None if is_empty(cell) else lambda contents, held=held: held)
                 keys.append(id(held))
                 continue
             key, builder = self._taken(cell.cell_contents)
             keys.append(key)
             cells.append(builder)
         defaults_key, defaults = self._taken((f.__defaults__, f.__kwdefaults__))
-        # Not the function itself: what is remembered must not hold what it has captured.
-        code, scope, name, attributes = f.__code__, f.__globals__, f.__name__, dict(f.__dict__)
-        labels = f.__qualname__, f.__module__
+        attributes = dict(f.__dict__)
+        # The cache must not hold what the function has captured, so it holds this one instead.
+        guard = with_cells(f, [types.CellType() for _ in cells])
+        guard.__defaults__ = guard.__kwdefaults__ = None
+        guard.__dict__.clear()
 
-        def build(values, contents):
-            new_cells = tuple([types.CellType() for _ in cells])
-            new = types.FunctionType(code, scope, name, None, new_cells)
-            contents[-1][number] = new
+        def build(contents):
+            new_cells = [types.CellType() for _ in cells]
+            contents[-1][number] = new = with_cells(guard, new_cells)
             for cell, builder in zip(new_cells, cells, strict=True):
                 if builder is not None:
-                    cell.cell_contents = builder(values, contents)
-            new.__defaults__, new.__kwdefaults__ = defaults(values, contents)
+                    cell.cell_contents = builder(contents)
+            new.__defaults__, new.__kwdefaults__ = defaults(contents)
             new.__dict__.update(attributes)
-            new.__qualname__, new.__module__ = labels
             return new
 
-        empty = tuple([types.CellType() for _ in code.co_freevars])
-        guard = types.FunctionType(code, scope, name, None, empty)
-        guard.__qualname__, guard.__module__ = labels
         self.guards.append(guard)
-        return ("f", id(code), id(scope), *keys, defaults_key), build
+        return ("f", id(f.__code__), id(f.__globals__), *keys, defaults_key), build
+
+
+def with_holes(f: Closure, owner: object) -> Callable:
+    """Return the function of a closure with placeholders for its values."""
+    return f.make(tuple([Hole(i, owner) for i in range(len(f.values))]))
 
 
 def _is_guarded(functions: list) -> bool:
-    """Whether all that functions read from outside is known to be what it was."""
+    """Whether everything that functions read from outside can be guarded."""
     for f in functions:
         read = [f]
         for d in dependencies(f)[0]:
@@ -200,13 +188,15 @@ def _is_guarded(functions: list) -> bool:
                     return False
             elif d.content is None and not isinstance(value, _IMMUTABLE):
                 return False
-        if not all(_is_known(g.__globals__.get(n)) for g in read for n in _names_in(g.__code__)):
-            return False
+        for g in read:
+            names = {name for code in codes_in(g.__code__) for name in code.co_names}
+            if not all(_is_known(g.__globals__.get(name)) for name in names):
+                return False
     return True
 
 
 def _is_known(x: Any) -> bool:
-    """Whether a global is no object that may change and is called or looked into."""
+    """Whether what a function calls or reads attributes of, by a global, is known not to change."""
     if isinstance(x, types.ModuleType):
         return x.__name__.partition(".")[0] in _KNOWN
     if isinstance(x, type):
@@ -218,14 +208,6 @@ _KNOWN = ("builtins", "numpy", "scipy", "math", "cmath", "operator", "functools"
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type(np.dot))
 
 
-def _names_in(code: types.CodeType) -> set[str]:
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names |= _names_in(constant)
-    return names
-
-
 class Repeated:
     """A derivative of functions of one skeleton.
 
@@ -234,7 +216,8 @@ class Repeated:
     skeleton : Skeleton
         That of the function.
     derivative : callable
-        ``derivative(build, *given)``: what is computed, where ``build(values)`` is the function.
+        ``derivative(build, given, values)`` computes it at `given` for the captured `values`; the
+        function is ``build(values)``.
     """
 
     def __init__(self, skeleton: Skeleton, derivative: Callable) -> None:
@@ -245,26 +228,30 @@ class Repeated:
         self.left = TRACED_CALLS
         self.is_eager = False
 
-    def run(self, contents: list, *given: Any) -> Any:
-        """Compute the derivative as it is, or while it is recorded."""
-        return self.derivative(lambda values: self.builder(values, [*contents, {}]), *given)
+    def run(self, contents: list, given: tuple, values: tuple) -> Any:
+        """Compute the derivative without a program; this is what is recorded."""
 
-    def __call__(self, contents: list, *given: Any) -> Any:
+        def build(values):
+            return self.builder([*contents, {_WANTED: values}])
+
+        return self.derivative(build, given, values)
+
+    def __call__(self, contents: list, given: tuple, values: tuple) -> Any:
         """Compute the derivative."""
         if self.left > 0 or self.is_eager:
             self.left -= 1
-            return self.run(contents, *given)
+            return self.run(contents, given, values)
         if self.compiled is None:
             from autodiff.compiler.compiled_function import Compiled  # not everybody compiles
 
             self.compiled = Compiled(self.run, MOST_VARIANTS, "python", self.guards)
         compiled = self.compiled
         try:
-            result = compiled(contents, *given)
+            result = compiled(contents, given, values)
         except CompileError as error:
             forgive(error)
             self.is_eager = True
-            return self.run(contents, *given)
+            return self.run(contents, given, values)
         self.left -= 1
         if self.left % 64 == 0 or compiled.eager_because is not None:
             self.is_eager = compiled.eager_because is not None or compiled.variants >= MOST_VARIANTS
@@ -275,53 +262,40 @@ _remembered: OrderedDict[tuple, Repeated] = OrderedDict()
 _lock = threading.Lock()
 
 
-def repeated(f: Callable, form: tuple, derivative: Callable) -> tuple[Repeated, list, tuple]:
-    """Return what computes a derivative of `f`, its contents, and its captured values.
+class Prepared:
+    """A derivative of one function, called with the point and the cotangent or tangents there.
 
     Parameters
     ----------
     f : callable
         A function, or a closure.
     form : tuple
-        With the kind of function a key of the derivative.
+        Which derivative it is.
     derivative : callable
-        As for :class:`Repeated`.
+        As for :class:`Repeated`; the same for all functions with the same skeleton and `form`.
     """
-    values = f.values if isinstance(f, Closure) else ()
-    bare = f.make(tuple([Wanted(i) for i in range(len(values))])) if isinstance(f, Closure) else f
-    skeleton = Skeleton(bare)
-    key = (form, len(values), skeleton.key)
-    with _lock:
-        found = _remembered.get(key)
-        if found is not None:
-            _remembered.move_to_end(key)
-    if found is None:
-        found = Repeated(skeleton, derivative)
-        if skeleton.is_shared and _is_guarded(found.guards):
-            with _lock:
-                _remembered[key] = found
-                while len(_remembered) > REMEMBERED:
-                    _remembered.popitem(last=False)
-    return found, skeleton.contents, values
 
-
-class Prepared:
-    """The pullback ``pull(y_bar, *args)`` or pushforward ``push(value_dots, arg_dots, *args)``."""
-
-    def __init__(self, found: Repeated, contents: list, values: tuple, is_pullback: bool) -> None:
+    def __init__(self, f: Callable, form: tuple, derivative: Callable) -> None:
+        self.values = f.values if isinstance(f, Closure) else ()
+        skeleton = Skeleton(with_holes(f, _WANTED) if isinstance(f, Closure) else f)
+        self.contents = skeleton.contents
+        key = (form, len(self.values), skeleton.key)
+        with _lock:
+            found = _remembered.get(key)
+            if found is not None:
+                _remembered.move_to_end(key)
+        if found is None:
+            found = Repeated(skeleton, derivative)
+            if skeleton.is_shared and _is_guarded(found.guards):
+                with _lock:
+                    _remembered[key] = found
+                    while len(_remembered) > REMEMBERED:
+                        _remembered.popitem(last=False)
         self.found = found
-        self.contents = contents
-        self.values = values
-        self.is_pullback = is_pullback
 
     def __call__(self, *given: Any) -> tuple:
-        """Compute the cotangents, or the value and its tangent."""
-        if self.is_pullback:
-            bars = self.found(self.contents, given[0], self.values, given[1:])
-            return bars[0], bars[1:]
-        value_dots, arg_dots, *args = given
-        dots = tuple(value_dots), tuple(arg_dots)
-        return self.found(self.contents, *dots, self.values, tuple(args))
+        """Compute the derivative."""
+        return self.found(self.contents, given, self.values)
 
 
 OPAQUE.add(Prepared)
@@ -332,20 +306,15 @@ def repeated_pullback(f: Callable, argnums: tuple[int, ...]) -> Callable | None:
     if program_tape() is not None:
         return None
 
-    def derivative(build, y_bar, values, args):
-        def apply(values, *chosen):
-            given = list(args)
-            for i, x in zip(argnums, chosen, strict=True):
-                given[i] = x
-            return intercept(build(values))(*given)
-
-        chosen = [args[i] for i in argnums]
-        wanted = (0, *range(1, len(chosen) + 1)) if values else tuple(range(1, len(chosen) + 1))
-        _, back = pullback(apply, values, *chosen, argnums=wanted)
+    def derivative(build, given, values):
+        y_bar, *args = given
+        apply, chosen = _of_chosen(build, args, argnums)
+        first = 0 if values else 1
+        _, back = pullback(apply, values, *chosen, argnums=tuple(range(first, len(chosen) + 1)))
         bars = back(y_bar)
-        return bars if values else ((), *bars)
+        return (bars[0], bars[1:]) if values else ((), bars)
 
-    return Prepared(*repeated(f, ("pullback", argnums), derivative), is_pullback=True)
+    return Prepared(f, ("pullback", argnums), derivative)
 
 
 def repeated_pushforward(f: Callable, argnums: tuple[int, ...]) -> Callable | None:
@@ -353,17 +322,26 @@ def repeated_pushforward(f: Callable, argnums: tuple[int, ...]) -> Callable | No
     if program_tape() is not None:
         return None
 
-    def derivative(build, value_dots, arg_dots, values, args):
-        def apply(values, *chosen):
-            given = list(args)
-            for i, x in zip(argnums, chosen, strict=True):
-                given[i] = x
-            return intercept(build(values))(*given)
-
-        chosen = tuple([args[i] for i in argnums])
+    def derivative(build, given, values):
+        value_dots, arg_dots, *args = given
+        apply, chosen = _of_chosen(build, args, argnums)
         if values:
-            return Pushed(apply, (values, *chosen), {}, None).push((value_dots, *arg_dots))
+            return Pushed(apply, (values, *chosen), {}, None).push((tuple(value_dots), *arg_dots))
         wanted = tuple(range(1, len(chosen) + 1))
-        return Pushed(apply, (values, *chosen), {}, wanted).push(arg_dots)
+        return Pushed(apply, (values, *chosen), {}, wanted).push(tuple(arg_dots))
 
-    return Prepared(*repeated(f, ("pushforward", argnums), derivative), is_pullback=False)
+    return Prepared(f, ("pushforward", argnums), derivative)
+
+
+def _of_chosen(
+    build: Callable, args: list[Any], argnums: tuple[int, ...]
+) -> tuple[Callable, list[Any]]:
+    """Return a function of captured values and the arguments at `argnums`, and these arguments."""
+
+    def apply(values, *chosen):
+        given = list(args)
+        for i, x in zip(argnums, chosen, strict=True):
+            given[i] = x
+        return intercept(build(values))(*given)
+
+    return apply, [args[i] for i in argnums]

@@ -1,9 +1,8 @@
-"""A call with its traced values taken out, to be made again with other values in their places.
+"""Calls with placeholders for their traced values, to be made again with other values.
 
-The traced values of a call are those in its arguments and those that its function has captured: in
-closure cells, default arguments, the object of a bound method, the arguments of a ``partial``, in
-functions and containers reached from there. What is reached through globals or class bodies is not
-looked for; who uses this must notice by the result.
+The traced values are those in the arguments and those that the function has captured (see
+`captured_values`). Values reached through globals or class bodies are not found: callers must
+notice these by the result.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from autodiff.trace.tracer import Tracer, is_tracer
 
 
 class Template:
-    """A call with its traced values taken out.
+    """A call with placeholders for its traced values.
 
     Attributes
     ----------
     f : callable
-        The function of the call, with holes where it had captured traced values.
+        The function of the call, with placeholders for the traced values that it has captured.
     sources : list
         The traced values, each once.
     held : list of numpy.ndarray
-        The arrays that stay in the call: they must not change.
+        The plain arrays in the call: they must not change.
     """
 
     __slots__ = ("_constants", "_filled", "_owner", "args", "f", "held", "kwargs", "sources")
@@ -51,8 +50,7 @@ class Template:
             if hole is None:
                 constant = leaf._tape is CONSTANT
                 name = f"c{len(places)}" if constant else str(len(self.sources))
-                hole = places[id(leaf)] = Hole(name)
-                hole.owner = self._owner
+                hole = places[id(leaf)] = Hole(name, self._owner)
                 if constant:
                     self._constants[hole] = leaf._value
                 else:
@@ -66,7 +64,7 @@ class Template:
     def filled(
         self, values: Any, buffer: Callable[[np.ndarray], Any] | None = None
     ) -> tuple[Callable, tuple, dict[str, Any], list[Any]]:
-        """Return the call with `values` in the holes, and the buffers made for constant arrays."""
+        """Return the call with `values` in place, and the buffers made for constant arrays."""
         constants: dict[str, Any] = {}
 
         def put_in(leaf: Any) -> Any:
@@ -84,7 +82,7 @@ class Template:
         return f, args, kwargs, list(constants.values())
 
     def run(self, values: Any) -> Any:
-        """Make the call with `values` in the holes, the calls in it seen."""
+        """Make the call with `values` in place, and trace it."""
         f, args, kwargs, constants = self.filled(values)
         before = [c._value for c in constants]
         y = intercept(f)(*args, **kwargs)
@@ -93,7 +91,7 @@ class Template:
         return y
 
     def plain(self, values: Any) -> Any:
-        """Make the call with copies of plain values in the holes, as it is written."""
+        """Make the call with copies of plain values in place, without tracing it."""
         copies = [v.copy("K") if type(v) is np.ndarray else v for v in values]
         f, args, kwargs, buffers = self.filled(copies, np.copy)
         before = [b.copy("K") for b in buffers]
@@ -114,4 +112,4 @@ def _buffer(x: np.ndarray) -> Tracer:
 
 
 class WrittenError(Exception):
-    """A call wrote into an array that it was given."""
+    """A call has written into an array that it was given."""

@@ -1,34 +1,38 @@
-"""What a function has captured, kept as it is when a rule gets the function.
+"""What a function has captured, kept unchanged while a rule holds the function.
 
-The pullback of an integral or a root calls the function again, when the sweep comes to it. By then
-a loop has gone on, and its variable, which ``lambda t: n * t`` has captured, has another value. So
-the function goes to the rule with variables of its own; only those that it assigns to, counters,
-stay those of the program. What is inside of a list, dict or object that it has captured, and what
-it reads of its module, is compared before each pullback: a change there is an error.
+The pullback of an integral or a root calls the function again during the sweep. By then a loop may
+have gone on: its variable, captured by ``lambda t: n * t``, has another value. So the rule gets a
+function with variables of its own. Only variables that the function assigns to, such as counters,
+stay those of the program. The contents of captured lists, dicts and objects, and the globals that
+the function reads, are compared before each pullback: a change is an error.
 """
 
 from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff.closures import outer_assignments
+from autodiff.closures.captured_values import (
+    FUNCTIONS,
+    cells_of,
+    content_of,
+    parts_of_function,
+    with_cells,
+)
 from autodiff.errors import MutationError
 from autodiff.trace.pytree import parts_of
 from chainrules_core import Closure
 from chainrules_core.rules import name_of
 
-_OURS = "__autodiff_"  # free variables by which rewritten code finds the engine
-_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
-
 
 def assigned(f: types.FunctionType) -> list[str]:
     """Return the names of the captured variables that a function assigns to."""
-    captured = [name for name, _ in _cells(f)]
+    captured = [name for name, _ in cells_of(f)]
     if not captured:
         return []
     found = outer_assignments.of(f)
@@ -42,34 +46,20 @@ def assigned(f: types.FunctionType) -> list[str]:
     return [name for name in captured if name in found.to_captured]
 
 
-def _cells(f: types.FunctionType) -> Iterator[tuple[str, types.CellType]]:
-    for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
-        if not name.startswith(_OURS):
-            yield name, cell
-
-
-def _content(cell: types.CellType) -> Any:
-    """Return what a captured variable holds; None where it has no value (yet)."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
-
-
 def _reached(f: Any, seen: dict[int, types.FunctionType]) -> None:
-    """Note the functions that a function reaches by what it has captured."""
+    """Note a function and those that it has captured, directly or indirectly."""
     if isinstance(f, functools.partial):
         _reached(f.func, seen)
     f = getattr(f, "__func__", f)
     if type(f) is not types.FunctionType or id(f) in seen:
         return
     seen[id(f)] = f
-    for _, cell in _cells(f):
-        _reached(_content(cell), seen)
+    for _, cell in cells_of(f):
+        _reached(content_of(cell), seen)
 
 
 def with_own_variables(f: Any) -> Any:
-    """Return a function whose captured variables nobody else can bind to other values."""
+    """Return a function whose captured variables nobody else can assign to."""
     if isinstance(f, functools.partial):
         func = with_own_variables(f.func)
         return f if func is f.func else functools.partial(func, *f.args, **f.keywords)
@@ -83,7 +73,7 @@ def with_own_variables(f: Any) -> Any:
     shared: set[int] = set()
     for g in seen.values():
         names = assigned(g)
-        shared.update(id(cell) for name, cell in _cells(g) if name in names)
+        shared.update(id(cell) for name, cell in cells_of(g) if name in names)
     made: dict[int, types.FunctionType] = {}
     own: dict[int, types.CellType] = {}
     return _copied(f, shared, made, own)
@@ -94,38 +84,27 @@ def _copied(
 ) -> types.FunctionType:
     if id(f) in made:
         return made[id(f)]
-    if not any(True for _ in _cells(f)):
+    if not cells_of(f):
         return f
     fresh = []
-    cells = []
-    for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
-        if name.startswith(_OURS) or id(cell) in shared or _content(cell) is None:
-            cells.append(cell)
-            continue
-        if id(cell) not in own:
+    for _, cell in cells_of(f):
+        if id(cell) not in own and id(cell) not in shared and content_of(cell) is not None:
             own[id(cell)] = types.CellType()
-            fresh.append((own[id(cell)], cell))
-        cells.append(own[id(cell)])
-    new = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(cells))
-    made[id(f)] = new
-    for cell, old in fresh:
-        content = _content(old)
-        inner = type(content) is types.FunctionType
-        cell.cell_contents = _copied(content, shared, made, own) if inner else content
-    new.__kwdefaults__ = f.__kwdefaults__
-    new.__dict__.update(f.__dict__)
-    new.__qualname__, new.__module__, new.__doc__ = f.__qualname__, f.__module__, f.__doc__
+            fresh.append(cell)
+    made[id(f)] = new = with_cells(f, [own.get(id(c), c) for c in f.__closure__ or ()])
+    for cell in fresh:
+        content = cell.cell_contents
+        is_function = type(content) is types.FunctionType
+        copy = _copied(content, shared, made, own) if is_function else content
+        own[id(cell)].cell_contents = copy
     return new
-
-
-# ----------------------------------------------------------------------- what is inside of things
 
 
 _VALUES = (int, float, complex, str, np.ndarray, np.generic)
 
 
 class Contents:
-    """What the lists, dicts and objects hold that functions have captured, and their modules.
+    """The contents of lists, dicts and objects that functions have captured, and their globals.
 
     Parameters
     ----------
@@ -147,37 +126,16 @@ class Contents:
         self.arrays: list[np.ndarray] = []
         seen: set[int] = set()
         for f in functions:
-            self._note_function(f, seen)
-
-    def _note_function(self, f: Any, seen: set[int]) -> None:
-        if type(f) is Closure:
-            f = getattr(f.make, "captured", None)
-        if isinstance(f, functools.partial):
-            self._note((f.args, f.keywords), seen)
-            self._note_function(f.func, seen)
-        if type(f) is types.MethodType:
-            self._note(f.__self__, seen)
-            f = f.__func__
-        if type(f) is not types.FunctionType or id(f) in seen:
-            return
-        seen.add(id(f))
-        for _, cell in _cells(f):
-            self._note(_content(cell), seen)
-        self._note(f.__defaults__, seen)
-        outside = f.__globals__
-        for name in f.__code__.co_names:
-            value = outside.get(name)
-            if isinstance(value, _VALUES):
-                self.entries.append((outside, name, value))
-            if type(value) is np.ndarray:
-                self.arrays.append(value)
+            f = getattr(f.make, "captured", None) if type(f) is Closure else f
+            if isinstance(f, FUNCTIONS):
+                self._note(f, seen)
 
     def _note(self, x: Any, seen: set[int]) -> None:
-        if type(x) in _FUNCTIONS:
-            self._note_function(x, seen)
-            return
         if type(x) is np.ndarray:
             self.arrays.append(x)
+        if isinstance(x, FUNCTIONS):
+            self._note_function(x, seen)
+            return
         parts = parts_of(x)
         if parts is None or id(x) in seen:
             return
@@ -187,10 +145,28 @@ class Contents:
                 self.entries.append((x, key, part))
             self._note(part, seen)
 
-    def guarded(self, pull: Callable, name: str) -> Callable:
-        """Return a pullback that first looks whether all is as it was when the rule was called.
+    def _note_function(self, f: Any, seen: set[int]) -> None:
+        if type(f) is types.FunctionType:
+            if id(f) in seen:
+                return
+            seen.add(id(f))
+            self._note_globals(f)
+        for part in parts_of_function(f):
+            self._note(part, seen)
 
-        What the functions themselves have changed while the rule called them does not count.
+    def _note_globals(self, f: types.FunctionType) -> None:
+        outside = f.__globals__
+        for name in f.__code__.co_names:
+            value = outside.get(name)
+            if isinstance(value, _VALUES):
+                self.entries.append((outside, name, value))
+            if type(value) is np.ndarray:
+                self.arrays.append(value)
+
+    def guarded(self, pull: Callable, name: str) -> Callable:
+        """Return a pullback that raises if the contents have changed since the rule was called.
+
+        Changes that the functions made while the rule called them do not count.
         """
         entries = [e for e in self.entries if _now(*e[:2]) is e[2]]
         if not entries:
@@ -211,7 +187,7 @@ _NUMBERS = (int, float, complex, str)
 
 
 def _now(owner: Any, key: Any) -> Any:
-    """Return what an object holds in a place; None where that is gone."""
+    """Return an item or attribute of an object; None if it is gone."""
     try:
         return owner[key] if isinstance(owner, (list, dict)) else getattr(owner, key)
     except (LookupError, AttributeError):

@@ -1,9 +1,9 @@
 """Functions that have captured traced values, as structs that rules can differentiate.
 
 A rule of a higher-order function (an integral, a root, a minimum of `f`) sees plain values only. So
-a function among its arguments that has captured traced values is handed to it as a
-:class:`~chainrules_core.Closure`: an object whose fields are these values, which the engine then
-treats as it treats every object that holds traced values.
+it is given a :class:`~chainrules_core.Closure` in place of a function that has captured traced
+values: an object with these values as its fields. The engine treats it like any other object that
+holds traced values.
 """
 
 from __future__ import annotations
@@ -15,19 +15,17 @@ from typing import Any
 
 from autodiff.closures.call_template import Template
 from autodiff.closures.captured_state import assigned, with_own_variables
-from autodiff.closures.captured_values import captured_tracers
+from autodiff.closures.captured_values import FUNCTIONS, captured_tracers, cells_of, content_of
 from autodiff.errors import MutationError
 from autodiff.trace.pytree import CONSTRAINTS, map_leaves
 from chainrules_core import Closure
 from chainrules_core.rules import name_of
 
-_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
-
 
 def with_closures(args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
     """Return the arguments of a higher-order function, with structs in place of closures."""
     values = (*args, *kwargs.values())
-    if not any(type(a) in _FUNCTIONS or _may_hold_functions(a) for a in values):
+    if not any(type(a) in FUNCTIONS or _may_hold_functions(a) for a in values):
         return args, kwargs
     return (
         tuple([closed(a) for a in args]),
@@ -40,13 +38,13 @@ def _may_hold_functions(x: Any) -> bool:
 
 
 def closed(f: Any) -> Any:
-    """Return a function that has captured traced values as a struct; all else as it is.
+    """Return a struct for a function that has captured traced values; other objects as they are.
 
-    Functions are looked for in containers as well.
+    Functions in containers are replaced as well.
     """
     if _may_hold_functions(f):
         return map_leaves(f, closed)
-    if type(f) not in _FUNCTIONS:
+    if type(f) not in FUNCTIONS:
         return f
     if not captured_tracers(f):
         return with_own_variables(f)
@@ -54,7 +52,7 @@ def closed(f: Any) -> Any:
     f = with_own_variables(f)
     template = Template(f, (), {})
     values = tuple(template.sources)
-    template.sources = []  # what captures `make` would else capture them
+    template.sources = []  # otherwise `make`, and what captures it, would capture the tracers
 
     def make(values: tuple) -> Callable:
         return template.filled(values)[0]
@@ -66,7 +64,7 @@ def closed(f: Any) -> Any:
 def check_assignments(f: Any) -> None:
     """Raise if a function assigns to captured variables: rules call it on plain values.
 
-    A counter is let pass.
+    Counters are allowed.
     """
     if isinstance(f, functools.partial):
         check_assignments(f.func)
@@ -74,13 +72,9 @@ def check_assignments(f: Any) -> None:
     function = getattr(f, "__func__", f)
     if type(function) is not types.FunctionType:
         return
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    cells = dict(cells_of(function))
     for name in assigned(function):
-        try:
-            content = cells[name].cell_contents
-        except ValueError:
-            content = None
-        if not isinstance(content, int):
+        if not isinstance(content_of(cells[name]), int):
             raise MutationError(
                 f"{name_of(function)} is called by a function with a rule, on plain values, and "
                 f"assigns to {name!r}, a variable outside of it: the derivative of "

@@ -1,8 +1,8 @@
-"""Which variables outside of itself a function assigns to.
+"""Which outer variables a function assigns to: globals and captured ones.
 
-Bytecode says so of any function, but each version of Python has its own. It is asked in those
-versions that the tests run in; in others the verified source is, and where there is none, nobody
-knows: `of` returns None, and callers refuse or leave alone what they would have to know.
+The bytecode of any function says so, but it differs between versions of Python. It is read in the
+versions that the tests run in; in others the verified source is. Without a source the answer is not
+known: `of` returns None.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _known: dict[types.CodeType, Assignments | None] = {}
 
 
 def of(function: types.FunctionType) -> Assignments | None:
-    """Return what a function assigns to outside of itself; None where that is not known."""
+    """Return the outer variables that a function assigns to; None if that is not known."""
     code = function.__code__
     if code not in _known:
         if len(_known) >= 1024:

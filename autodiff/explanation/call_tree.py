@@ -1,8 +1,8 @@
-"""The record of a differentiation: its calls as a tree, by an observer of the tape.
+"""The calls of a differentiation as a tree, recorded by an observer of the tape.
 
-A call that a rule decides is a leaf of the tree. The functions above it are those whose frames are
-on Python's stack at that moment; frames are kept until the next call, to tell one call of a
-function from the next.
+A call that has a rule is a leaf of the tree. Above it are the functions whose frames are on
+Python's stack at that moment. Frames are kept until the next call, to tell one call of a function
+from the next.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from autodiff.dispatch.call import NO_RULE
 from autodiff.intercept.source.fusion_sites import is_generic
 from autodiff.mutation.assignment import Write
 from autodiff.trace.nodes import Leaf, Node, Part
-from autodiff.trace.observers import ObservedTape, Observer
+from autodiff.trace.observers import ObservedTape, Observer, argument_name, indices_on
 from autodiff.trace.pytree import is_perturbable, leaves_of
 from autodiff.trace.tape import Forward, Tape
 from autodiff.trace.tracer import is_tracer, untraced
@@ -35,7 +35,7 @@ _OURS = tuple(
     os.path.dirname(os.path.abspath(sys.modules[name].__file__ or "")) + os.sep
     for name in ("autodiff", "chainrules", "chainrules_core")
 )
-# Of a rule; all others are shown as rules.
+# Kind of a rule → kind of its calls; all others are shown as "rule".
 _KINDS = {"scalar": "elementwise", "checkpoint": "checkpoint", "numeric": "numeric"}
 _INSIDE = frozenset({"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"})
 
@@ -49,28 +49,27 @@ class Call:
     name : str
         The function.
     kind : str
-        ``"rule"``, ``"elementwise"`` (a rule of partial derivatives), ``"traced"`` (its body was
-        run with traced values), ``"constant"`` (it has no derivative), ``"numeric"``
-        (differentiated by differences), ``"checkpoint"``, ``"write"`` (into an array) or
-        ``"argument"``.
+        ``"rule"``, ``"elementwise"`` (a rule of partial derivatives), ``"traced"`` (its body ran
+        with traced values), ``"constant"`` (it has no derivative), ``"numeric"`` (differentiated
+        by finite differences), ``"checkpoint"``, ``"write"`` (into an array) or ``"argument"``.
     where : str
         The user's file and line.
     inputs : list of str
-        What it was called with: type and shape.
+        The types and shapes of its arguments.
     output : str
-        What it returned.
+        The type and shape of its result.
     note : str
-        Why it is constant, where it is.
+        If it is constant, the reason.
     seconds, bytes : float, int
-        Time, and memory that stays in use, on the way forward.
+        Time of the call, and memory that it leaves in use.
     back_seconds, back_bytes : float, int
-        The same of its pullback.
+        Time and memory of its pullback.
     cotangent : str
         ``"none"`` if none arrived, ``"zero"`` or ``"nonzero"``.
     zeros : list of str
-        The arguments that were handed a zero though the cotangent that arrived was not.
+        The arguments that got a zero cotangent although the one that arrived was not zero.
     places, parents : list of int
-        Its own places on the tape, and those of what it was computed from.
+        Its own places on the tape, and those of the values that it was computed from.
     children : list of Call
         The calls in its body.
     """
@@ -93,11 +92,11 @@ class Call:
 
     @property
     def is_recorded(self) -> bool:
-        """Whether it stands on the tape."""
+        """Whether it is on the tape."""
         return bool(self.places)
 
     def walk(self) -> Iterator[Call]:
-        """Yield the call and all calls below it in the order in which they were made."""
+        """Yield the call and all calls below it, in the order of execution."""
         yield from self._below(lambda call: True)
 
     def _below(self, is_open: Callable[[Call], bool]) -> Iterator[Call]:
@@ -110,13 +109,13 @@ class Call:
                 waiting.extend(reversed(call.children))
 
     def total(self, name: str) -> Any:
-        """Return a number of the call; of a traced one the sum over the calls in its body."""
+        """Return a number of the call; for a traced call the sum over the calls in its body."""
         below = self._below(lambda call: call.kind == "traced")
         return sum(getattr(call, name) for call in below if call.kind != "traced")
 
 
 class Recorder(Observer):
-    """Writes down the calls of the first differentiation that it sees."""
+    """Records the calls of the first differentiation that it sees."""
 
     def __init__(self, memory: bool) -> None:
         self.memory = memory
@@ -129,25 +128,25 @@ class Recorder(Observer):
         self._path: list[tuple[types.FrameType, Call]] = []
 
     def tape(self) -> Tape:
-        """Return an observed tape the first time, for others plain ones."""
+        """Return an observed tape the first time, and plain tapes later."""
         if not self._is_first:
             return Tape()
         self._is_first = False
         return ObservedTape(self)
 
     def forward(self) -> Forward:
-        """Return a plain level."""
+        """Return a plain trace level."""
         return Forward()
 
     def finish(self) -> None:
-        """Let go of what was kept of the run."""
+        """Release the frames of the run."""
         self._path.clear()
         self.base = None
 
     def call(
         self, proceed: Callable[[], Any], f: Callable, args: tuple, kwargs: dict, tape: Tape
     ) -> Any:
-        """Make a call that a rule decides, and write it down."""
+        """Make a call that has a rule, and record it."""
         made, parent = self._new(_name(f, args), "rule")
         self._open.append(made)
         try:
@@ -156,7 +155,7 @@ class Recorder(Observer):
         finally:
             self._open.pop()
         if result is NO_RULE:
-            del parent.children[-1]  # it is the last: what is in its body stands in it
+            del parent.children[-1]  # the last one, since calls in its body are below it
             return result
         made.inputs = [described(a) for a in args if not isinstance(a, str) or type(a) is str]
         made.inputs += [f"{name}={described(value)}" for name, value in kwargs.items()]
@@ -165,12 +164,12 @@ class Recorder(Observer):
             made.kind = "traced"
         elif not made.places:
             made.kind = "constant"
-            made.parents = _places_in((args, kwargs), tape)
+            made.parents = list(dict.fromkeys(indices_on((args, kwargs), tape)))
             made.note = _why_constant(result)
         return result
 
     def added(self, node: Any, place: int, tape: Tape) -> None:
-        """Write down a node, with its pullback measured."""
+        """Record a node, and measure its pullback."""
         if isinstance(node, Leaf):
             space = node.space
             self.arguments.append(Call(f"argument {place}", "argument", output=_space(space)))
@@ -197,7 +196,7 @@ class Recorder(Observer):
             node.pull = self._measured_pull(node, made)
 
     def ignored(self, x: Any) -> None:
-        """Write down that derivatives are ignored."""
+        """Record a call of `ignore_derivatives`."""
         made, _ = self._new("ignore_derivatives", "constant")
         made.inputs = [described(x)]
         made.output = described(untraced(x))
@@ -216,12 +215,12 @@ class Recorder(Observer):
             setattr(made, size, getattr(made, size) + max(used, 0))
 
     def _take(self, made: Call, place: int) -> None:
-        """Note which call a place on the tape belongs to."""
+        """Note that a place on the tape belongs to a call."""
         made.places.append(place)
         self._at[place] = made
 
     def _new(self, name: str, kind: str) -> tuple[Call, Call]:
-        """Return a new call in its place of the tree, and the one that it stands in."""
+        """Add a new call to the tree; return it and the call that contains it."""
         parent, where = self._caller()
         if self._open:
             parent = self._open[-1]
@@ -230,7 +229,7 @@ class Recorder(Observer):
         return made, parent
 
     def _caller(self) -> tuple[Call, str]:
-        """Return the function from whose body a call is made, and the line."""
+        """Return the function that makes a call, and the line."""
         frames: list[types.FrameType] = []
         frame: types.FrameType | None = sys._getframe(3)
         while frame is not None and frame is not self.base:
@@ -267,7 +266,7 @@ class Recorder(Observer):
             made.zeros = []
             if made.cotangent == "nonzero":
                 zeros = [p for p, x_bar in zip(positions, bars, strict=True) if is_all_zero(x_bar)]
-                made.zeros = [_argument(rule, p) for p in dict.fromkeys(zeros)]
+                made.zeros = [argument_name(rule, p) or str(p) for p in dict.fromkeys(zeros)]
             return bars
 
         measured_pull.__name__ = pull.__name__
@@ -275,25 +274,15 @@ class Recorder(Observer):
 
 
 def _name(f: Callable, args: tuple) -> str:
-    """Return a function's name; one that brings its rules is named in its first argument."""
+    """Return the name of a function; one with custom rules is named in its first argument."""
     name = name_of(f)
     if name == "autodiff.api.custom_derivatives._with_rules":
         return str(args[0])
     return "cotangent_hook" if name == "autodiff.api.cotangent_hooks._hooked" else name
 
 
-def _argument(rule: Any, position: int) -> str:
-    names = rule.signature.positional
-    return names[position] if position < len(names) else str(position)
-
-
 def _line(frame: types.FrameType) -> str:
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
-
-
-def _places_in(x: Any, tape: Tape) -> list[int]:
-    places = [t._index for t in leaves_of(x) if is_tracer(t) and t._tape is tape]
-    return list(dict.fromkeys(places))
 
 
 def _why_constant(result: Any) -> str:
@@ -308,7 +297,7 @@ def _has_dtype(x: Any) -> bool:
 
 
 def is_all_zero(x: Any) -> bool:
-    """Whether a cotangent is zero; of one that is not computed yet that is not known."""
+    """Whether a cotangent is known to be zero; False for one that is not computed yet."""
     if isinstance(x, AbstractZero):
         return True
     if isinstance(x, InplaceableThunk):
@@ -321,7 +310,7 @@ def is_all_zero(x: Any) -> bool:
 
 
 def described(x: Any) -> str:
-    """Describe a value in a word or two; traced ones by type and shape, small constants as such."""
+    """Describe a value: arrays and traced values by type and shape, small constants by repr."""
     plain = untraced(x)
     if isinstance(plain, (np.ndarray, np.generic)):
         text = f"{plain.dtype}{list(plain.shape) if plain.shape else ''}"

@@ -1,10 +1,9 @@
-"""Where the nodes of a directed graph without cycles stand when it is drawn in layers.
+"""The layout of a directed acyclic graph in layers.
 
-After Sugiyama, Tagawa and Toda (1981): a node stands one layer below the lowest of those it comes
-from; an edge that crosses layers gets a point in each; nodes of a layer are ordered by the mean
-place of their neighbours, down and up a few times; then each is moved as near to its neighbours as
-the order allows. The last step is a least-squares problem with an order, solved by pooling adjacent
-violators.
+After Sugiyama, Tagawa and Toda (1981). A node is one layer below the lowest of its predecessors. An
+edge that crosses layers gets a point in each. The nodes of a layer are ordered by the mean position
+of their neighbours, in a few passes down and up. Then each node is moved as near to its neighbours
+as the order allows: an isotonic regression, solved by pooling adjacent violators.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ _SWEEPS = 6
 
 
 class Layout(NamedTuple):
-    """Places in a drawing.
+    """The positions of nodes and edges.
 
     Attributes
     ----------
     places : list of (float, int)
-        The middle of each node, and its layer.
+        The horizontal centre of each node, and its layer.
     routes : list of list of (float, int)
-        The points of each edge, both ends included.
+        The points of each edge, including both ends.
     """
 
     places: list[tuple[float, int]]
@@ -39,9 +38,9 @@ def layered(widths: Sequence[float], edges: Sequence[tuple[int, int]], gap: floa
     widths : sequence of float
         The widths of the nodes.
     edges : sequence of (int, int)
-        From which node to which; a node comes after all that it has edges from.
+        The start and end of each edge, which goes from a lower index to a higher one.
     gap : float
-        The space between neighbours.
+        The space between neighbours in a layer.
 
     Examples
     --------
@@ -107,7 +106,7 @@ def _mean(values: list[float], otherwise: float) -> float:
 def _placed(
     rows: list[list[int]], size: list[float], links: list[tuple[int, int]], gap: float
 ) -> list[float]:
-    """Return the middle of each node across."""
+    """Return the horizontal centre of each node."""
     above, below = _neighbours(len(size), links)
     x = [0.0] * len(size)
     for row in rows:
@@ -126,7 +125,7 @@ def _placed(
 
 
 def _spaced(wanted: list[float], sizes: list[float], gap: float) -> list[float]:
-    """Return the places nearest to the wanted ones in which neighbours do not overlap."""
+    """Return the positions nearest to the wanted ones at which neighbours do not overlap."""
     offsets = [0.0]
     for a, b in itertools.pairwise(sizes):
         offsets.append(offsets[-1] + (a + b) / 2 + gap)

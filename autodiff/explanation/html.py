@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING
 
 from autodiff.explanation.call_tree import Call
 from autodiff.explanation.svg import tape_as_svg
 from autodiff.explanation.text import COLOURS, DEEPEST, costs, heading, remark, runs, signature
+
+if TYPE_CHECKING:
+    from autodiff.explanation.report import Explanation
 
 _STYLE = """<style>
 .autodiff-explain { font: 13px/1.5 system-ui, sans-serif; }
@@ -21,22 +24,22 @@ _STYLE = """<style>
 </style>"""
 
 
-def tree_as_html(explanation: Any) -> str:
-    """Return the tree as a piece of HTML that stands alone."""
-    reasons = "".join(f"<li class='why'>{escape(reason)}</li>" for reason in explanation.zeros)
-    zeros = f"<p>Where derivatives become zero:</p><ul>{reasons}</ul>" if reasons else ""
-    return (
-        f"{_STYLE}<div class='autodiff-explain'><strong>{escape(heading(explanation))}</strong>"
-        f"{_list(explanation.root, explanation.has_memory)}{zeros}</div>"
-    )
-
-
-def page(explanation: Any) -> str:
+def page(explanation: Explanation) -> str:
     """Return a page with the tree and the drawing of the tape."""
     title = escape(explanation.root.name)
     return (
         "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>"
         f"<title>{title}</title></head><body>{tree_as_html(explanation)}<div>{tape_as_svg(explanation)}</div></body></html>\n"
+    )
+
+
+def tree_as_html(explanation: Explanation) -> str:
+    """Return the tree as an HTML fragment with its own style."""
+    reasons = "".join(f"<li class='why'>{escape(reason)}</li>" for reason in explanation.zeros)
+    zeros = f"<p>Where derivatives become zero:</p><ul>{reasons}</ul>" if reasons else ""
+    return (
+        f"{_STYLE}<div class='autodiff-explain'><strong>{escape(heading(explanation))}</strong>"
+        f"{_list(explanation.root, explanation.has_memory)}{zeros}</div>"
     )
 
 

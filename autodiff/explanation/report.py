@@ -1,4 +1,4 @@
-"""explain(f, *args): what was recorded, as an object to print, to show in a notebook or to save."""
+"""explain(f, *args): the record of a run, to print, to show in a notebook or to save."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from autodiff.explanation.html import page, tree_as_html
 from autodiff.explanation.svg import tape_as_svg
 from autodiff.explanation.text import as_rich, lines_of
 from autodiff.trace.linearize import Linearised, argnums_of
-from autodiff.trace.observers import observing
-from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves, parts_of
-from autodiff.trace.tracer import is_tracer
-from chainrules_core.rules import name_of
+from autodiff.trace.observers import indices_on, observing
+from autodiff.trace.pytree import is_perturbable, leaves_of, map_variables, parts_of
+from chainrules_core.rules import name_of, rrule
 from chainrules_core.signatures import signature_of
 
 
@@ -32,25 +31,25 @@ def explain(
     memory: bool = True,
     **kwargs: Any,
 ) -> Explanation:
-    r"""Differentiate a function in reverse mode and say what was done.
+    r"""Differentiate a function in reverse mode and report each call.
 
     Parameters
     ----------
     f : callable
         Any function. The cotangent of each of its outputs is one.
     *args : Any
-        Its arguments.
+        Its arguments: numbers, arrays, or pytrees of them.
     argnums : int or tuple of int, optional
-        Which arguments to differentiate with respect to; all by default.
+        The positions of the arguments to differentiate with respect to; all by default.
     memory : bool
         Whether to measure memory, which slows the run down.
     **kwargs : Any
-        Passed on as constants.
+        Keyword arguments of `f`; they are constants.
 
     Returns
     -------
     Explanation
-        Print it; in a notebook it shows itself; ``save("tape.svg")`` draws the tape.
+        To be printed; a notebook displays it; ``save("tape.svg")`` draws the tape.
 
     Raises
     ------
@@ -59,8 +58,8 @@ def explain(
 
     Notes
     -----
-    Every call takes the general path, which for small values is slower than the fast ones: the
-    times are to be compared with each other.
+    Fast paths are off, so that small operations are slower than usual. Compare the times with each
+    other only.
 
     Examples
     --------
@@ -75,6 +74,7 @@ def explain(
     >>> print(*result.zeros, sep="\n")
     numpy.argmax (...) is constant: whole numbers and truth values have no derivative
     """
+    rrule.methods()  # rules that still wait load now, and not while it measures
     recorder = Recorder(memory)
     recorder.base = sys._getframe()
     started = memory and not tracemalloc.is_tracing()
@@ -86,7 +86,8 @@ def explain(
             traced = Linearised(f, args, kwargs, argnums_of(argnums))
             forward = time.perf_counter() - start
         start = time.perf_counter()
-        bars = traced.cotangents(_ones(traced.value))
+        ones = map_variables(traced.value, lambda leaf: np.ones_like(leaf)[()])
+        bars = traced.cotangents(ones)
         backward = time.perf_counter() - start
     finally:
         recorder.finish()
@@ -95,9 +96,7 @@ def explain(
     recorder.root.name = name_of(f)
     recorder.root.inputs = [described(a) for a in args]
     recorder.root.output = described(traced.value)
-    outputs = [
-        t._index for t in leaves_of(traced._output) if is_tracer(t) and type(t._index) is int
-    ]
+    outputs = indices_on(traced.outputs(), traced.tape)
     leaves = [bar for bar in leaves_of(bars) if bar is not None]
     for argument, bar in zip(recorder.arguments, leaves, strict=False):
         argument.cotangent = "zero" if is_all_zero(bar) else "nonzero"
@@ -109,7 +108,7 @@ def explain(
 
 
 def _name_of(f: Callable, i: int) -> str:
-    """Return the name of an argument, or its number where it has none."""
+    """Return the name of a parameter, or its position if it has none."""
     signature = signature_of(f)
     names = [] if signature is None else list(signature.parameters.values())
     is_named = 0 <= i < len(names) and names[i].kind in (0, 1)
@@ -117,7 +116,7 @@ def _name_of(f: Callable, i: int) -> str:
 
 
 def _leaf_names(name: str, x: Any) -> list[str]:
-    """Return how a user would write the numbers and arrays in a nest."""
+    """Return the expressions that give the numbers and arrays in a pytree."""
     parts = parts_of(x)
     if parts is None:
         return [name] if is_perturbable(x) or type(x) is int else []
@@ -130,17 +129,8 @@ def _leaf_names(name: str, x: Any) -> list[str]:
     ]
 
 
-def _ones(y: Any) -> Any:
-    """Return the nest of an output with one for each number, and None for what has no cotangent."""
-
-    def one(leaf: Any) -> Any:
-        return np.ones_like(leaf)[()] if is_perturbable(leaf) else None
-
-    return one(y) if is_perturbable(y) else map_leaves(y, one, every=True)
-
-
 class Explanation:
-    """What the engine did with a function.
+    """A report of what the engine did with a function.
 
     Attributes
     ----------
@@ -151,7 +141,7 @@ class Explanation:
     outputs : list of int
         The places of the results on the tape.
     seconds : tuple of float
-        The time of the whole run forward, and of the sweep back.
+        The times of the forward run and of the reverse sweep.
     has_memory : bool
         Whether memory was measured.
     """
@@ -171,12 +161,12 @@ class Explanation:
         self.has_memory = has_memory
 
     def calls(self) -> Iterator[Call]:
-        """Yield all calls in the order in which they were made, the function itself first."""
+        """Yield all calls in the order of execution, the function itself first."""
         return self.root.walk()
 
     @property
     def zeros(self) -> list[str]:
-        """Where a derivative became zero and why, a sentence each; no sentence twice."""
+        """Sentences about where and why derivatives became zero."""
         return list(dict.fromkeys(self._reasons()))
 
     def _reasons(self) -> Iterator[str]:
@@ -210,10 +200,10 @@ class Explanation:
             return ": only constant calls use it"
         return ", though calls use it: see below"
 
-    # -- to look at ------------------------------------------------------------------------------
+    # -- display ---------------------------------------------------------------------------------
 
     def text(self, most: int | None = 200) -> str:
-        """Return the tree as plain text, with at most that many calls."""
+        """Return the tree as plain text, with at most `most` calls."""
         lines = list(lines_of(self, most))
         if self.zeros:
             lines += ["", "Where derivatives become zero:"]
@@ -239,16 +229,26 @@ class Explanation:
         return tree_as_html(self)
 
     def svg(self, most: int = 300) -> str:
-        """Return a drawing of the tape, with at most that many nodes."""
+        """Return an SVG drawing of the tape, with at most `most` nodes."""
         return tape_as_svg(self, most)
 
     def save(self, path: str | Path) -> Path:
-        """Write to a file: ``.svg`` the tape, ``.txt`` the tree, ``.html`` both.
+        """Write the report to a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            The suffix says what to write: ``.svg`` the tape, ``.txt`` the tree, ``.html`` both.
 
         Returns
         -------
         Path
             The file.
+
+        Raises
+        ------
+        ArgumentError
+            If the suffix is another one.
         """
         path = Path(path)
         if path.suffix == ".svg":
@@ -267,7 +267,7 @@ class Explanation:
 
 
 def as_rich_text(explanation: Explanation) -> str:
-    """Return the tree as text with the colours of a terminal."""
+    """Return the tree as text with terminal colours."""
     import io
 
     from rich.console import Console

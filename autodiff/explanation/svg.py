@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import itertools
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING
 
 from autodiff.explanation.call_tree import Call
 from autodiff.explanation.dag_layout import layered
 from autodiff.explanation.text import COLOURS, costs, remark, signature
 
+if TYPE_CHECKING:
+    from autodiff.explanation.report import Explanation
+
 _HIGH, _STEP, _MARGIN = 40.0, 84.0, 20.0
 
 
-def tape_as_svg(explanation: Any, most: int = 300) -> str:
-    """Return a drawing: arguments at the top, each call below what it was computed from.
+def tape_as_svg(explanation: Explanation, most: int = 300) -> str:
+    """Return a drawing with the arguments at the top and each call below its inputs.
 
-    Dashed are the calls at which the derivative ends: constant ones, and those that got no
-    cotangent or a zero.
+    Calls at which the derivative ends are dashed: constant ones, and those without a cotangent or
+    with a zero.
     """
     calls = [*explanation.arguments, *(c for c in explanation.calls() if _is_drawn(c))]
     left_out = len(calls) - most
@@ -59,12 +62,8 @@ def _is_drawn(call: Call) -> bool:
 
 
 def _short(call: Call) -> str:
-    """Return a name without the packages that everybody knows."""
-    for package in ("numpy.", "operator."):
-        call_name = call.name.removeprefix(package)
-        if call_name != call.name:
-            return call_name
-    return call.name
+    """Return the name of a call without ``numpy.`` or ``operator.``."""
+    return call.name.removeprefix("numpy.").removeprefix("operator.")
 
 
 def _edge(route: list[tuple[float, int]], ends: bool, title: str) -> str:
@@ -83,7 +82,9 @@ def _edge(route: list[tuple[float, int]], ends: bool, title: str) -> str:
     )
 
 
-def _node(call: Call, x: float, y: float, w: float, is_output: bool, explanation: Any) -> str:
+def _node(
+    call: Call, x: float, y: float, w: float, is_output: bool, explanation: Explanation
+) -> str:
     ends = call.kind == "constant" or call.cotangent in ("none", "zero")
     about = [call.name, call.kind, signature(call), costs(call, explanation.has_memory)]
     about += [call.where, remark(call)]

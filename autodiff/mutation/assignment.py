@@ -1,21 +1,21 @@
-"""Writes into traced arrays, as NumPy defines them: views and aliases see them.
+"""Writes into traced arrays, with NumPy's semantics: views and aliases see them.
 
-A write makes a new value on the tape: the array before it with some elements replaced. The tracer
-written into then stands for the new value, so that every name for it sees the write. Tracers that
-are views of the same memory form a family: a tree of who was made from whom and how. A write into
-one of them is a write into the root, at the place that the path from the root leads to; all living
-views are then made anew from the root.
+A write makes a new value on the tape: the old array with some elements replaced. From then on the
+tracer stands for the new value, so every name for it sees the write. Tracers that are views of the
+same memory form a family: a tree that knows how each was made from its parent. A write into one of
+them becomes a write into the root, where the path from the root leads; then all living views are
+made anew from the root.
 
-The memory itself is written in place if nobody but the family holds it; the reference counts tell.
-Otherwise a pullback may still need the old values, or the array is the user's own, and a copy is
-written. So filling an array of n elements costs O(n) in all.
+The memory is written in place if only the family holds it, which reference counts tell. Otherwise a
+pullback may still need the old values, or the array belongs to the user: then a copy is written.
+Filling an array of n elements therefore costs O(n) in all.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import sys
-import types
 from collections.abc import Callable
 from typing import Any
 
@@ -24,13 +24,13 @@ import numpy as np
 from autodiff.dispatch.arguments import innermost, of_level
 from autodiff.dispatch.call import as_array
 from autodiff.errors import MutationError, untraced_array
-from autodiff.mutation.memory_layout import axes_in_memory, places_of
+from autodiff.mutation.escape_check import HELD_ONCE
+from autodiff.mutation.memory_layout import axes_in_memory, overlaps, places_of
 from autodiff.mutation.whole_array import can_be_taken, is_whole
 from autodiff.trace.tape import CONSTANT, Cotangents
 from autodiff.trace.trace_stack import is_recording
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
 from chainrules_core import NotImplementedTangent, ProjectTo, unbroadcast, zero_tangent
-from chainrules_core.references import if_counted
 
 _FLOAT64 = np.dtype(np.float64)
 _WRITEABLE = 0x0400  # NPY_ARRAY_WRITEABLE
@@ -38,7 +38,7 @@ Path = tuple[Callable[[Any], Any], ...]
 
 
 def root_and_path(target: Tracer) -> tuple[Tracer, Path]:
-    """Return the array whose memory `target` shares, and the steps that lead from it there."""
+    """Return the array that `target` is a view of, and the steps from that array to `target`."""
     path: list[Callable] = []
     while target._origin is not None:
         path.append(target._origin.make)
@@ -47,7 +47,7 @@ def root_and_path(target: Tracer) -> tuple[Tracer, Path]:
 
 
 def _family(root: Tracer) -> list[Tracer]:
-    """Return the living members, each after the one it was made from."""
+    """Return the living members of a family, parents first."""
     members = [root]
     for member in members:
         if member._views is not None:
@@ -70,7 +70,7 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
     if type(value) is FloatTracer and _write_element(target, index, value):
         return
     if not isinstance(target, np.ndarray):
-        untraced(target)[index] = value  # the error is the value's own
+        untraced(target)[index] = value  # raises the value's own error
         return
     if not is_writeable(bare(target)):
         raise ValueError("assignment destination is read-only")
@@ -80,7 +80,7 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
     if _reads_what_it_writes(target, index, value):
         raise MutationError(
             "elements chosen by a mask are written from an array that shares their memory: what "
-            "NumPy makes of it hangs on the order in which it does so. Write a copy: x[mask] = "
+            "NumPy makes of it depends on the order in which it does so. Write a copy: x[mask] = "
             "y.copy()."
         )
     root, path = root_and_path(target)
@@ -97,9 +97,9 @@ def is_writeable(x: np.ndarray) -> bool:
 
 
 def _reads_what_it_writes(target: Tracer, index: Any, value: Any) -> bool:
-    """Whether a mask's elements are written from other ones of the same memory, element by element.
+    """Whether elements chosen by a mask are written from other elements of the same memory.
 
-    All other writes NumPy makes as if the value had been copied.
+    NumPy makes all other writes as if the value had been copied first.
     """
     if not any(getattr(bare(i), "dtype", None) == np.bool_ for i in _parts_of(index)):
         return False
@@ -116,10 +116,10 @@ def _parts_of(index: Any) -> tuple:
 
 
 def _write_element(target: Tracer, index: Any, value: FloatTracer) -> bool:
-    """Write a float into the one element of an array that only its tracer holds, if it is that."""
+    """Write a float into one element if only the tracer holds the array; return whether it did."""
     if target._origin is not None or target._views is not None:
         return False
-    if sys.getrefcount(target._value) != _IN_ONE:
+    if sys.getrefcount(target._value) != HELD_ONCE:
         return False
     array, tape = target._value, value._tape
     if (
@@ -148,9 +148,9 @@ def _write_element(target: Tracer, index: Any, value: FloatTracer) -> bool:
 
 
 def frozen(index: Any) -> Any:
-    """Return an index that nobody else can change, without traces."""
+    """Return an untraced copy of an index, which nobody else can change."""
     index = untraced(index)
-    if is_tracer(index):  # of a recording; the index itself may be written into later
+    if is_tracer(index):  # recorded; the index itself may be written into later
         return Tracer(index._value, index._tape, index._index)
     if type(index) is np.ndarray:
         return index.copy()
@@ -160,7 +160,7 @@ def frozen(index: Any) -> Any:
 
 
 def assign(target: Tracer, value: Any) -> None:
-    """Make `target`, an array, hold `value`, as ``target[...] = value`` does."""
+    """Do ``target[...] = value`` for an array, without broadcasting."""
     plain, new = bare(target), bare(value)
     check_cast(plain, new, np.shape(new) == plain.shape)
     assign_item(target, ..., value)
@@ -178,7 +178,7 @@ def check_cast(plain: np.ndarray, new: Any, fits: bool = True) -> None:
 
 
 def _write_constant(root: Tracer, path: Path, index: Any, value: Any) -> None:
-    """Write what is not traced into an array that is not traced (yet)."""
+    """Write an untraced value into an array that is not traced (yet)."""
     if _is_exclusive(root, _family(root)):
         _put(root._value, path, index, value)
         return
@@ -186,39 +186,30 @@ def _write_constant(root: Tracer, path: Path, index: Any, value: Any) -> None:
 
 
 def _is_exclusive(root: Tracer, members: list[Tracer]) -> bool:
-    """Whether nobody but the family holds the memory of the root."""
+    """Whether only the family holds the memory of the root."""
     if root._value.base is not None or not root._value.flags.writeable:
         return False
-    # A member holds its array, and each view's array holds the root's.
-    if sys.getrefcount(root._value) != len(members) - 1 + _IN_ONE:
+    # Each member holds its own array, and the array of each view holds the root's.
+    if sys.getrefcount(root._value) != len(members) - 1 + HELD_ONCE:
         return False
-    return all(sys.getrefcount(m._value) == _IN_ONE for m in members[1:])
-
-
-def _references_in_one() -> int:
-    """Count the references to an array that one tracer alone holds, as this Python counts."""
-    probe = types.SimpleNamespace(_value=np.empty(1))
-    return sys.getrefcount(probe._value)
-
-
-_IN_ONE = if_counted(_references_in_one())
+    return all(sys.getrefcount(m._value) == HELD_ONCE for m in members[1:])
 
 
 def _replaced(before: np.ndarray, path: Path, index: Any, value: Any) -> np.ndarray:
-    """Return a copy with the elements at the end of a path replaced."""
+    """Return a copy of an array in which the elements at `index` of a view are replaced."""
     after = np.array(before, order="K")  # of a number too: the tangent of an array without axes
     _put(after, path, index, value)
     return after
 
 
 def _put(array: np.ndarray, path: Path, index: Any, value: Any) -> None:
-    """Write into the region of an array that a path leads to."""
+    """Write into the view of an array that a path leads to."""
     region = array
     for step in path:
         region = step(region)
     if not region.flags.writeable:
         raise ValueError("assignment destination is read-only")
-    if region.size and _overlaps(region):
+    if region.size and overlaps(region):
         raise MutationError(
             "an array is written into whose elements stand for one another (it was broadcast, or "
             "consists of windows). Write into a copy: x = x.copy()."
@@ -231,19 +222,8 @@ def _put(array: np.ndarray, path: Path, index: Any, value: Any) -> None:
     region[index] = value
 
 
-def _overlaps(region: np.ndarray) -> bool:
-    """Whether elements may share memory: whether a stride is shorter than what lies within it."""
-    extent = region.itemsize
-    for stride, n in sorted((abs(s), n) for s, n in zip(region.strides, region.shape, strict=True)):
-        if n > 1:
-            if stride < extent:
-                return True
-            extent += stride * (n - 1)
-    return False
-
-
 def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
-    """Write on the innermost level `tape`."""
+    """Write on the innermost trace level, that of `tape`."""
     new = of_level(value, tape)
     tape.check_open()
     if tape.program:
@@ -251,14 +231,15 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
         written, at = tape.write(root, path, index, value, can_change)
         _replace(root, written, tape, at)
         return
-    if bare(root).dtype.kind not in "fc":  # a recording may write its own values into it, not this
+    if bare(root).dtype.kind not in "fc":  # only a recording may write its values into it
         raise untraced_array(bare(root), "")
     parents = [t._index if is_tracer(t) and t._tape is tape else None for t in (root, value)]
     whole = is_whole(root, path, index)
     if whole:
-        path, index, parents[0] = (), Ellipsis, None  # nothing is left of what was there
+        path, index, parents[0] = (), Ellipsis, None  # nothing of the old value is left
     after: Any
-    is_here = (root._tape is tape or root._tape is CONSTANT) and recorder_of(index) is None
+    recorder = recorder_of(index)
+    is_here = (root._tape is tape or root._tape is CONSTANT) and recorder is None
     if is_tracer(new) or not is_here or is_tracer(root._value):
         after = _written_outside(of_level(root, tape), path, index, new)
     elif whole and parents[1] is not None and can_be_taken(root, value):
@@ -272,24 +253,23 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
     if tape.forward:
         place = _written_tangent(after, parents[0], parents[1], path, index)
     else:
-        plain = bare(after)
-        axes = axes_in_memory(plain) if path else None
-        node = Write(parents[0], parents[1], path, index, np.shape(new), ProjectTo(plain), axes)
+        space, axes = ProjectTo(bare(after)), axes_in_memory(bare(after)) if path else None
+        node = Write(parents[0], parents[1], path, index, np.shape(new), space, axes, recorder)
         place = tape.add(node)
     _replace(root, after, tape, place)
 
 
 def _replace(root: Tracer, value: Any, tape: Any, place: Any) -> None:
-    """Put another array into a tracer, and into its views; what is read-only stays so."""
+    """Put another array into a tracer and its views; read-only ones stay read-only."""
     read_only = [member for member in _family(root) if not is_writeable(bare(member))]
     root._value, root._tape, root._index = value, tape, place
     _renew_views(root)
-    for member in read_only:  # in the end: a view of what is read-only would be so as well
+    for member in read_only:  # last, since a new view of a read-only array would be read-only too
         bare(member).flags.writeable = False
 
 
 def _written_tangent(after: Any, dot: Any, value_dot: Any, path: Path, index: Any) -> Any:
-    """Do the same write on the tangents."""
+    """Write the tangent of the value into the tangent of the array."""
     for part in (dot, value_dot):
         if isinstance(part, NotImplementedTangent):
             return part
@@ -302,7 +282,7 @@ def _written_tangent(after: Any, dot: Any, value_dot: Any, path: Path, index: An
 
 
 def _written_outside(before: Any, path: Path, index: Any, new: Any) -> Tracer:
-    """Do the same write on the next outer level; return the array there."""
+    """Make the write on the next outer trace level; return the array there."""
     outer = innermost((before, new, index), {})
     if outer is None:
         return Tracer(_replaced(bare(before), path, index, untraced(new)), CONSTANT, -1)
@@ -315,7 +295,7 @@ def _written_outside(before: Any, path: Path, index: Any, new: Any) -> Tracer:
 
 
 def _renew_views(root: Tracer) -> None:
-    """Make the living views anew, after the root has changed."""
+    """Make the living views anew after the root has changed."""
     for member in _family(root)[1:]:
         made = member._origin.make(member._origin.parent)
         if is_tracer(made):
@@ -340,43 +320,49 @@ def reshape_in_place(target: Tracer, made: Any) -> None:
 
 
 def _disown(made: Tracer) -> None:
-    """Take a view made by the way out of the family again: another tracer stands for it."""
+    """Remove a temporary view from its family: another tracer stands for it."""
     if made._origin is not None:
         views = made._origin.parent._views
         made._origin.parent._views = [r for r in views if r() is not made]
         made._origin = None
 
 
+@dataclasses.dataclass(slots=True, eq=False)
 class Write:
     """An array with some elements replaced.
 
-    Its cotangent belongs to the array before, but for these elements, whose part belongs to the
-    value written.
+    The cotangent of the value written is that of these elements, the other elements' is that of the
+    array before.
+
+    Attributes
+    ----------
+    before, value : int or None
+        The nodes of the array before, and of the value; None for constants.
+    path : tuple of callable
+        The steps that lead from the array to the view that was written into.
+    index : Any
+        Which elements of the view were written.
+    shape : tuple of int
+        The shape of the value.
+    space : ProjectTo
+        The space of the array.
+    axes : tuple of int, optional
+        The order of the array's axes in memory, as of `axes_in_memory`.
+    recorder : Any
+        The recording that the index belongs to, if any.
     """
 
-    __slots__ = ("axes", "before", "index", "path", "recorder", "shape", "space", "value")
-
-    def __init__(
-        self,
-        before: int | None,
-        value: int | None,
-        path: Path,
-        index: Any,
-        shape: tuple,
-        space: Any,
-        axes: tuple[int, ...] | None = None,
-    ) -> None:
-        self.axes = axes
-        self.before = before
-        self.value = value
-        self.path = path
-        self.index = index
-        self.recorder = recorder_of(index)
-        self.shape = shape
-        self.space = space
+    before: int | None
+    value: int | None
+    path: Path
+    index: Any
+    shape: tuple
+    space: Any
+    axes: tuple[int, ...] | None = None
+    recorder: Any = None
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand the cotangent on to the array before and to the value."""
+        """Propagate the cotangent to the array before and to the value."""
         region, place, part = y_bar, self.index, None
         in_place = type(y_bar) is np.ndarray and self.recorder is None
         if in_place and self.before is None and not self.path and self.value is not None:
@@ -415,7 +401,7 @@ class Write:
             bars.put(self.before, np.where(kept, y_bar, other), True)
 
     def _part(self) -> Callable | None:
-        """Return which part of complex elements the path leads to, if not to the whole."""
+        """Return ``np.real`` or ``np.imag`` if the path leads to this part of complex elements."""
         if not self.path or self.space.dtype.kind != "c":
             return None
         probe = np.zeros(self.space.shape, complex)
@@ -430,7 +416,7 @@ class Write:
     def _of_value(
         self, region: Any, place: Any, part: Callable | None, in_place: bool = True
     ) -> Any:
-        """Return the cotangent of the value written; `in_place`, that of the array changes then."""
+        """Return the cotangent of the value; `in_place` says that `region` is then overwritten."""
         bar = self._at_places(operator.getitem, region, place)
         bar = bar if part is None else part(bar)
         if in_place and type(bar) is np.ndarray and bar.base is not None:
@@ -444,7 +430,7 @@ class Write:
         return bar if np.shape(bar) == self.shape else unbroadcast(bar, self.shape)
 
     def _positions(self) -> np.ndarray:
-        """Return where the elements stand in the flattened array."""
+        """Return the flat indices of the elements written."""
         region: Any = places_of(self.space.shape, self.axes)
         if self.space.dtype.kind == "c":
             region = region * (1 + 1j)  # both parts tell the position
@@ -454,39 +440,37 @@ class Write:
         return self._at_places(operator.getitem, region, self.index)
 
     def _at_places(self, f: Callable, x: Any, place: Any) -> Any:
-        """Return ``f(x, place)``, which a recording may have to note."""
+        """Return ``f(x, place)``, recorded if the index is."""
         if self.recorder is None or is_tracer(x):
             return f(x, place)
         return self.recorder.call(f, (x, place), {})
 
 
 def recorder_of(index: Any) -> Any:
-    """Return the recording that gave an index, or a part of it; None if there is none."""
+    """Return the recording that an index, or a part of it, belongs to; None if there is none."""
     if type(index) is tuple:
         return next((tape for i in index if (tape := recorder_of(i)) is not None), None)
     return index._tape if is_tracer(index) else None
 
 
 def _others(shape: tuple, places: Any) -> np.ndarray:
-    """Return a mask of what is at none of these places of the flattened array."""
+    """Return a mask that is False at these flat indices."""
     mask = np.ones(shape, bool)
     mask.reshape(-1)[places] = False
     return mask
 
 
+@dataclasses.dataclass(slots=True, eq=False)
 class ElementWrite:
     """An array with one element replaced by a float."""
 
-    __slots__ = ("before", "index", "space", "value")
-
-    def __init__(self, before: int | None, value: int, index: Any, space: Any) -> None:
-        self.before = before
-        self.value = value
-        self.index = index
-        self.space = space
+    before: int | None
+    value: int
+    index: Any
+    space: Any
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand the cotangent on to the array before and to the value."""
+        """Propagate the cotangent to the array before and to the value."""
         index = self.index
         if type(y_bar) is not np.ndarray:
             write = Write(self.before, self.value, (), index, (), self.space)
@@ -501,10 +485,10 @@ class ElementWrite:
 
 
 def last_writes(shape: tuple, index: Any) -> np.ndarray | None:
-    """Return which of the elements written at `index` stay, if some may be written twice."""
-    parts = index if type(index) is tuple else (index,)
+    """Return which of the writes at `index` are not overwritten; None if no index can repeat."""
     if not any(
-        isinstance(p, (list, np.ndarray)) and np.asarray(bare(p)).dtype.kind != "b" for p in parts
+        isinstance(part, (list, np.ndarray)) and np.asarray(bare(part)).dtype.kind != "b"
+        for part in _parts_of(index)
     ):
         return None
     written = np.zeros(shape, np.intp)

@@ -1,12 +1,13 @@
-"""Who holds an array of plain values, and what is to take its place when it is written into.
+"""Escape analysis of plain arrays, by reference counts, and what replaces those that are written.
 
-A traced value cannot be written into a plain array. Where reference counts tell that one variable,
-attribute or element of a container alone holds it, an array that can take one is put there instead.
+A plain array cannot take a traced value. If only one variable, attribute or element of a container
+holds the array, a tracer that can take the value is put there instead.
 """
 
 from __future__ import annotations
 
 import sys
+import types
 from typing import Any
 
 import numpy as np
@@ -20,48 +21,34 @@ from chainrules_core.references import if_counted
 from chainrules_core.tangents.fields import dict_of
 
 
-def _probe(value: Any, target: Any, index: Any) -> int:
-    return sys.getrefcount(target)
-
-
 def _references() -> int:
-    """Return how many references a function sees to an array that a local variable alone holds."""
-    array = np.empty(1)
-    return _probe(None, array, 0)
+    """Count the references to an array that one attribute alone holds, as this Python counts."""
+    holder = types.SimpleNamespace(array=np.empty(1))
+    return sys.getrefcount(holder.array)
 
 
-_REFERENCES = if_counted(_references())
+HELD_ONCE = if_counted(_references())
+"""``sys.getrefcount(x.array)`` where nothing else holds the array; each variable adds one."""
 
 
 def is_only_held_by_caller(references: int, others: int = 0) -> bool:
-    """Whether a count of references, taken by a function, is that of a caller's local variable.
+    """Whether only a local variable of the caller holds an array.
 
-    `others` of them are the engine's own.
+    `references` is what a function counts that has the array in one variable of its own; `others`
+    of them are the engine's.
     """
-    return references == _REFERENCES + others
+    return references == HELD_ONCE + 1 + others
 
 
-def _held_once(owner: list) -> int:
-    target = owner[0]
-    return sys.getrefcount(target)
-
-
-_HELD_ONCE = if_counted(_held_once([np.empty(1)]))
-
-
-def is_only_held_by_owner(references: int, others: int = 0) -> bool:
-    """Whether only the variable and one other owner hold an array, by its count of references.
-
-    The owner is an attribute or an element of a container.
-    """
-    return references == _HELD_ONCE + others
+is_only_held_by_owner = is_only_held_by_caller
+"""The same count, where the one holder is an attribute or an element of a container."""
 
 
 def receiver(target: np.ndarray, value: Any) -> Any:
-    """Return what can take a value in place of an array that a local variable alone holds.
+    """Return what `value` is written into: `target`, or a tracer of it where `value` is traced.
 
-    An array that was computed from constants, ``y = c * 2``, is a plain one. Where a traced value
-    is to be written into it, and nobody else can see its memory, it becomes one that can take it.
+    An array computed from constants, ``y = c * 2``, is a plain one. The caller has checked that
+    only one variable holds it.
     """
     if target.base is None and may_hold_traced(target) and innermost((value,), {}) is not None:
         return Tracer(target, CONSTANT, -1)
@@ -69,21 +56,21 @@ def receiver(target: np.ndarray, value: Any) -> Any:
 
 
 def work_array(target: np.ndarray) -> Any:
-    """Return what is to be in the place of an array that only a local variable holds.
+    """Return a tracer of an array that only one local variable holds, if it can take traced values.
 
-    It is written into, if only plain values as yet; with pullbacks that hold it, it could not be
-    any more.
+    It is made at the first write, even of a plain value: once pullbacks hold the plain array, it
+    could no longer be replaced.
     """
     is_own = target.base is None and target.dtype.kind in "fc" and target.flags.writeable
     return Tracer(target, CONSTANT, -1) if is_own else target
 
 
 def object_holds_traced(args: tuple) -> bool:
-    """Whether a method's object, one of SciPy's, holds what only a traced body can handle.
+    """Whether the body of a method of SciPy's must be traced, because of what its object holds.
 
-    That is a traced value or a function that has captured one (`scipy.integrate.ode` keeps both,
-    and gives them to compiled code), or, in scipy.stats, arrays of a traced function. A dispatcher
-    asks for the types of what it is called with.
+    It must if the object holds a traced value or a function that has captured one
+    (`scipy.integrate.ode` keeps both, and passes them to compiled code). In scipy.stats it must for
+    arrays of a traced function too. A dispatcher looks at the types of its arguments.
     """
     if not args:
         return False

@@ -1,4 +1,4 @@
-"""What pullbacks keep of the arrays from outside, and how writes into these are noticed."""
+"""What pullbacks keep of the user's arrays, and how writes into these are noticed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.mutation.memory_layout import fingerprint
-
 COPIED = 1 << 16
-"""Bytes: arrays from outside up to this size are copied for pullbacks, larger ones are held."""
+"""Bytes: the user's arrays up to this size are copied for pullbacks, larger ones are held."""
 SMALL = 1 << 13
-"""Bytes: so much is copied in less time than it takes to find the last copy."""
+"""Bytes: copying an array of this size takes less time than finding the last copy of it."""
+_WIDTH = 1021
 
 
 class Holding:
@@ -22,19 +21,19 @@ class Holding:
     Attributes
     ----------
     held : dict
-        References to the arrays from outside that pullbacks may hold, by identity.
+        References to the user's arrays that pullbacks may hold, by id.
     copies : dict
-        For arrays of medium size a reference and the last copy of them, by identity.
+        For arrays of medium size a reference to each and its last copy, by id.
     seen_as : dict
-        For memory that belongs to no array the array as which it was used, by identity.
+        For memory that no array owns the array that was used, by id of the owner.
     watched : dict
-        What arrays that are held were, by identity.
+        The earlier content of arrays that are held, by id.
     watching : bool
         Whether code has run whose writes are not seen: from then on large arrays are watched too.
     epoch : int
-        Grows with every call of such code.
+        The number of calls of such code.
     goes_on : bool
-        Whether such code runs all the time: what is differentiated has no source.
+        Whether such code may run at any time: the function being differentiated has no source.
     changed : bool
         Whether an array that is held was found changed when it was used again.
     """
@@ -56,9 +55,9 @@ class Holding:
         self.changed = False
 
     def kept(self, x: np.ndarray) -> np.ndarray:
-        """Return what a pullback may keep of an array from outside.
+        """Return what a pullback may keep of an array of the user's.
 
-        It is a copy, which nobody can write into. A large array is kept itself, and held.
+        It is a copy, or, of a large array, the array itself, which is then held.
         """
         n = x.nbytes
         if n <= SMALL:
@@ -74,16 +73,16 @@ class Holding:
         return copy
 
     def hold(self, x: np.ndarray) -> None:
-        """Note that a pullback may keep the memory of an array, as long as the array lives.
+        """Note that a pullback may keep the memory of an array.
 
-        A write into it that is seen is refused (`levels.check_free`). For the others its content
-        is compared at the end: of a large array only if there may have been any.
+        A write that is seen is refused (`trace_stack.check_free`). For other writes the content is
+        compared in the end; that of a large array only if there can have been any.
         """
         owner = owner_of(x)
         known = self.held.get(id(owner))
-        if known is None or known() is not owner:  # another one has had this identity
+        if known is None or known() is not owner:  # the id may be that of an earlier array
             self.held[id(owner)] = _reference(owner)
-            if type(owner) is not np.ndarray:  # memory that is not an array's: a buffer, a file
+            if type(owner) is not np.ndarray:  # a buffer or a file
                 self.seen_as[id(owner)] = x
             self._watch(owner)
             return
@@ -93,9 +92,9 @@ class Holding:
             self.changed = self.changed or watched.has_changed()
 
     def watch(self, goes_on: bool = False) -> None:
-        """Compare large arrays that are held, too: code runs whose writes are not seen.
+        """Watch large arrays too, since code runs whose writes are not seen.
 
-        If it `goes_on`, it may write at any time: what is used again is compared each time.
+        If it `goes_on`, it may write at any time: arrays are compared whenever they are used again.
         """
         self.goes_on = self.goes_on or goes_on
         if not self.watching:
@@ -112,33 +111,33 @@ class Holding:
             self.watched[id(owner)] = Watched(array, self.epoch)
 
     def has_changed(self) -> bool:
-        """Whether an array that is held has been written into by such code."""
+        """Whether code whose writes are not seen has written into an array that is held."""
         return self.changed or any(w.has_changed() for w in self.watched.values())
 
     def holds(self, owner: Any) -> bool:
-        """Whether an array that owns its memory was noted."""
+        """Whether the memory of this owner is held."""
         known = self.held.get(id(owner))
         return known is not None and known() is owner
 
 
 def _reference(owner: Any) -> Callable[[], Any]:
-    """Return what gives an object as long as it lives."""
+    """Return a weak reference to an object, or a strong one if it takes no weak ones."""
     try:
         return weakref.ref(owner)
-    except TypeError:  # memory that is not an array's
+    except TypeError:
         return lambda: owner
 
 
 def owner_of(x: np.ndarray) -> Any:
-    """Return what owns the memory of an array: an array, or another object that has given it."""
+    """Return the array or other object that owns the memory of an array."""
     owner: Any = x
-    while (base := getattr(owner, "base", None)) is not None:  # behind strided views are others
+    while (base := getattr(owner, "base", None)) is not None:  # strided views have several bases
         owner = base
     return owner.obj if type(owner) is memoryview else owner
 
 
 class Watched:
-    """An array that is held, and what it was."""
+    """An array that is held, and its content when it was noted."""
 
     __slots__ = ("array", "before", "epoch")
 
@@ -148,10 +147,25 @@ class Watched:
         self.epoch = epoch
 
     def has_changed(self) -> bool:
-        """Whether something else is in it now."""
+        """Whether the content has changed."""
         return fingerprint(self.array).tobytes() != self.before.tobytes()
 
 
+def fingerprint(x: np.ndarray) -> np.ndarray:
+    """Return a copy of an array, or, of a large one, sums of its bits by rows and by columns.
+
+    These change with the elements and with their order.
+    """
+    kind = {4: np.uint32, 8: np.uint64, 16: np.uint64}.get(x.itemsize)
+    if x.nbytes <= COPIED or kind is None or not x.flags.forc:
+        return x.copy()
+    bits = x.ravel(order="K").view(kind)
+    n = bits.size - bits.size % _WIDTH
+    table = bits[:n].reshape(-1, _WIDTH)
+    sums = [np.add.reduce(table, axis, dtype=np.uint64) for axis in (0, 1)]
+    return np.concatenate([*sums, bits[n:]])
+
+
 def _is_same(copy: np.ndarray, x: np.ndarray) -> bool:
-    """Whether an array is still what it was when it was copied."""
+    """Whether an array is still equal to its copy, bit for bit."""
     return copy.shape == x.shape and copy.dtype == x.dtype and copy.tobytes("A") == x.tobytes("A")

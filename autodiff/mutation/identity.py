@@ -1,9 +1,9 @@
-"""Which object a recorded value is: a fact that Python reads without asking the value.
+"""Identity of recorded values: ``t is True``, ``case True`` and ``id(t)``.
 
-A recording traces truth values, so that a comparison is a step of the program. ``t is True``,
-``case True`` and ``id(t)`` would see the tracer. Here the truth is read first, as by a branch: the
-recording guards it, and Python goes on with the object that the plain function has. On all other
-tapes truth values are not traced, and nothing is done.
+A recording traces truth values, so that a comparison is a step of the program. Identity tests would
+see the tracer. So the value is read first, as a branch does: the recording guards it, and Python
+goes on with the object that the untraced function has. On all other tapes truth values are not
+traced, and these functions do nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def same(a: Any, b: Any, /) -> bool:
 def _same(a: Any, b: Any) -> bool:
     a, b = settled(a), settled(b)
     if (is_tracer(a) or is_tracer(b)) and isinstance(a, _VALUES) and isinstance(b, _VALUES):
-        _spoil("is")  # the same number or array may be given twice, or returned by a function
+        _spoil("is")  # the same object may be given twice, or returned by a function
     return itself(a) is itself(b)
 
 
@@ -39,14 +39,14 @@ _VALUES = (float, complex, np.generic, np.ndarray)
 
 
 def settled(x: Any) -> Any:
-    """Return a recorded truth value or integer as the object that it is; others as they are."""
+    """Return a recorded truth value or integer as a plain one; other values as they are."""
     return _settled(x) if type(x) is Tracer else x
 
 
 def _settled(x: Tracer) -> Any:
     value = x._value
     if type(value) is bool or type(value) is np.bool_:
-        bool(x)  # a recording guards what is read
+        bool(x)  # the recording guards this
         return value
     if type(value) is int:
         operator.index(x)
@@ -55,7 +55,7 @@ def _settled(x: Tracer) -> Any:
 
 
 def alone(x: Any) -> Any:
-    """Return the same for a value that is compared by identity with one that is not known here."""
+    """Return `x` as `settled` does, where it is compared by identity with an unknown object."""
     x = settled(x)
     if is_tracer(x):
         _spoil("is")
@@ -86,7 +86,7 @@ def different(a: Any, b: Any, /) -> bool:
 
 
 def _looking_at(g: Callable, look: Callable) -> Callable:
-    """Return a function that tells objects apart, which a program does not keep."""
+    """Return a replacement for a function that depends on the identity of objects."""
 
     def looked_at(x: Any, *args: Any) -> Any:
         _spoil(g.__name__)
@@ -102,4 +102,4 @@ REPLACED: dict[Any, Callable] = {
     sys.getsizeof: _looking_at(sys.getsizeof, lambda x, *default: sys.getsizeof(bare(x), *default)),
     sys.getrefcount: _looking_at(sys.getrefcount, sys.getrefcount),
 }
-"""Functions that compare objects, or look at one → what is called in their place."""
+"""Functions that depend on the identity of objects → what is called in their place."""

@@ -1,7 +1,7 @@
 """Arguments of a differentiated function that are one array, or share memory.
 
-Each is traced by itself, since it has a gradient of its own. So a write into one, which the other
-would see, is refused; and whether they are one object is answered as it is for the arrays.
+Each is traced separately and has its own gradient. So a write into one that the other would see is
+an error. ``a is b`` is answered as it is for the arrays.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 
 from autodiff.errors import MutationError
 from autodiff.mutation.held_arrays import COPIED, owner_of
-from autodiff.mutation.memory_layout import copy_of
+from autodiff.mutation.memory_layout import copy_of, view_like
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.tracer import Tracer, View, is_tracer, note_origin, note_view
 
 
 def refuse(parent: Any) -> Any:
-    """In the place of how an argument is made from another one."""
+    """Refuse to make an argument anew from another one with the same memory."""
     raise MutationError(
         "an argument of the function being differentiated is written into that shares its memory "
         "with another argument. Give the function a copy of one of them (x.copy()), or let it "
@@ -37,7 +37,7 @@ class Same(View):
 
 
 class Given:
-    """The arrays among the arguments that are traced, by what owns their memory."""
+    """The traced arrays among the arguments, by the owner of their memory."""
 
     __slots__ = ("_arrays", "_copies")
 
@@ -46,7 +46,7 @@ class Given:
         self._copies: dict[int, np.ndarray] = {}
 
     def note(self, traced: Tracer, x: Any, copied: bool) -> None:
-        """Note what an argument is traced as; `copied` says that the tracer has a copy of it."""
+        """Note the tracer of an argument; `copied` says that the tracer holds a copy of it."""
         owner = _owner(x)
         others = self._arrays.setdefault(id(owner), [])
         others.append((traced, x))
@@ -62,12 +62,11 @@ class Given:
                 return
 
     def _copy_together(self, owner: Any, *pairs: tuple[Tracer, Any]) -> None:
-        """Have tracers share the memory of one copy, as their arrays share that of the owner."""
-        if type(owner) is not np.ndarray or not owner.flags.c_contiguous or owner.nbytes > COPIED:
-            return
-        copy = self._copies.setdefault(id(owner), owner.copy())
+        """Make the tracers share a copy of the owner, as their arrays share its memory."""
         for traced, x in pairs:
-            traced._value = _same_view(x, owner, copy)
+            view = _view_of_copy(x, owner, self._copies)
+            if view is not None:
+                traced._value = view
 
     def note_others(self, values: Iterable[Any], tape: Tape) -> None:
         """Note the arguments that are not traced and share memory with one that is."""
@@ -104,7 +103,7 @@ def _overlap(x: Any, y: Any) -> bool:
 
 
 def itself(x: Any) -> Any:
-    """Return what stands for a value: of arguments that are one array the first one."""
+    """Return the tracer that stands for a value: the first of the arguments that are one array."""
     if type(x) is not Tracer:
         return x
     while type(x._origin) is Same:
@@ -115,20 +114,17 @@ def itself(x: Any) -> Any:
 def copied(x: np.ndarray, memo: dict[int, np.ndarray]) -> np.ndarray:
     """Return a copy of an argument; copies of views of one array are views of one copy."""
     if id(x) not in memo:
-        owner = x.base
-        if type(owner) is np.ndarray and owner.flags.c_contiguous and owner.nbytes <= COPIED:
-            if id(owner) not in memo:
-                memo[id(owner)] = owner.copy()
-            memo[id(x)] = _same_view(x, owner, memo[id(owner)])
-        else:
-            memo[id(x)] = copy_of(x)
+        view = _view_of_copy(x, x.base, memo)
+        memo[id(x)] = copy_of(x) if view is None else view
         if not x.flags.writeable:
             memo[id(x)].flags.writeable = False
     return memo[id(x)]
 
 
-def _same_view(x: np.ndarray, owner: np.ndarray, copy: np.ndarray) -> np.ndarray:
-    """Return the view of a copy that `x` is of its owner."""
-    offset = x.ctypes.data - owner.ctypes.data
-    view: np.ndarray = np.ndarray(x.shape, x.dtype, copy.data, offset, x.strides)
-    return view
+def _view_of_copy(x: np.ndarray, owner: Any, copies: dict[int, np.ndarray]) -> np.ndarray | None:
+    """Return the view of a copy of the owner that `x` is of the owner; None of a large owner."""
+    if type(owner) is not np.ndarray or not owner.flags.c_contiguous or owner.nbytes > COPIED:
+        return None
+    if id(owner) not in copies:
+        copies[id(owner)] = owner.copy()
+    return view_like(copies[id(owner)], x, x.ctypes.data - owner.ctypes.data)

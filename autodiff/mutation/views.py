@@ -9,14 +9,18 @@ import numpy as np
 
 from autodiff.dispatch.arguments import PLAIN
 from autodiff.errors import MutationError
+from autodiff.mutation.held_arrays import owner_of
 from autodiff.trace.pytree import map_leaves, parts_of, rebuilt
 from autodiff.trace.tracer import Tracer, bare, is_tracer, note_view, untraced
 
 
-def note_shared(made: Any, args: tuple, f: Any, again: Callable[[tuple], Any]) -> Any:
-    """Note from which argument a result has its memory: a write into one is seen in the other.
+def note_shared(
+    made: Any, args: tuple, f: Any, again: Callable[[tuple], Any], path: tuple = ()
+) -> Any:
+    """Note which arguments the arrays in a result share memory with.
 
-    Where a function of NumPy's has returned one of its arguments itself, so does the traced call.
+    A write into one of the two is then seen in the other. Where a function of NumPy's has returned
+    one of its arguments itself, so does the traced call.
 
     Parameters
     ----------
@@ -28,11 +32,13 @@ def note_shared(made: Any, args: tuple, f: Any, again: Callable[[tuple], Any]) -
         What was called.
     again : callable
         ``again(args)``: the same call with other arguments.
+    path : tuple
+        The keys that lead from the result of the call to `made`, if that is a part of it.
 
     Returns
     -------
     Any
-        The result; the argument that it is, if it is one.
+        The result, with arguments in the place of arrays that they are.
     """
     if type(made) is Tracer:
         plain = bare(made)
@@ -41,18 +47,23 @@ def note_shared(made: Any, args: tuple, f: Any, again: Callable[[tuple], Any]) -
         same = argument_itself(made, args, f)
         if same is not None:
             return same
-        _note_views(made, plain, args, again, ())
+        _note_views(made, plain, args, again, path)
         return made
     if type(made) in PLAIN or is_tracer(made):
         return made
-    return _note_parts(made, args, f, again, ())
+    parts = parts_of(made)
+    if parts is None:
+        return made
+    new = [note_shared(part, args, f, again, (*path, key)) for key, part in parts]
+    if all(old is part for (_, old), part in zip(parts, new, strict=True)):
+        return made
+    return rebuilt(made, new)
 
 
 def argument_itself(made: Tracer, args: Any, f: Any) -> Any:
-    """Return the argument that a function has returned as it is; None if it has not.
+    """Return the argument that a function of NumPy's or SciPy's has returned itself, or None.
 
-    Rules of the user's may be for functions that change the derivative alone: their results stay
-    what they are.
+    A user's rule may change the derivative alone; its result stays another object.
     """
     for a in args:
         if type(a) is Tracer and a._value is made._value and a._tape is made._tape:
@@ -69,29 +80,8 @@ def _is_numpys(f: Any) -> bool:
     return (getattr(home, "__module__", None) or "").partition(".")[0] in ("numpy", "scipy")
 
 
-def _note_parts(made: Any, args: tuple, f: Any, again: Callable, path: tuple) -> Any:
-    new = []
-    parts = parts_of(made)
-    if parts is None:
-        return made
-    for key, part in parts:
-        plain = bare(part)
-        if type(part) is Tracer and type(plain) is np.ndarray:
-            same = argument_itself(part, args, f)
-            if same is None:
-                _note_views(part, plain, args, again, (*path, key))
-            else:
-                part = same
-        elif type(part) not in PLAIN and not is_tracer(part):
-            part = _note_parts(part, args, f, again, (*path, key))
-        new.append(part)
-    if all(old is part for (_, old), part in zip(parts, new, strict=True)):
-        return made
-    return rebuilt(made, new)
-
-
 def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path: tuple) -> None:
-    owner = _owner(y)
+    owner = owner_of(y)
     for i, a in enumerate(args):
         if type(a) in (list, tuple):
             _note_views_of_elements(made, owner, a)
@@ -99,11 +89,11 @@ def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path:
         value = bare(a)
         if type(a) is not Tracer or type(value) is not np.ndarray:
             continue
-        if _owner(value) is owner:
+        if owner_of(value) is owner:
             before, after = args[:i], args[i + 1 :]
 
             def make(parent: Any, before: tuple = before, after: tuple = after) -> Any:
-                if not is_tracer(parent):  # a cotangent of this shape: what else is traced is over
+                if not is_tracer(parent):  # in a sweep: the other arguments are constants by now
                     before, after = settled((before, after))
                 result = again((*before, parent, *after))
                 for key in path:
@@ -116,34 +106,26 @@ def _note_views(made: Tracer, y: np.ndarray, args: tuple, again: Callable, path:
 
 
 def settled(args: Any) -> Any:
-    """Return arguments as constants, for a call that is made again when the recording is over."""
+    """Return arguments as constants, for a call that is made again after the recording."""
     return map_leaves(args, _settled)
 
 
 def _settled(x: Any) -> Any:
-    """Return an argument as a constant; a recording notes what an index was."""
+    """Return an argument as a constant; a recording notes its value."""
     seen = untraced(x)
     return bare(seen._tape.settled(seen)) if is_tracer(seen) else seen
 
 
-def _owner(y: np.ndarray) -> Any:
-    """Return what owns the memory; behind strided views are several things in between."""
-    owner: Any = y
-    while getattr(owner, "base", None) is not None:
-        owner = owner.base
-    return owner
-
-
 def _note_views_of_elements(made: Tracer, owner: Any, elements: Any) -> None:
-    """A result that shares the memory of an array inside a list: writes into it are refused."""
+    """Refuse writes into a result that shares the memory of an array inside a list."""
     for element in elements:
         value = bare(element)
-        if type(value) is np.ndarray and _owner(value) is owner:
+        if type(value) is np.ndarray and owner_of(value) is owner:
             note_view(made, element, refuse)
 
 
 def refuse(parent: Any) -> Any:
-    """In the place of how a view is made where that cannot be followed."""
+    """Refuse to make a view anew where it is not known how it was made."""
     raise MutationError(
         "an array is written into that shares its memory with another one in a way that is not "
         "followed. Write into a copy: x = x.copy()."

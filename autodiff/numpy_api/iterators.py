@@ -18,14 +18,14 @@ from autodiff.trace.tracer import Tracer, is_tracer, untraced
 
 
 class Flat:
-    """What ``x.flat`` is for a traced array: its elements in order, to be read and written.
+    """``x.flat`` of a traced array: its elements in order, to be read and written.
 
     Attributes
     ----------
     base : Tracer
         The array.
     index : int
-        Where the iteration stands.
+        How many elements the iteration has passed.
     """
 
     __slots__ = ("base", "index")
@@ -36,7 +36,7 @@ class Flat:
 
     @property
     def coords(self) -> tuple[int, ...]:
-        """The place at which the iteration stands."""
+        """The index of the next element."""
         shape = np.shape(self.base)
         if self.index < math.prod(shape):
             return tuple([int(i) for i in np.unravel_index(self.index, shape)])
@@ -65,7 +65,8 @@ class Flat:
         return self.base[place]
 
     def __getitem__(self, index: Any) -> Any:
-        return np.copy(self.array()[index]) if _is_many(index) else self.array()[index]
+        elements = self.array()[index]
+        return elements if isinstance(index, (int, np.integer)) else np.copy(elements)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         places = element_of(np.arange(len(self)), untraced(index))
@@ -82,12 +83,8 @@ class Flat:
         return getattr(f, method)(*[flattened(a) for a in inputs], **kwargs)
 
 
-def _is_many(index: Any) -> bool:
-    return not isinstance(index, (int, np.integer))
-
-
 def flattened(x: Any) -> Any:
-    """Return the elements for an iterator over them, anything else as it is."""
+    """Return the elements of ``x.flat`` as a vector, anything else as it is."""
     return x.array() if type(x) is Flat else x
 
 
@@ -97,7 +94,7 @@ def set_flat(array: Tracer, value: Any) -> None:
 
 
 class Broadcast:
-    """What ``np.broadcast`` is for arguments some of which are traced."""
+    """``np.broadcast`` for arguments some of which are traced."""
 
     def __new__(cls, *args: Any) -> Any:
         """Return NumPy's own where nothing is traced."""
@@ -131,10 +128,10 @@ _FLAGS = frozenset(
 
 
 class NDIter:
-    """What ``np.nditer`` is for arrays some of which are traced.
+    """``np.nditer`` for arrays some of which are traced.
 
-    Each step gives a view of one element of each array, into which can be written as ``op_flags``
-    say. Buffers, external loops, ``op_axes``, and casts are not followed.
+    Each step yields a view of one element of each array, writable as ``op_flags`` say. Buffers,
+    external loops, ``op_axes`` and casts are not supported.
     """
 
     def __new__(cls, op: Any, *args: Any, **kwargs: Any) -> Any:
@@ -183,12 +180,12 @@ class NDIter:
 
     @property
     def finished(self) -> bool:
-        """Whether all elements were visited."""
+        """Whether all elements have been visited."""
         return self.index >= self.itersize
 
     @property
     def multi_index(self) -> tuple[int, ...]:
-        """The place of the element."""
+        """The index of the element."""
         return self._places[self.index]
 
     def _element(self) -> Any:
@@ -221,7 +218,7 @@ class NDIter:
         self.value = self._element() if self._places else None
 
     def close(self) -> None:
-        """Nothing is left to be written back."""
+        """Do nothing: writes are made at once."""
 
     def __enter__(self) -> NDIter:
         return self
@@ -246,7 +243,7 @@ def _writes(op_flags: Any, i: int, operand: Any) -> bool:
 
 
 def _in_memory_order(views: list, shape: tuple[int, ...], order: str) -> list[tuple[int, ...]]:
-    """Return the places of the elements in the order in which NumPy visits them."""
+    """Return the indices of the elements in the order in which NumPy visits them."""
     plain = [untraced(v) for v in views]
     begin: Any = np.nditer
     walk = begin(
@@ -258,4 +255,4 @@ def _in_memory_order(views: list, shape: tuple[int, ...], order: str) -> list[tu
 
 
 REPLACED: dict[Any, Callable] = {np.nditer: NDIter, np.broadcast: Broadcast}
-"""What stands for a class of NumPy in a traced function."""
+"""Classes of NumPy → what is used in their place in a traced function."""

@@ -1,7 +1,7 @@
 """Attributes and methods of traced numbers and arrays.
 
 A method of an array is the NumPy function of the same name, except where the method does more
-(``reshape(2, 3)``), works in place (``sort``), or leaves the array world (``item``, ``tolist``).
+(``reshape(2, 3)``), works in place (``sort``), or returns Python's numbers (``item``, ``tolist``).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from autodiff.numpy_api.protocols import ruled
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, note_view, untraced
 
-# What is the same for the value and for whatever it is traced as.
+# These do not depend on the numbers.
 _CONSTANT_ATTRIBUTES = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "device"})
 _LAYOUT = frozenset({"strides", "flags"})
-"""How the value lies in memory: a compiled program does not lay out its arrays as NumPy does."""
+"""The memory layout, which compiled programs do not keep."""
 _CONSTANT_METHODS = frozenset(
     {
         "all", "any", "argmax", "argmin", "argpartition", "argsort", "nonzero", "is_integer",
@@ -61,7 +61,7 @@ _FUNCTIONS: dict[str, Callable] = {
 
 
 def _varargs(function: Callable) -> Callable:
-    """A method that takes its tuple spread out as well."""
+    """Return a method that takes a tuple, or its elements as arguments."""
     call = _method_of(function)
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -74,9 +74,9 @@ _copied = _method_of(np.copy)
 
 
 def _copy_of_array(self: Any, order: str = "C") -> Any:
-    """As the method: by rows, where the function goes by the order of the original.
+    """Copy in C order: the function ``np.copy`` keeps the order of the original.
 
-    Whether what `ravel` makes of the copy is a view of it hangs on that.
+    Whether ``ravel`` of the copy is a view of it depends on the order.
     """
     if not isinstance(self, np.ndarray):
         return self  # a number of NumPy's
@@ -86,7 +86,7 @@ def _copy_of_array(self: Any, order: str = "C") -> Any:
 
 
 def _lies_in(x: Any, order: str) -> bool:
-    """Whether a copy that keeps the order of axes has this one."""
+    """Whether a copy that keeps the order of the axes in memory has this order."""
     if order == "K" or not isinstance(x, np.ndarray) or x.ndim < 2:
         return True
     return order in ("C", "c") and x.flags.c_contiguous
@@ -117,7 +117,7 @@ def _item(self: Any, *args: Any) -> Any:
     if not is_tracer(self):
         return self.item(*args)
     if not isinstance(self, np.ndarray) and not args:
-        if self.dtype.kind in "biu":  # of a recording; derivatives do not trace them
+        if self.dtype.kind in "biu":  # recorded; derivatives do not trace them
             seen = untraced(self)
             return seen._tape.call(_plain_item, (seen,), {}) if is_tracer(seen) else seen.item()
         return require_rule(complex if self.dtype.kind == "c" else float, (self,), {})
@@ -125,7 +125,7 @@ def _item(self: Any, *args: Any) -> Any:
 
 
 def _plain_item(x: Any) -> Any:
-    """Return a number of NumPy's as one of Python's."""
+    """Return a NumPy number as a Python number."""
     return x.item()
 
 
@@ -139,7 +139,7 @@ def _flatten(self: Any, order: str = "C") -> Any:
 
 def _conjugate(self: Any) -> Any:
     if not np.iscomplexobj(untraced(self)):
-        return self  # itself, as NumPy has it: a write into one is one into the other
+        return self  # as NumPy does: a write into the result is one into the array
     y = require_rule(np.conj, (self,), {})
     return require_rule(complex, (y,), {}) if type(bare(self)) is complex else y
 
@@ -155,12 +155,8 @@ def _compress(self: Any, condition: Any, axis: Any = None, out: Any = None) -> A
     return ruled(np.compress, (chosen, self), {"axis": axis, "out": out})
 
 
-def _searchsorted(self: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
-    return ruled(np.searchsorted, (self, v), {"side": side, "sorter": sorter})
-
-
 def _fill(self: Any, value: Any) -> None:
-    if isinstance(self, np.ndarray):  # NumPy's numbers have the method too: it does nothing
+    if isinstance(self, np.ndarray):  # the method of NumPy's numbers does nothing
         assign_item(target_of(self), ..., value)
 
 
@@ -183,7 +179,7 @@ def _resize(self: Any, *shape: Any, refcheck: bool = True) -> None:
 
 
 def _resized(self: Any, shape: tuple) -> Any:
-    """Return the elements in another shape, zeros where there are none left."""
+    """Return the elements in another shape, filled up with zeros."""
     flat, size = ruled(np.ravel, (self,), {}), math.prod(shape)
     missing = size - np.size(flat)
     flat = ruled(np.pad, (flat, (0, missing)), {}) if missing > 0 else flat[:size]
@@ -194,12 +190,12 @@ _type = type
 
 
 def _is_half(real: np.dtype, whole: np.dtype) -> bool:
-    """Whether complex numbers of one dtype consist of real numbers of the other."""
+    """Whether `real` is the dtype of the parts of complex numbers of dtype `whole`."""
     return np.zeros((), whole).real.dtype == real
 
 
 def _view(self: Any, dtype: Any = None, type: Any = None) -> Any:
-    """Return a view; of other numbers only the real ones that complex ones consist of, and back."""
+    """Return a view, of the same dtype or of complex numbers as pairs of real ones and back."""
     if isinstance(dtype, _type) and issubclass(dtype, np.ndarray):
         dtype, type = None, dtype
     if type not in (None, np.ndarray):
@@ -244,7 +240,7 @@ def _setfield(self: Any, val: Any, dtype: Any, offset: int = 0) -> None:
 
 
 def _field(self: Any, dtype: Any, offset: int) -> Callable | None:
-    """Return what reads the part of each element that starts at an offset; None for all of it."""
+    """Return which part of each element starts at an offset; None for the whole element."""
     new = np.dtype(dtype)
     if new == self.dtype and offset == 0:
         return None
@@ -271,7 +267,7 @@ def _to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
 
 
 def _setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
-    attribute(self, "flags")  # a recording is told
+    attribute(self, "flags")  # this tells a recording
     seen = untraced(self)
     if is_tracer(seen):  # the function runs again after the recording, with the same array
         seen._value = seen._value.view()
@@ -290,7 +286,7 @@ _DEFINED: dict[str, Callable] = {
     "conjugate": _conjugate,
     "clip": _clip,
     "compress": _compress,
-    "searchsorted": _searchsorted,
+    "searchsorted": _method_of(np.searchsorted),
     "partition": _partition,
     "put": _put,
     "resize": _resize,
@@ -308,7 +304,7 @@ _DEFINED: dict[str, Callable] = {
 
 @functools.lru_cache(2000)
 def _shown_as(function: Any, kind: type, name: str) -> Callable:
-    """Return a function that says of itself what the method of a class does, whose place it takes.
+    """Return a function with the name, docstring and signature of the method that it replaces.
 
     Libraries dispatch on the names of methods.
     """
@@ -399,13 +395,13 @@ def attribute(self: Tracer, name: str) -> Any:
     if name in _PROTOCOLS and isinstance(plain, np.ndarray):
         return types.MethodType(_shown_as(_PROTOCOLS[name], np.ndarray, name), self)
     if name.startswith("__") and (self._tape is not CONSTANT or name in _BARE_MEMORY):
-        # Above all __array_interface__ and its kin, by which NumPy would read the bare memory. That
-        # of a constant may be read, but f2py would take it for its own and write into it.
+        # Above all __array_interface__, through which NumPy would read the memory itself. That of a
+        # constant may be read, but f2py would also write into it.
         raise AttributeError(f"a traced {plain.__class__.__name__} has no attribute {name!r}")
     kind: Any = type(plain)
     attribute = getattr(kind, name, None)
     if attribute is None or name.startswith("__"):
-        return getattr(plain, name)  # an AttributeError in the value's own words
+        return getattr(plain, name)  # raises the value's own AttributeError
     if name in _PROPERTIES:
         return _PROPERTIES[name](self)
     if name in _METHODS:
@@ -422,7 +418,7 @@ def attribute(self: Tracer, name: str) -> Any:
 
 @functools.cache
 def _without_rule(method: Any) -> Callable:
-    """Return what is called in place of a method that has no rule."""
+    """Return a replacement, which raises, for a method without a rule."""
 
     def refused(self: Any, *args: Any, **kwargs: Any) -> Any:
         raise missing_rule(method, (self, *args), kwargs)
@@ -431,7 +427,7 @@ def _without_rule(method: Any) -> Callable:
 
 
 def method_of_array(name: str, x: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Call a method of an array that is not traced, on arguments that are."""
+    """Call a method of an untraced array with traced arguments."""
     method = _METHODS.get(name)
     if method is None or name in _OF_BYTES:
         raise missing_rule(getattr(np.ndarray, name), (x, *args))
@@ -453,7 +449,7 @@ def _copy(self: Tracer) -> Any:
 
 
 def _getter(name: str) -> Callable:
-    """Return what reads an attribute, with a short way for arrays that no other level traces."""
+    """Return a getter of an attribute, with a fast path for arrays on a single trace level."""
 
     def get(self: Tracer) -> Any:
         return attribute(self, name)
@@ -479,7 +475,7 @@ def _getter(name: str) -> Callable:
     return get_constant if name in _CONSTANT_ATTRIBUTES else get
 
 
-# Attributes that are found without the way by `__getattr__`, which Python takes last.
+# Attributes that are properties, which Python finds sooner than through `__getattr__`.
 _AT_ONCE = (*_FUNCTIONS, "copy", "reshape", "transpose", "astype", "item", "ndim", "size", "T")
 
 

@@ -1,4 +1,4 @@
-"""Door 1: Python's operators on traced values."""
+"""Python's operators on traced values."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ def _reflected(op: Callable) -> Callable:
 
 
 def _in_place(op: Callable) -> Callable:
+    operate = _binary(op)
+
     def method(self: Tracer, other: Any) -> Any:
-        result = binary(op, self, other)
-        if result is NOT_HERE:
-            result = operate_by_rule(op, self, other)
+        result = operate(self, other)
         if result is NotImplemented or not isinstance(self, np.ndarray):
             return result
         assign(self, result)
@@ -111,7 +111,7 @@ def _comparison(op: Callable) -> Callable:
             other = [untraced(x) for x in other]
         seen = untraced(self)
         if is_tracer(seen) or is_tracer(other):
-            found = by_rule(op, (seen, other), {})  # a recording notes the comparison
+            found = by_rule(op, (seen, other), {})  # this records the comparison
         else:
             found = op(seen, other)
         for x in (self, compared):
@@ -125,7 +125,7 @@ def _comparison(op: Callable) -> Callable:
 def _truth(self: Tracer) -> bool:
     found = self._read(bool)
     if self._tape.program:
-        asked()  # it is recorded, as masks are
+        asked()  # recorded like a mask
     elif self._tape is not CONSTANT:
         note_decision(self, found)
     return found
@@ -146,11 +146,11 @@ def _getitem(self: Tracer, index: Any) -> Any:
     if result is NO_RULE:
         if isinstance(self, np.ndarray):
             return require_rule(operator.getitem, (self, index), {})
-        if isinstance(self, np.generic):  # a number of NumPy's is indexed as an array without axes
+        if isinstance(self, np.generic):  # indexed like a 0-d array
             places = np.zeros((), np.intp)[index]
             element = require_rule(np.reshape, (self, (1,)), {})
             return element[int(places)] if np.ndim(places) == 0 else element[places]
-        return untraced(self)[index]  # the error is the value's own
+        return untraced(self)[index]  # raises the value's own error
     return result
 
 

@@ -22,7 +22,7 @@ from chainrules_core.define import primitive
 
 
 def target_of(x: Any) -> Tracer:
-    """Return an array that takes traced values, or say that it cannot."""
+    """Return an array that can take traced values; raise if it cannot."""
     if not is_tracer(x):
         raise untraced_array(
             np.asarray(x),
@@ -33,12 +33,12 @@ def target_of(x: Any) -> Tracer:
 
 
 def with_axis(x: Any) -> Any:
-    """Return an array without axes as a view that has one, other arrays themselves."""
+    """Return a 0-d array as a view with one axis, other arrays as they are."""
     return np.reshape(x, (1,)) if np.ndim(x) == 0 else x
 
 
 def repeated(values: Any, places: Any) -> Any:
-    """Return the values at `places`, begun again where they end; a number as it is."""
+    """Return the values at `places`, repeated cyclically; a number as it is."""
     values = as_array(values)
     if np.ndim(values) == 0:
         return values
@@ -46,12 +46,12 @@ def repeated(values: Any, places: Any) -> Any:
 
 
 def element_of(x: Any, index: Any) -> Any:
-    """Return ``x[index]`` where the array may be plain and the index of a recording."""
+    """Return ``x[index]``; the array may be plain and the index recorded."""
     return call(operator.getitem, (x, index), {}) if is_tracer(index) else x[index]
 
 
 def _array_of(x: Any) -> Any:
-    """Return what says where is written, as a constant of derivatives: it may be recorded."""
+    """Return an array of places or truth values, which derivatives take as a constant."""
     x = untraced(x)
     return x if is_tracer(x) else np.asarray(x)
 
@@ -64,13 +64,13 @@ def _mask_of(x: Any) -> Any:
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """As ``np.copyto``."""
     if not is_tracer(dst) and innermost((src, where), {}) is None:
-        check_free(dst)  # what is written is a constant, as NumPy's own ``full`` may have made it
+        check_free(dst)
         np.copyto(dst, untraced(src), casting, untraced(where))
         return
     src = as_array(src)
     plain = bare(src)
     probe = plain if np.ndim(plain) == 0 else np.empty(0, plain.dtype)
-    np.copyto(np.empty(0, bare(dst).dtype), probe, casting)  # an error of NumPy's own, if any
+    np.copyto(np.empty(0, bare(dst).dtype), probe, casting)  # raises NumPy's error, if any
     if where is True:
         assign_item(target_of(dst), ..., src)
         return
@@ -79,17 +79,16 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    """As ``np.fill_diagonal``: of a tall matrix it may begin again below."""
+    """As ``np.fill_diagonal``."""
     shape = np.shape(a)
     if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) != 1):
-        np.fill_diagonal(np.zeros(shape), 0.0)  # the error is NumPy's own
+        np.fill_diagonal(np.zeros(shape), 0.0)  # raises NumPy's own error
     if len(shape) == 2:
-        end = shape[1] * shape[1] if not wrap else shape[0] * shape[1]
-        flat = np.arange(0, min(end, shape[0] * shape[1]), shape[1] + 1)
+        end = shape[0] * shape[1] if wrap else min(shape) * shape[1]
+        flat = np.arange(0, end, shape[1] + 1)
     else:
         flat = np.arange(shape[0]) * sum(shape[0] ** k for k in range(len(shape)))
-    values = repeated(val, np.arange(flat.size))
-    assign_item(target_of(a), np.unravel_index(flat, shape), values)
+    _put_at(target_of(a), flat, val)
 
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
@@ -101,8 +100,12 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         places = places % np.size(a)
     elif mode == "clip":
         places = np.clip(places, 0, np.size(a) - 1)
-    index = np.unravel_index(np.where(places < 0, places + np.size(a), places), np.shape(a))
-    assign_item(a, index, repeated(v, np.arange(places.size)))
+    _put_at(a, np.where(places < 0, places + np.size(a), places), v)
+
+
+def _put_at(a: Tracer, places: Any, values: Any) -> None:
+    """Write values, repeated cyclically, at flat indices."""
+    assign_item(a, np.unravel_index(places, np.shape(a)), repeated(values, np.arange(places.size)))
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
@@ -132,7 +135,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
-    """As ``np.nan_to_num``, which without a copy writes into the array."""
+    """As ``np.nan_to_num``; with ``copy=False`` it writes into the array."""
     x = as_array(x)
     y = require_rule(np.nan_to_num, (x, True, nan, posinf, neginf), {})
     if copy or not isinstance(x, np.ndarray):
@@ -186,7 +189,7 @@ def into_each(outs: tuple, results: Any, elementwise: bool) -> Any:
 
 
 def write(target: Any, index: Any, value: Any) -> None:
-    """Write what a ufunc has computed: a real array takes no complex numbers."""
+    """Write the result of a ufunc; raise if the array cannot take its dtype."""
     check_cast(bare(target), bare(value))
     if is_tracer(target) or innermost((value,), {}) is not None:
         assign_item(target_of(target), index, value)
@@ -198,10 +201,10 @@ def write(target: Any, index: Any, value: Any) -> None:
 def where_true(f: Callable, inputs: tuple, where: Any, outs: tuple | None, options: dict) -> Any:
     """Call a ufunc for the elements at which ``where=`` is true.
 
-    The others keep what is in ``out=``. In a new array NumPy leaves them undefined; here they
-    are 0.
+    The others keep what is in ``out=``. NumPy leaves them undefined in a new array; here they are
+    0.
     """
-    where = untraced(where)  # of a recording it may still be
+    where = untraced(where)  # it may still be recorded
     given = () if outs is None else tuple([out for out in outs if out is not None])
     shape = np.broadcast_shapes(*map(np.shape, (where, *inputs, *given)))
     where = np.broadcast_to(where, shape)
@@ -210,7 +213,7 @@ def where_true(f: Callable, inputs: tuple, where: Any, outs: tuple | None, optio
     ]
     if all(np.ndim(x) == 0 for x in chosen):
         chosen[0] = np.broadcast_to(chosen[0], (int(np.count_nonzero(where)),))
-    # Only ``out=`` may be what the function being differentiated can write into.
+    # It may be that only ``out=`` is traced.
     traced = innermost(tuple(chosen), options) is not None
     results = require_rule(f, tuple(chosen), options) if traced else f(*chosen, **options)
     parts = results if isinstance(results, tuple) else (results,)
@@ -228,7 +231,7 @@ def where_true(f: Callable, inputs: tuple, where: Any, outs: tuple | None, optio
 
 
 def at(f: np.ufunc, a: Any, index: Any, *operands: Any) -> None:
-    """As ``f.at``: ``a[index] = f(a[index], b)``, where an index that repeats counts each time."""
+    """As ``f.at``: ``a[index] = f(a[index], b)`` for one index after the other."""
     target: Any = target_of(a)
     tape = innermost(operands, {})
     if bare(target).dtype.kind not in "fc" and tape is not None and not tape.program:
@@ -242,7 +245,7 @@ def at(f: np.ufunc, a: Any, index: Any, *operands: Any) -> None:
         assign(target, call(added_at, (target, b), {"index": index}))
         return
     shape = np.shape(target)
-    # How often a place comes says what is computed.
+    # The computation depends on how often a place occurs.
     index = tuple(map(_settled, index)) if type(index) is tuple else _settled(index)
     places = np.asarray(np.arange(np.size(target)).reshape(shape)[index])
     values = [np.reshape(np.broadcast_to(b, places.shape), (-1,)) for b in operands]
@@ -255,14 +258,14 @@ def at(f: np.ufunc, a: Any, index: Any, *operands: Any) -> None:
 
 
 def _settled(index: Any) -> Any:
-    """Return a part of an index as a constant, of which a recording notes what it was."""
+    """Return a part of an index as a constant; a recording notes its value."""
     if is_tracer(index) and index.dtype.kind == "b":
         return settled(np.add(index, 0)).astype(bool)
     return settled(index)
 
 
 def turns_of(places: np.ndarray) -> np.ndarray:
-    """Return, for each element of a vector, how many equal ones stand before it.
+    """Return, for each element of a vector, how many equal elements precede it.
 
     >>> turns_of(np.array([7, 3, 7, 7]))
     array([0, 0, 1, 2])

@@ -1,4 +1,4 @@
-"""Door 2: NumPy's protocols, by which ufuncs and array functions reach a traced value."""
+"""NumPy's protocols, through which ufuncs and array functions reach a traced value."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> An
 
 
 def _padded(array: Any, pad_width: Any, mode: Any = "constant", **values: Any) -> Any:
-    """Pad with traced values, in which the margins are linear: with 1 for each, with 0 for all."""
+    """Pad with traced values: the margins are linear in these."""
     ((name, given),) = values.items()
     array, ndim = as_array(array), np.ndim(array)
     if array.dtype.kind not in "fc":
@@ -82,14 +82,14 @@ def _padded(array: Any, pad_width: Any, mode: Any = "constant", **values: Any) -
 def _clipped(
     a: Any, low: Any = None, high: Any = None, out: Any = None, *, where: Any, **options: Any
 ) -> Any:
-    """Clip the elements at which ``where=`` is true, as a ufunc does."""
+    """Clip the elements at which ``where=`` is true."""
     low = options.pop("a_min", options.pop("min", low))
     high = options.pop("a_max", options.pop("max", high))
     inputs = tuple([as_array(x) for x in (a, low, high)])
     return where_true(np.clip, inputs, where, None if out is None else (out,), options)
 
 
-# Options that the rule of a function does not differentiate, and what does.
+# Functions with options that their rule does not differentiate → what does, and these options.
 BY_BODY: dict[Any, tuple[Callable, frozenset]] = {
     np.pad: (_padded, frozenset({"constant_values", "end_values"}))
 }
@@ -122,20 +122,20 @@ def function(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 def by_body(body: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Trace NumPy's own code for a function, where no class of arrays has another."""
+    """Trace NumPy's own code for a function; raise if an array's class may override it."""
     for leaf in leaves_of((args, kwargs)):
         check_class(type(leaf))
     return calls.body_of(body)(*args, **kwargs)
 
 
 def _buffer(x: Any) -> Any:
-    """Return an array as one that what is made of it can be written into."""
+    """Return a constant tracer of an array, so that results made of it can take traced values."""
     is_inexact = type(x) is np.ndarray and x.dtype.kind in "fc"
     return Tracer(x, CONSTANT, -1) if is_inexact else x
 
 
 def ruled(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Call an array function by a rule: for methods, whose functions would call them again."""
+    """Call an array function by its rule only: NumPy's own code would call the method again."""
     if len(args) > place_of_out(f)[0]:
         args, kwargs = _with_out_named(f, args, kwargs)
     result = calls.planned(f, args, kwargs)
@@ -150,7 +150,7 @@ def ruled(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 def _with_out_named(f: Any, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
-    """Return the arguments of a call with the array to be written into given by name."""
+    """Return the arguments of a call with ``out`` given by name."""
     place, names = place_of_out(f)
     named = dict(zip(names, args[place:], strict=False))
     if named["out"] is None:
@@ -162,21 +162,13 @@ def _without_out(kwargs: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in kwargs.items() if name != "out"}
 
 
-def install() -> None:
-    """Give `Tracer` NumPy's protocols."""
-
-    def __array_ufunc__(  # noqa: N807 - the protocol's name
-        self: Tracer, f: np.ufunc, method: str, *inputs: Any, **kwargs: Any
-    ) -> Any:
-        return ufunc(f, method, inputs, kwargs)
-
-    def __array_function__(  # noqa: N807 - the protocol's name
-        self: Tracer, f: Any, kinds: Any, args: tuple, kwargs: dict[str, Any]
-    ) -> Any:
-        return function(f, args, kwargs)
-
-    Tracer.__array_ufunc__ = __array_ufunc__  # type: ignore[attr-defined] # installed here
-    Tracer.__array_function__ = __array_function__  # type: ignore[attr-defined] # installed here
+def _array_ufunc(self: Tracer, f: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    return ufunc(f, method, inputs, kwargs)
 
 
-install()
+def _array_function(self: Tracer, f: Any, kinds: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    return function(f, args, kwargs)
+
+
+Tracer.__array_ufunc__ = _array_ufunc  # type: ignore[attr-defined] # installed here
+Tracer.__array_function__ = _array_function  # type: ignore[attr-defined] # installed here

@@ -1,7 +1,7 @@
-"""Functions of numbers applied to each element of arrays: loops that NumPy runs in C.
+"""Python functions applied to each element of arrays, which NumPy loops over in C.
 
-``np.frompyfunc`` and ``np.vectorize`` call a Python function from C, where traced values become
-plain ones. Here the same loop is run in Python and its results are put together again.
+``np.frompyfunc`` and ``np.vectorize`` call a Python function from C, where traced values would
+become plain ones. Here the loop runs in Python, and its results are put together again.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def python_function(f: np.ufunc) -> Callable | None:
     if rrule.entry(f) or frule.entry(f):
         return None
     held = [x for x in gc.get_referents(f) if callable(x)]
-    # Other machine code than that of builtin functions cannot explain itself.
+    # What other machine code does is not known.
     is_seen = held and (isinstance(held[0], _SEEN) or hasattr(type(held[0]).__call__, "__code__"))
     return functools.partial(_called, held[0]) if is_seen else None
 
 
 def _called(function: Callable, *values: Any) -> Any:
-    """Call a function as it is called from a traced one: by a rule, else by its body."""
+    """Call a function as traced code does: by a rule, else by its body."""
     return calls.call(function, values)
 
 
@@ -76,42 +76,36 @@ def looped(function: Callable, inputs: tuple) -> tuple[tuple[int, ...], list]:
     return shape, [function(*values) for values in zip(*flat, strict=True)]
 
 
-def vectorized(g: np.vectorize, intercept: Callable) -> Callable:
-    """Return what is called in place of an ``np.vectorize``."""
-    own_call = type(g).__call__
+class _Loop(np.vectorize):
+    """An ``np.vectorize`` that loops over the elements in Python."""
 
-    def in_a_loop(*args: Any, **kwargs: Any) -> Any:
-        if isinstance(g.pyfunc, type(NO_VALUE)) or type(g) is not np.vectorize:
-            return calls.body_of(own_call)(g, *args, **kwargs)  # a decorator with options
-        function = intercept(g.pyfunc)
-        places = [i for i in range(len(args)) if i not in g.excluded]
-        names = [name for name in kwargs if name not in g.excluded]
-        inputs = [as_array(args[i]) for i in places] + [as_array(kwargs[n]) for n in names]
-
-        def at_elements(*values: Any) -> Any:
-            given, named = list(args), dict(kwargs)
-            for i, value in zip(places, values, strict=False):
-                given[i] = value
-            for name, value in zip(names, values[len(places) :], strict=True):
-                named[name] = value
-            return function(*given, **named)
-
-        if g.signature is not None:
-            plain = np.vectorize(at_elements, otypes=g.otypes, signature=g.signature)
-            kind: Any = np.vectorize
-            return calls.body_of(kind._vectorize_call_with_signature)(plain, at_elements, inputs)
+    def _vectorize_call(self, func: Callable, args: Any) -> Any:
+        base: Any = np.vectorize
+        inputs = [as_array(a) for a in args]
+        if self.signature is not None:
+            return calls.body_of(base._vectorize_call_with_signature)(self, func, inputs)
         for x in inputs:
             check_texts(x)
         inputs = [x if is_tracer(x) else np.asanyarray(x) for x in inputs]
         if not inputs:
-            return at_elements()
+            return func()
         if 0 in np.broadcast_shapes(*map(np.shape, inputs)):
-            return g(*[untraced(a) for a in args], **kwargs)
-        shape, results = looped(at_elements, tuple(inputs))
+            return base._vectorize_call(self, func, [untraced(x) for x in inputs])
+        shape, results = looped(func, tuple(inputs))
         if not isinstance(results[0], tuple):
-            return together(results, shape, otype(g, 0, results[0]))
+            return together(results, shape, otype(self, 0, results[0]))
         columns = [[r[i] for r in results] for i in range(len(results[0]))]
-        return tuple([together(c, shape, otype(g, i, c[0])) for i, c in enumerate(columns)])
+        return tuple([together(c, shape, otype(self, i, c[0])) for i, c in enumerate(columns)])
+
+
+def vectorized(g: np.vectorize, intercept: Callable) -> Callable:
+    """Return what is called in place of an ``np.vectorize``."""
+
+    def in_a_loop(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(g.pyfunc, type(NO_VALUE)) or type(g) is not np.vectorize:
+            return calls.body_of(type(g).__call__)(g, *args, **kwargs)  # a decorator with options
+        function = intercept(g.pyfunc)
+        return _Loop(function, g.otypes, None, g.excluded, signature=g.signature)(*args, **kwargs)
 
     return in_a_loop
 

@@ -1,11 +1,11 @@
-"""What Python makes of a traced value that keeps all of its digits: texts, and large integers.
+"""Constants made of traced values, and those that keep all digits: strings and large integers.
 
-An index, a count or a rounded number is constant wherever it is continuous, and loses its
-derivative rightly. A text, or the integer ``int(m * 2**53)``, holds every digit of the value: the
-number that is read back from it depends on the value, and its derivative would be lost without a
-word. So a text made of a traced value is a `TracedText`, of which no number can be read, and an
-integer that holds every bit of a float is an error. All constants that the engine makes of traced
-values pass through `constant`.
+An index, a count or a rounded number is piecewise constant: its derivative is rightly zero. But a
+string, or the integer ``int(m * 2**53)``, holds every digit of the value. A number that is read
+back from it depends on the value, and its derivative would be lost silently. So a string made of a
+traced value is a `TracedText`, which cannot be converted to a number, and an integer that holds all
+bits of a float is an error. All constants that the engine makes of traced values pass through
+`constant`.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ import numpy as np
 from autodiff.errors import LostValueError
 
 EXACT = 1 << 52
-"""From here on floats are whole numbers, and an integer made of one holds all of it."""
+"""From here on all floats are whole numbers, and an integer made of one holds all of its bits."""
 
 
 _of_shape: list[Any] = [np.empty_like, np.ones_like, np.zeros_like]
 OF_SHAPE = frozenset(_of_shape)
-"""Functions that look at the shape of a value alone: what they make says nothing of its digits."""
+"""Functions whose result depends only on the shape of a value."""
 
 
 def constant(y: Any) -> Any:
-    """Return a constant made of a traced value; an error if it holds all digits of the value."""
+    """Return a constant made of a traced value; raise if it holds all digits of the value."""
     kind = type(y)
-    if kind is str:  # one without a digit is a name
+    if kind is str:  # without digits it is no number
         return TracedText(y) if any(map(str.isdigit, y)) else y
     if kind is np.ndarray and y.dtype.kind in "US":
         raise number_of_text("an array of texts, which holds the digits of each element,")
@@ -39,13 +39,13 @@ def constant(y: Any) -> Any:
 
 
 def _is_rounded(y: Any, kind: type) -> bool:
-    """Whether a constant is no integer that may hold all digits of the value it was made of."""
+    """Whether a constant is not an integer that may hold all digits of the traced value."""
     if kind is int:
         return -EXACT < y < EXACT
     if kind is np.ndarray or isinstance(y, np.integer):
         return y.dtype.kind not in "iu" or are_small(y)
     if hasattr(kind, "_tape") and y._tape.program and _is_integer(y._value):
-        return bool(y._tape.read(y, are_small))  # a recording notes it
+        return bool(y._tape.read(y, are_small))  # a guard of the recorded program
     return True
 
 
@@ -54,7 +54,7 @@ def _is_integer(y: Any) -> bool:
 
 
 def are_small(y: Any) -> bool:
-    """Whether integers made of floats are so small that they may have been rounded."""
+    """Whether integers made of floats are so small that digits may have been rounded off."""
     if type(y) is int:
         return -EXACT < y < EXACT
     return y.size == 0 or bool(y.min() > -EXACT and y.max() < EXACT)
@@ -65,7 +65,7 @@ def exact_integer() -> LostValueError:
     return LostValueError(
         "a traced value of 2**52 or more is turned into an integer. Floats are whole numbers "
         "there, so that the integer holds all of the value and rounds nothing: what is computed "
-        "with it would lose its derivative without a word. Libraries such as mpmath, sympy and "
+        "with it would silently lose its derivative. Libraries such as mpmath, sympy and "
         "fractions make numbers of their own that way: compute with math, NumPy or SciPy instead, "
         "or give the function a rule (chainrules_core.rrule.register). If the integer is to be a "
         "constant, wrap the value in autodiff.ignore_derivatives(...)."
@@ -75,23 +75,22 @@ def exact_integer() -> LostValueError:
 def number_of_text(how: str) -> LostValueError:
     """Build the error for a number that is read from the text of a traced value."""
     return LostValueError(
-        f"{how} reads a number from the text of a traced value, and its derivative would be lost "
-        "without a word. Use the value itself, or, if the number is to be a constant, make the "
-        "text of autodiff.ignore_derivatives(value)."
+        f"{how} reads a number from the text of a traced value, and its derivative would be "
+        "silently lost. Use the value itself, or, if the number is to be a constant, make the text "
+        "of autodiff.ignore_derivatives(value)."
     )
 
 
 def check_texts(x: Any) -> None:
-    """Raise if texts of traced values, by themselves or in lists, are made an array."""
+    """Raise if strings made of traced values, alone or in lists, are converted to an array."""
     if holds_traced_text(x):
         raise number_of_text("an array of texts")
 
 
 class TracedText(str):
-    """A text made of a traced value: it is like any other, but that no number is read from it.
+    """A string made of a traced value, which cannot be converted to a number.
 
-    It passes for a ``str``, and what is made of it by slicing, splitting, joining or formatting is
-    a `TracedText` again.
+    It passes for a ``str``. Slicing, splitting, joining or formatting it gives a `TracedText`.
     """
 
     __slots__ = ()
@@ -131,7 +130,7 @@ class TracedText(str):
 
 
 def _marking(name: str) -> Callable:
-    """Return the method of texts with this name, of which the result is marked."""
+    """Return a version of a method of ``str`` whose result is marked."""
     of_text = getattr(str, name)
 
     def method(self: TracedText, *args: Any, **kwargs: Any) -> Any:
@@ -166,7 +165,7 @@ class TracedBytes(bytes):
     __int__ = TracedText.__int__
 
     def decode(self, *args: Any, **kwargs: Any) -> str:
-        """Return the text."""
+        """Return the decoded string."""
         return TracedText(super().decode(*args, **kwargs))
 
     def __reduce_ex__(self, protocol: Any) -> tuple:
@@ -174,12 +173,12 @@ class TracedBytes(bytes):
 
 
 def plain_text(text: str) -> str:
-    """Return a text as one that is no longer known to be made of a traced value."""
+    """Return a plain copy of a string, without the mark."""
     return str.__str__(text) if type(text) is str else str.__getitem__(text, slice(None))
 
 
 def marked(y: Any) -> Any:
-    """Return texts, or a list or tuple of them, as made of a traced value; all else as it is."""
+    """Mark strings, also in a list or tuple, as made of a traced value; leave all else as it is."""
     if isinstance(y, str):
         return y if type(y) is TracedText else TracedText(y)
     if isinstance(y, bytes):
@@ -190,7 +189,7 @@ def marked(y: Any) -> Any:
 
 
 def holds_traced_text(x: Any) -> bool:
-    """Whether `x` is, or is a list, tuple or dict with, a text made of a traced value."""
+    """Whether `x` is a string made of a traced value, or a list, tuple or dict with one."""
     kind = type(x)
     if kind is TracedText or kind is TracedBytes:
         return True

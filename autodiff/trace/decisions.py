@@ -1,18 +1,17 @@
-"""Decisions that are taken on traced values, and results that depend on nothing else.
+"""Comparisons of traced values, and a warning for results that depend on nothing else.
 
-``while f(m) < y`` is a comparison of values: no derivative goes through it. Where a result depends
-on an argument only through comparisons (a root found by bisection between two constants), the tape
-holds no path from the one to the other, and the derivative that comes out is 0, whatever the true
-one is. So each tape notes what is compared, and where; if there is no path from the result to an
-argument, but from what was compared there is one, a `NoPathWarning` names the line.
+No derivative goes through a comparison such as ``while f(m) < y``. If a result depends on an
+argument only through comparisons (a root found by bisection between two constants), the tape has no
+path from one to the other, and the derivative is 0, whatever the true one is. So each tape notes
+which values are compared, and where. If there is no path from the result to an argument, but there
+is one from the compared values, a `NoPathWarning` names the line.
 
-What counts are comparisons in the user's code and in libraries, but not in NumPy's code and in
-rules, that one place in the code makes several times and that do not come out alike: a search. A
-single branch does not count: on the one side of ``x if x > 0 else 0.0`` the derivative is 0. Nor
-does a mask (``x > 0`` of an array), unless a truth value of NumPy's decides about a branch
-afterwards, or the code was not rewritten, so that nobody knows. Nor do results that are whole
-numbers or truth values. Functions that are constant by a rule (``round``, ``argmax``) compare
-nothing.
+The warning is given for searches: comparisons that one place in the code makes several times, with
+different outcomes. The code may be the user's or a library's, but not NumPy's or that of a rule. A
+single branch does not count: on one side of ``x if x > 0 else 0.0`` the derivative is 0. A mask
+(``x > 0`` of an array) counts only if a truth value made by NumPy decides about a branch later, or
+if the code was not rewritten, so that this is unknown. Results that are integers or truth values do
+not count, and functions that are constant by a rule (``round``, ``argmax``) compare nothing.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ from autodiff.trace.tracer import bare
 from chainrules_core.rules import name_of
 
 _REPEATED = 4
-"""So often one place compares in a search, at the least."""
+"""The fewest comparisons at one place that make a search."""
 _PLACES = 8
-"""So many of the values that it compares are remembered."""
+"""The most compared values that are kept for a place."""
 
 
 class NoPathWarning(UserWarning):
@@ -52,15 +51,15 @@ class Decision:
     Attributes
     ----------
     code, instruction
-        Where.
+        The place.
     times : int
         How often it has compared.
     outcomes : set of bool
-        What came out.
+        The results.
     is_mask : bool
-        Whether these are arrays, of which nobody may ask whether they are true.
+        Whether the results are arrays that may not decide about a branch.
     places : list
-        Where the first values stand on their tape.
+        The places of the first compared values on their tape.
     """
 
     __slots__ = ("code", "instruction", "is_mask", "outcomes", "places", "times")
@@ -74,7 +73,7 @@ class Decision:
         self.places: list[Any] = []
 
     def is_search(self) -> bool:
-        """Whether it decides about the same thing again and again, and not always alike."""
+        """Whether it has compared several times, with different outcomes."""
         return not self.is_mask and self.times >= _REPEATED and len(self.outcomes) > 1
 
     def where(self) -> str:
@@ -92,7 +91,7 @@ class _Last(threading.local):
 
 _last = _Last()
 
-# -- noting --------------------------------------------------------------------------------------
+# -- noting comparisons --------------------------------------------------------------------------
 
 _HELPER, _USERS, _RULES = range(3)
 _ROOTS = {
@@ -106,7 +105,7 @@ _known_files: dict[str, int] = {}
 
 
 def _kind_of(file: str) -> int:
-    """Whose code a file is: helpers of the engine that user's code calls are looked through."""
+    """Return whose code a file is; helpers are functions of the engine called by user's code."""
     kind = _USERS
     for root, of_root in _ROOTS.items():
         if file.startswith(root):
@@ -118,7 +117,7 @@ def _kind_of(file: str) -> int:
 
 
 def note(x: Any, outcome: Any, other: Any = None) -> None:
-    """Note that a traced value is compared, by who called our caller, and what came out.
+    """Note that the caller of our caller compares a traced value, and the outcome.
 
     `other` is the value that it is compared with, if that is traced too.
     """
@@ -146,9 +145,9 @@ def note(x: Any, outcome: Any, other: Any = None) -> None:
         decision = decisions[key] = Decision(code, frame.f_lasti)
     decision.times += 1
     if decision.times > _PLACES and len(decision.outcomes) > 1 and not decision.is_mask:
-        return  # enough is known of it
+        return  # it is known to be a search
     if outcome.__class__ is np.ndarray:
-        # Who asks for its truth is seen in rewritten code alone.
+        # Only rewritten code tells when the truth value is used.
         decision.is_mask = any(name.startswith("__autodiff_") for name in code.co_freevars)
         decision.outcomes = _BOTH
         _last.tape = x._tape
@@ -171,7 +170,7 @@ ASKING: frozenset[Any] = frozenset(
         operator.ne,
     }
 )  # fmt: skip
-"""Functions without derivative that compare."""
+"""Functions without a derivative that compare values."""
 
 
 def note_call(f: Callable, sources: list, tape: Tape, y: Any) -> None:
@@ -184,25 +183,25 @@ def note_call(f: Callable, sources: list, tape: Tape, y: Any) -> None:
 
 
 def asked() -> None:
-    """Note that a truth value of NumPy's decides about a branch: it may be made of masks."""
+    """Note that a truth value made by NumPy, maybe from masks, decides about a branch."""
     tape, _last.tape = _last.tape, None
     if tape is not None:
         for decision in tape.decisions.values():
             decision.is_mask = False
 
 
-# -- what follows --------------------------------------------------------------------------------
+# -- warnings ------------------------------------------------------------------------------------
 
 
 def check_arguments(f: Callable, traced: Any, found: list) -> None:
-    """Warn if an argument has no path from the result, and decisions were taken on it.
+    """Warn if the result depends on an argument only through searches.
 
     Parameters
     ----------
     f : callable
         The function.
     traced : Linearised
-        How it was traced.
+        Its run.
     found : list
         A cotangent for each leaf of the tape, or None where there is no path.
     """
@@ -218,7 +217,7 @@ def check_arguments(f: Callable, traced: Any, found: list) -> None:
 
 
 def check_forward(f: Callable, tape: Tape, y: Any) -> None:
-    """Warn, where a result of forward mode has no tangent, if decisions were taken."""
+    """Warn about searches; `y` is the result of a run in forward mode, which has no tangent."""
     searches = _searches(tape, y)
     if searches:
         _warn(f, "its arguments", searches[0])
@@ -231,7 +230,7 @@ def _searches(tape: Tape, y: Any) -> list[Decision]:
 
 
 def _is_discrete(x: Any) -> bool:
-    """Whether a result is a whole number or a truth value, or none at all."""
+    """Whether a result is an integer or a truth value, or not a number at all."""
     x = bare(x)
     return not isinstance(x, (float, complex)) and getattr(x, "dtype", _INT).kind not in "fc"
 
@@ -240,7 +239,7 @@ _INT = np.dtype(int)
 
 
 def _depends(search: Decision, leaves: range, traced: Any) -> bool:
-    """Whether what was compared depends on one of some leaves."""
+    """Whether the values compared in a search depend on one of these leaves."""
     places = search.places
     if any(place in leaves for place in places):
         return True
@@ -249,7 +248,7 @@ def _depends(search: Decision, leaves: range, traced: Any) -> bool:
         seeds = {place: _one(nodes[place]) for place in places if place >= traced.leaves}
         with np.errstate(all="ignore"):
             bars = sweep(nodes, traced.leaves, seeds, nested=traced.tape.nested)
-    except Exception:  # a large tape is dropped while it is swept: then it cannot be told
+    except Exception:  # unknown: the nodes of a large tape are dropped in its sweep
         return traced.leaves == len(leaves)
     return any(bars[leaf] is not None for leaf in leaves)
 
@@ -262,7 +261,7 @@ def _one(node: Any) -> Any:
 
 def _warn(f: Callable, what: str, search: Decision) -> None:
     program = program_tape()
-    if program is not None:  # the function is run as it is written, and that says it
+    if program is not None:  # the function will run as it is written, and warn then
         program.spoil("a result depends on an argument only through comparisons")
         return
     message = (
@@ -270,14 +269,14 @@ def _warn(f: Callable, what: str, search: Decision) -> None:
         f"{search.where()}: no derivative goes through them, and the one returned is 0. For a "
         "root or minimum use scipy.optimize (root_scalar, minimize), which has derivatives, or "
         "give the function a rule (chainrules_core.rrule.register, autodiff.custom_gradient). If "
-        "it is constant but for jumps, 0 is right: filter autodiff.NoPathWarning, or choose other "
+        "it is piecewise constant, 0 is right: filter autodiff.NoPathWarning, or choose other "
         "arguments with argnums=."
     )
     warnings.warn(message, NoPathWarning, stacklevel=_level_of_user())
 
 
 def _level_of_user() -> int:
-    """Return the ``stacklevel`` of the user's line for a warning of our caller's."""
+    """Return the ``stacklevel`` with which our caller's warning names the user's line."""
     level = 2
     frame: types.FrameType | None = sys._getframe(2)
     while frame is not None and _kind_of(frame.f_code.co_filename) != _USERS:

@@ -1,8 +1,7 @@
-"""The rows of a Jacobian by one sweep: cotangents with an axis in front, one row for each element.
+"""All rows of a Jacobian in one sweep: cotangents have an additional first axis for the rows.
 
-Elementwise operations broadcast over the rows; what a rule does with a cotangent of its own shape
-is done for each row in turn, at one node of the tape after the other. That costs one sweep and the
-rows of what is not elementwise, in place of a sweep for each row.
+Elementwise operations broadcast over the rows. Other pullbacks are called for each row, at one node
+after the other. So there is one sweep, and only what is not elementwise costs time for each row.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from autodiff.fastpath.fusion.fused_node import Fused
 from autodiff.fastpath.stack_scalars import Gathered
 from autodiff.trace.linearize import Linearised, has_nan
 from autodiff.trace.nodes import Node, ProductNode
-from autodiff.trace.pytree import is_perturbable, map_leaves
+from autodiff.trace.pytree import map_variables
 from autodiff.trace.tape import FLOAT, Tape, projected
 from autodiff.trace.tracer import is_tracer
 from autodiff.trace.unimplemented_cotangents import unknown
@@ -36,14 +35,14 @@ _ELEMENTWISE = (tuple, Elementwise, ElementwiseOfTwo)
 _SWEPT = (*_ELEMENTWISE, Fused, LinearNode, HandNode)
 _SWEPT_TOO = frozenset({Node, ProductNode, Gathered})
 _SPACES = frozenset({ProjectToArray, ProjectToNumber})
-# Elements of the largest cotangent with all its rows; where there are more, some rows at a time.
+# The most elements of a cotangent with all its rows; above that the rows are swept in batches.
 _MOST = 1 << 22
 
 
 def jacobian_rows(traced: Linearised, y: Any) -> list | None:
-    """Return the derivatives of a part of the output by each argument, the axis of rows in front.
+    """Return the Jacobian of a leaf of the output by each argument, with one axis for the rows.
 
-    None where the part is a constant, or the tape holds what cannot be swept with many rows.
+    None if the leaf is a constant, or if a node of the tape cannot be swept with many rows.
     """
     tape = traced.tape
     if not (is_tracer(y) and y._tape is tape) or tape.nested or type(tape) is not Tape:
@@ -54,20 +53,13 @@ def jacobian_rows(traced: Linearised, y: Any) -> list | None:
     with quiet():
         try:
             found = _rows(nodes, leaves, y._index, False)
-        except NotImplementedTangentError as error:  # by one row after the other more is known
+        except NotImplementedTangentError as error:  # row by row it may be possible
             forgive(error)
             return None
         if any(map(has_nan, found)):
             found = _rows(nodes, leaves, y._index, True)
     remaining = iter(found)
-    return traced.chosen(
-        [
-            next(remaining)
-            if is_perturbable(a)
-            else map_leaves(a, lambda x: next(remaining) if is_perturbable(x) else None)
-            for a in traced.arguments
-        ]
-    )
+    return traced.chosen([map_variables(a, lambda _: next(remaining)) for a in traced.arguments])
 
 
 def _can_be_swept(nodes: list, leaves: int) -> bool:
@@ -85,18 +77,18 @@ def _rows(nodes: list, leaves: int, place: int, strong: bool) -> list:
     Parameters
     ----------
     nodes : list
-        The nodes of a tape, none of which sees values of other levels.
+        The nodes of a tape without values of other levels.
     leaves : int
         How many of them are leaves.
     place : int
-        Where the output stands.
+        The place of the output.
     strong : bool
         Whether a zero cotangent stays zero where a partial derivative is Inf or NaN.
 
     Returns
     -------
-    list
-        For each leaf an array with the axis of the rows in front.
+    list of ndarray
+        For each leaf its rows: the shape of the leaf after one axis for the rows.
     """
     m = _space(nodes, place).size
     largest = max([_space(nodes, j).size for j in range(place + 1)])
@@ -144,7 +136,7 @@ def _some_rows(nodes: list, leaves: int, place: int, which: range, strong: bool)
 
 
 class _Rows:
-    """Cotangents with an axis of `n` rows in front, added up."""
+    """Cotangents of `n` rows each, accumulated."""
 
     def __init__(self, nodes: list, n: int) -> None:
         self.nodes = nodes
@@ -157,7 +149,7 @@ class _Rows:
         return np.zeros((self.n, *space.shape), space.dtype)
 
     def is_number(self, j: int) -> bool:
-        """Whether products may be summed at once: not those of many rows."""
+        """Whether products may be summed at once, which is wrong for many rows."""
         return False
 
     def add(self, j: int, x_bars: Any) -> None:
@@ -173,7 +165,7 @@ class _Rows:
         self.values[j] = x_bars if before is None else before + x_bars
 
     def hand_on_scalars(self, node: tuple, y_bars: np.ndarray) -> None:
-        """Hand on by a node in the compact form of scalars."""
+        """Propagate through a node in the compact form for scalars."""
         if len(node) == 3:
             j, _, index = node
             x_bars = self.zeros(j)
@@ -181,22 +173,22 @@ class _Rows:
             self.add(j, x_bars)
             return
         for j, p in zip(node[::2], node[1::2], strict=True):
-            # A zero cotangent stays zero, also where a partial derivative is Inf or NaN.
+            # A zero cotangent stays zero where a partial derivative is Inf or NaN.
             self.add(j, y_bars * p if np.isfinite(p) else np.where(y_bars == 0, 0.0, y_bars * p))
 
     def hand_on_products(self, node: Any, y_bars: np.ndarray, strong: bool) -> None:
-        """Hand the products with partial derivatives on, which broadcast over the rows."""
+        """Propagate products with partial derivatives, which broadcast over the rows."""
         bars: Any = self
         partials = node.rule.partials[0] if isinstance(node, ElementwiseOfTwo) else (node.partial,)
         for j, partial in zip(node.parents, partials, strict=True):
             x_bars = pulled(partial, node, y_bars, bars, j, strong, False)
             if isinstance(x_bars, NotImplementedTangent):
-                x_bars = unknown(x_bars, None)  # an error
+                x_bars = unknown(x_bars, None)  # raises an error
             if x_bars is not None:
                 self.add(j, x_bars)
 
     def hand_on_stepwise(self, node: Fused, y_bars: np.ndarray, strong: bool) -> None:
-        """Hand on through the operations of an expression."""
+        """Propagate through the operations of a fused expression."""
         inner = _Rows(node.in_steps(self.nodes), self.n)
         inner.values[-1] = y_bars
         leaves = len(node.parents)
@@ -208,13 +200,13 @@ class _Rows:
                 self.add(j, x_bars)
 
     def hand_on_elements(self, node: Gathered, y_bars: np.ndarray) -> None:
-        """Hand the elements on that an array was made of."""
+        """Propagate to the elements that an array was made of."""
         flat = y_bars.reshape(len(y_bars), -1)
         for j, i in zip(node.parents, node.elements, strict=True):
             self.add(j, flat[:, i])
 
     def hand_on_linear(self, node: LinearNode, y_bars: np.ndarray) -> None:
-        """Hand on by the adjoints of a linear function, of all rows at once where one can."""
+        """Propagate by the adjoints of a linear function, if possible of all rows at once."""
         made = []
         for position, of_rows in enumerate(node.plan.rows):
             if of_rows is None:
@@ -227,7 +219,7 @@ class _Rows:
             self.add(j, x_bars)
 
     def hand_on_one_by_one(self, node: Any, y_bars: np.ndarray) -> None:
-        """Hand on what a rule's pullback makes of each row."""
+        """Propagate each row by the pullback of a rule."""
         spaces = [_space(self.nodes, j) for j in node.parents]
         made = [self.zeros(j) for j in node.parents]
         pull, is_array = node.pull, type(node.space) is ProjectToArray

@@ -1,7 +1,7 @@
-"""Forward mode: values carry their tangents along.
+"""Forward mode: tracers carry the tangents of their values.
 
-A call on a forward level asks for an frule. Where there is only an rrule, its pullback is turned
-round: it is linear in the cotangent, so its own adjoint is the pushforward.
+A call on a forward level uses an frule. If there is only an rrule, the pushforward is the adjoint
+of its pullback, which is linear in the cotangent.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from autodiff.trace.conversions import constant
 from autodiff.trace.decisions import check_forward
 from autodiff.trace.linearize import checked_argnums, nothing_to_differentiate, promoted
 from autodiff.trace.nodes import Leaf
-from autodiff.trace.observers import new_forward
+from autodiff.trace.observers import indices_on, new_forward
 from autodiff.trace.pytree import (
+    has_variables,
     is_perturbable,
-    leaves_of,
     map_leaves,
     part_of_tangent,
     parts_of,
     rebuilt,
     tangent_of,
 )
-from autodiff.trace.seeds import MISSING, is_number_or_array, kind_of, seed_part
+from autodiff.trace.seeds import PUSHFORWARD
 from autodiff.trace.tape import CONSTANT, Forward, Tape, sweep
 from autodiff.trace.trace_stack import recording
-from autodiff.trace.tracer import Tracer, is_tracer, untraced, wrap
+from autodiff.trace.tracer import Tracer, is_tracer, wrap
 from chainrules_core import (
     AbstractZero,
     ChainRulesError,
@@ -69,7 +69,7 @@ from chainrules_core.rules import name_of
 
 
 def push(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Forward) -> Any:
-    """Call a function by its rule on a forward level; `NO_RULE` where it has none."""
+    """Call a function by its rule on a forward level; return `NO_RULE` if it has none."""
     tape.check_open()
     for table, by in ((frule, _by_frule), (rrule, _by_rrule)):
         entry = table.entry(key)
@@ -90,7 +90,7 @@ def push(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Forward) -> A
         y, y_dot = result
         check_is_no_object_array(y, rule)
         made = with_tangent(y, unthunk(y_dot), tape)
-        given_args = bound if kwargs else bound[: len(args)]  # not what stands for a default
+        given_args = bound if kwargs else bound[: len(args)]  # without defaults
         return note_shared(made, given_args, rule.f, _again(rule, options))
     return NO_RULE
 
@@ -110,10 +110,10 @@ def _by_frule(
 def pushed(
     rule: Rule, dots: tuple, primals: tuple, options: dict[str, Any], config: EngineConfig
 ) -> tuple[Any, Any] | None:
-    """Return the value of a rule's function and its tangent, which nobody may ask for.
+    """Return the value of a rule's function and its tangent, which may be unimplemented.
 
-    A tangent that is not implemented is an error where it is needed. A rule that cannot take one
-    need not be: what it computes may only be looked at.
+    An unimplemented tangent is an error only if the final result depends on it. So if a rule fails
+    on one, it is called with a zero instead, and its own tangent is unimplemented in turn.
     """
     before = mark()
     try:
@@ -131,7 +131,7 @@ def pushed(
 def _by_rrule(
     rule: Rule, given: Stripped, bound: tuple, options: dict[str, Any], tape: Forward
 ) -> tuple[Any, Any] | None:
-    """Push forward by the adjoint of the pullback, which is linear in the cotangent."""
+    """Return the value and its tangent by the adjoint of the pullback, by reverse mode."""
     recorded = rule.record(given.primals, options, given.wanted, config_for(given))
     if recorded is None:
         return None
@@ -175,7 +175,7 @@ _ZERO, _NONE = ZeroTangent(), NoTangent()
 
 
 def dot_of(x: Any, tape: Forward) -> Any:
-    """Return the tangent that an argument carries on this level."""
+    """Return the tangent of an argument on this level."""
     if is_tracer(x):
         return x._index if x._tape is tape else _ZERO
     if type(x) in PLAIN:
@@ -190,12 +190,12 @@ def dot_of(x: Any, tape: Forward) -> Any:
 
 
 def with_tangent(y: Any, y_dot: Any, tape: Forward) -> Any:
-    """Return a value that carries its tangent; one without is a constant."""
+    """Return a value with its tangent; a value without one is a constant."""
     if is_differentiable(y):
         if isinstance(y_dot, AbstractZero):
             return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y
         if isinstance(y_dot, NotImplementedTangent):
-            return wrap(y, tape, y_dot)  # nobody may ask for it
+            return wrap(y, tape, y_dot)  # an error if the result depends on it
         return wrap(y, tape, ProjectTo(y)(y_dot))
     parts = parts_of(y)
     if parts is None:
@@ -212,19 +212,15 @@ def _is_tangent_of(dot: np.ndarray, x: np.ndarray) -> bool:
     return dot.dtype is x.dtype and dot.shape == x.shape and x.dtype.kind in "fc"
 
 
-def _has_perturbable(x: Any) -> bool:
-    return type(x) is float or is_perturbable(x) or any(map(is_perturbable, leaves_of(x)))
-
-
 class Pushed:
-    """A function to be run with tangents.
+    """A call in forward mode; each `push` runs it once.
 
     Parameters
     ----------
     f, args, kwargs
         The call.
     argnums : tuple of int, optional
-        Which arguments carry tangents.
+        Which arguments have tangents; all by default.
     """
 
     def __init__(
@@ -239,14 +235,14 @@ class Pushed:
         self.kwargs = kwargs
         self.argnums = checked_argnums(f, args, argnums)
         self.arguments = [promoted(f, args, i, argnums is not None) for i in self.argnums]
-        if not any(map(_has_perturbable, self.arguments)):
+        if not any(map(has_variables, self.arguments)):
             raise nothing_to_differentiate(f, args)
 
     def value(self) -> Any:
         """Return the value.
 
-        Of copies: the function may write into its arguments (``overwrite_a=True``), and is to
-        be run again with tangents.
+        The function gets copies of its arguments: it may write into them (``overwrite_a=True``),
+        and will run again with tangents.
         """
         memo: dict[int, np.ndarray] = {}
 
@@ -257,7 +253,7 @@ class Pushed:
         return self._run([own(a) for a in self.args], arguments, (None,) * len(arguments))[0]
 
     def push(self, dots: tuple) -> tuple[Any, Any]:
-        """Return the value and its tangent, each in the nesting of the output."""
+        """Return the value and its tangent, which has the structure of the value."""
         if len(dots) != len(self.arguments):
             raise SeedError(
                 f"the pushforward of {name_of(self.f)} takes {len(self.arguments)} tangent(s), one "
@@ -270,7 +266,7 @@ class Pushed:
             raise
 
     def _run(self, traced: list, arguments: list, dots: tuple) -> tuple[Any, Any]:
-        """Run the function with these tangents; the list of arguments is made that of the call."""
+        """Run the function with these tangents; `traced` becomes the arguments of the call."""
         tape = new_forward()
         given = Given() if len(traced) + len(self.kwargs) > 1 or parts_of(arguments[0]) else None
         for i, a, dot in zip(self.argnums, arguments, dots, strict=True):
@@ -283,9 +279,7 @@ class Pushed:
                 y = intercept(self.f)(*traced, **self.kwargs)
         finally:
             tape.close()
-        if tape.decisions and not any(
-            is_tracer(leaf) and leaf._tape is tape for leaf in leaves_of(y)
-        ):
+        if tape.decisions and not indices_on(y, tape):
             check_forward(self.f, tape, y)
         if type(y) is Tracer:
             return of_level(y, tape), tangent_out(y, tape)
@@ -295,7 +289,7 @@ class Pushed:
         )
 
     def _traced(self, x: Any, dot: Any, tape: Forward, given: Given | None) -> Any:
-        """Return a nest whose leaves carry the tangents of the nest `dot`."""
+        """Return a pytree whose leaves have the tangents in the pytree `dot`."""
         dot = unthunk(dot)
         if is_perturbable(x):
             if is_constant(x):
@@ -309,51 +303,32 @@ class Pushed:
             return x
         is_zero = dot is None or isinstance(dot, AbstractZero)
         new = [
-            self._traced(part, None if is_zero else self._part(x, dot, key), tape, given)
+            self._traced(
+                part, None if is_zero else PUSHFORWARD.part(self.f, x, dot, key), tape, given
+            )
             for key, part in parts
         ]
         return rebuilt(x, new)
 
     def _leaf(self, x: Any, dot: Any, tape: Forward) -> Any:
-        """Return a number or array that carries its tangent, if it has one."""
+        """Return a number or array with its tangent, if it has one."""
         if dot is None or isinstance(dot, AbstractZero):
-            # Not the array itself: the function may write into it.
+            # A constant tracer, not the array itself: the function may write into it.
             if type(x) is Tracer:
                 return wrap(x._value, x._tape, x._index)
             return Tracer(x, CONSTANT, -1) if type(x) is np.ndarray else x
         return wrap(x, tape, self._checked(x, dot))
 
     def _checked(self, x: Any, dot: Any) -> Any:
-        if not is_number_or_array(untraced(dot)):
-            raise SeedError(
-                f"the pushforward of {name_of(self.f)} was given {kind_of(dot)} as tangent of "
-                f"{kind_of(untraced(x))}; it takes a number or array of numbers like the argument."
-            )
+        """Return a tangent in the space of its argument and with the memory layout of that."""
         if type(x) is np.ndarray and type(dot) is np.ndarray and _is_tangent_of(dot, x):
             return laid_like(dot, x)
-        if np.shape(untraced(dot)) != np.shape(untraced(x)):
-            raise SeedError(
-                f"the pushforward of {name_of(self.f)} was given a tangent of shape "
-                f"{np.shape(untraced(dot))} for an argument of shape {np.shape(untraced(x))}; the "
-                "two must agree."
-            )
-        made = ProjectTo(x)(dot)
-        if type(made) is np.ndarray and type(x) is np.ndarray:
-            return laid_like(made, x)
-        return made
-
-    def _part(self, x: Any, dot: Any, key: Any) -> Any:
-        found = seed_part(x, dot, key)
-        if found is MISSING:
-            raise SeedError(
-                f"the pushforward of {name_of(self.f)} was given a {type(dot).__name__} as tangent "
-                f"of a {type(x).__name__}; give the same nesting."
-            )
-        return found
+        made = PUSHFORWARD.checked(self.f, x, dot)
+        return laid_like(made, x) if type(made) is type(x) is np.ndarray else made
 
 
 def tangent_out(x: Any, tape: Forward) -> Any:
-    """Return the tangent of an output: zeros of its own shape where it carries none."""
+    """Return the tangent of an output: zeros of its shape if it carries none."""
     if is_tracer(x) and x._tape is tape:
         dot = x._index
         if isinstance(dot, NotImplementedTangent):

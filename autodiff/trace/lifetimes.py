@@ -1,7 +1,7 @@
-"""When a module is gone: what is remembered about its functions and classes goes with it.
+"""Dropping what the caches hold about the functions and classes of a module that is deleted.
 
-What stands in place of a function has the function's globals, and so keeps it alive: no weak
-reference to the function ends what a table holds. A module itself is held by nothing here.
+A weak reference to a function would not do: its replacement has its globals and keeps it alive.
+Nothing here holds a module itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _at_end: list[Callable[[int, str], object]] = []
 
 
 def is_of_module(namespace: dict[str, Any]) -> bool:
-    """Whether globals are those of a loaded module; then its end will be noted."""
+    """Whether globals are those of a loaded module; from then on its end is noticed."""
     key = id(namespace)
     known = _modules.get(key)
     if known is not None:
@@ -37,11 +37,11 @@ def stays(kind: type) -> bool:
     module = sys.modules.get(kind.__module__)
     if type(module) is types.ModuleType:
         return is_of_module(vars(module))
-    return module is not None  # a module of another kind; without one the class may be gone soon
+    return module is not None  # without a module, the class may be deleted soon
 
 
 def at_end(forget: Callable[[int, str], object]) -> None:
-    """Have ``forget(id(globals), name)`` called when a module is gone."""
+    """Have ``forget(id(globals), name)`` called when a module is deleted."""
     _at_end.append(forget)
 
 
@@ -55,7 +55,7 @@ def _end(key: int) -> None:
 
 
 def forget_classes(table: MutableMapping | MutableSet, name: str) -> None:
-    """Take the classes of a module out of a table; its keys are classes, or begin with one."""
+    """Remove the classes of a module from a table whose keys are, or start with, classes."""
     for key in list(table):
         kind = key[0] if type(key) is tuple else key
         if isinstance(kind, type) and kind.__module__ == name:

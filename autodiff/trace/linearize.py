@@ -1,4 +1,4 @@
-"""A function traced at a point in reverse: its value, and cotangents by sweeps of the tape."""
+"""Reverse mode: a function run once at a point, and sweeps of the tape that it recorded."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from autodiff.mutation.shared_arguments import Given
 from autodiff.trace import pytree
 from autodiff.trace.decisions import check_arguments
 from autodiff.trace.nodes import Leaf
-from autodiff.trace.observers import new_tape
+from autodiff.trace.observers import indices_on, new_tape
 from autodiff.trace.pytree import is_perturbable, map_leaves
-from autodiff.trace.seeds import part_of_seed, seed_like
+from autodiff.trace.seeds import PULLBACK
 from autodiff.trace.tape import CONSTANT, FLOAT, Tape, sweep
 from autodiff.trace.trace_stack import recording
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
@@ -42,22 +42,35 @@ from chainrules_core.rules import name_of
 
 
 class Linearised:
-    """A function traced at a point: its value, and its cotangents by sweeps of the tape.
+    """A function run at a point: its value, and cotangents by sweeps of the tape.
 
-    Pullbacks need the values of now, whatever happens to the user's arrays, so these are copied.
-    Where the sweep follows `at_once`, large ones are not: a write into them by another name, while
+    Pullbacks need the arrays of the arguments as they are now, so these are copied. If the sweep
+    follows `at_once`, large arrays are not copied; a write into one through another name, while
     the function runs, is refused instead.
+
+    Parameters
+    ----------
+    f, args, kwargs
+        The call.
+    argnums : tuple of int, optional
+        Which arguments to differentiate with respect to; all by default.
+    has_aux : bool
+        Whether `f` returns a pair ``(value, aux)``.
+    at_once : bool
+        Whether the only sweep follows at once.
 
     Attributes
     ----------
     value : Any
-        What the function returned, plain.
+        What the function returned, without this trace level.
+    aux : Any
+        The second part of the pair, with `has_aux`.
     arguments : list
         The arguments that are differentiated with respect to.
     tape, nodes, leaves
-        What was recorded, and how many of the nodes are leaves.
+        The tape, its nodes, and how many of them are leaves.
     ends : list of (int, int)
-        For each of these arguments its number, and the place behind its last leaf.
+        For each of these arguments its position, and the place on the tape after its last leaf.
     """
 
     __slots__ = (
@@ -136,83 +149,95 @@ class Linearised:
         return map_leaves(x, lambda leaf: _left(leaf, tape))
 
     def keep_from_changes(self) -> None:
-        """Give away a copy of the value: pullbacks called later may need what is on the tape."""
+        """Copy the arrays in the value: the caller may write into them, pullbacks use them."""
         self.value = map_leaves(
             self.value, lambda leaf: leaf.copy() if type(leaf) is np.ndarray else leaf
         )
 
     def gradients(self) -> list:
-        """Return the gradients of a scalar output: the cotangents for 1."""
+        """Return the gradients of a scalar output: the cotangents for a seed of 1."""
         output, nested = self._output, self.tape.nested
         if not is_tracer(output) or output._tape is not self.tape:
-            return self._checked([None] * self.leaves)
-        seeds = {output._index: 1.0 if type(output) is FloatTracer else ProjectTo(output)(1.0)}
-        size = _largest(self.nodes)
-        if size >= MAPPED:
-            keep_freed_memory()
-        once = size >= LARGE and not nested
-        return self._checked(self._swept(seeds, nested, once))
-
-    def _checked(self, found: list) -> list:
+            found = [None] * self.leaves
+        else:
+            seeds = {output._index: 1.0 if type(output) is FloatTracer else ProjectTo(output)(1.0)}
+            size = _largest(self.nodes)
+            if size >= MAPPED:
+                keep_freed_memory()
+            found = self._swept(seeds, nested, once=size >= LARGE and not nested)
         if self.tape.decisions:
             check_arguments(self.f, self, found)
         return self._rebuilt(found)
 
     def check_paths(self) -> None:
-        """Warn if no part of the output has a path to an argument, and decisions were taken."""
-        if self.tape.decisions and not any(
-            is_tracer(leaf) and leaf._tape is self.tape for leaf in self.outputs()
-        ):
+        """Warn if the output depends on the arguments only through comparisons."""
+        if self.tape.decisions and not indices_on(self._output, self.tape):
             check_arguments(self.f, self, [None] * self.leaves)
 
     def _rebuilt(self, found: list) -> list:
+        """Return a gradient for each argument, from the cotangents of all leaves."""
         remaining = iter(found)
         gradients = []
         for a in self.arguments:
-            kind = type(a)
-            if kind is float or kind is np.ndarray or is_perturbable(a):
-                gradients.append(_gradient_of_leaf(a, next(remaining)))
+            if type(a) is float or type(a) is np.ndarray:
+                gradient = _gradient_of_leaf(a, next(remaining))
             else:
-                gradients.append(_gradient_like(a, remaining))
+                gradient = map_leaves(
+                    a,
+                    lambda x: _gradient_of_leaf(x, next(remaining)) if is_perturbable(x) else None,
+                    every=True,
+                )
+            gradients.append(gradient)
         return self.chosen(gradients)
 
-    def cotangents(self, y_bar: Any) -> list:
-        """Return one cotangent for each differentiated argument, in its own nesting."""
-        seeds = self._seeds(y_bar)
+    def cotangents(self, y_bar: Any, part: Any = None) -> list:
+        """Return one cotangent for each differentiated argument, with its structure.
+
+        `y_bar` is the cotangent of the output, or of the leaf `part` of `outputs`.
+        """
+        seeds: dict[int, Any] = {}
+        self._add_seeds(self._output if part is None else part, y_bar, seeds)
         nested = self.tape.nested or any(map(is_tracer, seeds.values()))
         return self._rebuilt(self._swept(seeds, nested, once=False))
 
     def chosen(self, gradients: list) -> list:
-        """Return what belongs to each argument asked for, one of them maybe several times."""
+        """Return the gradients in the order of `argnums`, in which an argument may be repeated."""
         places = self._places
         return gradients if places is None else [gradients[place] for place in places]
 
     def outputs(self) -> list:
-        """Return the leaves of what the function returned, traced."""
+        """Return the leaves of the output as they were traced."""
         return pytree.leaves_of(self._output)
 
     def _swept(self, seeds: dict[int, Any], nested: bool, once: bool) -> list:
-        """Sweep; an error of a rule's pullback names the user's line."""
+        """Sweep the tape; an error of a rule's pullback names the user's line.
+
+        A sweep that is made `once` has strong zeros from the start and drops the nodes that it has
+        visited. On large arrays it costs little to look at each product, and much to keep the
+        arrays that a second sweep would need.
+        """
         try:
-            return self._sweep_once(seeds) if once else self._sweep(seeds, nested)
+            with quiet():
+                if once:
+                    return sweep(self.nodes, self.leaves, seeds, strong=True, runs=sweep_run)
+                return self._sweep(seeds, nested)
         except ChainRulesError as error:
             say_where(error)
             raise
 
     def _sweep(self, seeds: dict[int, Any], nested: bool) -> list:
         """Sweep; once more with strong zeros if 0 · Inf may have made a NaN."""
-        with quiet():
-            try:
-                found = sweep(self.nodes, self.leaves, seeds, nested=nested)
-            except NotImplementedTangentError as error:
-                return self._followed(seeds, nested, error)
-            for bar in found:
-                if bar != bar if type(bar) is float else has_nan(bar):
-                    return sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
+        try:
+            found = sweep(self.nodes, self.leaves, seeds, nested=nested)
+        except NotImplementedTangentError as error:
+            return self._followed(seeds, nested, error)
+        for bar in found:
+            if bar != bar if type(bar) is float else has_nan(bar):
+                return sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
         return found
 
     def _followed(self, seeds: dict[int, Any], nested: bool, error: Exception) -> list:
-        """Sweep with Inf for a cotangent that is not known; raise if anything depends on it."""
+        """Sweep with Inf for an unimplemented cotangent; raise if a result depends on it."""
         with followed():
             found = sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
         if any(bar is not None and not np.all(np.isfinite(untraced(bar))) for bar in found):
@@ -220,28 +245,14 @@ class Linearised:
         forgive(error)
         return found
 
-    def _sweep_once(self, seeds: dict[int, Any]) -> list:
-        """Sweep with zeros strong from the start, and drop what has been visited.
-
-        On large arrays it costs little to look at each product, and much to keep the arrays that a
-        second sweep would need.
-        """
-        with quiet():
-            return sweep(self.nodes, self.leaves, seeds, strong=True, runs=sweep_run)
-
-    def _seeds(self, y_bar: Any) -> dict[int, Any]:
-        """Return the cotangents of the output's traced parts by their place on the tape."""
-        seeds: dict[int, Any] = {}
-        self._add_seeds(self._output, y_bar, seeds)
-        return seeds
-
     def _add_seeds(self, y: Any, bar: Any, seeds: dict[int, Any]) -> None:
+        """Add the cotangents of the traced leaves of `y` to `seeds`, by their place on the tape."""
         bar = unthunk(bar)
         if isinstance(bar, AbstractZero) or bar is None:
             return
         if is_tracer(y):
             if y._tape is self.tape:
-                bar = seed_like(self.f, y._value, bar)
+                bar = PULLBACK.checked(self.f, y._value, bar)
                 before = seeds.get(y._index)
                 seeds[y._index] = bar if before is None else before + bar
             return
@@ -255,11 +266,11 @@ class Linearised:
                 f"output does not have: its keys are {', '.join(map(repr, y))}."
             )
         for key, part in parts:
-            self._add_seeds(part, part_of_seed(self.f, y, bar, key), seeds)
+            self._add_seeds(part, PULLBACK.part(self.f, y, bar, key), seeds)
 
 
 def _largest(nodes: list) -> int:
-    """Return the size of the largest array on a tape; of many nodes a few are looked at."""
+    """Return the size of the largest array on a tape, from a sample of its nodes."""
     largest = 0
     for node in nodes[:: len(nodes) // 16 + 1]:
         if type(node) is not tuple:
@@ -270,14 +281,14 @@ def _largest(nodes: list) -> int:
 
 
 def _left(x: Any, tape: Tape) -> Any:
-    """Return a value as it leaves the level of `tape`; one of a level that has ended is a leak."""
+    """Return a value without the trace level of `tape`; raise for one of a level that has ended."""
     if is_tracer(x) and x._tape is not tape and x._tape is not CONSTANT:
         x._tape.check_open()
     return of_level(x, tape)
 
 
 def checked_argnums(f: Callable, args: tuple, argnums: tuple[int, ...] | None) -> tuple[int, ...]:
-    """Return the positions to differentiate with respect to, or say what is wrong with them."""
+    """Return the positions to differentiate with respect to; raise if they do not exist."""
     if not callable(f):
         raise ArgumentError(
             f"the first argument must be a function, not {type(f).__name__}: gradient(f, x)."
@@ -310,7 +321,7 @@ def checked_argnums(f: Callable, args: tuple, argnums: tuple[int, ...] | None) -
 
 
 def promoted(f: Callable, args: tuple, i: int, chosen: bool) -> Any:
-    """Return an argument in the form in which it is differentiated; an int becomes a float."""
+    """Return argument `i` as it is differentiated: an int as a float. Raise if it cannot be."""
     x = args[i]
     if type(x) is float or (type(x) is np.ndarray and x.dtype.kind == "f"):
         return x
@@ -338,7 +349,7 @@ def nothing_to_differentiate(f: Callable, args: tuple) -> ArgumentError:
 
 
 def _traced(x: Any, tape: Tape, given: Given | None, at_once: bool) -> Any:
-    """Return a nest with its leaves traced on `tape`."""
+    """Return a pytree with its leaves traced on `tape`."""
 
     def trace(leaf: Any) -> Any:
         return _leaf(leaf, tape, given, at_once) if is_perturbable(leaf) else leaf
@@ -347,7 +358,7 @@ def _traced(x: Any, tape: Tape, given: Given | None, at_once: bool) -> Any:
 
 
 def _leaf(x: Any, tape: Tape, given: Given | None, at_once: bool) -> Any:
-    """Return a number or array traced on `tape`; an array is copied or held."""
+    """Return a number or array as a leaf of `tape`; an array is copied or held."""
     if type(x) is not np.ndarray:
         if type(x) is float:
             return wrap(x, tape, tape.add(Leaf(FLOAT)))
@@ -373,21 +384,10 @@ def _leaf(x: Any, tape: Tape, given: Given | None, at_once: bool) -> Any:
     return traced
 
 
-def _gradient_like(x: Any, bars: Any) -> Any:
-    """Return the nest of cotangents for a nest of arguments; None where nothing can be perturbed.
-
-    Leaves without cotangent have a zero of their own shape.
-    """
-
-    def gradient(leaf: Any) -> Any:
-        return _gradient_of_leaf(leaf, next(bars)) if is_perturbable(leaf) else None
-
-    return map_leaves(x, gradient, every=True)
-
-
 def _gradient_of_leaf(leaf: Any, bar: Any) -> Any:
+    """Return a cotangent in the space of its leaf; zeros where there is none."""
     kind = type(bar)
-    if kind is type(leaf):  # what most are
+    if kind is type(leaf):  # the usual case
         if kind is float:
             return bar
         if kind is np.ndarray and bar.dtype is leaf.dtype and bar.shape == leaf.shape:
@@ -395,7 +395,7 @@ def _gradient_of_leaf(leaf: Any, bar: Any) -> Any:
         if kind is Tracer and not bar._tape.program and _is_alike(bare(bar), bare(leaf)):
             return bar
     if isinstance(bar, NotImplementedTangent):
-        bar = unknown(bar, None)  # an error
+        bar = unknown(bar, None)  # raises an error
     if bar is None or isinstance(bar, AbstractZero):
         return zero_tangent(leaf)
     bar = ProjectTo(leaf)(bar)
@@ -403,20 +403,20 @@ def _gradient_of_leaf(leaf: Any, bar: Any) -> Any:
 
 
 def _is_alike(bar: Any, leaf: Any) -> bool:
-    """Whether a cotangent is an array like the leaf."""
+    """Whether a cotangent is an array of the shape and dtype of the leaf."""
     if type(bar) is not np.ndarray or type(leaf) is not np.ndarray:
         return False
     return bar.dtype is leaf.dtype and bar.shape == leaf.shape and leaf.dtype.kind in "fc"
 
 
 def has_nan(bar: Any) -> bool:
-    """Whether there is a NaN in a number or array; of some with Inf the answer may be yes too."""
+    """Whether there is a NaN in a number or array; the answer may also be yes for an Inf."""
     if type(bar) is not np.ndarray:
         bar = untraced(bar)
-    if isinstance(bar, (float, complex)):  # a recorded one too, which is guarded
+    if isinstance(bar, (float, complex)):  # also one that is recorded, which then is a guard
         return bar != bar
     if type(bar) is np.ndarray and bar.dtype.kind == "f" and bar.flags.forc:
-        # In less time than a sum, and of Inf it makes no NaN; by the method of one axis in least.
+        # The dot product is faster than a sum, and the method fastest; Inf gives no NaN.
         total = bar.dot(bar) if bar.ndim == 1 else np.vdot(bar, bar)
         return bool(total != total)
     if isinstance(bar, (np.ndarray, np.generic)) and bar.dtype.kind in "fc":
@@ -426,21 +426,21 @@ def has_nan(bar: Any) -> bool:
 
 
 def is_single(argnums: Any, args: tuple) -> bool:
-    """Whether one cotangent is asked for, and not a tuple of them."""
+    """Whether the result is one gradient and not a tuple of them."""
     if argnums is None:
         return len(args) == 1
     return not isinstance(argnums, (tuple, list))
 
 
 def argnums_of(argnums: int | tuple[int, ...] | None) -> tuple[int, ...] | None:
-    """Return ``argnums=`` as a tuple."""
+    """Return ``argnums=`` as a tuple, or None for all arguments."""
     if argnums is None or isinstance(argnums, (tuple, list)):
         return argnums if argnums is None else tuple(argnums)
     return (argnums,)
 
 
 def check_scalar(f: Callable, y: Any) -> None:
-    """Raise where an output has no gradient."""
+    """Raise if an output is not one real number."""
     if type(y) is float or type(y) is np.float64:
         return
     plain = untraced(y)

@@ -1,4 +1,4 @@
-"""What stands on a tape for a traced value: how it hands its cotangent on to its parents."""
+"""The nodes of a tape: each propagates the cotangent of a traced value to its parents."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from chainrules_core.define.scalar import plain_product, strong_product
+from chainrules_core.rule import Rule
+from chainrules_core.signatures import Signature
 
 if TYPE_CHECKING:
     from autodiff.trace.tape import Cotangents
 
 
 class Leaf:
-    """A value that is differentiated with respect to; its cotangent is the result."""
+    """A value to differentiate with respect to; its cotangent is a result of the sweep."""
 
     __slots__ = ("space",)
 
@@ -35,22 +37,22 @@ class Node:
         self.positions = positions
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand what the pullback returns on to the parents."""
+        """Add the cotangents that the pullback returns to those of the parents."""
         bars.add_each(self, self.pull(y_bar))
 
 
 class ProductNode(Node):
-    """A value made by a rule of partial derivatives, which lets the sweep choose the product."""
+    """A value made by a rule of partial derivatives; the sweep chooses how to multiply by them."""
 
     __slots__ = ()
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand what the pullback returns on to the parents."""
+        """Add the cotangents that the pullback returns to those of the parents."""
         bars.add_each(self, self.pull(y_bar, strong_product if strong else plain_product))
 
 
 class Part:
-    """One part of an output that has several: it hands its cotangent to the whole."""
+    """One part of an output that has several; its cotangent goes to the `Whole`."""
 
     __slots__ = ("place", "space", "whole")
 
@@ -60,7 +62,7 @@ class Part:
         self.space = space
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand the cotangent to the whole, which is visited later."""
+        """Store the cotangent for the whole, which is visited later."""
         parts = bars.values[self.whole]
         if parts is None:
             parts = bars.values[self.whole] = {}
@@ -68,7 +70,7 @@ class Part:
 
 
 class Whole(Node):
-    """An output of several parts; `tangent` puts their cotangents together."""
+    """An output of several parts; `tangent` makes one cotangent of theirs."""
 
     __slots__ = ("tangent",)
 
@@ -84,5 +86,27 @@ class Whole(Node):
         self.tangent = tangent
 
     def hand_on(self, y_bar: dict, bars: Cotangents, strong: bool) -> None:
-        """Hand what the pullback returns on to the parents."""
+        """Add the cotangents that the pullback returns to those of the parents."""
         bars.add_each(self, self.pull(self.tangent(y_bar)))
+
+
+class CallRule(Rule):
+    """The rule of a node for a call that the engine differentiates in a way of its own.
+
+    Parameters
+    ----------
+    f : callable
+        The engine's function that made the node.
+    kind : str
+        How the call is differentiated, for `explain`.
+    name : str
+        How messages name the call.
+    """
+
+    def __init__(self, f: Callable, kind: str, name: str) -> None:
+        self.f = f
+        self.kind = kind
+        self.name = name
+        self.types = ()
+        self.defined_at = f"{f.__module__.replace('.', '/')}.py"
+        self._signature = Signature((), 0, varargs=True)

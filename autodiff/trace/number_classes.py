@@ -1,9 +1,9 @@
-"""Classes of numbers and arrays that bring their own arithmetic.
+"""Classes of numbers and arrays with arithmetic of their own, which are refused.
 
-The engine takes what is an instance of ``np.ndarray`` or ``float`` for a plain array or number: its
-rules compute what NumPy computes. A subclass that overrides an operator, a method or a protocol of
-NumPy's computes something else (units, angles in degrees, quaternions), so where an instance meets
-a traced value, as a constant, an argument or a result, that is an error.
+The engine treats instances of ``np.ndarray`` and ``float`` as plain arrays and numbers: its rules
+compute what NumPy computes. A subclass that overrides an operator, a method or a NumPy protocol
+computes something else (units, angles in degrees, quaternions). So it is an error if an instance
+meets a traced value as a constant, an argument or a result.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import numpy as np
 from autodiff.errors import ArgumentError
 
 _BASES = (np.ndarray, np.generic, complex, float, int)
-# What may be overridden: making and storing an instance, showing it, and what sorts it among
-# others. None of it is asked when numbers are computed.
+# What may be overridden, since no computation uses it: creation, copying, storage, printing.
 _HARMLESS = frozenset(
     {
         "__annotations__", "__array_finalize__", "__array_priority__", "__class__",
@@ -27,7 +26,7 @@ _HARMLESS = frozenset(
         "__str__", "__subclasshook__", "__weakref__",
     }
 )  # fmt: skip
-# Of numbers only these are asked for; a class of constants (an Enum) may define others.
+# What a class of numbers must not override; a class of constants (an Enum) may define others.
 _ARITHMETIC = frozenset(
     f"__{side}{name}__"
     for side in ("", "r")
@@ -39,7 +38,7 @@ _known: weakref.WeakSet[type] = weakref.WeakSet()
 
 
 def check_class(kind: type) -> None:
-    """Raise for a class of numbers or arrays that computes otherwise than these do."""
+    """Raise for a class of numbers or arrays with arithmetic of its own."""
     if kind in _known:
         return
     if issubclass(kind, _BASES):
@@ -58,12 +57,12 @@ def check_class(kind: type) -> None:
 
 
 def overridden(kind: type) -> list[str]:
-    """Return what a subclass of numbers or arrays defines itself of their behaviour."""
+    """Return the names of the operators, methods and protocols that a subclass overrides."""
     is_array = issubclass(kind, np.ndarray)
     own: dict[str, None] = {}
     for base in kind.__mro__:
         if base in _BASES or base.__module__.partition(".")[0] == "numpy":
-            break  # NumPy's own, such as np.memmap, compute as arrays do
+            break  # NumPy's own subclasses, such as np.memmap, have the arithmetic of arrays
         for name in vars(base):
             if name in _HARMLESS:
                 continue

@@ -1,8 +1,8 @@
-"""Observers: what looks on while a function is differentiated, if anybody asks for it.
+"""Observers: objects that see the calls and nodes of a differentiation, for debugging.
 
-An observed tape has an `observer`, which is given each call that a rule decides and each node that
-is recorded. On such a tape the fast paths stand aside (`records` is False), so that every call
-comes by. Other tapes pay one look at an attribute in the general path.
+An observed tape has an `observer`, which gets each call that has a rule and each node that is
+recorded. Fast paths are off on such a tape (`records` is False), so that the observer sees every
+call. Other tapes pay for one attribute lookup in the general path.
 """
 
 from __future__ import annotations
@@ -12,25 +12,27 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from autodiff.trace.pytree import leaves_of
 from autodiff.trace.tape import Forward, InsideProgram, Tape
 from autodiff.trace.trace_stack import program_tape
+from autodiff.trace.tracer import is_tracer
 
 
 class Observer:
-    """Looks on; the subclasses say what for."""
+    """Base class of observers; its methods do nothing."""
 
     def tape(self) -> Tape:
-        """Return the tape for a differentiation that starts while this observer looks on."""
+        """Return the tape for a differentiation in reverse mode that this observer sees."""
         return ObservedTape(self)
 
     def forward(self) -> Forward:
-        """Return the level for a differentiation in forward mode."""
+        """Return the trace level for a differentiation in forward mode."""
         return ObservedForward(self)
 
     def call(
         self, proceed: Callable[[], Any], f: Callable, args: tuple, kwargs: dict, tape: Tape
     ) -> Any:
-        """Make a call that a rule decides: return ``proceed()``."""
+        """Make a call that has a rule: return ``proceed()``."""
         return proceed()
 
     def added(self, node: Any, place: int, tape: Tape) -> None:
@@ -38,6 +40,17 @@ class Observer:
 
     def ignored(self, x: Any) -> None:
         """See a traced value whose derivatives are to be ignored."""
+
+
+def indices_on(x: Any, tape: Tape) -> list:
+    """Return the places on `tape` of the traced values in a pytree; on a forward level tangents."""
+    return [t._index for t in leaves_of(x) if is_tracer(t) and t._tape is tape]
+
+
+def argument_name(rule: Any, position: int) -> str | None:
+    """Return the name that a rule gives to an argument, if it has one."""
+    names = rule.signature.positional
+    return names[position] if position < len(names) else None
 
 
 class ObservedTape(Tape):
@@ -73,7 +86,7 @@ _observer: ContextVar[Observer | None] = ContextVar("autodiff_observer", default
 
 @contextmanager
 def observing(observer: Observer | None) -> Iterator[None]:
-    """Have an observer look on for the length of a ``with`` block, in this thread or task."""
+    """Let an observer see the differentiations in a ``with`` block, in this thread or task."""
     token = _observer.set(observer)
     try:
         yield
@@ -82,7 +95,7 @@ def observing(observer: Observer | None) -> Iterator[None]:
 
 
 def is_observed() -> bool:
-    """Whether an observer looks on."""
+    """Whether there is an observer."""
     return _observer.get() is not None
 
 
@@ -95,6 +108,6 @@ def new_tape() -> Tape:
 
 
 def new_forward() -> Forward:
-    """Return the level for a differentiation in forward mode."""
+    """Return the trace level for a differentiation in forward mode."""
     observer = _observer.get()
     return Forward() if observer is None else observer.forward()

@@ -1,4 +1,4 @@
-"""Cotangents that are sums of outer products: of a matrix that many vectors are multiplied with."""
+"""Sums of outer products: the cotangent of a matrix that is multiplied by many vectors."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ import numpy as np
 
 from chainrules_core.tangents.thunk import AbstractThunk
 
-# Pairs that are kept before they are summed up; where the vectors take more memory than the matrix,
-# so many are not worth it.
+# The most pairs that are kept before they are summed.
 _MOST = 64
 
 
 class OuterProducts(AbstractThunk):
-    """A matrix and outer products that are to be added to it: one product of matrices sums them.
+    """A matrix and outer products to be added to it, which one matrix product sums.
 
     Attributes
     ----------
     base : ndarray or None
-        What has been summed up.
+        The sum so far.
     left, right : list of ndarray
-        The vectors; nobody may change them any more.
+        The vectors, which must not be changed.
     """
 
     __slots__ = ("base", "left", "right")

@@ -1,7 +1,8 @@
-"""Nests of containers and objects: their leaves out, and the same nest with other leaves back.
+"""Pytrees, containers and objects inside each other: taking their leaves out and replacing them.
 
-Tuples, lists, dicts, namedtuples, dataclasses and plain objects are nests; floats, complex
-numbers and arrays of them are the leaves that can be perturbed; all else is constant.
+Tuples, lists, dicts, namedtuples, dataclasses and plain objects have parts; everything else is a
+leaf. The leaves that can be perturbed, called variables, are floats, complex numbers and arrays of
+them.
 """
 
 from __future__ import annotations
@@ -45,47 +46,49 @@ _HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8  # flags of classes, as CPython doc
 _FOREIGN = ("builtins", "numpy", "scipy", "types", "functools", "fractions")
 _INEXACT = "fc"
 CONSTRAINTS = "scipy.optimize._constraints"
-"""The module of objects that hold functions and arrays: bounds and constraints of minima."""
+"""The module of SciPy's bounds and constraints, objects that hold functions and arrays."""
 METHODS = "_method_cache"
-"""Where distributions of scipy.stats remember methods of their own."""
+"""The attribute in which distributions of scipy.stats cache bound methods."""
 
 
 def is_perturbable(x: Any) -> bool:
     """Whether `x` is a number or array that a derivative can be taken with respect to."""
-    kind = type(bare(x))  # the class that another object passes for is not asked: that is code
+    if type(x) is np.ndarray:
+        return x.dtype.kind in _INEXACT
+    kind = type(bare(x))  # not isinstance, which may run code of the class
     if issubclass(kind, (float, complex)):
         return True
     return issubclass(kind, (np.ndarray, np.generic)) and x.dtype.kind in _INEXACT
 
 
 def is_flat(x: Any) -> bool:
-    """Whether `x` is a list or tuple that is seen at once to have no nest in it."""
+    """Whether `x` is a list or tuple in which all parts are of common leaf types."""
     kind = type(x)
     return (kind is list or kind is tuple) and _FLAT.issuperset(map(type, x))
 
 
 def is_row(x: Any) -> bool:
-    """Do the same where tuples may have names."""
+    """Whether `x` is flat or a namedtuple of such parts."""
     kind = type(x)
     is_named = issubclass(kind, tuple) and hasattr(kind, "_make")
     return (is_named and _FLAT.issuperset(map(type, x))) or is_flat(x)
 
 
 class Facts(NamedTuple):
-    """What is known of all objects of a class.
+    """Facts about all objects of a class.
 
     Attributes
     ----------
     is_leaf : bool
-        Whether none is a nest; where this is False an object may still be a leaf by itself.
+        Whether all of them are leaves; if not, some may still be leaves.
     has_fields : bool
         Whether they have fields: it is a dataclass, or a class written in Python.
     is_dataclass : bool
         Whether it is a dataclass.
     has_slots : bool
-        Whether a part of them may stand in slots.
+        Whether some fields may be in slots.
     remembered : frozenset of str
-        The attributes that hold what a `cached_property` has computed, or which method it was.
+        The attributes that are caches, such as those of a `cached_property`.
     """
 
     is_leaf: bool
@@ -102,7 +105,7 @@ lifetimes.at_end(lambda key, name: lifetimes.forget_classes(_FACTS, name))
 
 
 def facts_of(kind: type) -> Facts:
-    """Return what is known of a class; it is remembered but of classes that functions make."""
+    """Return the facts about a class; cached unless a function has made the class."""
     known = _FACTS.get(kind)
     if known is not None:
         return known
@@ -114,7 +117,7 @@ def facts_of(kind: type) -> Facts:
     is_dataclass = in_class(kind, "__dataclass_fields__") is not None
     remembered = frozenset({METHODS, *names})
     facts = Facts(is_leaf, fields, is_dataclass, bool(slots_of(kind)), remembered)
-    if lifetimes.stays(kind):  # one made by a function may hold what a call has captured
+    if lifetimes.stays(kind):  # a class made by a function may hold captured values
         _FACTS[kind] = facts
     return facts
 
@@ -126,22 +129,22 @@ def _has_fields(kind: type) -> bool:
         (kind.__module__.partition(".")[0] in _FOREIGN and not _holds_values(kind))
         or issubclass(kind, (type, enum.Enum, BaseException))
         or _is_made_in_c(kind)
-        # Called by code in C: a compiled function (numba's), which is as opaque as any other.
+        # Its __call__ is C code: a compiled function (of numba, say).
         or type(in_class(kind, "__call__")) is types.WrapperDescriptorType
     )
 
 
 def _is_made_in_c(kind: type) -> bool:
-    """Whether a class is not made by a class statement; newer Pythons make the flag say less."""
+    """Whether a class was made in C, as opposed to a class statement; flags do not tell it all."""
     if not kind.__flags__ & _HEAP_TYPE or kind.__flags__ & _IMMUTABLE_TYPE or kind.__base__ is None:
         return True
     own = kind.__basicsize__ - kind.__base__.__basicsize__
-    # Slots, __dict__ and __weakref__ are what a class statement adds to an object's memory.
+    # A class statement adds slots, __dict__ and __weakref__ to an object, nothing else.
     return own > tuple.__itemsize__ * (len(slots_of(kind)) + 2)
 
 
 def parts_of(x: Any) -> list[tuple[Any, Any]] | None:
-    """Return ``(key, part)`` for each part of a nest, or None if `x` is a leaf."""
+    """Return ``(key, part)`` for each part of a pytree, or None if `x` is a leaf."""
     kind = type(x)
     if (_FACTS.get(kind) or facts_of(kind)).is_leaf:
         return None
@@ -156,13 +159,13 @@ def parts_of(x: Any) -> list[tuple[Any, Any]] | None:
 
 
 OPAQUE: set[type] = set()
-"""Classes of the engine's own whose objects hold nothing that is traced."""
+"""Classes of the engine whose objects hold nothing traced."""
 
 
 def _fields_of(x: Any) -> list[tuple[str, Any]] | None:
-    """Return the fields of a dataclass or plain object; None for other things.
+    """Return the fields of a dataclass or plain object; None for anything else.
 
-    They are read without running code of its class: see `chainrules_core.tangents.fields`.
+    Reading them runs no code of the class: see `chainrules_core.tangents.fields`.
     """
     kind = type(x)
     if kind in OPAQUE:
@@ -190,17 +193,17 @@ _WITH_VALUES = (
 
 
 def is_sparse(kind: type) -> bool:
-    """Whether a class is one of scipy.sparse's: a constant pattern, and entries to perturb."""
+    """Whether a class is a sparse array: a constant pattern, and entries to perturb."""
     return kind.__module__.startswith("scipy.sparse.") and is_sparse_class(kind)
 
 
 def entries_at(x: Any, x_bar: Any) -> Any:
-    """Return a tangent or cotangent of a sparse array, of whatever form, at its entries."""
+    """Return the entries of a tangent or cotangent of a sparse array, given in any form."""
     return entries_of(ProjectTo(map_leaves(x, bare))(x_bar))
 
 
 def _holds_values(kind: type) -> bool:
-    """Whether a library's class holds values: polynomials, interpolants, distributions."""
+    """Whether a class of a library holds values: polynomials, interpolants, distributions."""
     module = kind.__module__
     if module.startswith("scipy.stats.") and kind.__name__.endswith("_frozen"):
         return True
@@ -208,7 +211,7 @@ def _holds_values(kind: type) -> bool:
 
 
 def rebuilt(x: Any, parts: list[Any]) -> Any:
-    """Return a nest like `x` with other parts, without calling its constructor."""
+    """Return a pytree like `x` with other parts, without calling a constructor."""
     kind = type(x)
     if is_sparse(kind):
         return with_entries(x, parts[0])
@@ -222,7 +225,7 @@ def rebuilt(x: Any, parts: list[Any]) -> Any:
 
 
 def _shell(x: Any) -> Any:
-    """Return a new list, dict or object of the kind of `x`, to be filled."""
+    """Return a new list, dict or object of the class of `x`, to be filled."""
     kind = type(x)
     if kind is list:
         return []
@@ -230,7 +233,7 @@ def _shell(x: Any) -> Any:
         return copy.copy(x)
     try:
         new = types.SimpleNamespace() if kind is types.SimpleNamespace else object.__new__(kind)
-    except TypeError:  # a class with a base made in C
+    except TypeError:  # a base class made in C
         return copy.copy(x)
     kept = dict_of(x)
     if kept:
@@ -252,7 +255,7 @@ def _fill(x: Any, shell: Any, parts: list[Any]) -> None:
     else:
         own, slots = dict_of(shell), slots_of(kind)
         for (name, _), part in zip(parts_of(x) or (), parts, strict=True):
-            # Whatever a property of this name would do, or a `__setattr__` of the class.
+            # Not by setattr, which may run a property or `__setattr__` of the class.
             if name in own:
                 own[name] = part
             elif name in slots:
@@ -264,20 +267,21 @@ def _fill(x: Any, shell: Any, parts: list[Any]) -> None:
 def map_leaves(
     x: Any, change: Callable[[Any], Any], every: bool = False, contents: bool = False
 ) -> Any:
-    """Apply `change` to every leaf of a nest; a nest in which nothing changes is returned itself.
+    """Apply `change` to every leaf of a pytree; return `x` itself if no leaf changes.
 
-    An object that stands in several places stays one object, and a nest may contain itself.
+    An object that is in several places remains one object, and a pytree may contain itself.
 
     Parameters
     ----------
     x : Any
-        The nest.
+        The pytree.
     change : callable
-        Returns what is to stand in the place of a leaf.
+        Takes a leaf and returns its replacement.
     every : bool
-        Whether to make every container anew, also where nothing changes.
+        Whether to copy all containers, also those in which nothing changes.
     contents : bool
-        Whether to make lists and dicts anew where what they belong to is: they may be written into.
+        Whether to copy lists and dicts in containers that are copied, since they may be written
+        into.
     """
     if is_flat(x):
         new = [change(part) for part in x]
@@ -299,10 +303,13 @@ def map_leaves(
 
 
 def _visit(x: Any, parts: list, change: Callable, changed: dict, order: list, seen: dict) -> None:
-    """Change all leaves in order, each once for each place, and list the containers."""
+    """Change all leaves in order, and list the containers.
+
+    `changed` gets the new leaves by the identity of their container and their place in it.
+    """
     seen[id(x)] = x
     order.append((x, parts))
-    waiting = [(x, enumerate(parts))]  # no recursion: a nest may be as deep as a long linked list
+    waiting = [(x, enumerate(parts))]  # no recursion: it may be a long linked list
     while waiting:
         holder, rest = waiting[-1]
         for i, (_, part) in rest:
@@ -321,7 +328,7 @@ def _visit(x: Any, parts: list, change: Callable, changed: dict, order: list, se
 
 
 def _dirty(order: list, changed: dict, every: bool) -> set[int]:
-    """Return the containers with a changed leaf somewhere below."""
+    """Return the identities of the containers with a changed leaf somewhere below."""
     if every:
         return {id(x) for x, _ in order}
     dirty = {container for container, _ in changed}
@@ -338,7 +345,7 @@ def _dirty(order: list, changed: dict, every: bool) -> set[int]:
 
 
 def _add_contents(dirty: set[int], order: list) -> None:
-    """Count the lists and dicts in changed containers as changed."""
+    """Add the lists and dicts that are parts of changed containers."""
     before = -1
     while before < len(dirty):
         before = len(dirty)
@@ -349,17 +356,17 @@ def _add_contents(dirty: set[int], order: list) -> None:
                 )
 
 
-def _assembled(x: Any, nests: dict, changed: dict, dirty: set[int], made: dict) -> Any:
-    """Return the new form of a container."""
+def _assembled(x: Any, containers: dict, changed: dict, dirty: set[int], made: dict) -> Any:
+    """Return the copy of a container with its changed parts."""
     if id(x) in made:
         return made[id(x)]
     shell = None
     if not issubclass(type(x), tuple) and not is_sparse(type(x)):
         shell = made[id(x)] = _shell(x)
     parts = []
-    for i, (_, part) in enumerate(nests[id(x)][1]):
-        if id(part) in dirty and id(part) in nests:
-            parts.append(_assembled(part, nests, changed, dirty, made))
+    for i, (_, part) in enumerate(containers[id(x)][1]):
+        if id(part) in dirty and id(part) in containers:
+            parts.append(_assembled(part, containers, changed, dirty, made))
         else:
             parts.append(changed.get((id(x), i), part))
     if shell is None:
@@ -370,7 +377,7 @@ def _assembled(x: Any, nests: dict, changed: dict, dirty: set[int], made: dict) 
 
 
 def leaves_of(x: Any) -> list[Any]:
-    """Return the leaves of a nest in order; an object that stands in several places counts once."""
+    """Return the leaves of a pytree in order; those of a container in several places only once."""
     if is_flat(x):
         return list(x)
     parts = parts_of(x)
@@ -379,6 +386,23 @@ def leaves_of(x: Any) -> list[Any]:
     found: list[Any] = []
     _list_leaves(x, parts, found, {})
     return found
+
+
+def has_variables(x: Any) -> bool:
+    """Whether a pytree has a leaf that can be perturbed."""
+    return type(x) is float or is_perturbable(x) or any(map(is_perturbable, leaves_of(x)))
+
+
+def variables_of(x: Any) -> list[Any]:
+    """Return the variables of a pytree, in order."""
+    return [leaf for leaf in leaves_of(x) if is_perturbable(leaf)]
+
+
+def map_variables(x: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a pytree like `x` with ``change(leaf)`` for variables and None for other leaves."""
+    if is_perturbable(x):
+        return change(x)
+    return map_leaves(x, lambda leaf: change(leaf) if is_perturbable(leaf) else None, every=True)
 
 
 def _list_leaves(x: Any, parts: list, found: list, seen: dict) -> None:
@@ -398,7 +422,7 @@ def _list_leaves(x: Any, parts: list, found: list, seen: dict) -> None:
 
 
 def tangent_of(x: Any, tangent: Callable[[Any], Any]) -> Any:
-    """Return the `Tangent` of a nest, with ``tangent(leaf)`` for its leaves."""
+    """Return the `Tangent` of a pytree, with ``tangent(leaf)`` for its leaves."""
     parts = parts_of(x)
     if parts is None:
         return tangent(x)
@@ -406,7 +430,7 @@ def tangent_of(x: Any, tangent: Callable[[Any], Any]) -> Any:
 
 
 def tangent_of_parts(x: Any, new: Iterable[Any]) -> Any:
-    """Return the `Tangent` of a nest with the tangents of its parts, in their order."""
+    """Return the `Tangent` of a pytree with the tangents of its parts, in their order."""
     kind = type(x)
     if issubclass(kind, (tuple, list)) and not hasattr(kind, "_fields"):
         return Tangent[kind](*new)
@@ -415,7 +439,7 @@ def tangent_of_parts(x: Any, new: Iterable[Any]) -> Any:
 
 
 def part_of_tangent(x_bar: Any, key: Any) -> Any:
-    """Return a part of a cotangent; that of a zero is zero.
+    """Return a part of a cotangent; a part of a zero is a zero.
 
     Raises
     ------
@@ -432,9 +456,10 @@ def part_of_tangent(x_bar: Any, key: Any) -> Any:
 
 
 def as_tangent(x: Any, x_bar: Any, seen: dict[int, Any] | None = None) -> Any:
-    """Return a cotangent in the nesting of `x` as a `Tangent`; that of a leaf as it is.
+    """Return a cotangent that is a pytree like `x` as a `Tangent`; that of a leaf unchanged.
 
-    Of an object that stands in several places, `x_bar` is that of all of them together.
+    The cotangent of an object that is in several places is the sum for all of them: it is used
+    once, and the other places get zeros.
     """
     parts = parts_of(x)
     if parts is None:

@@ -1,9 +1,9 @@
-"""Cotangents and tangents that a user gives: each belongs to a part of an output or argument."""
+"""Checks of the cotangents and tangents that users give to pullbacks and pushforwards."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,66 +14,77 @@ from chainrules_core import ProjectTo, Tangent
 from chainrules_core.rules import name_of
 
 
-def seed_like(f: Callable, y: Any, bar: Any) -> Any:
-    """Check a seed against the output it belongs to."""
-    plain = untraced(bar)
-    if not is_number_or_array(plain):
-        raise SeedError(
-            f"the pullback of {name_of(f)} was given {kind_of(plain)} for an output that is "
-            f"{kind_of(untraced(y))}; it takes a number or array of numbers like the output."
+class Seeded(NamedTuple):
+    """What is given seeds, in the words of its errors.
+
+    Attributes
+    ----------
+    map : str
+        ``"pullback"`` or ``"pushforward"``.
+    seed : str
+        What it takes.
+    value : str
+        What a seed belongs to.
+    """
+
+    map: str
+    seed: str
+    value: str
+
+    def checked(self, f: Callable, x: Any, seed: Any) -> Any:
+        """Return a seed in the space of `x`, the number or array that it belongs to."""
+        plain = untraced(seed)
+        if not _is_number_or_array(plain):
+            raise SeedError(
+                f"the {self.map} of {name_of(f)} was given {_kind_of(plain)} for an {self.value} "
+                f"that is {_kind_of(untraced(x))}; it takes a number or array of numbers like the "
+                f"{self.value}."
+            )
+        if np.shape(plain) != np.shape(untraced(x)):
+            raise SeedError(
+                f"the {self.map} of {name_of(f)} was given a {self.seed} of shape "
+                f"{np.shape(plain)} for an {self.value} of shape {np.shape(untraced(x))}; the two "
+                "must agree."
+            )
+        return ProjectTo(x)(seed)
+
+    def part(self, f: Callable, x: Any, seed: Any, key: Any) -> Any:
+        """Return the part of a seed that belongs to part `key` of the pytree `x`."""
+        if pytree.is_sparse(type(x)) and not isinstance(seed, Tangent):
+            return pytree.entries_at(x, seed)
+        if isinstance(seed, (Tangent, dict)):
+            try:
+                return seed[key]
+            except LookupError:
+                raise self._other_structure(f, x, seed) from None
+        if isinstance(x, (tuple, list)) and isinstance(seed, (tuple, list)):
+            if len(seed) != len(x):
+                raise SeedError(
+                    f"the {self.map} of {name_of(f)} takes {len(x)} {self.seed}s, one for each "
+                    f"part of the {self.value}; it was given {len(seed)}."
+                )
+            return seed[key if type(key) is int else type(x)._fields.index(key)]  # type: ignore[union-attr] # a namedtuple
+        if type(seed) is type(x) and hasattr(seed, str(key)):
+            return getattr(seed, key)
+        raise self._other_structure(f, x, seed)
+
+    def _other_structure(self, f: Callable, x: Any, seed: Any) -> SeedError:
+        return SeedError(
+            f"the {self.map} of {name_of(f)} was given a {type(seed).__name__} for an {self.value} "
+            f"that is a {type(x).__name__}; give the same structure."
         )
-    if np.shape(plain) != np.shape(y):
-        raise SeedError(
-            f"the pullback of {name_of(f)} was given a cotangent of shape {np.shape(plain)} for an "
-            f"output of shape {np.shape(y)}; the two must agree."
-        )
-    return ProjectTo(y)(bar)
 
 
-def is_number_or_array(x: Any) -> bool:
-    """Whether a cotangent or tangent is a number or an array of numbers."""
+PULLBACK = Seeded("pullback", "cotangent", "output")
+PUSHFORWARD = Seeded("pushforward", "tangent", "argument")
+
+
+def _is_number_or_array(x: Any) -> bool:
     if isinstance(x, (np.ndarray, np.generic)):
         return x.dtype.kind in "fciub"
     return isinstance(x, (int, float, complex))
 
 
-def kind_of(x: Any) -> str:
-    """Return the class of a value, for a message; of an array also what it holds."""
+def _kind_of(x: Any) -> str:
+    """Return the class of a value; for an array also its dtype."""
     return f"an array of {x.dtype}" if type(x) is np.ndarray else f"a {type(x).__name__}"
-
-
-MISSING: Any = object()
-
-
-def seed_part(y: Any, bar: Any, key: Any) -> Any:
-    """Return the part of a tangent that belongs to part `key` of a nest; `MISSING` if none does."""
-    if pytree.is_sparse(type(y)) and not isinstance(bar, Tangent):
-        return pytree.entries_at(y, bar)
-    if isinstance(bar, (Tangent, dict)):
-        try:
-            return bar[key]
-        except LookupError:
-            return MISSING
-    if isinstance(y, (tuple, list)) and isinstance(bar, (tuple, list)):
-        if len(bar) != len(y):
-            return MISSING
-        return bar[key if type(key) is int else type(y)._fields.index(key)]  # type: ignore[union-attr] # a namedtuple
-    if type(bar) is type(y) and hasattr(bar, str(key)):
-        return getattr(bar, key)
-    return MISSING
-
-
-def part_of_seed(f: Callable, y: Any, bar: Any, key: Any) -> Any:
-    """Return the part of a seed that belongs to part `key` of the output `y`."""
-    part = seed_part(y, bar, key)
-    if part is not MISSING:
-        return part
-    if isinstance(y, (tuple, list)) and isinstance(bar, (tuple, list)):
-        raise SeedError(
-            f"the pullback of {name_of(f)} takes {len(y)} cotangents, one for each part of the "
-            f"output; it was given {len(bar)}."
-        )
-    raise SeedError(
-        f"the pullback of {name_of(f)} was given a {type(bar).__name__} for an output that is a "
-        f"{type(y).__name__}; give the same nesting."
-    )

@@ -1,8 +1,8 @@
-"""The tape: what was computed, in order, and the reverse sweep over it.
+"""The tape: the recorded operations in order, and the reverse sweep over them.
 
-A tape is a list. Each place in it stands for one traced value and says how its cotangent is handed
-on to the values it was made from. Since a value is recorded after everything it depends on, the
-reverse sweep is a loop from the end to the start.
+A tape is a list. Each place in it stands for one traced value and says how to propagate its
+cotangent to the values that it was computed from. Since a value is recorded after everything that
+it depends on, the reverse sweep is a loop from the end to the start.
 """
 
 from __future__ import annotations
@@ -38,29 +38,29 @@ _serials = count(1)
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
 _NUMBERS = frozenset({float, np.float64})
-# What a cotangent is mostly: nothing to be forced. Tracers are added where they are defined.
+# The usual types of cotangents, which are never thunks. `trace.tracer` adds the tracers.
 FORCED: set[type] = {_ndarray, float, np.float64}
 
 
 class Tape(Holding):
-    """What one differentiation records.
+    """The record of one differentiation.
 
     Attributes
     ----------
     nodes : list
-        For each traced value one of: `Leaf`, `Node`, `Part`, `Whole`, another node that
-        hands its cotangent on by itself, or a tuple, the compact form
-        for what is scalar: ``(j, p)`` and ``(j, p, k, q)`` say that ȳ p belongs to value `j` (and ȳ
-        q to `k`), ``(j, rule, index)`` that it is added at an index of array `j`.
+        For each traced value a `Leaf`, `Node`, `Part`, `Whole` or another object with a method
+        `hand_on`, or a tuple, the compact form for scalars: ``(j, p)`` and ``(j, p, k, q)`` say
+        that ȳ p is added to the cotangent of value `j` (and ȳ q to that of `k`), ``(j, rule,
+        index)`` that ȳ is added at an index of array `j`.
     leaves : int
-        How many of them, at the start, are leaves.
+        How many nodes, at the start, are leaves.
     serial : int
-        Grows with every tape: of two that meet in a call, the larger is the inner one.
+        Increases with every tape: of two that meet in a call, the larger is the inner one.
     decisions : dict
-        Where in the code values were compared so far: see `autodiff.trace.decisions`.
+        Where in the code values were compared: see `autodiff.trace.decisions`.
     nested : bool
-        Whether values of an outer tape were seen; the cotangents may then be traced themselves,
-        and nothing is added in place.
+        Whether values of an outer tape were seen. Then cotangents may be traced themselves, and
+        nothing is added in place.
     """
 
     __slots__ = ("aliases", "decisions", "leaves", "nested", "nodes", "serial")
@@ -68,10 +68,10 @@ class Tape(Holding):
     records = True
     forward = False
     observer: Any = None  # see autodiff.trace.observers
-    program = False  # whether calls are written down, to be compiled: see autodiff.compile
-    call: Callable  # of such a tape: makes a call and writes it down ...
-    read: Callable  # ... and reads a constant out of a value
-    spoil: Callable  # ... and is told why there can be no program
+    program = False  # whether a program is recorded: see autodiff.compiler. Such a tape has
+    call: Callable  # ... a method that makes a call and records it,
+    read: Callable  # ... one that reads a constant out of a value,
+    spoil: Callable  # ... and one that is told why there can be no program
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,14 +103,14 @@ class Tape(Holding):
             raise LeakedTracerError
 
     def close(self) -> list:
-        """End the recording; return the nodes. What is recorded later is an error."""
+        """End the recording and return the nodes. Recording later is an error."""
         nodes = self.nodes
         self.nodes = _CLOSED
         return nodes
 
 
 class _Closed:
-    """In the place of the nodes of a closed tape."""
+    """Stands for the nodes of a closed tape."""
 
     def append(self, *args: Any) -> NoReturn:
         raise LeakedTracerError
@@ -133,22 +133,22 @@ class _Constant(Tape):
 
 
 CONSTANT = _Constant()
-"""The tape of arrays made inside a traced function that hold nothing traced (yet)."""
+"""The tape of constant tracers: arrays made in a traced function that hold nothing traced yet."""
 
 
 def place_of(node: Any, nodes: list) -> int:
-    """Return the place of a node that is not where it was to be: another thread recorded one first.
+    """Return the place of a node, if another thread has recorded one at the same time.
 
-    Threads of a traced function share its tape, and any of them may run between two instructions.
-    So who adds a node looks whether it is where the end was.
+    Threads of a traced function share its tape, and may be switched between two instructions. So
+    whoever adds a node checks that it stands where the end was.
     """
     return next(i for i in range(len(nodes) - 1, -1, -1) if nodes[i] is node)
 
 
 class Forward(Tape):
-    """A level of forward differentiation: nothing is recorded.
+    """A level of forward differentiation, which records nothing.
 
-    A tracer's tangent stands where its place on a tape would be.
+    The `_index` of its tracers is their tangent.
     """
 
     __slots__ = ()
@@ -157,17 +157,17 @@ class Forward(Tape):
     forward = True
 
     def kept(self, x: np.ndarray) -> np.ndarray:
-        """Return the array: there is no pullback that keeps it."""
+        """Return the array itself: no pullback keeps it."""
         return x
 
     def hold(self, x: np.ndarray) -> None:
-        """Do nothing, likewise."""
+        """Do nothing: no pullback needs the array."""
 
 
 class InsideProgram(Tape):
     """The tape of a derivative that is taken while a program is recorded.
 
-    The program reads the arrays from outside themselves, so that none of them is copied.
+    Arrays from outside are not copied, since the program reads these arrays themselves.
     """
 
     __slots__ = ()
@@ -175,7 +175,7 @@ class InsideProgram(Tape):
     small = -1
 
     def kept(self, x: np.ndarray) -> np.ndarray:
-        """Return the array, which is held."""
+        """Return the array itself, and hold it."""
         self.hold(x)
         return x
 
@@ -189,7 +189,7 @@ def sweep(
     strong: bool = False,
     runs: Callable[[int, Any, Any, int], bool] | None = None,
 ) -> list:
-    """Pull cotangents back from the end of the tape to its leaves.
+    """Propagate cotangents from the end of the tape to its leaves.
 
     Parameters
     ----------
@@ -202,16 +202,16 @@ def sweep(
     nested : bool
         Whether cotangents may be traced themselves.
     strong : bool
-        Whether zero cotangents and partial derivatives that are exactly zero make zeros of all.
+        Whether zeros are strong: a zero cotangent or an exactly zero partial derivative makes a
+        zero even with Inf or NaN.
     runs : callable, optional
-        Given where nodes are to be dropped from the list when they are visited, with the arrays
-        they hold: sweeps several nodes at once, or returns False
-        (`autodiff.fastpath.blocked_sweep`).
+        Sweeps several nodes at once, or returns False (`autodiff.fastpath.blocked_sweep`). If
+        given, visited nodes are dropped from the list, with the arrays that they hold.
 
     Returns
     -------
     list
-        A cotangent, or None, for each leaf; not shared with anything else.
+        A cotangent, or None, for each leaf. Nobody else holds these arrays.
     """
     bars = Cotangents(nodes, seeds, nested)
     values, owned, buffer_at = bars.values, bars.owned, bars.buffer
@@ -261,10 +261,11 @@ def sweep(
 
 
 class Cotangents:
-    """The cotangents of a sweep, added up in place where the sweep owns the buffer.
+    """The cotangents of a sweep, accumulated in place where the sweep owns the buffer.
 
-    An array is owned if the sweep made it: then nobody else can see it change. The first of many
-    cotangents is kept as it came, the second makes a sum that is owned, the others go into it.
+    An array is owned if the sweep made it, so that nobody else can see it change. The first of
+    several cotangents is kept as it is, the second makes a sum that is owned, and the others are
+    added to that in place.
     """
 
     __slots__ = ("nested", "nodes", "owned", "owns_current", "values")
@@ -299,7 +300,7 @@ class Cotangents:
         self.values[j] = x_bar if before is None else add(before, x_bar)
 
     def owned_array(self, j: int, like: np.ndarray) -> np.ndarray | None:
-        """Return what is known of the cotangent at place `j`, if it may be added to in place."""
+        """Return the cotangent so far at place `j`, if `like` can be added to it in place."""
         if not self.owned[j]:
             return None
         bar = self.values[j]
@@ -307,12 +308,12 @@ class Cotangents:
         return bar if fits else None
 
     def is_number(self, j: int) -> bool:
-        """Whether the value at place `j` is a number, to which products with arrays are summed."""
+        """Whether the value at place `j` is a number, for which products with arrays are summed."""
         target = self.nodes[j]
         return type(target) is tuple or target.space.shape == ()
 
     def put(self, j: int, x_bar: Any, fresh: bool) -> None:
-        """Add a cotangent, summed where the value was broadcast; a fresh one is nobody else's."""
+        """Add a cotangent, summed where the value was broadcast; only we hold a `fresh` one."""
         target = self.nodes[j]
         space: Any = FLOAT if type(target) is tuple else target.space
         plain = getattr(x_bar, "_value", x_bar) if self.nested else x_bar
@@ -342,7 +343,7 @@ class Cotangents:
     def add(self, j: int, x_bar: Any, node: Any, position: int, references: int) -> None:
         """Add a cotangent that a rule made for one of the parents of a node.
 
-        An array to which there are only so many `references` is nobody else's.
+        Nobody else holds an array that has only so many `references`.
         """
         target = self.nodes[j]
         space: Any = FLOAT if type(target) is tuple else target.space
@@ -404,7 +405,7 @@ class Cotangents:
         return hasattr(space, "shape") and (bar is None or type(bar) is _ndarray)
 
     def finished(self, leaves: int) -> list:
-        """Return the cotangents of the leaves, copied where somebody else may hold them."""
+        """Return the cotangents of the leaves, copied if somebody else may hold them."""
         values = self.values[:leaves]
         for i, bar in enumerate(values):
             if type(bar) not in FORCED:
@@ -417,10 +418,10 @@ class Cotangents:
 
 
 def projected(space: Any, x_bar: Any, node: Any, position: int) -> Any:
-    """Return a cotangent that a rule made for one of the parents of a node, as it has to be."""
+    """Return a cotangent made by a rule, in the space of the parent of the node."""
     try:
         if isinstance(x_bar, NotImplementedTangent):
-            return unknown(x_bar, space)  # it is wanted: no place is visited for nothing
+            return unknown(x_bar, space)  # raises, since the result depends on it
         if getattr(node.rule, "broadcasts", False) and np.shape(x_bar) != space.shape:
             x_bar = unbroadcast(x_bar, space.shape)
         return space(x_bar)
@@ -432,7 +433,7 @@ FLOAT: Any = ProjectTo(0.0)
 
 
 class _Probe:
-    """Counts the references that `Cotangents.add` sees to an array that nobody else holds."""
+    """Counts the references that `Cotangents.add` sees to an array held by nobody else."""
 
     parents = (0,)
     seen = 0
@@ -458,4 +459,4 @@ def _references_seen() -> tuple[int, int, int]:
 
 _LISTED = PASSED = IN_TUPLE = 0
 _LISTED, PASSED, IN_TUPLE = map(if_counted, _references_seen())
-"""… where it is in a list that is looped over, was passed on at once, or is in a tuple."""
+"""The counts for an array in a list that is iterated, passed directly, and in a tuple."""

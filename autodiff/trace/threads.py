@@ -1,11 +1,9 @@
-"""Whether this Python runs one thread at a time, on which the engine relies.
+"""A check that this Python has the global interpreter lock, on which the engine relies.
 
-What is remembered about calls, functions and types is kept in dicts and lists that several threads
-read and write without a lock: `intercept.sites` (what is called in place of a function),
-`intercept.expressions` (the table of expressions), `plans`, `ways`, the caches of `structures`, and
-the places of nodes on a `tape`, where an append and a look at what stands there are each one step.
-The global interpreter lock makes each of these steps whole. Reference counts that say who holds an
-array (`chainrules_core.references`) rely on it as well.
+Several threads read and write the caches of the engine without a lock of their own: call sites and
+replacements in `intercept`, the dispatch and plan caches, the classes in `trace.pytree`. They also
+append nodes to a shared tape. The global interpreter lock makes each single step of this atomic.
+Reference counts that tell who holds an array (`chainrules_core.references`) rely on it as well.
 """
 
 from __future__ import annotations

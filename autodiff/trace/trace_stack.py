@@ -1,8 +1,8 @@
-"""Which differentiations are going on, and which arrays from outside they hold.
+"""The trace levels that are active in this thread, and the arrays from outside that they hold.
 
 Pullbacks keep references to the arrays that a traced function uses as constants. If such an array
-is written into before the sweep, its old values are gone and the gradient would be wrong; so a
-write that is seen is refused.
+were written into before the sweep, the gradient would be computed with the new values and be wrong.
+So such a write is refused.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from chainrules_core.noticed import here
 class _Levels(threading.local):
     def __init__(self) -> None:
         self.tapes: list[Tape] = []
-        self.around: list[Tape] = []  # those of the thread by which this one was begun
-        self.draws: list | None = None  # what a checkpointed call has drawn so far
+        self.around: list[Tape] = []  # those of the thread that started this one
+        self.draws: list | None = None  # random numbers of a checkpointed call so far
 
 
 _levels = _Levels()
 
 
 class recording(noticed.noticing):  # noqa: N801 - it reads like a function
-    """Note for the length of a ``with`` block that a tape records, in this thread.
+    """A ``with`` block in which a tape records the calls of this thread.
 
-    An error of ours that is swallowed in it is raised at its end.
+    An error of ours that is swallowed in the block is raised at its end.
     """
 
     __slots__ = ("tape",)
@@ -57,12 +57,12 @@ class recording(noticed.noticing):  # noqa: N801 - it reads like a function
 
 
 def is_recording(tape: Tape | None = None) -> bool:
-    """Whether a tape, or any, records in this thread."""
+    """Whether this tape (by default any tape) records in this thread."""
     return bool(_levels.tapes) if tape is None else tape in _levels.tapes
 
 
 def is_free() -> bool:
-    """Whether nothing is differentiated or recorded, in this thread or where it was begun."""
+    """Whether nothing is differentiated or recorded, in this thread or the one that started it."""
     return not _levels.tapes and not _levels.around
 
 
@@ -72,10 +72,10 @@ def active_tapes() -> list[Tape]:
 
 
 def begun_here(f: Callable) -> Callable:
-    """Return a function for another thread, in which the tapes of this one are known.
+    """Return a function to run in another thread, in which the tapes of this one are known.
 
-    What it writes into may be held by them. An error of ours that ends it would only be
-    printed there, and what it was to compute be missing without a word: it is noted here.
+    They may hold an array that it writes into. An error of ours that ends the other thread would
+    only be printed there, while its results are missing here; so the error is noted here as well.
     """
     around, block = _levels.tapes + _levels.around, noticed.innermost()
 
@@ -93,7 +93,7 @@ def begun_here(f: Callable) -> Callable:
 
 @contextlib.contextmanager
 def noting_draws() -> Iterator[list]:
-    """Give a list of the random numbers that are drawn in a ``with`` block, in this thread."""
+    """Collect the random numbers that this thread draws in a ``with`` block in a list."""
     before, _levels.draws = _levels.draws, []
     try:
         yield _levels.draws
@@ -104,18 +104,18 @@ def noting_draws() -> Iterator[list]:
 
 
 def note_draw(y: Any) -> None:
-    """Note random numbers, if a checkpointed call draws them."""
+    """Note random numbers that were drawn, if a checkpointed call is running."""
     if _levels.draws is not None:
         _levels.draws.append(y.tobytes() if isinstance(y, (np.ndarray, np.generic)) else repr(y))
 
 
 def program_tape() -> Any:
-    """Return the tape of the program that is recorded in this thread, if one is."""
+    """Return the tape of the program that is being recorded in this thread, or None."""
     return next((tape for tape in _levels.tapes if tape.program), None)
 
 
 def may_hold_traced(x: Any) -> bool:
-    """Whether traced values may be written into a new array: of a recording also whole numbers."""
+    """Whether traced values may be written into a new array; in a recording also integers."""
     if type(x) is not np.ndarray:
         return False
     kind = x.dtype.kind
@@ -143,11 +143,9 @@ def check_free(x: Any) -> None:
 
 
 def watch_held(goes_on: bool = False) -> None:
-    """Note that code runs whose writes are not seen: what is held is compared at the end.
+    """Note that code runs whose writes are not visible: held arrays are compared at the end.
 
-    With `goes_on` it is the code itself that is differentiated.
+    `goes_on` tells that this code is the differentiated function itself.
     """
-    for tape in _levels.tapes:
-        tape.watch(goes_on)
-    for tape in _levels.around:
+    for tape in _levels.tapes + _levels.around:
         tape.watch(goes_on)

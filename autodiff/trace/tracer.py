@@ -1,9 +1,9 @@
-"""Tracer: a traced value, which behaves as the value itself.
+"""Tracers: values being differentiated, which behave as the values themselves.
 
-A tracer holds the value, the tape it is recorded on and its place there. It passes for an
-instance of the value's class (``isinstance(x, float)``, ``match``), so code that looks at types
-takes the path it takes without a gradient. Here is what a tracer is; what it does when it is
-computed with is in :mod:`autodiff.numpy_api.operators`, :mod:`autodiff.numpy_api.methods` and
+A tracer holds the value, the tape on which it is recorded and its place there. It passes for an
+instance of the value's class (``isinstance(x, float)``, ``match``), so code that checks types takes
+the same path as without a gradient. Its operators and methods are defined in
+:mod:`autodiff.numpy_api.operators`, :mod:`autodiff.numpy_api.methods` and
 :mod:`autodiff.numpy_api.protocols`.
 """
 
@@ -35,7 +35,7 @@ _IN_HERE = (
 
 
 class Tracer:
-    """A value being differentiated.
+    """A traced value.
 
     Attributes
     ----------
@@ -44,11 +44,11 @@ class Tracer:
     _tape : Tape
         Where it is recorded.
     _index : int or tangent
-        Its place there; on a forward level its tangent.
+        Its place on the tape; on a forward level its tangent.
     _origin : View or None
         How it was made from another tracer whose memory it shares.
     _views : list or None
-        Weak references to the tracers that were so made from it.
+        Weak references to the tracers that share its memory.
     """
 
     __slots__ = ("__weakref__", "_index", "_origin", "_tape", "_value", "_views")
@@ -65,9 +65,9 @@ class Tracer:
         """The class of the value: a tracer passes for it."""
         return self._value.__class__
 
-    # -- where a value would leave the engine's sight --------------------------------------------
+    # -- conversions that would lose the derivative ----------------------------------------------
 
-    # What the value refuses it refuses as the value does: code that asks takes the same path.
+    # What the value itself refuses is refused with the same error: code may rely on that.
 
     def __float__(self) -> float:
         value = float(bare(self))
@@ -83,7 +83,7 @@ class Tracer:
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
         if self._tape is CONSTANT:
-            # A copy: who asks takes the array for his own, and may write into it (f2py does).
+            # A copy: the caller may write into the array (f2py does).
             kwargs["copy"] = kwargs.get("copy", True) is not False
             return np.array(self._value, *args, **kwargs)
         raise self._lost("Converting to an array")
@@ -101,15 +101,15 @@ class Tracer:
         raise self._lost("A set, dict key or cache", _AS_KEY)
 
     def _lost(self, how: str, instead: str = "") -> Exception:
-        """Build the error for a value that would leave the engine's sight."""
+        """Build the error for a conversion that would lose the derivative."""
         if self._tape is not CONSTANT:
             Tape.check_open(self._tape)
         return lost_value(how, self.__class__.__name__, instead)
 
-    # -- what is constant about a value ----------------------------------------------------------
+    # -- conversions to constants ----------------------------------------------------------------
 
     def _read(self, how: Callable[[Any], Any]) -> Any:
-        """Return ``how(value)``, a constant; a recording notes what it was."""
+        """Return ``how(value)`` as a constant; a recorded program guards it."""
         tape = self._tape
         if tape.program:
             return tape.read(self, how)
@@ -141,7 +141,7 @@ class Tracer:
         return self._read(lambda value: item in value)
 
     def _shown(self, how: Callable[[Any], str]) -> str:
-        """Return the text of the value, a plain one for tools that show it after the end."""
+        """Return the text of the value; a plain string once the differentiation has ended."""
         text = self._read(how)
         return plain_text(text) if self._tape.is_closed else text
 
@@ -162,9 +162,9 @@ class Tracer:
 
 
 class FloatTracer(Tracer):
-    """A traced ``float`` or ``np.float64`` that is not traced on another level too.
+    """A traced ``float`` or ``np.float64`` that is traced on one level only.
 
-    Operators between such values are recorded without a dispatch: see
+    Operators between such values are recorded without dispatch: see
     :mod:`autodiff.fastpath.scalar_methods`.
     """
 
@@ -218,14 +218,14 @@ def wrap(value: Any, tape: Tape, index: Any) -> Tracer:
 
 
 def is_tracer(x: Any) -> bool:
-    """Whether `x` is a tracer; ``isinstance`` sees through the class a tracer shows."""
+    """Whether `x` is a tracer; ``isinstance`` would see the class of its value."""
     return issubclass(type(x), Tracer)
 
 
 def untraced(x: Any) -> Any:
-    """Return the value behind a tracer of any level of differentiation.
+    """Return the value behind a tracer of any trace level.
 
-    It is a plain one, but while a program is recorded: then it is what the recording sees.
+    While a program is recorded, this is the tracer of the recording.
     """
     while issubclass(type(x), Tracer) and not x._tape.program:
         x = x._value
@@ -233,7 +233,7 @@ def untraced(x: Any) -> Any:
 
 
 def bare(x: Any) -> Any:
-    """Return the plain value behind a tracer, to look at its type, shape or memory alone."""
+    """Return the plain value behind a tracer; use only its type, shape or memory."""
     while issubclass(type(x), Tracer):
         x = x._value
     return x

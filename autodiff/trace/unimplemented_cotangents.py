@@ -1,8 +1,8 @@
-"""Cotangents that nobody has written, where what they belong to may be a constant.
+"""Cotangents that a rule does not implement, and whether a result depends on them.
 
-A rule may not know the cotangent of an argument (`not_implemented`): an error, if something depends
-on it. Whether anything does, another sweep tells, in which it is infinite: pullbacks are linear, so
-what comes of it is no finite number, but where it belongs to a constant.
+A rule may not know the cotangent of an argument (`not_implemented`). This is an error only if a
+result depends on it. A second sweep finds out, with Inf for that cotangent: pullbacks are linear,
+so no result that depends on it is finite.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _mode = _Mode()
 
 
 class followed:  # noqa: N801 - it reads like a function
-    """Take cotangents that are not known for Inf, for the length of a ``with`` block."""
+    """A ``with`` block in which unimplemented cotangents are Inf."""
 
     def __enter__(self) -> None:
         _mode.is_followed = True
@@ -33,7 +33,7 @@ class followed:  # noqa: N801 - it reads like a function
 
 
 def unknown(bar: NotImplementedTangent, space: Any) -> Any:
-    """Return what stands for a cotangent that is not known; an error but for such a sweep."""
+    """Raise for an unimplemented cotangent; return Inf inside a block of `followed`."""
     shape = getattr(space, "shape", None)
     if not _mode.is_followed or shape is None:
         raise bar.error()

@@ -32,8 +32,8 @@ from chainrules_core import (
     unbroadcast,
     unthunk,
 )
+from chainrules_core.authoring import conjugate, fit
 from chainrules_core.define import ScalarRule
-from chainrules_core.define.scalar import conjugate, fit
 
 UNSET: Any = object()  # an argument that the call leaves out
 

@@ -21,7 +21,6 @@ import numpy as np
 
 from chainrules.builtins.numbers import SEQUENCE
 from chainrules.elementwise.trigonometric import nonzero
-from chainrules.reductions.axes import array_of
 from chainrules.refused import RefusedError, refuse
 from chainrules_core import (
     NoTangent,
@@ -35,8 +34,7 @@ from chainrules_core import (
     thunk,
     unthunk,
 )
-from chainrules_core.define.linear import natural
-from chainrules_core.define.scalar import fit
+from chainrules_core.authoring import array_of, fit, natural
 
 # ------------------------------------------------------------------------------- how rules are made
 

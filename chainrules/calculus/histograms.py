@@ -8,24 +8,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
-from chainrules_core import NoTangent, frule, non_differentiable, rrule
-from chainrules_core.define.scalar import fit
+from chainrules_core import NoTangent, Numeric, non_differentiable, pair_rule
+from chainrules_core.authoring import fit
 
 non_differentiable(np.bincount)
 
 
-@rrule.register(np.bincount, object, ARRAY_LIKE)
-@rrule_on_arrays
-def bincount_rrule(x, weights, *, minlength=0):
+@pair_rule(np.bincount, object, Numeric, lists=True)
+def bincount_rule(x, weights, *, minlength=0):
+    y = np.bincount(x, weights, minlength)
+
+    def bincount_pushforward(x_dot, weights_dot):
+        return fit(np.bincount(x, weights_dot, minlength), y)
+
     def bincount_pullback(y_bar):
         return NoTangent(), y_bar[x]
 
-    return np.bincount(x, weights, minlength), bincount_pullback
-
-
-@frule.register(np.bincount, object, ARRAY_LIKE)
-@frule_on_arrays
-def bincount_frule(dots, x, weights, *, minlength=0):
-    y = np.bincount(x, weights, minlength)
-    return y, fit(np.bincount(x, dots[1], minlength), y)
+    return y, bincount_pushforward, bincount_pullback

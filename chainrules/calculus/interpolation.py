@@ -16,10 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
-from chainrules_core import NoTangent, conj, frule, rrule, thunk
-from chainrules_core.define.scalar import fit
-from chainrules_core.scattering import scatter
+from chainrules_core import NoTangent, Numeric, conj, pair_rule, thunk
+from chainrules_core.authoring import fit, scatter
 
 
 class Line(NamedTuple):
@@ -155,10 +153,16 @@ class Periodic:
         )
 
 
-@rrule.register(np.interp, ARRAY_LIKE, ARRAY_LIKE, ARRAY_LIKE)
-@rrule_on_arrays
-def interp_rrule(x, xp, fp, left=None, right=None, period=None):
+@pair_rule(np.interp, Numeric, Numeric, Numeric, lists=True)
+def interp_rule(x, xp, fp, left=None, right=None, period=None):
     y = np.interp(x, xp, fp, left, right, period)
+
+    def interp_pushforward(*dots):
+        if period is None:
+            return fit(Interpolation(x, xp, fp, left, right).push(*dots[:5]), y)
+        p = Periodic(x, xp, fp, period)
+        moved = p.push(*dots[:3], dots[5])
+        return fit(Interpolation(p.x, p.xp, p.fp, None, None).push(*moved, None, None), y)
 
     def interp_pullback(y_bar):
         if period is None:
@@ -174,15 +178,4 @@ def interp_rrule(x, xp, fp, left=None, right=None, period=None):
         sides = NoTangent(), NoTangent()
         return x_bar, p.back(xp_bar), thunk(lambda: p.back(f.pull_fp(y_bar))), *sides, period_bar
 
-    return y, interp_pullback
-
-
-@frule.register(np.interp, ARRAY_LIKE, ARRAY_LIKE, ARRAY_LIKE)
-@frule_on_arrays
-def interp_frule(dots, x, xp, fp, left=None, right=None, period=None):
-    y = np.interp(x, xp, fp, left, right, period)
-    if period is None:
-        return y, fit(Interpolation(x, xp, fp, left, right).push(*dots[:5]), y)
-    p = Periodic(x, xp, fp, period)
-    moved = p.push(*dots[:3], dots[5])
-    return y, fit(Interpolation(p.x, p.xp, p.fp, None, None).push(*moved, None, None), y)
+    return y, interp_pushforward, interp_pullback

@@ -14,11 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
-from chainrules_core import Array, conj, decompose, frule, rrule
-from chainrules_core.define import primitive
-from chainrules_core.define.scalar import fit
-from chainrules_core.errors import ChainRulesError
+from chainrules_core import Array, ChainRulesError, Numeric, conj, decompose, pair_rule, primitive
+from chainrules_core.authoring import fit
 
 
 def shifts(r: Any, p: Any) -> Any:
@@ -27,23 +24,17 @@ def shifts(r: Any, p: Any) -> Any:
     return -powers / np.expand_dims(np.polyval(np.polyder(p), r), -1)
 
 
-@rrule.register(np.roots, ARRAY_LIKE)
-@rrule_on_arrays
-def roots_rrule(p):
+@pair_rule(np.roots, Numeric, lists=True)
+def roots_rule(p):
     r = np.roots(p)
+
+    def roots_pushforward(p_dot):
+        return fit(np.matmul(shifts(r, p), p_dot), r)
 
     def roots_pullback(r_bar):
         return np.matmul(r_bar, conj(shifts(r, p)))
 
-    return r, roots_pullback
-
-
-@frule.register(np.roots, ARRAY_LIKE)
-@frule_on_arrays
-def roots_frule(dots, p):
-    (p_dot,) = dots
-    r = np.roots(p)
-    return r, fit(np.matmul(shifts(r, p), p_dot), r)
+    return r, roots_pushforward, roots_pullback
 
 
 # ---------------------------------------------------------------------- coefficients that are 0
@@ -75,17 +66,15 @@ def checked(c: Any) -> Any:
     return c
 
 
-@rrule.register(kept, Array)
-def kept_rrule(c):
+@pair_rule(kept, Array)
+def kept_rule(c):
+    def kept_pushforward(c_dot):
+        return c_dot
+
     def kept_pullback(c_bar):
         return c_bar
 
-    return checked(c), kept_pullback
-
-
-@frule.register(kept, Array)
-def kept_frule(dots, c):
-    return checked(c), dots[0]
+    return checked(c), kept_pushforward, kept_pullback
 
 
 @decompose(np.poly1d.__init__)

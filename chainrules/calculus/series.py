@@ -30,10 +30,9 @@ from chainrules_core import (
     ZeroTangent,
     conj,
     decompose,
-    frule,
-    rrule,
+    pair_rule,
+    primitive,
 )
-from chainrules_core.define import primitive
 
 # -- what is dropped ------------------------------------------------------------------------------
 
@@ -93,20 +92,17 @@ def _units(c: Any) -> Any:
     return np.eye(np.size(c), dtype=c.dtype)
 
 
-@rrule.register(product)
-def product_rrule(c1, c2, *, family):
+@pair_rule(product)
+def product_rule(c1, c2, *, family):
+    def product_pushforward(c1_dot, c2_dot):
+        return product(c1_dot, c2, family=family) + product(c1, c2_dot, family=family)
+
     def product_pullback(y_bar):
         by_first = np.stack([product(e, c2, family=family) for e in _units(c1)])
         by_second = np.stack([product(c1, e, family=family) for e in _units(c2)])
         return np.matmul(conj(by_first), y_bar), np.matmul(conj(by_second), y_bar)
 
-    return product(c1, c2, family=family), product_pullback
-
-
-@frule.register(product)
-def product_frule(dots, c1, c2, *, family):
-    moved = product(dots[0], c2, family=family) + product(c1, dots[1], family=family)
-    return product(c1, c2, family=family), moved
+    return product(c1, c2, family=family), product_pushforward, product_pullback
 
 
 @primitive
@@ -122,9 +118,12 @@ def _change(c1_dot: Any, quo: Any, c2: Any, c2_dot: Any, family: str) -> tuple:
     return division(c1_dot - product(quo, c2_dot, family=family), c2, family=family)
 
 
-@rrule.register(division)
-def division_rrule(c1, c2, *, family):
+@pair_rule(division)
+def division_rule(c1, c2, *, family):
     quo, rem = division(c1, c2, family=family)
+
+    def division_pushforward(c1_dot, c2_dot):
+        return Tangent[tuple](*_change(c1_dot, quo, c2, c2_dot, family))
 
     def division_pullback(y_bar):
         def along(c1_dots, c2_dots):
@@ -140,26 +139,18 @@ def division_rrule(c1, c2, *, family):
             along([np.zeros_like(c1)] * np.size(c2), _units(c2)),
         )
 
-    return (quo, rem), division_pullback
+    return (quo, rem), division_pushforward, division_pullback
 
 
-@frule.register(division)
-def division_frule(dots, c1, c2, *, family):
-    quo, rem = division(c1, c2, family=family)
-    return (quo, rem), Tangent[tuple](*_change(dots[0], quo, c2, dots[1], family))
+@pair_rule(mapped)
+def mapped_rule(c, *, by):
+    def mapped_pushforward(c_dot):
+        return mapped(c_dot, by=by)
 
-
-@rrule.register(mapped)
-def mapped_rrule(c, *, by):
     def mapped_pullback(y_bar):
         return (np.matmul(np.stack([mapped(e, by=by) for e in _units(c)]), y_bar),)
 
-    return mapped(c, by=by), mapped_pullback
-
-
-@frule.register(mapped)
-def mapped_frule(dots, c, *, by):
-    return mapped(c, by=by), mapped(dots[0], by=by)
+    return mapped(c, by=by), mapped_pushforward, mapped_pullback
 
 
 def _product_of(family: str, multiply: Callable) -> None:

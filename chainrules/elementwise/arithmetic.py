@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_core import Array, NoTangent, Scalar, ZeroTangent, scalar_rule
-from chainrules_core.define.scalar import has_nan
-from chainrules_core.projection import is_foreign
+from chainrules_core.authoring import has_nan, is_foreign
 
 NUMERIC = (*Scalar, Array)
 

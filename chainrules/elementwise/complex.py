@@ -34,9 +34,7 @@ from chainrules_core import (
     rrule,
     scalar_rule,
 )
-from chainrules_core.define.bits import turned_by_sign
-from chainrules_core.define.scalar import conjugate, fit
-from chainrules_core.projection import is_foreign
+from chainrules_core.authoring import conjugate, fit, is_foreign, turned_by_sign
 
 Complex = (complex, np.complexfloating)
 

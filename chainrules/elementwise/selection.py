@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.reductions.lists import frule_on_arrays, rrule_on_arrays
 from chainrules_core import (
     AbstractZero,
     NoTangent,
@@ -29,11 +28,7 @@ from chainrules_core import (
     thunk,
     unbroadcast,
 )
-from chainrules_core.define.bits import remainder, where_true
-from chainrules_core.define.linear import natural
-from chainrules_core.define.scalar import fit
-from chainrules_core.no_value import NO_VALUE
-from chainrules_core.projection import is_foreign
+from chainrules_core.authoring import NO_VALUE, fit, is_foreign, natural, remainder, where_true
 
 UNSET: Any = object()  # an argument that the call leaves out
 
@@ -167,8 +162,7 @@ def strictly_inside(a: np.ndarray, low: Any, high: Any) -> np.ndarray | None:
     return inside if low < high and n == a.size + np.count_nonzero(inside) else None
 
 
-@rrule.register(np.clip)
-@rrule_on_arrays
+@rrule.register(np.clip, lists=True)
 def clip_rrule(
     a: Any, a_min: Any = UNSET, a_max: Any = UNSET, min: Any = UNSET, max: Any = UNSET
 ) -> Any:
@@ -197,8 +191,7 @@ def clip_rrule(
     return y, clip_pullback
 
 
-@frule.register(np.clip)
-@frule_on_arrays
+@frule.register(np.clip, lists=True)
 def clip_frule(
     dots: tuple,
     a: Any,

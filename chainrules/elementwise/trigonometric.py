@@ -22,11 +22,11 @@ from chainrules_core import (
     ZeroTangent,
     frule,
     non_differentiable,
+    primitive,
     rrule,
     scalar_rule,
     thunk,
 )
-from chainrules_core.define import primitive
 
 
 def leg(x: Any) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from chainrules.shapes.reshaping import ARRAY
-from chainrules_core import linear_rule, unbroadcast
-from chainrules_core.define import in_steps, primitive
+from chainrules_core import linear_rule, primitive, unbroadcast
+from chainrules_core.authoring import in_steps
 
 
 @primitive

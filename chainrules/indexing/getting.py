@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_core import Array, linear_rule
-from chainrules_core.scattering import scatter, scatter_into
+from chainrules_core.authoring import scatter, scatter_into
 
 _SLICES = (slice, type(None), type(Ellipsis))
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from chainrules.shapes.reshaping import ARRAY
-from chainrules_core import NoTangent, frule, linear_rule, rrule
-from chainrules_core.define import primitive
-from chainrules_core.scattering import scatter, scatter_along_into
+from chainrules_core import NoTangent, frule, linear_rule, primitive, rrule
+from chainrules_core.authoring import scatter, scatter_along_into
 
 
 @primitive

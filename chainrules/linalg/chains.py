@@ -12,9 +12,17 @@ import numpy as np
 
 from chainrules.linalg.matrices import adjoint
 from chainrules.linalg.products import first_of_dot, second_of_dot
-from chainrules.reductions.axes import array_of
-from chainrules_core import Array, ProjectTo, Tangent, ZeroTangent, frule, rrule, unbroadcast
-from chainrules_core.define.linear import natural
+from chainrules_core import (
+    Array,
+    ProjectTo,
+    Tangent,
+    ZeroTangent,
+    frule,
+    pair_rule,
+    rrule,
+    unbroadcast,
+)
+from chainrules_core.authoring import array_of, natural
 
 # --------------------------------------------------------------------------------------- multi_dot
 
@@ -87,23 +95,20 @@ class Chain:
         ]
 
 
-@rrule.register(np.linalg.multi_dot, (list, tuple))
-def multi_dot_rrule(arrays):
+@pair_rule(np.linalg.multi_dot, (list, tuple))
+def multi_dot_rule(arrays):
     chain = Chain([np.asarray(array_of(a)) for a in arrays])
     kind = type(arrays)
     lists = {i: ProjectTo(a) for i, a in enumerate(arrays) if isinstance(a, (list, tuple))}
+
+    def multi_dot_pushforward(arrays_dot):
+        return chain.tangent(natural(arrays_dot, arrays), 0, chain.last)
 
     def multi_dot_pullback(y_bar):
         bars = chain.cotangents(y_bar, 0, chain.last)
         return Tangent[kind](*[lists[i](b) if i in lists else b for i, b in enumerate(bars)])
 
-    return chain.value, multi_dot_pullback
-
-
-@frule.register(np.linalg.multi_dot, (list, tuple))
-def multi_dot_frule(dots, arrays):
-    chain = Chain([np.asarray(array_of(a)) for a in arrays])
-    return chain.value, chain.tangent(natural(dots[0], arrays), 0, chain.last)
+    return chain.value, multi_dot_pushforward, multi_dot_pullback
 
 
 # ------------------------------------------------------------------------------------ matrix_power
@@ -138,7 +143,7 @@ def squarings_back(y_bar: Any, steps: list) -> Any:
     return square_bar
 
 
-@rrule.register(np.linalg.matrix_power, Array)
+@rrule.register(np.linalg.matrix_power, Array, lists=True)
 def matrix_power_rrule(a, *, n):
     if n == 0:
 
@@ -159,7 +164,7 @@ def matrix_power_rrule(a, *, n):
     return y, matrix_power_pullback
 
 
-@frule.register(np.linalg.matrix_power, Array)
+@frule.register(np.linalg.matrix_power, Array, lists=True)
 def matrix_power_frule(dots, a, *, n):
     a_dot = dots[0]
     if n == 0:

@@ -32,9 +32,8 @@ from chainrules.linalg.triangular import (
     solve_lower,
     solve_upper,
 )
-from chainrules_core import Array, frule, rrule
-from chainrules_core.define import in_steps, primitive
-from chainrules_core.projection import is_foreign
+from chainrules_core import Array, pair_rule, primitive
+from chainrules_core.authoring import in_steps, is_foreign
 
 BLOCK = 48
 
@@ -131,20 +130,17 @@ def cholesky_adjoint_in_steps(lower: Any, lower_bar: Any) -> Any:
     return onto_triangle(two_sided(lower, half_triangle(np.matmul(adjoint(lower), lower_bar))))
 
 
-@frule.register(cholesky_adjoint, Array, Array)
-def cholesky_adjoint_frule(dots, lower, lower_bar):
-    lower_dot, bar_dot = np.tril(dots[0]), dots[1]
-    upper = adjoint(lower)
-    s = two_sided(lower, half_triangle(np.matmul(upper, lower_bar)))
-    inner = np.matmul(adjoint(lower_dot), lower_bar) + np.matmul(upper, bar_dot)
-    turned = np.matmul(s + adjoint(s), right_lower(lower_dot, lower))
-    y_dot = onto_triangle(two_sided(lower, half_triangle(inner)) - turned)
-    return cholesky_adjoint(lower, lower_bar), y_dot
+@pair_rule(cholesky_adjoint, Array, Array)
+def cholesky_adjoint_rule(lower, lower_bar):
+    def tangent_of_adjoint(lower_dot, bar_dot):
+        lower_dot = np.tril(lower_dot)
+        upper = adjoint(lower)
+        s = two_sided(lower, half_triangle(np.matmul(upper, lower_bar)))
+        inner = np.matmul(adjoint(lower_dot), lower_bar) + np.matmul(upper, bar_dot)
+        turned = np.matmul(s + adjoint(s), right_lower(lower_dot, lower))
+        return onto_triangle(two_sided(lower, half_triangle(inner)) - turned)
 
-
-@rrule.register(cholesky_adjoint, Array, Array)
-def cholesky_adjoint_rrule(lower, lower_bar):
-    def cholesky_adjoint_pullback(y_bar):
+    def adjoint_of_adjoint(y_bar):
         upper = adjoint(lower)
         s = two_sided(lower, half_triangle(np.matmul(upper, lower_bar)))
         s_bar = right_upper(completed(y_bar), upper)
@@ -153,25 +149,21 @@ def cholesky_adjoint_rrule(lower, lower_bar):
         to_lower = np.tril(np.matmul(lower_bar, adjoint(inner_bar)) - turned)
         return to_lower, np.matmul(lower, inner_bar)
 
-    return cholesky_adjoint(lower, lower_bar), cholesky_adjoint_pullback
+    return cholesky_adjoint(lower, lower_bar), tangent_of_adjoint, adjoint_of_adjoint
 
 
-@rrule.register(np.linalg.cholesky, Array)
-def cholesky_rrule(a, *, upper=False):
+@pair_rule(np.linalg.cholesky, Array, lists=True)
+def cholesky_rule(a, *, upper=False):
     y = np.linalg.cholesky(a, upper=upper)
+
+    def cholesky_pushforward(a_dot):
+        lower, read = (adjoint(y), adjoint(a_dot)) if upper else (y, a_dot)
+        lower_dot = cholesky_tangent(lower, read)
+        return adjoint(lower_dot) if upper else lower_dot
 
     def cholesky_pullback(y_bar):
         if upper:
             return adjoint(cholesky_adjoint(adjoint(y), adjoint(y_bar)))
         return cholesky_adjoint(y, y_bar)
 
-    return y, cholesky_pullback
-
-
-@frule.register(np.linalg.cholesky, Array)
-def cholesky_frule(dots, a, *, upper=False):
-    (a_dot,) = dots
-    y = np.linalg.cholesky(a, upper=upper)
-    lower, read = (adjoint(y), adjoint(a_dot)) if upper else (y, a_dot)
-    lower_dot = cholesky_tangent(lower, read)
-    return y, adjoint(lower_dot) if upper else lower_dot
+    return y, cholesky_pushforward, cholesky_pullback

@@ -19,18 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.linalg.matrices import (
-    adjoint,
-    column,
-    conj,
-    diagonal,
-    diagonal_matrix,
-    row,
-)
-from chainrules.linalg.spectral import part
-from chainrules_core import Array, NoTangent, Tangent, frule, non_differentiable, rrule
-from chainrules_core.define import primitive
-from chainrules_core.projection import is_foreign
+from chainrules.linalg.matrices import adjoint, column, conj, diagonal, diagonal_matrix, row
+from chainrules_core import Array, NoTangent, Tangent, non_differentiable, pair_rule, primitive
+from chainrules_core.authoring import is_foreign, parts
 
 
 def times(numbers: Any, matrices: Any) -> Any:
@@ -127,22 +118,18 @@ def through_singular_values(s: Any, e: Any) -> Any:
     return diagonal_matrix(on_diagonal) - p * e
 
 
-@frule.register(adjugate, Array)
-def adjugate_frule(dots, a, det=None):
-    a_dot = dots[0]
+@pair_rule(adjugate, Array)
+def adjugate_rule(a, det=None):
     y = adjugate(a, det)
-    if is_regular(a):
-        x = np.linalg.inv(a)
-        x_a_dot = np.matmul(x, a_dot)
-        return y, times(np.trace(x_a_dot, 0, -2, -1), y) - np.matmul(x_a_dot, y)
-    u, s, vh = decomposed(a)
-    m = through_singular_values(s, np.matmul(np.matmul(adjoint(u), a_dot), adjoint(vh)))
-    return y, times(phase(u, vh), np.matmul(np.matmul(adjoint(vh), m), adjoint(u)))
 
-
-@rrule.register(adjugate, Array)
-def adjugate_rrule(a, det=None):
-    y = adjugate(a, det)
+    def adjugate_pushforward(a_dot, det_dot):
+        if is_regular(a):
+            x = np.linalg.inv(a)
+            x_a_dot = np.matmul(x, a_dot)
+            return times(np.trace(x_a_dot, 0, -2, -1), y) - np.matmul(x_a_dot, y)
+        u, s, vh = decomposed(a)
+        m = through_singular_values(s, np.matmul(np.matmul(adjoint(u), a_dot), adjoint(vh)))
+        return times(phase(u, vh), np.matmul(np.matmul(adjoint(vh), m), adjoint(u)))
 
     def adjugate_pullback(y_bar):
         yh = adjoint(y)
@@ -155,7 +142,7 @@ def adjugate_rrule(a, det=None):
             a_bar = times(conj(phase(u, vh)), np.matmul(np.matmul(u, m), vh))
         return a_bar, NoTangent()
 
-    return y, adjugate_pullback
+    return y, adjugate_pushforward, adjugate_pullback
 
 
 # ----------------------------------------------------------------------------- one factorisation
@@ -217,10 +204,13 @@ def factored(a: Any) -> Factored | None:
 # -------------------------------------------------------------------------------------------- det
 
 
-@rrule.register(np.linalg.det, Array)
-def det_rrule(a):
+@pair_rule(np.linalg.det, Array, lists=True)
+def det_rule(a):
     lu = factored(a)
     y = np.linalg.det(a) if lu is None else lu.det()
+
+    def det_pushforward(a_dot):
+        return det_tangent(a, y, lu, a_dot)
 
     def det_pullback(y_bar):
         inverse = None if lu is None else lu.inverse_adjoint()
@@ -228,14 +218,7 @@ def det_rrule(a):
             return times(y_bar * conj(y), inverse)
         return times(y_bar, adjoint(adjugate(a, y)))
 
-    return y, det_pullback
-
-
-@frule.register(np.linalg.det, Array)
-def det_frule(dots, a):
-    lu = factored(a)
-    y = np.linalg.det(a) if lu is None else lu.det()
-    return y, det_tangent(a, y, lu, dots[0])
+    return y, det_pushforward, det_pullback
 
 
 def det_tangent(a: Any, y: Any, lu: Factored | None, a_dot: Any) -> Any:
@@ -264,13 +247,21 @@ def inverse_or_infinity(a: Any, sign: Any) -> Any:
 SlogdetResult = type(np.linalg.slogdet(np.eye(1)))
 
 
-@rrule.register(np.linalg.slogdet, Array)
-def slogdet_rrule(a):
+@pair_rule(np.linalg.slogdet, Array, lists=True)
+def slogdet_rule(a):
     lu = factored(a)
     y = np.linalg.slogdet(a) if lu is None else SlogdetResult(*lu.slogdet())
 
+    def slogdet_pushforward(a_dot):
+        inverse = None if lu is None else lu.inverse_adjoint()
+        transposed = inverse_or_infinity(a, y.sign).mT if inverse is None else conj(inverse)
+        change = np.sum(transposed * a_dot, (-2, -1))
+        log_dot = np.real(change)
+        sign_dot = y.sign * (1j * np.imag(change) if np.iscomplexobj(a) else 0)
+        return Tangent[type(y)](sign_dot, log_dot)
+
     def slogdet_pullback(y_bar):
-        sign_bar, log_bar = part(y_bar, 0), part(y_bar, 1)
+        sign_bar, log_bar = parts(y_bar, 2)
         log_bar = 0 * np.real(y.sign) if log_bar is None else np.real(log_bar)
         if np.iscomplexobj(a) and sign_bar is not None:
             log_bar = log_bar + 1j * np.imag(conj(y.sign) * sign_bar)
@@ -283,17 +274,4 @@ def slogdet_rrule(a):
         unused = np.equal(log_bar, 0) & np.equal(y.sign, 0)  # 0 times infinity is 0 here
         return np.where(np.expand_dims(unused, (-2, -1)), 0, a_bar) if np.any(unused) else a_bar
 
-    return y, slogdet_pullback
-
-
-@frule.register(np.linalg.slogdet, Array)
-def slogdet_frule(dots, a):
-    (a_dot,) = dots
-    lu = factored(a)
-    y = np.linalg.slogdet(a) if lu is None else SlogdetResult(*lu.slogdet())
-    inverse = None if lu is None else lu.inverse_adjoint()
-    transposed = inverse_or_infinity(a, y.sign).mT if inverse is None else conj(inverse)
-    change = np.sum(transposed * a_dot, (-2, -1))
-    log_dot = np.real(change)
-    sign_dot = y.sign * (1j * np.imag(change) if np.iscomplexobj(a) else 0)
-    return y, Tangent[type(y)](sign_dot, log_dot)
+    return y, slogdet_pushforward, slogdet_pullback

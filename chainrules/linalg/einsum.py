@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainrules.linalg.matrices import conj
-from chainrules.reductions.axes import array_of
 from chainrules_core import (
     AbstractZero,
     NoTangent,
@@ -29,8 +28,7 @@ from chainrules_core import (
     thunk,
     unbroadcast,
 )
-from chainrules_core.define.linear import natural
-from chainrules_core.define.scalar import fit
+from chainrules_core.authoring import array_of, fit, natural
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from chainrules.linalg.matrices import adjoint, column, row
-from chainrules_core import non_differentiable
-from chainrules_core.define import primitive
-from chainrules_core.projection import is_foreign
+from chainrules_core import non_differentiable, primitive
+from chainrules_core.authoring import is_foreign
 
 
 def differences(x: Any) -> Any:

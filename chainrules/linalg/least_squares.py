@@ -21,23 +21,41 @@ import numpy as np
 
 from chainrules.linalg.matrices import adjoint, column, completed, conj, onto_triangle, real
 from chainrules.linalg.singular import values_adjoint, values_tangent
-from chainrules.linalg.spectral import part
 from chainrules.linalg.triangular import solve_lower, solve_upper
-from chainrules_core import Array, NoTangent, Tangent, ZeroTangent, frule, rrule
-from chainrules_core.no_value import NO_VALUE
+from chainrules_core import Array, NoTangent, Tangent, ZeroTangent, pair_rule
+from chainrules_core.authoring import NO_VALUE, parts
 
 # -------------------------------------------------------------------------------------------- pinv
 
 
-@rrule.register(np.linalg.pinv, Array)
-def pinv_rrule(a, *, rcond=None, hermitian=False, rtol=NO_VALUE):
+@pair_rule(np.linalg.pinv, Array, lists=True)
+def pinv_rule(a, *, rcond=None, hermitian=False, rtol=NO_VALUE):
     y = np.linalg.pinv(a, rcond, hermitian, rtol=rtol)
+
+    def pinv_pushforward(a_dot):
+        return (
+            pinv_tangent(completed(a), y, completed(a_dot))
+            if hermitian
+            else pinv_tangent(a, y, a_dot)
+        )
 
     def pinv_pullback(y_bar):
         a_bar = pinv_adjoint(completed(a) if hermitian else a, y, y_bar)
         return onto_triangle(a_bar) if hermitian else a_bar
 
-    return y, pinv_pullback
+    return y, pinv_pushforward, pinv_pullback
+
+
+def pinv_tangent(a: Any, y: Any, a_dot: Any) -> Any:
+    """-YȦY + YYᴴȦᴴ(1 - AY) + (1 - YA)ȦᴴYᴴY."""
+    yh, ah_dot = adjoint(y), adjoint(a_dot)
+    if np.shape(a)[-2] >= np.shape(a)[-1]:
+        g, h = np.matmul(np.matmul(y, yh), ah_dot), np.matmul(y, a_dot)
+        inner = adjoint(h) - h - np.matmul(g, a) - np.matmul(np.matmul(y, a), adjoint(h))
+        return g + np.matmul(inner, y)
+    g, h = np.matmul(ah_dot, np.matmul(yh, y)), np.matmul(a_dot, y)
+    inner = adjoint(h) - h - np.matmul(a, g) - np.matmul(adjoint(h), np.matmul(a, y))
+    return g + np.matmul(y, inner)
 
 
 def pinv_adjoint(a: Any, y: Any, y_bar: Any) -> Any:
@@ -50,22 +68,6 @@ def pinv_adjoint(a: Any, y: Any, y_bar: Any) -> Any:
     g = np.matmul(yh_bar, y)
     inner = g - np.matmul(np.matmul(a, y), g) - adjoint(g)
     return np.matmul(inner, yh) + np.matmul(np.matmul(yh, y), yh_bar - np.matmul(g, a))
-
-
-@frule.register(np.linalg.pinv, Array)
-def pinv_frule(dots, a, *, rcond=None, hermitian=False, rtol=NO_VALUE):
-    y = np.linalg.pinv(a, rcond, hermitian, rtol=rtol)
-    a_dot = dots[0]
-    if hermitian:
-        a, a_dot = completed(a), completed(a_dot)
-    yh, ah_dot = adjoint(y), adjoint(a_dot)
-    if np.shape(a)[-2] >= np.shape(a)[-1]:
-        g, h = np.matmul(np.matmul(y, yh), ah_dot), np.matmul(y, a_dot)
-        inner = adjoint(h) - h - np.matmul(g, a) - np.matmul(np.matmul(y, a), adjoint(h))
-        return y, g + np.matmul(inner, y)
-    g, h = np.matmul(ah_dot, np.matmul(yh, y)), np.matmul(a_dot, y)
-    inner = adjoint(h) - h - np.matmul(a, g) - np.matmul(adjoint(h), np.matmul(a, y))
-    return y, g + np.matmul(y, inner)
 
 
 # ------------------------------------------------------------------------------------------- lstsq
@@ -118,15 +120,30 @@ def as_columns(x: Any) -> Any:
     return column(x) if np.ndim(x) == 1 else x
 
 
-@rrule.register(np.linalg.lstsq, Array, Array)
-def lstsq_rrule(a, b, *, rcond=None):
+@pair_rule(np.linalg.lstsq, Array, Array, lists=True)
+def lstsq_rule(a, b, *, rcond=None):
     fit = np.linalg.lstsq(a, b, rcond)
     x, residuals, rank, _ = fit
     x = as_columns(x)
     shape = np.shape(b)
 
+    def lstsq_pushforward(a_dot, b_dot):
+        y, ah_dot = PseudoInverse(a, rank, rcond), adjoint(a_dot)
+        rest = as_columns(b) - np.matmul(a, x)
+        moved = as_columns(b_dot) - np.matmul(a_dot, x)
+        bent = np.matmul(ah_dot, y.adjoint_times(x))
+        x_dot = bent + y.times(
+            moved + y.adjoint_times(np.matmul(ah_dot, rest)) - np.matmul(a, bent)
+        )
+        residuals_dot = residuals
+        if np.size(residuals):
+            residuals_dot = 2 * np.sum(real(conj(rest) * moved), 0)
+        s_dot = values_tangent(*np.linalg.svd(a, full_matrices=False), a_dot)
+        x_dot = np.reshape(x_dot, np.shape(fit[0]))
+        return Tangent[tuple](x_dot, residuals_dot, NoTangent(), s_dot)
+
     def lstsq_pullback(y_bar):
-        x_bar, residuals_bar, s_bar = [part(y_bar, i) for i in (0, 1, 3)]
+        x_bar, residuals_bar, _, s_bar = parts(y_bar, 4)
         a_bar = b_bar = ZeroTangent()
         rest = as_columns(b) - np.matmul(a, x)
         if x_bar is not None or s_bar is not None:
@@ -146,23 +163,4 @@ def lstsq_rrule(a, b, *, rcond=None):
             a_bar = a_bar + y.singular_values_adjoint(a, s_bar)
         return a_bar, b_bar if isinstance(b_bar, ZeroTangent) else np.reshape(b_bar, shape)
 
-    return fit, lstsq_pullback
-
-
-@frule.register(np.linalg.lstsq, Array, Array)
-def lstsq_frule(dots, a, b, *, rcond=None):
-    a_dot, b_dot = dots
-    fit = np.linalg.lstsq(a, b, rcond)
-    x, residuals, rank, _ = fit
-    y, ah_dot = PseudoInverse(a, rank, rcond), adjoint(a_dot)
-    columns = as_columns(x)
-    rest = as_columns(b) - np.matmul(a, columns)
-    moved = as_columns(b_dot) - np.matmul(a_dot, columns)
-    bent = np.matmul(ah_dot, y.adjoint_times(columns))
-    x_dot = bent + y.times(moved + y.adjoint_times(np.matmul(ah_dot, rest)) - np.matmul(a, bent))
-    residuals_dot = residuals
-    if np.size(residuals):
-        residuals_dot = 2 * np.sum(real(conj(rest) * moved), 0)
-    s_dot = values_tangent(*np.linalg.svd(a, full_matrices=False), a_dot)
-    x_dot = np.reshape(x_dot, np.shape(x))
-    return fit, Tangent[tuple](x_dot, residuals_dot, NoTangent(), s_dot)
+    return fit, lstsq_pushforward, lstsq_pullback

@@ -11,10 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core import Array, Number
-
-NUMERIC = (*Number, Array)
-
 
 def conj(x: Any) -> Any:
     """The complex conjugate; real arrays are not copied."""

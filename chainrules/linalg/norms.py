@@ -20,12 +20,12 @@ import numpy as np
 
 from chainrules.indexing.taking import scatter_along
 from chainrules.linalg.gaps import coinciding, vanishing
-from chainrules.linalg.matrices import NUMERIC, adjoint, column, conj, real, row
+from chainrules.linalg.matrices import adjoint, column, conj, real, row
 from chainrules.linalg.pairs import singular_pair
 from chainrules.reductions.axes import kept, reduced_axes
 from chainrules.reductions.extrema import placed
-from chainrules_core import Array, frule, rrule
-from chainrules_core.projection import is_foreign
+from chainrules_core import Array, Numeric, pair_rule
+from chainrules_core.authoring import is_foreign
 
 # ------------------------------------------------------------------------------------ vector norms
 
@@ -177,47 +177,36 @@ def norm_of(x: Any, order: Any, axis: Any) -> Norm:
     return Norm(x, order, axes, len(axes) == 2)
 
 
-@rrule.register(np.linalg.norm, NUMERIC)
-def norm_rrule(x, *, ord=None, axis=None, keepdims=False):
+@pair_rule(np.linalg.norm, Numeric, lists=True)
+def norm_rule(x, *, ord=None, axis=None, keepdims=False):
     y = np.linalg.norm(x, ord, axis, keepdims)
+
+    def norm_pushforward(x_dot):
+        return norm_of(x, ord, axis).tangent(y, x_dot, keepdims)
 
     def norm_pullback(y_bar):
         return norm_of(x, ord, axis).cotangent(y, y_bar)
 
-    return y, norm_pullback
+    return y, norm_pushforward, norm_pullback
 
 
-@frule.register(np.linalg.norm, NUMERIC)
-def norm_frule(dots, x, *, ord=None, axis=None, keepdims=False):
-    y = np.linalg.norm(x, ord, axis, keepdims)
-    return y, norm_of(x, ord, axis).tangent(y, dots[0], keepdims)
-
-
-@rrule.register(np.linalg.vector_norm, NUMERIC)
-def vector_norm_rrule(x, *, axis=None, keepdims=False, ord=2):
+@pair_rule(np.linalg.vector_norm, Numeric, lists=True)
+def vector_norm_rule(x, *, axis=None, keepdims=False, ord=2):
     y = np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+
+    def vector_norm_pushforward(x_dot):
+        norm = Norm(x, ord, reduced_axes(np.ndim(x), axis), False)
+        return norm.tangent(y, x_dot, keepdims)
 
     def vector_norm_pullback(y_bar):
         return Norm(x, ord, reduced_axes(np.ndim(x), axis), False).cotangent(y, y_bar)
 
-    return y, vector_norm_pullback
+    return y, vector_norm_pushforward, vector_norm_pullback
 
 
-@frule.register(np.linalg.vector_norm, NUMERIC)
-def vector_norm_frule(dots, x, *, axis=None, keepdims=False, ord=2):
-    y = np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
-    norm = Norm(x, ord, reduced_axes(np.ndim(x), axis), False)
-    return y, norm.tangent(y, dots[0], keepdims)
-
-
-@rrule.register(np.linalg.matrix_norm, Array)
-def matrix_norm_rrule(x, *, keepdims=False, ord="fro"):
-    return norm_rrule(x, ord=ord, axis=(-2, -1), keepdims=keepdims)
-
-
-@frule.register(np.linalg.matrix_norm, Array)
-def matrix_norm_frule(dots, x, *, keepdims=False, ord="fro"):
-    return norm_frule(dots, x, ord=ord, axis=(-2, -1), keepdims=keepdims)
+@pair_rule(np.linalg.matrix_norm, Array, lists=True)
+def matrix_norm_rule(x, *, keepdims=False, ord="fro"):
+    return norm_rule(x, ord=ord, axis=(-2, -1), keepdims=keepdims)
 
 
 # ------------------------------------------------------------------------------------------- cond
@@ -247,17 +236,14 @@ def cond_gradient(x: Any, y: Any, p: Any) -> Any:
     return gradient if np.all(finite) else np.where(of_matrix, gradient, np.nan)
 
 
-@rrule.register(np.linalg.cond, Array)
-def cond_rrule(x, *, p=None):
+@pair_rule(np.linalg.cond, Array, lists=True)
+def cond_rule(x, *, p=None):
     y = np.linalg.cond(x, p)
+
+    def cond_pushforward(x_dot):
+        return np.sum(real(conj(cond_gradient(x, y, p)) * x_dot), (-2, -1))
 
     def cond_pullback(y_bar):
         return np.expand_dims(y_bar, (-2, -1)) * cond_gradient(x, y, p)
 
-    return y, cond_pullback
-
-
-@frule.register(np.linalg.cond, Array)
-def cond_frule(dots, x, *, p=None):
-    y = np.linalg.cond(x, p)
-    return y, np.sum(real(conj(cond_gradient(x, y, p)) * dots[0]), (-2, -1))
+    return y, cond_pushforward, cond_pullback

@@ -14,15 +14,16 @@ upper and lower part of Q, Q₂ = E₂ + (E₁ - Q)(1 - Q₁₁)⁻ᴴ Q₂₁�
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from chainrules.linalg.gaps import rest_vanishes
 from chainrules.linalg.matrices import adjoint, diagonal, diagonal_matrix
-from chainrules.linalg.spectral import part
 from chainrules.linalg.triangular import right_lower, right_upper
-from chainrules_core import Array, Tangent, frule, not_implemented, rrule
+from chainrules_core import Array, Tangent, not_implemented, pair_rule
+from chainrules_core.authoring import parts
 
 # -------------------------------------------------------------------- at least as many rows
 
@@ -147,27 +148,63 @@ UNCHANGED = (
 RAW = "the Householder vectors of np.linalg.qr(mode='raw') have no rule: use mode='reduced'"
 
 
-@rrule.register(np.linalg.qr, Array)
-def qr_rrule(a, *, mode="reduced"):
+def triangle_alone(a: Any) -> tuple[Any, Callable, Callable]:
+    """The rule for ``mode="r"``; Q is needed to go back."""
+    q, r = np.linalg.qr(a)
+
+    def qr_pushforward(a_dot):
+        if has_dependent_columns(r):
+            return not_implemented(DEPENDENT)
+        return reduced_tangent(a, q, r, a_dot)[1]
+
+    def qr_pullback(r_bar):
+        if has_dependent_columns(r):
+            return not_implemented(DEPENDENT)
+        return reduced_adjoint(a, q, r, None, r_bar)
+
+    return r, qr_pushforward, qr_pullback
+
+
+def householder_vectors(a: Any) -> tuple[Any, Callable, Callable]:
+    """The rule for ``mode="raw"``."""
+
+    def qr_pushforward(a_dot):
+        return Tangent[tuple](not_implemented(RAW), not_implemented(RAW))
+
+    def qr_pullback(y_bar):
+        return not_implemented(RAW)
+
+    return np.linalg.qr(a, "raw"), qr_pushforward, qr_pullback
+
+
+@pair_rule(np.linalg.qr, Array, lists=True)
+def qr_rule(a, *, mode="reduced"):
     if mode not in MODES:
         return None
-    if mode == "r":  # Q is needed to go back
-        q, r = np.linalg.qr(a)
-
-        def qr_r_pullback(r_bar):
-            if has_dependent_columns(r):
-                return not_implemented(DEPENDENT)
-            return reduced_adjoint(a, q, r, None, r_bar)
-
-        return r, qr_r_pullback
+    if mode == "r":
+        return triangle_alone(a)
+    if mode == "raw":
+        return householder_vectors(a)
     y = np.linalg.qr(a, mode)
     k = min(np.shape(a)[-2:])
 
-    def qr_pullback(y_bar):
-        if mode == "raw":
-            return not_implemented(RAW)
+    def qr_pushforward(a_dot):
         q, r = y
-        q_bar, r_bar = part(y_bar, 0), part(y_bar, 1)
+        if has_dependent_columns(r[..., :k, :]):
+            return Tangent[type(y)](not_implemented(DEPENDENT), not_implemented(DEPENDENT))
+        if np.shape(q)[-1] == k:
+            return Tangent[type(y)](*reduced_tangent(a, q, r, a_dot))
+        q, r = q[..., :k], r[..., :k, :]
+        q_dot, r_dot = reduced_tangent(a, q, r, a_dot)
+        below_r = np.zeros((*np.shape(r)[:-2], np.shape(a)[-2] - k, k), r.dtype)
+        r_dot = np.concatenate([r_dot, below_r], -2)
+        if has_unchanged_columns(q):
+            return Tangent[type(y)](not_implemented(UNCHANGED), r_dot)
+        return Tangent[type(y)](np.concatenate([q_dot, complete_tangent(q, q_dot)], -1), r_dot)
+
+    def qr_pullback(y_bar):
+        q, r = y
+        q_bar, r_bar = parts(y_bar, 2)
         if np.shape(q)[-1] > k:  # complete, and more rows than columns
             q, r = q[..., :k], r[..., :k, :]
             r_bar = None if r_bar is None else r_bar[..., :k, :]
@@ -179,32 +216,4 @@ def qr_rrule(a, *, mode="reduced"):
             q_bar = q_bar[..., :k] + complete_adjoint(q, q_bar[..., k:])
         return reduced_adjoint(a, q, r, q_bar, r_bar)
 
-    return y, qr_pullback
-
-
-@frule.register(np.linalg.qr, Array)
-def qr_frule(dots, a, *, mode="reduced"):
-    (a_dot,) = dots
-    if mode not in MODES:
-        return None
-    if mode == "r":
-        q, r = np.linalg.qr(a)
-        if has_dependent_columns(r):
-            return r, not_implemented(DEPENDENT)
-        return r, reduced_tangent(a, q, r, a_dot)[1]
-    y = np.linalg.qr(a, mode)
-    if mode == "raw":
-        return y, Tangent[tuple](not_implemented(RAW), not_implemented(RAW))
-    q, r = y
-    k = min(np.shape(a)[-2:])
-    if has_dependent_columns(r[..., :k, :]):
-        return y, Tangent[type(y)](not_implemented(DEPENDENT), not_implemented(DEPENDENT))
-    if np.shape(q)[-1] == k:
-        return y, Tangent[type(y)](*reduced_tangent(a, q, r, a_dot))
-    q, r = q[..., :k], r[..., :k, :]
-    q_dot, r_dot = reduced_tangent(a, q, r, a_dot)
-    below_r = np.zeros((*np.shape(r)[:-2], np.shape(a)[-2] - k, k), r.dtype)
-    r_dot = np.concatenate([r_dot, below_r], -2)
-    if has_unchanged_columns(q):
-        return y, Tangent[type(y)](not_implemented(UNCHANGED), r_dot)
-    return y, Tangent[type(y)](np.concatenate([q_dot, complete_tangent(q, q_dot)], -1), r_dot)
+    return y, qr_pushforward, qr_pullback

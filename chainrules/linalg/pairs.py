@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core.projection import is_foreign
+from chainrules_core.authoring import is_foreign
 
 LARGE = 32
 """Smaller matrices are decomposed as quickly."""

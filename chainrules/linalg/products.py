@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from chainrules.indexing.diagonals import on_diagonal
-from chainrules.linalg.matrices import NUMERIC, adjoint, column, conj, row
-from chainrules_core import Array, linear_rule, unbroadcast
-from chainrules_core.projection import is_foreign
+from chainrules.linalg.matrices import adjoint, column, conj, row
+from chainrules_core import Array, Numeric, linear_rule, unbroadcast
+from chainrules_core.authoring import is_foreign
 
 # ------------------------------------------------------------------ products of the last axes
 
@@ -185,6 +185,7 @@ def product_rule(f: Any, first: Callable, second: Callable, has_core: bool = Tru
         placed(second, 1, has_core),
         types=(Array, Array),
         broadcasts=True,
+        lists=True,
         factors=(factors_of_first, factors_of_second) if first is first_of_matmul else None,
         rows=rows_of_matmul if first is first_of_matmul else None,
     )
@@ -243,25 +244,30 @@ linear_rule(
     np.dot,
     first_of_dot,
     second_of_dot,
-    types=(NUMERIC, NUMERIC),
+    types=(Numeric, Numeric),
     broadcasts=True,
+    lists=True,
     factors=(factors_of_first, factors_of_second),
     rows=(rows_of_first, rows_of_second),
 )
-linear_rule(np.inner, first_of_inner, second_of_inner, types=(NUMERIC, NUMERIC), broadcasts=True)
+linear_rule(
+    np.inner, first_of_inner, second_of_inner, types=(Numeric, Numeric), broadcasts=True, lists=True
+)
 
 # These flatten their arguments.
 linear_rule(
     np.vdot,
     lambda y_bar, a, b: np.reshape(conj(y_bar) * b, a.shape),
     lambda y_bar, a, b: np.reshape(y_bar * a, b.shape),
-    types=(NUMERIC, NUMERIC),
+    types=(Numeric, Numeric),
+    lists=True,
 )
 linear_rule(
     (np.outer, np.linalg.outer),
     lambda y_bar, a, b: np.reshape(np.matmul(y_bar, conj(np.ravel(b))), a.shape),
     lambda y_bar, a, b: np.reshape(np.matmul(conj(np.ravel(a)), y_bar), b.shape),
-    types=(NUMERIC, NUMERIC),
+    types=(Numeric, Numeric),
+    lists=True,
 )
 
 
@@ -299,7 +305,8 @@ linear_rule(
     (np.tensordot, np.linalg.tensordot),
     first_of_tensordot,
     second_of_tensordot,
-    types=(NUMERIC, NUMERIC),
+    types=(Numeric, Numeric),
+    lists=True,
 )
 
 
@@ -317,7 +324,8 @@ linear_rule(
     np.kron,
     lambda y_bar, a, b: kron_back(y_bar, a, b, 0),
     lambda y_bar, a, b: kron_back(y_bar, a, b, 1),
-    types=(NUMERIC, NUMERIC),
+    types=(Numeric, Numeric),
+    lists=True,
 )
 
 
@@ -374,12 +382,14 @@ linear_rule(
         y_bar, a, b, 1, cross_axes(axisa, axisb, axisc, axis)
     ),
     types=(Array, Array),
+    lists=True,
 )
 linear_rule(
     np.linalg.cross,
     lambda y_bar, a, b, *, axis=-1: cross_back(y_bar, a, b, 0, (axis, axis, axis)),
     lambda y_bar, a, b, *, axis=-1: cross_back(y_bar, a, b, 1, (axis, axis, axis)),
     types=(Array, Array),
+    lists=True,
 )
 
 
@@ -399,11 +409,12 @@ def trace_back(
     return on_diagonal(along, offset, axis1, axis2, a.shape, a.dtype)
 
 
-linear_rule(np.trace, trace_back, types=(Array,))
+linear_rule(np.trace, trace_back, types=(Array,), lists=True)
 linear_rule(
     np.linalg.trace,
     lambda y_bar, x, *, offset=0, dtype=None: trace_back(
         y_bar, x, offset=offset, axis1=-2, axis2=-1
     ),
     types=(Array,),
+    lists=True,
 )

@@ -47,17 +47,17 @@ from chainrules.linalg.orthogonal import (
     reduced_adjoint,
     reduced_tangent,
 )
-from chainrules.linalg.spectral import hermitian_adjoint, hermitian_tangent, part
+from chainrules.linalg.spectral import hermitian_adjoint, hermitian_tangent
 from chainrules_core import (
     Array,
     NotImplementedTangent,
     Tangent,
-    frule,
     non_differentiable,
     not_implemented,
-    rrule,
+    pair_rule,
+    primitive,
 )
-from chainrules_core.define import primitive
+from chainrules_core.authoring import parts
 
 # ---------------------------------------------------------------------------------- values alone
 
@@ -243,14 +243,23 @@ def hermitian_svd_tangent(u: Any, s: Any, v: Any, a_dot: Any) -> tuple[Any, Any,
 # ------------------------------------------------------------------------------------------- rules
 
 
-@rrule.register(np.linalg.svd, Array)
-def svd_rrule(a, *, full_matrices=True, compute_uv=True, hermitian=False):
+@pair_rule(np.linalg.svd, Array, lists=True)
+def svd_rule(a, *, full_matrices=True, compute_uv=True, hermitian=False):
     y = np.linalg.svd(a, full_matrices and compute_uv, True, hermitian)
     u, s, vh = y
 
+    def svd_pushforward(a_dot):
+        v = adjoint(vh)
+        if hermitian:
+            u_dot, s_dot, v_dot = hermitian_svd_tangent(u, s, v, a_dot)
+        elif not compute_uv:
+            return values_tangent(u, s, vh, a_dot)
+        else:
+            u_dot, s_dot, v_dot = svd_tangent(a, u, s, v, a_dot)
+        return Tangent[type(y)](u_dot, s_dot, adjoint(v_dot)) if compute_uv else s_dot
+
     def svd_pullback(y_bar):
-        bars = [part(y_bar, i) for i in range(3)] if compute_uv else (None, y_bar, None)
-        u_bar, s_bar, vh_bar = bars
+        u_bar, s_bar, vh_bar = parts(y_bar, 3) if compute_uv else (None, y_bar, None)
         v, v_bar = adjoint(vh), None if vh_bar is None else adjoint(vh_bar)
         if hermitian:
             return hermitian_svd_adjoint(u, s, v, u_bar, s_bar, v_bar)
@@ -259,30 +268,9 @@ def svd_rrule(a, *, full_matrices=True, compute_uv=True, hermitian=False):
             return values_adjoint(u[..., :k], s, vh[..., :k, :], s_bar)
         return svd_adjoint(a, u, s, v, u_bar, s_bar, v_bar)
 
-    return y if compute_uv else s, svd_pullback
+    return y if compute_uv else s, svd_pushforward, svd_pullback
 
 
-@frule.register(np.linalg.svd, Array)
-def svd_frule(dots, a, *, full_matrices=True, compute_uv=True, hermitian=False):
-    (a_dot,) = dots
-    y = np.linalg.svd(a, full_matrices and compute_uv, True, hermitian)
-    u, s, vh = y
-    if not compute_uv and not hermitian:
-        return s, values_tangent(u, s, vh, a_dot)
-    if hermitian:
-        u_dot, s_dot, v_dot = hermitian_svd_tangent(u, s, adjoint(vh), a_dot)
-    else:
-        u_dot, s_dot, v_dot = svd_tangent(a, u, s, adjoint(vh), a_dot)
-    if not compute_uv:
-        return s, s_dot
-    return y, Tangent[type(y)](u_dot, s_dot, adjoint(v_dot))
-
-
-@rrule.register(np.linalg.svdvals, Array)
-def svdvals_rrule(x):
-    return svd_rrule(x, compute_uv=False)
-
-
-@frule.register(np.linalg.svdvals, Array)
-def svdvals_frule(dots, x):
-    return svd_frule(dots, x, compute_uv=False)
+@pair_rule(np.linalg.svdvals, Array, lists=True)
+def svdvals_rule(x):
+    return svd_rule(x, compute_uv=False)

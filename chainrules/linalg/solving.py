@@ -13,25 +13,21 @@ import numpy as np
 
 from chainrules.linalg.matrices import adjoint, column, conj, row
 from chainrules.linalg.triangular import solve_lower, solve_upper, triangle_of
-from chainrules_core import Array, frule, rrule, thunk
+from chainrules_core import Array, pair_rule, thunk
 
 
-@rrule.register(np.linalg.inv, Array)
-def inv_rrule(a):
+@pair_rule(np.linalg.inv, Array, lists=True)
+def inv_rule(a):
     y = np.linalg.inv(a)
+
+    def inv_pushforward(a_dot):
+        return -np.matmul(np.matmul(y, a_dot), y)
 
     def inv_pullback(y_bar):
         yh = adjoint(y)
         return -np.matmul(np.matmul(yh, y_bar), yh)
 
-    return y, inv_pullback
-
-
-@frule.register(np.linalg.inv, Array)
-def inv_frule(dots, a):
-    (a_dot,) = dots
-    y = np.linalg.inv(a)
-    return y, -np.matmul(np.matmul(y, a_dot), y)
+    return y, inv_pushforward, inv_pullback
 
 
 def solve_vectors(a: Any, b: Any) -> Any:
@@ -54,10 +50,15 @@ def matvec(a: Any, x: Any) -> Any:
     return np.matmul(a, column(x))[..., 0]
 
 
-@rrule.register(np.linalg.solve, Array, Array, broadcasts=True)
-def solve_rrule(a, b):
+@pair_rule(np.linalg.solve, Array, Array, broadcasts=True, lists=True)
+def solve_rule(a, b):
     y = np.linalg.solve(a, b)
     of_vector = np.ndim(b) == 1
+
+    def solve_pushforward(a_dot, b_dot):
+        if np.ndim(b) == 1:
+            return solve_vectors(a, b_dot - matvec(a_dot, y))
+        return solve_matrices(a, b_dot - np.matmul(a_dot, y))
 
     def solve_pullback(y_bar):
         if of_vector:
@@ -66,16 +67,7 @@ def solve_rrule(a, b):
         b_bar = solve_matrices(adjoint(a), y_bar)
         return thunk(lambda: -np.matmul(b_bar, adjoint(y))), b_bar
 
-    return y, solve_pullback
-
-
-@frule.register(np.linalg.solve, Array, Array)
-def solve_frule(dots, a, b):
-    a_dot, b_dot = dots
-    y = np.linalg.solve(a, b)
-    if np.ndim(b) == 1:
-        return y, solve_vectors(a, b_dot - matvec(a_dot, y))
-    return y, solve_matrices(a, b_dot - np.matmul(a_dot, y))
+    return y, solve_pushforward, solve_pullback
 
 
 # -------------------------------------------------------------------------------- tensor equations
@@ -93,11 +85,16 @@ def as_matrix_equation(a: Any, b: Any, axes: Any) -> tuple[Any, Any, tuple[int, 
     return np.reshape(a, (n, n)), np.reshape(b, (n,)), shape, order
 
 
-@rrule.register(np.linalg.tensorsolve, Array, Array)
-def tensorsolve_rrule(a, b, *, axes=None):
+@pair_rule(np.linalg.tensorsolve, Array, Array, lists=True)
+def tensorsolve_rule(a, b, *, axes=None):
     matrix, right, shape, order = as_matrix_equation(a, b, axes)
     x = np.linalg.solve(matrix, right)
     shape_a, shape_b = tuple([np.shape(a)[axis] for axis in order]), np.shape(b)
+
+    def tensorsolve_pushforward(a_dot, b_dot):
+        matrix_dot, right_dot, _, _ = as_matrix_equation(a_dot, b_dot, axes)
+        x_dot = np.linalg.solve(matrix, right_dot - np.matmul(matrix_dot, x))
+        return np.reshape(x_dot, shape)
 
     def tensorsolve_pullback(y_bar):
         right_bar = np.linalg.solve(adjoint(matrix), np.reshape(y_bar, np.shape(x)))
@@ -108,37 +105,23 @@ def tensorsolve_rrule(a, b, *, axes=None):
 
         return thunk(a_bar), np.reshape(right_bar, shape_b)
 
-    return np.reshape(x, shape), tensorsolve_pullback
+    return np.reshape(x, shape), tensorsolve_pushforward, tensorsolve_pullback
 
 
-@frule.register(np.linalg.tensorsolve, Array, Array)
-def tensorsolve_frule(dots, a, b, *, axes=None):
-    a_dot, b_dot = dots
-    matrix, right, shape, _ = as_matrix_equation(a, b, axes)
-    matrix_dot, right_dot, _, _ = as_matrix_equation(a_dot, b_dot, axes)
-    x = np.linalg.solve(matrix, right)
-    x_dot = np.linalg.solve(matrix, right_dot - np.matmul(matrix_dot, x))
-    return np.reshape(x, shape), np.reshape(x_dot, shape)
-
-
-@rrule.register(np.linalg.tensorinv, Array)
-def tensorinv_rrule(a, *, ind=2):
+@pair_rule(np.linalg.tensorinv, Array, lists=True)
+def tensorinv_rule(a, *, ind=2):
     y = np.linalg.tensorinv(a, ind)
     n = math.prod(np.shape(a)[ind:])
     shape = np.shape(a)
+
+    def tensorinv_pushforward(a_dot):
+        matrix = np.reshape(y, (n, n))
+        y_dot = -np.matmul(np.matmul(matrix, np.reshape(a_dot, (n, n))), matrix)
+        return np.reshape(y_dot, np.shape(y))
 
     def tensorinv_pullback(y_bar):
         yh = adjoint(np.reshape(y, (n, n)))
         a_bar = -np.matmul(np.matmul(yh, np.reshape(y_bar, (n, n))), yh)
         return np.reshape(a_bar, shape)
 
-    return y, tensorinv_pullback
-
-
-@frule.register(np.linalg.tensorinv, Array)
-def tensorinv_frule(dots, a, *, ind=2):
-    y = np.linalg.tensorinv(a, ind)
-    n = math.prod(np.shape(a)[ind:])
-    matrix = np.reshape(y, (n, n))
-    y_dot = -np.matmul(np.matmul(matrix, np.reshape(dots[0], (n, n))), matrix)
-    return y, np.reshape(y_dot, np.shape(y))
+    return y, tensorinv_pushforward, tensorinv_pullback

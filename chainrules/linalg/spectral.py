@@ -16,12 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.linalg.gaps import (
-    over_gaps,
-    phase_adjoint,
-    phase_tangent,
-    turned,
-)
+from chainrules.linalg.gaps import over_gaps, phase_adjoint, phase_tangent, turned
 from chainrules.linalg.matrices import (
     adjoint,
     completed,
@@ -31,15 +26,8 @@ from chainrules.linalg.matrices import (
     onto_triangle,
     row,
 )
-from chainrules_core import AbstractZero, Array, Tangent, frule, non_differentiable, rrule, unthunk
-from chainrules_core.define import primitive
-
-
-def part(y_bar: Any, i: int) -> Any:
-    """A part of a cotangent; None where there is none."""
-    bar = unthunk(y_bar[i])
-    return None if isinstance(bar, AbstractZero) else bar
-
+from chainrules_core import Array, Tangent, non_differentiable, pair_rule, primitive
+from chainrules_core.authoring import parts
 
 # --------------------------------------------------------------------------------------- Hermitian
 
@@ -82,39 +70,33 @@ def written(a_bar: Any, uplo: str) -> Any:
     return adjoint(a_bar) if is_upper(uplo) else a_bar
 
 
-@rrule.register(np.linalg.eigh, Array)
-def eigh_rrule(a, *, UPLO="L"):
+@pair_rule(np.linalg.eigh, Array, lists=True)
+def eigh_rule(a, *, UPLO="L"):
     y = np.linalg.eigh(a, UPLO)
     w, v = y
 
+    def eigh_pushforward(a_dot):
+        dot = hermitian_tangent(*y, read(a_dot, UPLO), -is_upper(UPLO))
+        return Tangent[type(y)](*dot)
+
     def eigh_pullback(y_bar):
-        a_bar = hermitian_adjoint(w, v, part(y_bar, 0), part(y_bar, 1), -is_upper(UPLO))
+        a_bar = hermitian_adjoint(w, v, *parts(y_bar, 2), -is_upper(UPLO))
         return written(a_bar, UPLO)
 
-    return y, eigh_pullback
+    return y, eigh_pushforward, eigh_pullback
 
 
-@frule.register(np.linalg.eigh, Array)
-def eigh_frule(dots, a, *, UPLO="L"):
-    y = np.linalg.eigh(a, UPLO)
-    dot = hermitian_tangent(*y, read(dots[0], UPLO), -is_upper(UPLO))
-    return y, Tangent[type(y)](*dot)
-
-
-@rrule.register(np.linalg.eigvalsh, Array)
-def eigvalsh_rrule(a, *, UPLO="L"):
+@pair_rule(np.linalg.eigvalsh, Array, lists=True)
+def eigvalsh_rule(a, *, UPLO="L"):
     w, v = np.linalg.eigh(a, UPLO)
+
+    def eigvalsh_pushforward(a_dot):
+        return np.real(np.sum(conj(v) * np.matmul(read(a_dot, UPLO), v), -2))
 
     def eigvalsh_pullback(w_bar):
         return written(hermitian_adjoint(w, v, w_bar, None, 0), UPLO)
 
-    return w, eigvalsh_pullback
-
-
-@frule.register(np.linalg.eigvalsh, Array)
-def eigvalsh_frule(dots, a, *, UPLO="L"):
-    w, v = np.linalg.eigh(a, UPLO)
-    return w, np.real(np.sum(conj(v) * np.matmul(read(dots[0], UPLO), v), -2))
+    return w, eigvalsh_pushforward, eigvalsh_pullback
 
 
 # ----------------------------------------------------------------------------------------- general
@@ -166,34 +148,28 @@ def general_tangent(w: Any, v: Any, a_dot: Any) -> tuple[Any, Any]:
     return diagonal(e), v_dot - v * c
 
 
-@rrule.register(np.linalg.eig, Array)
-def eig_rrule(a):
+@pair_rule(np.linalg.eig, Array, lists=True)
+def eig_rule(a):
     y = np.linalg.eig(a)
     w, v = y
 
+    def eig_pushforward(a_dot):
+        return Tangent[type(y)](*general_tangent(*y, a_dot))
+
     def eig_pullback(y_bar):
-        return general_adjoint(w, v, part(y_bar, 0), part(y_bar, 1))
+        return general_adjoint(w, v, *parts(y_bar, 2))
 
-    return y, eig_pullback
-
-
-@frule.register(np.linalg.eig, Array)
-def eig_frule(dots, a):
-    y = np.linalg.eig(a)
-    return y, Tangent[type(y)](*general_tangent(*y, dots[0]))
+    return y, eig_pushforward, eig_pullback
 
 
-@rrule.register(np.linalg.eigvals, Array)
-def eigvals_rrule(a):
+@pair_rule(np.linalg.eigvals, Array, lists=True)
+def eigvals_rule(a):
     w, v = np.linalg.eig(a)
+
+    def eigvals_pushforward(a_dot):
+        return diagonal(np.linalg.solve(v, np.matmul(a_dot, v)))
 
     def eigvals_pullback(w_bar):
         return general_adjoint(w, v, w_bar, None)
 
-    return w, eigvals_pullback
-
-
-@frule.register(np.linalg.eigvals, Array)
-def eigvals_frule(dots, a):
-    w, v = np.linalg.eig(a)
-    return w, diagonal(np.linalg.solve(v, np.matmul(dots[0], v)))
+    return w, eigvals_pushforward, eigvals_pullback

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core.projection import is_foreign
+from chainrules_core.authoring import is_foreign
 
 BLOCK = 64
 """Up to this size the general solver is fast enough."""

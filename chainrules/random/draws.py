@@ -24,7 +24,6 @@ import numpy as np
 from numpy.random import Generator, RandomState
 
 from chainrules.linalg.gaps import coinciding
-from chainrules.reductions.axes import array_of
 from chainrules.refused import refuse
 from chainrules_core import (
     NoTangent,
@@ -33,13 +32,13 @@ from chainrules_core import (
     frule,
     ignore_derivatives,
     not_implemented,
+    pair_rule,
+    primitive,
     rrule,
     thunk,
     unbroadcast,
 )
-from chainrules_core.define import primitive
-from chainrules_core.define.linear import natural
-from chainrules_core.define.scalar import fit
+from chainrules_core.authoring import array_of, fit, natural
 
 KINDS = (Generator, RandomState)
 
@@ -271,19 +270,17 @@ def has_equal_eigenvalues(cov: Any) -> bool:
     return bool(np.sum(coinciding(np.linalg.eigvalsh(cov))) > np.shape(cov)[0])
 
 
-@rrule.register(distinct)
-def distinct_rrule(cov: Any) -> Any:
+@pair_rule(distinct)
+def distinct_rule(cov: Any) -> Any:
     equal = has_equal_eigenvalues(cov)
+
+    def distinct_pushforward(cov_dot: Any) -> Any:
+        return not_implemented(EQUAL) if has_equal_eigenvalues(cov) else cov_dot
 
     def distinct_pullback(cov_bar: Any) -> Any:
         return not_implemented(EQUAL) if equal else cov_bar
 
-    return cov, distinct_pullback
-
-
-@frule.register(distinct)
-def distinct_frule(dots: tuple, cov: Any) -> Any:
-    return cov, not_implemented(EQUAL) if has_equal_eigenvalues(cov) else dots[0]
+    return cov, distinct_pushforward, distinct_pullback
 
 
 def factor_of(cov: Any, method: str) -> Any:

@@ -14,13 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core import Array, Number
-from chainrules_core.broadcasting import spread_to
-from chainrules_core.define.bits import where_true
-from chainrules_core.no_value import NO_VALUE
-
-NUMERIC = (*Number, Array)
-"""What a reduction reduces: an array, or a number as an array without axes."""
+from chainrules_core.authoring import NO_VALUE, spread_to, where_true
 
 UNSET: Any = NO_VALUE
 """NumPy's sign that an argument is left out."""
@@ -28,29 +22,6 @@ UNSET: Any = NO_VALUE
 
 Rules = tuple[Callable, Callable]
 """An rrule and an frule, not yet registered."""
-
-
-def array_of(x: Any) -> Any:
-    """A list or tuple as an array, by operations that have rules; anything else as it is.
-
-    Examples
-    --------
-    >>> array_of([1.0, 2.0])
-    array([1., 2.])
-    """
-    if not isinstance(x, (list, tuple)):
-        return x
-    if _is_plain(x):
-        return np.array(x)
-    return np.stack([array_of(part) for part in x])
-
-
-def _is_plain(x: Any) -> bool:
-    """Whether nothing in a list is of a kind that NumPy's constructors do not know."""
-    if type(x) in (list, tuple):
-        return all(map(_is_plain, x))
-    kind = type(x)  # not __class__, for which a traced value gives that of its value
-    return kind in (int, float, complex, bool, np.ndarray) or issubclass(kind, np.generic)
 
 
 # -------------------------------------------------------------------------------------- options

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
-from chainrules_core import AbstractZero, NoTangent, ZeroTangent, conj, frule, rrule, thunk
-from chainrules_core.define.scalar import fit
+from chainrules_core import AbstractZero, NoTangent, Numeric, ZeroTangent, conj, pair_rule, thunk
+from chainrules_core.authoring import fit
 
 
 class Sample:
@@ -117,13 +116,19 @@ def square(c: Any) -> Any:
     return np.reshape(c, (1, 1)) if np.ndim(c) == 0 else c
 
 
-@rrule.register(np.cov, ARRAY_LIKE)
-@rrule_on_arrays
-def cov_rrule(
+@pair_rule(np.cov, Numeric, lists=True)
+def cov_rule(
     m, y=None, aweights=None, *, rowvar=True, bias=False, ddof=None, fweights=None, dtype=None
 ):
     options = {"rowvar": rowvar, "bias": bias, "ddof": ddof, "fweights": fweights, "dtype": dtype}
     c = np.cov(m, **options, y=y, aweights=aweights)
+
+    def cov_pushforward(*dots):
+        sample = Sample(m, y, rowvar, bias, ddof, fweights, aweights)
+        c_dot = sample.push(stacked_tangents(sample, dots, (m, y)))
+        if not isinstance(dots[2], AbstractZero):
+            c_dot = c_dot + sample.push_weights(square(c), dots[2])
+        return fit(np.reshape(c_dot, np.shape(c)), c)
 
     def cov_pullback(c_bar):
         sample = Sample(m, y, rowvar, bias, ddof, fweights, aweights)
@@ -132,22 +137,7 @@ def cov_rrule(
             return m_bar, y_bar, NoTangent()
         return m_bar, y_bar, thunk(lambda: sample.pull_weights(square(c), square(c_bar)))
 
-    return c, cov_pullback
-
-
-@frule.register(np.cov, ARRAY_LIKE)
-@frule_on_arrays
-def cov_frule(
-    dots, m, y=None, aweights=None, *, rowvar=True, bias=False, ddof=None, fweights=None,
-    dtype=None,
-):  # fmt: skip
-    options = {"rowvar": rowvar, "bias": bias, "ddof": ddof, "fweights": fweights, "dtype": dtype}
-    c = np.cov(m, **options, y=y, aweights=aweights)
-    sample = Sample(m, y, rowvar, bias, ddof, fweights, aweights)
-    c_dot = sample.push(stacked_tangents(sample, dots, (m, y)))
-    if not isinstance(dots[2], AbstractZero):
-        c_dot = c_dot + sample.push_weights(square(c), dots[2])
-    return c, fit(np.reshape(c_dot, np.shape(c)), c)
+    return c, cov_pushforward, cov_pullback
 
 
 def stacked_tangents(sample: Sample, dots: tuple, arguments: tuple) -> Any:
@@ -162,10 +152,19 @@ def stacked_tangents(sample: Sample, dots: tuple, arguments: tuple) -> Any:
 # ------------------------------------------------------------------------------------ correlations
 
 
-@rrule.register(np.corrcoef, ARRAY_LIKE)
-@rrule_on_arrays
-def corrcoef_rrule(x, y=None, *, rowvar=True, dtype=None):
+@pair_rule(np.corrcoef, Numeric, lists=True)
+def corrcoef_rule(x, y=None, *, rowvar=True, dtype=None):
     r = np.corrcoef(x, rowvar=rowvar, dtype=dtype, y=y)
+
+    def corrcoef_pushforward(*dots):
+        if np.ndim(r) == 0:
+            return ZeroTangent()
+        sample = Sample(x, y, rowvar, False, None, None, None)
+        s = sample.standard_deviations()
+        c_dot = sample.push(stacked_tangents(sample, dots, (x, y)))
+        s_dot = np.real(np.diagonal(c_dot)) / (2 * s)
+        r_dot = c_dot / (s[:, None] * s) - r * ((s_dot / s)[:, None] + s_dot / s)
+        return fit(r_dot, r)
 
     def corrcoef_pullback(r_bar):
         if np.ndim(r) == 0:  # of one variable with itself: always 1
@@ -178,18 +177,4 @@ def corrcoef_rrule(x, y=None, *, rowvar=True, dtype=None):
         c_bar = c_bar + np.diag(s_bar / (2 * s))
         return sample.unstacked(sample.pull(c_bar))
 
-    return r, corrcoef_pullback
-
-
-@frule.register(np.corrcoef, ARRAY_LIKE)
-@frule_on_arrays
-def corrcoef_frule(dots, x, y=None, *, rowvar=True, dtype=None):
-    r = np.corrcoef(x, rowvar=rowvar, dtype=dtype, y=y)
-    if np.ndim(r) == 0:
-        return r, ZeroTangent()
-    sample = Sample(x, y, rowvar, False, None, None, None)
-    s = sample.standard_deviations()
-    c_dot = sample.push(stacked_tangents(sample, dots, (x, y)))
-    s_dot = np.real(np.diagonal(c_dot)) / (2 * s)
-    r_dot = c_dot / (s[:, None] * s) - r * ((s_dot / s)[:, None] + s_dot / s)
-    return r, fit(r_dot, r)
+    return r, corrcoef_pushforward, corrcoef_pullback

@@ -12,28 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.reductions.axes import (
-    Rules,
-    along_last,
-    chosen,
-    every,
-    from_last,
-    present,
-    rounds,
-)
+from chainrules.reductions.axes import Rules, along_last, chosen, every, from_last, present, rounds
 from chainrules.reductions.differences import diff_adjoint
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules_core import (
     AbstractZero,
     NoTangent,
+    Numeric,
     ZeroTangent,
     conj,
     frule,
+    pair_rule,
     rrule,
     thunk,
     unbroadcast,
 )
-from chainrules_core.define.scalar import fit
+from chainrules_core.authoring import fit
 
 
 def reversed_sums(y_bar: Any, shape: tuple[int, ...], axis: Any) -> Any:
@@ -78,8 +71,8 @@ def running_sum_rules(f: Callable, default_axis: Any = None, elements: Callable 
 
 for _f in (np.cumsum, np.cumulative_sum, np.nancumsum):
     _rrule, _frule = running_sum_rules(_f, elements=present if _f is np.nancumsum else every)
-    rrule.register(_f, ARRAY_LIKE)(rrule_on_arrays(_rrule))
-    frule.register(_f, ARRAY_LIKE)(frule_on_arrays(_frule))
+    rrule.register(_f, Numeric, lists=True)(_rrule)
+    frule.register(_f, Numeric, lists=True)(_frule)
 
 
 # ------------------------------------------------------------------------------- trapezoidal rule
@@ -140,9 +133,24 @@ _TRAPEZOID = tuple(getattr(np, name) for name in ("trapezoid", "trapz") if name 
 def trapezoid_rules(f: Callable) -> None:
     """Register the rules of the trapezoidal rule."""
 
-    @rrule.register(f, ARRAY_LIKE)
-    @rrule_on_arrays
-    def trapezoid_rrule(y, x=None, dx=1.0, *, axis=-1):
+    @pair_rule(f, Numeric, lists=True)
+    def trapezoid_rule(y, x=None, dx=1.0, *, axis=-1):
+        r = f(y, x, dx, axis)
+
+        def trapezoid_pushforward(y_dot, x_dot, dx_dot):
+            t = Trapezoids(y, x, dx, axis)
+            r_dot: Any = ZeroTangent()
+            if not isinstance(y_dot, AbstractZero):
+                moved = t.distances * t.neighbours(y_dot)
+                r_dot = np.sum(moved, axis=axis)
+            d_dot: Any = ZeroTangent()
+            if t.x_is_given and not isinstance(x_dot, AbstractZero):
+                d_dot = t.differences(x_dot)
+            elif not t.x_is_given and not isinstance(dx_dot, AbstractZero):
+                d_dot = dx_dot
+            if not isinstance(d_dot, AbstractZero):
+                r_dot = r_dot + np.sum(d_dot * t.neighbours(t.y), axis=axis)
+            return fit(r_dot, r)
 
         def trapezoid_pullback(r_bar):
             t = Trapezoids(y, x, dx, axis)
@@ -152,26 +160,7 @@ def trapezoid_rules(f: Callable) -> None:
                 return y_bar, NoTangent(), thunk(lambda: t.pull_distances(share))
             return y_bar, thunk(lambda: t.pull_x(share)), ZeroTangent()
 
-        return f(y, x, dx, axis), trapezoid_pullback
-
-    @frule.register(f, ARRAY_LIKE)
-    @frule_on_arrays
-    def trapezoid_frule(dots, y, x=None, dx=1.0, *, axis=-1):
-        y_dot, x_dot, dx_dot = dots
-        r = f(y, x, dx, axis)
-        t = Trapezoids(y, x, dx, axis)
-        r_dot: Any = ZeroTangent()
-        if not isinstance(y_dot, AbstractZero):
-            moved = t.distances * t.neighbours(y_dot)
-            r_dot = np.sum(moved, axis=axis)
-        d_dot: Any = ZeroTangent()
-        if t.x_is_given and not isinstance(x_dot, AbstractZero):
-            d_dot = t.differences(x_dot)
-        elif not t.x_is_given and not isinstance(dx_dot, AbstractZero):
-            d_dot = dx_dot
-        if not isinstance(d_dot, AbstractZero):
-            r_dot = r_dot + np.sum(d_dot * t.neighbours(t.y), axis=axis)
-        return r, fit(r_dot, r)
+        return r, trapezoid_pushforward, trapezoid_pullback
 
 
 for _f in _TRAPEZOID:

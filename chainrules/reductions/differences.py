@@ -16,29 +16,22 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.reductions.axes import (
-    UNSET,
-    is_given,
-    options_of,
-    precision,
-    reduced_axes,
-)
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
+from chainrules.reductions.axes import UNSET, is_given, options_of, precision, reduced_axes
 from chainrules_core import (
     AbstractZero,
     NoTangent,
+    Numeric,
     Tangent,
     ZeroTangent,
     conj,
     frule,
     linear_rule,
+    primitive,
     rrule,
     thunk,
     unthunk,
 )
-from chainrules_core.define import primitive
-from chainrules_core.define.linear import natural
-from chainrules_core.define.scalar import fit
+from chainrules_core.authoring import fit, natural
 
 
 @primitive
@@ -98,8 +91,7 @@ def margin_bar(x: Any, bar: Any) -> Any:
     return bar if np.ndim(x) else np.sum(bar)
 
 
-@rrule.register(np.diff, ARRAY_LIKE)
-@rrule_on_arrays
+@rrule.register(np.diff, Numeric, lists=True)
 def diff_rrule(a, prepend=UNSET, append=UNSET, *, n=1, axis=-1):
     y = np.diff(a, n, axis, **options_of(prepend=prepend, append=append))
     before, length = margin(prepend, axis), np.shape(a)[axis] if n else 0
@@ -125,8 +117,7 @@ def diff_rrule(a, prepend=UNSET, append=UNSET, *, n=1, axis=-1):
     return y, diff_pullback
 
 
-@frule.register(np.diff, ARRAY_LIKE)
-@frule_on_arrays
+@frule.register(np.diff, Numeric, lists=True)
 def diff_frule(dots, a, prepend=UNSET, append=UNSET, *, n=1, axis=-1):
     y = np.diff(a, n, axis, **options_of(prepend=prepend, append=append))
     margins = {
@@ -141,8 +132,7 @@ def diff_frule(dots, a, prepend=UNSET, append=UNSET, *, n=1, axis=-1):
 # ----------------------------------------------------------------------------------------- ediff1d
 
 
-@rrule.register(np.ediff1d, ARRAY_LIKE)
-@rrule_on_arrays
+@rrule.register(np.ediff1d, Numeric, lists=True)
 def ediff1d_rrule(ary, to_end=None, to_begin=None):
     shape = np.shape(ary)
     size = int(np.prod(shape))
@@ -161,8 +151,7 @@ def ediff1d_rrule(ary, to_end=None, to_begin=None):
     return np.ediff1d(ary, to_end, to_begin), ediff1d_pullback
 
 
-@frule.register(np.ediff1d, ARRAY_LIKE)
-@frule_on_arrays
+@frule.register(np.ediff1d, Numeric, lists=True)
 def ediff1d_frule(dots, ary, to_end=None, to_begin=None):
     y = np.ediff1d(ary, to_end, to_begin)
     ends = {
@@ -301,8 +290,7 @@ def along(f: Any, spacings: tuple, k: int, axis: int, edge_order: int) -> Slopes
     return Slopes(np.swapaxes(f, axis, -1), h, edge_order)
 
 
-@rrule.register(np.gradient, ARRAY_LIKE)
-@rrule_on_arrays
+@rrule.register(np.gradient, Numeric, lists=True)
 def gradient_rrule(f, *spacings, axis=None, edge_order=1):
     y = np.gradient(f, *spacings, axis=axis, edge_order=edge_order)
     axes = reduced_axes(np.ndim(f), axis)
@@ -336,8 +324,7 @@ def gradient_rrule(f, *spacings, axis=None, edge_order=1):
     return y, gradient_pullback
 
 
-@frule.register(np.gradient, ARRAY_LIKE)
-@frule_on_arrays
+@frule.register(np.gradient, Numeric, lists=True)
 def gradient_frule(dots, f, *spacings, axis=None, edge_order=1):
     y = np.gradient(f, *spacings, axis=axis, edge_order=edge_order)
     f_dot = dots[0]

@@ -28,20 +28,18 @@ from chainrules.reductions.axes import (
     reduced_axes,
     selected,
 )
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules_core import (
     AbstractZero,
     NoTangent,
+    Numeric,
     ZeroTangent,
     frule,
     linear_rule,
+    primitive,
     rrule,
     unbroadcast,
 )
-from chainrules_core.define import primitive
-from chainrules_core.define.bits import where_true
-from chainrules_core.define.scalar import fit
-from chainrules_core.projection import is_foreign
+from chainrules_core.authoring import fit, is_foreign, where_true
 
 _FLOAT64 = np.dtype(np.float64)
 _FEW = 64  # one in so many elements
@@ -287,15 +285,15 @@ def extremum_rules(f: Callable, elements: Callable) -> Rules:
         return y, extremum_pullback
 
     def extremum_frule(dots, a, initial=UNSET, *, axis=None, keepdims=False, where=True):
-        a_dot, *initial_dot = dots
+        a_dot, initial_dot = dots
         options = options_of(keepdims=keepdims, initial=initial, where=where)
         y = f(a, axis=axis, **options)
         ties = Ties(a, y, axis, elements(a, where) if has_gaps(y) else where, initial)
         y_dot: Any = ZeroTangent()
         if not isinstance(a_dot, AbstractZero):
             y_dot = ties.push(a_dot, keepdims)
-        if is_given(initial) and not isinstance(initial_dot[0], AbstractZero):
-            own = np.where(ties.initial, initial_dot[0], 0) / ties.n
+        if is_given(initial) and not isinstance(initial_dot, AbstractZero):
+            own = np.where(ties.initial, initial_dot, 0) / ties.n
             y_dot = y_dot + np.reshape(own, np.shape(y))
         return y, fit(y_dot, y)
 
@@ -305,12 +303,11 @@ def extremum_rules(f: Callable, elements: Callable) -> Rules:
 _EXTREMA = [(f, every) for f in (np.max, np.amax, np.min, np.amin)]
 for _f, _elements in [*_EXTREMA, (np.nanmax, present), (np.nanmin, present)]:
     _rrule, _frule = extremum_rules(_f, _elements)
-    rrule.register(_f, ARRAY_LIKE)(rrule_on_arrays(_rrule))
-    frule.register(_f, ARRAY_LIKE)(frule_on_arrays(_frule))
+    rrule.register(_f, Numeric, lists=True)(_rrule)
+    frule.register(_f, Numeric, lists=True)(_frule)
 
 
-@rrule.register(np.ptp, ARRAY_LIKE)
-@rrule_on_arrays
+@rrule.register(np.ptp, Numeric, lists=True)
 def ptp_rrule(a, *, axis=None, keepdims=False):
     y, top, bottom = ends(a, axis, keepdims)
 
@@ -329,8 +326,7 @@ def ptp_rrule(a, *, axis=None, keepdims=False):
     return y, ptp_pullback
 
 
-@frule.register(np.ptp, ARRAY_LIKE)
-@frule_on_arrays
+@frule.register(np.ptp, Numeric, lists=True)
 def ptp_frule(dots, a, *, axis=None, keepdims=False):
     y, top, bottom = ends(a, axis, keepdims)
     y_dot = Ties(a, top, axis).push(dots[0], keepdims) - Ties(a, bottom, axis).push(

@@ -43,8 +43,7 @@ from chainrules_core import (
     derivatives_given_output,
     rrule,
 )
-from chainrules_core.define.scalar import fit
-from chainrules_core.no_value import NO_VALUE
+from chainrules_core.authoring import NO_VALUE, fit
 
 
 class FoldError(ChainRulesError, ArithmeticError):

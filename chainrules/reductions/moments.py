@@ -28,11 +28,8 @@ from chainrules.reductions.axes import (
     scaled,
     selected,
 )
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
-from chainrules_core import NoTangent, conj, frule, rrule, thunk, unbroadcast
-from chainrules_core.define.scalar import fit
-from chainrules_core.no_value import NO_VALUE
-from chainrules_core.projection import is_foreign
+from chainrules_core import NoTangent, Numeric, conj, frule, rrule, thunk, unbroadcast
+from chainrules_core.authoring import NO_VALUE, fit, is_foreign
 
 
 def mean_of(a: Any, axis: Any, where: Any) -> Any:
@@ -115,5 +112,5 @@ for _f, _is_root, _elements in (
     (np.nanstd, True, present),
 ):
     _rrule, _frule = moment_rules(_f, _is_root, _elements)
-    rrule.register(_f, ARRAY_LIKE)(rrule_on_arrays(_rrule))
-    frule.register(_f, ARRAY_LIKE)(frule_on_arrays(_frule))
+    rrule.register(_f, Numeric, lists=True)(_rrule)
+    frule.register(_f, Numeric, lists=True)(_frule)

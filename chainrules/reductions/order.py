@@ -12,43 +12,37 @@ from typing import Any
 import numpy as np
 
 from chainrules.indexing.taking import places_along_axis
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules.reductions.permutations import Reordering, put_back, sorted_order, with_places
 from chainrules_core import (
     AbstractZero,
     NoTangent,
+    Numeric,
     Tangent,
     ZeroTangent,
     frule,
     non_differentiable,
+    pair_rule,
+    primitive,
     rrule,
     unthunk,
 )
-from chainrules_core.define import primitive
-from chainrules_core.define.scalar import fit
-from chainrules_core.scattering import scatter
+from chainrules_core.authoring import fit, scatter
 
 
-@rrule.register(np.sort, ARRAY_LIKE)
-@rrule_on_arrays
-def sort_rrule(a, *, axis=-1, kind=None, stable=None):
+@pair_rule(np.sort, Numeric, lists=True)
+def sort_rule(a, *, axis=-1, kind=None, stable=None):
     y, reorder = sorted_order(a, axis)
+
+    def sort_pushforward(a_dot):
+        return reorder(a_dot)
 
     def sort_pullback(y_bar):
         return reorder.pull(y_bar)
 
-    return y, sort_pullback
+    return y, sort_pushforward, sort_pullback
 
 
-@frule.register(np.sort, ARRAY_LIKE)
-@frule_on_arrays
-def sort_frule(dots, a, *, axis=-1, kind=None, stable=None):
-    y, reorder = sorted_order(a, axis)
-    return y, reorder(dots[0])
-
-
-@rrule.register(np.sort_complex, ARRAY_LIKE)
-@rrule_on_arrays
+@rrule.register(np.sort_complex, Numeric, lists=True)
 def sort_complex_rrule(a):
     if np.ndim(a) == 0:
         return None  # NumPy has its own error
@@ -60,8 +54,7 @@ def sort_complex_rrule(a):
     return y.astype(np.sort_complex(a[..., :0]).dtype), sort_complex_pullback
 
 
-@frule.register(np.sort_complex, ARRAY_LIKE)
-@frule_on_arrays
+@frule.register(np.sort_complex, Numeric, lists=True)
 def sort_complex_frule(dots, a):
     y = np.sort_complex(a)
     return y, fit(sorted_order(a, -1)[1](dots[0]), y)
@@ -96,22 +89,17 @@ def partitioning(a: Any, y: Any, kth: Any, axis: int | None, kind: str) -> Reord
     return Reordering(a, partitioned_order(flat, y, kth, along, kind), axis)
 
 
-@rrule.register(np.partition, ARRAY_LIKE)
-@rrule_on_arrays
-def partition_rrule(a, kth, *, axis=-1, kind="introselect"):
+@pair_rule(np.partition, Numeric, lists=True)
+def partition_rule(a, kth, *, axis=-1, kind="introselect"):
     y = np.partition(a, kth, axis=axis, kind=kind)
+
+    def partition_pushforward(a_dot, kth_dot):
+        return partitioning(a, y, kth, axis, kind)(a_dot)
 
     def partition_pullback(y_bar):
         return partitioning(a, y, kth, axis, kind).pull(y_bar), NoTangent()
 
-    return y, partition_pullback
-
-
-@frule.register(np.partition, ARRAY_LIKE)
-@frule_on_arrays
-def partition_frule(dots, a, kth, *, axis=-1, kind="introselect"):
-    y = np.partition(a, kth, axis=axis, kind=kind)
-    return y, partitioning(a, y, kth, axis, kind)(dots[0])
+    return y, partition_pushforward, partition_pullback
 
 
 # ------------------------------------------------------------------------------------------ unique
@@ -192,8 +180,7 @@ def unique_dot(a_dot: Any, y: Any, a: Any, axis: int | None, equal_nan: bool) ->
     return Tangent[type(y)](**{name: NoTangent() for name in y._fields} | {y._fields[0]: dot})
 
 
-@rrule.register(np.unique, ARRAY_LIKE)
-@rrule_on_arrays
+@rrule.register(np.unique, Numeric, lists=True)
 def unique_rrule(ar, *, axis=None, equal_nan=True, **returned):
     y = np.unique(ar, axis=axis, equal_nan=equal_nan, **returned)
 
@@ -203,8 +190,7 @@ def unique_rrule(ar, *, axis=None, equal_nan=True, **returned):
     return y, unique_pullback
 
 
-@frule.register(np.unique, ARRAY_LIKE)
-@frule_on_arrays
+@frule.register(np.unique, Numeric, lists=True)
 def unique_frule(dots, ar, *, axis=None, equal_nan=True, **returned):
     y = np.unique(ar, axis=axis, equal_nan=equal_nan, **returned)
     return y, unique_dot(dots[0], y, ar, axis, equal_nan)
@@ -213,8 +199,7 @@ def unique_frule(dots, ar, *, axis=None, equal_nan=True, **returned):
 def unique_rules(f: Callable) -> None:
     """Register the rules of one of the functions of the array API, which tell NaNs apart."""
 
-    @rrule.register(f, ARRAY_LIKE)
-    @rrule_on_arrays
+    @rrule.register(f, Numeric, lists=True)
     def unique_rrule(x):
         y = f(x)
 
@@ -223,8 +208,7 @@ def unique_rules(f: Callable) -> None:
 
         return y, unique_pullback
 
-    @frule.register(f, ARRAY_LIKE)
-    @frule_on_arrays
+    @frule.register(f, Numeric, lists=True)
     def unique_frule(dots, x):
         y = f(x)
         return y, unique_dot(dots[0], y, x, None, False)

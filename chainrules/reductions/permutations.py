@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from chainrules.indexing.taking import places_along_axis
-from chainrules_core import linear_rule, non_differentiable
-from chainrules_core.define import primitive
-from chainrules_core.projection import is_foreign
+from chainrules_core import linear_rule, non_differentiable, primitive
+from chainrules_core.authoring import is_foreign
 
 LARGE = 4096
 """For fewer elements the steps count for more than what sorting takes."""

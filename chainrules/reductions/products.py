@@ -33,12 +33,9 @@ from chainrules.reductions.axes import (
     selected,
 )
 from chainrules.reductions.extrema import placed
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules.reductions.recurrence import recurrence, reversed_recurrence
-from chainrules_core import AbstractZero, NoTangent, ZeroTangent, conj, frule, rrule
-from chainrules_core.define.bits import where_true
-from chainrules_core.define.scalar import fit
-from chainrules_core.projection import is_foreign
+from chainrules_core import AbstractZero, NoTangent, Numeric, ZeroTangent, conj, frule, rrule
+from chainrules_core.authoring import fit, is_foreign, where_true
 
 _TINY = np.finfo(float).tiny
 _LARGE = 64  # elements: fewer steps count for more than fewer passes
@@ -174,7 +171,7 @@ def product_rules(f: Callable, factors: Callable) -> Rules:
         return y, product_pullback
 
     def product_frule(dots, a, initial=UNSET, *, axis=None, dtype=None, keepdims=False, where=True):
-        a_dot, *initial_dot = dots
+        a_dot, initial_dot = dots
         y = value(a, initial, axis, dtype, keepdims, where)
         if rounds(dtype):
             return y, ZeroTangent()
@@ -183,8 +180,8 @@ def product_rules(f: Callable, factors: Callable) -> Rules:
         if not isinstance(a_dot, AbstractZero):
             moved = x.times_others(1, same) * a_dot
             y_dot = np.sum(moved, axis=axis, **options_of(keepdims=keepdims))
-        if is_given(initial) and not isinstance(initial_dot[0], AbstractZero):
-            y_dot = y_dot + np.reshape(x.product * initial_dot[0], np.shape(y))
+        if is_given(initial) and not isinstance(initial_dot, AbstractZero):
+            y_dot = y_dot + np.reshape(x.product * initial_dot, np.shape(y))
         return y, fit(y_dot, y)
 
     return product_rrule, product_frule
@@ -198,8 +195,8 @@ def same(x: Any) -> Any:
 _f: Callable
 for _f, _factors in ((np.prod, every), (np.nanprod, present)):
     _rrule, _frule = product_rules(_f, _factors)
-    rrule.register(_f, ARRAY_LIKE)(rrule_on_arrays(_rrule))
-    frule.register(_f, ARRAY_LIKE)(frule_on_arrays(_frule))
+    rrule.register(_f, Numeric, lists=True)(_rrule)
+    frule.register(_f, Numeric, lists=True)(_frule)
 
 
 # --------------------------------------------------------------------------------- running products
@@ -294,5 +291,5 @@ def running_rules(f: Callable, default_axis: Any = None, *, ignores_nan: bool = 
 
 for _f in (np.cumprod, np.cumulative_prod, np.nancumprod):
     _rrule, _frule = running_rules(_f, ignores_nan=_f is np.nancumprod)
-    rrule.register(_f, ARRAY_LIKE)(rrule_on_arrays(_rrule))
-    frule.register(_f, ARRAY_LIKE)(frule_on_arrays(_frule))
+    rrule.register(_f, Numeric, lists=True)(_rrule)
+    frule.register(_f, Numeric, lists=True)(_frule)

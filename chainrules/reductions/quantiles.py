@@ -21,10 +21,8 @@ from typing import Any
 import numpy as np
 
 from chainrules.reductions.axes import from_rows, options_of, present, rows
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
-from chainrules_core import AbstractZero, ZeroTangent, frule, rrule, thunk
-from chainrules_core.define.scalar import fit
-from chainrules_core.scattering import scatter
+from chainrules_core import AbstractZero, Numeric, ZeroTangent, pair_rule, thunk
+from chainrules_core.authoring import fit, scatter
 
 CONTINUOUS = {
     "interpolated_inverted_cdf": (0, 1),
@@ -162,15 +160,25 @@ def quantile_rules(f: Callable, unit: int, *, ignores_nan: bool = False) -> None
         rate = (numbers(a, axis) + (1 - alpha - beta)) / unit
         return ranks(a, q, axis, method).slopes(method == "linear") * rate
 
-    @rrule.register(f, ARRAY_LIKE)
-    @rrule_on_arrays
-    def quantile_rrule(
+    @pair_rule(f, Numeric, lists=True)
+    def quantile_rule(
         a, q, *, axis=None, overwrite_input=False, method="linear", keepdims=False, weights=None
     ):
         if ignores_nan and is_muddled(q, axis):
             return None
         y = f(a, q, axis, method=method, **options_of(keepdims=keepdims, weights=weights))
         is_step = weights is not None or method not in CONTINUOUS
+
+        def quantile_pushforward(a_dot, q_dot):
+            y_dot: Any = ZeroTangent()
+            if not isinstance(a_dot, AbstractZero):
+                mixed = mixture(a, q, y, axis, method, weights)
+                y_dot = mixed.push(rows(a_dot, axis))
+            if not isinstance(q_dot, AbstractZero) and weights is None and method in CONTINUOUS:
+                y_dot = y_dot + by_q(a, q, axis, method) * np.reshape(q_dot, (1, -1))
+            if isinstance(y_dot, AbstractZero):
+                return y_dot
+            return fit(np.reshape(np.transpose(y_dot), np.shape(y)), y)
 
         def quantile_pullback(y_bar):
             mixed = mixture(a, q, y, axis, method, weights)
@@ -182,27 +190,7 @@ def quantile_rules(f: Callable, unit: int, *, ignores_nan: bool = False) -> None
                 lambda: np.reshape(np.sum(y_bar * by_q(a, q, axis, method), axis=0), np.shape(q))
             )
 
-        return y, quantile_pullback
-
-    @frule.register(f, ARRAY_LIKE)
-    @frule_on_arrays
-    def quantile_frule(
-        dots, a, q, *, axis=None, overwrite_input=False, method="linear", keepdims=False,
-        weights=None,
-    ):  # fmt: skip
-        if ignores_nan and is_muddled(q, axis):
-            return None
-        a_dot, q_dot = dots
-        y = f(a, q, axis, method=method, **options_of(keepdims=keepdims, weights=weights))
-        y_dot: Any = ZeroTangent()
-        if not isinstance(a_dot, AbstractZero):
-            mixed = mixture(a, q, y, axis, method, weights)
-            y_dot = mixed.push(rows(a_dot, axis))
-        if not isinstance(q_dot, AbstractZero) and weights is None and method in CONTINUOUS:
-            y_dot = y_dot + by_q(a, q, axis, method) * np.reshape(q_dot, (1, -1))
-        if isinstance(y_dot, AbstractZero):
-            return y, y_dot
-        return y, fit(np.reshape(np.transpose(y_dot), np.shape(y)), y)
+        return y, quantile_pushforward, quantile_pullback
 
 
 quantile_rules(np.quantile, 1)
@@ -227,20 +215,18 @@ def median_rules(f: Callable, *, ignores_nan: bool = False) -> None:
     def value(a: Any, axis: Any, keepdims: Any) -> Any:
         return f(a, axis=axis, **options_of(keepdims=keepdims))
 
-    @rrule.register(f, ARRAY_LIKE)
-    @rrule_on_arrays
-    def median_rrule(a, *, axis=None, overwrite_input=False, keepdims=False):
+    @pair_rule(f, Numeric, lists=True)
+    def median_rule(a, *, axis=None, overwrite_input=False, keepdims=False):
+        y = value(a, axis, keepdims)
+
+        def median_pushforward(a_dot):
+            return fit(np.reshape(mixture(a, axis).push(rows(a_dot, axis)), np.shape(y)), y)
+
         def median_pullback(y_bar):
             mixed = mixture(a, axis)
             return from_rows(mixed.pull(table(y_bar, mixed.shape[0])), np.shape(a), axis)
 
-        return value(a, axis, keepdims), median_pullback
-
-    @frule.register(f, ARRAY_LIKE)
-    @frule_on_arrays
-    def median_frule(dots, a, *, axis=None, overwrite_input=False, keepdims=False):
-        y = value(a, axis, keepdims)
-        return y, fit(np.reshape(mixture(a, axis).push(rows(dots[0], axis)), np.shape(y)), y)
+        return y, median_pushforward, median_pullback
 
 
 median_rules(np.median)

@@ -29,10 +29,10 @@ from chainrules.reductions.axes import (
     scaled,
     spread,
 )
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules_core import (
     AbstractZero,
     NoTangent,
+    Numeric,
     Tangent,
     ZeroTangent,
     conj,
@@ -42,9 +42,7 @@ from chainrules_core import (
     unbroadcast,
     unthunk,
 )
-from chainrules_core.broadcasting import spread_to
-from chainrules_core.define.scalar import fit
-from chainrules_core.projection import is_foreign
+from chainrules_core.authoring import fit, is_foreign, spread_to
 
 _NO_INITIAL = NoTangent()
 
@@ -73,7 +71,7 @@ def sum_rules(f: Callable, summands: Callable) -> Rules:
         return y, sum_pullback
 
     def sum_frule(dots, a, initial=UNSET, *, axis=None, dtype=None, keepdims=False, where=True):
-        a_dot, *initial_dot = dots
+        a_dot, initial_dot = dots
         is_plain = type(a) is type(a_dot) is np.ndarray and initial is UNSET and where is True
         if is_plain and f is np.sum and dtype is None and keepdims is not UNSET:
             return _sum(a, axis, keepdims), _sum(a_dot, axis, keepdims)
@@ -85,8 +83,8 @@ def sum_rules(f: Callable, summands: Callable) -> Rules:
         if not isinstance(a_dot, AbstractZero):
             options = options_of(keepdims=keepdims, where=summands(a, where))
             y_dot = np.sum(a_dot, axis=axis, dtype=dtype, **options)
-        if is_given(initial) and not isinstance(initial_dot[0], AbstractZero):
-            y_dot = y_dot + np.broadcast_to(initial_dot[0], np.shape(y))
+        if is_given(initial) and not isinstance(initial_dot, AbstractZero):
+            y_dot = y_dot + np.broadcast_to(initial_dot, np.shape(y))
         return y, y_dot
 
     return sum_rrule, sum_frule
@@ -112,8 +110,8 @@ def _sum(a: Any, axis: Any, keepdims: bool) -> Any:
 _f: Callable
 for _f, _summands in ((np.sum, every), (np.nansum, present)):
     _rrule, _frule = sum_rules(_f, _summands)
-    rrule.register(_f, ARRAY_LIKE)(rrule_on_arrays(_rrule))
-    frule.register(_f, ARRAY_LIKE)(frule_on_arrays(_frule))
+    rrule.register(_f, Numeric, lists=True)(_rrule)
+    frule.register(_f, Numeric, lists=True)(_frule)
 
 
 # -------------------------------------------------------------------------------------------- mean
@@ -186,8 +184,8 @@ def _mean(a: Any, axis: Any, keepdims: bool, n: int) -> Any:
 
 for _f, _summands in ((np.mean, every), (np.nanmean, present)):
     _rrule, _frule = mean_rules(_f, _summands)
-    rrule.register(_f, ARRAY_LIKE)(rrule_on_arrays(_rrule))
-    frule.register(_f, ARRAY_LIKE)(frule_on_arrays(_frule))
+    rrule.register(_f, Numeric, lists=True)(_rrule)
+    frule.register(_f, Numeric, lists=True)(_frule)
 
 
 # ----------------------------------------------------------------------------------- weighted mean
@@ -232,8 +230,7 @@ def average(a: Any, weights: Any, axis: Any, returned: bool, keepdims: Any) -> A
     return np.average(a, **options)
 
 
-@rrule.register(np.average, ARRAY_LIKE)
-@rrule_on_arrays
+@rrule.register(np.average, Numeric, lists=True)
 def average_rrule(a, weights=None, *, axis=None, returned=False, keepdims=False):
     result = average(a, weights, axis, returned, keepdims)
     y = result[0] if returned else result
@@ -266,10 +263,9 @@ def average_rrule(a, weights=None, *, axis=None, returned=False, keepdims=False)
     return result, average_pullback
 
 
-@frule.register(np.average, ARRAY_LIKE)
-@frule_on_arrays
+@frule.register(np.average, Numeric, lists=True)
 def average_frule(dots, a, weights=None, *, axis=None, returned=False, keepdims=False):
-    a_dot, *w_dot = dots
+    a_dot, w_dot = dots
     result = average(a, weights, axis, returned, keepdims)
     y = result[0] if returned else result
     options = options_of(keepdims=keepdims)
@@ -283,8 +279,8 @@ def average_frule(dots, a, weights=None, *, axis=None, returned=False, keepdims=
         w, total = lie.spread(weights)
         if not isinstance(a_dot, AbstractZero):
             y_dot = np.sum(w / total * a_dot, axis=axis, **options)
-        if not isinstance(w_dot[0], AbstractZero):
-            w_dot = lie.laid(w_dot[0])
+        if not isinstance(w_dot, AbstractZero):
+            w_dot = lie.laid(w_dot)
             deviation = a - kept(y, shape, axis)
             y_dot = y_dot + np.sum(deviation * (w_dot / total), axis=axis, **options)
             total_dot = np.sum(np.broadcast_to(w_dot, shape), axis=axis, **options)

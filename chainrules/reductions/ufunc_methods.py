@@ -15,15 +15,7 @@ from typing import Any
 import numpy as np
 
 from chainrules.elementwise.selection import as_chosen
-from chainrules.reductions.axes import (
-    UNSET,
-    Rules,
-    divided,
-    divisor,
-    every,
-    present,
-    scaled,
-)
+from chainrules.reductions.axes import UNSET, Rules, divided, divisor, every, present, scaled
 from chainrules.reductions.cumulative import running_sum_rules
 from chainrules.reductions.extrema import (
     equal_to_results,
@@ -42,22 +34,21 @@ from chainrules.reductions.folds import (
     running_extremum_rules,
     weights,
 )
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules.reductions.products import can_divide, product_rules, running_rules
 from chainrules.reductions.sums import sum_rules
 from chainrules_core import (
     AbstractZero,
+    Numeric,
     ZeroTangent,
     conj,
     frule,
     non_differentiable,
+    pair_rule,
     rrule,
     thunk,
     unbroadcast,
 )
-from chainrules_core.define.scalar import fit, strong_product
-from chainrules_core.projection import is_foreign
-from chainrules_core.scattering import scatter
+from chainrules_core.authoring import fit, is_foreign, scatter, strong_product
 
 EXTREMA = (np.maximum, np.minimum, np.fmax, np.fmin)
 
@@ -261,73 +252,75 @@ def share_numbers(a: Any, b: Any) -> bool:
     return bool(np.any(row[np.minimum(np.searchsorted(row, a), len(row) - 1)] == a))
 
 
+def spread(a: Any, b: Any) -> Any:
+    """`a` with an axis of length one for each of `b` behind its own."""
+    return np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
+
+
+def summed(j: int, bar: Any, a: Any, b: Any, weights: Any) -> Any:
+    """The rows or columns of `bar`, times weights, added up: one product with a vector."""
+    matrix = np.reshape(bar, (math.prod(np.shape(a)), math.prod(np.shape(b))))
+    if j == 0:
+        return np.reshape(matrix @ np.reshape(weights, (-1,)), np.shape(a))
+    return np.reshape(np.reshape(weights, (-1,)) @ matrix, np.shape(b))
+
+
+def pull_outer(f: np.ufunc, j: int, y_bar: Any, y: Any, a: Any, b: Any) -> Any:
+    """The cotangent of one argument of ``f.outer``, by itself."""
+    if f is np.multiply:
+        return summed(j, y_bar, a, b, conj((b, a)[j]))
+    if f is np.divide and np.all(np.isfinite(a)) and can_divide(b, b):
+        if j == 0:
+            return summed(0, y_bar, a, b, conj(1 / b))
+        return -summed(1, y_bar, a, b, conj(a)) / conj(b) / conj(b)
+    wide = spread(a, b)
+    bar = strong_product(conj(derivative(j, y, f, wide, b)), y_bar)
+    if j == 1 or isinstance(bar, AbstractZero):
+        return unbroadcast(bar, np.shape(b))
+    return np.reshape(unbroadcast(bar, np.shape(wide)), np.shape(a))
+
+
+def pull_outer_together(f: np.ufunc, y_bar: Any, y: Any, a: Any, b: Any) -> tuple | None:
+    """Both cotangents of ``f.outer``, where there is a way to make them together."""
+    if f is np.divide:
+        return None  # its sums need no products of all pairs
+    bars = sums_of_chosen(y_bar, y, a, b) if f in EXTREMA else None
+    if bars is None:
+        products = products_together(f, y_bar, y, spread(a, b), b)
+        if products is None:
+            return None
+        ones = np.ones_like(b), np.ones_like(a)
+        bars = tuple([summed(j, products[j], a, b, ones[j]) for j in (0, 1)])
+    return bars
+
+
 def register_outer(f: np.ufunc) -> None:
     """Register the rules of ``f.outer``: f itself, of `A` with axes of length one behind it."""
 
-    def spread(a: Any, b: Any) -> Any:
-        return np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
-
-    def summed(j: int, bar: Any, a: Any, b: Any, weights: Any) -> Any:
-        """The rows or columns of `bar`, times weights, added up: one product with a vector."""
-        matrix = np.reshape(bar, (math.prod(np.shape(a)), math.prod(np.shape(b))))
-        if j == 0:
-            return np.reshape(matrix @ np.reshape(weights, (-1,)), np.shape(a))
-        return np.reshape(np.reshape(weights, (-1,)) @ matrix, np.shape(b))
-
-    def pull(j: int, y_bar: Any, y: Any, a: Any, b: Any) -> Any:
-        if f is np.multiply:
-            return summed(j, y_bar, a, b, conj((b, a)[j]))
-        if f is np.divide and np.all(np.isfinite(a)) and can_divide(b, b):
-            if j == 0:
-                return summed(0, y_bar, a, b, conj(1 / b))
-            return -summed(1, y_bar, a, b, conj(a)) / conj(b) / conj(b)
-        wide = spread(a, b)
-        bar = strong_product(conj(derivative(j, y, f, wide, b)), y_bar)
-        if j == 1 or isinstance(bar, AbstractZero):
-            return unbroadcast(bar, np.shape(b))
-        return np.reshape(unbroadcast(bar, np.shape(wide)), np.shape(a))
-
-    def together(y_bar: Any, y: Any, a: Any, b: Any) -> tuple | None:
-        """Both cotangents, where there is a way to make them together."""
-        if f is np.divide:
-            return None  # its sums need no products of all pairs
-        bars = sums_of_chosen(y_bar, y, a, b) if f in EXTREMA else None
-        if bars is None:
-            products = products_together(f, y_bar, y, spread(a, b), b)
-            if products is None:
-                return None
-            ones = np.ones_like(b), np.ones_like(a)
-            bars = tuple([summed(j, products[j], a, b, ones[j]) for j in (0, 1)])
-        return bars
-
-    @rrule.register(f.outer, ARRAY_LIKE, ARRAY_LIKE)
-    @rrule_on_arrays
-    def outer_rrule(a, b, *, dtype=None):
+    @pair_rule(f.outer, Numeric, Numeric, lists=True)
+    def outer_rule(a, b, *, dtype=None):
         y = f.outer(a, b, dtype=dtype)
+
+        def outer_pushforward(a_dot, b_dot):
+            wide = spread(a, b)
+            y_dot: Any = ZeroTangent()
+            if not isinstance(a_dot, AbstractZero):
+                y_dot = y_dot + strong_product(derivative(0, y, f, wide, b), spread(a_dot, b))
+            if not isinstance(b_dot, AbstractZero):
+                y_dot = y_dot + strong_product(derivative(1, y, f, wide, b), b_dot)
+            return fit(y_dot, y)
 
         def outer_pullback(y_bar):
             made: list[Any] = []
 
             def of(j):
                 if not made:
-                    made.append(together(y_bar, y, a, b))
-                return pull(j, y_bar, y, a, b) if made[0] is None else made[0][j]
+                    made.append(pull_outer_together(f, y_bar, y, a, b))
+                return pull_outer(f, j, y_bar, y, a, b) if made[0] is None else made[0][j]
 
             return thunk(partial(of, 0)), thunk(partial(of, 1))
 
-        return y, outer_pullback
-
-    @frule.register(f.outer, ARRAY_LIKE, ARRAY_LIKE)
-    @frule_on_arrays
-    def outer_frule(dots, a, b, *, dtype=None):
-        y = f.outer(a, b, dtype=dtype)
-        wide = spread(a, b)
-        y_dot: Any = ZeroTangent()
-        if not isinstance(dots[0], AbstractZero):
-            y_dot = y_dot + strong_product(derivative(0, y, f, wide, b), spread(dots[0], b))
-        if not isinstance(dots[1], AbstractZero):
-            y_dot = y_dot + strong_product(derivative(1, y, f, wide, b), dots[1])
-        return y, fit(y_dot, y)
+        return y, outer_pushforward, outer_pullback
 
 
 # -------------------------------------------------------------------------------------- everything
@@ -357,8 +350,8 @@ def register_methods(f: np.ufunc) -> None:
         (f.reduceat, reduceat_rules(f)),
     ]
     for method, (reverse, forward) in made:
-        rrule.register(method, ARRAY_LIKE)(rrule_on_arrays(reverse))
-        frule.register(method, ARRAY_LIKE)(frule_on_arrays(forward))
+        rrule.register(method, Numeric, lists=True)(reverse)
+        frule.register(method, Numeric, lists=True)(forward)
 
 
 for _f in binary_ufuncs():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chainrules_core import decompose, frule, rrule
+from chainrules_core import decompose
 
 
 def trace_body(*functions: Callable) -> None:
@@ -24,36 +24,3 @@ def both(*functions: Callable) -> tuple[Callable, ...]:
     """Each function, and the one inside it if there is one."""
     inner = [getattr(f, "__wrapped__", None) for f in functions]
     return (*functions, *[f for f in inner if f is not None])
-
-
-def register_rrule(f: Callable, *types: object, **options: object) -> Callable:
-    """Decorate an rrule for a function in both its forms."""
-
-    def add(rule: Callable) -> Callable:
-        for target in both(f):
-            rrule.register(target, *types, **options)(rule)
-        return rule
-
-    return add
-
-
-def register_frule(f: Callable, *types: object) -> Callable:
-    """Decorate an frule for a function in both its forms."""
-
-    def add(rule: Callable) -> Callable:
-        for target in both(f):
-            frule.register(target, *types)(rule)
-        return rule
-
-    return add
-
-
-def register_body(f: Callable) -> Callable:
-    """Decorate a plain body for a function in both its forms."""
-
-    def add(body: Callable) -> Callable:
-        for target in both(f):
-            decompose(target)(body)
-        return body
-
-    return add

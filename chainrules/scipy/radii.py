@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core import scalar_rule
-from chainrules_core.define import primitive
+from chainrules_core import primitive, scalar_rule
 
 
 def over(a: Any, b: Any) -> Any:

@@ -14,8 +14,7 @@ from chainrules.indexing.taking import scatter_along
 from chainrules.shapes.joining import slab
 from chainrules.shapes.reshaping import ARRAY, Shape, shape_of
 from chainrules_core import NoTangent, ProjectTo, frule, linear_rule, rrule, unbroadcast
-from chainrules_core.define.linear import natural
-from chainrules_core.scattering import scatter
+from chainrules_core.authoring import natural, scatter
 
 LIKE = (*ARRAY, list, tuple)
 

@@ -19,7 +19,7 @@ import numpy as np
 from chainrules.creation import rounds
 from chainrules.shapes.reshaping import ARRAY, Shape, shape_of
 from chainrules_core import Array, ProjectTo, Tangent, ZeroTangent, frule, rrule
-from chainrules_core.define.linear import natural
+from chainrules_core.authoring import natural
 from chainrules_core.projection import ProjectToArray
 
 SEQUENCE = (list, tuple, Array)

@@ -27,14 +27,13 @@ from chainrules_core import (
     NoTangent,
     frule,
     linear_rule,
+    primitive,
     require_rrule,
     rrule,
     unbroadcast,
     unthunk,
 )
-from chainrules_core.define import primitive
-from chainrules_core.projection import is_foreign
-from chainrules_core.scattering import scatter_along_into
+from chainrules_core.authoring import is_foreign, scatter_along_into
 
 READING = ("edge", "wrap", "reflect", "symmetric")
 STATISTICS = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}

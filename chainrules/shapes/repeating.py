@@ -15,11 +15,11 @@ from chainrules_core import (
     Tangent,
     frule,
     linear_rule,
+    primitive,
     rrule,
     unbroadcast,
     unthunk,
 )
-from chainrules_core.define import primitive
 
 linear_rule(
     np.broadcast_to,

@@ -24,7 +24,7 @@ from chainrules_core import (
     rrule,
     unthunk,
 )
-from chainrules_core.define.linear import natural
+from chainrules_core.authoring import natural
 
 ARRAY = (Array, *Scalar)
 """What NumPy's array functions take as one array."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from chainrules.shapes.reshaping import ARRAY
 from chainrules_core import AbstractZero, NoTangent, ProjectTo, Tangent, frule, rrule, unthunk
-from chainrules_core.scattering import scatter
+from chainrules_core.authoring import scatter
 
 
 def part(y_bar: Any, i: int, space: Any) -> Any:

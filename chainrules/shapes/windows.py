@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core import Array, NoTangent, frule, linear_rule, rrule
-from chainrules_core.define import primitive
-from chainrules_core.scattering import scatter
+from chainrules_core import Array, NoTangent, frule, linear_rule, primitive, rrule
+from chainrules_core.authoring import scatter
 
 stride_tricks = np.lib.stride_tricks
 

@@ -16,9 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.linalg.lists import take_lists
-from chainrules.reductions.axes import NUMERIC
-from chainrules_core import linear_rule
+from chainrules_core import Numeric, linear_rule
 
 # Numbers for modes are from the time of Numeric; NumPy still takes them.
 MODES = {0: "valid", 1: "same", 2: "full"}
@@ -76,6 +74,5 @@ def correlate_v_bar(y_bar, a, v, *, mode="valid"):
     return np.reshape(np.conj(bar)[::-1], v.shape)
 
 
-linear_rule(np.convolve, convolve_a_bar, convolve_v_bar, types=(NUMERIC, NUMERIC))
-linear_rule(np.correlate, correlate_a_bar, correlate_v_bar, types=(NUMERIC, NUMERIC))
-take_lists((np.convolve, np.correlate), arrays=2)
+linear_rule(np.convolve, convolve_a_bar, convolve_v_bar, types=(Numeric, Numeric), lists=True)
+linear_rule(np.correlate, correlate_a_bar, correlate_v_bar, types=(Numeric, Numeric), lists=True)

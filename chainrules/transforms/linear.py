@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.linalg.lists import take_lists
 from chainrules.shapes.joining import slab
-from chainrules_core import Array, frule, rrule
+from chainrules_core import Array
 from chainrules_core.define import LinearRule
 from chainrules_core.signatures import Signature, signature_of
 
@@ -63,9 +62,7 @@ def linear_map(f: Callable | Sequence[Callable], adjoint: Callable) -> None:
         rule = LinearMapRule(
             target, (adjoint,), (Array,), argnums=(0,), joint=False, add_into=None, broadcasts=False
         )
-        rrule.add(rule)
-        frule.add(rule)
-        take_lists((target,), arrays=1)
+        rule.register(lists=True)
 
 
 def fitted(x: Any, n: int, axis: int) -> Any:

@@ -7,6 +7,7 @@ from chainrules_core.define.nondifferentiable import (
     non_differentiable as non_differentiable,
     opt_out as opt_out,
 )
+from chainrules_core.define.pair import PairRule as PairRule, pair_rule as pair_rule
 from chainrules_core.define.primitive import (
     STEPS as STEPS,
     in_steps as in_steps,

@@ -8,19 +8,20 @@ from typing import Any
 from chainrules_core.define.scalar import fit
 from chainrules_core.errors import RuleDefinitionError, counted
 from chainrules_core.frame import missing_tangent
+from chainrules_core.lists import (
+    LIST,
+    array_of,
+    in_lists,
+    natural,
+    tangent_as_array,
+    to_list,
+    widened,
+)
 from chainrules_core.projection import ProjectTo
 from chainrules_core.rule import Rule, names_of
 from chainrules_core.rules import checked_key, frule, rrule
 from chainrules_core.signatures import Signature
-from chainrules_core.tangents import (
-    AbstractZero,
-    InplaceableThunk,
-    NoTangent,
-    Tangent,
-    ZeroTangent,
-    unthunk,
-)
-from chainrules_core.zeros import zero_tangent
+from chainrules_core.tangents import AbstractZero, InplaceableThunk, NoTangent, ZeroTangent, unthunk
 
 _NO_TANGENT = NoTangent()
 
@@ -70,6 +71,13 @@ class LinearRule(Rule):
     def differentiates(self, position: int) -> bool:
         """Whether the function is linear in the argument at a position."""
         return position in self.argnums
+
+    def register(self, lists: bool = False) -> None:
+        """Add the rule to both tables, and where it takes lists its companions for these."""
+        for table in (rrule, frule):
+            table.add(self)
+            for types in types_with_lists(self.types) if lists else ():
+                table.add(LinearRuleForLists(self, types))
 
     def record(
         self,
@@ -155,22 +163,57 @@ class LinearRule(Rule):
         return self.primal(moved, options, config)
 
 
-def natural(dot: Any, primal: Any) -> Any:
-    """Return a tangent in the form that `primal` has, for functions to be applied to.
+class LinearRuleForLists(Rule):
+    """A linear rule for calls with lists in the place of arrays."""
 
-    A ``Tangent`` of a list becomes a list; zeros become concrete.
+    kind = "lists"
+
+    def __init__(self, rule: LinearRule, types: tuple) -> None:
+        super().__init__(rule.f, types, lambda: rule.signature)
+        self.rule = rule
+        self.broadcasts = rule.broadcasts
+
+    def differentiates(self, position: int) -> bool:
+        """Whether it has a cotangent for the argument at a position."""
+        return self.rule.differentiates(position)
+
+    def record(
+        self,
+        args: tuple,
+        options: dict[str, Any],
+        wanted: tuple[int, ...] | None = None,
+        config: Any = None,
+    ) -> tuple[Any, Callable]:
+        """Ask the rule for the arrays; its cotangents become those of the lists."""
+        arrays = tuple([array_of(a) for a in args])
+        y, pull = self.rule.record(arrays, options, wanted, config)
+        positions = range(len(args)) if wanted is None else wanted
+        back = [to_list(args[i], arrays[i]) for i in positions]
+
+        def pull_lists(y_bar: Any) -> tuple:
+            return in_lists(pull(y_bar), back)
+
+        return y, pull_lists
+
+    def push(
+        self, dots: tuple, args: tuple, options: dict[str, Any], config: Any = None
+    ) -> tuple[Any, Any]:
+        """Ask the rule for the arrays and their tangents."""
+        dots = tuple([tangent_as_array(dot, a) for dot, a in zip(dots, args, strict=True)])
+        return self.rule.push(dots, tuple([array_of(a) for a in args]), options, config)
+
+
+def types_with_lists(types: tuple) -> list[tuple]:
+    """Return the types of calls of a rule in which a list is in the place of an array.
+
+    Examples
+    --------
+    >>> types_with_lists((int, float))
+    [((<class 'list'>, <class 'tuple'>), (<class 'float'>, <class 'list'>, <class 'tuple'>)), \
+(<class 'int'>, (<class 'list'>, <class 'tuple'>))]
     """
-    if isinstance(primal, (list, tuple)):
-        parts = (
-            [natural(dot[i], p) for i, p in enumerate(primal)]
-            if isinstance(dot, Tangent)
-            else [natural(ZeroTangent(), p) for p in primal]
-        )
-        return type(primal)(parts) if type(primal) in (list, tuple) else parts
-    if isinstance(dot, AbstractZero):
-        zero = zero_tangent(primal)
-        return zero if not isinstance(zero, AbstractZero) else 0 * primal
-    return dot
+    wide = widened(types)
+    return [(*types[:i], LIST, *wide[i + 1 :]) for i in range(len(types))]
 
 
 def linear_rule(
@@ -183,6 +226,7 @@ def linear_rule(
     broadcasts: bool = False,
     factors: tuple[Callable | None, ...] | None = None,
     rows: tuple[Callable | None, ...] | None = None,
+    lists: bool = False,
 ) -> None:
     """Define frule and rrule of a linear function by its adjoint.
 
@@ -219,6 +263,9 @@ def linear_rule(
         For each adjoint a function of the same arguments, which is given many cotangents in one
         array, with an axis for them in front, and returns what the adjoint makes of each, one
         behind the other; or None where it cannot. An engine that wants a Jacobian calls it once.
+    lists : bool
+        Whether `f` takes nested lists where it takes arrays of the given `types`. The adjoints
+        see arrays, and the cotangent of a list is given its form.
 
     Raises
     ------
@@ -263,5 +310,4 @@ def linear_rule(
             factors=factors,
             rows=rows,
         )
-        rrule.add(rule)
-        frule.add(rule)
+        rule.register(lists)

@@ -170,7 +170,7 @@ def opt_out(table: RuleTable, f: Callable, *types: Any, config: type | None = No
     table.add(OptOut(checked_key(f), types, config_type=config))
 
 
-def decompose(f: Callable, *types: Any) -> Callable[[Callable], Callable]:
+def decompose(f: Callable | tuple[Callable, ...], *types: Any) -> Callable[[Callable], Callable]:
     """Declare a plain body that engines differentiate in place of `f`.
 
     For functions that have no rule and cannot be traced, but are easily written in terms of
@@ -178,8 +178,8 @@ def decompose(f: Callable, *types: Any) -> Callable[[Callable], Callable]:
 
     Parameters
     ----------
-    f : callable
-        The function.
+    f : callable or tuple of callables
+        The function, or several that compute the same.
     *types : type, tuple or list
         Types of the leading arguments.
 
@@ -190,8 +190,9 @@ def decompose(f: Callable, *types: Any) -> Callable[[Callable], Callable]:
     """
 
     def add(body: Callable) -> Callable:
-        for table in (rrule, frule):
-            table.add(DecomposeRule(checked_key(f), types, body, table.mode))
+        for target in f if isinstance(f, tuple) else (f,):
+            for table in (rrule, frule):
+                table.add(DecomposeRule(checked_key(target), types, body, table.mode))
         return body
 
     return add

@@ -66,9 +66,5 @@ from chainrules_core.testing.registry import (
     check_registry as check_registry,
     registry_problems as registry_problems,
 )
-from chainrules_core.testing.seeds import (
-    AUTO as AUTO,
-    const as const,
-    with_tangent as with_tangent,
-)
+from chainrules_core.testing.seeds import AUTO as AUTO, const as const, with_tangent as with_tangent
 from chainrules_core.testing.vectors import to_vector as to_vector

@@ -6,12 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core.tangents import (
-    AbstractZero,
-    NotImplementedTangent,
-    Tangent,
-    unthunk_deep,
-)
+from chainrules_core.tangents import AbstractZero, NotImplementedTangent, Tangent, unthunk_deep
 from chainrules_core.testing.failures import described, shown
 from chainrules_core.testing.vectors import Parts, is_sparse, items_of, parts_of, primal_type_of
 

@@ -6,12 +6,7 @@ from typing import Any
 
 from chainrules_core.accumulation import add_inplace
 from chainrules_core.arithmetic import add
-from chainrules_core.tangents import (
-    AbstractZero,
-    NotImplementedTangent,
-    ZeroTangent,
-    unthunk_deep,
-)
+from chainrules_core.tangents import AbstractZero, NotImplementedTangent, ZeroTangent, unthunk_deep
 from chainrules_core.testing.case import Case, is_strict
 from chainrules_core.testing.compare import assert_tangents_close
 from chainrules_core.testing.draw import rand_tangent
@@ -20,12 +15,7 @@ from chainrules_core.testing.forms import primal_problem, same_value, tangent_pr
 from chainrules_core.testing.seeds import AUTO
 from chainrules_core.testing.unknown import is_zero, where_known, without_missing
 from chainrules_core.testing.variants import CountingThunk
-from chainrules_core.testing.vectors import (
-    fresh,
-    is_constant,
-    tangent_to_vector,
-    vector_to_tangent,
-)
+from chainrules_core.testing.vectors import fresh, is_constant, tangent_to_vector, vector_to_tangent
 
 
 class ForwardCheck:

@@ -321,8 +321,11 @@ SCALE = 2.0
 class Scale:
     value = 2.0
 
+    def __call__(self, x, t):
+        return self.value * math.sin(t * x[0])
 
-@pytest.mark.parametrize("kind", ["list", "dict", "object", "module", "partial"])
+
+@pytest.mark.parametrize("kind", ["list", "dict", "object", "callable object", "module", "partial"])
 def test_what_changes_inside_of_what_it_reads_is_an_error(kind):
     def f(x):
         global SCALE
@@ -332,6 +335,7 @@ def test_what_changes_inside_of_what_it_reads_is_an_error(kind):
             "list": lambda t: values[0] * math.sin(t * x[0]),
             "dict": lambda t: named["k"] * math.sin(t * x[0]),
             "object": lambda t: made.value * math.sin(t * x[0]),
+            "callable object": functools.partial(made, x),
             "module": lambda t: SCALE * math.sin(t * x[0]),
             "partial": functools.partial(lambda c, t: c[0] * math.sin(t * x[0]), values),
         }

@@ -11,7 +11,7 @@ import pytest
 
 import autodiff
 from autodiff import MutationError, gradient, hvp, pushforward, value_and_gradient
-from autodiff.mutation.memory_layout import fingerprint
+from autodiff.mutation.held_arrays import fingerprint
 
 X = np.array([0.3, -0.7, 0.5])
 CONSTANT = np.arange(3.0) + 1.0

@@ -218,3 +218,35 @@ def test_errors(f: Callable, says: str) -> None:
 def test_not_a_function(decorator: Callable) -> None:
     with pytest.raises(TypeError, match=f"{decorator.__name__} takes a function, not float"):
         decorator(3.0)
+
+
+class Weights:
+    def __init__(self, a: Any, b: Any) -> None:
+        self.a, self.b = a, b
+
+
+def weighted(x: Any) -> Any:
+    return x[0].a * 10 + x[1].b * 100 + x[2] * 1000
+
+
+of_shared = custom_jvp(weighted)
+of_shared.defjvp(lambda primals, tangents: (weighted(primals[0]), weighted(tangents[0])))
+
+
+@custom_gradient
+def of_shared_in_reverse(x: Any) -> Any:
+    def pullback(y_bar: Any) -> Any:
+        return [Weights(10 * y_bar, 0.0), Weights(0.0, 100 * y_bar), 1000 * y_bar]
+
+    return weighted(x), pullback
+
+
+@pytest.mark.parametrize("rule", [of_shared, of_shared_in_reverse])
+def test_an_object_that_stands_in_several_places(rule: Callable) -> None:
+    def f(a: Any, c: Any) -> Any:
+        shared = Weights(a, 2 * a)
+        return rule([shared, shared, c])
+
+    assert gradient(f, 1.0, 2.0) == (210.0, 1000.0)
+    assert autodiff.derivative(f, 1.0, 2.0, argnums=0) == 210.0
+    assert autodiff.derivative(f, 1.0, 2.0, argnums=1) == 1000.0

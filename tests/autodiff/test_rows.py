@@ -169,3 +169,12 @@ def test_a_missing_derivative_is_an_error() -> None:
     finally:
         rrule.unregister(half_known)
         frule.unregister(half_known)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_a_container_that_stands_in_several_places_of_the_output(mode: str) -> None:
+    def f(x: Any) -> Any:
+        shared = [x * x]
+        return {"a": shared, "b": shared}
+
+    assert jacobian(f, 3.0, mode=mode) == {"a": [6.0], "b": [6.0]}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff.mutation.assignment import _overlaps
+from autodiff.mutation.memory_layout import overlaps
 from autodiff.numpy_api.out_arguments import added_at, turns_of
 from chainrules_core.testing.check import check_rule
 
@@ -239,11 +239,11 @@ def test_a_real_array_takes_no_complex_numbers():
 def test_views_that_overlap_are_told_from_those_that_do_not():
     x = np.arange(24.0).reshape(2, 3, 4)
     apart = [x, x.T, x[::-1, 1:, ::2], x[:, :1], np.real(x + 0j), x[:0], x.reshape(4, 6)[:, None]]
-    assert not any(_overlaps(y) for y in apart)
+    assert not any(overlaps(y) for y in apart)
     windows = np.lib.stride_tricks.sliding_window_view
-    assert _overlaps(np.broadcast_to(x, (2, 2, 3, 4)))
-    assert _overlaps(windows(x, 2, axis=1))
-    assert not _overlaps(windows(x, 3, axis=1))
+    assert overlaps(np.broadcast_to(x, (2, 2, 3, 4)))
+    assert overlaps(windows(x, 2, axis=1))
+    assert not overlaps(windows(x, 3, axis=1))
 
 
 def test_an_array_with_the_identity_of_another_that_is_gone_is_free():

@@ -19,7 +19,8 @@ from autodiff.compiler.numba_backend.linalg.linalg_ops import is_part_of_pair
 from autodiff.compiler.numba_backend.linalg.linalg_runtime import routines
 from autodiff.compiler.numba_backend.loop_codegen import NestWriter
 from autodiff.compiler.numba_backend.loop_ir import NotSmallError, View
-from autodiff.compiler.numba_backend.lowering import Reader, handles, is_view
+from autodiff.compiler.numba_backend.lowering import Reader
+from autodiff.compiler.numba_backend.op_lowerings import handles, is_view
 from autodiff.compiler.numba_backend.simd_math import exponentials
 from autodiff.compiler.passes.integers_as_floats import with_counts_as_floats
 from autodiff.compiler.python_backend.scalar_exprs import is_number

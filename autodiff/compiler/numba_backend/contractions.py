@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, View
-from autodiff.compiler.recording.ir import FLOAT64, Meta, Ref, Step
+from autodiff.compiler.recording.ir import Meta, Step, shape_of
 
 if TYPE_CHECKING:
     from autodiff.compiler.numba_backend.lowering import Reader
@@ -26,7 +26,7 @@ def subscripts(step: Step, metas: list[Meta]) -> tuple[str, str, str] | None:
     """Return the letters of the axes of both factors and of the result; None for other calls."""
     options = step.kwargs or {}
     if step.f in _STACKS and len(step.args) == 2 and not options:
-        m, n = (len(_shape(x, metas) or ()) for x in step.args)
+        m, n = (len(shape_of(x, metas) or ()) for x in step.args)
         return _of_stacks(m, n) if min(m, n) >= 1 and max(m, n) > 2 else None
     if step.f is np.einsum and len(step.args) == 3 and type(step.args[0]) is str:
         if options.keys() - {"optimize"}:
@@ -34,7 +34,7 @@ def subscripts(step: Step, metas: list[Meta]) -> tuple[str, str, str] | None:
         return _of_text(step.args[0].replace(" ", ""))
     if step.f is np.tensordot and 2 <= len(step.args) <= 3 and not options.keys() - {"axes"}:
         axes = step.args[2] if len(step.args) == 3 else options.get("axes", 2)
-        m, n = (len(_shape(x, metas) or ()) for x in step.args[:2])
+        m, n = (len(shape_of(x, metas) or ()) for x in step.args[:2])
         return _of_axes(m, n, axes)
     return None
 
@@ -82,7 +82,7 @@ def is_contraction(step: Step, metas: list[Meta]) -> bool:
     if letters is None:
         return False
     left, right, _ = letters
-    a, b = (_shape(x, metas) for x in factors_of(step))
+    a, b = (shape_of(x, metas) for x in factors_of(step))
     if a is None or b is None or len(a) != len(left) or len(b) != len(right):
         return False
     extents = _extents(letters, a, b)
@@ -92,12 +92,6 @@ def is_contraction(step: Step, metas: list[Meta]) -> bool:
 def factors_of(step: Step) -> tuple:
     """Return what such a call multiplies."""
     return step.args[1:3] if step.f is np.einsum else step.args[:2]
-
-
-def _shape(x: Any, metas: list[Meta]) -> tuple | None:
-    if type(x) is Ref:
-        return metas[x.i].shape if metas[x.i].dtype == FLOAT64 else None
-    return x.shape if type(x) is np.ndarray and x.dtype == FLOAT64 else None
 
 
 def _extents(letters: tuple[str, str, str], a: tuple, b: tuple) -> dict[str, int]:

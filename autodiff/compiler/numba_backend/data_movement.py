@@ -8,19 +8,11 @@ import numpy as np
 
 from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, View
 from autodiff.compiler.recording.ir import Meta, Ref, Step, refs_of
+from autodiff.functions import facts_of
 
 if TYPE_CHECKING:
     from autodiff.compiler.numba_backend.lowering import Reader
 
-_NAMES: dict[Any, tuple[str, ...]] = {
-    np.roll: ("a", "shift", "axis"),
-    np.diff: ("a", "n", "axis"),
-    np.pad: ("a", "widths", "mode"),
-    np.concatenate: ("a", "axis"),
-    np.tril: ("a", "k"),
-    np.triu: ("a", "k"),
-    np.diag: ("a", "k"),
-}
 _SYNONYMS = {"array": "a", "pad_width": "widths", "arrays": "a", "m": "a", "v": "a"}
 _DEFAULTS: dict[str, Any] = {"axis": None, "n": 1, "mode": "constant", "k": 0}
 _MATRICES = frozenset({np.tril, np.triu, np.diag})
@@ -28,8 +20,8 @@ _MATRICES = frozenset({np.tril, np.triu, np.diag})
 
 def bound(step: Step) -> dict[str, Any] | None:
     """Return the arguments of such a call by name; None for one that is not known."""
-    names = _NAMES.get(step.f)
-    if names is None or len(step.args) > len(names):
+    names = facts_of(step.f).parameters
+    if not names or len(step.args) > len(names):
         return None
     given = dict(zip(names, step.args, strict=False))
     for key, value in (step.kwargs or {}).items():

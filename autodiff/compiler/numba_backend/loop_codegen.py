@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.numba_backend.loop_ir import Op, View, at, constant, strides_of
-from autodiff.compiler.numba_backend.lowering import TEXTS
 from autodiff.compiler.numba_backend.memory_planner import Block, Layout
 from autodiff.compiler.numba_backend.op_codegen import written
-from autodiff.compiler.numba_backend.scalar_loops import UNDEFINED
-from autodiff.compiler.numba_backend.simd_math import FAR, WAVES, WIDENED
+from autodiff.compiler.numba_backend.simd_math import FAR, WAVES, WIDENED, widened
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.domain_guards import SOURCES
+from autodiff.functions import facts_of
 
 _MANY = 8
 """From how many elements on a nest takes functions that are widened."""
@@ -197,15 +196,15 @@ class NestWriter(Layout):
             self.write(f"if {args[-1]} == 0.0: return 2")
         name = self.variable(p)
         self.write(f"{name} = {self._expression(op, args)}")
-        bad = UNDEFINED.get(op.f) if op.is_number else None
-        if bad is not None:
+        bad = facts_of(op.f).undefined if op.is_number else ""
+        if bad:
             self.write(f"if {bad.format(*args, y=name)}: return 2")
         if p in self.kept:
             shown = f"1.0 if {name} else 0.0" if op.is_bool else name
             self.write(f"put(s, {self.target(block, p)}, {shown})")
 
     def _expression(self, op: Op, args: list[str]) -> str:
-        return TEXTS[op.f].format(*args)
+        return facts_of(op.f).loops.format(*args)
 
     def _guard(self, block: Block, p: int) -> None:
         op = self.ops[p]
@@ -265,61 +264,15 @@ class NestWriter(Layout):
     def _group(self, block: Block, positions: list[int], shape: tuple) -> None:
         """Write operations on elements of one shape as one nest."""
         self.nests += 1
-        mine = {p: f"g{p}" for p in positions}
         reads: list[tuple[str, str]] = []
         strides: list[tuple] = [strides_of(shape)]
-        plan: list[list[Any]] = []
-        for p in positions:
-            op = self.ops[p]
-            shown: list[Any] = []
-            for a, view in enumerate(op.args):
-                inside = view.kind == "v" and view.base in mine
-                if op.kind == "change" and a == 0:
-                    continue  # it is changed in place
-                if inside and self.form(block, p, a) in ("here", "same"):
-                    shown.append(mine[view.base])
-                elif view.kind in "nc" or self.is_single(view):
-                    text = self.number(block, p, a)
-                    shown.append(text if text.isidentifier() else self._hoisted(text))
-                elif not any(view.strides):
-                    array, place = self.memory(block, p, a)
-                    text = f"get({array}, {place})"
-                    if view.is_bool:
-                        text += " != 0.0"
-                    shown.append(self.temporary(text))
-                else:
-                    reads.append(self.memory(block, p, a))
-                    strides.append(view.strides)
-                    shown.append((len(strides) - 1, view))
-            plan.append(shown)
+        plan = [self._operands(block, p, positions, reads, strides) for p in positions]
         places = [place if place.isdigit() else self.temporary(place) for _, place in reads]
         targets: dict[int, tuple[str, int]] = {}
         for p in positions:
-            op = self.ops[p]
-            if op.kind in _SUMMED:
-                start = _START.get(op.kind, "0.0")
-                if op.kind in _START and op.extra[1] is not None:
-                    start = constant(float(op.extra[1]))
-                self.write(f"total{p} = {start}")
-                if op.kind in _START:
-                    self.write(f"bad{p} = 0.0")
-                continue
-            if op.kind in ("change", "scatter"):
-                place = self.region(block, p)
-                strides.append(op.extra[-1])
-                if op.kind == "scatter":
-                    self._cleared(block, p)
-            elif p in self.kept:
-                place = self.target(block, p)
-                strides.append(strides[0])
-            elif p in self.direct:
-                place = "0"
-                strides.append(strides[0])
-            else:
-                continue
-            targets[p] = (place if place.isdigit() else self.temporary(place), len(strides) - 1)
-        widened = {p for p in positions if self.ops[p].f in WIDENED and self.ops[p].size >= _MANY}
-        waves = {p for p in widened if self.ops[p].f in WAVES}
+            self._begin(block, p, strides, targets)
+        is_long = {p for p in positions if self.ops[p].f in WIDENED and self.ops[p].size >= _MANY}
+        waves = {p for p in is_long if self.ops[p].f in WAVES}
         if waves:
             self.write("far = 0.0")
         is_pure = all(self.ops[p].kind not in ("change", "scatter") for p in positions)
@@ -333,7 +286,6 @@ class NestWriter(Layout):
 
         terms, variables = self.nest(shape, strides, between)
         for p, shown in zip(positions, plan, strict=True):
-            op = self.ops[p]
             args = []
             for x in shown:
                 if type(x) is str:
@@ -341,41 +293,97 @@ class NestWriter(Layout):
                     continue
                 k, view = x
                 text = known.get(k) or f"get({reads[k - 1][0]}, {at(places[k - 1], terms[k])})"
-                is_bool = view.is_bool
                 self._temporaries += 1
                 name = f"e{self._temporaries}"
-                self.write(f"{name} = {text}{' != 0.0' if is_bool else ''}")
+                self.write(f"{name} = {text}{' != 0.0' if view.is_bool else ''}")
                 args.append(name)
-            if op.kind in _START:
-                self.write(f"total{p} = {_CHOSEN[op.kind]}(total{p}, {args[0]})")
-                self.write(f"bad{p} = plus(bad{p}, 1.0 if {args[0]} != {args[0]} else 0.0)")
-                continue
-            if op.kind in _SUMMED:
-                term = args[0] if op.kind == "sum" else f"times({args[0]}, {args[-1]})"
-                self.write(f"total{p} = plus(total{p}, {term})")
-                continue
             to = at(targets[p][0], terms[targets[p][1]]) if p in targets else ""
             if p in waves:
                 self.write(f"far = plus(far, 1.0 if abs({args[0]}) > {FAR!r} else 0.0)")
-            if p in widened:
-                text = WIDENED[op.f].format(*args)
-            elif op.kind == "map":
-                text = self._expression(op, args)
-            elif op.kind == "change" and op.extra[0] != "=":
-                text = f"get(s, {to}) {op.extra[0]} {args[0]}"
-            else:
-                text = args[0]
-            self.write(f"{mine[p]} = {text}")
-            if to:
-                value = f"1.0 if {mine[p]} else 0.0" if op.is_bool else mine[p]
-                array = f"p{self.direct[p]}" if p in self.direct else "s"
-                self.write(f"put({array}, {to}, {value})")
+            self._element(p, args, to, p in is_long)
         self.leave(len(variables))
         if waves:
             self.write("if far > 0.0: return 2")
         for p in positions:
             if self.ops[p].kind in _SUMMED:
                 self._finish(block, p)
+
+    def _operands(
+        self, block: Block, p: int, positions: list[int], reads: list, strides: list[tuple]
+    ) -> list[Any]:
+        """Return the operands of an operation of a nest: expressions, or the numbers of `reads`.
+
+        What is read in each turn is added to `reads` and `strides`.
+        """
+        op = self.ops[p]
+        shown: list[Any] = []
+        for a, view in enumerate(op.args):
+            if op.kind == "change" and a == 0:
+                continue  # it is changed in place
+            inside = view.kind == "v" and view.base in positions
+            if inside and self.form(block, p, a) in ("here", "same"):
+                shown.append(f"g{view.base}")
+            elif view.kind in "nc" or self.is_single(view):
+                text = self.number(block, p, a)
+                shown.append(text if text.isidentifier() else self._hoisted(text))
+            elif not any(view.strides):
+                array, place = self.memory(block, p, a)
+                text = f"get({array}, {place})"
+                shown.append(self.temporary(f"{text} != 0.0" if view.is_bool else text))
+            else:
+                reads.append(self.memory(block, p, a))
+                strides.append(view.strides)
+                shown.append((len(strides) - 1, view))
+        return shown
+
+    def _begin(
+        self, block: Block, p: int, strides: list[tuple], targets: dict[int, tuple[str, int]]
+    ) -> None:
+        """Write what comes before a nest for an operation, and note where its result goes."""
+        op = self.ops[p]
+        if op.kind in _SUMMED:
+            start = _START.get(op.kind, "0.0")
+            if op.kind in _START and op.extra[1] is not None:
+                start = constant(float(op.extra[1]))
+            self.write(f"total{p} = {start}")
+            if op.kind in _START:
+                self.write(f"bad{p} = 0.0")
+            return
+        if op.kind in ("change", "scatter"):
+            place, own = self.region(block, p), op.extra[-1]
+            if op.kind == "scatter":
+                self._cleared(block, p)
+        elif p in self.kept or p in self.direct:
+            place = self.target(block, p) if p in self.kept else "0"
+            own = strides[0]
+        else:
+            return
+        strides.append(own)
+        targets[p] = (place if place.isdigit() else self.temporary(place), len(strides) - 1)
+
+    def _element(self, p: int, args: list[str], to: str, is_widened: bool) -> None:
+        """Write an operation on one element, whose result goes to a place in the memory, if any."""
+        op = self.ops[p]
+        if op.kind in _START:
+            self.write(f"total{p} = {_CHOSEN[op.kind]}(total{p}, {args[0]})")
+            self.write(f"bad{p} = plus(bad{p}, 1.0 if {args[0]} != {args[0]} else 0.0)")
+            return
+        if op.kind in _SUMMED:
+            term = args[0] if op.kind == "sum" else f"times({args[0]}, {args[-1]})"
+            self.write(f"total{p} = plus(total{p}, {term})")
+            return
+        text = args[0]
+        if is_widened:
+            text = widened(op.f, args)
+        elif op.kind == "map":
+            text = self._expression(op, args)
+        elif op.kind == "change" and op.extra[0] != "=":
+            text = f"get(s, {to}) {op.extra[0]} {text}"
+        self.write(f"g{p} = {text}")
+        if to:
+            value = f"1.0 if g{p} else 0.0" if op.is_bool else f"g{p}"
+            array = f"p{self.direct[p]}" if p in self.direct else "s"
+            self.write(f"put({array}, {to}, {value})")
 
     def _finish(self, block: Block, p: int) -> None:
         """Write what is done with a sum over a nest behind it."""

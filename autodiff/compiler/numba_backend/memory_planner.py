@@ -138,7 +138,6 @@ class Layout:
 
     def _note_readers(self) -> None:
         for block in self.blocks():
-            loop = block.loop
             together = {
                 p: item.positions for item in self.items[block.start] for p in item.positions
             }
@@ -146,24 +145,8 @@ class Layout:
                 for a, view in enumerate(self.ops[p].args):
                     if view.kind != "v":
                         continue
-                    form = self.form(block, p, a)
-                    if form in ("here", "same") and view.base in together[p] and view.shape:
-                        continue
-                    if form == "here" or (loop is None and form == "same"):
-                        if not self.is_variable(block, p, view, form):
-                            self._note(view.base, loop)
-                    elif form == "same":
-                        if not self.is_variable(block, p, view, form):
-                            self._note(view.base, None)
-                    elif form == "before" and loop is not None:
-                        slot = (loop.start, (view.base - loop.start) % loop.period)
-                        self.carried.setdefault(slot, View("v", view.base))
-                        self.kept.add(loop.start + slot[1])
-                        self._note(view.base, None)
-                    elif loop is not None:
-                        step = self.ops[p + loop.period].args[a].base - view.base
-                        for t in range(loop.count):
-                            self._note(view.base + step * t, None)
+                    if not self._is_beside(block, p, a, together[p]):
+                        self._note_reader(block, p, a)
         self.direct = self._results_alone()
         for k, view in enumerate(self.results):
             if view.kind == "v" and not self.is_held(view) and self.direct.get(view.base) != k:
@@ -172,6 +155,31 @@ class Layout:
             for p in range(block.start, block.start + block.n):
                 if self.ops[p].kind in ("change", "scatter") and p not in self.kept:
                     self._note(p, block.loop)  # it is written, even if nobody reads it from there
+
+    def _is_beside(self, block: Block, p: int, a: int, together: list[int]) -> bool:
+        """Whether an operand is computed in the same nest, element by element."""
+        view = self.ops[p].args[a]
+        is_made_there = view.base in together and bool(view.shape)
+        return is_made_there and self.form(block, p, a) in ("here", "same")
+
+    def _note_reader(self, block: Block, p: int, a: int) -> None:
+        """Note where an operand is read from the memory."""
+        view, loop = self.ops[p].args[a], block.loop
+        form = self.form(block, p, a)
+        if form in ("here", "same"):
+            if not self.is_variable(block, p, view, form):
+                self._note(view.base, loop if form == "here" else None)
+        elif loop is None:
+            return
+        elif form == "before":
+            slot = (loop.start, (view.base - loop.start) % loop.period)
+            self.carried.setdefault(slot, View("v", view.base))
+            self.kept.add(loop.start + slot[1])
+            self._note(view.base, None)
+        else:
+            step = self.ops[p + loop.period].args[a].base - view.base
+            for t in range(loop.count):
+                self._note(view.base + step * t, None)
 
     def _results_alone(self) -> dict[int, int]:
         """Return the results that nobody else reads from the memory: they are written at once."""

@@ -10,15 +10,15 @@ import numpy as np
 from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, View
 from autodiff.compiler.passes.integers_as_floats import counted
 from autodiff.compiler.recording.ir import Step, has_refs
+from autodiff.functions import REDUCTION, of_kind
 
 if TYPE_CHECKING:
     from autodiff.compiler.numba_backend.lowering import Reader
 
 _EXTREMA: dict[Any, str] = {np.max: "max", np.min: "min"}
 _SPREADS: Any = (np.var, np.std)
-_TRUTHS: Any = (np.any, np.all)
-REDUCED = frozenset({np.sum, np.mean, np.cumsum, counted, *_EXTREMA, *_SPREADS, *_TRUTHS})
-OF_TRUTHS = frozenset({counted, *_TRUTHS})
+REDUCED = of_kind(REDUCTION) | {counted}
+OF_TRUTHS = frozenset({counted, np.any, np.all})
 """Those that take truths as well."""
 _PLAIN: dict[str, Any] = {"dtype": (None,), "ddof": (0, 0.0), "correction": (0, 0.0)}
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.passes.loop_rerolling import Loop, loops_of
-from autodiff.compiler.passes.op_table import MATH
 from autodiff.compiler.passes.scalar_replacement import flat_place, pack
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.python_backend import scalar_exprs
 from autodiff.compiler.recording.domain_guards import SOURCES
 from autodiff.compiler.recording.ir import FLOAT64, Program, Ref, Step, guard
+from autodiff.functions import facts_of
 
 
 class Op:
@@ -140,7 +140,6 @@ class Writer:
         self.lines: list[str] = []
         self.stored: dict[int, int] = {}  # position → place in the store
         self._outside: set[int] = set()  # positions in loops that are read outside of them
-        self._returns = ""
         self._regions()
 
     # -- what has to be stored -------------------------------------------------------------------
@@ -340,8 +339,8 @@ class Writer:
             self.lines.append(f"{indent}if {condition}: return {self.failed}")
             return
         self.lines.append(f"{indent}{target} = {expression(op.f, operands)}")
-        bad = UNDEFINED.get(op.f)
-        if bad is not None:
+        bad = facts_of(op.f).undefined
+        if bad:
             self.lines.append(
                 f"{indent}if {bad.format(*operands, y=target)}: return {self.undefined}"
             )
@@ -350,27 +349,15 @@ class Writer:
     undefined = "None"
 
 
-# Where Python's functions raise and compiled ones return NaN or Inf.
-UNDEFINED = {
-    np.log: "not {0} > 0.0", np.log2: "not {0} > 0.0", np.log10: "not {0} > 0.0",
-    np.log1p: "not {0} > -1.0", np.sqrt: "not {0} >= 0.0", np.power: "not abs({y}) < 1e308",
-    np.exp: "not {y} < 1e308", np.expm1: "not {y} < 1e308", np.sinh: "not abs({y}) < 1e308",
-    np.cosh: "not {y} < 1e308", np.arcsin: "{y} != {y}", np.arccos: "{y} != {y}",
-    np.arccosh: "{y} != {y}", np.arctanh: "not abs({y}) < 1e308", np.sin: "{y} != {y}",
-    np.cos: "{y} != {y}", np.tan: "{y} != {y}", np.true_divide: None,
-}  # fmt: skip
-
-
 def expression(f: Any, operands: list[str]) -> str:
     """Return an operation as it is written with ``math``."""
-    if f in scalar_exprs.INFIX:
-        return f"{operands[0]} {scalar_exprs.INFIX[f]} {operands[1]}"
-    written = scalar_exprs.WRITTEN.get(f) or scalar_exprs.LOGIC.get(f)
-    if written is not None:
-        return written.format(*operands)
+    facts = facts_of(f)
+    if facts.python:
+        return facts.python.format(*operands)
     if f is np.cbrt:
         return f"np.cbrt({operands[0]})"  # numba does not know that of math
-    return f"math.{MATH[f].__name__}({', '.join(operands)})"
+    function: Any = facts.math
+    return f"math.{function.__name__}({', '.join(operands)})"
 
 
 def _constant(x: Any) -> str:
@@ -379,6 +366,3 @@ def _constant(x: Any) -> str:
     if x != x or x in (float("inf"), float("-inf")):
         return f"float('{x}')" if x == x else "math.nan"
     return f"({float(x)!r})" if x < 0 else repr(float(x))
-
-
-__all__ = ["NotScalarError", "Scalars", "Writer"]

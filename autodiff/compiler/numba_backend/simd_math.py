@@ -23,38 +23,34 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.passes.op_table import INFIX
 from autodiff.compiler.recording.ir import Ref, Step
+from autodiff.functions import facts_of, known
 
-_WRITTEN = {
-    np.negative: "-{0}",
-    np.square: "{0} * {0}",
-    np.absolute: "abs({0})",
-    np.reciprocal: "1.0 / {0}",
-    np.sqrt: "math.sqrt({0})",
-    np.exp: "exp({0})",
-    np.tanh: "tanh({0})",
-    np.sin: "sin({0})",
-    np.cos: "cos({0})",
-    np.log: "log({0})",
-    np.log1p: "log1p({0})",
-    np.expm1: "expm1({0})",
-}
-WIDENED: Any = {f: _WRITTEN[f] for f in (np.sin, np.cos, np.log, np.log1p, np.expm1)}
+_SIMD = known("simd")
+WIDENED = frozenset(f for f, loops in _SIMD.items() if loops == "long")
 """What loops over few elements leave to the functions of ``math``."""
 WAVES: Any = (np.sin, np.cos)
 FAR = 2.0**40
-_ARITHMETIC: Any = (np.add, np.subtract, np.multiply, np.true_divide)
+_OTHERS: Any = {
+    np.add, np.subtract, np.multiply, np.true_divide, np.negative, np.square, np.absolute,
+    np.reciprocal, np.sqrt,
+}  # fmt: skip
 
 
 def is_widened(steps: list[Step]) -> bool:
     """Whether steps are faster in such a loop: all are known, and some are widened."""
-    known = all(
-        (s.f in _WRITTEN or s.f in _ARITHMETIC)
+    are_known = all(
+        (s.f in _SIMD or s.f in _OTHERS)
         and all(type(a) is Ref or type(a) in (int, float) for a in s.args)
         for s in steps
     )
-    return known and any(s.f in (np.exp, np.tanh, *WIDENED) for s in steps)
+    return are_known and any(s.f in _SIMD for s in steps)
+
+
+def widened(f: Any, args: list[str]) -> str:
+    """Return the expression of an operation in a loop over many elements."""
+    text = f"{f.__name__}({{0}})" if f in WIDENED else facts_of(f).loops
+    return text.format(*args)
 
 
 def _series(degree: int) -> str:
@@ -266,13 +262,7 @@ def loop_of(
         args = [shown(a) for a in step.args]
         if step.f in WAVES:
             lines.append(f"far += 1 if abs({args[0]}) > {FAR!r} else 0")
-        if step.f in _ARITHMETIC:
-            f: Any = step.f
-            text = f"{args[0]} {INFIX[f]} {args[1]}"
-        else:
-            written: Any = _WRITTEN
-            text = written[step.f].format(*args)
-        lines.append(f"v{step.out} = {text}")
+        lines.append(f"v{step.out} = {widened(step.f, args)}")
         names[step.out] = f"v{step.out}"
         if step.out in results:
             lines.append(f"y{step.out}[i] = v{step.out}")

@@ -13,16 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.passes.op_table import is_elementwise, takes_floats
 from autodiff.compiler.passes.triangular_solves import triangular
 from autodiff.compiler.recording.domain_guards import is_not_zero
 from autodiff.compiler.recording.ir import FLOAT64, Meta, Ref, Step, part, set_item
+from autodiff.functions import MATRIX_PRODUCTS, is_elementwise, takes_floats
 
-_IDENTITIES: frozenset[Any] = frozenset(
-    {np.copy, np.array, np.asarray, np.asanyarray, operator.pos, np.positive}
-)
 _SAME: tuple[Any, ...] = (np.asarray, np.asanyarray)
-_REAL: Any = frozenset({np.real, np.conj, np.conjugate})
 
 
 class Splat:
@@ -59,67 +55,99 @@ class Algebra:
 
     def _simplified(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
         """Return a value that is there already, or None."""
-        x = args[0] if args else None
-        if f is part and type(x) is Ref:
-            origin = self.origin.get(x.i)
-            if origin is not None and origin.f is tuple:
-                return origin.args[args[1]]
-            return None
-        if f in _IDENTITIES and self._is_number(x) and not kwargs and meta.shape is None:
-            return x if self._fits(x, meta) else None
-        if f in _SAME and type(x) is Ref and self._is_as_asked(x, args[1:], kwargs):
-            return x
-        if f in _REAL and len(args) == 1 and self._is_real(x) and self._fits(x, meta):
-            return x
-        if f in (float, np.float64) and len(args) == 1 and self.meta(x).is_scalar:
-            return x if self._fits(x, meta) else None
-        if f is np.sum and self._is_number(x) and meta.is_scalar:
-            return x if self._fits(x, meta) else None
-        if f in (np.any, np.all) and self.meta(x).type in (bool, np.bool_) and len(args) == 1:
-            return x
-        if f is np.sum and type(x) is Ref and len(args) == 1:
-            return self._sum(x, kwargs, meta)
-        if f is np.exp and type(x) is Ref:
-            return self._sigmoid(x, meta)
-        if f is np.linalg.solve and len(args) == 2 and not kwargs:
-            found = triangular(args, self.origin, self.metas)
-            return None if found is None else self.call(*found, {}, meta)
-        if f in (np.dot, np.matmul, operator.matmul) and len(args) == 2 and meta.shape:
-            for k, a in enumerate(args):
-                if type(a) is Ref and self._is_negated(a) and self.metas[a.i].size > meta.size:
-                    inside = (*args[:k], self._behind(a), *args[k + 1 :])
-                    return self._negative(f, inside, meta)
-        if f is set_item and type(args[2]) is Ref:  # x[i] = x[i], what is left of x[i] += y
-            origin = self.origin.get(args[2].i)
-            if origin is not None and origin.f is operator.getitem and is_same(origin.args[0], x):
-                return x if _is_same_index(origin.args[1], args[1]) else None
-        if f is np.tensordot and meta.shape:
-            return self._tensordot(args, kwargs, meta)
-        if f is np.swapaxes and len(self.meta(x).shape or ()) == 2:
-            return x if args[1] % 2 == args[2] % 2 else self.call(np.transpose, (x,), {}, meta)
-        if f is np.broadcast_to:
-            if self._fits(x, meta):
-                return x
-            if self._is_number(x) and self.meta(x).is_scalar:
-                return self._broadcast(x, meta)
-        if f is np.reshape and not kwargs and self._fits(x, meta):
-            return x
-        if f is np.ndarray.astype and self._is_number(x) and self._fits(x, meta):
-            return x
-        if len(args) == 2 and not kwargs and isinstance(f, np.ufunc):
-            return self._binary(f, args[0], args[1], meta)
-        if len(args) == 1 and not kwargs and f is np.negative and type(x) is Ref:
-            origin = self.origin.get(x.i)
-            if origin is not None and origin.f is np.negative:
-                return origin.args[0]
-            if origin is not None and origin.f is np.multiply and self._fits(x, meta):
-                c, other = origin.args
-                if type(c) in (int, float) and type(other) is Ref and self._is_real(x):
-                    return self.call(np.multiply, (-float(c), other), {}, meta)
+        if f in _RULES:
+            return _RULES[f](self, f, args, kwargs, meta)
+        if f in _OPERATIONS and len(args) == 2 and not kwargs:
+            return _OPERATIONS[f](self, args[0], args[1], meta)
         return None
 
-    def _tensordot(self, args: tuple, kwargs: dict, meta: Meta) -> Any:
+    def _part(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        origin = self._origin_of(args[0])
+        return origin.args[args[1]] if origin is not None and origin.f is tuple else None
+
+    def _copy(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        x = args[0] if args else None
+        if self._is_number(x) and not kwargs and meta.shape is None:
+            return x if self._fits(x, meta) else None
+        is_array = f in _SAME and type(x) is Ref and self._is_as_asked(x, args[1:], kwargs)
+        return x if is_array else None
+
+    def _real_part(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        is_same = len(args) == 1 and self._is_real(args[0]) and self._fits(args[0], meta)
+        return args[0] if is_same else None
+
+    def _float(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        is_scalar = len(args) == 1 and self.meta(args[0]).is_scalar
+        return args[0] if is_scalar and self._fits(args[0], meta) else None
+
+    def _truth(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        is_truth = len(args) == 1 and self.meta(args[0]).type in (bool, np.bool_)
+        return args[0] if is_truth else None
+
+    def _solution(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        found = triangular(args, self.origin, self.metas) if len(args) == 2 and not kwargs else None
+        return None if found is None else self.call(*found, {}, meta)
+
+    def _product(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        if len(args) != 2 or not meta.shape:
+            return None
+        for k, a in enumerate(args):
+            if self._is_negated(a) and self.metas[a.i].size > meta.size:
+                inside = (*args[:k], self._behind(a), *args[k + 1 :])
+                return self._negative(f, inside, meta)
+        return None
+
+    def _write(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        """``x[i] = x[i]`` is what is left of ``x[i] += y``."""
+        before, index, value = args
+        origin = self._origin_of(value)
+        if origin is None or origin.f is not operator.getitem:
+            return None
+        is_read = is_same(origin.args[0], before) and _is_same_index(origin.args[1], index)
+        return before if is_read else None
+
+    def _swapaxes(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        if len(args) != 3 or len(self.meta(args[0]).shape or ()) != 2:
+            return None
+        if args[1] % 2 == args[2] % 2:
+            return args[0]
+        return self.call(np.transpose, args[:1], {}, meta)
+
+    def _broadcast_to(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        x = args[0] if args else None
+        if self._fits(x, meta):
+            return x
+        if self._is_number(x) and self.meta(x).is_scalar:
+            return self._broadcast(x, meta)
+        return None
+
+    def _reshape(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        return args[0] if not kwargs and self._fits(args[0], meta) else None
+
+    def _astype(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        x = args[0]
+        return x if self._is_number(x) and self._fits(x, meta) else None
+
+    def _negation(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        origin = self._origin_of(args[0]) if len(args) == 1 and not kwargs else None
+        if origin is None:
+            return None
+        if origin.f is np.negative:
+            return origin.args[0]
+        if origin.f is np.multiply and self._fits(args[0], meta):
+            c, other = origin.args
+            if type(c) in (int, float) and type(other) is Ref and self._is_real(args[0]):
+                return self.call(np.multiply, (-float(c), other), {}, meta)
+        return None
+
+    def _origin_of(self, x: Any) -> Step | None:
+        """Return the step that makes an argument, if it is a value."""
+        return self.origin.get(x.i) if type(x) is Ref else None
+
+    def _tensordot(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
         """A sum over one axis of two matrices or vectors is a product."""
+        if not meta.shape:
+            return None
         axes = args[2] if len(args) > 2 else kwargs.get("axes", 2)
         a, b = args[:2]
         shapes = [self.meta(x).shape or () for x in (a, b)]
@@ -139,10 +167,13 @@ class Algebra:
         turned = Meta(meta.type, meta.dtype, tuple(reversed(meta.shape or ())))
         return self.call(np.transpose, (x,), {}, turned)
 
-    def _sum(self, x: Ref, kwargs: dict, meta: Meta) -> Any:
+    def _sum(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
         """The sum of products is a dot product; a sign goes in front."""
-        origin = self.origin.get(x.i)
-        if origin is None or not self._is_real(x):
+        x = args[0] if args else None
+        if self._is_number(x) and meta.is_scalar:
+            return x if self._fits(x, meta) else None
+        origin = self._origin_of(x) if len(args) == 1 else None
+        if type(x) is not Ref or origin is None or not self._is_real(x):
             return None
         if origin.f is np.negative:
             inner = self.call(np.sum, origin.args, kwargs, meta)
@@ -157,25 +188,25 @@ class Algebra:
             return None
         return self.call(np.dot if len(shape or ()) == 1 else np.vdot, factors, {}, meta)
 
-    def _sigmoid(self, x: Ref, meta: Meta) -> Any:
+    def _sigmoid(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
         """exp(b - logaddexp(a, b)), the slope of logaddexp, is 1 / (1 + exp(a - b))."""
-        origin = self.origin.get(x.i)
+        origin = self._origin_of(args[0])
         if origin is None or origin.f not in (np.subtract, np.negative):
             return None
         if origin.f is np.negative:  # -(p + logaddexp(a, -p))
-            total = self.origin.get(origin.args[0].i) if type(origin.args[0]) is Ref else None
+            total = self._origin_of(origin.args[0])
             if total is None or total.f is not np.add:
                 return None
             pairs = [(p, y, True) for p, y in (total.args, total.args[::-1])]
         else:
             pairs = [(*origin.args, False)]
         for b, y, is_negative in pairs:
-            inner = self.origin.get(y.i) if type(y) is Ref else None
+            inner = self._origin_of(y)
             if inner is None or inner.f is not np.logaddexp or not self._fits(y, meta):
                 continue
             for mine, other in (inner.args, inner.args[::-1]):
                 if is_negative:
-                    if not (type(mine) is Ref and self._is_negated(mine)):
+                    if not (self._is_negated(mine)):
                         continue
                     mine = self._behind(mine)
                 if not is_same(mine, b) or not self._fits(b, meta):
@@ -189,7 +220,7 @@ class Algebra:
 
     def _quotient(self, x: Any, g: Any, meta: Meta) -> Any:
         """``(1 / b) * g`` is ``g / b``, and ``(-q / b) * g`` is ``-(q * (g / b))``."""
-        origin = self.origin.get(x.i) if type(x) is Ref else None
+        origin = self._origin_of(x)
         if origin is None or not self._is_real(x) or not self._is_real(g):
             return None
         if origin.f is np.reciprocal:
@@ -233,56 +264,64 @@ class Algebra:
             return self.is_double or mine.type is meta.type
         return mine.type is meta.type and mine.dtype == meta.dtype and mine.shape == meta.shape
 
-    def _binary(self, f: Any, a: Any, b: Any, meta: Meta) -> Any:
-        if f is np.multiply:
-            for x, other in ((a, b), (b, a)):
-                c = self._constant(x)
-                if c == 1 and self._fits(other, meta):
-                    return other
-                if c == -1 and self._fits(other, meta):
-                    return self.call(np.negative, (other,), {}, meta)
-                if type(x) is Ref and self._is_negated(x):
-                    return self._negative(np.multiply, (self._behind(x), other), meta)
-                quotient = self._quotient(x, other, meta)
-                if quotient is not None:
-                    return quotient
-        elif f is np.add:
-            for x, other in ((a, b), (b, a)):
-                if self._constant(x) == 0 and self._fits(other, meta):
-                    return other
-            if type(b) is Ref and self._is_negated(b) and self._fits(a, meta):
-                return self.call(np.subtract, (a, self.origin[b.i].args[0]), {}, meta)
-            if type(a) is Ref and self._is_negated(a) and self._fits(b, meta):
-                return self.call(np.subtract, (b, self.origin[a.i].args[0]), {}, meta)
-            if type(b) is Ref and self._is_negated(b) and type(a) is Ref and self._is_negated(a):
-                return self._negative(np.add, (self._behind(a), self._behind(b)), meta)
-        elif f is np.subtract:
-            if self._constant(b) == 0 and self._fits(a, meta):
-                return a
-            if self._constant(a) == 0 and self._fits(b, meta) and type(b) is Ref:
-                return self.call(np.negative, (b,), {}, meta)
-            if type(a) is Ref and self._is_negated(a):
-                return self._negative(np.add, (self._behind(a), b), meta)
-            if type(b) is Ref and self._is_negated(b) and self._fits(a, meta):
-                return self.call(np.add, (a, self.origin[b.i].args[0]), {}, meta)
-        elif f is np.true_divide:
-            if self._constant(b) == 1 and self._fits(a, meta):
-                return a
-            if type(a) is Ref and self._is_negated(a):
-                return self._negative(np.true_divide, (self._behind(a), b), meta)
-            if type(b) is Ref and self._is_negated(b):
-                return self._negative(np.true_divide, (a, self._behind(b)), meta)
-        elif f is np.power:
-            c = self._constant(b)
-            if c == 1 and self._fits(a, meta):
-                return a
-            if c in (2, 3, 4) and type(a) is Ref and self._fits(a, meta) and self._is_real(a):
-                square = self.call(np.square, (a,), {}, meta)
-                if c == 2:
-                    return square
-                return self.call(np.multiply, (square, a if c == 3 else square), {}, meta)
-            if c == 0.5 and self._fits(a, meta) and self._is_real(a) and meta.shape:
-                return self.call(np.sqrt, (a,), {}, meta)
+    def _times(self, a: Any, b: Any, meta: Meta) -> Any:
+        for x, other in ((a, b), (b, a)):
+            c = self._constant(x)
+            if c == 1 and self._fits(other, meta):
+                return other
+            if c == -1 and self._fits(other, meta):
+                return self.call(np.negative, (other,), {}, meta)
+            if self._is_negated(x):
+                return self._negative(np.multiply, (self._behind(x), other), meta)
+            quotient = self._quotient(x, other, meta)
+            if quotient is not None:
+                return quotient
+        return None
+
+    def _plus(self, a: Any, b: Any, meta: Meta) -> Any:
+        for x, other in ((a, b), (b, a)):
+            if self._constant(x) == 0 and self._fits(other, meta):
+                return other
+        for x, other in ((a, b), (b, a)):
+            if self._is_negated(other) and self._fits(x, meta):
+                return self.call(np.subtract, (x, self._behind(other)), {}, meta)
+        if self._is_negated(b) and self._is_negated(a):
+            return self._negative(np.add, (self._behind(a), self._behind(b)), meta)
+        return None
+
+    def _minus(self, a: Any, b: Any, meta: Meta) -> Any:
+        if self._constant(b) == 0 and self._fits(a, meta):
+            return a
+        if self._constant(a) == 0 and self._fits(b, meta) and type(b) is Ref:
+            return self.call(np.negative, (b,), {}, meta)
+        if self._is_negated(a):
+            return self._negative(np.add, (self._behind(a), b), meta)
+        if self._is_negated(b) and self._fits(a, meta):
+            return self.call(np.add, (a, self._behind(b)), {}, meta)
+        return None
+
+    def _over(self, a: Any, b: Any, meta: Meta) -> Any:
+        if self._constant(b) == 1 and self._fits(a, meta):
+            return a
+        if self._is_negated(a):
+            return self._negative(np.true_divide, (self._behind(a), b), meta)
+        if self._is_negated(b):
+            return self._negative(np.true_divide, (a, self._behind(b)), meta)
+        return None
+
+    def _power(self, a: Any, b: Any, meta: Meta) -> Any:
+        c = self._constant(b)
+        if c is None or not self._fits(a, meta):
+            return None
+        if c == 1:
+            return a
+        if c in (2, 3, 4) and type(a) is Ref and self._is_real(a):
+            square = self.call(np.square, (a,), {}, meta)
+            if c == 2:
+                return square
+            return self.call(np.multiply, (square, a if c == 3 else square), {}, meta)
+        if c == 0.5 and self._is_real(a) and meta.shape:
+            return self.call(np.sqrt, (a,), {}, meta)
         return None
 
     def _negative(self, f: Any, args: tuple, meta: Meta) -> Any:
@@ -292,9 +331,9 @@ class Algebra:
     def _behind(self, ref: Ref) -> Any:
         return self.origin[ref.i].args[0]
 
-    def _is_negated(self, ref: Ref) -> bool:
-        origin = self.origin.get(ref.i)
-        return origin is not None and origin.f is np.negative and self._is_real(ref)
+    def _is_negated(self, x: Any) -> bool:
+        origin = self._origin_of(x)
+        return origin is not None and origin.f is np.negative and self._is_real(x)
 
     def _constant(self, x: Any) -> Any:
         """Return the number that an argument is everywhere; None if it is none."""
@@ -346,6 +385,35 @@ class Algebra:
             if is_exact and type(x) is Ref and self._fits(x, meta):
                 return float(a) * c, x
         return a, b
+
+
+_COPIES = (np.copy, np.array, np.asarray, np.asanyarray, operator.pos, np.positive)
+_RULES: dict[Any, Callable] = {
+    **dict.fromkeys(_COPIES, Algebra._copy),
+    **dict.fromkeys((np.real, np.conj), Algebra._real_part),
+    **dict.fromkeys((float, np.float64), Algebra._float),
+    **dict.fromkeys((np.any, np.all), Algebra._truth),
+    **dict.fromkeys(MATRIX_PRODUCTS, Algebra._product),
+    part: Algebra._part,
+    np.sum: Algebra._sum,
+    np.exp: Algebra._sigmoid,
+    np.linalg.solve: Algebra._solution,
+    set_item: Algebra._write,
+    np.tensordot: Algebra._tensordot,
+    np.swapaxes: Algebra._swapaxes,
+    np.broadcast_to: Algebra._broadcast_to,
+    np.reshape: Algebra._reshape,
+    np.ndarray.astype: Algebra._astype,
+    np.negative: Algebra._negation,
+}
+"""What a call of a function may be replaced by: a value, or None where there is none."""
+_OPERATIONS: dict[Any, Callable] = {
+    np.multiply: Algebra._times,
+    np.add: Algebra._plus,
+    np.subtract: Algebra._minus,
+    np.true_divide: Algebra._over,
+    np.power: Algebra._power,
+}
 
 
 def _is_power_of_two(c: float) -> bool:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.numba_backend.array_kernels import Kernel
-from autodiff.compiler.passes.op_table import UFUNC_OF, is_elementwise, is_fresh
 from autodiff.compiler.passes.scalar_replacement import pack
 from autodiff.compiler.recording.ir import (
     Program,
@@ -18,12 +17,14 @@ from autodiff.compiler.recording.ir import (
     guard,
     part,
     refs_of,
+    renamed,
     set_flat,
     set_item,
     sub_item,
 )
 from autodiff.compiler.tiling.loop_fusion import Chain
 from autodiff.compiler.tiling.tile_executor import Tiles
+from autodiff.functions import UFUNC_OF, is_elementwise, is_new_memory
 from chainrules_core.scattering import scatter
 
 CHANGES = frozenset({add_item, sub_item, set_item, set_flat})
@@ -85,7 +86,7 @@ class Memory:
         own = frozenset({step.out})
         if f in _NEW or is_elementwise(f) or type(f) in (Chain, Kernel, Tiles):
             return own
-        if is_fresh(f, step.args, step.kwargs):
+        if is_new_memory(f, step.args, step.kwargs):
             return own
         shared = [self.owners[i] for i in refs_of(step)]
         found = own.union(*shared)  # a view, or for all that is known one
@@ -126,21 +127,12 @@ def without_copies(program: Program) -> Program:
             kept.append(step)
     if not stands:
         return program
-    from autodiff.compiler.recording.ir import replaced
 
     def now(i: int) -> Ref:
         while i in stands:
             i = stands[i].i
         return Ref(i)
 
-    steps = [
-        Step(
-            s.f,
-            tuple([replaced(a, now) for a in s.args]),
-            None if s.kwargs is None else {k: replaced(v, now) for k, v in s.kwargs.items()},
-            s.out,
-        )
-        for s in kept
-    ]
+    steps = [renamed(step, now) for step in kept]
     outputs = [now(x.i) if type(x) is Ref else x for x in program.outputs]
     return Program(steps, program.metas, program.inputs, outputs)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.passes.op_table import is_elementwise
 from autodiff.compiler.passes.row_batching import in_rows
 from autodiff.compiler.passes.simplify import has_nan, without_unused
 from autodiff.compiler.recording.ir import (
@@ -26,14 +25,14 @@ from autodiff.compiler.recording.ir import (
     add_item,
     guard,
     meta_of,
-    refs_of,
+    reads_of,
     set_item,
     sub_item,
 )
+from autodiff.functions import MATRIX_PRODUCTS, is_elementwise
 from chainrules_core.scattering import may_repeat, scatter
 
 _FEWEST = 8
-_PRODUCTS = (np.dot, np.matmul, operator.matmul)
 
 
 def gathered(program: Program) -> Program:
@@ -56,20 +55,13 @@ class _Gathering:
         self.metas = program.metas
         self.steps: list[Step] = []
         self.origin: dict[int, Step] = {s.out: s for s in program.steps if s.out >= 0}
-        self.uses: dict[int, int] = {}
+        self.uses = reads_of(program.steps, program.outputs)
         self.stands: dict[int, Ref] = {}
         self.guards: dict[int, Ref] = {}
         self.batches: dict[tuple, Any] = {}
         self.stacks: dict[tuple, Ref] = {}
         self.changed = False
-        for step in program.steps:
-            for i in refs_of(step):
-                self.uses[i] = self.uses.get(i, 0) + 1
-        for x in program.outputs:
-            if type(x) is Ref:
-                self.uses[x.i] = self.uses.get(x.i, 0) + 1
         self.by_rows = self._row_products()
-        self.parts_of_sums: set[int] = set()
         self._note_sums()
 
     def run(self) -> None:
@@ -120,7 +112,7 @@ class _Gathering:
         """Find products of one matrix with many rows of another: number → (both, row)."""
         groups: dict[tuple, list] = {}
         for step in self.program.steps:
-            if step.f not in _PRODUCTS or step.kwargs or len(step.args) != 2:
+            if step.f not in MATRIX_PRODUCTS or step.kwargs or len(step.args) != 2:
                 continue
             matrix, x = step.args
             row = self._row_of(x)
@@ -351,7 +343,7 @@ class _Gathering:
             return None if like.kwargs else self._batched_diagonal(f, args, shape)
         if is_elementwise(f) and not like.kwargs:
             return self._batched_elementwise(f, args, shape, meta)
-        if f in _PRODUCTS and not like.kwargs:
+        if f in MATRIX_PRODUCTS and not like.kwargs:
             return self._batched_product(args, shape)
         return None
 
@@ -370,7 +362,8 @@ class _Gathering:
             if mine.vector is not None:
                 return Diagonal(self.write(f, (other[0], mine.vector), vector))
             return Diagonal(other[0]) if self._ndim(other[0]) == 1 else None
-        if f in _PRODUCTS and type(a) is Diagonal and type(b) is tuple and self._ndim(b[0]) == 2:
+        is_product = f in MATRIX_PRODUCTS and type(a) is Diagonal and type(b) is tuple
+        if is_product and self._ndim(b[0]) == 2:
             if a.vector is None:
                 return b[0]
             column = self.write(np.reshape, (a.vector, (shape[0], 1)), self.array((shape[0], 1)))

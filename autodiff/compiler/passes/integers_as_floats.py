@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.passes.op_table import COMPARISONS, UFUNC_OF, is_elementwise
 from autodiff.compiler.passes.simplify import COUNT
 from autodiff.compiler.recording.ir import (
     FLOAT64,
@@ -22,6 +21,7 @@ from autodiff.compiler.recording.ir import (
     meta_of,
     refs_of,
 )
+from autodiff.functions import COMPARISONS, UFUNC_OF, is_elementwise
 
 _STAYS = frozenset({np.maximum, np.minimum, np.add, np.subtract})
 _COUNTING = frozenset({np.count_nonzero, COUNT})

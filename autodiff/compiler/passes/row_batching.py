@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.passes.op_table import is_elementwise
-from autodiff.compiler.recording.ir import FLOAT64, Meta, Program, Ref, Step, refs_of
+from autodiff.compiler.recording.ir import FLOAT64, Meta, Program, Ref, Step, reads_of
+from autodiff.functions import is_elementwise
 
 _FEWEST = 8
 _LARGEST = 512
@@ -38,16 +38,11 @@ class _Rows:
         self.metas = program.metas
         self.origin: dict[int, Step] = {}
         self.at: dict[int, int] = {}
-        self.uses: dict[int, int] = {}
+        self.uses = reads_of(program.steps, program.outputs)
         for at, step in enumerate(program.steps):
             if step.out >= 0:
                 self.origin[step.out] = step
                 self.at[step.out] = at
-            for i in refs_of(step):
-                self.uses[i] = self.uses.get(i, 0) + 1
-        for x in program.outputs:
-            if type(x) is Ref:
-                self.uses[x.i] = self.uses.get(x.i, 0) + 1
 
     def is_vector(self, x: Any) -> bool:
         """Whether an argument is a small vector of floats."""

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.passes.algebraic_rules import Algebra, Splat, is_same
-from autodiff.compiler.passes.op_table import COMPARISONS, OF_MATH, ROUNDED, UFUNC_OF
 from autodiff.compiler.passes.scalar_replacement import Packs
 from autodiff.compiler.python_backend.scalar_exprs import is_number, is_truth
 from autodiff.compiler.recording.domain_guards import (
@@ -41,6 +40,7 @@ from autodiff.compiler.recording.ir import (
     refs_of,
     replaced,
 )
+from autodiff.functions import UFUNC_OF, facts_of
 
 _OF_PYTHON = frozenset(
     {operator.mod, operator.floordiv, operator.truediv, operator.pow, divmod, pow, round}
@@ -116,11 +116,11 @@ class Simplifier(Algebra):
             is_of_python = self.metas[step.out].type is complex or all(
                 m.type in (bool, complex) for m in metas
             )
-            if f in OF_MATH:  # in double precision, whatever is given
+            if f.__module__ == "math":  # in double precision, whatever is given
                 is_of_python = not any(map(is_number, metas)) or any(
                     m.dtype not in (None, FLOAT64) for m in metas
                 )
-            if not is_of_python and (not is_exact or UFUNC_OF[f] in ROUNDED):
+            if not is_of_python and (not is_exact or facts_of(UFUNC_OF[f]).is_rounded):
                 if f in POWERS:  # what is written for it gives Inf where Python raises
                     domain = domain_of(Step(f, args, step.kwargs, step.out), self.metas)
                     if domain is not None:
@@ -341,6 +341,3 @@ def without_unused(program: Program) -> Program:
 def optimised(program: Program) -> Program:
     """Return the program made shorter."""
     return without_unused(Simplifier(without_unused(program)).run())
-
-
-__all__ = ["COMPARISONS", "FLOAT64", "Simplifier", "has_nan", "optimised", "without_unused"]

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.passes.op_table import INFIX, is_elementwise, takes_floats
 from autodiff.compiler.passes.scalar_replacement import pack
 from autodiff.compiler.python_backend import scalar_exprs
 from autodiff.compiler.recording.ir import (
@@ -20,6 +19,7 @@ from autodiff.compiler.recording.ir import (
     set_item,
     sub_item,
 )
+from autodiff.functions import SIGNS, is_elementwise, takes_floats
 from chainrules_core.scattering import may_repeat, scatter
 
 _SMALL = 128
@@ -114,9 +114,9 @@ def _elementwise(e: Any, step: Step) -> bool:
     f, out = step.f, step.out
     meta = e.metas[out]
     if meta.type is not np.ndarray:
-        if f in INFIX and len(step.args) == 2:
+        if f in SIGNS and len(step.args) == 2:
             a, b = map(e.argument, step.args)
-            e.assign(out, f"{a} {INFIX[f]} {b}")
+            e.assign(out, f"{a} {SIGNS[f]} {b}")
             return True
         return False
     operands = map(e.meta, step.args)

@@ -14,7 +14,6 @@ import numpy as np
 from autodiff.compiler.compile_errors import MISMATCH
 from autodiff.compiler.numba_backend.array_kernels import Kernel
 from autodiff.compiler.passes.alias_analysis import CHANGES, Memory
-from autodiff.compiler.passes.op_table import ROUNDED
 from autodiff.compiler.passes.scalar_replacement import flat_place, pack
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.python_backend import array_calls, scalar_exprs
@@ -34,6 +33,7 @@ from autodiff.compiler.recording.ir import (
     part,
 )
 from autodiff.compiler.recording.signature_guards import Inputs, Names, Outputs
+from autodiff.functions import facts_of
 from chainrules_core.scattering import scatter
 
 _AS_THEY_ARE = CHANGES | {operator.getitem, part, scatter, pack}
@@ -72,7 +72,6 @@ class Emitter:
         self.variables: dict[int, str] = {}
         self.lists: dict[int, str] = {}
         self.at = 0
-        self.loud = False
         self._fresh_outputs = fresh_outputs
         self._returned: set[int] = set()
         self._given: set[int] = set()  # arrays without axes that steps read as floats
@@ -250,7 +249,7 @@ class Emitter:
             self.guard(*step.args)
         elif f is effect:
             self.effect(step)
-        elif step.out in self.program.exact and f not in ROUNDED and f not in _AS_THEY_ARE:
+        elif step.out in self.program.exact and not self.is_exact(f):
             self.call(step)
         elif scalar_exprs.is_scalar_step(step, self.metas):
             self.assign(*scalar_exprs.expression(self, step))
@@ -274,6 +273,10 @@ class Emitter:
             self.variables.pop(out, None)
             self.lines.append(f"v{out} = float({shown})")
             self.is_float[out] = 1
+
+    def is_exact(self, f: Any) -> bool:
+        """Whether each form that a function is written in gives the same bits."""
+        return facts_of(f).is_rounded or f in _AS_THEY_ARE
 
     def call(self, step: Step) -> None:
         """Write a call as it is."""

@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-import operator
+import math
 from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.passes.op_table import COMPARISONS, INFIX, MATH
 from autodiff.compiler.recording.ir import FLOAT64, Meta, Ref, Step
+from autodiff.functions import COMPARISONS, SIGNS, facts_of, known
 
-WRITTEN = {
-    np.negative: "-{0}",
-    np.absolute: "abs({0})",
-    np.fabs: "abs({0})",
-    np.square: "{0} * {0}",
-    np.reciprocal: "1.0 / {0}",
-    np.sign: "(1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else {0})",
-    np.maximum: "({0} if {0} >= {1} or {0} != {0} else {1})",
-    np.minimum: "({0} if {0} <= {1} or {0} != {0} else {1})",
-    np.where: "({1} if {0} else {2})",
-    np.isnan: "({0} != {0})",
-    np.deg2rad: "({0} * 0.017453292519943295)",
-}
-LOGIC = {
-    operator.and_: "({0} & {1})",
-    operator.or_: "({0} | {1})",
-    operator.xor: "({0} ^ {1})",
-    operator.invert: "(not {0})",
-    np.logical_and: "({0} and {1})",
-    np.logical_or: "({0} or {1})",
-    np.logical_not: "(not {0})",
-    np.bitwise_and: "({0} & {1})",
-    np.bitwise_or: "({0} | {1})",
-    np.invert: "(not {0})",
-}
+_PYTHON = known("python")
+_MATH = known("math")
+_LOGICAL = known("is_logical")
 
 
 def is_number(meta: Meta) -> bool:
@@ -65,7 +43,7 @@ def is_scalar_step(step: Step, metas: list[Meta]) -> bool:
     meta = metas[step.out]
     if f in COMPARISONS or f is np.isnan:
         return is_truth(meta)
-    if f in LOGIC:
+    if f in _LOGICAL:
         return is_truth(meta) and all(
             type(a) is bool or (type(a) is Ref and is_truth(metas[a.i])) for a in step.args
         )
@@ -79,7 +57,7 @@ def is_scalar_step(step: Step, metas: list[Meta]) -> bool:
         return not any(type(a) is Ref and is_truth(metas[a.i]) for a in _choices(step))
     if f in (np.negative, np.absolute, np.square) and not _is_float(step.args[0], metas):
         return False
-    return f in INFIX or f in MATH or f in WRITTEN
+    return f in _PYTHON or f in _MATH
 
 
 _CHOICES = frozenset({np.where, np.maximum, np.minimum})
@@ -101,22 +79,19 @@ def expression(emitter: Any, step: Step) -> tuple[int, str, bool]:
     if f in _CHOICES:
         given = tuple([float(a) if isinstance(a, int) else a for a in given])
     args = [operand(emitter, a) for a in given]
-    if (
-        f in INFIX and f not in COMPARISONS
-    ):  # a product with one of NumPy's truths is one of NumPy's
+    if f in SIGNS and f not in COMPARISONS:  # a product with one of NumPy's truths is one, too
         for k, a in enumerate(given):
             if type(a) is Ref and emitter.metas[a.i].type is np.bool_:
                 args[k] = f"bool({args[k]})"
-    if f in INFIX:
-        text = f"{args[0]} {INFIX[f]} {args[1]}"
-    elif f in WRITTEN or f in LOGIC:
-        text = (WRITTEN.get(f) or LOGIC[f]).format(*args)
+    facts = facts_of(f)
+    if facts.python:
+        text = facts.python.format(*args)
     elif f is np.power and step.args[1] == 0.5:
-        text = f"{emitter.names.of(MATH[np.sqrt], 'sqrt')}({args[0]})"
+        text = f"{emitter.names.of(math.sqrt, 'sqrt')}({args[0]})"
     elif f is np.power and step.args[1] == -1:
         text = f"1.0 / {args[0]}"
     else:
-        function = MATH[f]
+        function: Any = facts.math
         text = f"{emitter.names.of(function, function.__name__)}({', '.join(args)})"
     return out, text, is_number(emitter.metas[out])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 import sys
@@ -11,122 +10,30 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.recording.function_effects import FIXED_FORM, named
 from autodiff.compiler.recording.ir import Meta, Ref, Step, has_refs, refs_in, set_flat, set_item
+from autodiff.functions import facts_of, known
+
+SOURCES: dict[Callable, str] = {}
+"""Questions that a guard asks of a float, and how to write them."""
 
 
-def is_positive(x: float) -> bool:
-    """Whether a number has a logarithm."""
-    return x > 0.0
+def question(source: str) -> Callable[[float], bool]:
+    """Return the question that an expression is, for guards."""
+    ask = eval(f"lambda x: {source.format('x')}")
+    SOURCES[ask] = source
+    return ask
 
 
-def is_not_negative(x: float) -> bool:
-    """Whether a number has a square root."""
-    return x >= 0.0
-
-
-def is_within_one(x: float) -> bool:
-    """Whether a number is a sine."""
-    return -1.0 <= x <= 1.0
-
-
-def is_inside_one(x: float) -> bool:
-    """Whether a number is a hyperbolic tangent."""
-    return -1.0 < x < 1.0
-
-
-def is_above_minus_one(x: float) -> bool:
-    """Whether log1p is defined."""
-    return x > -1.0
-
-
-def is_from_one(x: float) -> bool:
-    """Whether a number is a hyperbolic cosine."""
-    return x >= 1.0
-
-
-def is_not_zero(x: float) -> bool:
-    """Whether one can divide by a number."""
-    return x != 0.0
-
-
-def is_no_infinity(x: float) -> bool:
-    """Whether a number is an angle, or NaN."""
-    return abs(x) != math.inf
-
-
-def has_exponential(x: float) -> bool:
-    """Whether exp(x) is no too large a float: that of Inf is Inf."""
-    return not 709.782712893384 < x < math.inf
-
-
-def has_hyperbolic(x: float) -> bool:
-    """Whether cosh(x) and sinh(x) are no too large floats."""
-    return not 710.4758600739439 < abs(x) < math.inf
-
-
-def has_gamma(x: float) -> bool:
-    """Whether the gamma function is defined, and no too large a float."""
-    is_pole = x <= 0.0 and (x % 1.0 == 0.0 or x < -1e300)
-    return not (is_pole or 171.6 < x < math.inf or abs(x) < 5.6e-309)
-
-
-def has_log_gamma(x: float) -> bool:
-    """Whether the logarithm of the gamma function is defined, and no too large a float."""
-    return not ((x <= 0.0 and x % 1.0 == 0.0) or 2.5e305 < x < math.inf)
-
-
-DOMAINS: dict[Any, Callable] = {
-    math.sin: is_no_infinity,
-    math.cos: is_no_infinity,
-    math.tan: is_no_infinity,
-    math.log: is_positive,
-    math.log2: is_positive,
-    math.log10: is_positive,
-    math.log1p: is_above_minus_one,
-    math.sqrt: is_not_negative,
-    math.asin: is_within_one,
-    math.acos: is_within_one,
-    math.acosh: is_from_one,
-    math.atanh: is_inside_one,
-    math.exp: has_exponential,
-    math.expm1: has_exponential,
-    math.cosh: has_hyperbolic,
-    math.sinh: has_hyperbolic,
-    math.gamma: has_gamma,
-    math.lgamma: has_log_gamma,
-}
-SOURCES: dict[Callable, str] = {
-    is_no_infinity: "abs({}) != 1e999",
-    is_positive: "{} > 0.0",
-    is_not_negative: "{} >= 0.0",
-    is_within_one: "-1.0 <= {} <= 1.0",
-    is_inside_one: "-1.0 < {} < 1.0",
-    is_above_minus_one: "{} > -1.0",
-    is_from_one: "{} >= 1.0",
-    is_not_zero: "{} != 0.0",
-    has_exponential: "(not 709.782712893384 < {} < 1e999)",
-    has_hyperbolic: "(not 710.4758600739439 < abs({}) < 1e999)",
-    has_gamma: "(not (({0} <= 0.0 and ({0} % 1.0 == 0.0 or {0} < -1e300))"
-    " or 171.6 < {0} < 1e999 or abs({0}) < 5.6e-309))",
-    has_log_gamma: "(not (({0} <= 0.0 and {0} % 1.0 == 0.0) or 2.5e305 < {0} < 1e999))",
-}
-"""How to write these questions."""
+_questions = {source: question(source) for source in {*known("domain").values(), "{0} != 0.0"}}
+DOMAINS = {f: _questions[source] for f, source in known("domain").items()}
+"""What holds of the argument where a function of ``math`` does not raise."""
+is_not_zero = _questions["{0} != 0.0"]
+is_not_negative = DOMAINS[math.sqrt]
 
 _DIVISIONS = frozenset({operator.truediv, operator.floordiv, operator.mod})
 POWERS: frozenset[Any] = frozenset({operator.pow, pow, math.pow})
 _MOST_POWERS = 256
-
-
-_BY_VALUE = frozenset({np.choose, np.take, np.percentile, np.quantile, np.average, np.geomspace})
 _OF_PLACES = frozenset({operator.getitem, set_item, set_flat})
-
-
-_SAFE_OF_LINALG = named(
-    np.linalg,
-    "det slogdet norm trace diagonal outer cross vecdot matmul matrix_norm vector_norm "
-    "matrix_transpose multi_dot",
-)
 _OF_REGULAR_MATRICES = frozenset({np.linalg.inv, np.linalg.solve})
 
 
@@ -147,12 +54,12 @@ def may_raise(step: Step, metas: list[Meta]) -> bool:
         return (getattr(f, "__module__", None) or "numpy") not in ("numpy", "scipy.special")
     if f in _OF_PLACES:
         return has_refs(step.args[1])
-    if f in _SAFE_OF_LINALG:
-        return False
+    facts = facts_of(f)
     module = getattr(f, "__module__", None) or ""
-    if module.partition(".")[0] not in ("numpy", "scipy") or f in _BY_VALUE:
-        return f in _BY_VALUE
-    return f not in FIXED_FORM or module.startswith("numpy.linalg")
+    if facts.never_raises or module.partition(".")[0] not in ("numpy", "scipy"):
+        return False
+    is_safe = facts.has_fixed_form and not facts.raises_by_value
+    return not is_safe or module.startswith("numpy.linalg")
 
 
 def domains_unread(step: Step, metas: list[Meta]) -> list[tuple]:
@@ -203,10 +110,8 @@ def power_of(c: float) -> Callable:
     """Return what asks whether a float has a power with this exponent that is a float."""
     known = _powers.get(c)
     if known is None:
-        limit = _last_base(c)
-        ask = _is_in_reach if c > 0 else _is_no_further
-        known = _powers[c] = functools.partial(ask, limit)
-        SOURCES[known] = (_IN_REACH if c > 0 else _NO_FURTHER).format(limit)
+        source = (_IN_REACH if c > 0 else _NO_FURTHER).format(_last_base(c))
+        known = _powers[c] = question(source)
     return known
 
 
@@ -214,14 +119,6 @@ def power_of(c: float) -> Callable:
 _IN_REACH = "(-{0!r} <= {{0}} <= {0!r} or {{0}} - {{0}} != 0.0)"
 _NO_FURTHER = "({{0}} >= {0!r} or {{0}} <= -{0!r} or {{0}} != {{0}})"
 _powers: dict[float, Callable] = {}
-
-
-def _is_in_reach(limit: float, x: float) -> bool:
-    return not limit < abs(x) < math.inf
-
-
-def _is_no_further(limit: float, x: float) -> bool:
-    return not abs(x) < limit
 
 
 def _last_base(c: float) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import io
-import math
 import operator
 import pathlib
 import random
@@ -16,62 +15,9 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.recording.ir import Ref, set_flat, set_item
+from autodiff.functions import facts_of, named
 from autodiff.trace.tracer import bare, is_tracer
 from chainrules_core.scattering import scatter
-
-
-def named(module: Any, names: str) -> set[Any]:
-    """Return the functions of a module that have these names, as far as there are such."""
-    return {f for name in names.split() if (f := getattr(module, name, None)) is not None}
-
-
-ON_FORM: frozenset[Any] = frozenset(
-    {isinstance, len, type, callable, hasattr}
-    | named(
-        np,
-        "shape ndim size iscomplexobj isrealobj isscalar result_type can_cast min_scalar_type "
-        "common_type issubdtype broadcast_shapes may_share_memory shares_memory iterable",
-    )
-)
-"""Functions of types, dtypes, shapes and memory: known while recording."""
-
-ON_MEMORY = frozenset({np.may_share_memory, np.shares_memory})
-"""Those that say whether two arguments are one."""
-
-SHAPE_ONLY: frozenset[Any] = frozenset(named(np, "zeros_like ones_like empty_like"))
-"""Functions that make an array of the shape of another: a constant, which may be written into."""
-
-FIXED_FORM: frozenset[Any] = frozenset(
-    named(
-        np,
-        "sum prod mean std var max min amax amin argmax argmin cumsum cumprod any all ptp "
-        "reshape ravel transpose swapaxes moveaxis rollaxis broadcast_to expand_dims squeeze "
-        "where concatenate stack hstack vstack column_stack copy array asarray asanyarray "
-        "ascontiguousarray atleast_1d atleast_2d atleast_3d dot vdot inner outer tensordot "
-        "einsum kron cross trace diagonal diag diagflat tril triu flip fliplr flipud roll "
-        "rot90 tile clip round around real imag conj angle sort argsort searchsorted take "
-        "take_along_axis put_along_axis diff gradient convolve correlate interp cov corrcoef "
-        "nansum nanmean nanmax nanmin nanstd nanvar median quantile percentile average "
-        "count_nonzero isclose nan_to_num sinc i0 unwrap fix meshgrid broadcast_arrays split "
-        "array_split hsplit vsplit dsplit trapezoid polyval vander append choose select "
-        "logspace geomspace full_like",
-    )
-    | named(
-        np.linalg,
-        "inv det slogdet solve cholesky qr svd eigh eigvalsh norm pinv matrix_power multi_dot "
-        "matmul outer cross vecdot matrix_norm vector_norm trace diagonal svdvals tensorsolve "
-        "tensorinv matrix_transpose",
-    )
-    | named(
-        operator,
-        "add sub mul truediv floordiv mod pow neg pos abs lt le eq ne gt ge and_ or_ xor "
-        "invert matmul",
-    )
-    | {f for f in vars(math).values() if callable(f)}
-    | {abs, max, min, sum, float, complex, round, bool, np.float64}
-    | {np.ndarray.item, np.ndarray.astype, np.matmul}
-)
-"""Functions whose results have types, dtypes and shapes that follow from those of the arguments."""
 
 _OF_SCIPY = (
     "cholesky cho_factor cho_solve solve_triangular solve inv det lu_solve solve_banded "
@@ -82,7 +28,7 @@ _known_of_scipy: set[Any] = set()
 
 def has_fixed_form(f: Any) -> bool:
     """Whether the form of a result of `f` follows from those of the arguments."""
-    if f in FIXED_FORM:
+    if _is_known(f):
         return True
     if not _known_of_scipy:
         linalg = sys.modules.get("scipy.linalg")  # where somebody has loaded it
@@ -92,6 +38,11 @@ def has_fixed_form(f: Any) -> bool:
     return f in _known_of_scipy
 
 
+def _is_known(f: Any) -> bool:
+    return facts_of(f).has_fixed_form or isinstance(f, np.ufunc) or f in _STEPS
+
+
+_STEPS = frozenset({scatter, set_item, set_flat})
 _LARGEST_IN_STEPS = 32
 
 
@@ -105,28 +56,6 @@ def are_small(x: Any) -> bool:
     return value.dtype == np.float64 and max(value.shape[-2:], default=0) <= _LARGEST_IN_STEPS
 
 
-_ALL = 99
-ARGUMENTS_OF_DATA: dict[Any, int] = {
-    **dict.fromkeys(
-        named(
-            np,
-            "where dot vdot inner outer kron interp clip roll tril triu isclose searchsorted "
-            "choose select polyval cov corrcoef einsum matmul convolve correlate",
-        )
-        | named(np.linalg, "solve matmul outer")
-        | {f for f in (*vars(operator).values(), *vars(math).values()) if callable(f)}
-        | {abs, max, min, sum, float, complex, round, bool, np.ndarray.item},
-        _ALL,
-    ),
-    **dict.fromkeys(
-        named(np, "take take_along_axis append percentile quantile cross tensordot")
-        | named(np.linalg, "cross vecdot tensorsolve"),
-        2,
-    ),
-    **dict.fromkeys(named(np, "put_along_axis trapezoid"), 3),
-}
-"""How many arguments without names are data; integers behind them say what form the result has."""
-
 STRUCTURAL = frozenset(
     {
         "axis", "axes", "axis1", "axis2", "shape", "newshape", "reps", "k", "offset", "n", "N",
@@ -135,15 +64,12 @@ STRUCTURAL = frozenset(
 )  # fmt: skip
 """The names of arguments that the form of a result hangs on."""
 
-MAY_COPY = frozenset({np.ravel, np.reshape, np.ascontiguousarray, np.asfortranarray, np.require})
-"""Functions that give a view or a copy, as the array lies in memory."""
-IN_MEMORY_ORDER = {np.ravel: 1, np.reshape: 2}
-"""Functions that can take elements in the order of memory: the place of that argument."""
-
 
 def order_of(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Return in which order a function takes elements."""
-    place = IN_MEMORY_ORDER[f]
+    place = facts_of(f).order
+    if not place:
+        return "C"
     return args[place] if len(args) > place else kwargs.get("order", "C")
 
 
@@ -245,7 +171,7 @@ def _module(g: Callable) -> str:
 
 def may_write(f: Callable) -> bool:
     """Whether a function may write into its arguments, for all that is known."""
-    return f not in _FORM_IS_KNOWN and not isinstance(f, np.ufunc) and f is not operator.getitem
+    return not _is_known(f) and f is not operator.getitem
 
 
 def arrays_in(x: Any) -> list[np.ndarray]:
@@ -266,7 +192,4 @@ def is_open(f: Callable, args: tuple, y: Any) -> bool:
         return len(args) == 1  # the places of what is not zero
     if f is operator.pow and type(y) is complex:
         return True  # -2.0 ** 1.5 is complex, -2.0 ** 2.0 is not
-    return not (f in _FORM_IS_KNOWN or isinstance(f, np.ufunc) or has_fixed_form(f))
-
-
-_FORM_IS_KNOWN = FIXED_FORM | {scatter, set_item, set_flat}
+    return not has_fixed_form(f)

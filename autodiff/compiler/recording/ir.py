@@ -86,6 +86,13 @@ def meta_of(x: Any) -> Meta:
     return Meta(kind, getattr(x, "dtype", None), None)
 
 
+def shape_of(x: Any, metas: list[Meta]) -> tuple | None:
+    """Return the shape of an argument that is an array of float64; None for others."""
+    if type(x) is Ref:
+        return metas[x.i].shape if metas[x.i].dtype == FLOAT64 else None
+    return x.shape if type(x) is np.ndarray and x.dtype == FLOAT64 else None
+
+
 class Step:
     r"""One call: ``v[out] = f(*args, **kwargs)``.
 
@@ -161,7 +168,7 @@ def set_real(before: Any, places: Any, value: Any) -> Any:
 
 
 def set_imaginary(before: Any, places: Any, value: Any) -> Any:
-    """Do the same with imaginary parts."""
+    """Return complex `before` with the imaginary parts at flat places replaced."""
     after = before.copy()
     after.reshape(-1).imag[places] = value
     return after
@@ -275,6 +282,25 @@ def replaced(x: Any, new: Callable[[int], Any]) -> Any:
     if isinstance(x, tuple) and hasattr(x, "_make"):
         return type(x)._make([replaced(p, new) for p in x])
     return x
+
+
+def renamed(step: Step, new: Callable[[int], Any]) -> Step:
+    """Return a step with ``new(number)`` in the place of each value that it reads."""
+    args = tuple([replaced(a, new) for a in step.args])
+    kwargs = {k: replaced(v, new) for k, v in (step.kwargs or {}).items()}
+    return Step(step.f, args, kwargs or None, step.out)
+
+
+def reads_of(steps: list[Step], outputs: list | tuple = ()) -> dict[int, int]:
+    """Return how often values are read by steps, and are outputs."""
+    reads: dict[int, int] = {}
+    for step in steps:
+        for i in refs_of(step):
+            reads[i] = reads.get(i, 0) + 1
+    for x in outputs:
+        if type(x) is Ref:
+            reads[x.i] = reads.get(x.i, 0) + 1
+    return reads
 
 
 def has_refs(x: Any) -> bool:

@@ -18,13 +18,6 @@ import numpy as np
 from autodiff.compiler.compile_errors import NotRecordedError, TooLongError
 from autodiff.compiler.recording import masks as masks
 from autodiff.compiler.recording.function_effects import (
-    ARGUMENTS_OF_DATA,
-    FIXED_FORM,
-    IN_MEMORY_ORDER,
-    MAY_COPY,
-    ON_FORM,
-    ON_MEMORY,
-    SHAPE_ONLY,
     STRUCTURAL,
     are_small,
     arrays_in,
@@ -51,6 +44,7 @@ from autodiff.compiler.recording.ir import (
 from autodiff.dispatch import call as calls
 from autodiff.dispatch.arguments import PLAIN
 from autodiff.dispatch.call import call as call_again
+from autodiff.functions import facts_of
 from autodiff.mutation.views import note_shared
 from autodiff.trace.pytree import leaves_of, map_leaves, parts_of, rebuilt
 from autodiff.trace.tape import CONSTANT, Tape
@@ -172,8 +166,9 @@ class Recording(Tape):
             args = _without_repetition(args)
             if not any(map(is_tracer, args)):
                 return f(*args)
-        if f in ON_FORM:
-            if f in ON_MEMORY:
+        facts = facts_of(f)
+        if facts.reads_form:
+            if facts.reads_memory:
                 self.spoil("whether arrays share memory is asked, which is not followed")
             return f(*[_bare(a) for a in args], **{k: _bare(v) for k, v in kwargs.items()})
         if f in _EQUALITY and not self.strict and self._asks_for_nan(args):
@@ -189,15 +184,11 @@ class Recording(Tape):
             y = calls.body_of(steps)(*args, **kwargs)
             if y is not NotImplemented:
                 return y
-        if (
-            f in IN_MEMORY_ORDER
-            and order_of(f, args, kwargs) in ("A", "K")
-            and np.ndim(args[0]) > 1
-        ):
+        if order_of(f, args, kwargs) in ("A", "K") and np.ndim(args[0]) > 1:
             self.spoil(f"{name_of(f)} takes elements as they lie in memory, which is not followed")
-        self.may_copy = self.may_copy or f in MAY_COPY
-        if f in FIXED_FORM or f in SHAPE_ONLY:
-            n = ARGUMENTS_OF_DATA.get(f, 1)
+        self.may_copy = self.may_copy or facts.may_copy
+        if facts.has_fixed_form or facts.makes_form:
+            n = facts.data
             args = (*args[:n], *map(self.settled, args[n:]))
             kwargs = {k: self.settled(a) if k in STRUCTURAL else a for k, a in kwargs.items()}
         lowered = [self.lowered(a) for a in args]
@@ -215,13 +206,13 @@ class Recording(Tape):
             raise
         if any(a.tobytes() != b.tobytes() for a, b in zip(arrays, before, strict=True)):
             self.spoil(f"{name_of(f)} writes into an array that it is given")
-        if f in SHAPE_ONLY:
+        if facts.makes_form:
             return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y
         refs = {name: ref for name, (_, ref) in named.items()}
         result = self.noted(f, tuple([ref for _, ref in lowered]), refs, y)
         seen = note_shared(result, args, f, lambda again: call_again(f, again, kwargs))
         # Whether it is an argument itself hangs on how that lies in memory.
-        self.writes = self.writes or (seen is not result and f in MAY_COPY)
+        self.writes = self.writes or (seen is not result and facts.may_copy)
         return seen
 
     def noted(self, f: Callable, args: tuple, kwargs: dict[str, Any], y: Any) -> Any:

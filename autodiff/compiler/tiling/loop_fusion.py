@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.numba_backend.simd_math import is_widened, loop_of
-from autodiff.compiler.passes.op_table import is_elementwise, takes_floats
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.ir import (
     FLOAT64,
@@ -27,8 +26,10 @@ from autodiff.compiler.recording.ir import (
     guard,
     meta_of,
     part,
+    reads_of,
     refs_of,
 )
+from autodiff.functions import is_elementwise, takes_floats
 
 LARGE = 1 << 15
 """From how many elements on arrays are taken in blocks."""
@@ -82,13 +83,7 @@ class _Grouping:
         self.members: set[int] = set()
         self.shape: Any = None
         self.stands: dict[int, Ref] = {}
-        self.uses: dict[int, int] = {}
-        for step in program.steps:
-            for i in refs_of(step):
-                self.uses[i] = self.uses.get(i, 0) + 1
-        for x in program.outputs:
-            if type(x) is Ref:
-                self.uses[x.i] = self.uses.get(x.i, 0) + 1
+        self.uses = reads_of(program.steps, program.outputs)
 
     def run(self) -> Program:
         """Return the program with chains."""
@@ -151,10 +146,7 @@ class _Grouping:
         if len(group) < 2:
             self.steps.extend(group)
             return
-        inside: dict[int, int] = {}
-        for step in group:
-            for i in refs_of(step):
-                inside[i] = inside.get(i, 0) + 1
+        inside = reads_of(group)
         results = [
             s.out
             for s in group
@@ -196,7 +188,6 @@ class Chain:
         self._is_sum = [metas[i].is_scalar for i in results]
         self.source = self._written(group, given, results, metas)
         scope: dict[str, Any] = {"np": np}
-        self._scope = scope
         for step in group:
             name = getattr(step.f, "__name__", "f")
             scope[name] = step.f
@@ -237,32 +228,31 @@ class Chain:
         heads += [f"x{i} = x{i}_[a:b]" for i in arrays]
         outs = [i for i in results if not metas[i].is_scalar]
         sums = [i for i in results if metas[i].is_scalar]
+
+        def release(at: int, step: Step) -> None:
+            """Give back the scratch memory of what a step reads last."""
+            free.extend(
+                names[i] for i in set(refs_of(step)) if last[i] == at and names[i].startswith("t")
+            )
+
         for at, step in enumerate(group):
             args = [shown(a) for a in step.args]
             if step.out in sums:
-                if step.f is np.sum:
-                    lines.append(f"s{step.out}[i] = np.add.reduce({args[0]})")
-                else:
-                    lines.append(f"s{step.out}[i] = {args[0]}.dot({args[1]})")
+                lines.append(f"s{step.out}[i] = {_sum_of(step, args)}")
                 names[step.out] = f"s{step.out}"
-            else:
-                for i in set(refs_of(step)):
-                    if last[i] == at and names[i].startswith("t"):
-                        free.append(names[i])
-                if step.out in outs:
-                    target = f"o{step.out}"
-                    heads.append(f"{target} = {target}_[a:b]")
-                elif free:
-                    target = free.pop()
-                else:
-                    target = f"t{self._count}"
-                    self._count += 1
-                names[step.out] = target
-                lines.append(f"{step.f.__name__}({', '.join([*args, target])})")
+                release(at, step)
                 continue
-            for i in set(refs_of(step)):
-                if last[i] == at and names[i].startswith("t"):
-                    free.append(names[i])
+            release(at, step)
+            if step.out in outs:
+                target = f"o{step.out}"
+                heads.append(f"{target} = {target}_[a:b]")
+            elif free:
+                target = free.pop()
+            else:
+                target = f"t{self._count}"
+                self._count += 1
+            names[step.out] = target
+            lines.append(f"{step.f.__name__}({', '.join([*args, target])})")
         parameters += [f"o{i}_" for i in outs] + [f"s{i}" for i in sums]
         scratch = [f"t{n}" for n in range(self._count)]
         self._outs, self._sums = outs, sums
@@ -327,8 +317,7 @@ class Chain:
         lines = [f"if loop({call}): return i"]
         for s in sums:
             args = [names[i] for i in refs_of(s)]
-            text = f"np.add.reduce({args[0]})" if s.f is np.sum else f"{args[0]}.dot({args[1]})"
-            lines.append(f"s{s.out}[i] = {text}")
+            lines.append(f"s{s.out}[i] = {_sum_of(s, args)}")
         parameters = [f"x{i}" + ("_" if i in arrays else "") for i in given]
         parameters += [f"o{i}_" for i in self._outs] + [f"s{i}" for i in self._sums]
         body = [f"a = i * {BLOCK}", f"b = min(a + {BLOCK}, {self.size})", *heads, *lines]
@@ -351,6 +340,11 @@ class Chain:
                 run, count = self._otherwise
                 run(stopped, last, [np.empty(BLOCK) for _ in range(count)], *arguments)
         self._scratch.append(scratch)
+
+
+def _sum_of(step: Step, args: list[str]) -> str:
+    """Return the sum of a block, or of the products of two, as source."""
+    return f"np.add.reduce({args[0]})" if step.f is np.sum else f"{args[0]}.dot({args[1]})"
 
 
 _pool: Any = None

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.numba_backend.array_kernels import Kernel, with_kernels
-from autodiff.compiler.passes.op_table import UFUNC_OF, is_elementwise
 from autodiff.compiler.recording.ir import Meta, Program, Ref, Step, meta_of, part
 from autodiff.compiler.tiling.loop_fusion import shared_out, threads
 from autodiff.compiler.tiling.tile_rules import Member, in_tile
 from autodiff.fastpath.blocked_products import keep_freed_memory
+from autodiff.functions import UFUNC_OF, is_elementwise
 
 TILE = 1 << 14
 """How many elements the largest array of a tile has, if its rows are no longer."""

@@ -21,7 +21,7 @@ from autodiff.compiler.recording.ir import (
     guard,
     meta_of,
     refs_of,
-    replaced,
+    renamed,
     set_item,
 )
 
@@ -42,7 +42,7 @@ class Preparing:
         """Return the program with these."""
         for step in self.program.steps:
             if self.stands and not self.stands.keys().isdisjoint(refs_of(step)):
-                step = self._renamed(step)
+                step = renamed(step, self._now)
             if step.f in (np.var, np.std) and self._is_plain(step):
                 self._spread(step)
             elif step.f is np.mean and self._is_plain(step) and self.metas[step.out].shape:
@@ -59,11 +59,6 @@ class Preparing:
 
     def _now(self, i: int) -> Ref:
         return self.stands.get(i) or Ref(i)
-
-    def _renamed(self, step: Step) -> Step:
-        args = tuple([replaced(a, self._now) for a in step.args])
-        kwargs = {k: replaced(v, self._now) for k, v in (step.kwargs or {}).items()}
-        return Step(step.f, args, kwargs or None, step.out)
 
     def _mean(self, step: Step) -> None:
         """Take a mean once for all that keep its axes."""

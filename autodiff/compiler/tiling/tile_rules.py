@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.lowering import VIEWS, is_plain
+from autodiff.compiler.numba_backend.op_lowerings import VIEWS, is_plain
 from autodiff.compiler.passes.integers_as_floats import counted
-from autodiff.compiler.passes.op_table import UFUNC_OF, is_elementwise, takes_floats
 from autodiff.compiler.recording.ir import (
     FLOAT64,
     Meta,
@@ -26,19 +25,23 @@ from autodiff.compiler.recording.ir import (
     set_item,
     sub_item,
 )
-
-_ALSO_ELEMENTWISE = frozenset(
-    {np.where, np.clip, np.copy, operator.and_, operator.or_, operator.xor, operator.invert}
+from autodiff.functions import (
+    ELEMENTWISE,
+    MATRIX_PRODUCTS,
+    PRODUCT,
+    UFUNC_OF,
+    is_elementwise,
+    known,
+    of_kind,
+    takes_floats,
 )
+
+_ELEMENTWISE = of_kind(ELEMENTWISE)
 _CHANGES = frozenset({set_item, add_item, sub_item})
 _DIAGONALS = frozenset({np.diag, np.diagonal, np.linalg.diagonal})
 _SHAPED = frozenset({np.reshape, np.broadcast_to})
-_COMBINED: dict[Any, np.ufunc] = {
-    np.sum: np.add, np.mean: np.add, counted: np.add, np.max: np.maximum, np.min: np.minimum,
-    np.any: np.logical_or, np.all: np.logical_and,
-}  # fmt: skip
-_DOTS = frozenset({np.dot, np.vdot, np.matmul, operator.matmul, np.inner})
-PRODUCTS = frozenset({np.dot, np.matmul, operator.matmul})
+_COMBINED: dict[Any, np.ufunc] = {**known("combined_by"), counted: np.add}
+_DOTS = of_kind(PRODUCT)
 _FEW_TERMS, _WIDEST_ROW, _LARGEST_PART = 16, 256, 4096
 _NUMBERS = (int, float, bool, np.float64, np.bool_)
 
@@ -85,13 +88,13 @@ class Rules:
         f = UFUNC_OF.get(step.f, step.f)
         if step.out < 0 or not self._is_known(step.out):
             return None
-        if is_elementwise(f) or f in _ALSO_ELEMENTWISE:
+        if is_elementwise(f) or f in _ELEMENTWISE:
             return self.elementwise(step)
         if f in _COMBINED:
             return self._reduction(step)
         if f in _DOTS and self.metas[step.out].is_scalar:
             return self._dot(step)
-        if f in PRODUCTS:
+        if f in MATRIX_PRODUCTS:
             return self._product(step)
         if f in _CHANGES:
             return self._change(step)
@@ -103,7 +106,7 @@ class Rules:
         """Return how a step is done that reads no tiles yet, with its array cut along an axis."""
         if step.f in _COMBINED:
             return self._reduction(step, axis) if self._is_known(step.out) else None
-        if step.f in PRODUCTS:
+        if step.f in MATRIX_PRODUCTS:
             return self._product(step, axis) if self._is_known(step.out) else None
         return self.elementwise(step, axis)
 

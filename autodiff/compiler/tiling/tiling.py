@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.lowering import VIEWS
+from autodiff.compiler.numba_backend.op_lowerings import VIEWS
 from autodiff.compiler.numba_backend.reductions import REDUCED
 from autodiff.compiler.passes.integers_as_floats import with_counts_as_floats
-from autodiff.compiler.passes.op_table import COMPARISONS, UFUNC_OF, is_elementwise
 from autodiff.compiler.passes.simplify import without_unused
 from autodiff.compiler.recording.ir import (
     FLOAT64,
@@ -25,11 +24,13 @@ from autodiff.compiler.recording.ir import (
     effect,
     meta_of,
     part,
+    reads_of,
     refs_of,
 )
 from autodiff.compiler.tiling.tile_executor import FEWEST_TILES, Tiles, length_of
 from autodiff.compiler.tiling.tile_lowering import Preparing
-from autodiff.compiler.tiling.tile_rules import PRODUCTS, Member, Rules
+from autodiff.compiler.tiling.tile_rules import Member, Rules
+from autodiff.functions import COMPARISONS, MATRIX_PRODUCTS, UFUNC_OF, is_elementwise
 
 LARGE = 1 << 17
 """From how many elements on arrays are cut into tiles: others fit into the cache anyway."""
@@ -58,15 +59,6 @@ def in_tiles(program: Program, by_machine: bool) -> Program:
         return program
     outputs = cutting.program.outputs
     return without_unused(Program(steps, cutting.metas, program.inputs, outputs))
-
-
-def reads_of(steps: list[Step]) -> dict[int, int]:
-    """Return how often values are read."""
-    reads: dict[int, int] = {}
-    for step in steps:
-        for i in refs_of(step):
-            reads[i] = reads.get(i, 0) + 1
-    return reads
 
 
 class _Group(NamedTuple):
@@ -99,7 +91,7 @@ class _Cutting:
         f = UFUNC_OF.get(step.f, step.f)
         if f in REDUCED and step.args and type(step.args[0]) is Ref:
             meta = self.metas[step.args[0].i]
-        elif not (is_elementwise(f) or f is np.where or f in PRODUCTS):
+        elif not (is_elementwise(f) or f is np.where or f in MATRIX_PRODUCTS):
             return None
         is_array = meta.type is np.ndarray and meta.dtype in (FLOAT64, np.bool_)
         return meta.shape if is_array and meta.size >= LARGE else None

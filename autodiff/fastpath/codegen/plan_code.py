@@ -252,12 +252,12 @@ class _Writer:
             # What is not given has the rule's own defaults.
             by_name = [f"{name}={self.plain[i]}" for name, i in plan.options]
             self.add(
-                f"pair = function({', '.join([*bound, *by_name])})",
-                "if type(pair) is not tuple or len(pair) != 2:",
-                "    if pair is None:",
+                f"found = function({', '.join([*bound, *by_name])})",
+                f"if type(found) is not tuple or len(found) != {len(plan.rule.returns)}:",
+                "    if found is None:",
                 "        return NO_RULE",
-                "    checked_pair(plan.rule, pair)",
-                "y, pullback = pair",
+                "    checked_pair(plan.rule, found)",
+                "y, pullback = found" if len(plan.rule.returns) == 2 else "y, _, pullback = found",
             )
             keeps = "node.pullback = pullback"
         arrays = [x for x, i in zip(bound, places, strict=True) if i >= 0 and self.is_array(i)]

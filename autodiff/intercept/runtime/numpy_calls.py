@@ -14,6 +14,7 @@ from autodiff.dispatch.arguments import innermost, is_constant, place_of_out
 from autodiff.dispatch.call import NO_RULE, as_array, by_rule
 from autodiff.fastpath.elementwise import NOT_HERE
 from autodiff.fastpath.stack_scalars import as_gathered, gathered, makes_arrays_of_lists
+from autodiff.functions import known
 from autodiff.intercept.runtime import syntax_ops, text_calls
 from autodiff.intercept.runtime.write_checks import check_out
 from autodiff.mutation.views import refuse
@@ -153,16 +154,7 @@ def unbound_method(g: Any) -> Callable:
     return unbound
 
 
-MAKERS: frozenset[Any] = frozenset(
-    {
-        np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.arange, np.concatenate,
-        np.copy, np.diag, np.empty, np.empty_like, np.eye, np.full, np.full_like, np.geomspace,
-        np.hstack, np.identity, np.linspace, np.logspace, np.ones, np.ones_like, np.repeat,
-        np.stack, np.tile, np.tri, np.vander, np.vstack, np.zeros, np.zeros_like, np.block,
-        np.column_stack, np.diagflat, np.dstack, np.indices, np.kron, np.outer, np.roll,
-        np.tril, np.triu,
-    }
-)  # fmt: skip
+MAKERS = frozenset(known("is_container"))
 
 
 _LISTS = frozenset({list, tuple, Flat, np.poly1d})

@@ -15,9 +15,14 @@ import numpy as np
 from scipy.cluster import hierarchy
 from scipy.spatial import distance
 
-from chainrules.scipy.delegated import register_body
-from chainrules_core import ignore_derivatives, linear_rule, non_differentiable
-from chainrules_core.define import primitive
+from chainrules.scipy.delegated import both
+from chainrules_core import (
+    decompose,
+    ignore_derivatives,
+    linear_rule,
+    non_differentiable,
+    primitive,
+)
 
 SQUARED = ("centroid", "median", "ward")
 
@@ -117,7 +122,7 @@ def with_heights(Z: np.ndarray, found: Any) -> Any:
     return np.concatenate([Z[:, :2], found[:, None], Z[:, 3:]], axis=1)
 
 
-@register_body(hierarchy.linkage)
+@decompose(both(hierarchy.linkage))
 def linkage_body(y, method="single", metric="euclidean", optimal_ordering=False):
     y = np.asarray(y, dtype=float)
     if np.ndim(y) == 2:
@@ -160,7 +165,7 @@ def meeting(Z: np.ndarray) -> np.ndarray:
 non_differentiable(meeting)
 
 
-@register_body(hierarchy.cophenet)
+@decompose(both(hierarchy.cophenet))
 def cophenet_body(Z, Y=None):
     plain, Z = plain_and_traced(Z)
     zz = Z[:, 2][meeting(plain)]
@@ -170,7 +175,7 @@ def cophenet_body(Z, Y=None):
     return np.sum(given * own) / np.sqrt(np.sum(given**2) * np.sum(own**2)), zz
 
 
-@register_body(hierarchy.inconsistent)
+@decompose(both(hierarchy.inconsistent))
 def inconsistent_body(Z, d=2):
     plain, Z = plain_and_traced(Z)
     R = hierarchy.inconsistent(plain, d)
@@ -209,14 +214,14 @@ def places_of_maxima(Z: np.ndarray, values: np.ndarray) -> np.ndarray:
     return found
 
 
-@register_body(hierarchy.maxdists)
+@decompose(both(hierarchy.maxdists))
 def maxdists_body(Z):
     plain, Z = plain_and_traced(Z)
     hierarchy.maxdists(plain)  # checks it
     return Z[:, 2][places_of_maxima(plain, plain[:, 2])]
 
 
-@register_body(hierarchy.maxRstat)
+@decompose(both(hierarchy.maxRstat))
 def max_r_stat_body(Z, R, i):
     plain, _ = plain_and_traced(Z)
     plain_R, R = plain_and_traced(R)
@@ -224,12 +229,12 @@ def max_r_stat_body(Z, R, i):
     return R[:, i][places_of_maxima(plain, plain_R[:, i])]
 
 
-@register_body(hierarchy.maxinconsts)
+@decompose(both(hierarchy.maxinconsts))
 def maxinconsts_body(Z, R):
     return max_r_stat_body(Z, R, 3)
 
 
-@register_body(hierarchy.optimal_leaf_ordering)
+@decompose(both(hierarchy.optimal_leaf_ordering))
 def optimal_leaf_ordering_body(Z, y, metric="euclidean"):
     plain, Z = plain_and_traced(Z)
     return with_heights(
@@ -237,7 +242,7 @@ def optimal_leaf_ordering_body(Z, y, metric="euclidean"):
     )
 
 
-@register_body(hierarchy.from_mlab_linkage)
+@decompose(both(hierarchy.from_mlab_linkage))
 def from_mlab_linkage_body(Z):
     plain, Z = plain_and_traced(Z)
     made = hierarchy.from_mlab_linkage(plain)
@@ -246,7 +251,7 @@ def from_mlab_linkage_body(Z):
     return np.concatenate([made[:, :2], Z[:, 2:], made[:, -1:]], axis=1)
 
 
-@register_body(hierarchy.to_mlab_linkage)
+@decompose(both(hierarchy.to_mlab_linkage))
 def to_mlab_linkage_body(Z):
     plain, Z = plain_and_traced(Z)
     made = hierarchy.to_mlab_linkage(plain)

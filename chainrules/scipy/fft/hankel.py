@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import fft, special
 
-from chainrules.reductions.axes import array_of
 from chainrules_core import decompose
+from chainrules_core.authoring import array_of
 
 LOG_2 = math.log(2)
 

@@ -1,6 +1,3 @@
 """Rules for scipy.fftpack; loaded once it has been imported."""
 
-from chainrules.scipy.fftpack import (
-    differences as differences,
-    transforms as transforms,
-)
+from chainrules.scipy.fftpack import differences as differences, transforms as transforms

@@ -15,10 +15,7 @@ import numpy as np
 from scipy import fft, fftpack
 
 from chainrules.scipy.fft.cosine import INVERSE, along_axis, over_axes
-from chainrules.transforms.fourier import (
-    ALONG_AXIS,
-    OVER_AXES,
-)
+from chainrules.transforms.fourier import ALONG_AXIS, OVER_AXES
 from chainrules.transforms.linear import fitted, linear_map
 from chainrules_core import NoTangent, non_differentiable, scalar_rule
 

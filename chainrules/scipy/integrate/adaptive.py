@@ -17,8 +17,7 @@ from scipy import integrate
 from chainrules.scipy.integrate.captured import plain
 from chainrules.scipy.integrate.integrals import integral
 from chainrules.scipy.integrate.iterated import over_box
-from chainrules_core import decompose, non_differentiable
-from chainrules_core.errors import ChainRulesError
+from chainrules_core import ChainRulesError, decompose, non_differentiable
 
 QUAD = ("epsabs", "epsrel", "limit", "points", "weight", "wvar", "wopts", "maxp1", "limlst")
 LOGARITHMS = ("alg-loga", "alg-logb", "alg-log")

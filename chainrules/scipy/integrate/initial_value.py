@@ -18,8 +18,7 @@ from scipy import integrate
 from chainrules.scipy.integrate.captured import plain
 from chainrules.scipy.integrate.runge_kutta import explicit_name, recording
 from chainrules.scipy.integrate.states import known_path, mapping, states
-from chainrules_core import decompose, non_differentiable
-from chainrules_core.errors import ChainRulesError
+from chainrules_core import ChainRulesError, decompose, non_differentiable
 
 NEWTON_STEPS = 2
 

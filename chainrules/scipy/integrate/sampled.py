@@ -19,7 +19,7 @@ import numpy as np
 from scipy import integrate
 
 from chainrules.scipy.delegated import both
-from chainrules_core import AbstractZero, Array, NoTangent, frule, rrule
+from chainrules_core import AbstractZero, Array, NoTangent, pair_rule
 
 
 def trapezoid_weights(n: int, step: int = 1) -> np.ndarray:
@@ -72,8 +72,30 @@ def romb_weights(n: int) -> np.ndarray:
     return steps[0]
 
 
-def register(f: Callable, make: Callable) -> None:
-    """Register the rules of an integral with these weights."""
+def fits(y: Any, x: Any, dx: Any, axis: Any) -> bool:
+    """Whether the samples are a vector at equal distances."""
+    if x is not None or np.ndim(dx) or np.ndim(y) != 1 or axis not in (0, -1):
+        return False
+    return y.dtype == np.float64 and np.size(y) > 1
+
+
+def weighted_sum(w: Any, y: Any, dx: Any) -> tuple[Callable, Callable]:
+    """Return pushforward and pullback of ``dx * np.dot(w, y)``."""
+
+    def integral_pushforward(y_dot, dx_dot):
+        moved = 0.0 if isinstance(y_dot, AbstractZero) else dx * np.dot(w, y_dot)
+        if not isinstance(dx_dot, AbstractZero):
+            moved = moved + dx_dot * np.dot(w, y)
+        return moved
+
+    def integral_pullback(bar):
+        return (bar * dx) * w, bar * np.dot(w, y)
+
+    return integral_pushforward, integral_pullback
+
+
+def remembered(make: Callable) -> Callable:
+    """Keep the weights for the last few numbers of samples."""
 
     @functools.lru_cache(maxsize=4)
     def weights(n: int) -> np.ndarray:
@@ -81,57 +103,35 @@ def register(f: Callable, make: Callable) -> None:
         found.flags.writeable = False
         return found
 
-    def fits(y: Any, x: Any, dx: Any, axis: Any) -> bool:
-        if x is not None or np.ndim(dx) or np.ndim(y) != 1 or axis not in (0, -1):
-            return False
-        return y.dtype == np.float64 and np.size(y) > 1
+    return weights
 
-    def record(y: Any, x: Any, dx: Any, axis: Any) -> Any:
+
+def register(f: Callable, weights: Callable) -> None:
+    """Register the rules of an integral by the places of the samples or by their distance."""
+
+    @pair_rule(both(f), Array)
+    def integral_rule(y, x=None, dx=1.0, *, axis=-1):
         if not fits(y, x, dx, axis):
             return None
-        found, w = f(y, dx=dx), weights(np.shape(y)[0])
+        push, pull = weighted_sum(weights(np.shape(y)[0]), y, dx)
 
-        def integral_pullback(bar):
-            return (bar * dx) * w, bar * np.dot(w, y)
-
-        return found, integral_pullback
-
-    def push(dots: tuple, y: Any, x: Any, dx: Any, axis: Any) -> Any:
-        if not fits(y, x, dx, axis):
-            return None
-        w, (y_dot, dx_dot) = weights(np.shape(y)[0]), dots
-        moved = 0.0 if isinstance(y_dot, AbstractZero) else dx * np.dot(w, y_dot)
-        if not isinstance(dx_dot, AbstractZero):
-            moved = moved + dx_dot * np.dot(w, y)
-        return f(y, dx=dx), moved
-
-    def with_places(y, x=None, dx=1.0, *, axis=-1):
-        recorded = record(y, x, dx, axis)
-        if recorded is None:
-            return None
-        found, pull = recorded
+        def integral_pushforward(y_dot, x_dot, dx_dot):
+            return push(y_dot, dx_dot)
 
         def integral_pullback(bar):
             y_bar, dx_bar = pull(bar)
             return y_bar, NoTangent(), dx_bar
 
-        return found, integral_pullback
-
-    def with_places_frule(dots, y, x=None, dx=1.0, *, axis=-1):
-        return push((dots[0], dots[2] if len(dots) > 2 else NoTangent()), y, x, dx, axis)
-
-    def without_places(y, dx=1.0, *, axis=-1):
-        return record(y, None, dx, axis)
-
-    def without_places_frule(dots, y, dx=1.0, *, axis=-1):
-        return push((dots[0], dots[1] if len(dots) > 1 else NoTangent()), y, None, dx, axis)
-
-    is_romb = f is integrate.romb
-    for target in both(f):
-        rrule.register(target, Array)(without_places if is_romb else with_places)
-        frule.register(target, Array)(without_places_frule if is_romb else with_places_frule)
+        return f(y, dx=dx), integral_pushforward, integral_pullback
 
 
-register(integrate.trapezoid, trapezoid_weights)
-register(integrate.simpson, simpson_weights)
-register(integrate.romb, romb_weights)
+register(integrate.trapezoid, remembered(trapezoid_weights))
+register(integrate.simpson, remembered(simpson_weights))
+romb_weights_for = remembered(romb_weights)
+
+
+@pair_rule(both(integrate.romb), Array)
+def romb_rule(y, dx=1.0, *, axis=-1):
+    if not fits(y, None, dx, axis):
+        return None
+    return integrate.romb(y, dx=dx), *weighted_sum(romb_weights_for(np.shape(y)[0]), y, dx)

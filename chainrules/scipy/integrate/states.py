@@ -54,6 +54,7 @@ from chainrules.scipy.integrate.runge_kutta import (
     walked,
 )
 from chainrules_core import (
+    ChainRulesError,
     Closure,
     HasForwardMode,
     HasReverseMode,
@@ -63,7 +64,6 @@ from chainrules_core import (
     rrule,
     thunk,
 )
-from chainrules_core.errors import ChainRulesError
 from chainrules_core.noticed import mark, restore
 
 TIGHTER = 0.1

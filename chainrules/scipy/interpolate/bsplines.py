@@ -24,6 +24,7 @@ from chainrules.scipy.private import Private
 from chainrules_core import (
     Array,
     NoTangent,
+    Number,
     ZeroTangent,
     frule,
     ignore_derivatives,
@@ -31,8 +32,7 @@ from chainrules_core import (
     rrule,
     thunk,
 )
-from chainrules_core.names import Number
-from chainrules_core.scattering import scatter
+from chainrules_core.authoring import scatter
 
 _bsplines = Private("interpolate._bsplines")
 

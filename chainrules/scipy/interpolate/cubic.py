@@ -21,16 +21,8 @@ from scipy.interpolate import CubicHermiteSpline, CubicSpline, PPoly
 from chainrules.scipy.interpolate.kernels import twin_of
 from chainrules.scipy.namespaces import namespace
 from chainrules.scipy.private import Private
-from chainrules_core import (
-    Array,
-    NoTangent,
-    decompose,
-    frule,
-    non_differentiable,
-    primitive,
-    rrule,
-)
-from chainrules_core.scattering import scatter
+from chainrules_core import Array, NoTangent, decompose, frule, non_differentiable, primitive, rrule
+from chainrules_core.authoring import scatter
 
 _cubic = Private("interpolate._cubic")
 

@@ -23,7 +23,7 @@ from chainrules_core import (
     rrule,
     thunk,
 )
-from chainrules_core.scattering import scatter
+from chainrules_core.authoring import scatter
 
 _rgi = Private("interpolate._rgi")
 

@@ -17,8 +17,7 @@ from scipy import linalg
 from chainrules.scipy.interpolate.bsplines import COMPILED, basis, design, intervals
 from chainrules.scipy.interpolate.kernels import kernel
 from chainrules.scipy.sparse.entries import summed
-from chainrules_core import non_differentiable
-from chainrules_core.define import primitive
+from chainrules_core import non_differentiable, primitive
 
 WORST = 1e-10
 """The ratio of pivots of AᵀA from which on A counts as nearly singular."""

@@ -19,11 +19,10 @@ from chainrules.scipy.interpolate.kernels import twin_of
 from chainrules_core import (
     Array,
     decompose,
-    frule,
     ignore_derivatives,
     non_differentiable,
+    pair_rule,
     primitive,
-    rrule,
 )
 
 
@@ -42,9 +41,17 @@ def differences(x: Any, y: Any) -> Any:
     return np.stack([v[0] for v in columns(x, y)])
 
 
-@rrule.register(differences, Array, Array)
-def differences_rrule(x, y):
+@pair_rule(differences, Array, Array)
+def differences_rule(x, y):
     found = columns(x, y)
+
+    def differences_pushforward(x_dot, dot):
+        moved = [dot[0]]
+        for i in range(np.shape(x)[0] - 1):
+            h, h_dot = x[i] - x[i + 1 :], x_dot[i] - x_dot[i + 1 :]
+            dot = (dot[0] - dot[1:] - found[i + 1] * h_dot[:, None]) / h[:, None]
+            moved.append(dot[0])
+        return np.stack(moved)
 
     def differences_pullback(c_bar):
         n = np.shape(x)[0]
@@ -57,19 +64,7 @@ def differences_rrule(x, y):
             bar = np.concatenate([(c_bar[i] + np.sum(part, axis=0))[None], -part])
         return x_bar, bar
 
-    return np.stack([v[0] for v in found]), differences_pullback
-
-
-@frule.register(differences, Array, Array)
-def differences_frule(dots, x, y):
-    x_dot, dot = dots
-    found = columns(x, y)
-    moved = [dot[0]]
-    for i in range(np.shape(x)[0] - 1):
-        h, h_dot = x[i] - x[i + 1 :], x_dot[i] - x_dot[i + 1 :]
-        dot = (dot[0] - dot[1:] - found[i + 1] * h_dot[:, None]) / h[:, None]
-        moved.append(dot[0])
-    return np.stack([v[0] for v in found]), np.stack(moved)
+    return np.stack([v[0] for v in found]), differences_pushforward, differences_pullback
 
 
 def sums(c: Any, nodes: Any, x: Any) -> list:
@@ -87,9 +82,19 @@ def polynomial(c: Any, nodes: Any, x: Any) -> Any:
     return sums(c, nodes, x)[-1]
 
 
-@rrule.register(polynomial, Array, Array, Array)
-def polynomial_rrule(c, nodes, x):
+@pair_rule(polynomial, Array, Array, Array)
+def polynomial_rule(c, nodes, x):
     found = sums(c, nodes, x)
+
+    def polynomial_pushforward(c_dot, nodes_dot, x_dot):
+        n = np.shape(nodes)[0]
+        dot = c_dot[n - 1] + np.zeros((np.shape(x)[0], 1))
+        for k in range(n - 2, -1, -1):
+            before = found[n - 2 - k]
+            dot = (
+                c_dot[k] + (x - nodes[k])[:, None] * dot + (x_dot - nodes_dot[k])[:, None] * before
+            )
+        return dot
 
     def polynomial_pullback(y_bar):
         at, read = x, found
@@ -109,19 +114,7 @@ def polynomial_rrule(c, nodes, x):
         c_bars.append(np.sum(bar, axis=0))
         return np.stack(c_bars), np.stack(nodes_bar), x_bar
 
-    return found[-1], polynomial_pullback
-
-
-@frule.register(polynomial, Array, Array, Array)
-def polynomial_frule(dots, c, nodes, x):
-    c_dot, nodes_dot, x_dot = dots
-    found = sums(c, nodes, x)
-    n = np.shape(nodes)[0]
-    dot = c_dot[n - 1] + np.zeros((np.shape(x)[0], 1))
-    for k in range(n - 2, -1, -1):
-        before = found[n - 2 - k]
-        dot = c_dot[k] + (x - nodes[k])[:, None] * dot + (x_dot - nodes_dot[k])[:, None] * before
-    return found[-1], dot
+    return found[-1], polynomial_pushforward, polynomial_pullback
 
 
 by_scipy = twin_of(KroghInterpolator.__init__)

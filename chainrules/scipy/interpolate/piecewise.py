@@ -17,6 +17,7 @@ import numpy as np
 from chainrules.scipy.interpolate.kernels import falling, kernel, polished
 from chainrules.scipy.private import Private
 from chainrules_core import (
+    Array,
     NoTangent,
     frule,
     ignore_derivatives,
@@ -25,8 +26,7 @@ from chainrules_core import (
     rrule,
     thunk,
 )
-from chainrules_core.names import Array
-from chainrules_core.scattering import scatter
+from chainrules_core.authoring import scatter
 
 _ppoly = Private("interpolate._ppoly")
 

@@ -16,14 +16,9 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.matrices import adjoint, completed, half_triangle, halves, onto_triangle
-from chainrules.scipy.linalg.narrow_bands import (
-    factor_change,
-    factor_change_adjoint,
-    is_narrow,
-)
-from chainrules_core import Array, frule, rrule
-from chainrules_core.define import primitive
-from chainrules_core.projection import is_foreign
+from chainrules.scipy.linalg.narrow_bands import factor_change, factor_change_adjoint, is_narrow
+from chainrules_core import Array, pair_rule, primitive
+from chainrules_core.authoring import is_foreign
 
 BLOCK = 32
 """Blocks are at least as large; for plain numbers, of which many are dealt with at once, half."""
@@ -175,9 +170,28 @@ def plain_adjoint(y: Any, y_bar: Any) -> Any:
     return np.where(in_matrix(y.shape), found.by_column.T, 0)
 
 
-@rrule.register(band_factor, Array)
-def band_factor_rrule(lb):
+@pair_rule(band_factor, Array)
+def band_factor_rule(lb):
     y = band_factor(lb)
+
+    def band_factor_pushforward(lb_dot):
+        if is_narrow(y):
+            return factor_change(y, within(lb_dot))
+        d, inverse, c = factor_blocks(y)
+        d_dot, c_dot = blocks(lb_dot)
+        on_diagonal, below = [], []
+        for i in range(np.shape(d)[0]):
+            change = completed(d_dot[i])
+            if i:
+                product = np.matmul(below[i - 1], adjoint(c[i - 1]))
+                change = change - product - adjoint(product)
+            inner = np.matmul(np.matmul(inverse[i], change), adjoint(inverse[i]))
+            moved = np.matmul(d[i], half_triangle(inner))
+            on_diagonal.append(moved)
+            if i < np.shape(c)[0]:
+                bar = c_dot[i] - np.matmul(c[i], adjoint(moved))
+                below.append(np.matmul(bar, adjoint(inverse[i])))
+        return band(np.stack(on_diagonal), np.stack(below), np.shape(y))
 
     def band_factor_pullback(y_bar):
         if is_narrow(y):
@@ -186,26 +200,4 @@ def band_factor_rrule(lb):
             return plain_adjoint(y, y_bar)
         return band_factor_adjoint(y, y_bar)
 
-    return y, band_factor_pullback
-
-
-@frule.register(band_factor, Array)
-def band_factor_frule(dots, lb):
-    y = band_factor(lb)
-    if is_narrow(y):
-        return y, factor_change(y, within(dots[0]))
-    d, inverse, c = factor_blocks(y)
-    d_dot, c_dot = blocks(dots[0])
-    on_diagonal, below = [], []
-    for i in range(np.shape(d)[0]):
-        change = completed(d_dot[i])
-        if i:
-            product = np.matmul(below[i - 1], adjoint(c[i - 1]))
-            change = change - product - adjoint(product)
-        inner = np.matmul(np.matmul(inverse[i], change), adjoint(inverse[i]))
-        moved = np.matmul(d[i], half_triangle(inner))
-        on_diagonal.append(moved)
-        if i < np.shape(c)[0]:
-            bar = c_dot[i] - np.matmul(c[i], adjoint(moved))
-            below.append(np.matmul(bar, adjoint(inverse[i])))
-    return y, band(np.stack(on_diagonal), np.stack(below), np.shape(y))
+    return y, band_factor_pushforward, band_factor_pullback

@@ -21,8 +21,17 @@ from scipy import linalg
 from chainrules.linalg.matrices import column, conj, diagonal, real
 from chainrules.scipy.linalg.band_factor import band_factor, size_of_blocks
 from chainrules.scipy.linalg.narrow_bands import is_narrow, shifted
-from chainrules_core import Array, NoTangent, decompose, frule, linear_rule, rrule, thunk
-from chainrules_core.define import primitive
+from chainrules_core import (
+    Array,
+    NoTangent,
+    decompose,
+    frule,
+    linear_rule,
+    pair_rule,
+    primitive,
+    rrule,
+    thunk,
+)
 
 PAIR = (tuple, list)
 
@@ -132,11 +141,16 @@ def banded_solution(ab: Any, b: Any, widths: tuple[int, int], of_vector: bool, c
     return linalg.solve_banded(widths, ab, b, check_finite=check)
 
 
-@rrule.register(linalg.solve_banded, PAIR, Array, Array, broadcasts=True)
-def solve_banded_rrule(l_and_u, ab, b, *, overwrite_ab=False, overwrite_b=False, check_finite=True):
+@pair_rule(linalg.solve_banded, PAIR, Array, Array, broadcasts=True)
+def solve_banded_rule(l_and_u, ab, b, *, overwrite_ab=False, overwrite_b=False, check_finite=True):
     y = linalg.solve_banded(l_and_u, ab, b, check_finite=check_finite)
     below, above = l_and_u
     of_vector = np.ndim(b) == 1
+
+    def solve_banded_pushforward(_, ab_dot, b_dot):
+        moved = band_times(ab_dot, as_matrix(y, of_vector), *l_and_u)
+        right = b_dot - (moved[..., 0] if of_vector else moved)
+        return banded_solution(ab, right, tuple(l_and_u), of_vector, check_finite)
 
     def solve_banded_pullback(y_bar):
         back = band_adjoint(ab, below, above)
@@ -148,19 +162,7 @@ def solve_banded_rrule(l_and_u, ab, b, *, overwrite_ab=False, overwrite_b=False,
 
         return NoTangent(), thunk(ab_bar), b_bar
 
-    return y, solve_banded_pullback
-
-
-@frule.register(linalg.solve_banded, PAIR, Array, Array)
-def solve_banded_frule(
-    dots, l_and_u, ab, b, *, overwrite_ab=False, overwrite_b=False, check_finite=True
-):
-    _, ab_dot, b_dot = dots
-    y = linalg.solve_banded(l_and_u, ab, b, check_finite=check_finite)
-    of_vector = np.ndim(b) == 1
-    moved = band_times(ab_dot, as_matrix(y, of_vector), *l_and_u)
-    right = b_dot - (moved[..., 0] if of_vector else moved)
-    return y, banded_solution(ab, right, tuple(l_and_u), of_vector, check_finite)
+    return y, solve_banded_pushforward, solve_banded_pullback
 
 
 # ------------------------------------------------------------------------------- Hermitian bands
@@ -173,13 +175,18 @@ def hermitian_solution(ab: Any, b: Any, lower: bool, of_vector: bool, check: boo
     return linalg.solveh_banded(ab, b, lower=lower, check_finite=check)
 
 
-@rrule.register(linalg.solveh_banded, Array, Array, broadcasts=True)
-def solveh_banded_rrule(
+@pair_rule(linalg.solveh_banded, Array, Array, broadcasts=True)
+def solveh_banded_rule(
     ab, b, *, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True
 ):
     y = linalg.solveh_banded(ab, b, lower=lower, check_finite=check_finite)
     of_vector = np.ndim(b) == 1
     n = np.shape(ab)[-2] - 1
+
+    def solveh_banded_pushforward(ab_dot, b_dot):
+        moved = hermitian_times(ab_dot, as_matrix(y, of_vector), lower)
+        right = b_dot - (moved[..., 0] if of_vector else moved)
+        return hermitian_solution(ab, right, lower, of_vector, check_finite)
 
     def solveh_banded_pullback(y_bar):
         b_bar = hermitian_solution(ab, y_bar, lower, of_vector, False)
@@ -190,19 +197,7 @@ def solveh_banded_rrule(
 
         return thunk(ab_bar), b_bar
 
-    return y, solveh_banded_pullback
-
-
-@frule.register(linalg.solveh_banded, Array, Array)
-def solveh_banded_frule(
-    dots, ab, b, *, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True
-):
-    ab_dot, b_dot = dots
-    y = linalg.solveh_banded(ab, b, lower=lower, check_finite=check_finite)
-    of_vector = np.ndim(b) == 1
-    moved = hermitian_times(ab_dot, as_matrix(y, of_vector), lower)
-    right = b_dot - (moved[..., 0] if of_vector else moved)
-    return y, hermitian_solution(ab, right, lower, of_vector, check_finite)
+    return y, solveh_banded_pushforward, solveh_banded_pullback
 
 
 # ----------------------------------------------------------------------------------- with a factor

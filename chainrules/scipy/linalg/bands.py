@@ -14,13 +14,12 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.gaps import negligible, over_gaps, turned
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, conj, diagonal, diagonal_matrix, row
-from chainrules.linalg.spectral import part
 from chainrules.scipy.linalg.banded import band_of, dense, onto_hermitian_band, width
 from chainrules.scipy.linalg.spectral import completed, padded
 from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
-from chainrules_core import Array, NotImplementedTangent, Tangent, frule, not_implemented, rrule
+from chainrules_core import Array, NotImplementedTangent, Tangent, not_implemented, pair_rule
+from chainrules_core.authoring import parts
 
 PHASE = (
     "the loss depends on the phases that LAPACK gave to the vectors of scipy.linalg.eig_banded: "
@@ -75,8 +74,8 @@ def solved_band(
     )  # fmt: skip
 
 
-@rrule.register(linalg.eig_banded, Array)
-def eig_banded_rrule(
+@pair_rule(linalg.eig_banded, Array, lists=True)
+def eig_banded_rule(
     a_band, *, lower=False, eigvals_only=False, overwrite_a_band=False, select="a",
     select_range=None, max_ev=0, check_finite=True,
 ):  # fmt: skip
@@ -85,49 +84,29 @@ def eig_banded_rrule(
     y = solved_band(a_band, lower, select, select_range, max_ev, check_finite)
     w, v = y
 
+    def eig_banded_pushforward(a_band_dot):
+        a_dot = hermitian(dense(a_band_dot, *width(a_band, lower)), lower)
+        if eigvals_only or np.size(w) == 0:
+            w_dot = values_tangent(v, a_dot)
+            return w_dot if eigvals_only else Tangent[type(y)](w_dot, np.zeros_like(v))
+        all_w, all_v, where = completed(w, v, lambda: linalg.eig_banded(a_band, lower))
+        w_dot, v_dot = free_tangent(all_w, all_v, a_dot)
+        return Tangent[type(y)](w_dot[where], v_dot[:, where])
+
     def eig_banded_pullback(y_bar):
-        bars = (y_bar, None) if eigvals_only else (part(y_bar, 0), part(y_bar, 1))
+        bars = (y_bar, None) if eigvals_only else parts(y_bar, 2)
         return band_cotangent(a_band, lower, w, v, *bars)
 
-    return w if eigvals_only else y, eig_banded_pullback
+    return w if eigvals_only else y, eig_banded_pushforward, eig_banded_pullback
 
 
-@frule.register(linalg.eig_banded, Array)
-def eig_banded_frule(
-    dots, a_band, *, lower=False, eigvals_only=False, overwrite_a_band=False, select="a",
-    select_range=None, max_ev=0, check_finite=True,
-):  # fmt: skip
-    if np.ndim(a_band) != 2 or np.size(a_band) == 0:
-        return None
-    y = solved_band(a_band, lower, select, select_range, max_ev, check_finite)
-    w, v = y
-    a_dot = hermitian(dense(dots[0], *width(a_band, lower)), lower)
-    if eigvals_only or np.size(w) == 0:
-        w_dot = values_tangent(v, a_dot)
-        return (w, w_dot) if eigvals_only else (y, Tangent[type(y)](w_dot, np.zeros_like(v)))
-    w, v, where = completed(w, v, lambda: linalg.eig_banded(a_band, lower))
-    w_dot, v_dot = free_tangent(w, v, a_dot)
-    return y, Tangent[type(y)](w_dot[where], v_dot[:, where])
-
-
-@rrule.register(linalg.eigvals_banded, Array)
-def eigvals_banded_rrule(
+@pair_rule(linalg.eigvals_banded, Array, lists=True)
+def eigvals_banded_rule(
     a_band, *, lower=False, overwrite_a_band=False, select="a", select_range=None,
     check_finite=True,
 ):  # fmt: skip
-    return eig_banded_rrule(
+    return eig_banded_rule(
         a_band, lower=lower, eigvals_only=True, select=select, select_range=select_range,
-        check_finite=check_finite,
-    )  # fmt: skip
-
-
-@frule.register(linalg.eigvals_banded, Array)
-def eigvals_banded_frule(
-    dots, a_band, *, lower=False, overwrite_a_band=False, select="a", select_range=None,
-    check_finite=True,
-):  # fmt: skip
-    return eig_banded_frule(
-        dots, a_band, lower=lower, eigvals_only=True, select=select, select_range=select_range,
         check_finite=check_finite,
     )  # fmt: skip
 
@@ -146,8 +125,8 @@ def solved_tridiagonal(d: Any, e: Any, driver: str, options: dict) -> Any:
     )
 
 
-@rrule.register(linalg.eigh_tridiagonal, Array, Array)
-def eigh_tridiagonal_rrule(
+@pair_rule(linalg.eigh_tridiagonal, Array, Array, lists=True)
+def eigh_tridiagonal_rule(
     d, e, *, eigvals_only=False, select="a", select_range=None, check_finite=True, tol=0.0,
     lapack_driver="auto",
 ):  # fmt: skip
@@ -159,8 +138,17 @@ def eigh_tridiagonal_rrule(
     y = solved_tridiagonal(d, e, lapack_driver, options)
     w, v = y
 
+    def eigh_tridiagonal_pushforward(d_dot, e_dot):
+        a_dot = tridiagonal(d_dot, e_dot)
+        if eigvals_only or np.size(w) == 0:
+            w_dot = values_tangent(v, a_dot)
+            return w_dot if eigvals_only else Tangent[type(y)](w_dot, np.zeros_like(v))
+        all_w, all_v, where = completed(w, v, lambda: linalg.eigh_tridiagonal(d, e))
+        w_dot, v_dot = free_tangent(all_w, all_v, a_dot)
+        return Tangent[type(y)](w_dot[where], v_dot[:, where])
+
     def eigh_tridiagonal_pullback(y_bar):
-        w_bar, v_bar = (y_bar, None) if eigvals_only else (part(y_bar, 0), part(y_bar, 1))
+        w_bar, v_bar = (y_bar, None) if eigvals_only else parts(y_bar, 2)
         if np.size(w) == 0 or (w_bar is None and v_bar is None):
             return np.zeros_like(d), np.zeros_like(e)
         if v_bar is None:
@@ -174,49 +162,14 @@ def eigh_tridiagonal_rrule(
         beside = np.sum(moved[:-1] * all_v[1:], -1) + np.sum(moved[1:] * all_v[:-1], -1)
         return np.sum(moved * all_v, -1), beside
 
-    return w if eigvals_only else y, eigh_tridiagonal_pullback
+    return w if eigvals_only else y, eigh_tridiagonal_pushforward, eigh_tridiagonal_pullback
 
 
-@frule.register(linalg.eigh_tridiagonal, Array, Array)
-def eigh_tridiagonal_frule(
-    dots, d, e, *, eigvals_only=False, select="a", select_range=None, check_finite=True, tol=0.0,
-    lapack_driver="auto",
-):  # fmt: skip
-    if np.ndim(d) != 1 or np.size(d) == 0:
-        return None
-    options = {
-        "select": select, "select_range": select_range, "check_finite": check_finite, "tol": tol
-    }  # fmt: skip
-    y = solved_tridiagonal(d, e, lapack_driver, options)
-    w, v = y
-    a_dot = tridiagonal(*dots)
-    if eigvals_only or np.size(w) == 0:
-        w_dot = values_tangent(v, a_dot)
-        return (w, w_dot) if eigvals_only else (y, Tangent[type(y)](w_dot, np.zeros_like(v)))
-    w, v, where = completed(w, v, lambda: linalg.eigh_tridiagonal(d, e))
-    w_dot, v_dot = free_tangent(w, v, a_dot)
-    return y, Tangent[type(y)](w_dot[where], v_dot[:, where])
-
-
-@rrule.register(linalg.eigvalsh_tridiagonal, Array, Array)
-def eigvalsh_tridiagonal_rrule(
+@pair_rule(linalg.eigvalsh_tridiagonal, Array, Array, lists=True)
+def eigvalsh_tridiagonal_rule(
     d, e, *, select="a", select_range=None, check_finite=True, tol=0.0, lapack_driver="auto"
 ):
-    return eigh_tridiagonal_rrule(
+    return eigh_tridiagonal_rule(
         d, e, eigvals_only=True, select=select, select_range=select_range,
         check_finite=check_finite, tol=tol, lapack_driver=lapack_driver,
     )  # fmt: skip
-
-
-@frule.register(linalg.eigvalsh_tridiagonal, Array, Array)
-def eigvalsh_tridiagonal_frule(
-    dots, d, e, *, select="a", select_range=None, check_finite=True, tol=0.0, lapack_driver="auto"
-):
-    return eigh_tridiagonal_frule(
-        dots, d, e, eigvals_only=True, select=select, select_range=select_range,
-        check_finite=check_finite, tol=tol, lapack_driver=lapack_driver,
-    )  # fmt: skip
-
-
-take_lists((linalg.eig_banded, linalg.eigvals_banded), arrays=1)
-take_lists((linalg.eigh_tridiagonal, linalg.eigvalsh_tridiagonal), arrays=2)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.scipy.delegated import register_body
-from chainrules_core import ignore_derivatives
+from chainrules.scipy.delegated import both
+from chainrules_core import decompose, ignore_derivatives
 
 LARGE = 4096
 """From so many elements on a block is written by itself."""
@@ -29,7 +29,7 @@ def entries_of(a: Any, stack: tuple[int, ...]) -> Any:
     return np.reshape(a, (*stack, height * width))
 
 
-@register_body(linalg.block_diag)
+@decompose(both(linalg.block_diag))
 def block_diag_body(*arrs):
     blocks = [block_of(a) for a in arrs] if arrs else [np.zeros((1, 0))]
     if any(np.ndim(a) > 2 for a in blocks):

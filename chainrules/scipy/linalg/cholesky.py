@@ -17,13 +17,10 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.cholesky import cholesky_adjoint, cholesky_tangent
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, column
-from chainrules.linalg.spectral import part
 from chainrules.scipy.linalg.structure import strict, triangle
-from chainrules_core import Array, NoTangent, Tangent, decompose, frule, rrule, thunk
-from chainrules_core.define import in_steps, primitive
-from chainrules_core.projection import is_foreign
+from chainrules_core import Array, NoTangent, Tangent, decompose, pair_rule, primitive, thunk
+from chainrules_core.authoring import in_steps, is_foreign, part
 
 KEEPS_OTHER = linalg.cho_factor(np.array([[1.0, 0.0], [0.5, 1.0]]))[0][1, 0] != 0.0
 """Whether this SciPy's ``cho_factor`` leaves the other triangle of its argument in place."""
@@ -43,25 +40,28 @@ def factor_tangent(c: Any, a_dot: Any, lower: bool) -> Any:
     return adjoint(cholesky_tangent(adjoint(c), adjoint(a_dot)))
 
 
-@rrule.register(linalg.cholesky, Array)
-def cholesky_rrule(a, *, lower=False, overwrite_a=False, check_finite=True):
+@pair_rule(linalg.cholesky, Array, lists=True)
+def cholesky_rule(a, *, lower=False, overwrite_a=False, check_finite=True):
     y = linalg.cholesky(a, lower, check_finite=check_finite)
+
+    def cholesky_pushforward(a_dot):
+        return factor_tangent(y, a_dot, lower)
 
     def cholesky_pullback(y_bar):
         return factor_adjoint(y, y_bar, lower)
 
-    return y, cholesky_pullback
+    return y, cholesky_pushforward, cholesky_pullback
 
 
-@frule.register(linalg.cholesky, Array)
-def cholesky_frule(dots, a, *, lower=False, overwrite_a=False, check_finite=True):
-    y = linalg.cholesky(a, lower, check_finite=check_finite)
-    return y, factor_tangent(y, dots[0], lower)
-
-
-@rrule.register(linalg.cho_factor, Array)
-def cho_factor_rrule(a, *, lower=False, overwrite_a=False, check_finite=True):
+@pair_rule(linalg.cho_factor, Array, lists=True)
+def cho_factor_rule(a, *, lower=False, overwrite_a=False, check_finite=True):
     y = linalg.cho_factor(a, lower, check_finite=check_finite)
+
+    def cho_factor_pushforward(a_dot):
+        c_dot = factor_tangent(triangle(y[0], lower), a_dot, lower)
+        if KEEPS_OTHER:
+            c_dot = c_dot + strict(a_dot, not lower)
+        return Tangent[type(y)](c_dot, NoTangent())
 
     def cho_factor_pullback(y_bar):
         c_bar = part(y_bar, 0)
@@ -76,16 +76,7 @@ def cho_factor_rrule(a, *, lower=False, overwrite_a=False, check_finite=True):
         other_bar = c_bar if KEEPS_OTHER else 0.0
         return np.where(in_triangle if lower else in_triangle.T, a_bar, other_bar)
 
-    return y, cho_factor_pullback
-
-
-@frule.register(linalg.cho_factor, Array)
-def cho_factor_frule(dots, a, *, lower=False, overwrite_a=False, check_finite=True):
-    y = linalg.cho_factor(a, lower, check_finite=check_finite)
-    c_dot = factor_tangent(triangle(y[0], lower), dots[0], lower)
-    if KEEPS_OTHER:
-        c_dot = c_dot + strict(dots[0], not lower)
-    return y, Tangent[type(y)](c_dot, NoTangent())
+    return y, cho_factor_pushforward, cho_factor_pullback
 
 
 @primitive
@@ -113,9 +104,17 @@ def cho_factor_in_steps(
     return np.where(in_triangle if lower else in_triangle.T, factor, other), lower
 
 
-@rrule.register(cho_solution, Array, Array, broadcasts=True)
-def cho_solution_rrule(c, b, *, lower):
+@pair_rule(cho_solution, Array, Array, broadcasts=True)
+def cho_solution_rule(c, b, *, lower):
     y = cho_solution(c, b, lower)
+
+    def cho_solution_pushforward(c_dot, b_dot):
+        factor, factor_dot = triangle(c, lower), triangle(c_dot, lower)
+        if not lower:
+            factor, factor_dot = adjoint(factor), adjoint(factor_dot)
+        moved = np.matmul(factor_dot, np.matmul(adjoint(factor), y))
+        moved = moved + np.matmul(factor, np.matmul(adjoint(factor_dot), y))
+        return cho_solution(c, b_dot - moved, lower)
 
     def cho_solution_pullback(y_bar):
         b_bar = cho_solution(c, y_bar, lower)
@@ -127,19 +126,7 @@ def cho_solution_rrule(c, b, *, lower):
 
         return thunk(c_bar), b_bar
 
-    return y, cho_solution_pullback
-
-
-@frule.register(cho_solution, Array, Array)
-def cho_solution_frule(dots, c, b, *, lower):
-    c_dot, b_dot = dots
-    y = cho_solution(c, b, lower)
-    factor, factor_dot = triangle(c, lower), triangle(c_dot, lower)
-    if not lower:
-        factor, factor_dot = adjoint(factor), adjoint(factor_dot)
-    moved = np.matmul(factor_dot, np.matmul(adjoint(factor), y))
-    moved = moved + np.matmul(factor, np.matmul(adjoint(factor_dot), y))
-    return y, cho_solution(c, b_dot - moved, lower)
+    return y, cho_solution_pushforward, cho_solution_pullback
 
 
 @in_steps(linalg.cho_solve)
@@ -150,6 +137,3 @@ def cho_solve_body(c_and_lower, b, overwrite_b=False, check_finite=True):
     if np.ndim(b) == 1:
         return cho_solution(c, column(b), lower)[..., 0]
     return cho_solution(c, b, lower)
-
-
-take_lists((linalg.cholesky, linalg.cho_factor), arrays=1)

@@ -15,31 +15,27 @@ from chainrules.linalg.determinants import (
     times as scaled,
 )
 from chainrules.linalg.least_squares import PseudoInverse, as_columns, pinv_adjoint
-from chainrules.linalg.lists import take_lists
-from chainrules.linalg.matrices import NUMERIC, adjoint, conj, real
+from chainrules.linalg.matrices import adjoint, conj, real
 from chainrules.linalg.norms import norm_of
 from chainrules.linalg.singular import values_tangent
-from chainrules.linalg.spectral import part
 from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
-from chainrules_core import Array, NoTangent, Tangent, ZeroTangent, frule, rrule
+from chainrules_core import Array, NoTangent, Numeric, Tangent, ZeroTangent, pair_rule
+from chainrules_core.authoring import part, parts
 
 # --------------------------------------------------------------------------------- norm and det
 
 
-@rrule.register(linalg.norm, NUMERIC)
-def norm_rrule(a, *, ord=None, axis=None, keepdims=False, check_finite=True):
+@pair_rule(linalg.norm, Numeric, lists=True)
+def norm_rule(a, *, ord=None, axis=None, keepdims=False, check_finite=True):
     y = linalg.norm(a, ord, axis, keepdims, check_finite)
+
+    def norm_pushforward(a_dot):
+        return norm_of(a, ord, axis).tangent(y, a_dot, keepdims)
 
     def norm_pullback(y_bar):
         return norm_of(a, ord, axis).cotangent(y, y_bar)
 
-    return y, norm_pullback
-
-
-@frule.register(linalg.norm, NUMERIC)
-def norm_frule(dots, a, *, ord=None, axis=None, keepdims=False, check_finite=True):
-    y = linalg.norm(a, ord, axis, keepdims, check_finite)
-    return y, norm_of(a, ord, axis).tangent(y, dots[0], keepdims)
+    return y, norm_pushforward, norm_pullback
 
 
 def factored_det(a: Any, check_finite: Any) -> tuple[Factored | None, Any]:
@@ -48,9 +44,12 @@ def factored_det(a: Any, check_finite: Any) -> tuple[Factored | None, Any]:
     return lu, linalg.det(a, check_finite=check_finite) if lu is None else lu.det()
 
 
-@rrule.register(linalg.det, Array)
-def det_rrule(a, *, overwrite_a=False, check_finite=True):
+@pair_rule(linalg.det, Array, lists=True)
+def det_rule(a, *, overwrite_a=False, check_finite=True):
     lu, y = factored_det(a, check_finite)
+
+    def det_pushforward(a_dot):
+        return det_tangent(a, y, lu, a_dot)
 
     def det_pullback(y_bar):
         inverse = None if lu is None else lu.inverse_adjoint()
@@ -58,13 +57,7 @@ def det_rrule(a, *, overwrite_a=False, check_finite=True):
             return scaled(y_bar * conj(y), inverse)
         return scaled(y_bar, adjoint(adjugate(a, y)))
 
-    return y, det_pullback
-
-
-@frule.register(linalg.det, Array)
-def det_frule(dots, a, *, overwrite_a=False, check_finite=True):
-    lu, y = factored_det(a, check_finite)
-    return y, det_tangent(a, y, lu, dots[0])
+    return y, det_pushforward, det_pullback
 
 
 # --------------------------------------------------------------------------------- pseudoinverses
@@ -83,27 +76,29 @@ def pinv_tangent(a: Any, y: Any, a_dot: Any) -> Any:
     return moved + last - np.matmul(y, np.matmul(a, last))
 
 
-@rrule.register(linalg.pinv, Array)
-def pinv_rrule(a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
+@pair_rule(linalg.pinv, Array, lists=True)
+def pinv_rule(a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
     y = linalg.pinv(a, atol=atol, rtol=rtol, return_rank=return_rank, check_finite=check_finite)
+
+    def pinv_pushforward(a_dot):
+        y_dot = pinv_tangent(a, inverse(y, return_rank), a_dot)
+        return Tangent[type(y)](y_dot, NoTangent()) if return_rank else y_dot
 
     def pinv_pullback(y_bar):
         bar = part(y_bar, 0) if return_rank else y_bar
         return np.zeros_like(a) if bar is None else pinv_adjoint(a, inverse(y, return_rank), bar)
 
-    return y, pinv_pullback
+    return y, pinv_pushforward, pinv_pullback
 
 
-@frule.register(linalg.pinv, Array)
-def pinv_frule(dots, a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
-    y = linalg.pinv(a, atol=atol, rtol=rtol, return_rank=return_rank, check_finite=check_finite)
-    y_dot = pinv_tangent(a, inverse(y, return_rank), dots[0])
-    return y, Tangent[type(y)](y_dot, NoTangent()) if return_rank else y_dot
-
-
-@rrule.register(linalg.pinvh, Array)
-def pinvh_rrule(a, *, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
+@pair_rule(linalg.pinvh, Array, lists=True)
+def pinvh_rule(a, *, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
     y = linalg.pinvh(a, atol, rtol, lower, return_rank, check_finite)
+
+    def pinvh_pushforward(a_dot):
+        a_dot = hermitian(a_dot, lower)
+        y_dot = pinv_tangent(hermitian(a, lower), inverse(y, return_rank), a_dot)
+        return Tangent[type(y)](y_dot, NoTangent()) if return_rank else y_dot
 
     def pinvh_pullback(y_bar):
         bar = part(y_bar, 0) if return_rank else y_bar
@@ -112,15 +107,7 @@ def pinvh_rrule(a, *, atol=None, rtol=None, lower=True, return_rank=False, check
         a_bar = pinv_adjoint(hermitian(a, lower), inverse(y, return_rank), bar)
         return onto_hermitian(a_bar, lower)
 
-    return y, pinvh_pullback
-
-
-@frule.register(linalg.pinvh, Array)
-def pinvh_frule(dots, a, *, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
-    y = linalg.pinvh(a, atol, rtol, lower, return_rank, check_finite)
-    a_dot = hermitian(dots[0], lower)
-    y_dot = pinv_tangent(hermitian(a, lower), inverse(y, return_rank), a_dot)
-    return y, Tangent[type(y)](y_dot, NoTangent()) if return_rank else y_dot
+    return y, pinvh_pushforward, pinvh_pullback
 
 
 # ----------------------------------------------------------------------------------- least squares
@@ -131,18 +118,37 @@ def pseudoinverse(a: Any, rank: Any, cond: Any) -> PseudoInverse:
     return PseudoInverse(a, rank, np.finfo(a.dtype).eps if cond is None else cond)
 
 
-@rrule.register(linalg.lstsq, Array, Array)
-def lstsq_rrule(
+@pair_rule(linalg.lstsq, Array, Array, lists=True)
+def lstsq_rule(
     a, b, *, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None
 ):
     if np.ndim(a) != 2 or np.size(a) == 0:
         return None
     fit = linalg.lstsq(a, b, cond, check_finite=check_finite, lapack_driver=lapack_driver)
-    x, residuals, rank, _ = fit
+    x, residuals, rank, s = fit
     x, shape = as_columns(x), np.shape(b)
 
+    def lstsq_pushforward(a_dot, b_dot):
+        y, ah_dot = pseudoinverse(a, rank, cond), adjoint(a_dot)
+        rest = as_columns(b) - np.matmul(a, x)
+        moved = as_columns(b_dot) - np.matmul(a_dot, x)
+        bent = np.matmul(ah_dot, y.adjoint_times(x))
+        inner = moved + y.adjoint_times(np.matmul(ah_dot, rest)) - np.matmul(a, bent)
+        x_dot = np.reshape(bent + y.times(inner), np.shape(fit[0]))
+        residuals_dot = np.zeros_like(residuals)
+        if np.size(residuals):
+            residuals_dot = 2 * np.sum(real(conj(rest) * moved), 0)
+            if type(residuals) is np.ndarray:
+                residuals_dot = np.reshape(residuals_dot, np.shape(residuals))
+            else:
+                residuals_dot = residuals_dot[0]
+        s_dot = NoTangent()
+        if s is not None:
+            s_dot = values_tangent(*np.linalg.svd(a, full_matrices=False), a_dot)
+        return Tangent[tuple](x_dot, residuals_dot, NoTangent(), s_dot)
+
     def lstsq_pullback(y_bar):
-        x_bar, residuals_bar, s_bar = [part(y_bar, i) for i in (0, 1, 3)]
+        x_bar, residuals_bar, _, s_bar = parts(y_bar, 4)
         a_bar = b_bar = ZeroTangent()
         rest = as_columns(b) - np.matmul(a, x)
         if x_bar is not None or s_bar is not None:
@@ -162,37 +168,4 @@ def lstsq_rrule(
             a_bar = a_bar + y.singular_values_adjoint(a, s_bar)
         return a_bar, b_bar if isinstance(b_bar, ZeroTangent) else np.reshape(b_bar, shape)
 
-    return fit, lstsq_pullback
-
-
-@frule.register(linalg.lstsq, Array, Array)
-def lstsq_frule(
-    dots, a, b, *, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True,
-    lapack_driver=None,
-):  # fmt: skip
-    if np.ndim(a) != 2 or np.size(a) == 0:
-        return None
-    a_dot, b_dot = dots
-    fit = linalg.lstsq(a, b, cond, check_finite=check_finite, lapack_driver=lapack_driver)
-    x, residuals, rank, s = fit
-    y, ah_dot = pseudoinverse(a, rank, cond), adjoint(a_dot)
-    columns = as_columns(x)
-    rest = as_columns(b) - np.matmul(a, columns)
-    moved = as_columns(b_dot) - np.matmul(a_dot, columns)
-    bent = np.matmul(ah_dot, y.adjoint_times(columns))
-    x_dot = bent + y.times(moved + y.adjoint_times(np.matmul(ah_dot, rest)) - np.matmul(a, bent))
-    residuals_dot = np.zeros_like(residuals)
-    if np.size(residuals):
-        residuals_dot = 2 * np.sum(real(conj(rest) * moved), 0)
-        if type(residuals) is np.ndarray:
-            residuals_dot = np.reshape(residuals_dot, np.shape(residuals))
-        else:
-            residuals_dot = residuals_dot[0]
-    s_dot = NoTangent()
-    if s is not None:
-        s_dot = values_tangent(*np.linalg.svd(a, full_matrices=False), a_dot)
-    return fit, Tangent[tuple](np.reshape(x_dot, np.shape(x)), residuals_dot, NoTangent(), s_dot)
-
-
-take_lists((linalg.norm, linalg.det, linalg.pinv, linalg.pinvh), arrays=1)
-take_lists((linalg.lstsq,), arrays=2)
+    return fit, lstsq_pushforward, lstsq_pullback

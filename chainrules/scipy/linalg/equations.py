@@ -23,7 +23,7 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.matrices import adjoint, hermitian
-from chainrules_core import Array, NoTangent, frule, rrule, thunk
+from chainrules_core import Array, NoTangent, pair_rule, thunk
 
 # ----------------------------------------------------------------------------- linear equations
 
@@ -48,48 +48,45 @@ def solved(a: Any, b: Any, q: Any) -> Any:
     return y
 
 
-@rrule.register(linalg.solve_sylvester, Array, Array, Array, broadcasts=True)
-def solve_sylvester_rrule(a, b, q):
+@pair_rule(linalg.solve_sylvester, Array, Array, Array, broadcasts=True)
+def solve_sylvester_rule(a, b, q):
     y = solved(a, b, q)
+
+    def solve_sylvester_pushforward(a_dot, b_dot, q_dot):
+        right = q_dot - np.matmul(a_dot, y) - np.matmul(y, b_dot)
+        return linalg.solve_sylvester(*alike(a, b), right)
 
     def solve_sylvester_pullback(y_bar):
         ah, bh = alike(adjoint(a), adjoint(b))
         z, yh = linalg.solve_sylvester(ah, bh, y_bar), adjoint(y)
         return thunk(lambda: -np.matmul(z, yh)), thunk(lambda: -np.matmul(yh, z)), z
 
-    return y, solve_sylvester_pullback
+    return y, solve_sylvester_pushforward, solve_sylvester_pullback
 
 
-@frule.register(linalg.solve_sylvester, Array, Array, Array)
-def solve_sylvester_frule(dots, a, b, q):
-    a_dot, b_dot, q_dot = dots
-    y = solved(a, b, q)
-    right = q_dot - np.matmul(a_dot, y) - np.matmul(y, b_dot)
-    return y, linalg.solve_sylvester(*alike(a, b), right)
-
-
-@rrule.register(linalg.solve_continuous_lyapunov, Array, Array, broadcasts=True)
-def solve_continuous_lyapunov_rrule(a, q):
+@pair_rule(linalg.solve_continuous_lyapunov, Array, Array, broadcasts=True)
+def solve_continuous_lyapunov_rule(a, q):
     y = linalg.solve_continuous_lyapunov(a, q)
+
+    def solve_continuous_lyapunov_pushforward(a_dot, q_dot):
+        right = q_dot - np.matmul(a_dot, y) - np.matmul(y, adjoint(a_dot))
+        return linalg.solve_continuous_lyapunov(a, right)
 
     def solve_continuous_lyapunov_pullback(y_bar):
         z = linalg.solve_continuous_lyapunov(adjoint(a), y_bar)
         return thunk(lambda: -np.matmul(z, adjoint(y)) - np.matmul(adjoint(z), y)), z
 
-    return y, solve_continuous_lyapunov_pullback
+    return y, solve_continuous_lyapunov_pushforward, solve_continuous_lyapunov_pullback
 
 
-@frule.register(linalg.solve_continuous_lyapunov, Array, Array)
-def solve_continuous_lyapunov_frule(dots, a, q):
-    a_dot, q_dot = dots
-    y = linalg.solve_continuous_lyapunov(a, q)
-    right = q_dot - np.matmul(a_dot, y) - np.matmul(y, adjoint(a_dot))
-    return y, linalg.solve_continuous_lyapunov(a, right)
-
-
-@rrule.register(linalg.solve_discrete_lyapunov, Array, Array, broadcasts=True)
-def solve_discrete_lyapunov_rrule(a, q, *, method=None):
+@pair_rule(linalg.solve_discrete_lyapunov, Array, Array, broadcasts=True)
+def solve_discrete_lyapunov_rule(a, q, *, method=None):
     y = linalg.solve_discrete_lyapunov(a, q, method)
+
+    def solve_discrete_lyapunov_pushforward(a_dot, q_dot):
+        first = np.matmul(np.matmul(a_dot, y), adjoint(a))
+        second = np.matmul(np.matmul(a, y), adjoint(a_dot))
+        return linalg.solve_discrete_lyapunov(a, q_dot + first + second, method)
 
     def solve_discrete_lyapunov_pullback(y_bar):
         z = linalg.solve_discrete_lyapunov(adjoint(a), y_bar, method)
@@ -99,16 +96,7 @@ def solve_discrete_lyapunov_rrule(a, q, *, method=None):
 
         return thunk(a_bar), z
 
-    return y, solve_discrete_lyapunov_pullback
-
-
-@frule.register(linalg.solve_discrete_lyapunov, Array, Array)
-def solve_discrete_lyapunov_frule(dots, a, q, *, method=None):
-    a_dot, q_dot = dots
-    y = linalg.solve_discrete_lyapunov(a, q, method)
-    first = np.matmul(np.matmul(a_dot, y), adjoint(a))
-    second = np.matmul(np.matmul(a, y), adjoint(a_dot))
-    return y, linalg.solve_discrete_lyapunov(a, q_dot + first + second, method)
+    return y, solve_discrete_lyapunov_pushforward, solve_discrete_lyapunov_pullback
 
 
 # ----------------------------------------------------------------------------- Riccati equations
@@ -201,26 +189,22 @@ def register_riccati(f: Any, discrete: bool) -> None:
         x = f(a, b, q, r, e, s, balanced)
         return x, Loop(x, a, b, r, e, s, discrete)
 
-    @rrule.register(f, Array, Array, Array, Array)
-    def riccati_rrule(a, b, q, r, e=None, s=None, *, balanced=True):
+    @pair_rule(f, Array, Array, Array, Array)
+    def riccati_rule(a, b, q, r, e=None, s=None, *, balanced=True):
         if np.ndim(a) != 2:
             return None
         y, loop = solved(a, b, q, r, e, s, balanced)
+
+        def solve_are_pushforward(*dots):
+            given = [None if x is None else dot for x, dot in zip((e, s), dots[4:], strict=True)]
+            return riccati_tangent(loop, (*dots[:4], *given))
 
         def solve_are_pullback(y_bar):
             a_bar, b_bar, q_bar, r_bar, *more = riccati_pullback(loop, y_bar, e, s)
             e_bar = NoTangent() if e is None else more.pop(0)
             return a_bar, b_bar, q_bar, r_bar, e_bar, NoTangent() if s is None else more[0]
 
-        return y, solve_are_pullback
-
-    @frule.register(f, Array, Array, Array, Array)
-    def riccati_frule(dots, a, b, q, r, e=None, s=None, *, balanced=True):
-        if np.ndim(a) != 2:
-            return None
-        y, loop = solved(a, b, q, r, e, s, balanced)
-        given = [None if x is None else dot for x, dot in zip((e, s), dots[4:], strict=True)]
-        return y, riccati_tangent(loop, (*dots[:4], *given))
+        return y, solve_are_pushforward, solve_are_pullback
 
 
 register_riccati(linalg.solve_continuous_are, discrete=False)

@@ -22,11 +22,9 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint
-from chainrules.linalg.spectral import part
-from chainrules_core import Array, Tangent, frule, non_differentiable, rrule
-from chainrules_core.define import primitive
+from chainrules_core import Array, Tangent, non_differentiable, pair_rule, primitive
+from chainrules_core.authoring import parts
 
 DEGREE = 13
 LARGEST = 4.0
@@ -85,32 +83,23 @@ def exponential(a: Any, e: Any, f: Any, g: Any) -> Any:
     return y
 
 
-@rrule.register(linalg.expm_frechet, Array, Array)
-def expm_frechet_rrule(A, E, *, method=None, compute_expm=True, check_finite=True):
+@pair_rule(linalg.expm_frechet, Array, Array, lists=True)
+def expm_frechet_rule(A, E, *, method=None, compute_expm=True, check_finite=True):
     if np.size(A) == 0:
         return None
     options = {"compute_expm": compute_expm, "check_finite": check_finite}
     y = linalg.expm_frechet(A, E, method, **options)
 
+    def expm_frechet_pushforward(A_dot, E_dot):
+        _, _, moved, change_moved = exponential(A, E, A_dot, E_dot)
+        return Tangent[tuple](moved, change_moved) if compute_expm else change_moved
+
     def expm_frechet_pullback(y_bar):
-        of_value, of_change = (part(y_bar, 0), part(y_bar, 1)) if compute_expm else (None, y_bar)
+        of_value, of_change = parts(y_bar, 2) if compute_expm else (None, y_bar)
         zero = np.zeros_like(A + E)
         of_value = zero if of_value is None else of_value
         of_change = zero if of_change is None else of_change
         _, _, e_bar, a_bar = exponential(adjoint(A), adjoint(E), of_change, of_value)
         return a_bar, e_bar
 
-    return y, expm_frechet_pullback
-
-
-@frule.register(linalg.expm_frechet, Array, Array)
-def expm_frechet_frule(dots, A, E, *, method=None, compute_expm=True, check_finite=True):
-    if np.size(A) == 0:
-        return None
-    options = {"compute_expm": compute_expm, "check_finite": check_finite}
-    y = linalg.expm_frechet(A, E, method, **options)
-    _, _, moved, change_moved = exponential(A, E, dots[0], dots[1])
-    return y, Tangent[tuple](moved, change_moved) if compute_expm else change_moved
-
-
-take_lists((linalg.expm_frechet,), arrays=2)
+    return y, expm_frechet_pushforward, expm_frechet_pullback

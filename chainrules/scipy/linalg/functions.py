@@ -24,9 +24,7 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.gaps import coinciding, differences
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, column, conj, diagonal, diagonal_matrix, real, row
-from chainrules.linalg.spectral import part
 from chainrules.scipy.delegated import both
 from chainrules_core import (
     Array,
@@ -38,12 +36,13 @@ from chainrules_core import (
     frule_via_ad,
     non_differentiable,
     not_implemented,
+    pair_rule,
+    primitive,
     rrule,
     rrule_via_ad,
     thunk,
 )
-from chainrules_core.define import primitive
-from chainrules_core.projection import is_foreign
+from chainrules_core.authoring import is_foreign, part
 
 
 def block(a: Any, e: Any) -> Any:
@@ -147,17 +146,15 @@ def expm_derivative(a: Any, e: Any) -> Any:
     return frechet(linalg.expm, a, e)
 
 
-@rrule.register(linalg.expm, Array)
-def expm_rrule(A):
+@pair_rule(linalg.expm, Array, lists=True)
+def expm_rule(A):
+    def expm_pushforward(A_dot):
+        return expm_derivative(A, A_dot)
+
     def expm_pullback(y_bar):
         return expm_derivative(adjoint(A), y_bar)
 
-    return linalg.expm(A), expm_pullback
-
-
-@frule.register(linalg.expm, Array)
-def expm_frule(dots, A):
-    return linalg.expm(A), expm_derivative(A, dots[0])
+    return linalg.expm(A), expm_pushforward, expm_pullback
 
 
 # --------------------------------------------------------------------- roots, signs, logarithms
@@ -169,10 +166,16 @@ def register_function(f: Callable, tangent: Callable, cotangent: Callable) -> No
     ``tangent(a, y, a_dot)`` and ``cotangent(a, y, y_bar)`` are its derivative and the adjoint.
     """
 
-    @rrule.register(f, Array)
-    def matrix_function_rrule(A, **options):
+    @pair_rule(f, Array, lists=True)
+    def matrix_function_rule(A, **options):
         y = f(A, **options)
         several = isinstance(y, (tuple, list))
+
+        def matrix_function_pushforward(A_dot):
+            if not isinstance(y, (tuple, list)):
+                return as_real_as(y, tangent(A, y, A_dot))
+            y_dot = as_real_as(y[0], tangent(A, y[0], A_dot))
+            return Tangent[type(y)](y_dot, NoTangent())
 
         def matrix_function_pullback(y_bar):
             bar = part(y_bar, 0) if several else y_bar
@@ -180,15 +183,7 @@ def register_function(f: Callable, tangent: Callable, cotangent: Callable) -> No
                 return np.zeros_like(A)
             return cotangent(A, y[0] if several else y, bar)
 
-        return y, matrix_function_pullback
-
-    @frule.register(f, Array)
-    def matrix_function_frule(dots, A, **options):
-        y = f(A, **options)
-        if not isinstance(y, (tuple, list)):
-            return y, as_real_as(y, tangent(A, y, dots[0]))
-        y_dot = as_real_as(y[0], tangent(A, y[0], dots[0]))
-        return y, Tangent[type(y)](y_dot, NoTangent())
+        return y, matrix_function_pushforward, matrix_function_pullback
 
 
 def sqrtm_tangent(a: Any, y: Any, a_dot: Any) -> Any:
@@ -243,9 +238,18 @@ def by_power(t: Any) -> Callable:
     return lambda a: linalg.fractional_matrix_power(a, t)
 
 
-@rrule.register(linalg.fractional_matrix_power, Array)
-def fractional_matrix_power_rrule(A, t):
+@pair_rule(linalg.fractional_matrix_power, Array)
+def fractional_matrix_power_rule(A, t):
     y = linalg.fractional_matrix_power(A, t)
+
+    def fractional_matrix_power_pushforward(a_dot, t_dot):
+        if np.iscomplexobj(y) and is_on_cut(A):
+            y_dot = power_on_cut(A, t).tangent(a_dot)
+        else:
+            y_dot = frechet(by_power(t), A, a_dot)
+        if not isinstance(t_dot, NoTangent) and np.any(t_dot != 0):
+            y_dot = y_dot + t_dot * np.matmul(linalg.logm(A), y)
+        return as_real_as(y, y_dot)
 
     def fractional_matrix_power_pullback(y_bar):
         def a_bar():
@@ -255,20 +259,7 @@ def fractional_matrix_power_rrule(A, t):
 
         return thunk(a_bar), thunk(lambda: np.sum(real(conj(np.matmul(linalg.logm(A), y)) * y_bar)))
 
-    return y, fractional_matrix_power_pullback
-
-
-@frule.register(linalg.fractional_matrix_power, Array)
-def fractional_matrix_power_frule(dots, A, t):
-    a_dot, t_dot = dots
-    y = linalg.fractional_matrix_power(A, t)
-    if np.iscomplexobj(y) and is_on_cut(A):
-        y_dot = power_on_cut(A, t).tangent(a_dot)
-    else:
-        y_dot = frechet(by_power(t), A, a_dot)
-    if not isinstance(t_dot, NoTangent) and np.any(t_dot != 0):
-        y_dot = y_dot + t_dot * np.matmul(linalg.logm(A), y)
-    return y, as_real_as(y, y_dot)
+    return y, fractional_matrix_power_pushforward, fractional_matrix_power_pullback
 
 
 # ------------------------------------------------------------------------------ any function
@@ -328,5 +319,3 @@ def funm_frule(config, dots, A, func, *, disp=True):
 for _funm in both(linalg.funm):
     rrule.register(_funm, Array, Callable, requires={HasReverseMode})(funm_rrule)
     frule.register(_funm, Array, Callable, requires={HasForwardMode})(funm_frule)
-
-take_lists((linalg.expm, linalg.sqrtm, linalg.signm, linalg.logm), arrays=1)

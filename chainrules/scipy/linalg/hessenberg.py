@@ -25,13 +25,18 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, commutator
-from chainrules.linalg.spectral import part
-from chainrules.scipy.delegated import both, register_frule, register_rrule
+from chainrules.scipy.delegated import both
 from chainrules.scipy.linalg.solvers import of_commutator, solver_rules
-from chainrules_core import Array, Tangent, non_differentiable, not_implemented
-from chainrules_core.define import primitive
+from chainrules_core import (
+    Array,
+    Tangent,
+    non_differentiable,
+    not_implemented,
+    pair_rule,
+    primitive,
+)
+from chainrules_core.authoring import parts
 
 REDUCED = (
     "scipy.linalg.hessenberg of a matrix whose form has a zero in its subdiagonal: what follows it "
@@ -120,13 +125,25 @@ def is_reduced_already(a: Any) -> bool:
     return np.shape(a)[-1] <= 2
 
 
-@register_rrule(linalg.hessenberg, Array)
-def hessenberg_rrule(a, *, calc_q=False, overwrite_a=False, check_finite=True):
+@pair_rule(both(linalg.hessenberg), Array, lists=True)
+def hessenberg_rule(a, *, calc_q=False, overwrite_a=False, check_finite=True):
     y = linalg.hessenberg(a, True, check_finite=check_finite)
     h, q = y
 
+    def hessenberg_pushforward(a_dot):
+        x = np.matmul(np.matmul(adjoint(q), a_dot), q)
+        if is_reduced_already(a):
+            h_dot, q_dot = x, np.zeros_like(q)
+        else:
+            k = turning(h, x)
+            if has_nan(k):
+                h_dot = q_dot = not_implemented(REDUCED)
+            else:
+                h_dot, q_dot = onto_form(x + commutator(h, k)), np.matmul(q, k)
+        return Tangent[tuple](h_dot, q_dot) if calc_q else h_dot
+
     def hessenberg_pullback(y_bar):
-        h_bar, q_bar = (part(y_bar, 0), part(y_bar, 1)) if calc_q else (y_bar, None)
+        h_bar, q_bar = parts(y_bar, 2) if calc_q else (y_bar, None)
         if h_bar is None and q_bar is None:
             return np.zeros_like(a)
         x_bar = np.zeros_like(h) if h_bar is None else h_bar
@@ -141,23 +158,4 @@ def hessenberg_rrule(a, *, calc_q=False, overwrite_a=False, check_finite=True):
             return not_implemented(REDUCED)
         return np.matmul(np.matmul(q, x_bar + turned), adjoint(q))
 
-    return (y if calc_q else h), hessenberg_pullback
-
-
-@register_frule(linalg.hessenberg, Array)
-def hessenberg_frule(dots, a, *, calc_q=False, overwrite_a=False, check_finite=True):
-    y = linalg.hessenberg(a, True, check_finite=check_finite)
-    h, q = y
-    x = np.matmul(np.matmul(adjoint(q), dots[0]), q)
-    if is_reduced_already(a):
-        h_dot, q_dot = x, np.zeros_like(q)
-    else:
-        k = turning(h, x)
-        if has_nan(k):
-            h_dot = q_dot = not_implemented(REDUCED)
-        else:
-            h_dot, q_dot = onto_form(x + commutator(h, k)), np.matmul(q, k)
-    return (y, Tangent[tuple](h_dot, q_dot)) if calc_q else (h, h_dot)
-
-
-take_lists(both(linalg.hessenberg), arrays=1)
+    return y if calc_q else h, hessenberg_pushforward, hessenberg_pullback

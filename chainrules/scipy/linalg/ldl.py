@@ -14,14 +14,11 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.gaps import is_set
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint
-from chainrules.linalg.spectral import part
 from chainrules.linalg.triangular import inverse_of_lower, solve_lower, solve_upper
 from chainrules.scipy.linalg.structure import structure_of
-from chainrules_core import Array, NoTangent, Tangent, frule, non_differentiable, rrule
-from chainrules_core.define import primitive
-from chainrules_core.projection import is_foreign
+from chainrules_core import Array, NoTangent, Tangent, non_differentiable, pair_rule, primitive
+from chainrules_core.authoring import is_foreign, parts
 
 
 @primitive
@@ -135,15 +132,23 @@ def plain_adjoint(lower: Any, d: Any, l_bar: Any, d_bar: Any) -> Any:
     return g
 
 
-@rrule.register(linalg.ldl, Array)
-def ldl_rrule(A, *, lower=True, hermitian=True, overwrite_a=False, check_finite=True):
+@pair_rule(linalg.ldl, Array, lists=True)
+def ldl_rule(A, *, lower=True, hermitian=True, overwrite_a=False, check_finite=True):
     if np.ndim(A) != 2 or np.size(A) == 0:
         return None
     y = linalg.ldl(A, lower, hermitian, check_finite=check_finite)
     factor, d, order = y
 
+    def ldl_pushforward(A_dot):
+        same, triangle = is_hermitian(A, hermitian), Triangle(factor, order, lower)
+        x = triangle.solve(structured(lower, same).read(A_dot))
+        x = turned(triangle.solve(turned(x, same)), same)
+        inside, below = blocks_of(d, lower)
+        l_dot = np.matmul(factor, np.where(below, over_blocks(np.where(below, x, 0), d), 0))
+        return Tangent[type(y)](l_dot, np.where(inside, x, 0), NoTangent())
+
     def ldl_pullback(y_bar):
-        l_bar, d_bar = part(y_bar, 0), part(y_bar, 1)
+        l_bar, d_bar = parts(y_bar, 2)
         same = is_hermitian(A, hermitian)
         if lower and same and not any(is_foreign(x) for x in (factor, d, l_bar, d_bar)):
             rows = None if l_bar is None else l_bar[order]
@@ -162,21 +167,4 @@ def ldl_rrule(A, *, lower=True, hermitian=True, overwrite_a=False, check_finite=
         half = turned(triangle.solve_adjoint(x_bar), same)
         return structured(lower, same).written(turned(triangle.solve_adjoint(half), same))
 
-    return y, ldl_pullback
-
-
-@frule.register(linalg.ldl, Array)
-def ldl_frule(dots, A, *, lower=True, hermitian=True, overwrite_a=False, check_finite=True):
-    if np.ndim(A) != 2 or np.size(A) == 0:
-        return None
-    y = linalg.ldl(A, lower, hermitian, check_finite=check_finite)
-    factor, d, order = y
-    hermitian, triangle = is_hermitian(A, hermitian), Triangle(factor, order, lower)
-    x = triangle.solve(structured(lower, hermitian).read(dots[0]))
-    x = turned(triangle.solve(turned(x, hermitian)), hermitian)
-    inside, below = blocks_of(d, lower)
-    l_dot = np.matmul(factor, np.where(below, over_blocks(np.where(below, x, 0), d), 0))
-    return y, Tangent[type(y)](l_dot, np.where(inside, x, 0), NoTangent())
-
-
-take_lists((linalg.ldl,), arrays=1)
+    return y, ldl_pushforward, ldl_pullback

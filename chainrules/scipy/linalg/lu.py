@@ -19,7 +19,6 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.matrices import adjoint, column, conj
-from chainrules.linalg.spectral import part
 from chainrules.linalg.triangular import (
     inverse_of_lower,
     right_lower,
@@ -28,9 +27,8 @@ from chainrules.linalg.triangular import (
     solve_upper,
 )
 from chainrules.scipy.linalg.solving import TRANSPOSED, moved_by
-from chainrules_core import Array, NoTangent, Tangent, decompose, frule, rrule, thunk
-from chainrules_core.define import primitive
-from chainrules_core.projection import is_foreign
+from chainrules_core import Array, NoTangent, Tangent, decompose, pair_rule, primitive, thunk
+from chainrules_core.authoring import is_foreign, part
 
 SINGULAR = (
     "the LU factors of a singular matrix have no derivative: where the diagonal of U has a zero, "
@@ -185,11 +183,17 @@ def outputs(p: Any, lower: Any, upper: Any, permute_l: bool, p_indices: bool) ->
     return np.eye(np.shape(lower)[-2], dtype=real)[p], lower, upper
 
 
-@rrule.register(linalg.lu, Array)
-def lu_rrule(a, *, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
+@pair_rule(linalg.lu, Array)
+def lu_rule(a, *, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
     if np.size(a) == 0 or np.ndim(a) < 2:
         return None
     p, lower, upper = linalg.lu(a, p_indices=True, check_finite=check_finite)
+
+    def lu_pushforward(a_dot):
+        l_dot, u_dot = lu_tangent(lower, upper, rows(a_dot, np.argsort(p, -1)))
+        if permute_l:
+            return Tangent[tuple](rows(l_dot, p), u_dot)
+        return Tangent[tuple](NoTangent(), l_dot, u_dot)
 
     def lu_pullback(y_bar):
         l_bar, u_bar = part(y_bar, 0 if permute_l else 1), part(y_bar, 1 if permute_l else 2)
@@ -197,19 +201,7 @@ def lu_rrule(a, *, permute_l=False, overwrite_a=False, check_finite=True, p_indi
             l_bar = rows(l_bar, np.argsort(p, -1))
         return rows(lu_adjoint(lower, upper, l_bar, u_bar), p)
 
-    return outputs(p, lower, upper, permute_l, p_indices), lu_pullback
-
-
-@frule.register(linalg.lu, Array)
-def lu_frule(dots, a, *, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
-    if np.size(a) == 0 or np.ndim(a) < 2:
-        return None
-    p, lower, upper = linalg.lu(a, p_indices=True, check_finite=check_finite)
-    l_dot, u_dot = lu_tangent(lower, upper, rows(dots[0], np.argsort(p, -1)))
-    y = outputs(p, lower, upper, permute_l, p_indices)
-    if permute_l:
-        return y, Tangent[tuple](rows(l_dot, p), u_dot)
-    return y, Tangent[tuple](NoTangent(), l_dot, u_dot)
+    return outputs(p, lower, upper, permute_l, p_indices), lu_pushforward, lu_pullback
 
 
 # --------------------------------------------------------------------------------- packed factors
@@ -247,10 +239,16 @@ def permutation(pivots: Any, m: int) -> np.ndarray:
     return order
 
 
-@rrule.register(linalg.lu_factor, Array)
-def lu_factor_rrule(a, *, overwrite_a=False, check_finite=True):
+@pair_rule(linalg.lu_factor, Array)
+def lu_factor_rule(a, *, overwrite_a=False, check_finite=True):
     y = linalg.lu_factor(a, check_finite=check_finite)
     lu, pivots = y
+
+    def lu_factor_pushforward(a_dot):
+        if np.size(lu) == 0:
+            return Tangent[type(y)](np.zeros_like(lu), NoTangent())
+        order = permutation(pivots, np.shape(lu)[-2])
+        return Tangent[type(y)](packed(*lu_tangent(*unpacked(lu), rows(a_dot, order))), NoTangent())
 
     def lu_factor_pullback(y_bar):
         lu_bar = part(y_bar, 0)
@@ -265,19 +263,7 @@ def lu_factor_rrule(a, *, overwrite_a=False, check_finite=True):
         order = permutation(pivots, np.shape(lu)[-2])
         return rows(lu_adjoint(*factors, *bars), np.argsort(order, -1))
 
-    return y, lu_factor_pullback
-
-
-@frule.register(linalg.lu_factor, Array)
-def lu_factor_frule(dots, a, *, overwrite_a=False, check_finite=True):
-    y = linalg.lu_factor(a, check_finite=check_finite)
-    lu, pivots = y
-    if np.size(lu) == 0:
-        return y, Tangent[type(y)](np.zeros_like(lu), NoTangent())
-    order = permutation(pivots, np.shape(lu)[-2])
-    return y, Tangent[type(y)](
-        packed(*lu_tangent(*unpacked(lu), rows(dots[0], order))), NoTangent()
-    )
+    return y, lu_factor_pushforward, lu_factor_pullback
 
 
 @primitive
@@ -286,9 +272,16 @@ def lu_solution(lu: Any, b: Any, pivots: Any, trans: int) -> Any:
     return linalg.lu_solve((lu, pivots), b, trans)
 
 
-@rrule.register(lu_solution, Array, Array, broadcasts=True)
-def lu_solution_rrule(lu, b, *, pivots, trans):
+@pair_rule(lu_solution, Array, Array, broadcasts=True)
+def lu_solution_rule(lu, b, *, pivots, trans):
     y = lu_solution(lu, b, pivots, trans)
+
+    def lu_solution_pushforward(lu_dot, b_dot):
+        lower, upper = unpacked(lu)
+        c_dot = np.matmul(np.tril(lu_dot, -1), upper) + np.matmul(lower, np.triu(lu_dot))
+        order = permutation(pivots, np.shape(lu)[-2])
+        m_dot = moved_by(rows(c_dot, np.argsort(order, -1)), trans)
+        return lu_solution(lu, b_dot - np.matmul(m_dot, y), pivots, trans)
 
     def lu_solution_pullback(y_bar):
         if trans == 1:
@@ -305,18 +298,7 @@ def lu_solution_rrule(lu, b, *, pivots, trans):
 
         return thunk(lu_bar), b_bar
 
-    return y, lu_solution_pullback
-
-
-@frule.register(lu_solution, Array, Array)
-def lu_solution_frule(dots, lu, b, *, pivots, trans):
-    lu_dot, b_dot = dots
-    y = lu_solution(lu, b, pivots, trans)
-    lower, upper = unpacked(lu)
-    c_dot = np.matmul(np.tril(lu_dot, -1), upper) + np.matmul(lower, np.triu(lu_dot))
-    order = permutation(pivots, np.shape(lu)[-2])
-    m_dot = moved_by(rows(c_dot, np.argsort(order, -1)), trans)
-    return y, lu_solution(lu, b_dot - np.matmul(m_dot, y), pivots, trans)
+    return y, lu_solution_pushforward, lu_solution_pullback
 
 
 @decompose(linalg.lu_solve)

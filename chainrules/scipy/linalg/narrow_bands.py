@@ -20,7 +20,7 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.scipy.linalg.solvers import Change, solver_rules
-from chainrules_core.define import primitive
+from chainrules_core import primitive
 
 NARROW = 6
 """Up to so many diagonals below the main one this takes less time than blocks."""

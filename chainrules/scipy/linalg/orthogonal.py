@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, conj
 from chainrules.linalg.orthogonal import (
     complete_adjoint,
@@ -22,8 +21,8 @@ from chainrules.linalg.orthogonal import (
     reduced_adjoint,
     reduced_tangent,
 )
-from chainrules.linalg.spectral import part
-from chainrules_core import Array, NoTangent, Tangent, decompose, frule, not_implemented, rrule
+from chainrules_core import Array, NoTangent, Tangent, decompose, not_implemented, pair_rule
+from chainrules_core.authoring import part, parts
 
 DEPENDENT = (
     "scipy.linalg.qr or rq of a matrix whose (first) columns, or (last) rows, are linearly "
@@ -89,13 +88,23 @@ def factorised(a: Any, mode: str, pivoting: bool, check_finite: bool) -> tuple[A
     return y, q, r, order
 
 
-@rrule.register(linalg.qr, Array)
-def qr_rrule(
+@pair_rule(linalg.qr, Array, lists=True)
+def qr_rule(
     a, *, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True
 ):  # fmt: skip
     if np.size(a) == 0:
         return None
     y, q, r, order = factorised(a, mode, pivoting, check_finite)
+
+    def qr_pushforward(a_dot):
+        q_dot, r_dot = factors_tangent(columns(a, order), q, r, columns(a_dot, order))
+        if mode == "raw":
+            first = (Tangent[tuple](not_implemented(RAW), not_implemented(RAW)),)
+        else:
+            first = () if mode == "r" else (q_dot,)
+        if is_bare(y):
+            return r_dot
+        return Tangent[type(y)](*first, r_dot, *([NoTangent()] if pivoting else []))
 
     def qr_pullback(y_bar):
         if mode == "raw":
@@ -103,28 +112,11 @@ def qr_rrule(
         if mode == "r":
             q_bar, r_bar = None, y_bar if is_bare(y) else part(y_bar, 0)
         else:
-            q_bar, r_bar = part(y_bar, 0), part(y_bar, 1)
+            q_bar, r_bar = parts(y_bar, 2)
         a_bar = factors_adjoint(columns(a, order), q, r, q_bar, r_bar)
         return a_bar if order is None else columns(a_bar, np.argsort(order, -1))
 
-    return y, qr_pullback
-
-
-@frule.register(linalg.qr, Array)
-def qr_frule(
-    dots, a, *, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True
-):
-    if np.size(a) == 0:
-        return None
-    y, q, r, order = factorised(a, mode, pivoting, check_finite)
-    q_dot, r_dot = factors_tangent(columns(a, order), q, r, columns(dots[0], order))
-    if mode == "raw":
-        first = (Tangent[tuple](not_implemented(RAW), not_implemented(RAW)),)
-    else:
-        first = () if mode == "r" else (q_dot,)
-    if is_bare(y):
-        return y, r_dot
-    return y, Tangent[type(y)](*first, r_dot, *([NoTangent()] if pivoting else []))
+    return y, qr_pushforward, qr_pullback
 
 
 @decompose(linalg.qr_multiply)
@@ -146,38 +138,29 @@ def mirrored(x: Any) -> Any:
     return None if x is None else adjoint(x)[..., ::-1, ::-1]
 
 
-@rrule.register(linalg.rq, Array)
-def rq_rrule(a, *, overwrite_a=False, lwork=None, mode="full", check_finite=True):
+@pair_rule(linalg.rq, Array, lists=True)
+def rq_rule(a, *, overwrite_a=False, lwork=None, mode="full", check_finite=True):
     if np.size(a) == 0:
         return None
     y = linalg.rq(a, mode=mode, check_finite=check_finite)
     r, q = (y, linalg.rq(a, mode="economic")[1]) if mode == "r" else y
 
+    def rq_pushforward(a_dot):
+        q_dot, r_dot = factors_tangent(mirrored(a), mirrored(q), mirrored(r), mirrored(a_dot))
+        if mode == "r":
+            return back(r_dot)
+        return Tangent[type(y)](back(r_dot), back(q_dot))
+
     def rq_pullback(y_bar):
-        r_bar, q_bar = (y_bar, None) if mode == "r" else (part(y_bar, 0), part(y_bar, 1))
+        r_bar, q_bar = (y_bar, None) if mode == "r" else parts(y_bar, 2)
         wide = (
             None if r_bar is None else mirrored(np.triu(r_bar, np.shape(r)[-1] - np.shape(r)[-2]))
         )
         return back(factors_adjoint(mirrored(a), mirrored(q), mirrored(r), mirrored(q_bar), wide))
 
-    return y, rq_pullback
+    return y, rq_pushforward, rq_pullback
 
 
 def back(x: Any) -> Any:
     """As `mirrored`, for what may be missing."""
     return mirrored(x) if hasattr(x, "shape") else x
-
-
-@frule.register(linalg.rq, Array)
-def rq_frule(dots, a, *, overwrite_a=False, lwork=None, mode="full", check_finite=True):
-    if np.size(a) == 0:
-        return None
-    y = linalg.rq(a, mode=mode, check_finite=check_finite)
-    r, q = (y, linalg.rq(a, mode="economic")[1]) if mode == "r" else y
-    q_dot, r_dot = factors_tangent(mirrored(a), mirrored(q), mirrored(r), mirrored(dots[0]))
-    if mode == "r":
-        return y, back(r_dot)
-    return y, Tangent[type(y)](back(r_dot), back(q_dot))
-
-
-take_lists((linalg.qr, linalg.rq), arrays=1)

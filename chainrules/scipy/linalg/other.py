@@ -11,7 +11,7 @@ from scipy.linalg import blas, lapack
 from chainrules.linalg.matrices import conj
 from chainrules.refused import refuse
 from chainrules.scipy.delegated import both
-from chainrules_core import AbstractZero, Array, decompose, frule, non_differentiable, rrule
+from chainrules_core import AbstractZero, Array, decompose, non_differentiable, pair_rule
 
 
 @non_differentiable
@@ -30,30 +30,26 @@ def clarkson_woodruff_transform_body(input_matrix, sketch_size, *rng, **options)
 non_differentiable(both(linalg.bandwidth, linalg.issymmetric, linalg.ishermitian))
 
 
-@rrule.register(linalg.khatri_rao, Array, Array)
-def khatri_rao_rrule(a, b):
+@pair_rule(linalg.khatri_rao, Array, Array)
+def khatri_rao_rule(a, b):
     if np.ndim(a) != 2 or np.ndim(b) != 2:
         return None  # stacks are traced
     y = linalg.khatri_rao(a, b)
     shape = np.shape(a)[0], np.shape(b)[0], np.shape(a)[1]
 
+    def khatri_rao_pushforward(a_dot, b_dot):
+        moved: Any = 0.0
+        if not isinstance(a_dot, AbstractZero):
+            moved = linalg.khatri_rao(a_dot, b)
+        if not isinstance(b_dot, AbstractZero):
+            moved = moved + linalg.khatri_rao(a, b_dot)
+        return moved
+
     def khatri_rao_pullback(y_bar):
         bar = np.reshape(y_bar, shape)
         return np.einsum("ijk,jk->ik", bar, conj(b)), np.einsum("ijk,ik->jk", bar, conj(a))
 
-    return y, khatri_rao_pullback
-
-
-@frule.register(linalg.khatri_rao, Array, Array)
-def khatri_rao_frule(dots, a, b):
-    if np.ndim(a) != 2 or np.ndim(b) != 2:
-        return None
-    moved: Any = 0.0
-    if not isinstance(dots[0], AbstractZero):
-        moved = linalg.khatri_rao(dots[0], b)
-    if not isinstance(dots[1], AbstractZero):
-        moved = moved + linalg.khatri_rao(a, dots[1])
-    return linalg.khatri_rao(a, b), moved
+    return y, khatri_rao_pushforward, khatri_rao_pullback
 
 
 WRAPPED = (

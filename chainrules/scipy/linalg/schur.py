@@ -20,20 +20,22 @@ from scipy import linalg
 
 from chainrules.linalg.gaps import negligible
 from chainrules.linalg.matrices import adjoint, commutator, diagonal, diagonal_matrix
-from chainrules.linalg.spectral import part
 from chainrules.refused import refuse
-from chainrules.scipy.delegated import both, register_body
+from chainrules.scipy.delegated import both
 from chainrules.scipy.linalg.solvers import of_commutator, solver_rules
 from chainrules_core import (
     Array,
     NoTangent,
     Tangent,
+    decompose,
     frule,
     non_differentiable,
     not_implemented,
+    pair_rule,
+    primitive,
     rrule,
 )
-from chainrules_core.define import primitive
+from chainrules_core.authoring import part, parts
 
 EQUAL = (
     "scipy.linalg.schur of a matrix with equal eigenvalues has no derivative: which vectors of Z "
@@ -196,7 +198,7 @@ def schur_rrule(a, *, output="real", lwork=None, overwrite_a=False, sort=None, c
     t, z = y[0], y[1]
 
     def schur_pullback(y_bar):
-        return schur_adjoint(t, z, part(y_bar, 0), part(y_bar, 1))
+        return schur_adjoint(t, z, *parts(y_bar, 2))
 
     return y, schur_pullback
 
@@ -225,10 +227,14 @@ def balancing(a: Any, permute: Any, scale: Any) -> tuple[Any, Any]:
     return np.where(t == 0, 0, 1 / np.where(t == 0, 1, t)).mT, t
 
 
-@rrule.register(linalg.matrix_balance, Array)
-def matrix_balance_rrule(A, *, permute=True, scale=True, separate=False, overwrite_a=False):
+@pair_rule(linalg.matrix_balance, Array)
+def matrix_balance_rule(A, *, permute=True, scale=True, separate=False, overwrite_a=False):
     y = linalg.matrix_balance(A, permute, scale, separate)
     inverse, t = balancing(A, permute, scale)
+
+    def matrix_balance_pushforward(A_dot):
+        rest = Tangent[tuple](NoTangent(), NoTangent()) if separate else np.zeros_like(t)
+        return Tangent[type(y)](np.matmul(np.matmul(inverse, A_dot), t), rest)
 
     def matrix_balance_pullback(y_bar):
         bar = part(y_bar, 0)
@@ -236,15 +242,7 @@ def matrix_balance_rrule(A, *, permute=True, scale=True, separate=False, overwri
             return np.zeros_like(A)
         return np.matmul(np.matmul(inverse.mT, bar), t.mT)
 
-    return y, matrix_balance_pullback
-
-
-@frule.register(linalg.matrix_balance, Array)
-def matrix_balance_frule(dots, A, *, permute=True, scale=True, separate=False, overwrite_a=False):
-    y = linalg.matrix_balance(A, permute, scale, separate)
-    inverse, t = balancing(A, permute, scale)
-    rest = Tangent[tuple](NoTangent(), NoTangent()) if separate else np.zeros_like(t)
-    return y, Tangent[type(y)](np.matmul(np.matmul(inverse, dots[0]), t), rest)
+    return y, matrix_balance_pushforward, matrix_balance_pullback
 
 
 # ------------------------------------------------------------------------------------ real forms
@@ -268,7 +266,7 @@ def pairs_of(w: Any) -> tuple[Any, Any]:
 non_differentiable(pairs_of)
 
 
-@register_body(linalg.cdf2rdf)
+@decompose(both(linalg.cdf2rdf))
 def cdf2rdf_body(w, v):
     w, v = np.asarray(w), np.asarray(v)
     joined, basis = pairs_of(w)

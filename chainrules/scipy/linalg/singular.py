@@ -16,18 +16,16 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, column, hermitian, row
 from chainrules.linalg.singular import svd_adjoint, svd_tangent, values_adjoint, values_tangent
-from chainrules.linalg.spectral import part
 from chainrules.refused import refuse
 from chainrules.scipy.delegated import both
-from chainrules_core import Array, Tangent, decompose, frule, rrule
-from chainrules_core.define import primitive
+from chainrules_core import Array, Tangent, decompose, pair_rule, primitive
+from chainrules_core.authoring import parts
 
 
-@rrule.register(linalg.svd, Array)
-def svd_rrule(
+@pair_rule(linalg.svd, Array, lists=True)
+def svd_rule(
     a, *, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True,
     lapack_driver="gesdd",
 ):  # fmt: skip
@@ -37,42 +35,26 @@ def svd_rrule(
     y = linalg.svd(a, full_matrices and compute_uv, **options)
     u, s, vh = y
 
+    def svd_pushforward(a_dot):
+        if not compute_uv:
+            return values_tangent(u, s, vh, a_dot)
+        u_dot, s_dot, v_dot = svd_tangent(a, u, s, adjoint(vh), a_dot)
+        return Tangent[type(y)](u_dot, s_dot, adjoint(v_dot))
+
     def svd_pullback(y_bar):
-        bars = [part(y_bar, i) for i in range(3)] if compute_uv else (None, y_bar, None)
-        u_bar, s_bar, vh_bar = bars
+        u_bar, s_bar, vh_bar = parts(y_bar, 3) if compute_uv else (None, y_bar, None)
         if u_bar is None and vh_bar is None:
             k = np.shape(s)[-1]
             return values_adjoint(u[..., :k], s, vh[..., :k, :], s_bar)
         v_bar = None if vh_bar is None else adjoint(vh_bar)
         return svd_adjoint(a, u, s, adjoint(vh), u_bar, s_bar, v_bar)
 
-    return y if compute_uv else s, svd_pullback
+    return y if compute_uv else s, svd_pushforward, svd_pullback
 
 
-@frule.register(linalg.svd, Array)
-def svd_frule(
-    dots, a, *, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True,
-    lapack_driver="gesdd",
-):  # fmt: skip
-    if np.size(a) == 0:
-        return None
-    options: dict[str, Any] = {"check_finite": check_finite, "lapack_driver": lapack_driver}
-    y = linalg.svd(a, full_matrices and compute_uv, **options)
-    u, s, vh = y
-    if not compute_uv:
-        return s, values_tangent(u, s, vh, dots[0])
-    u_dot, s_dot, v_dot = svd_tangent(a, u, s, adjoint(vh), dots[0])
-    return y, Tangent[type(y)](u_dot, s_dot, adjoint(v_dot))
-
-
-@rrule.register(linalg.svdvals, Array)
-def svdvals_rrule(a, *, overwrite_a=False, check_finite=True):
-    return svd_rrule(a, compute_uv=False, check_finite=check_finite)
-
-
-@frule.register(linalg.svdvals, Array)
-def svdvals_frule(dots, a, *, overwrite_a=False, check_finite=True):
-    return svd_frule(dots, a, compute_uv=False, check_finite=check_finite)
+@pair_rule(linalg.svdvals, Array, lists=True)
+def svdvals_rule(a, *, overwrite_a=False, check_finite=True):
+    return svd_rule(a, compute_uv=False, check_finite=check_finite)
 
 
 # ----------------------------------------------------------------------------- polar factors
@@ -93,25 +75,21 @@ def symmetric_solution(p: Any, x: Any) -> Any:
     return np.matmul(np.matmul(v, inner / (column(w) + row(w))), adjoint(v))
 
 
-@rrule.register(symmetric_solution, Array, Array)
-def symmetric_solution_rrule(p, x):
+@pair_rule(symmetric_solution, Array, Array)
+def symmetric_solution_rule(p, x):
     y = symmetric_solution(p, x)
+
+    def symmetric_solution_pushforward(p_dot, x_dot):
+        p_dot = hermitian(p_dot)
+        moved = np.matmul(p_dot, y) + np.matmul(y, p_dot)
+        return symmetric_solution(p, x_dot - moved)
 
     def symmetric_solution_pullback(y_bar):
         x_bar = symmetric_solution(p, y_bar)
         yh = adjoint(y)
         return hermitian(-np.matmul(x_bar, yh) - np.matmul(yh, x_bar)), x_bar
 
-    return y, symmetric_solution_pullback
-
-
-@frule.register(symmetric_solution, Array, Array)
-def symmetric_solution_frule(dots, p, x):
-    p_dot, x_dot = dots
-    y = symmetric_solution(p, x)
-    p_dot = hermitian(p_dot)
-    moved = np.matmul(p_dot, y) + np.matmul(y, p_dot)
-    return y, symmetric_solution(p, x_dot - moved)
+    return y, symmetric_solution_pushforward, symmetric_solution_pullback
 
 
 def turned(a: Any, u: Any, x: Any) -> Any:
@@ -131,20 +109,17 @@ def turned(a: Any, u: Any, x: Any) -> Any:
     return tangent + adjoint(np.linalg.solve(p, adjoint(rest)))
 
 
-@rrule.register(unitary, Array)
-def unitary_rrule(a):
+@pair_rule(unitary, Array)
+def unitary_rule(a):
     u = unitary(a)
+
+    def unitary_pushforward(a_dot):
+        return turned(a, u, a_dot)
 
     def unitary_pullback(u_bar):
         return turned(a, u, u_bar)
 
-    return u, unitary_pullback
-
-
-@frule.register(unitary, Array)
-def unitary_frule(dots, a):
-    u = unitary(a)
-    return u, turned(a, u, dots[0])
+    return u, unitary_pushforward, unitary_pullback
 
 
 @decompose(linalg.polar)
@@ -162,4 +137,3 @@ refuse(
     "its argument is a unitary matrix, or blocks of one, which cannot be perturbed element by "
     "element. The cosines are the singular values of a block: call svd for it.",
 )
-take_lists((linalg.svd, linalg.svdvals), arrays=1)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from chainrules.linalg.matrices import adjoint, commutator
-from chainrules_core import Array, frule, rrule
+from chainrules_core import Array, pair_rule
 
 
 class Change(NamedTuple):
@@ -51,17 +51,15 @@ def solver_rules(solve: Callable, solve_adjoint: Callable, change: Change) -> No
 def one_way(f: Callable, adjoint_of_f: Callable, moved: Callable, by_a: Callable) -> None:
     """Register both rules of one of them; ``by_a(a, y, x_bar)`` is the cotangent of `a`."""
 
-    @rrule.register(f, Array, Array)
-    def solver_rrule(a, x):
+    @pair_rule(f, Array, Array)
+    def solver_rule(a, x):
         y = f(a, x)
+
+        def solver_pushforward(a_dot, x_dot):
+            return f(a, x_dot + moved(a, a_dot, y))
 
         def solver_pullback(y_bar):
             x_bar = adjoint_of_f(a, y_bar)
             return by_a(a, y, x_bar), x_bar
 
-        return y, solver_pullback
-
-    @frule.register(f, Array, Array)
-    def solver_frule(dots, a, x):
-        y = f(a, x)
-        return y, f(a, dots[1] + moved(a, dots[0], y))
+        return y, solver_pushforward, solver_pullback

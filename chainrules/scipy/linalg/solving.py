@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import adjoint, column, conj, row
 from chainrules.linalg.solving import matvec
 from chainrules.scipy.linalg.structure import strict, structure_of, triangle
-from chainrules_core import Array, frule, not_implemented, rrule, thunk
+from chainrules_core import Array, not_implemented, pair_rule, thunk
 
 
 def outer(b_bar: Any, y: Any, of_vector: bool) -> Any:
@@ -44,11 +43,16 @@ def by_columns(solve: Any, b: Any, of_vector: bool) -> Any:
 DIAGONAL = "scipy.linalg.inv(assume_a='diagonal') has no rule: invert the diagonal itself"
 
 
-@rrule.register(linalg.inv, Array)
-def inv_rrule(a, **options):
+@pair_rule(linalg.inv, Array, lists=True)
+def inv_rule(a, **options):
     options.pop("overwrite_a", None)
     y = linalg.inv(a, **options)
     structure = structure_of(options.get("assume_a"), options.get("lower", False))
+
+    def inv_pushforward(a_dot):
+        if options.get("assume_a") == "diagonal":
+            return not_implemented(DIAGONAL)
+        return -np.matmul(np.matmul(y, structure.read(a_dot)), y)
 
     def inv_pullback(y_bar):
         if options.get("assume_a") == "diagonal":
@@ -56,17 +60,7 @@ def inv_rrule(a, **options):
         yh = adjoint(y)
         return structure.written(-np.matmul(np.matmul(yh, y_bar), yh))
 
-    return y, inv_pullback
-
-
-@frule.register(linalg.inv, Array)
-def inv_frule(dots, a, **options):
-    options.pop("overwrite_a", None)
-    y = linalg.inv(a, **options)
-    if options.get("assume_a") == "diagonal":
-        return y, not_implemented(DIAGONAL)
-    structure = structure_of(options.get("assume_a"), options.get("lower", False))
-    return y, -np.matmul(np.matmul(y, structure.read(dots[0])), y)
+    return y, inv_pushforward, inv_pullback
 
 
 def adjoint_solve(a: Any, b: Any, structure: Any, **options: Any) -> Any:
@@ -78,8 +72,8 @@ def adjoint_solve(a: Any, b: Any, structure: Any, **options: Any) -> Any:
     return linalg.solve(adjoint(structure.read(a)), b, check_finite=False)
 
 
-@rrule.register(linalg.solve, Array, Array, broadcasts=True)
-def solve_rrule(
+@pair_rule(linalg.solve, Array, Array, broadcasts=True, lists=True)
+def solve_rule(
     a, b, *, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None,
     transposed=False,
 ):  # fmt: skip
@@ -89,6 +83,14 @@ def solve_rrule(
     y = linalg.solve(a, b, transposed=transposed, **options)
     structure = structure_of(assume_a, lower)
     of_vector = np.ndim(b) == 1
+
+    def solve_pushforward(a_dot, b_dot):
+        def solved(c):
+            return linalg.solve(a, c, transposed=transposed, **options)
+
+        m_dot = structure.read(a_dot)
+        moved = b_dot - times(m_dot.mT if transposed else m_dot, y, of_vector)
+        return by_columns(solved, moved, of_vector)
 
     def solve_pullback(y_bar):
         def solved(c):
@@ -104,27 +106,7 @@ def solve_rrule(
 
         return thunk(a_bar), b_bar
 
-    return y, solve_pullback
-
-
-@frule.register(linalg.solve, Array, Array)
-def solve_frule(
-    dots, a, b, *, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True,
-    assume_a=None, transposed=False,
-):  # fmt: skip
-    if np.ndim(a) < 2 or np.size(a) == 1:
-        return None
-    a_dot, b_dot = dots
-    options = {"lower": lower, "check_finite": check_finite, "assume_a": given(assume_a)}
-    y = linalg.solve(a, b, transposed=transposed, **options)
-    m_dot = structure_of(assume_a, lower).read(a_dot)
-    of_vector = np.ndim(b) == 1
-    moved = b_dot - times(m_dot.mT if transposed else m_dot, y, of_vector)
-
-    def solved(c):
-        return linalg.solve(a, c, transposed=transposed, **options)
-
-    return y, by_columns(solved, moved, of_vector)
+    return y, solve_pushforward, solve_pullback
 
 
 DEFAULT = inspect.signature(linalg.solve).parameters["assume_a"].default
@@ -150,8 +132,8 @@ def moved_by(m: Any, trans: int) -> Any:
     return (m, m.mT, adjoint(m))[trans] if trans != 0 else m
 
 
-@rrule.register(linalg.solve_triangular, Array, Array, broadcasts=True)
-def solve_triangular_rrule(
+@pair_rule(linalg.solve_triangular, Array, Array, broadcasts=True, lists=True)
+def solve_triangular_rule(
     a, b, *, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True
 ):
     def solve(trans, b):
@@ -160,6 +142,11 @@ def solve_triangular_rrule(
     y = solve(trans, b)
     how = TRANSPOSED[trans]
     of_vector = np.ndim(b) == 1
+
+    def solve_triangular_pushforward(a_dot, b_dot):
+        m_dot = moved_by(read_triangle(a_dot, lower, unit_diagonal), how)
+        moved = b_dot - times(m_dot, y, of_vector)
+        return by_columns(lambda c: solve(trans, c), moved, of_vector)
 
     def solve_triangular_pullback(y_bar):
         def solved(c):  # with the adjoint of what was solved
@@ -173,23 +160,4 @@ def solve_triangular_rrule(
 
         return thunk(a_bar), b_bar
 
-    return y, solve_triangular_pullback
-
-
-@frule.register(linalg.solve_triangular, Array, Array)
-def solve_triangular_frule(
-    dots, a, b, *, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True
-):
-    a_dot, b_dot = dots
-
-    def solve(b):
-        return linalg.solve_triangular(a, b, trans, lower, unit_diagonal, check_finite=check_finite)
-
-    y = solve(b)
-    of_vector = np.ndim(b) == 1
-    m_dot = moved_by(read_triangle(a_dot, lower, unit_diagonal), TRANSPOSED[trans])
-    return y, by_columns(solve, b_dot - times(m_dot, y, of_vector), of_vector)
-
-
-take_lists((linalg.inv,), arrays=1)
-take_lists((linalg.solve, linalg.solve_triangular), arrays=2)
+    return y, solve_triangular_pushforward, solve_triangular_pullback

@@ -19,7 +19,6 @@ from scipy import linalg
 
 from chainrules.linalg.cholesky import cholesky_adjoint
 from chainrules.linalg.gaps import negligible, over_gaps
-from chainrules.linalg.lists import take_lists
 from chainrules.linalg.matrices import (
     adjoint,
     conj,
@@ -35,7 +34,6 @@ from chainrules.linalg.spectral import (
     general_tangent,
     hermitian_adjoint,
     hermitian_tangent,
-    part,
 )
 from chainrules.linalg.triangular import right_upper, solve_lower, solve_upper
 from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
@@ -44,10 +42,10 @@ from chainrules_core import (
     NoTangent,
     NotImplementedTangent,
     Tangent,
-    frule,
     not_implemented,
-    rrule,
+    pair_rule,
 )
+from chainrules_core.authoring import part, parts
 
 # ----------------------------------------------------------------------------------------- general
 
@@ -121,13 +119,22 @@ def eig_cotangents(a: Any, b: Any, w: Any, vl: Any, vr: Any, bars: tuple) -> Any
     return a_bar, b_bar
 
 
-@rrule.register(linalg.eig, Array)
-def eig_rrule(
+@pair_rule(linalg.eig, Array, lists=True)
+def eig_rule(
     a, b=None, *, left=False, right=True, overwrite_a=False, overwrite_b=False,
     check_finite=True, homogeneous_eigvals=False,
 ):  # fmt: skip
     options = {"check_finite": check_finite, "homogeneous_eigvals": homogeneous_eigvals}
     y, w, vl, vr = decomposed(a, b, left, right, options)
+
+    def eig_pushforward(a_dot, b_dot):
+        if homogeneous_eigvals:
+            missing = not_implemented(HOMOGENEOUS)
+            return Tangent[type(y)](*[missing] * len(y)) if left or right else missing
+        w_dot, vl_dot, vr_dot = eig_tangents(a, b, w, vl, vr, (a_dot, b_dot))
+        if not left and not right:
+            return w_dot
+        return Tangent[type(y)](w_dot, *([vl_dot] if left else []), *([vr_dot] if right else []))
 
     def eig_pullback(y_bar):
         if homogeneous_eigvals:
@@ -140,7 +147,7 @@ def eig_rrule(
         a_bar, b_bar = eig_cotangents(a, b, w, vl, vr, bars)
         return a_bar, NoTangent() if b is None else b_bar
 
-    return y, eig_pullback
+    return y, eig_pushforward, eig_pullback
 
 
 def eig_tangents(a: Any, b: Any, w: Any, vl: Any, vr: Any, dots: tuple) -> tuple:
@@ -168,35 +175,10 @@ def fitted(v: Any, v_dot: Any) -> Any:
     return v_dot if v is None or np.iscomplexobj(v) else np.real(v_dot)
 
 
-@frule.register(linalg.eig, Array)
-def eig_frule(
-    dots, a, b=None, *, left=False, right=True, overwrite_a=False, overwrite_b=False,
-    check_finite=True, homogeneous_eigvals=False,
-):  # fmt: skip
-    options = {"check_finite": check_finite, "homogeneous_eigvals": homogeneous_eigvals}
-    y, w, vl, vr = decomposed(a, b, left, right, options)
-    if homogeneous_eigvals:
-        missing = not_implemented(HOMOGENEOUS)
-        return y, Tangent[type(y)](*[missing] * len(y)) if left or right else missing
-    w_dot, vl_dot, vr_dot = eig_tangents(a, b, w, vl, vr, dots)
-    if not left and not right:
-        return y, w_dot
-    return y, Tangent[type(y)](w_dot, *([vl_dot] if left else []), *([vr_dot] if right else []))
-
-
-@rrule.register(linalg.eigvals, Array)
-def eigvals_rrule(a, b=None, *, overwrite_a=False, check_finite=True, homogeneous_eigvals=False):
-    return eig_rrule(
+@pair_rule(linalg.eigvals, Array, lists=True)
+def eigvals_rule(a, b=None, *, overwrite_a=False, check_finite=True, homogeneous_eigvals=False):
+    return eig_rule(
         a, b, right=False, check_finite=check_finite, homogeneous_eigvals=homogeneous_eigvals
-    )
-
-
-@frule.register(linalg.eigvals, Array)
-def eigvals_frule(
-    dots, a, b=None, *, overwrite_a=False, check_finite=True, homogeneous_eigvals=False
-):
-    return eig_frule(
-        dots, a, b, right=False, check_finite=check_finite, homogeneous_eigvals=homogeneous_eigvals
     )
 
 
@@ -322,8 +304,8 @@ class Hermitian:
         return w_dot[..., where], v_dot[..., where]
 
 
-@rrule.register(linalg.eigh, Array)
-def eigh_rrule(
+@pair_rule(linalg.eigh, Array, lists=True)
+def eigh_rule(
     a, b=None, *, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False, type=1,
     check_finite=True, subset_by_index=None, subset_by_value=None, driver=None,
 ):  # fmt: skip
@@ -335,56 +317,30 @@ def eigh_rrule(
     )  # fmt: skip
     w, v = y
 
+    def eigh_pushforward(a_dot, b_dot):
+        if np.size(w) == 0:
+            w_dot, v_dot = np.zeros_like(w), np.zeros_like(v)
+        else:
+            w_dot, v_dot = Hermitian(a, b, w, v, lower, type).tangents(a_dot, b_dot)
+        return w_dot if eigvals_only else Tangent[_class(y)](w_dot, v_dot)
+
     def eigh_pullback(y_bar):
-        bars = (y_bar, None) if eigvals_only else (part(y_bar, 0), part(y_bar, 1))
+        bars = (y_bar, None) if eigvals_only else parts(y_bar, 2)
         a_bar, b_bar = Hermitian(a, b, w, v, lower, type).cotangents(*bars)
         return a_bar, NoTangent() if b is None else b_bar
 
-    return w if eigvals_only else y, eigh_pullback
-
-
-@frule.register(linalg.eigh, Array)
-def eigh_frule(
-    dots, a, b=None, *, lower=True, eigvals_only=False, overwrite_a=False, overwrite_b=False,
-    type=1, check_finite=True, subset_by_index=None, subset_by_value=None, driver=None,
-):  # fmt: skip
-    if np.size(a) == 0:
-        return None
-    y = linalg.eigh(
-        a, b, lower=lower, type=type, check_finite=check_finite, subset_by_index=subset_by_index,
-        subset_by_value=subset_by_value, driver=driver,
-    )  # fmt: skip
-    w, v = y
-    if np.size(w) == 0:
-        w_dot, v_dot = np.zeros_like(w), np.zeros_like(v)
-    else:
-        w_dot, v_dot = Hermitian(a, b, w, v, lower, type).tangents(*dots)
-    return (w, w_dot) if eigvals_only else (y, Tangent[_class(y)](w_dot, v_dot))
+    return w if eigvals_only else y, eigh_pushforward, eigh_pullback
 
 
 _class = type  # `type` is an option of these functions
 
 
-@rrule.register(linalg.eigvalsh, Array)
-def eigvalsh_rrule(
+@pair_rule(linalg.eigvalsh, Array, lists=True)
+def eigvalsh_rule(
     a, b=None, *, lower=True, overwrite_a=False, overwrite_b=False, type=1, check_finite=True,
     subset_by_index=None, subset_by_value=None, driver=None,
 ):  # fmt: skip
-    return eigh_rrule(
+    return eigh_rule(
         a, b, lower=lower, eigvals_only=True, type=type, check_finite=check_finite,
         subset_by_index=subset_by_index, subset_by_value=subset_by_value, driver=driver,
     )  # fmt: skip
-
-
-@frule.register(linalg.eigvalsh, Array)
-def eigvalsh_frule(
-    dots, a, b=None, *, lower=True, overwrite_a=False, overwrite_b=False, type=1,
-    check_finite=True, subset_by_index=None, subset_by_value=None, driver=None,
-):  # fmt: skip
-    return eigh_frule(
-        dots, a, b, lower=lower, eigvals_only=True, type=type, check_finite=check_finite,
-        subset_by_index=subset_by_index, subset_by_value=subset_by_value, driver=driver,
-    )  # fmt: skip
-
-
-take_lists((linalg.eig, linalg.eigvals, linalg.eigh, linalg.eigvalsh), arrays=1)

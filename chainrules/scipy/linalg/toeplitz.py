@@ -13,9 +13,8 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.matrices import adjoint, column, conj
-from chainrules.scipy.delegated import register_body
-from chainrules_core import Array, decompose, frule, linear_rule, rrule, thunk
-from chainrules_core.define import primitive
+from chainrules.scipy.delegated import both
+from chainrules_core import Array, decompose, linear_rule, pair_rule, primitive, thunk
 
 BLOCK = 64
 
@@ -79,7 +78,7 @@ def in_stacks(c: Any, r: Any) -> tuple[Any, Any]:
     )
 
 
-@register_body(linalg.toeplitz)
+@decompose(both(linalg.toeplitz))
 def toeplitz_body(c, r=None):
     c = vector(c)
     c, r = in_stacks(c, first_row(c, r))
@@ -88,7 +87,7 @@ def toeplitz_body(c, r=None):
     return in_steps(np.concatenate([r[..., :0:-1], c], -1), np.shape(c)[-1], True)
 
 
-@register_body(linalg.hankel)
+@decompose(both(linalg.hankel))
 def hankel_body(c, r=None):
     c = np.ravel(np.asarray(c))
     r = np.zeros_like(c) if r is None else np.ravel(np.asarray(r))
@@ -97,7 +96,7 @@ def hankel_body(c, r=None):
     return in_steps(np.concatenate([c, r[1:]]), np.size(c), False)
 
 
-@register_body(linalg.circulant)
+@decompose(both(linalg.circulant))
 def circulant_body(c):
     c = vector(c)
     if np.shape(c)[-1] == 0:
@@ -126,9 +125,13 @@ def transposed_pair(c: Any, r: Any) -> tuple[Any, Any]:
     return conj(np.concatenate([c[:1], r[1:]])), conj(c)
 
 
-@rrule.register(toeplitz_solution, Array, Array, Array)
-def toeplitz_solution_rrule(c, r, b):
+@pair_rule(toeplitz_solution, Array, Array, Array)
+def toeplitz_solution_rule(c, r, b):
     y = toeplitz_solution(c, r, b)
+
+    def toeplitz_solution_pushforward(c_dot, r_dot, b_dot):
+        moved = np.matmul(linalg.toeplitz(c_dot, r_dot), y)
+        return toeplitz_solution(c, r, b_dot - moved)
 
     def toeplitz_solution_pullback(y_bar):
         b_bar = toeplitz_solution(*transposed_pair(c, r), y_bar)
@@ -146,15 +149,7 @@ def toeplitz_solution_rrule(c, r, b):
 
         return thunk(c_bar), thunk(r_bar), b_bar
 
-    return y, toeplitz_solution_pullback
-
-
-@frule.register(toeplitz_solution, Array, Array, Array)
-def toeplitz_solution_frule(dots, c, r, b):
-    c_dot, r_dot, b_dot = dots
-    y = toeplitz_solution(c, r, b)
-    moved = np.matmul(linalg.toeplitz(c_dot, r_dot), y)
-    return y, toeplitz_solution(c, r, b_dot - moved)
+    return y, toeplitz_solution_pushforward, toeplitz_solution_pullback
 
 
 @decompose(linalg.solve_toeplitz)

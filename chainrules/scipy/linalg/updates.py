@@ -14,8 +14,8 @@ from scipy import linalg
 
 from chainrules.linalg.matrices import adjoint
 from chainrules.refused import RefusedError
-from chainrules.scipy.delegated import register_body
-from chainrules_core import ignore_derivatives
+from chainrules.scipy.delegated import both
+from chainrules_core import decompose, ignore_derivatives
 
 
 def columns_of(u: Any) -> Any:
@@ -52,7 +52,7 @@ def checked(name: str, Q: Any, R: Any) -> tuple:
     return Q, np.triu(R)
 
 
-@register_body(linalg.qr_update)
+@decompose(both(linalg.qr_update))
 def qr_update_body(Q, R, u, v, overwrite_qruv=False, check_finite=True):
     plain = linalg.qr_update(*map(ignore_derivatives, (Q, R, u, v)), check_finite=check_finite)
     Q, R = checked("qr_update", Q, R)
@@ -61,7 +61,7 @@ def qr_update_body(Q, R, u, v, overwrite_qruv=False, check_finite=True):
     return factors("qr_update", Q, M, plain)
 
 
-@register_body(linalg.qr_insert)
+@decompose(both(linalg.qr_insert))
 def qr_insert_body(Q, R, u, k, which="row", rcond=None, overwrite_qru=False, check_finite=True):
     plain = linalg.qr_insert(
         *map(ignore_derivatives, (Q, R, u)), k, which, rcond, check_finite=check_finite
@@ -81,7 +81,7 @@ def qr_insert_body(Q, R, u, k, which="row", rcond=None, overwrite_qru=False, che
     return factors("qr_insert", wide, np.concatenate([R, u]), plain)
 
 
-@register_body(linalg.qr_delete)
+@decompose(both(linalg.qr_delete))
 def qr_delete_body(Q, R, k, p=1, which="row", overwrite_qr=False, check_finite=True):
     plain = linalg.qr_delete(
         *map(ignore_derivatives, (Q, R)), k, p, which, check_finite=check_finite

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core import frule, ignore_derivatives, linear_rule, rrule
-from chainrules_core.define import primitive
-from chainrules_core.define.bits import where_true
+from chainrules_core import frule, ignore_derivatives, linear_rule, primitive, rrule
+from chainrules_core.authoring import where_true
 
 
 def views(x: np.ndarray, footprint: np.ndarray) -> list[np.ndarray]:

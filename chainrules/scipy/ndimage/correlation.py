@@ -18,8 +18,7 @@ from chainrules.scipy.ndimage.kernels import PADDING, along, kernel, typed, widt
 from chainrules.shapes.joining import slab
 from chainrules.transforms.margins import extended, folded
 from chainrules_core import linear_rule, primitive
-from chainrules_core.projection import is_foreign
-from chainrules_core.scattering import scatter_along_into
+from chainrules_core.authoring import is_foreign, scatter_along_into
 
 MODES = {"edge": "nearest", "wrap": "wrap", "symmetric": "reflect", "reflect": "mirror"}
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import ndimage
 
-from chainrules.scipy.delegated import register_body
+from chainrules.scipy.delegated import both
 from chainrules.scipy.ndimage.kernels import kernel
 from chainrules.scipy.private import Private
-from chainrules_core import non_differentiable
+from chainrules_core import decompose, non_differentiable
 
 _nd_image = Private("ndimage._nd_image")
 
@@ -34,7 +34,7 @@ def nearest_places(input, sampling):
     return ndimage.distance_transform_edt(input, sampling, False, True)
 
 
-@register_body(ndimage.distance_transform_edt)
+@decompose(both(ndimage.distance_transform_edt))
 def distance_transform_edt_body(
     input, sampling=None, return_distances=True, return_indices=False, distances=None, indices=None
 ):

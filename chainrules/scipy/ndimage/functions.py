@@ -10,15 +10,16 @@ from __future__ import annotations
 import numpy as np
 from scipy import ndimage
 
-from chainrules.scipy.delegated import register_body
+from chainrules.scipy.delegated import both
 from chainrules.scipy.ndimage.kernels import PADDING, kernel, typed
 from chainrules.scipy.ndimage.selection import continued, windows
 from chainrules.scipy.private import Private
+from chainrules_core import decompose
 
 _ni_support = Private("ndimage._ni_support")
 
 
-@register_body(ndimage.generic_gradient_magnitude)
+@decompose(both(ndimage.generic_gradient_magnitude))
 def generic_gradient_magnitude_body(
     input,
     derivative,

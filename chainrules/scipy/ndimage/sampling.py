@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from chainrules_core import Array, frule, rrule, thunk
-from chainrules_core.define import primitive
-from chainrules_core.projection import is_foreign
+from chainrules_core import Array, frule, pair_rule, primitive, rrule, thunk
+from chainrules_core.authoring import is_foreign
 
 Slopes = tuple[int, ...]
 
@@ -300,8 +299,14 @@ def spline_frule(dots, c, t, *, order, mode, slopes=None):
     return y, y_dot
 
 
-@rrule.register(spread, Array, Array)
-def spread_rrule(y, t, *, shape, order, mode, slopes=None):
+@pair_rule(spread, Array, Array)
+def spread_rule(y, t, *, shape, order, mode, slopes=None):
+    def spread_pushforward(y_dot, t_dot):
+        c_dot = spread(y_dot, t, shape, order, mode, slopes)
+        for dot, more in zip(t_dot, steeper(slopes, len(t)), strict=True):
+            c_dot = c_dot + spread(y * beside(dot, y), t, shape, order, mode, more)
+        return c_dot
+
     def spread_pullback(c_bar):
         def t_bar():
             turned = [np.conj(y) * m for m in moves(c_bar, t, order, mode, slopes)]
@@ -309,13 +314,4 @@ def spread_rrule(y, t, *, shape, order, mode, slopes=None):
 
         return thunk(lambda: spline(c_bar, t, order, mode, slopes)), thunk(t_bar)
 
-    return spread(y, t, shape, order, mode, slopes), spread_pullback
-
-
-@frule.register(spread, Array, Array)
-def spread_frule(dots, y, t, *, shape, order, mode, slopes=None):
-    y_dot, t_dot = dots
-    c_dot = spread(y_dot, t, shape, order, mode, slopes)
-    for dot, more in zip(t_dot, steeper(slopes, len(t)), strict=True):
-        c_dot = c_dot + spread(y * beside(dot, y), t, shape, order, mode, more)
-    return spread(y, t, shape, order, mode, slopes), c_dot
+    return spread(y, t, shape, order, mode, slopes), spread_pushforward, spread_pullback

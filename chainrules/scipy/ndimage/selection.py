@@ -14,8 +14,7 @@ import numpy as np
 from chainrules.scipy.ndimage.chosen import chosen
 from chainrules.scipy.ndimage.kernels import PADDING, along, kernel, typed, widths_of
 from chainrules.scipy.private import Private
-from chainrules_core import ignore_derivatives, non_differentiable
-from chainrules_core.define import primitive
+from chainrules_core import ignore_derivatives, non_differentiable, primitive
 
 _filters = Private("ndimage._filters")
 _nd_image = Private("ndimage._nd_image")

@@ -27,14 +27,8 @@ from chainrules.scipy.optimize.implicit import (
     with_fields,
     with_others,
 )
-from chainrules.scipy.optimize.minima import (
-    Minimum,
-    converged_digits,
-    minimum_at,
-    place_of_minimum,
-)
-from chainrules_core import frule_via_ad
-from chainrules_core.tangents import NoTangent
+from chainrules.scipy.optimize.minima import Minimum, converged_digits, minimum_at, place_of_minimum
+from chainrules_core import NoTangent, frule_via_ad
 
 
 def _soft_l1(z: Any) -> Any:

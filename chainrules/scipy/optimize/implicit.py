@@ -43,6 +43,7 @@ from chainrules_core import (
     ignore_derivatives,
     non_differentiable,
     not_implemented,
+    pair_rule,
     primitive,
     rrule,
     rrule_via_ad,
@@ -162,19 +163,17 @@ def apart(value, x, field=""):
     return value
 
 
-@rrule.register(apart)
-def apart_rrule(value, x, *, field=""):
+@pair_rule(apart)
+def apart_rule(value, x, *, field=""):
+    def apart_pushforward(value_dot, x_dot):
+        return not_implemented(_left_behind(field))
+
     def apart_pullback(y_bar):
         if not np.any(y_bar):
             return ZeroTangent(), ZeroTangent()
         raise ImplicitError(_left_behind(field))
 
-    return apart(value, x, field=field), apart_pullback
-
-
-@frule.register(apart)
-def apart_frule(dots, value, x, *, field=""):
-    return apart(value, x, field=field), not_implemented(_left_behind(field))
+    return apart(value, x, field=field), apart_pushforward, apart_pullback
 
 
 def _left_behind(field: str) -> str:

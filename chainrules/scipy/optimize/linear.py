@@ -21,22 +21,9 @@ from scipy import linalg, optimize
 from chainrules.scipy.found import with_value
 from chainrules.scipy.optimize.active import sides_of
 from chainrules.scipy.optimize.fitting import box
-from chainrules.scipy.optimize.implicit import (
-    ImplicitError,
-    SingularError,
-    decomposed,
-    with_fields,
-)
-from chainrules_core import (
-    Array,
-    NoTangent,
-    frule,
-    non_differentiable,
-    primitive,
-    rrule,
-)
-from chainrules_core.projection import is_foreign
-from chainrules_core.scattering import scatter
+from chainrules.scipy.optimize.implicit import ImplicitError, SingularError, decomposed, with_fields
+from chainrules_core import Array, NoTangent, non_differentiable, pair_rule, primitive
+from chainrules_core.authoring import is_foreign, scatter
 
 CLOSE = 1e-3
 ON = 1e-9
@@ -122,10 +109,17 @@ def at_places(v: Any, places: Any, n: int) -> Any:
     return scatter(v, places, (n,), np.float64)
 
 
-@rrule.register(bounded, str, Array, Array, Array)
-def bounded_rrule(name, a, b, ends, x, free, fixed):
+@pair_rule(bounded, str, Array, Array, Array)
+def bounded_rule(name, a, b, ends, x, free, fixed):
     y = bounded(name, a, b, ends, x, free, fixed)
     normal, at, r = at_minimum(name, a, b, y, free)
+
+    def bounded_pushforward(_name, a_dot, b_dot, ends_dot, *_):
+        moved = b_dot - np.matmul(a_dot, at) - np.matmul(a[:, fixed], ends_dot)
+        slope = np.matmul(np.transpose(a_dot[:, free]), r)
+        u = normal.solved(np.matmul(np.transpose(a[:, free]), moved) + slope)
+        n = np.shape(at)[0]
+        return at_places(u, free, n) + at_places(ends_dot, fixed, n)
 
     def bounded_pullback(y_bar):
         u = normal.solved(y_bar[free])
@@ -135,19 +129,7 @@ def bounded_rrule(name, a, b, ends, x, free, fixed):
         ends_bar = y_bar[fixed] - np.matmul(np.transpose(a[:, fixed]), b_bar)
         return NoTangent(), a_bar, b_bar, ends_bar, NoTangent(), NoTangent(), NoTangent()
 
-    return y, bounded_pullback
-
-
-@frule.register(bounded, str, Array, Array, Array)
-def bounded_frule(dots, name, a, b, ends, x, free, fixed):
-    a_dot, b_dot, ends_dot = dots[1:4]
-    y = bounded(name, a, b, ends, x, free, fixed)
-    normal, at, r = at_minimum(name, a, b, y, free)
-    moved = b_dot - np.matmul(a_dot, at) - np.matmul(a[:, fixed], ends_dot)
-    slope = np.matmul(np.transpose(a_dot[:, free]), r)
-    u = normal.solved(np.matmul(np.transpose(a[:, free]), moved) + slope)
-    n = np.shape(at)[0]
-    return y, at_places(u, free, n) + at_places(ends_dot, fixed, n)
+    return y, bounded_pushforward, bounded_pullback
 
 
 def constrained(name: str, a: Any, b: Any, x: Any, lower: tuple, upper: tuple) -> Any:

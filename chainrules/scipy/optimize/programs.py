@@ -31,14 +31,7 @@ from chainrules.scipy.optimize.implicit import (
     with_fields,
     with_others,
 )
-from chainrules_core import (
-    NoTangent,
-    ZeroTangent,
-    frule,
-    non_differentiable,
-    not_implemented,
-    rrule,
-)
+from chainrules_core import NoTangent, ZeroTangent, non_differentiable, not_implemented, pair_rule
 
 ON = 1e-8
 
@@ -121,10 +114,19 @@ def optimum(vertex: Any, c: Any, b: Any, d: Any, x: Any) -> Any:
     return x
 
 
-@rrule.register(optimum)
-def optimum_rrule(vertex, c, b, d, x):
+@pair_rule(optimum)
+def optimum_rule(vertex, c, b, d, x):
     """Pull back by one solve with the active constraints."""
     y = optimum(vertex, c, b, d, x)
+
+    def optimum_pushforward(_vertex, c_dot, b_dot, d_dot, _x):
+        """Push forward by one solve."""
+        moves = np.any(b_dot) or np.any(d_dot)
+        if not moves and (vertex.is_unique or not np.any(c_dot)):
+            return ZeroTangent()
+        if not (vertex.is_unique and vertex.is_simple):
+            return not_implemented(vertex.reason)
+        return np.linalg.lstsq(b, d_dot - np.matmul(b_dot, y), rcond=None)[0]
 
     def optimum_pullback(y_bar):
         missing = not_implemented(vertex.reason)
@@ -134,20 +136,7 @@ def optimum_rrule(vertex, c, b, d, x):
         d_bar = np.linalg.lstsq(np.transpose(b), y_bar, rcond=None)[0]
         return NoTangent(), c_bar, -np.outer(d_bar, y), d_bar, ZeroTangent()
 
-    return y, optimum_pullback
-
-
-@frule.register(optimum)
-def optimum_frule(dots, vertex, c, b, d, x):
-    """Push forward by one solve."""
-    y = optimum(vertex, c, b, d, x)
-    _, c_dot, b_dot, d_dot, _ = dots
-    moves = np.any(b_dot) or np.any(d_dot)
-    if not moves and (vertex.is_unique or not np.any(c_dot)):
-        return y, ZeroTangent()
-    if not (vertex.is_unique and vertex.is_simple):
-        return y, not_implemented(vertex.reason)
-    return y, np.linalg.lstsq(b, d_dot - np.matmul(b_dot, y), rcond=None)[0]
+    return y, optimum_pushforward, optimum_pullback
 
 
 def optimal_value(vertex: Any, c: Any, b: Any, d: Any, x: Any) -> Any:
@@ -155,9 +144,21 @@ def optimal_value(vertex: Any, c: Any, b: Any, d: Any, x: Any) -> Any:
     return np.sum(c * x)
 
 
-@rrule.register(optimal_value)
-def optimal_value_rrule(vertex, c, b, d, x):
+@pair_rule(optimal_value)
+def optimal_value_rule(vertex, c, b, d, x):
     """The envelope theorem: x, and the dual solution."""
+
+    def optimal_value_pushforward(_vertex, c_dot, b_dot, d_dot, _x):
+        """The same forward."""
+        if (np.any(c_dot) or np.any(b_dot)) and not vertex.is_unique:
+            return not_implemented(vertex.reason)
+        y_dot = np.sum(c_dot * x)
+        if not (np.any(b_dot) or np.any(d_dot)):
+            return y_dot
+        if not vertex.is_simple:
+            return not_implemented(vertex.reason)
+        dual = np.linalg.lstsq(np.transpose(b), c, rcond=None)[0]
+        return y_dot + np.sum(dual * (d_dot - np.matmul(b_dot, x)))
 
     def optimal_value_pullback(y_bar):
         missing = not_implemented(vertex.reason)
@@ -168,23 +169,7 @@ def optimal_value_rrule(vertex, c, b, d, x):
         b_bar = -np.outer(dual, x) if vertex.is_unique else missing
         return NoTangent(), c_bar, b_bar, dual, ZeroTangent()
 
-    return optimal_value(vertex, c, b, d, x), optimal_value_pullback
-
-
-@frule.register(optimal_value)
-def optimal_value_frule(dots, vertex, c, b, d, x):
-    """The same forward."""
-    y = optimal_value(vertex, c, b, d, x)
-    _, c_dot, b_dot, d_dot, _ = dots
-    if (np.any(c_dot) or np.any(b_dot)) and not vertex.is_unique:
-        return y, not_implemented(vertex.reason)
-    y_dot = np.sum(c_dot * x)
-    if not (np.any(b_dot) or np.any(d_dot)):
-        return y, y_dot
-    if not vertex.is_simple:
-        return y, not_implemented(vertex.reason)
-    dual = np.linalg.lstsq(np.transpose(b), c, rcond=None)[0]
-    return y, y_dot + np.sum(dual * (d_dot - np.matmul(b_dot, x)))
+    return optimal_value(vertex, c, b, d, x), optimal_value_pushforward, optimal_value_pullback
 
 
 def matrix(a: Any, n: int) -> Any:

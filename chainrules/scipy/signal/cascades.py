@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from scipy import signal
 
-from chainrules.linalg.spectral import part
-from chainrules.scipy.delegated import both, register_body, trace_body
+from chainrules.scipy.delegated import both, trace_body
 from chainrules.scipy.signal.filtering import lagged_products
-from chainrules_core import AbstractZero, Array, Tangent, frule, rrule, thunk
-from chainrules_core.define import primitive
+from chainrules_core import AbstractZero, Array, Tangent, decompose, frule, primitive, rrule, thunk
+from chainrules_core.authoring import parts
 
 
 def sections(sos: Any) -> list[tuple[Any, Any]]:
@@ -131,7 +130,7 @@ def cascade_from_rrule(sos, x, zi):
     y = cascade_from(sos, x, zi)
 
     def cascade_from_pullback(bars):
-        y_bar, zf_bar = part(bars, 0), part(bars, 1)
+        y_bar, zf_bar = parts(bars, 2)
         y_bar = np.zeros_like(y[0]) if y_bar is None else y_bar
         zf_bar = np.zeros_like(y[1]) if zf_bar is None else zf_bar
         Es = backward(sos, y_bar, zf_bar)
@@ -152,7 +151,7 @@ def cascade_from_frule(dots, sos, x, zi):
     return y, Tangent[tuple](*moved_cascade(tuple(dots), sos, x, zi))
 
 
-@register_body(signal.sosfilt)
+@decompose(both(signal.sosfilt))
 def sosfilt_body(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     sos, x = np.atleast_2d(sos), np.asarray(x)
     lines = np.moveaxis(x, axis, -1)

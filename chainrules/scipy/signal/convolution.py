@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 from scipy import fft, signal
 
-from chainrules.linalg.lists import take_lists
-from chainrules.reductions.axes import NUMERIC, reduced_axes
+from chainrules.reductions.axes import reduced_axes
 from chainrules.scipy.delegated import both
 from chainrules.scipy.signal.segments import segments
-from chainrules_core import linear_rule, non_differentiable, unbroadcast
+from chainrules_core import Numeric, linear_rule, non_differentiable, unbroadcast
 
 Shape = tuple[int, ...]
 
@@ -77,8 +76,7 @@ def convolution_rules(f: Callable, axes_of: Callable, convolver_of: Callable) ->
         y_bar = whole(y_bar, np.shape(in1), in2.shape, mode, axes)
         return back(y_bar, in2.shape, in1, axes, convolver_of(**options))
 
-    linear_rule(both(f), a_bar, v_bar, types=(NUMERIC, NUMERIC))
-    take_lists(both(f), arrays=2)
+    linear_rule(both(f), a_bar, v_bar, types=(Numeric, Numeric), lists=True)
 
 
 MANY = 16
@@ -158,7 +156,8 @@ def correlate_v_bar(y_bar, in1, in2, *, mode="full", method="auto"):
     return reversed_conj(back(y_bar, in2.shape, in1, axes, by_method(method)))
 
 
-linear_rule(both(signal.correlate), correlate_a_bar, correlate_v_bar, types=(NUMERIC, NUMERIC))
-take_lists(both(signal.correlate), arrays=2)
+linear_rule(
+    both(signal.correlate), correlate_a_bar, correlate_v_bar, types=(Numeric, Numeric), lists=True
+)
 
 non_differentiable(both(signal.choose_conv_method, signal.correlation_lags))

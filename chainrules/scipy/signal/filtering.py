@@ -27,13 +27,13 @@ from typing import Any
 import numpy as np
 from scipy import signal
 
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules.scipy.delegated import both
 from chainrules.transforms.convolution import line
 from chainrules.transforms.linear import fitted
 from chainrules_core import (
     AbstractZero,
     NoTangent,
+    Numeric,
     Tangent,
     ZeroTangent,
     frule,
@@ -83,7 +83,7 @@ def backwards(a: Any, y_bar: Any, zf_bar: Any) -> Any:
     return np.concatenate([np.flip(E, -1), after], -1)
 
 
-@rrule_on_arrays
+@rrule.register(both(signal.lfilter), Numeric, Numeric, Numeric, lists=True)
 def lfilter_rrule(b, a, x, zi=None, *, axis=-1):
     y = signal.lfilter(b, a, x, axis, zi)
     taps = np.size(b), np.size(a)
@@ -133,7 +133,7 @@ def lfilter_rrule(b, a, x, zi=None, *, axis=-1):
     return y, lfilter_pullback
 
 
-@frule_on_arrays
+@frule.register(both(signal.lfilter), Numeric, Numeric, Numeric, lists=True)
 def lfilter_frule(dots, b, a, x, zi=None, *, axis=-1):
     b_dot, a_dot, x_dot, zi_dot = dots
     y = signal.lfilter(b, a, x, axis, zi)
@@ -158,8 +158,3 @@ def lfilter_frule(dots, b, a, x, zi=None, *, axis=-1):
     y_dot = terms[0][0] + terms[1][0] + terms[2][0]
     zf_dot = terms[0][1] + terms[1][1] + terms[2][1] - a_dot[0] / a_line[0] * y[1]
     return y, Tangent[tuple](y_dot, zf_dot)
-
-
-for _f in both(signal.lfilter):
-    rrule.register(_f, ARRAY_LIKE, ARRAY_LIKE, ARRAY_LIKE)(lfilter_rrule)
-    frule.register(_f, ARRAY_LIKE, ARRAY_LIKE, ARRAY_LIKE)(lfilter_frule)

@@ -14,19 +14,19 @@ import numpy as np
 from scipy import signal
 
 from chainrules.dropped import without
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
-from chainrules.scipy.delegated import both, register_body
+from chainrules.scipy.delegated import both
 from chainrules.scipy.signal.states import checked
 from chainrules_core import (
     AbstractZero,
     NoTangent,
+    Numeric,
     Tangent,
-    frule,
+    decompose,
     ignore_derivatives,
     natively,
-    rrule,
-    unthunk,
+    pair_rule,
 )
+from chainrules_core.authoring import parts
 
 
 def powers(z: Any, count: int) -> Any:
@@ -72,8 +72,8 @@ def on_circle(w: Any, fs: Any) -> Any:
     return np.exp(-1j * (ignore_derivatives(w) * (2 * math.pi / ignore_derivatives(fs))))
 
 
-@rrule_on_arrays
-def freqz_rrule(
+@pair_rule(both(signal.freqz), Numeric, Numeric, lists=True)
+def freqz_rule(
     b, a, worN=512, whole=False, plot=None, fs=2 * math.pi, include_nyquist=False
 ):  # fmt: skip
     if not is_one_filter(b, a) or not is_grid(worN, plot):
@@ -81,39 +81,26 @@ def freqz_rrule(
     w, h = signal.freqz(b, a, worN, whole, None, fs, include_nyquist)
     counts = np.shape(b)[0], np.shape(a)[0]
 
+    def freqz_pushforward(*dots):
+        P = natively(powers, on_circle(w, fs), max(counts))
+        h_dot = response_dot(dots[:2], h, P, a, counts)
+        fs_dot = dots[5] if len(dots) > 5 else NoTangent()
+        w_dot = NoTangent() if isinstance(fs_dot, AbstractZero) else w / fs * fs_dot
+        return Tangent[tuple](w_dot, h_dot)
+
     def freqz_pullback(bars):
-        w_bar, h_bar = unthunk(bars[0]), unthunk(bars[1])
+        w_bar, h_bar = parts(bars, 2)
         b_bar = a_bar = fs_bar = NoTangent()
-        if not isinstance(h_bar, AbstractZero):
+        if h_bar is not None:
             P = natively(powers, on_circle(w, fs), max(counts))
             below = np.matmul(P[:, : counts[1]], a)
             b_bar, a_bar = response_bars(h_bar, h, P, below, counts)
-        if not isinstance(w_bar, AbstractZero):
+        if w_bar is not None:
             fs_bar = np.sum(w_bar * w) / fs
         rest = NoTangent()
         return b_bar, a_bar, rest, rest, rest, fs_bar, rest
 
-    return (w, h), freqz_pullback
-
-
-@frule_on_arrays
-def freqz_frule(
-    dots, b, a, worN=512, whole=False, plot=None, fs=2 * math.pi, include_nyquist=False
-):
-    if not is_one_filter(b, a) or not is_grid(worN, plot):
-        return None
-    w, h = signal.freqz(b, a, worN, whole, None, fs, include_nyquist)
-    counts = np.shape(b)[0], np.shape(a)[0]
-    P = natively(powers, on_circle(w, fs), max(counts))
-    h_dot = response_dot(dots[:2], h, P, a, counts)
-    fs_dot = dots[5] if len(dots) > 5 else NoTangent()
-    w_dot = NoTangent() if isinstance(fs_dot, AbstractZero) else w / fs * fs_dot
-    return (w, h), Tangent[tuple](w_dot, h_dot)
-
-
-for _f in both(signal.freqz):
-    rrule.register(_f, ARRAY_LIKE, ARRAY_LIKE)(freqz_rrule)
-    frule.register(_f, ARRAY_LIKE, ARRAY_LIKE)(freqz_frule)
+    return (w, h), freqz_pushforward, freqz_pullback
 
 
 # ----------------------------------------------------------------------------------------- analog
@@ -130,8 +117,8 @@ def of_frequencies(h: Any, P: Any, b: Any, a: Any, below: Any) -> Any:
     return 1j * (slope(b, P) - h * slope(a, P)) / below
 
 
-@rrule_on_arrays
-def freqs_rrule(b, a, worN=200, plot=None):
+@pair_rule(both(signal.freqs), Numeric, Numeric, lists=True)
+def freqs_rule(b, a, worN=200, plot=None):
     if not is_one_filter(b, a) or plot is not None:
         return None
     w, h = signal.freqs(b, a, worN)
@@ -139,45 +126,32 @@ def freqs_rrule(b, a, worN=200, plot=None):
     b, a = b[::-1], a[::-1]
     counts = np.shape(b)[0], np.shape(a)[0]
 
+    def freqs_pushforward(b_dot, a_dot, w_dot, _plot_dot):
+        flipped = [d if isinstance(d, AbstractZero) else d[::-1] for d in (b_dot, a_dot)]
+        P = powers(1j * w, max(counts))
+        h_dot = response_dot(tuple(flipped), h, P, a, counts)
+        if not is_given or isinstance(w_dot, AbstractZero):
+            return Tangent[tuple](NoTangent(), h_dot)
+        w_dot, below = np.reshape(w_dot, np.shape(w)), np.matmul(P[:, : counts[1]], a)
+        return Tangent[tuple](w_dot, h_dot + of_frequencies(h, P, b, a, below) * w_dot)
+
     def freqs_pullback(bars):
-        w_bar, h_bar = unthunk(bars[0]), unthunk(bars[1])
+        w_bar, h_bar = parts(bars, 2)
         b_bar = a_bar = at_bar = NoTangent()
-        if not isinstance(h_bar, AbstractZero):
+        if h_bar is not None:
             P = powers(1j * w, max(counts))
             below = np.matmul(P[:, : counts[1]], a)
             b_bar, a_bar = response_bars(h_bar, h, P, below, counts)
             b_bar, a_bar = b_bar[::-1], a_bar[::-1]
             if is_given:
                 at_bar = np.real(np.conj(of_frequencies(h, P, b, a, below)) * h_bar)
-        if is_given and not isinstance(w_bar, AbstractZero):
+        if is_given and w_bar is not None:
             at_bar = w_bar if isinstance(at_bar, AbstractZero) else at_bar + w_bar
         if is_given and not isinstance(at_bar, AbstractZero):
             at_bar = np.reshape(at_bar, np.shape(worN))
         return b_bar, a_bar, at_bar, NoTangent()
 
-    return (w, h), freqs_pullback
-
-
-@frule_on_arrays
-def freqs_frule(dots, b, a, worN=200, plot=None):
-    if not is_one_filter(b, a) or plot is not None:
-        return None
-    w, h = signal.freqs(b, a, worN)
-    b, a = b[::-1], a[::-1]
-    flipped = tuple([dot if isinstance(dot, AbstractZero) else dot[::-1] for dot in dots[:2]])
-    counts = np.shape(b)[0], np.shape(a)[0]
-    P = powers(1j * w, max(counts))
-    h_dot = response_dot(flipped, h, P, a, counts)
-    w_dot = dots[2] if len(dots) > 2 and not is_grid(worN, None) else NoTangent()
-    if not isinstance(w_dot, AbstractZero):
-        w_dot, below = np.reshape(w_dot, np.shape(w)), np.matmul(P[:, : counts[1]], a)
-        h_dot = h_dot + of_frequencies(h, P, b, a, below) * w_dot
-    return (w, h), Tangent[tuple](w_dot, h_dot)
-
-
-for _f in both(signal.freqs):
-    rrule.register(_f, ARRAY_LIKE, ARRAY_LIKE)(freqs_rrule)
-    frule.register(_f, ARRAY_LIKE, ARRAY_LIKE)(freqs_frule)
+    return (w, h), freqs_pushforward, freqs_pullback
 
 
 # --------------------------------------------------------------------------------------- bilinear
@@ -218,7 +192,7 @@ _LEADING = (
 )
 
 
-@register_body(signal.normalize)
+@decompose(both(signal.normalize))
 def normalize_body(b: Any, a: Any) -> tuple[Any, Any]:
     """Both over the first coefficient of the denominator."""
     known = checked(signal.normalize, b, a)
@@ -237,7 +211,7 @@ def aligned(b: Any) -> Any:
     return np.stack([np.concatenate([np.zeros(n - np.size(c)), c]) for c in rows])
 
 
-@register_body(signal.bilinear)
+@decompose(both(signal.bilinear))
 def bilinear_body(b: Any, a: Any, fs: Any = 1.0) -> tuple[Any, Any]:
     """Each power s^q becomes (2 fs)^q (z - 1)^q (z + 1)^(n - q)."""
     known = checked(signal.bilinear, b, a, fs)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import ndimage, signal
 
-from chainrules.scipy.delegated import register_body
-from chainrules_core import non_differentiable
+from chainrules.scipy.delegated import both
+from chainrules_core import decompose, non_differentiable
 
 PLACES = (
     signal.find_peaks_cwt, signal.argrelextrema, signal.argrelmax, signal.argrelmin,
@@ -40,7 +40,7 @@ def crossings(*call: Any) -> tuple:
     return heights, np.floor(left).astype(int), np.ceil(right).astype(int), left, right
 
 
-@register_body(signal.peak_prominences)
+@decompose(both(signal.peak_prominences))
 def peak_prominences_body(x, peaks, wlen=None):
     x = np.asarray(x, np.float64)
     left, right = bases(x, peaks, wlen)
@@ -58,7 +58,7 @@ def intersection(x: Any, height: Any, sample: np.ndarray, step: int) -> Any:
     return sample + step * np.where(meets, part, 0.0)
 
 
-@register_body(signal.peak_widths)
+@decompose(both(signal.peak_widths))
 def peak_widths_body(x, peaks, rel_height=0.5, prominence_data=None, wlen=None):
     x, peaks = np.asarray(x, np.float64), np.asarray(peaks)
     if prominence_data is None:
@@ -76,7 +76,7 @@ def found(x: Any, options: dict) -> tuple:
     return signal.find_peaks(x, **options)
 
 
-@register_body(signal.find_peaks)
+@decompose(both(signal.find_peaks))
 def find_peaks_body(
     x, height=None, threshold=None, distance=None, prominence=None, width=None, wlen=None,
     rel_height=0.5, plateau_size=None,
@@ -104,7 +104,7 @@ def find_peaks_body(
     return peaks, properties
 
 
-@register_body(signal.medfilt2d)
+@decompose(both(signal.medfilt2d))
 def medfilt2d_body(input, kernel_size=3):
     x = np.asarray(input)
     size = [int(n) for n in np.broadcast_to(3 if kernel_size is None else kernel_size, (2,))]

@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 from scipy import signal
 
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules.scipy.delegated import both
 from chainrules.scipy.signal.convolution import reversed_conj
 from chainrules.transforms.margins import folded
-from chainrules_core import frule, rrule, thunk
+from chainrules_core import Numeric, pair_rule, thunk
 
 PADDING = {"fill": "constant", "pad": "constant", "wrap": "wrap", "circular": "wrap",
            "symm": "symmetric", "symmetric": "symmetric"}  # fmt: skip
@@ -69,9 +68,12 @@ class Planes:
 def plane_rules(f: Callable, correlates: bool) -> None:
     """Register the rules of a convolution or correlation of planes."""
 
-    @rrule_on_arrays
-    def plane_rrule(in1, in2, *, mode="full", boundary="fill", fillvalue=0):
+    @pair_rule(both(f), Numeric, Numeric, lists=True)
+    def plane_rule(in1, in2, *, mode="full", boundary="fill", fillvalue=0):
         y = f(in1, in2, mode, boundary, fillvalue)
+
+        def plane_pushforward(a_dot, v_dot):
+            return f(a_dot, in2, mode, boundary) + f(in1, v_dot, mode, boundary, fillvalue)
 
         def plane_pullback(y_bar):
             exchanged = mode == "valid" and np.any(np.less(np.shape(in1), np.shape(in2)))
@@ -87,17 +89,7 @@ def plane_rules(f: Callable, correlates: bool) -> None:
                 return thunk(lambda: of_a(y_bar)), thunk(lambda: reversed_conj(of_v(y_bar)))
             return thunk(lambda: of_a(y_bar)), thunk(lambda: of_v(y_bar))
 
-        return y, plane_pullback
-
-    @frule_on_arrays
-    def plane_frule(dots, in1, in2, *, mode="full", boundary="fill", fillvalue=0):
-        a_dot, v_dot = dots
-        y_dot = f(a_dot, in2, mode, boundary) + f(in1, v_dot, mode, boundary, fillvalue)
-        return f(in1, in2, mode, boundary, fillvalue), y_dot
-
-    for target in both(f):
-        rrule.register(target, ARRAY_LIKE, ARRAY_LIKE)(plane_rrule)
-        frule.register(target, ARRAY_LIKE, ARRAY_LIKE)(plane_frule)
+        return y, plane_pushforward, plane_pullback
 
 
 plane_rules(signal.convolve2d, correlates=False)

@@ -21,7 +21,7 @@ from chainrules.scipy.private import Private
 from chainrules.scipy.signal.convolution import are_few, few_sums
 from chainrules.transforms.linear import fitted
 from chainrules_core import decompose, linear_rule, primitive
-from chainrules_core.projection import is_foreign
+from chainrules_core.authoring import is_foreign
 
 _upfirdn = Private("signal._upfirdn")
 

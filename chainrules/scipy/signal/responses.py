@@ -13,9 +13,8 @@ import numpy as np
 from scipy import linalg, signal
 
 from chainrules.linalg.matrices import adjoint
-from chainrules.scipy.delegated import register_body
-from chainrules_core import Array, frule, rrule
-from chainrules_core.define import primitive
+from chainrules.scipy.delegated import both
+from chainrules_core import Array, decompose, pair_rule, primitive
 
 
 @primitive
@@ -37,21 +36,18 @@ def states(first: Any, step: Any, pushes: Any) -> Any:
     return x
 
 
-@rrule.register(states, Array, Array, Array)
-def states_rrule(first, step, pushes):
+@pair_rule(states, Array, Array, Array)
+def states_rule(first, step, pushes):
     x = states(first, step, pushes)
+
+    def states_pushforward(first_dot, step_dot, pushes_dot):
+        return states(first_dot, step, pushes_dot + np.matmul(x[:-1], step_dot))
 
     def states_pullback(x_bar):
         bars = states(x_bar[-1], adjoint(step), x_bar[-2::-1])[::-1]
         return bars[0], np.matmul(adjoint(x[:-1]), bars[1:]), bars[1:]
 
-    return x, states_pullback
-
-
-@frule.register(states, Array, Array, Array)
-def states_frule(dots, first, step, pushes):
-    x = states(first, step, pushes)
-    return x, states(dots[0], step, dots[2] + np.matmul(x[:-1], dots[1]))
+    return x, states_pushforward, states_pullback
 
 
 def as_state_space(system: Any) -> Any:
@@ -114,7 +110,7 @@ def pushes_of(A: Any, B: Any, U: Any, dt: Any, interp: bool) -> tuple[Any, Any]:
     return found[:n, :n], np.matmul(U[:-1], earlier) + np.matmul(U[1:], later)
 
 
-@register_body(signal.lsim)
+@decompose(both(signal.lsim))
 def lsim_body(system: Any, U: Any, T: Any, X0: Any = None, interp: bool = True) -> Any:
     """All states by one recurrence."""
     space, T = as_state_space(system), checked_times(T)

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 from scipy import fft, signal
 
-from chainrules.scipy.delegated import register_body
+from chainrules.scipy.delegated import both
 from chainrules.scipy.private import Private
-from chainrules_core import decompose, linear_rule, non_differentiable
-from chainrules_core.define import primitive
+from chainrules_core import decompose, linear_rule, non_differentiable, primitive
 
 
 @primitive
@@ -190,7 +189,7 @@ def warn_of_gaps(norm: Any, has_boundary: bool) -> None:
         )
 
 
-@register_body(signal.istft)
+@decompose(both(signal.istft))
 def istft_body(
     Zxx: Any,
     fs: Any = 1.0,

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from scipy import signal
 
-from chainrules.scipy.delegated import register_body
+from chainrules.scipy.delegated import both
 from chainrules.transforms.linear import fitted
-from chainrules_core import non_differentiable
+from chainrules_core import decompose, non_differentiable
 
 
 @non_differentiable
@@ -26,7 +26,7 @@ def checked(f: Any, *args: Any) -> Any:
     return f(*args)
 
 
-@register_body(signal.lfilter_zi)
+@decompose(both(signal.lfilter_zi))
 def lfilter_zi_body(b, a):
     order = np.size(checked(signal.lfilter_zi, b, a))
     b, a = np.atleast_1d(b), np.atleast_1d(a)
@@ -48,7 +48,7 @@ def left_by(taps: Any, past: Any, order: int) -> Any:
 DIVIDES = abs(signal.lfiltic([1.0], [2.0, 1.0], [1.0])[0]) < 0.75
 
 
-@register_body(signal.lfiltic)
+@decompose(both(signal.lfiltic))
 def lfiltic_body(b, a, y, x=None):
     state = checked(signal.lfiltic, b, a, y, x)
     order = np.size(state)
@@ -59,7 +59,7 @@ def lfiltic_body(b, a, y, x=None):
     return np.asarray(left / a[0] if DIVIDES else left, state.dtype)
 
 
-@register_body(signal.lp2hp)
+@decompose(both(signal.lp2hp))
 def lp2hp_body(b, a, wo=1.0):
     checked(signal.lp2hp, b, a, wo)
     b, a = np.atleast_1d(b) * 1.0, np.atleast_1d(a) * 1.0

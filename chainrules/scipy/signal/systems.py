@@ -14,9 +14,9 @@ import numpy as np
 from scipy import signal
 
 from chainrules.refused import refuse
-from chainrules.scipy.delegated import both, register_body, trace_body
+from chainrules.scipy.delegated import both, trace_body
 from chainrules.scipy.private import Private
-from chainrules_core import non_differentiable
+from chainrules_core import decompose, non_differentiable
 
 _czt = Private("signal._czt")
 _ltisys = Private("signal._ltisys")
@@ -65,7 +65,7 @@ REDUCTIONS = {"max": np.max, "maximum": np.max, "min": np.min, "minimum": np.min
               "avg": np.mean, "mean": np.mean}  # fmt: skip
 
 
-@register_body(signal.unique_roots)
+@decompose(both(signal.unique_roots))
 def unique_roots_body(p, tol=1e-3, rtype="min"):
     p = np.asarray(p)
     groups = groups_of(p, tol)

@@ -26,7 +26,7 @@ from chainrules.scipy.sparse.entries import (
 )
 from chainrules.scipy.sparse.products import coo_of
 from chainrules_core import decompose, natively
-from chainrules_core.sparse_arrays import entries_of, with_entries
+from chainrules_core.authoring import entries_of, with_entries
 
 
 def _constructor(cls: type) -> Callable:

@@ -17,14 +17,7 @@ import scipy.sparse.csgraph as graphs
 from chainrules.refused import refuse
 from chainrules.scipy.sparse.construction import coo_of
 from chainrules.scipy.sparse.entries import natively, places_of, vector_of, weighed
-from chainrules_core import (
-    Array,
-    decompose,
-    frule,
-    ignore_derivatives,
-    non_differentiable,
-    rrule,
-)
+from chainrules_core import Array, decompose, ignore_derivatives, non_differentiable, pair_rule
 
 _CONSTANT = (
     "connected_components", "breadth_first_order", "depth_first_order",
@@ -261,20 +254,16 @@ if hasattr(graphs, "yen"):  # since SciPy 1.14
 # ---------------------------------------------------------------------------------- the Laplacian
 
 
-@rrule.register(graphs.laplacian, Array)
-def laplacian_rrule(csgraph):
+@pair_rule(graphs.laplacian, Array)
+def laplacian_rule(csgraph):
     """That of a dense graph, for which no option is given: linear. Others are traced."""
     if np.ndim(csgraph) != 2 or csgraph.dtype.kind not in "fc":
         return None
 
+    def laplacian_pushforward(csgraph_dot):
+        return graphs.laplacian(csgraph_dot)
+
     def laplacian_pullback(bar):
         return np.diagonal(bar) - bar  # a weight counts for its place and the degree of its column
 
-    return graphs.laplacian(csgraph), laplacian_pullback
-
-
-@frule.register(graphs.laplacian, Array)
-def laplacian_frule(dots, csgraph):
-    if np.ndim(csgraph) != 2 or csgraph.dtype.kind not in "fc":
-        return None
-    return graphs.laplacian(csgraph), graphs.laplacian(dots[0])
+    return graphs.laplacian(csgraph), laplacian_pushforward, laplacian_pullback

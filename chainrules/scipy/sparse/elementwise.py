@@ -30,7 +30,7 @@ from chainrules.scipy.sparse.entries import (
     vector_of,
 )
 from chainrules_core import decompose
-from chainrules_core.sparse_arrays import entries_of, with_entries
+from chainrules_core.authoring import entries_of, with_entries
 
 
 def mapped(f: Callable, x: Any) -> Any:

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from chainrules.refused import RefusedError
 from chainrules.scipy.sparse.merging import added_up
 from chainrules_core import decompose, linear_rule, natively, primitive
-from chainrules_core.sparse_arrays import coords_of, entries_of, with_entries
+from chainrules_core.authoring import coords_of, entries_of, with_entries
 
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
 ARRAYS = tuple(getattr(sp, f"{name}_array") for name in FORMATS)

@@ -28,8 +28,7 @@ from chainrules.scipy.sparse.entries import (
 )
 from chainrules.scipy.sparse.merging import begins_of, in_order, merged
 from chainrules_core import decompose, linear_rule, natively, primitive
-from chainrules_core.projection import is_foreign
-from chainrules_core.sparse_arrays import with_entries
+from chainrules_core.authoring import is_foreign, with_entries
 
 
 class Pattern:

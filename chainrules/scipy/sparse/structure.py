@@ -27,7 +27,7 @@ from chainrules.scipy.sparse.entries import (
     vector_of,
 )
 from chainrules_core import decompose, natively, non_differentiable
-from chainrules_core.sparse_arrays import with_entries
+from chainrules_core.authoring import with_entries
 
 
 def _moving(name: str, *, alone: bool = True) -> Callable:

@@ -15,10 +15,8 @@ import numpy as np
 from scipy.spatial import distance
 
 from chainrules.scipy.spatial.squares import condensed, squared
-from chainrules_core import frule, ignore_derivatives, linear_rule, rrule
-from chainrules_core.define import primitive
-from chainrules_core.define.bits import turned_by_sign, where_true
-from chainrules_core.define.scalar import strong_product
+from chainrules_core import frule, ignore_derivatives, linear_rule, pair_rule, primitive, rrule
+from chainrules_core.authoring import strong_product, turned_by_sign, where_true
 
 LARGEST, SUM = "chebyshev", "cityblock"
 
@@ -126,22 +124,18 @@ def pair_distances(x: Any, metric: str) -> Any:
     return distance.pdist(x, metric)
 
 
-@rrule.register(pair_distances)
-def pair_distances_rrule(x, *, metric):
+@pair_rule(pair_distances)
+def pair_distances_rule(x, *, metric):
     y = pair_distances(x, metric)
     given, square = ignore_derivatives(x), squared(ignore_derivatives(y))
+
+    def pair_distances_pushforward(x_dot):
+        moved = pushed(np.concatenate([x_dot, x_dot]), given, given, square, metric)
+        return condensed(moved)
 
     def pair_distances_pullback(y_bar):
         # Either vector of a pair is the first one in one of the halves.
         g = squared(y_bar)
         return pulled(g, given, given, square, metric)[: len(x)]
 
-    return y, pair_distances_pullback
-
-
-@frule.register(pair_distances)
-def pair_distances_frule(dots, x, *, metric):
-    y = pair_distances(x, metric)
-    given, square = ignore_derivatives(x), squared(ignore_derivatives(y))
-    moved = pushed(np.concatenate([dots[0], dots[0]]), given, given, square, metric)
-    return y, condensed(moved)
+    return y, pair_distances_pushforward, pair_distances_pullback

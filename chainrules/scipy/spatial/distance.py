@@ -25,8 +25,7 @@ from chainrules.scipy.radii import over, root
 from chainrules.scipy.spatial.coordinates import LARGEST, SUM, distances, pair_distances
 from chainrules.scipy.spatial.squares import condensed, squared
 from chainrules.scipy.spatial.two_vectors import angle, apart, are_plain
-from chainrules_core import decompose, frule, ignore_derivatives, non_differentiable, rrule
-from chainrules_core.define import primitive
+from chainrules_core import decompose, ignore_derivatives, non_differentiable, pair_rule, primitive
 
 
 def root_of_powers(q: Any, p: Any) -> Any:
@@ -157,22 +156,19 @@ def totals_less_products(g: Any, a: Any, b: Any) -> Any:
     return found[:, -1:] * a - found[:, :-1]
 
 
-@rrule.register(all_distances)
-def all_distances_rrule(a, b, *, is_square=True):
+@pair_rule(all_distances)
+def all_distances_rule(a, b, *, is_square=True):
     y = all_distances(a, b, is_square)
+
+    def all_distances_pushforward(a_dot, b_dot):
+        along = np.sum((a[:, None] - b) * (a_dot[:, None] - b_dot), axis=-1)
+        return 2 * along if is_square else over(along, y)
 
     def all_distances_pullback(y_bar):
         g = 2 * y_bar if is_square else over(y_bar, y)
         return differences(g, a, b, y, is_square)
 
-    return y, all_distances_pullback
-
-
-@frule.register(all_distances)
-def all_distances_frule(dots, a, b, *, is_square=True):
-    y = all_distances(a, b, is_square)
-    along = np.sum((a[:, None] - b) * (dots[0][:, None] - dots[1]), axis=-1)
-    return y, 2 * along if is_square else over(along, y)
+    return y, all_distances_pushforward, all_distances_pullback
 
 
 @primitive
@@ -181,24 +177,21 @@ def all_pairs(x: Any, is_square: bool = True) -> Any:
     return distance.pdist(x, "sqeuclidean" if is_square else "euclidean")
 
 
-@rrule.register(all_pairs)
-def all_pairs_rrule(x, *, is_square=True):
+@pair_rule(all_pairs)
+def all_pairs_rule(x, *, is_square=True):
     y = all_pairs(x, is_square)
+
+    def all_pairs_pushforward(x_dot):
+        i, j = np.triu_indices(np.shape(x)[0], 1)
+        along = np.sum((x[i] - x[j]) * (x_dot[i] - x_dot[j]), axis=-1)
+        return 2 * along if is_square else over(along, y)
 
     def all_pairs_pullback(y_bar):
         # Either vector of a pair is the first one in one of the halves.
         g = squared(2 * y_bar if is_square else over(y_bar, y))
         return differences(g, x, x, y, is_square, False)[0]
 
-    return y, all_pairs_pullback
-
-
-@frule.register(all_pairs)
-def all_pairs_frule(dots, x, *, is_square=True):
-    y = all_pairs(x, is_square)
-    i, j = np.triu_indices(np.shape(x)[0], 1)
-    along = np.sum((x[i] - x[j]) * (dots[0][i] - dots[0][j]), axis=-1)
-    return y, 2 * along if is_square else over(along, y)
+    return y, all_pairs_pushforward, all_pairs_pullback
 
 
 # --------------------------------------------------------------------------- angles, of all pairs

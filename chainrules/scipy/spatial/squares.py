@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import distance
 
-from chainrules_core import decompose, ignore_derivatives, linear_rule
-from chainrules_core.define import primitive
+from chainrules_core import decompose, ignore_derivatives, linear_rule, primitive
 
 
 @primitive

@@ -16,9 +16,8 @@ from scipy.linalg import blas
 from scipy.spatial import distance
 
 from chainrules.scipy.radii import over
-from chainrules_core import AbstractZero, frule, rrule
-from chainrules_core.define import primitive
-from chainrules_core.projection import is_foreign
+from chainrules_core import AbstractZero, frule, pair_rule, primitive, rrule
+from chainrules_core.authoring import is_foreign
 
 
 def are_plain(u: Any, v: Any) -> bool:
@@ -35,27 +34,23 @@ def apart(u: Any, v: Any, is_square: bool = False) -> Any:
     return distance.sqeuclidean(u, v) if is_square else distance.euclidean(u, v)
 
 
-@rrule.register(apart)
-def apart_rrule(u: Any, v: Any, *, is_square: bool = False) -> tuple[Any, Callable]:
+@pair_rule(apart)
+def apart_rule(u: Any, v: Any, *, is_square: bool = False) -> tuple[Any, Callable]:
     y = apart(u, v, is_square)
+
+    def apart_pushforward(u_dot: Any, v_dot: Any) -> Any:
+        if isinstance(u_dot, AbstractZero) or isinstance(v_dot, AbstractZero):
+            moved = -v_dot if isinstance(u_dot, AbstractZero) else u_dot
+        else:
+            moved = u_dot - v_dot
+        along = np.dot(u - v, moved)
+        return 2 * along if is_square else over(along, y)
 
     def apart_pullback(y_bar):
         bar = (2 * y_bar if is_square else over(y_bar, y)) * (u - v)
         return bar, -bar
 
-    return y, apart_pullback
-
-
-@frule.register(apart)
-def apart_frule(dots: tuple, u: Any, v: Any, *, is_square: bool = False) -> tuple[Any, Any]:
-    y = apart(u, v, is_square)
-    u_dot, v_dot = dots
-    if isinstance(u_dot, AbstractZero) or isinstance(v_dot, AbstractZero):
-        moved = -v_dot if isinstance(u_dot, AbstractZero) else u_dot
-    else:
-        moved = u_dot - v_dot
-    along = np.dot(u - v, moved)
-    return y, 2 * along if is_square else over(along, y)
+    return y, apart_pushforward, apart_pullback
 
 
 @primitive

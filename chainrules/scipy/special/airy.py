@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from chainrules_core import AbstractZero, Tangent, frule, rrule, scalar_rule, unthunk
-from chainrules_core.define.scalar import conjugate, fit
+from chainrules_core import AbstractZero, Tangent, pair_rule, scalar_rule, unthunk
+from chainrules_core.authoring import conjugate, fit
 
 scalar_rule(
     special.airy,
@@ -42,9 +42,17 @@ def parts(y: Any, z: Any) -> tuple[list, Any]:
     return [y[1] + r * y[0], z * y[0] + r * y[1], y[3], z * y[2]], -np.sign(np.real(zeta)) * r
 
 
-@rrule.register(special.airye)
-def airye_rrule(z: Any) -> Any:
+@pair_rule(special.airye)
+def airye_rule(z: Any) -> Any:
     y = special.airye(z)
+
+    def airye_pushforward(z_dot: Any) -> Any:
+        slopes, rate = parts(y, z)
+        turn = np.real(rate * z_dot)
+        y_dots = [
+            slope * z_dot + (y[i] * turn if i >= 2 else 0.0) for i, slope in enumerate(slopes)
+        ]
+        return Tangent[tuple](*[fit(y_dot, part) for y_dot, part in zip(y_dots, y, strict=True)])
 
     def airye_pullback(y_bar: Any) -> Any:
         slopes, rate = parts(y, z)
@@ -58,14 +66,4 @@ def airye_rrule(z: Any) -> Any:
                 z_bar = z_bar + conjugate(rate) * np.real(conjugate(y[i]) * bar)
         return z_bar
 
-    return y, airye_pullback
-
-
-@frule.register(special.airye)
-def airye_frule(dots: tuple, z: Any) -> Any:
-    (z_dot,) = dots
-    y = special.airye(z)
-    slopes, rate = parts(y, z)
-    turn = np.real(rate * z_dot)
-    y_dots = [slope * z_dot + (y[i] * turn if i >= 2 else 0.0) for i, slope in enumerate(slopes)]
-    return y, Tangent[tuple](*[fit(y_dot, part) for y_dot, part in zip(y_dots, y, strict=True)])
+    return y, airye_pushforward, airye_pullback

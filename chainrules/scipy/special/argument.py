@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_core import frule, rrule
-from chainrules_core.define.scalar import conjugate, fit
+from chainrules_core.authoring import conjugate, fit
 
 
 def argument_rule(f: Callable | tuple[Callable, ...], name: str, slope: Callable) -> None:

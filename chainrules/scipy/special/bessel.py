@@ -20,8 +20,8 @@ import numpy as np
 from scipy import special
 
 from chainrules.scipy.special.parameters import by_parameter, of_power
-from chainrules_core import NoTangent, ZeroTangent, frule, rrule, scalar_rule, thunk
-from chainrules_core.define.scalar import conjugate, fit, strong_product
+from chainrules_core import NoTangent, ZeroTangent, pair_rule, scalar_rule, thunk
+from chainrules_core.authoring import conjugate, fit, strong_product
 
 
 def over(y: Any, x: Any) -> Any:
@@ -117,25 +117,22 @@ def scaled_rule(f: Callable, slope: Callable, rate: Callable) -> None:
     """Register the rules of a function of an order and an argument, scaled by e^-|Re φ|."""
     order_slope = by_order(f)
 
-    @rrule.register(f, broadcasts=True)
-    def scaled_rrule(v: Any, z: Any) -> Any:
+    @pair_rule(f, broadcasts=True)
+    def scaled_rule(v: Any, z: Any) -> Any:
         y = f(v, z)
+
+        def scaled_pushforward(v_dot: Any, z_dot: Any) -> Any:
+            y_dot = slope(f, v, z) * z_dot + y * np.real(rate(z) * z_dot)
+            if not isinstance(v_dot, (NoTangent, ZeroTangent)) and np.any(v_dot != 0):
+                y_dot = y_dot + strong_product(order_slope(y, v, z), v_dot)
+            return fit(y_dot, y)
 
         def scaled_pullback(y_bar: Any) -> Any:
             v_bar = thunk(lambda: conjugate(order_slope(y, v, z)) * y_bar)
             turn = conjugate(rate(z)) * np.real(conjugate(y) * y_bar)
             return v_bar, conjugate(slope(f, v, z)) * y_bar + turn
 
-        return y, scaled_pullback
-
-    @frule.register(f)
-    def scaled_frule(dots: tuple, v: Any, z: Any) -> Any:
-        v_dot, z_dot = dots
-        y = f(v, z)
-        y_dot = slope(f, v, z) * z_dot + y * np.real(rate(z) * z_dot)
-        if not isinstance(v_dot, (NoTangent, ZeroTangent)) and np.any(v_dot != 0):
-            y_dot = y_dot + strong_product(order_slope(y, v, z), v_dot)
-        return y, fit(y_dot, y)
+        return y, scaled_pushforward, scaled_pullback
 
 
 scaled_rule(special.jve, difference, turning)

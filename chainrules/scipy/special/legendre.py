@@ -28,11 +28,12 @@ from chainrules_core import (
     Tangent,
     frule,
     instance_of,
+    pair_rule,
     rrule,
     unbroadcast,
     unthunk,
 )
-from chainrules_core.define.scalar import conjugate, fit
+from chainrules_core.authoring import conjugate, fit
 
 HIGHEST = 2  # the derivative beyond which SciPy offers none
 
@@ -185,9 +186,14 @@ def second_kind_slopes(y: tuple, m: Any, n: Any, z: Any) -> tuple:
 
 
 def second_kind_rules(f: Callable, orders: Callable) -> None:
-    @rrule.register(f)
-    def second_kind_rrule(z: Any, **options: Any) -> Any:
+    @pair_rule(f)
+    def second_kind_rule(z: Any, **options: Any) -> Any:
         y = f(z=z, **options)
+
+        def second_kind_pushforward(z_dot: Any) -> Any:
+            found = second_kind_slopes(y, *orders(y, np.ndim(z)), z)
+            y_dots = [fit(slope * z_dot, q) for slope, q in zip(found, y, strict=True)]
+            return Tangent[tuple](*y_dots)
 
         def second_kind_pullback(y_bar: Any) -> Any:
             z_bar: Any = 0.0
@@ -197,14 +203,7 @@ def second_kind_rules(f: Callable, orders: Callable) -> None:
                     z_bar = z_bar + unbroadcast(conjugate(slope) * bar, np.shape(z))
             return z_bar
 
-        return y, second_kind_pullback
-
-    @frule.register(f)
-    def second_kind_frule(dots: tuple, z: Any, **options: Any) -> Any:
-        y = f(z=z, **options)
-        found = second_kind_slopes(y, *orders(y, np.ndim(z)), z)
-        y_dots = [fit(slope * dots[0], q) for slope, q in zip(found, y, strict=True)]
-        return y, Tangent[tuple](*y_dots)
+        return y, second_kind_pushforward, second_kind_pullback
 
 
 def degrees_of_lqn(y: tuple, dims: int) -> tuple[Any, Any]:

@@ -21,9 +21,8 @@ from chainrules_core import (
     NoTangent,
     Tangent,
     decompose,
-    frule,
+    pair_rule,
     primitive,
-    rrule,
     scalar_rule,
     unthunk,
 )
@@ -87,9 +86,12 @@ def cylinder_slopes(y: tuple, n: Any, z: Any) -> tuple:
     return y[1], (z * z / 4 - orders - 0.5) * y[0]
 
 
-@rrule.register(special.pbdn_seq)
-def pbdn_seq_rrule(z: Any, *, n: Any) -> Any:
+@pair_rule(special.pbdn_seq)
+def pbdn_seq_rule(z: Any, *, n: Any) -> Any:
     y = special.pbdn_seq(n, z)
+
+    def pbdn_seq_pushforward(z_dot: Any) -> Any:
+        return Tangent[tuple](*[slope * z_dot for slope in cylinder_slopes(y, n, z)])
 
     def pbdn_seq_pullback(y_bar: Any) -> Any:
         z_bar: Any = 0.0
@@ -99,13 +101,7 @@ def pbdn_seq_rrule(z: Any, *, n: Any) -> Any:
                 z_bar = z_bar + np.sum(np.conj(slope) * bar)
         return z_bar
 
-    return y, pbdn_seq_pullback
-
-
-@frule.register(special.pbdn_seq)
-def pbdn_seq_frule(dots: tuple, z: Any, *, n: Any) -> Any:
-    y = special.pbdn_seq(n, z)
-    return y, Tangent[tuple](*[slope * dots[0] for slope in cylinder_slopes(y, n, z)])
+    return y, pbdn_seq_pushforward, pbdn_seq_pullback
 
 
 # ---------------------------------------------------------------- coefficients of Mathieu's
@@ -124,19 +120,17 @@ def coefficient_rules(f: Callable) -> None:
         scale = np.full(n, np.max(np.abs(y)))
         return parameter_slope(first, (q,), 0, np.minimum(q / 3, 0.45), scale)
 
-    @rrule.register(f)
-    def coefficient_rrule(q: Any, *, m: Any) -> Any:
+    @pair_rule(f)
+    def coefficient_rule(q: Any, *, m: Any) -> Any:
         y = f(m, q)
+
+        def coefficient_pushforward(q_dot: Any) -> Any:
+            return slope(y, m, q) * q_dot
 
         def coefficient_pullback(y_bar: Any) -> Any:
             return np.sum(slope(y, m, q) * y_bar)
 
-        return y, coefficient_pullback
-
-    @frule.register(f)
-    def coefficient_frule(dots: tuple, q: Any, *, m: Any) -> Any:
-        y = f(m, q)
-        return y, slope(y, m, q) * dots[0]
+        return y, coefficient_pushforward, coefficient_pullback
 
 
 coefficient_rules(special.mathieu_even_coef)

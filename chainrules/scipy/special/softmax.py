@@ -19,10 +19,10 @@ import numpy as np
 from scipy import special
 
 from chainrules.reductions.axes import kept
-from chainrules.reductions.lists import ARRAY_LIKE, frule_on_arrays, rrule_on_arrays
 from chainrules_core import (
     AbstractZero,
     NoTangent,
+    Numeric,
     Tangent,
     ZeroTangent,
     frule,
@@ -31,7 +31,7 @@ from chainrules_core import (
     unbroadcast,
     unthunk,
 )
-from chainrules_core.define.scalar import conjugate, fit
+from chainrules_core.authoring import conjugate, fit
 
 UNSET: Any = object()  # an argument that the call leaves out
 
@@ -67,9 +67,8 @@ def log_bar(s: Any, y_bar: Any, s_bar: Any) -> Any:
     return turn if isinstance(y_bar, AbstractZero) else np.real(y_bar) + turn
 
 
-@rrule.register(logsumexp, ARRAY_LIKE)
-@rrule.register(special.logsumexp, ARRAY_LIKE)
-@rrule_on_arrays
+@rrule.register(logsumexp, Numeric)
+@rrule.register(special.logsumexp, Numeric, lists=True)
 def logsumexp_rrule(
     a: Any, b: Any = UNSET, *, axis: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
@@ -93,9 +92,8 @@ def logsumexp_rrule(
     return result, logsumexp_pullback
 
 
-@frule.register(logsumexp, ARRAY_LIKE)
-@frule.register(special.logsumexp, ARRAY_LIKE)
-@frule_on_arrays
+@frule.register(logsumexp, Numeric)
+@frule.register(special.logsumexp, Numeric, lists=True)
 def logsumexp_frule(
     dots: tuple,
     a: Any,
@@ -123,9 +121,8 @@ def summed(x: Any, axis: Any) -> Any:
     return np.sum(x, axis=axis, keepdims=True) if np.ndim(x) else x
 
 
-@rrule.register(softmax, ARRAY_LIKE)
-@rrule.register(special.softmax, ARRAY_LIKE)
-@rrule_on_arrays
+@rrule.register(softmax, Numeric)
+@rrule.register(special.softmax, Numeric, lists=True)
 def softmax_rrule(x: Any, *, axis: Any = None) -> Any:
     y = softmax(x, axis)
 
@@ -136,18 +133,16 @@ def softmax_rrule(x: Any, *, axis: Any = None) -> Any:
     return y, softmax_pullback
 
 
-@frule.register(softmax, ARRAY_LIKE)
-@frule.register(special.softmax, ARRAY_LIKE)
-@frule_on_arrays
+@frule.register(softmax, Numeric)
+@frule.register(special.softmax, Numeric, lists=True)
 def softmax_frule(dots: tuple, x: Any, *, axis: Any = None) -> Any:
     x_dot = dots[0]
     y = softmax(x, axis)
     return y, fit(y * (x_dot - summed(y * x_dot, axis)), y)
 
 
-@rrule.register(log_softmax, ARRAY_LIKE)
-@rrule.register(special.log_softmax, ARRAY_LIKE)
-@rrule_on_arrays
+@rrule.register(log_softmax, Numeric)
+@rrule.register(special.log_softmax, Numeric, lists=True)
 def log_softmax_rrule(x: Any, *, axis: Any = None) -> Any:
     y = log_softmax(x, axis)
 
@@ -157,9 +152,8 @@ def log_softmax_rrule(x: Any, *, axis: Any = None) -> Any:
     return y, log_softmax_pullback
 
 
-@frule.register(log_softmax, ARRAY_LIKE)
-@frule.register(special.log_softmax, ARRAY_LIKE)
-@frule_on_arrays
+@frule.register(log_softmax, Numeric)
+@frule.register(special.log_softmax, Numeric, lists=True)
 def log_softmax_frule(dots: tuple, x: Any, *, axis: Any = None) -> Any:
     x_dot = dots[0]
     y = log_softmax(x, axis)

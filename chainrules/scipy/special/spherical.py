@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from chainrules.scipy.special.argument import argument_rule
-from chainrules_core import Tangent, frule, primitive, rrule, unthunk
+from chainrules_core import Tangent, pair_rule, primitive, unthunk
 
 
 def spherical_rules(f: Callable, sign: int, total: int) -> None:
@@ -46,20 +46,18 @@ def riccati_rules(f: Callable) -> None:
         orders = np.arange(np.size(y[0]))
         return y[1], (orders * (orders + 1) / (x * x) - 1) * y[0]
 
-    @rrule.register(f)
-    def riccati_rrule(x: Any, *, n: Any) -> Any:
+    @pair_rule(f)
+    def riccati_rule(x: Any, *, n: Any) -> Any:
         y = f(n, x)
+
+        def riccati_pushforward(x_dot: Any) -> Any:
+            return Tangent[tuple](*[s * x_dot for s in slopes(y, n, x)])
 
         def riccati_pullback(y_bar: Any) -> Any:
             first, second = slopes(y, n, x)
             return np.sum(first * unthunk(y_bar[0]) + second * unthunk(y_bar[1]))
 
-        return y, riccati_pullback
-
-    @frule.register(f)
-    def riccati_frule(dots: tuple, x: Any, *, n: Any) -> Any:
-        y = f(n, x)
-        return y, Tangent[tuple](*[s * dots[0] for s in slopes(y, n, x)])
+        return y, riccati_pushforward, riccati_pullback
 
 
 riccati_rules(special.riccati_jn)

@@ -32,7 +32,7 @@ from chainrules.refused import refuse
 from chainrules.scipy.found import with_value
 from chainrules.scipy.private import Private
 from chainrules.scipy.stats.quadrature import as_found, plain
-from chainrules_core import ZeroTangent, decompose, frule, primitive, rrule, thunk
+from chainrules_core import ZeroTangent, decompose, pair_rule, primitive, thunk
 
 _kde = Private("stats._kde")
 _multivariate = Private("stats._multivariate")
@@ -129,9 +129,19 @@ def by_covariance(a: Any, b: Any, cov: Any) -> Any:
     return np.stack([np.stack([1.0 * x for x in row]) for row in h]) / 2
 
 
-@rrule.register(box)
-def box_rrule(a, b, cov, *, known=None):
+@pair_rule(box)
+def box_rule(a, b, cov, *, known=None):
     y = box(a, b, cov, known=known)
+
+    def box_pushforward(a_dot, b_dot, cov_dot):
+        y_dot: Any = ZeroTangent()
+        if not is_zero(a_dot):
+            y_dot = y_dot - np.sum(by_limit(a, b, cov, a) * a_dot)
+        if not is_zero(b_dot):
+            y_dot = y_dot + np.sum(by_limit(a, b, cov, b) * b_dot)
+        if not is_zero(cov_dot):
+            y_dot = y_dot + np.sum(by_covariance(a, b, cov) * cov_dot)
+        return y_dot
 
     def box_pullback(y_bar):
         return (
@@ -140,25 +150,11 @@ def box_rrule(a, b, cov, *, known=None):
             thunk(lambda: y_bar * by_covariance(a, b, cov)),
         )
 
-    return y, box_pullback
+    return y, box_pushforward, box_pullback
 
 
 def is_zero(dot: Any) -> bool:
     return isinstance(dot, ZeroTangent) or not hasattr(dot, "shape")
-
-
-@frule.register(box)
-def box_frule(dots, a, b, cov, *, known=None):
-    y = box(a, b, cov, known=known)
-    a_dot, b_dot, cov_dot = dots
-    y_dot: Any = ZeroTangent()
-    if not is_zero(a_dot):
-        y_dot = y_dot - np.sum(by_limit(a, b, cov, a) * a_dot)
-    if not is_zero(b_dot):
-        y_dot = y_dot + np.sum(by_limit(a, b, cov, b) * b_dot)
-    if not is_zero(cov_dot):
-        y_dot = y_dot + np.sum(by_covariance(a, b, cov) * cov_dot)
-    return y, y_dot
 
 
 def each_point(x: Any, lower: Any, mean: Any, known: Any, probability: Any) -> Any:

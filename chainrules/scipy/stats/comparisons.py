@@ -23,9 +23,10 @@ from chainrules_core import (
     ignore_derivatives,
     non_differentiable,
     not_implemented,
+    pair_rule,
+    primitive,
     rrule,
 )
-from chainrules_core.define import primitive
 
 swilk = Private("stats._ansari_swilk_statistics")
 _hypotests = Private("stats._hypotests")
@@ -114,20 +115,17 @@ def range_exceeded_frule(dots: tuple, q: Any, k: Any, df: Any) -> Any:
     return y, y_dot if isinstance(dots[2], AbstractZero) else y_dot * np.nan
 
 
-@rrule.register(_multicomp._pvalue_dunnett)
-def pvalue_dunnett_rrule(rho: Any, df: Any, statistic: Any, alternative: Any, rng: Any = None):
+@pair_rule(_multicomp._pvalue_dunnett)
+def pvalue_dunnett_rule(rho: Any, df: Any, statistic: Any, alternative: Any, rng: Any = None):
+    y = _multicomp._pvalue_dunnett(rho, df, statistic, alternative, rng)
+
+    def pvalue_dunnett_pushforward(*dots: Any) -> Any:
+        return np.nan * y
+
     def pvalue_dunnett_pullback(y_bar: Any) -> tuple:
         return NoTangent(), NoTangent(), not_implemented(DRAWN), NoTangent(), NoTangent()
 
-    return _multicomp._pvalue_dunnett(rho, df, statistic, alternative, rng), pvalue_dunnett_pullback
-
-
-@frule.register(_multicomp._pvalue_dunnett)
-def pvalue_dunnett_frule(
-    dots: tuple, rho: Any, df: Any, statistic: Any, alternative: Any, rng: Any = None
-) -> Any:
-    y = _multicomp._pvalue_dunnett(rho, df, statistic, alternative, rng)
-    return y, np.nan * y
+    return y, pvalue_dunnett_pushforward, pvalue_dunnett_pullback
 
 
 # Since SciPy 1.16.
@@ -226,17 +224,15 @@ def not_determined(known, p, q):
     return known
 
 
-@rrule.register(not_determined)
-def not_determined_rrule(known, p, q):
+@pair_rule(not_determined)
+def not_determined_rule(known, p, q):
+    def not_determined_pushforward(known_dot, p_dot, q_dot):
+        return not_implemented(NOT_DETERMINED)
+
     def not_determined_pullback(y_bar):
         raise RefusedError("scipy.stats.wasserstein_distance_nd", NOT_DETERMINED)
 
-    return known, not_determined_pullback
-
-
-@frule.register(not_determined)
-def not_determined_frule(dots, known, p, q):
-    return known, not_implemented(NOT_DETERMINED)
+    return known, not_determined_pushforward, not_determined_pullback
 
 
 NOT_DETERMINED = (

@@ -24,7 +24,7 @@ from scipy import stats
 from chainrules.scipy.special.incomplete import smaller_slope
 from chainrules.scipy.special.parameters import parameter_slope
 from chainrules_core import NoTangent, ZeroTangent, decompose, frule, rrule, thunk
-from chainrules_core.define.scalar import fit, strong_product
+from chainrules_core.authoring import fit, strong_product
 
 # Whose shapes are integers: nothing depends on their fraction.
 BY_INTEGERS = ("irwinhall", "ksone", "kstwo")

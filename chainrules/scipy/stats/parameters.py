@@ -11,7 +11,7 @@ from chainrules.refused import RefusedError
 from chainrules.scipy.private import Private
 from chainrules.scipy.stats.quadrature import plain
 from chainrules_core import decompose
-from chainrules_core.projection import is_foreign
+from chainrules_core.authoring import is_foreign
 
 _stats_py = Private("stats._stats_py")
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from chainrules.reductions.axes import array_of
 from chainrules_core import NoTangent, Tangent, frule, rrule
+from chainrules_core.lists import array_of
 from chainrules_core.testing import check_rule
 
 FLAT = [1.5, -2.0, 3.25, 0.5]

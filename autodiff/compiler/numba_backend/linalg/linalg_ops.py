@@ -15,7 +15,7 @@ import numpy as np
 
 from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, View
 from autodiff.compiler.passes.triangular_solves import solve_triangle
-from autodiff.compiler.recording.ir import FLOAT64, Meta, Ref, Step, part
+from autodiff.compiler.recording.ir import Meta, Ref, Step, part, shape_of
 
 if TYPE_CHECKING:
     from autodiff.compiler.numba_backend.lowering import Reader
@@ -112,14 +112,14 @@ def is_system(step: Step, metas: list[Meta]) -> bool:
     call = asked(step)
     if call is None:
         return False
-    a = _shape(call.a, metas)
+    a = shape_of(call.a, metas)
     if a is None or len(a) < 2 or not 0 < a[-1] == a[-2] <= LARGEST:
         return False
     if 0 in a or _size(a) > _MOST_ELEMENTS:
         return False
     if call.kind not in ("solve", "triangular"):
         return True
-    b = _shape(call.b, metas)
+    b = shape_of(call.b, metas)
     if b is None or not b or 0 in b:
         return False
     batch = _batch(a, b)
@@ -140,13 +140,6 @@ def _size(shape: tuple) -> int:
     for extent in shape:
         n *= extent
     return n
-
-
-def _shape(x: Any, metas: list[Meta]) -> tuple | None:
-    dtype, shape = (metas[x.i].dtype, metas[x.i].shape) if type(x) is Ref else (None, None)
-    if type(x) is np.ndarray:
-        dtype, shape = x.dtype, x.shape
-    return shape if dtype == FLOAT64 else None
 
 
 PAIR: Any = type(np.linalg.slogdet(np.eye(1)))

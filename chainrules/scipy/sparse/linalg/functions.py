@@ -24,7 +24,7 @@ from chainrules.scipy.sparse.linalg.spectral import array_of
 from chainrules.scipy.sparse.linalg.taylor import taylor, taylor_steps
 from chainrules.scipy.sparse.products import Pattern
 from chainrules_core import decompose, ignore_derivatives, natively
-from chainrules_core.sparse_arrays import with_entries
+from chainrules_core.authoring import with_entries
 
 
 @decompose(spl.onenormest)

@@ -22,7 +22,7 @@ from chainrules.scipy.sparse.entries import (
 )
 from chainrules.scipy.sparse.linalg.operators import dense_of, is_operator
 from chainrules.scipy.sparse.products import Pattern, outer_entries, product
-from chainrules_core import AbstractZero, decompose, frule, natively, primitive, rrule
+from chainrules_core import AbstractZero, decompose, natively, pair_rule, primitive
 
 
 class Solver:
@@ -80,26 +80,22 @@ def solved(entries: Any, b: Any, *, solver: Solver, turned: bool = False) -> Any
     return solver.solve(entries, b, turned)
 
 
-@rrule.register(solved)
-def solved_rrule(entries: Any, b: Any, *, solver: Solver, turned: bool = False) -> Any:
+@pair_rule(solved)
+def solved_rule(entries: Any, b: Any, *, solver: Solver, turned: bool = False) -> Any:
     x = solved(entries, b, solver=solver, turned=turned)
+
+    def solved_pushforward(entries_dot: Any, b_dot: Any) -> Any:
+        right = b_dot
+        if not isinstance(entries_dot, AbstractZero):
+            moved = product(entries_dot, x, pattern=solver.pattern, turned=turned)
+            right = -moved if isinstance(b_dot, AbstractZero) else b_dot - moved
+        return solved(entries, right, solver=solver, turned=turned)
 
     def solved_pullback(x_bar: Any) -> tuple:
         b_bar = np.conj(solved(entries, np.conj(x_bar), solver=solver, turned=not turned))
         return outer_entries(-b_bar, x, solver.pattern, turned), b_bar
 
-    return x, solved_pullback
-
-
-@frule.register(solved)
-def solved_frule(dots: tuple, entries: Any, b: Any, *, solver: Solver, turned: bool = False) -> Any:
-    entries_dot, b_dot = dots
-    x = solved(entries, b, solver=solver, turned=turned)
-    right = b_dot
-    if not isinstance(entries_dot, AbstractZero):
-        moved = product(entries_dot, x, pattern=solver.pattern, turned=turned)
-        right = -moved if isinstance(b_dot, AbstractZero) else b_dot - moved
-    return x, solved(entries, right, solver=solver, turned=turned)
+    return x, solved_pushforward, solved_pullback
 
 
 def square_csr(x: Any) -> Any:

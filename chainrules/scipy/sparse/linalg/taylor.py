@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from chainrules.scipy.sparse.products import Pattern, outer_entries, product
-from chainrules_core import AbstractZero, frule, natively, primitive, rrule
-from chainrules_core.projection import is_foreign
+from chainrules_core import AbstractZero, natively, pair_rule, primitive
+from chainrules_core.authoring import is_foreign
 
 
 def taylor_steps(norm: float) -> tuple[int, int]:
@@ -65,11 +65,30 @@ def taylor(entries: Any, B: Any, t: Any, *, pattern: Pattern, mu: Any, degree: i
     return _sum(_terms(entries, B, t, pattern, mu, degree))
 
 
-@rrule.register(taylor)
-def taylor_rrule(
+@pair_rule(taylor)
+def taylor_rule(
     entries: Any, B: Any, t: Any, *, pattern: Pattern, mu: Any, degree: int
 ) -> tuple[Any, Callable]:
     terms = _terms(entries, B, t, pattern, mu, degree)
+
+    def taylor_pushforward(entries_dot: Any, B_dot: Any, t_dot: Any) -> Any:
+        times = natively(_applied, entries, B_dot, pattern)
+        moving = None
+        if not isinstance(entries_dot, AbstractZero):
+            moving = natively(_applied, entries_dot, B, pattern)
+        dot = 0 * B if isinstance(B_dot, AbstractZero) else B_dot
+        y_dot = dot
+        for j in range(1, degree + 1):
+            term = terms[j - 1]
+            change = times(dot) - mu * dot
+            if moving is not None:
+                change = change + moving(term)
+            dot = change * (t / j)
+            y_dot = y_dot + dot
+        if not isinstance(t_dot, AbstractZero):
+            known = _sum(terms[:-1])
+            y_dot = y_dot + (natively(_applied, entries, B, pattern)(known) - mu * known) * t_dot
+        return y_dot
 
     def taylor_pullback(y_bar: Any) -> tuple:
         adjoint = natively(_applied, entries, y_bar, pattern, True)
@@ -84,33 +103,8 @@ def taylor_rrule(
         moved = natively(_applied, entries, known, pattern)(known) - mu * known
         return entries_bar, bars[0], np.sum(np.conj(moved) * y_bar)
 
-    return _sum(terms), taylor_pullback
+    return _sum(terms), taylor_pushforward, taylor_pullback
 
 
 def _side_by_side(vectors: list) -> Any:
     return np.stack(vectors, axis=1) if vectors[0].ndim == 1 else np.concatenate(vectors, axis=1)
-
-
-@frule.register(taylor)
-def taylor_frule(
-    dots: tuple, entries: Any, B: Any, t: Any, *, pattern: Pattern, mu: Any, degree: int
-) -> tuple[Any, Any]:
-    entries_dot, B_dot, t_dot = dots
-    terms = _terms(entries, B, t, pattern, mu, degree)
-    times = natively(_applied, entries, B_dot, pattern)
-    moving = None
-    if not isinstance(entries_dot, AbstractZero):
-        moving = natively(_applied, entries_dot, B, pattern)
-    dot = 0 * B if isinstance(B_dot, AbstractZero) else B_dot
-    y_dot = dot
-    for j in range(1, degree + 1):
-        term = terms[j - 1]
-        change = times(dot) - mu * dot
-        if moving is not None:
-            change = change + moving(term)
-        dot = change * (t / j)
-        y_dot = y_dot + dot
-    if not isinstance(t_dot, AbstractZero):
-        known = _sum(terms[:-1])
-        y_dot = y_dot + (natively(_applied, entries, B, pattern)(known) - mu * known) * t_dot
-    return _sum(terms), y_dot

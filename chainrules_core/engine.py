@@ -1,0 +1,84 @@
+"""What engines need: rules as objects, calls bound to them, and what surrounds a pullback.
+
+An author of rules needs none of it: see :mod:`chainrules_core.authoring`. The conventions are in
+``docs/design/architecture.md``, "Rules as engines see them".
+"""
+
+from chainrules_core.accumulation import add_inplace, is_inplaceable_destination
+from chainrules_core.arithmetic import add, inner
+from chainrules_core.broadcasting import spread_to, unbroadcast
+from chainrules_core.closures import Closure
+from chainrules_core.config import (
+    Capability,
+    HasForwardMode,
+    HasReverseMode,
+    NoForwardMode,
+    NoReverseMode,
+    RuleConfig,
+    SupportsMutation,
+)
+from chainrules_core.define import STEPS, DecomposeRule, LinearRule, PairRule, ScalarRule
+from chainrules_core.define.bits import where_true
+from chainrules_core.define.partial import ARITHMETIC, Partial
+from chainrules_core.define.scalar import (
+    constant_product,
+    has_nan,
+    is_exact_zero,
+    plain_product,
+    strong_product,
+)
+from chainrules_core.define.symbolic import Symbol, parameter
+from chainrules_core.errors import (
+    BadInplaceError,
+    ChainRulesError,
+    CotangentError,
+    NotImplementedTangentError,
+    ProjectionError,
+    TangentTypeError,
+)
+from chainrules_core.frame import checked_pair, named_projection, sorted_bars
+from chainrules_core.noticed import forgive, here, mark, noticing, restore
+from chainrules_core.places import MADE_HERE, frames, is_library_file, say_where, user_line
+from chainrules_core.projection import KNOWN_SPACES, ProjectTo, ProjectToArray, ProjectToNumber
+from chainrules_core.quiet import is_mild, quiet, raising
+from chainrules_core.registry import Entry, key_of
+from chainrules_core.rule import HandRule, Rule, name_of
+from chainrules_core.rules import RuleTable, frule, rrule
+from chainrules_core.scattering import may_repeat, scatter
+from chainrules_core.signatures import Signature, signature_of
+from chainrules_core.tangents import (
+    AbstractThunk,
+    AbstractZero,
+    InplaceableThunk,
+    NoTangent,
+    NotImplementedTangent,
+    Tangent,
+    Thunk,
+    ZeroTangent,
+    unthunk,
+)
+from chainrules_core.zeros import zero_tangent
+
+__all__ = [
+    # The tables, rules as objects, and calls bound to their signatures.
+    "ARITHMETIC", "Capability", "Closure", "DecomposeRule", "Entry", "HandRule",
+    "HasForwardMode", "HasReverseMode", "LinearRule", "NoForwardMode", "NoReverseMode",
+    "PairRule", "Partial", "Rule", "RuleConfig", "RuleTable", "STEPS", "ScalarRule",
+    "Signature", "SupportsMutation", "Symbol", "frule", "key_of", "name_of", "parameter",
+    "rrule", "signature_of",
+    # What surrounds a rule.
+    "KNOWN_SPACES", "ProjectTo", "ProjectToArray", "ProjectToNumber", "checked_pair",
+    "is_mild", "named_projection", "quiet", "raising", "sorted_bars",
+    # Tangents, and adding them up.
+    "AbstractThunk", "AbstractZero", "InplaceableThunk", "NoTangent", "NotImplementedTangent",
+    "Tangent", "Thunk", "ZeroTangent", "add", "add_inplace", "inner",
+    "is_inplaceable_destination", "may_repeat", "scatter", "spread_to", "unbroadcast",
+    "unthunk", "zero_tangent",
+    # Products of an elementwise function's partial derivatives.
+    "constant_product", "has_nan", "is_exact_zero", "plain_product", "strong_product",
+    "where_true",
+    # Where errors come from, and what becomes of them.
+    "BadInplaceError", "ChainRulesError", "CotangentError", "MADE_HERE",
+    "NotImplementedTangentError", "ProjectionError", "TangentTypeError", "forgive", "frames",
+    "here", "is_library_file", "mark", "noticing", "restore", "say_where", "user_line",
+]  # fmt: skip
