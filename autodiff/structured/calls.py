@@ -35,7 +35,6 @@ from chainrules_core.rule import Rule, name_of
 from chainrules_core.signatures import Signature
 
 
-
 class Settings:
     """How calls are made.
 

@@ -586,9 +586,8 @@ class Emitter:
             return slot.name if slot.is_stable or slot in self.loops else None
         if depth == 0:
             return None
-        cheap = (
-            op.code in ("view", "form", "tuple", "part")
-            or (op.code == "call" and v.kind.is_integral and op.f in _AGAIN)
+        cheap = op.code in ("view", "form", "tuple", "part") or (
+            op.code == "call" and v.kind.is_integral and op.f in _AGAIN
         )
         if not cheap:
             return None

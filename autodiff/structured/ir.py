@@ -169,7 +169,7 @@ class While:
 class If:
     """A branch; `test` is made by the block before."""
 
-    __slots__ = ("test", "then", "otherwise")
+    __slots__ = ("otherwise", "test", "then")
 
     def __init__(self, test: Value, then: list, otherwise: list) -> None:
         self.test = test

@@ -159,6 +159,8 @@ def kind_of_result(f: Callable, kinds: list[Kind], options: dict[str, Kind] | No
             except Exception as error:
                 raise UnsupportedError(f"{f} fails for samples: {error}") from error
             kind = kind_of(made)
+            if kind.is_known and type(made) in (str, slice):
+                raise UnsupportedError("a text or slice that depends on values")
             result = kind if result is None else join(result, kind)
     if result is None:
         raise UnsupportedError("no samples")

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import math
 import operator
 import types
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch.arguments import place_of_out
+from autodiff.functions import facts_of
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library
 from autodiff.structured.ir import Block, For, If, Memory, Op, Program, Slot, Value, While, known
@@ -45,7 +45,11 @@ _BINARY: dict[type, Callable] = {
     ast.Pow: operator.pow,
     ast.MatMult: operator.matmul,
 }
-_UNARY: dict[type, Callable] = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_}
+_UNARY: dict[type, Callable] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+}
 _COMPARISONS: dict[type, Callable] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
@@ -54,9 +58,6 @@ _COMPARISONS: dict[type, Callable] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
-_OPERATORS = frozenset(
-    "add sub mul truediv floordiv mod pow neg pos abs matmul lt le gt ge eq ne not_".split()
-)
 _FORMS = frozenset({"shape", "size", "ndim", "dtype"})
 _MOST_INLINED = 8
 _MOST_ROUNDS = 4
@@ -185,7 +186,9 @@ class _Lowering:
         if len(args) > len(parameters) or not names.keys() <= set(parameters) - given.keys():
             raise UnsupportedError("a call that fails")
         given |= names
-        defaults = dict(zip(reversed(parameters), reversed(function.__defaults__ or ()), strict=False))
+        defaults = dict(
+            zip(reversed(parameters), reversed(function.__defaults__ or ()), strict=False)
+        )
         self.guards.append((_Attributes(function), "__code__", function.__code__))
         self.guards.append((_Attributes(function), "__defaults__", function.__defaults__))
         for name in parameters:
@@ -687,7 +690,9 @@ class _Lowering:
             raise UnsupportedError("an item of what is no array")
         if not (value.kind.is_scalar or value.kind.is_array):
             raise UnsupportedError("a write of what is no number or array")
-        for v, part in ((v, p) for p in _parts(template) if p[0] == "array" for v in [values[p[1]]]):
+        for v, part in (
+            (v, p) for p in _parts(template) if p[0] == "array" for v in [values[p[1]]]
+        ):
             if v.kind.dtype.kind != "b":  # type: ignore[union-attr] # an array
                 raise UnsupportedError("a write at an array of indices")
         if base.kind.dtype.kind != "f":  # type: ignore[union-attr] # an array
@@ -806,7 +811,9 @@ class _Lowering:
     def _body_of(self, node: ast.For | ast.While) -> tuple[list[ast.stmt], str | None]:
         """Return the body of a loop without jumps, and the name that says that it was left."""
         breaks = any(map(_breaks, node.body))
-        return structured(node.body, (ast.Break, ast.Continue, ast.Raise)), self.fresh("left") if breaks else None
+        return structured(node.body, (ast.Break, ast.Continue, ast.Raise)), self.fresh(
+            "left"
+        ) if breaks else None
 
     def _widen(self, nodes: list[ast.stmt]) -> None:
         """Forget the values of variables that a loop binds."""
@@ -881,9 +888,7 @@ def structured(nodes: list[ast.stmt], jumps: tuple[type, ...]) -> list[ast.stmt]
             if len(nodes) > _MOST_STATEMENTS:
                 raise UnsupportedError("very long")
             rest = nodes[i + 1 :]
-            branches = [
-                structured([*branch, *rest], jumps) for branch in (node.body, node.orelse)
-            ]
+            branches = [structured([*branch, *rest], jumps) for branch in (node.body, node.orelse)]
             made = ast.If(node.test, branches[0], branches[1])
             return [*nodes[:i], ast.copy_location(made, node)]
         if _jumps(node, jumps):
@@ -899,7 +904,9 @@ def _jumps(node: ast.AST, jumps: tuple[type, ...]) -> bool:
         if ast.Return not in jumps:
             return False
         return any(isinstance(part, ast.Return) for part in ast.walk(node))
-    return any(_jumps(child, jumps) for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt))
+    return any(
+        _jumps(child, jumps) for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)
+    )
 
 
 def _breaks(node: ast.AST) -> bool:
@@ -1010,31 +1017,6 @@ def _is_constant(x: Any) -> bool:
     return type(x) in _OUTSIDE or type(x) in SCALARS or isinstance(x, (type, np.dtype))
 
 
-def _named(module: Any, names: str) -> set[Any]:
-    """Return the functions of a module that have these names, as far as there are such."""
-    return {f for name in names.split() if (f := getattr(module, name, None)) is not None}
-
-
-_FUNCTIONS = frozenset(
-    _named(
-        np,
-        "sum prod mean std var max min amax amin argmax argmin cumsum cumprod any all ptp dot vdot "
-        "inner outer tensordot kron cross trace diagonal diag tril triu where concatenate stack "
-        "hstack vstack column_stack copy roll tile clip round real diff sort argsort take "
-        "zeros_like ones_like empty_like full_like linspace interp trapezoid count_nonzero sinc "
-        "reshape ravel transpose swapaxes moveaxis expand_dims squeeze flip fliplr flipud rot90 "
-        "broadcast_to atleast_1d atleast_2d meshgrid searchsorted nan_to_num average median "
-        "gradient convolve einsum isclose shape size ndim",
-    )
-    | _named(
-        np.linalg, "solve inv det norm cholesky eigh eigvalsh svd qr pinv slogdet matrix_power"
-    )
-    | {f for f in vars(math).values() if callable(f)}
-    | {f for f in vars(operator).values() if callable(f) and f.__name__ in _OPERATORS}
-    | {abs, round, pow}
-)
-"""Functions that do nothing but return a value."""
-
 _PURE: frozenset[Any] = frozenset(
     {operator.not_, np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, int, bool, float}
     | {np.float64, len, min, max, np.ndarray, np.identity}
@@ -1049,26 +1031,27 @@ _VIEWS = frozenset(
     | {np.rot90, np.squeeze}
 )
 
-# What returns an array of its own, whatever it is given.
+# What returns an array of its own, beside those of which the facts say so.
 _NEW = frozenset(
     {np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, np.zeros_like, np.ones_like}
-    | {np.empty_like, np.full_like, np.copy, np.ndarray.copy, np.dot, np.sum, np.mean, np.prod}
-    | {np.outer, np.cumsum, np.ndarray.sum, np.ndarray.mean, np.ndarray.dot, np.concatenate}
-    | {np.stack, np.hstack, np.vstack, np.where, np.max, np.min, np.var, np.std, np.inner}
-    | {np.ndarray, np.identity, np.ndarray.max, np.ndarray.min, np.ndarray.prod, np.ndarray.std}
-    | {np.ndarray.var, np.ndarray.cumsum, np.linalg.solve, np.linalg.inv, np.linalg.cholesky, np.tril, np.triu, np.argmax, np.argmin}
+    | {np.empty_like, np.full_like, np.ndarray.copy, np.sum, np.mean, np.prod, np.where, np.max}
+    | {np.min, np.var, np.std, np.ndarray.sum, np.ndarray.mean, np.ndarray.dot, np.ndarray}
+    | {np.identity, np.ndarray.max, np.ndarray.min, np.ndarray.prod, np.ndarray.std}
+    | {np.ndarray.var, np.ndarray.cumsum, np.argmax, np.argmin, np.tril, np.triu}
+    | {np.linalg.solve, np.linalg.inv, np.linalg.cholesky}
 )
-
 
 # Methods of arrays that do what the function of the same name does.
 _METHODS = frozenset({"sum", "mean", "dot", "copy", "max", "min", "prod", "std", "var", "cumsum"})
 
 
 def _makes_new(f: Any) -> bool:
-    return isinstance(f, np.ufunc) or f in _NEW or getattr(f, "__module__", "") == "_operator"
+    if isinstance(f, np.ufunc) or f in _NEW or getattr(f, "__module__", "") == "_operator":
+        return True
+    return facts_of(f).is_own
 
 
 def _is_pure(f: Any) -> bool:
-    if isinstance(f, np.ufunc) or f in _PURE or f in _FUNCTIONS:
+    if isinstance(f, np.ufunc) or f in _PURE or facts_of(f).is_pure:
         return True
     return getattr(f, "__objclass__", None) is np.ndarray and f.__name__ in _METHODS

@@ -77,9 +77,7 @@ def partial_source(
     return f"{constants.name(partial)}({', '.join(args)})"
 
 
-def _written(
-    x: Any, partial: Partial, text: Callable[[int], str], constants: Constants
-) -> str:
+def _written(x: Any, partial: Partial, text: Callable[[int], str], constants: Constants) -> str:
     if type(x) is not Symbol:
         if type(x) in (int, float, bool):
             return f"({x!r})" if x < 0 else repr(x)

@@ -209,4 +209,3 @@ class Structured:
             result.append(next(found))
             at = position + 1
         return tuple(result)
-

@@ -166,7 +166,9 @@ def test_differences(kernel: Callable) -> None:
     rng = np.random.default_rng(3)
     dots = [rng.normal(size=x.shape) for x in found]
     h = 1e-6
-    ends = [loss(*[x + k * h * d for x, d in zip(_arguments(), dots, strict=True)]) for k in (1, -1)]
+    ends = [
+        loss(*[x + k * h * d for x, d in zip(_arguments(), dots, strict=True)]) for k in (1, -1)
+    ]
     expected = (ends[0] - ends[1]) / (2 * h)
     np.testing.assert_allclose(
         sum(np.sum(g * d) for g, d in zip(found, dots, strict=True)), expected, rtol=1e-6

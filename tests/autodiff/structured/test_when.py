@@ -216,7 +216,7 @@ def test_an_array_from_outside(runs: list[str]) -> None:
 def reused(x, n):
     s = 0.0
     for i in range(n):
-        for i in range(2):  # noqa: B020, PLW2901 - the name of the loop around it
+        for i in range(2):
             s += x[i]
         s += x[i] * i
     return s + x[i] * s

@@ -104,12 +104,16 @@ class _Writer:
         return f"{self.vector()}[{span}]"
 
     def full(self) -> str:
-        return self.pick(*_VECTORS, f"m[{self.at()}]", f"m[:, {self.at()}]", "C", "m.T[1]", "np.flip(b)")
+        return self.pick(
+            *_VECTORS, f"m[{self.at()}]", f"m[:, {self.at()}]", "C", "m.T[1]", "np.flip(b)"
+        )
 
     def number(self, depth: int = 2) -> str:
         r = self.rng.random()
         if depth == 0 or r < 0.3:
-            return self.pick("s", "t", "k", "0.5", "-0.3", self.element(), self.element(), self.element())
+            return self.pick(
+                "s", "t", "k", "0.5", "-0.3", self.element(), self.element(), self.element()
+            )
         if r < 0.6:
             op = self.pick("+", "-", "*")
             return f"({self.number(depth - 1)} {op} {self.number(depth - 1)})"
@@ -118,7 +122,9 @@ class _Writer:
         if r < 0.75:
             return f"({self.number(depth - 1)} / (1.5 + {self.element()} ** 2))"
         if r < 0.8:
-            return self.pick("np.sum(a[1:])", "np.mean(w)", "u.sum()", "np.max(b)", "np.dot(a, b)", "(w @ m @ u)")
+            return self.pick(
+                "np.sum(a[1:])", "np.mean(w)", "u.sum()", "np.max(b)", "np.dot(a, b)", "(w @ m @ u)"
+            )
         if r < 0.9 and self.indices:
             i = self.pick(*self.indices)
             return f"{self.pick('a', 'b', 'w')}[:{i}] {self.pick('@', '@')} {self.pick('a', 'u')}[:{i}]"
@@ -154,13 +160,40 @@ class _Writer:
         elif r < 0.42:
             self.add(f"{self.pick('s', 't')} {self.pick('=', '+=', '*=')} {self.number()}")
         elif r < 0.48:
-            self.add(f"{self.pick('w', 'u')} = {self.pick(f'np.tanh({self.full()})', f'{self.full()} * {self.number(1)}', f'{self.full()}.copy()', 'np.zeros_like(a)', f'np.where({self.full()} > 0.1, a, {self.full()})')}")
+            self.add(
+                f"{self.pick('w', 'u')} = {self.pick(f'np.tanh({self.full()})', f'{self.full()} * {self.number(1)}', f'{self.full()}.copy()', 'np.zeros_like(a)', f'np.where({self.full()} > 0.1, a, {self.full()})')}"
+            )
         elif r < 0.53:
-            self.add(self.pick("a, b = b, a", "w = a", "u = m[1]", "u = w[::-1]", "w, u = u, w", "w = m[:, 0]", "a[:] = b", "w = a[:]", "a[1:-1] = a[:-2]", "b[::-1] = a"))
+            self.add(
+                self.pick(
+                    "a, b = b, a",
+                    "w = a",
+                    "u = m[1]",
+                    "u = w[::-1]",
+                    "w, u = u, w",
+                    "w = m[:, 0]",
+                    "a[:] = b",
+                    "w = a[:]",
+                    "a[1:-1] = a[:-2]",
+                    "b[::-1] = a",
+                )
+            )
         elif r < 0.58:
-            self.add(f"{self.vector()} {self.pick('+=', '-=', '*=')} {self.pick(self.full(), self.number(1))}")
+            self.add(
+                f"{self.vector()} {self.pick('+=', '-=', '*=')} {self.pick(self.full(), self.number(1))}"
+            )
         elif r < 0.62:
-            self.add(self.pick(f"smooth({self.vector()}, k)", "smooth(m[1], 0.1)", f"s, t = pair({self.vector()}, {self.vector()}, {self.at()})", "a[a > 0.5] = 0.25", "b[b < s] *= 0.5", "m[0] = m[1] = a", "count += 1"))
+            self.add(
+                self.pick(
+                    f"smooth({self.vector()}, k)",
+                    "smooth(m[1], 0.1)",
+                    f"s, t = pair({self.vector()}, {self.vector()}, {self.at()})",
+                    "a[a > 0.5] = 0.25",
+                    "b[b < s] *= 0.5",
+                    "m[0] = m[1] = a",
+                    "count += 1",
+                )
+            )
         elif r < 0.72:
             self.branch()
         elif r < 0.97 and self.loops < 3:
@@ -172,7 +205,17 @@ class _Writer:
     def bound(self) -> None:
         """Keep the values small."""
         if self.rng.random() < 0.35:
-            self.add(self.pick("s = np.tanh(s)", "t = math.sin(t)", "a *= 0.5", "m *= 0.5", "w = np.tanh(w)", "u = np.sin(u)", "b[:] = np.tanh(b)"))
+            self.add(
+                self.pick(
+                    "s = np.tanh(s)",
+                    "t = math.sin(t)",
+                    "a *= 0.5",
+                    "m *= 0.5",
+                    "w = np.tanh(w)",
+                    "u = np.sin(u)",
+                    "b[:] = np.tanh(b)",
+                )
+            )
 
     def block(self, most: int) -> None:
         n = len(self.lines)
@@ -185,7 +228,13 @@ class _Writer:
         self.depth -= 1
 
     def branch(self) -> None:
-        test = self.pick(f"{self.number(1)} > 0.1", "n > 3", "count < 2", f"{self.element()} < s", *[f"{i} % 2 == 0" for i in self.indices])
+        test = self.pick(
+            f"{self.number(1)} > 0.1",
+            "n > 3",
+            "count < 2",
+            f"{self.element()} < s",
+            *[f"{i} % 2 == 0" for i in self.indices],
+        )
         self.add(f"if {test}:")
         self.block(2)
         if self.loops and self.rng.random() < 0.25:
@@ -198,7 +247,14 @@ class _Writer:
         self.loops += 1
         name = "ijl"[self.loops - 1]
         outer = self.indices[-1] if self.indices else None
-        heads = ["range(n)", "range(1, n)", "range(n - 1, 0, -1)", "range(0, n, 2)", "range(2)", "range(n - 1)"]
+        heads = [
+            "range(n)",
+            "range(1, n)",
+            "range(n - 1, 0, -1)",
+            "range(0, n, 2)",
+            "range(2)",
+            "range(n - 1)",
+        ]
         if outer:
             heads += [f"range({outer})", f"range({outer}, n)", f"range({outer} + 1, n)"]
         if self.rng.random() < 0.12:
