@@ -20,7 +20,7 @@ from autodiff.trace import threads
 from chainrules_core import frule, rrule, scalar_rule
 
 THREADS = 8
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 SOURCE = """
 import math

@@ -15,7 +15,7 @@ nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("ipykernel")
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 
 CELLS = [
     (

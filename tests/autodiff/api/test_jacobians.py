@@ -1,4 +1,4 @@
-"""Forward mode, Jacobians and Hessians, against finite differences."""
+"""Jacobians, Hessians and forward mode, against finite differences."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ import pytest
 from autodiff import gradient
 from autodiff.intercept.source.find_source import definition_of
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 
 
 def run(*arguments: str, given: str | None = None) -> str:

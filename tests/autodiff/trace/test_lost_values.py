@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from autodiff import LeakedTracerError, LostValueError, gradient
-from tests.autodiff.test_swallowed import library
+from tests.autodiff.trace.test_swallowed_errors import library
 
 X = np.array([1.0, -2.0])
 

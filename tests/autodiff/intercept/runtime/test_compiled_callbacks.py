@@ -23,7 +23,7 @@ from tools.fuzz.generators import callbacks
 from tools.fuzz.judge import judge
 
 SHARED: dict[str, Any] = {}
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[4]
 
 # A later solver has the memory that an earlier one has left in disorder.
 IN_ORDER = """

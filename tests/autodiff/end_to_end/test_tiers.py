@@ -17,7 +17,7 @@ from autodiff import autocompile
 from chainrules_core import ChainRulesError
 from tools.fuzz import repeated
 
-PROGRAMS = Path(__file__).parents[1] / "programs"
+PROGRAMS = Path(__file__).parents[2] / "programs"
 CATEGORIES = (
     "calls", "flow", "classes", "objects", "values", "mutation", "containers", "numerics", "models",
     "library", "construction", "protocols", "styles", "languages", "algorithms", "arrays",

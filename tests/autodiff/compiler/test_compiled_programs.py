@@ -2,7 +2,7 @@
 
 Some are compiled as they are, with their Hessian-vector products or Jacobians, and called at
 several points: the first is recorded, others may take another branch. The gradient of each is
-compiled in `tests/autodiff/test_tiers.py`.
+compiled in `tests/autodiff/end_to_end/test_tiers.py`.
 """
 
 import importlib.util

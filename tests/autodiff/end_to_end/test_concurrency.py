@@ -31,7 +31,7 @@ from autodiff import (
     pullback,
 )
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 X = np.array([0.3, 1.2, -0.5])
 
 
