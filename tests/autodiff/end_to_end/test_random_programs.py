@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import MutationError, gradient, value_and_gradient
+from autodiff import gradient, value_and_gradient
 
 BLOCKS = 10
 PER_BLOCK = 30
@@ -128,22 +128,16 @@ def random_writes(seed: int) -> tuple[Callable, np.ndarray]:
 def test_programs_agree_with_central_differences(
     make: Callable, block: int, differences: Callable
 ) -> None:
-    refused = 0
     for seed in range(block * PER_BLOCK, (block + 1) * PER_BLOCK):
         program, x = make(seed)
         before = x.copy()
-        try:
-            value, found = value_and_gradient(program, x)
-        except MutationError:
-            refused += 1
-            continue
+        value, found = value_and_gradient(program, x)
         np.testing.assert_array_equal(x, before, err_msg=f"seed {seed}: the argument has changed")
         expected = differences(program, x)
         scale = max(1.0, float(np.abs(expected).max()))
         message = f"{make.__name__}({seed})"
         np.testing.assert_allclose(value, program(x.copy()), rtol=1e-9, err_msg=message)
         np.testing.assert_allclose(found / scale, expected / scale, atol=1e-5, err_msg=message)
-    assert refused < PER_BLOCK / 2 if make is random_writes else refused == 0
 
 
 @pytest.mark.parametrize("make", [random_program, random_writes])
@@ -155,10 +149,7 @@ def test_second_derivatives_of_programs(make: Callable, differences: Callable) -
         def slope(x: Any, program: Callable = program, w: np.ndarray = w) -> Any:
             return np.sum(gradient(program, x) * w)
 
-        try:
-            found = gradient(slope, x)
-        except MutationError:
-            continue
+        found = gradient(slope, x)
         expected = differences(slope, x, 1e-5)
         scale = max(1.0, float(np.abs(expected).max()))
         np.testing.assert_allclose(

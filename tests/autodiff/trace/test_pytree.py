@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff import gradient, value_and_gradient
+from autodiff import gradient
 
 X = np.array([1.0, -2.0, 3.0])
 
@@ -241,12 +241,9 @@ def test_a_singleton_is_not_written_into() -> None:
 
     only = Only()
     only.w = 2.0
-    try:
-        g = gradient(lambda p: p.w**2, only)
-        assert g.w == 4.0
-        assert g is not only
-    except autodiff.ArgumentError:
-        pass
+    g = gradient(lambda p: p.w**2, only)
+    assert g.w == 4.0
+    assert g is not only
     assert only.w == 2.0
 
 
@@ -316,32 +313,21 @@ def test_subclasses_of_leaves_are_leaves(make: Callable, expected: Any) -> None:
         np.testing.assert_array_equal(np.asarray(g[0]), [3.0, 3.0, 3.0])
         assert g[1] == 2.0
         return
-    try:
-        g = gradient(lambda p: p[1] * (1.0 if isinstance(p[0], str) else p[0]), [leaf, 3.0])
-    except autodiff.ArgumentError:
-        return
+    g = gradient(lambda p: p[1] * (1.0 if isinstance(p[0], str) else p[0]), [leaf, 3.0])
     assert g[0] == expected
 
 
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
-def test_matrices_multiply_as_matrices_or_are_refused(differences: Callable) -> None:
+def test_matrices_are_refused() -> None:
     m = np.matrix([[1.0, 2.0], [3.0, 4.0]])
-    try:
-        g = gradient(lambda m: np.sum(m * m), m)
-    except (TypeError, autodiff.DifferentiationError):
-        return
-    expected = differences(lambda x: np.sum(np.matrix(x) * np.matrix(x)), np.array(m))
-    np.testing.assert_allclose(g, expected, rtol=1e-6)
+    with pytest.raises(autodiff.ArgumentError, match=r"a np\.matrix .* meets a traced value"):
+        gradient(lambda m: np.sum(m * m), m)
 
 
-def test_masked_arrays_keep_their_mask_or_are_refused() -> None:
+def test_masked_arrays_are_refused() -> None:
     m = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
-    try:
-        value, g = value_and_gradient(lambda m: np.sum(m * m), m)
-    except autodiff.DifferentiationError:
-        return
-    assert value == 10.0
-    np.testing.assert_array_equal(np.ma.filled(g, 0.0), [2.0, 0.0, 6.0])
+    with pytest.raises(autodiff.ArgumentError, match=r"a masked array .* meets a traced value"):
+        gradient(lambda m: np.sum(m * m), m)
 
 
 # ----------------------------------------------------------------------------- types and promotion
