@@ -3,9 +3,6 @@
 import functools
 import math
 import operator
-import os
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -15,6 +12,7 @@ from scipy import stats
 
 from autodiff import gradient
 from autodiff.autocompile.purity_analysis import Doubt, Proof
+from tests.helpers import run_python
 
 RATE = 0.5
 TABLE = np.arange(4.0)
@@ -423,8 +421,4 @@ def test_a_function_without_source():
 @pytest.mark.parametrize("said, expected", [("", "True"), ("0", "False"), ("1", "True")])
 def test_the_environment_turns_it_off(said, expected):
     command = "import autodiff; print(autodiff.autocompile.Settings.enabled)"
-    environment = {**os.environ, "AUTODIFF_COMPILE": said}
-    run = subprocess.run(
-        [sys.executable, "-c", command], capture_output=True, text=True, env=environment, check=True
-    )
-    assert run.stdout.strip() == expected
+    assert run_python("-c", command, AUTODIFF_COMPILE=said).stdout.strip() == expected

@@ -32,6 +32,7 @@ from chainrules_core import (
     rrule,
     rrule_via_ad,
 )
+from tests.helpers import differences
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 X = np.array([1.3, 0.7, 2.0])
@@ -159,10 +160,6 @@ PROGRAMS = [
     of_a_callable_object, of_an_array_and_a_constant, of_a_double_integral, of_a_plain_function,
     of_a_function_that_counts, of_a_function_that_calls_itself,
 ]  # fmt: skip
-
-
-def differences(f, x, h=1e-6):
-    return np.array([(f(x + e) - f(x - e)) / (2 * h) for e in h * np.eye(len(x))])
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)

@@ -5,16 +5,12 @@ several points: the first is recorded, others may take another branch. The gradi
 compiled in `tests/autodiff/end_to_end/test_tiers.py`.
 """
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import autodiff
+from tests.helpers import load_programs
 
-PROGRAMS = Path(__file__).parents[2] / "programs"
 CATEGORIES = (
     "calls", "flow", "classes", "objects", "values", "mutation", "containers", "numerics", "models",
     "library",
@@ -24,19 +20,10 @@ NOT_PURE = {"global_statement"}
 ONLY_HERE = {"newton_until_converged"}
 
 
-def load(category):
-    name = f"programs_{category}"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, PROGRAMS / f"{category}.py")
-        sys.modules[name] = module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return sys.modules[name]
-
-
 def table(every=1):
     cases = []
     for category in CATEGORIES:
-        for f, x in load(category).PROGRAMS[::every]:
+        for f, x in load_programs(category).PROGRAMS[::every]:
             if f.__name__ not in NOT_PURE:
                 cases.append(pytest.param(f, np.array(x, float), id=f"{category}-{f.__name__}"))
     return cases

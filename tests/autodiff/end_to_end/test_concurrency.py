@@ -8,7 +8,6 @@ import functools
 import math
 import multiprocessing
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -30,6 +29,7 @@ from autodiff import (
     numeric_fallback,
     pullback,
 )
+from tests.helpers import run_python
 
 ROOT = Path(__file__).parents[3]
 X = np.array([0.3, 1.2, -0.5])
@@ -306,11 +306,7 @@ if __name__ == "__main__":
 def test_spawned_workers(tmp_path: Path) -> None:
     script = tmp_path / "spawning.py"
     script.write_text(SPAWNED)
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        capture_output=True, text=True, timeout=120, check=False, env={**os.environ},
-    )  # fmt: skip
-    assert done.stdout == "right\n", done.stderr
+    assert run_python(script).stdout == "right\n"
 
 
 def test_results_can_be_sent_and_traced_values_not() -> None:

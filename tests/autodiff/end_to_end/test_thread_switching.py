@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -18,9 +16,9 @@ import pytest
 from autodiff import gradient, hvp, pushforward, value_and_gradient
 from autodiff.trace import threads
 from chainrules_core import frule, rrule, scalar_rule
+from tests.helpers import module_from, run_python
 
 THREADS = 8
-ROOT = Path(__file__).parents[3]
 
 SOURCE = """
 import math
@@ -82,13 +80,7 @@ def module(folder: Path, name: str) -> ModuleType:
     """Import a module of functions that nobody has differentiated yet."""
     path = folder / f"{name}.py"
     path.write_text(SOURCE)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    sys.modules[name] = made
-    spec.loader.exec_module(made)
-    return made
+    return module_from(path)
 
 
 @pytest.fixture
@@ -194,8 +186,6 @@ def test_a_python_without_a_lock_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_import_is_refused() -> None:
     script = "import sys; sys._is_gil_enabled = lambda: False; import autodiff"
-    done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = run_python("-c", script, check=False)
     assert done.returncode == 1
     assert "ImportError: autodiff relies on Python's global interpreter lock" in done.stderr

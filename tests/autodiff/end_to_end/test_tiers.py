@@ -5,19 +5,15 @@ Traced as it is written, by the automatic tier, compiled, and from text whose so
 changing data, and each call is compared with the traced function at the same point.
 """
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import autodiff
 from autodiff import autocompile
 from chainrules_core import ChainRulesError
+from tests.helpers import ROOT, load_programs
 from tools.fuzz import repeated
 
-PROGRAMS = Path(__file__).parents[2] / "programs"
 CATEGORIES = (
     "calls", "flow", "classes", "objects", "values", "mutation", "containers", "numerics", "models",
     "library", "construction", "protocols", "styles", "languages", "algorithms", "arrays",
@@ -27,20 +23,11 @@ ONLY_HERE = {"newton_until_converged"}  # it does not end away from its own poin
 WAITS = {"asyncio_tasks_queue"}  # an error in one task leaves the other one waiting, as in Python
 
 
-def load(category):
-    name = f"programs_{category}"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, PROGRAMS / f"{category}.py")
-        sys.modules[name] = module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return sys.modules[name]
-
-
 def table():
     return [
         pytest.param(f, np.array(x, float), id=f"{category}-{f.__name__}")
         for category in CATEGORIES
-        for f, x, *_ in [*load(category).PROGRAMS, *load(category).NOT_YET]
+        for f, x, *_ in [*load_programs(category).PROGRAMS, *load_programs(category).NOT_YET]
     ]
 
 
@@ -88,7 +75,7 @@ def unseen():
 
     def load_unseen(category):
         if category not in made:
-            source = (PROGRAMS / f"{category}.py").read_text(encoding="utf-8")
+            source = (ROOT / "tests/programs" / f"{category}.py").read_text(encoding="utf-8")
             made[category] = {"__name__": f"unseen_{category}"}
             exec(compile(source, f"<text of {category}>", "exec"), made[category])
         return made[category]

@@ -12,6 +12,7 @@ import autodiff
 from autodiff import jacobian
 from autodiff.trace import jacobian_sweep
 from chainrules_core import ChainRulesError, frule, not_implemented, rrule, scalar_rule
+from tests.helpers import differences
 
 X = np.array([0.3, -0.7, 0.5])
 A = np.array([[0.2, -0.4, 0.1], [0.7, 0.3, -0.6]])
@@ -72,12 +73,6 @@ def _written(x: Any) -> Any:
     for i in range(3):
         out[i] = x[i] * x[0]
     return out
-
-
-def differences(f: Callable, x: np.ndarray) -> np.ndarray:
-    h = 1e-6
-    columns = [(f(x + h * e) - f(x - h * e)) / (2 * h) for e in np.eye(x.size)]
-    return np.stack(columns, axis=-1)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -17,6 +17,7 @@ from autodiff import gradient
 from autodiff.intercept.runtime import attributes, call_site_cache, replacement_cache, syntax_ops
 from autodiff.intercept.source import find_source, fusion_sites, rewritten_code
 from autodiff.trace import lifetimes, pytree
+from tests.helpers import define
 
 SOURCE = """
 import math
@@ -93,10 +94,8 @@ def executed(folder: Path, i: int) -> Any:
 
 
 def executed_with_source(folder: Path, i: int) -> Any:
-    scope: dict[str, Any] = {"__name__": "nowhere"}
     name = f"<passing {i}>"
-    linecache.cache[name] = (len(SOURCE), None, SOURCE.splitlines(keepends=True), name)
-    exec(compile(SOURCE, name, "exec"), scope)
+    scope = define(SOURCE, name, {"__name__": "nowhere"})
     gradient(scope["f"], 1.5)
     del linecache.cache[name]
     return weakref.ref(scope["f"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import array
 import code
-import linecache
 import pickle
 import statistics
 from collections.abc import Callable
@@ -15,6 +14,7 @@ import pytest
 
 from autodiff import LeakedTracerError, LostValueError, gradient
 from tests.autodiff.trace.test_swallowed_errors import library
+from tests.helpers import define
 
 X = np.array([1.0, -2.0])
 
@@ -98,10 +98,7 @@ def test_code_made_of_text() -> None:
 
 def test_the_way_out_for_code_made_of_text_works() -> None:
     text = "import math\ndef f(x):\n    return math.sin(x)\n"
-    linecache.cache["<mine>"] = (len(text), None, text.splitlines(True), "<mine>")
-    scope: dict[str, Any] = {}
-    exec(compile(text, "<mine>", "exec"), scope)
-    assert gradient(scope["f"], 0.0) == 1.0
+    assert gradient(define(text, "<mine>")["f"], 0.0) == 1.0
 
 
 def test_what_was_typed_at_a_prompt(capsys: pytest.CaptureFixture) -> None:

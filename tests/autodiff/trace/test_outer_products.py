@@ -12,6 +12,7 @@ from autodiff import gradient, hvp, jacobian
 from autodiff.trace import outer_products
 from autodiff.trace.outer_products import OuterProducts
 from chainrules_core import frule, linear_rule, rrule
+from tests.helpers import differences
 
 rng = np.random.default_rng(0)
 W = rng.standard_normal((3, 4)) / 2
@@ -26,15 +27,6 @@ def steps(product: Callable, n: int) -> Callable:
         return np.sum(h * h)
 
     return f
-
-
-def differences(f: Callable, w: np.ndarray) -> np.ndarray:
-    eps, slopes = 1e-6, np.zeros(w.shape)
-    for place in np.ndindex(w.shape):
-        step = np.zeros(w.shape)
-        step[place] = eps
-        slopes[place] = (f(w + step) - f(w - step)) / (2 * eps)
-    return slopes
 
 
 @pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 150])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import linecache
 import math
 import threading
 from collections.abc import Callable
@@ -28,6 +27,7 @@ from autodiff import (
     value_and_gradient,
 )
 from chainrules_core import ChainRulesError
+from tests.helpers import define
 
 ENTRIES: dict[str, Callable] = {
     "gradient": gradient,
@@ -67,10 +67,7 @@ def test_a_finally_that_returns(entry: str) -> None:
 def library(text: str, name: str = "library") -> Callable:
     """Return a function of an installed package with this text."""
     file = f"{json.__file__.rpartition('/')[0]}/{name}_that_is_not_there.py"
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    scope: dict[str, Any] = {"math": math, "np": np, "__name__": name}
-    exec(compile(text, file, "exec"), scope)
-    return scope["call"]
+    return define(text, file, {"math": math, "np": np, "__name__": name})["call"]
 
 
 def test_a_library_that_tries_another_way() -> None:

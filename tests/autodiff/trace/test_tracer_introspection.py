@@ -11,7 +11,6 @@ import collections.abc
 import copy
 import functools
 import inspect
-import linecache
 import numbers
 import sys
 import typing
@@ -23,6 +22,7 @@ import pytest
 from multipledispatch import Dispatcher, dispatch
 
 import autodiff
+from tests.helpers import define
 
 VALUES: dict[str, Any] = {
     "float": 1.5,
@@ -131,10 +131,8 @@ def read(x):
 
 def reading(name: str) -> Callable:
     """Return a function, with its source, that reads an attribute by its name in the text."""
-    file, text, scope = f"<reading {name}>", READING.format(name=name), {"__name__": __name__}
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    exec(compile(text, file, "exec"), scope)
-    return scope["read"]
+    text = READING.format(name=name)
+    return define(text, f"<reading {name}>", {"__name__": __name__})["read"]
 
 
 @pytest.mark.parametrize("name", SPECIAL)

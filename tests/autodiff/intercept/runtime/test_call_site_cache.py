@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 import threading
-import types
 
 import numpy as np
 import pytest
@@ -14,20 +13,7 @@ from autodiff import gradient, jvp
 from autodiff.intercept.runtime import call_site_cache
 from autodiff.intercept.source import fusion_sites
 from chainrules_core import rrule
-
-
-def module_of(source: str) -> types.ModuleType:
-    """Return a module of its own, its source at hand for the engine."""
-    import linecache
-
-    name = f"sites_{abs(hash(source))}"
-    filename = f"<{name}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    module = types.ModuleType(name)
-    sys.modules[module.__name__] = module  # what is made by exec has no slots
-    exec(compile(source, filename, "exec"), module.__dict__)
-    return module
-
+from tests.helpers import module_of
 
 CALLING = """
 import math

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,11 +15,11 @@ from scipy.sparse import linalg as sparse_linalg
 
 from autodiff import DifferentiationError, LostValueError, gradient, numeric_fallback
 from chainrules_core import ChainRulesError
+from tests.helpers import run_python
 from tools.fuzz.generators import callbacks
 from tools.fuzz.judge import judge
 
 SHARED: dict[str, Any] = {}
-ROOT = Path(__file__).parents[4]
 
 # A later solver has the memory that an earlier one has left in disorder.
 IN_ORDER = """
@@ -74,15 +70,7 @@ print("in order")
 def test_scipy_works_after_an_integrator_was_refused(tmp_path):
     file = tmp_path / "solvers.py"
     file.write_text(IN_ORDER, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, str(file)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.strip() == "in order"
+    assert run_python(file).stdout.strip() == "in order"
 
 
 class Held:

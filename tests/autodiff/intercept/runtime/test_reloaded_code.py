@@ -10,7 +10,7 @@ import pytest
 
 import autodiff
 from autodiff import derivative, gradient
-from tests.autodiff.intercept.runtime.test_call_site_cache import module_of
+from tests.helpers import module_of
 
 SOURCE = """
 import math

@@ -21,6 +21,7 @@ from autodiff import gradient
 from autodiff.intercept.runtime.replacements import intercept
 from autodiff.intercept.source import find_source
 from chainrules_core import rrule, scalar_rule
+from tests.helpers import define
 
 
 def helper(x: Any) -> Any:
@@ -59,9 +60,7 @@ def test_what_has_no_source_is_an_error_or_right() -> None:
 
 def test_a_notebook_cell_has_a_source() -> None:
     text = "def cell(x):\n    return math.sin(x) * helper(x)\n"
-    linecache.cache["<cell 1>"] = (len(text), None, text.splitlines(True), "<cell 1>")
-    scope = {"math": math, "helper": helper}
-    exec(compile(text, "<cell 1>", "exec"), scope)
+    scope = define(text, "<cell 1>", {"math": math, "helper": helper})
     x, h = 0.4, 1e-6
     expected = (scope["cell"](x + h) - scope["cell"](x - h)) / (2 * h)
     assert gradient(scope["cell"], x) == pytest.approx(expected, rel=1e-7)

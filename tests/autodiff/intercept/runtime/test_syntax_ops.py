@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from autodiff import DifferentiationError, LostValueError, gradient, pushforward
+from tests.helpers import differences
 
 X = np.array([0.7, 1.3, 0.4])
 
@@ -317,10 +318,6 @@ PROGRAMS = [
     yield_from, contexts, context_of_a_generator, attributes, sorting, length_and_texts,
     callable_objects,
 ]  # fmt: skip
-
-
-def differences(f, x, h=1e-6):
-    return np.array([(f(x + e) - f(x - e)) / (2 * h) for e in h * np.eye(len(x))])
 
 
 @pytest.mark.parametrize("f", PROGRAMS)

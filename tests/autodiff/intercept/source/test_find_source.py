@@ -8,8 +8,6 @@ import doctest
 import importlib
 import linecache
 import math
-import os
-import subprocess
 import sys
 import types
 from collections.abc import Iterator
@@ -20,19 +18,12 @@ import pytest
 
 from autodiff import gradient
 from autodiff.intercept.source.find_source import definition_of
-
-ROOT = Path(__file__).parents[4]
+from tests.helpers import define, run_python
 
 
 def run(*arguments: str, given: str | None = None) -> str:
     """Return what a Python process prints."""
-    found = subprocess.run(
-        [sys.executable, *arguments],
-        input=given, capture_output=True, text=True, timeout=120,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert found.returncode == 0, found.stderr
-    return found.stdout
+    return run_python(*arguments, given=given).stdout
 
 
 PROGRAM = """
@@ -86,10 +77,7 @@ def test_a_cell_with_imports_in_the_same_statement() -> None:
 def test_a_whole_module_with_its_imports() -> None:
     text = "import math\n\ndef f(x):\n    return math.sqrt(x)\n"
     name = "<module of sources>"
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    scope: dict[str, Any] = {}
-    exec(compile(text, name, "exec"), scope)
-    assert gradient(scope["f"], 0.25) == 1.0
+    assert gradient(define(text, name)["f"], 0.25) == 1.0
 
 
 def test_a_magic_of_a_cell() -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from autodiff import gradient
 from autodiff.intercept.source.find_source import definition_of
+from tests.helpers import module_from
 
 SOURCE = '''
 import math
@@ -96,12 +95,7 @@ ALL = [
 def test_newer_syntax(tmp_path: Path) -> None:
     path = tmp_path / "newer_syntax.py"
     path.write_text(SOURCE)
-    spec = importlib.util.spec_from_file_location("newer_syntax", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module: Any = importlib.util.module_from_spec(spec)
-    sys.modules["newer_syntax"] = module
-    spec.loader.exec_module(module)
+    module = module_from(path)
     x, h = 0.7, 1e-5
     for f in module.ALL:
         assert definition_of(f) is not None, f.__name__

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -10,12 +9,12 @@ import numpy as np
 import pytest
 
 import autodiff
+from tests.helpers import ROOT, module_from
 
 nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("ipykernel")
 
-ROOT = Path(__file__).parents[4]
 
 CELLS = [
     (
@@ -106,12 +105,7 @@ def test_programs_are_in_cells_what_they_are_in_files(tmp_path: Path) -> None:
     compared = 0
     for path, text in zip(paths, printed[2::2], strict=True):
         results = json.loads(text.rpartition("RESULT")[2])
-        spec = importlib.util.spec_from_file_location(f"in_file_{path.stem}", path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        for f, x in module.PROGRAMS:
+        for f, x in module_from(path, f"in_file_{path.stem}").PROGRAMS:
             with np.errstate(all="ignore"):
                 value, slope = autodiff.value_and_gradient(f, np.array(x, float))
             found = results[f.__name__]
