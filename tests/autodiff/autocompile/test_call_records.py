@@ -1,4 +1,4 @@
-"""Functions that are differentiated again and again, and what may change between two calls."""
+"""Functions that are differentiated many times, and what may change between two calls."""
 
 import functools
 import sys

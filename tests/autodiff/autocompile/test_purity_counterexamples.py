@@ -1,4 +1,4 @@
-"""Functions that did, or hung on, what a proof of purity had not looked at."""
+"""Functions that once passed the proof of purity and were not pure."""
 
 import enum
 import functools

@@ -1,4 +1,4 @@
-"""Which variables outside of itself a function assigns to, by bytecode and by source."""
+"""Which outer variables a function assigns to, by bytecode and by source."""
 
 from __future__ import annotations
 

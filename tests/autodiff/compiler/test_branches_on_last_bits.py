@@ -1,4 +1,4 @@
-"""Branches that hang on the last bits are those of the eager call."""
+"""Branches that depend on the last bits are those of the eager call."""
 
 import math
 

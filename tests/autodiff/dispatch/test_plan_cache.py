@@ -1,4 +1,4 @@
-"""Remembered decisions: what they hold for, what ends them, what is kept and who owns it."""
+"""Cached plans: what they are valid for, what invalidates them, what they keep and who owns it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of lists of arrays, decided on once: each part gets its cotangent."""
+"""Cached plans of functions of lists of arrays: each part gets its cotangent."""
 
 import numpy as np
 import pytest

@@ -153,7 +153,7 @@ def test_arguments_and_constants_are_left_as_they_are():
     assert not np.shares_memory(x_bar, w)
 
 
-def test_a_kept_value_handed_on_as_it_is_is_not_written_into():
+def test_a_kept_value_propagated_unchanged_is_not_written_into():
     # The cotangent of each factor is the other factor itself; both are read again below.
     def f(x):
         e, t = np.exp(x), np.tanh(x)

@@ -1,4 +1,4 @@
-"""Runs of elementwise operations on large arrays, which are swept block by block."""
+"""Fusion groups of elementwise operations on large arrays, swept block by block."""
 
 from __future__ import annotations
 

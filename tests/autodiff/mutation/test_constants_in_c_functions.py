@@ -1,4 +1,4 @@
-"""Arrays that are not traced, given to C functions inside a traced function: read, not written."""
+"""Untraced arrays given to C functions inside a traced function: read, not written."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def in_order_of_memory(a):
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("f", [into_a_copy, into_one_alike, in_order_of_memory])
-def test_what_is_a_view_hangs_on_the_order_in_memory(f, order, compiled):
+def test_the_order_in_memory_decides_what_is_a_view(f, order, compiled):
     a = np.array(np.sin(WEIGHTS), order=order)
     expected = np.zeros(a.shape)
     for i in np.ndindex(a.shape):
@@ -139,7 +139,7 @@ BY_COLUMNS = np.asfortranarray(np.cos(BASE[:3, :4]))
 )
 @pytest.mark.parametrize("x", [np.cos(BASE[:3, :4]), BY_COLUMNS, BY_COLUMNS[:, ::-1]])
 def test_results_lie_as_those_of_numpy(make, x, check_modes):
-    """Whether a reshaped array is a view hangs on it, and so what a write reaches."""
+    """It decides whether a reshaped array is a view, and so what a write reaches."""
 
     def strides(x):
         found.append(make(x).strides)

@@ -91,7 +91,7 @@ def asks_a_buffer(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("f", [copies_if_itself, writes_through, asks_a_buffer])
-def test_code_that_hangs_on_identity(f: Callable, differences: Callable) -> None:
+def test_code_that_depends_on_identity(f: Callable, differences: Callable) -> None:
     value, found = value_and_gradient(f, X)
     assert value == pytest.approx(f(X))
     np.testing.assert_allclose(found, differences(f, X), rtol=1e-5, atol=1e-7)

@@ -1,4 +1,4 @@
-"""A whole array written into a new one hands its cotangent on without copies."""
+"""The cotangent of a whole-array assignment is propagated without copies."""
 
 from __future__ import annotations
 

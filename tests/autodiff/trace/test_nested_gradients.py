@@ -1,3 +1,5 @@
+"""Gradients of functions that take gradients: nested trace levels."""
+
 from __future__ import annotations
 
 from collections.abc import Callable

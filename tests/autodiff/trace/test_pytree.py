@@ -1,3 +1,5 @@
+"""Arguments that are containers and objects: their gradients, and what is not changed."""
+
 from __future__ import annotations
 
 import collections

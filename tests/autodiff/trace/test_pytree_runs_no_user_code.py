@@ -1,4 +1,4 @@
-"""Objects are looked at without running any code of theirs."""
+"""Objects are flattened without running any code of theirs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever swallows an error of ours, the derivative is an error: its path would be another."""
+"""When code swallows an error of ours, the gradient is an error: it took another path."""
 
 from __future__ import annotations
 

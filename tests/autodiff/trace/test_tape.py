@@ -1,3 +1,5 @@
+"""The sweep through the tape: cotangents of values that are used many times, and who owns them."""
+
 from __future__ import annotations
 
 import gc

@@ -1,5 +1,5 @@
 # ruff: noqa: UP031, UP032 - texts are made in every way
-"""What a traced value says of itself: what the value says.
+"""A traced value answers questions about itself as the plain value does.
 
 Generated: every kind of value, traced in every mode, is asked every question; the answers are
 compared with those of the plain value.

@@ -1,4 +1,4 @@
-"""What a program asks of the class of a value: as without traces."""
+"""Questions about the class of a traced value are answered as for the plain value."""
 
 import collections.abc
 import numbers
@@ -23,7 +23,7 @@ QUESTIONS = [
 
 @pytest.mark.parametrize("x", [0.5, np.float64(0.5), np.float32(0.5), np.ones(2), np.array(0.5)])
 @pytest.mark.parametrize("ask", QUESTIONS)
-def test_what_a_value_is_does_not_hang_on_tracing(ask, x):
+def test_tracing_does_not_change_the_type_of_a_value(ask, x):
     answers = []
 
     def f(x):

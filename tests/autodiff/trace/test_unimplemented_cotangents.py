@@ -1,4 +1,4 @@
-"""Derivatives that nobody has written: an error where something depends on them, and only there."""
+"""Unimplemented derivatives: an error where the result depends on them, and only there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stretches on small arrays as loops: the same values, for each kind of step and of operand."""
+"""Fusion groups on small arrays as loops: the same values for each instruction and operand."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Functions that machine code has of its own: as exact as NumPy's, signs and NaN included."""
+"""Vectorised mathematics of machine code: as exact as NumPy's, signs and NaN included."""
 
 import numpy as np
 import pytest

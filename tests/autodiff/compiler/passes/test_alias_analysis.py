@@ -194,7 +194,7 @@ def made_contiguous(w):
 
 
 @pytest.mark.parametrize("f", [ravelled_and_written, reshaped_copy_written, made_contiguous])
-def test_what_is_a_view_hangs_on_how_arguments_lie(f):
+def test_the_layout_of_arguments_decides_what_is_a_view(f):
     compiled = compile(f)
     for w in (*LAYOUTS, *LAYOUTS):
         for expected, found in zip(f(w.copy(order="K")), compiled(w.copy(order="K")), strict=True):

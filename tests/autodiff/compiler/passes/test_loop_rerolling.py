@@ -1,4 +1,4 @@
-"""The turns of loops are found again."""
+"""Loops are found again in the recording of their unrolled iterations."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Arrays of places, given or looked up, in compiled functions."""
+"""Index arrays, given or computed, in compiled functions."""
 
 from __future__ import annotations
 

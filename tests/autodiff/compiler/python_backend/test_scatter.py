@@ -1,4 +1,4 @@
-"""Writes at places that the arguments say: by masks and by integers, forward and backward."""
+"""Writes at positions given by arguments: masks and integers, forward and backward."""
 
 import numpy as np
 import pytest

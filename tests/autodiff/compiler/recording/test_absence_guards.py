@@ -1,4 +1,4 @@
-"""What is not there when a function is recorded, and comes later: it is noticed."""
+"""Names that are missing when a function is recorded and defined later are noticed."""
 
 import sys
 import types

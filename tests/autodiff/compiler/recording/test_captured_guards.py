@@ -1,4 +1,4 @@
-"""What a function reads from outside changes between calls: in nests, objects, modules."""
+"""Captured values that change between calls: in pytrees, objects and modules."""
 
 import argparse
 import contextvars

@@ -1,4 +1,4 @@
-"""Functions that read the world outside, or have states of their own."""
+"""Functions that read files, the environment or the time, or have a state of their own."""
 
 import datetime
 import os

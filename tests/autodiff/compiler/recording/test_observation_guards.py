@@ -1,4 +1,4 @@
-"""What Python observes of a recorded value is a guard: truth, identity, repetition, errors."""
+"""What Python observes of a recorded value becomes a guard: truth, identity, repetition, errors."""
 
 import collections
 import functools

@@ -1,4 +1,4 @@
-"""Functions that take another way in each call are not recorded for ever."""
+"""Functions that take another branch in each call are not recorded for ever."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Stretches on large arrays done tile by tile give what the same calls give on whole arrays."""
+"""Fusion groups executed tile by tile give what the same calls give on whole arrays."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""Cotangents that written code hands on: what is shared, summed, projected, or not as expected."""
+"""Cotangents propagated by generated code: shared, summed, projected, or of a wrong kind."""
 
 from __future__ import annotations
 

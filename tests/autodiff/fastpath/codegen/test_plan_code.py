@@ -1,4 +1,4 @@
-"""Plans written as code: what they hold for, and what they leave to the plan."""
+"""Plans as generated code: what they are valid for, and what they leave to the plan."""
 
 from __future__ import annotations
 

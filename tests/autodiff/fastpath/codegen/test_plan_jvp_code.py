@@ -1,4 +1,4 @@
-"""Linear functions written as code for other levels, and operations of numbers there."""
+"""Generated code for linear functions and scalar operations in nested and forward mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code is written from the values of one evaluation, and must be good for all others."""
+"""Code is generated from the values of one evaluation, and must be right for all others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions on forward levels, and on tapes over one: Hessians times vectors, pushforwards."""
+"""Fused expressions in nested differentiation: Hessian-vector products, pushforwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions of several operations, evaluated and recorded as one value."""
+"""Expressions of several operations, evaluated and recorded as one node."""
 
 from __future__ import annotations
 

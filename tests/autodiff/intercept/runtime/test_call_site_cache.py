@@ -1,4 +1,4 @@
-"""What rewritten code remembers about its calls is never what was called there before."""
+"""A cached call site never calls what was called there before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods and functions of the user's that Python reaches through C: their calls are seen."""
+"""User-defined methods and functions called from C are traced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Call interception: whose calls are seen, and what stays as it was."""
+"""Call interception: which calls are traced, and what stays as it was."""
 
 from __future__ import annotations
 

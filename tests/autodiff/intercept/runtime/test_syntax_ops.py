@@ -1,4 +1,4 @@
-"""Syntax that runs methods of a user's class: they are seen, and it does what Python does."""
+"""Syntax that runs methods of a user's class: they are traced, and it does what Python does."""
 
 import contextlib
 import functools

@@ -1,4 +1,4 @@
-"""Small systems, factors and triangles in loops: the values and errors of NumPy and SciPy."""
+"""Small linear systems and factorisations as loops: values and errors of NumPy and SciPy."""
 
 import itertools
 
