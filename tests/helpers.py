@@ -119,7 +119,7 @@ def run_python(
     """Run a fresh Python, in which the packages are those of this tree."""
     done = subprocess.run(
         [sys.executable, *map(str, arguments)],
-        input=given, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False,
+        input=given, cwd=ROOT, capture_output=True, text=True, timeout=1800, check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
     )  # fmt: skip
     assert not check or done.returncode == 0, done.stderr[-5000:]
