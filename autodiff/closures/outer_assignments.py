@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 READABLE = ((3, 11), (3, 12), (3, 13))
-"""The versions of Python whose bytecode `tests/autodiff/test_assignments.py` pins."""
+"""Versions of Python whose bytecode `tests/autodiff/closures/test_outer_assignments.py` pins."""
 
 
 class Assignments(NamedTuple):
