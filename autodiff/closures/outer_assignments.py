@@ -14,6 +14,8 @@ import types
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from autodiff import caches
+
 READABLE = ((3, 11), (3, 12), (3, 13))
 """The versions of Python whose bytecode `tests/autodiff/test_assignments.py` pins."""
 
@@ -25,17 +27,16 @@ class Assignments(NamedTuple):
     to_captured: frozenset[str]
 
 
-_known: dict[types.CodeType, Assignments | None] = {}
+_known: dict[types.CodeType, Assignments | None] = caches.register("outer assignments", {})
 
 
 def of(function: types.FunctionType) -> Assignments | None:
     """Return what a function assigns to outside of itself; None where that is not known."""
     code = function.__code__
     if code not in _known:
-        if len(_known) >= 1024:
-            _known.clear()
         readable = sys.version_info[:2] in READABLE
-        _known[code] = _by_bytecode(code) if readable else _by_source(function)
+        found = _by_bytecode(code) if readable else _by_source(function)
+        return caches.put(_known, code, found, 1024)
     return _known[code]
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from autodiff import caches
 from chainrules_core import frule, rrule
 from chainrules_core.rule import Rule
 
@@ -59,7 +60,7 @@ def define_later(name: str, scope: dict[str, Any], write: Callable[[], Callable]
     scope[name] = call
 
 
-_ways: dict[Callable, dict[Any, Callable]] = {}
+_ways: dict[Callable, dict[Any, Callable]] = caches.register("dispatch", {})
 # Of functions that have no rule any more: callers may hold the dict, nothing here the function.
 _without_rules: WeakKeyDictionary[Callable, dict[Any, Callable]] = WeakKeyDictionary()
 
@@ -123,5 +124,4 @@ def _forget(rule: Rule) -> None:
         del _ways[f]
 
 
-rrule.watch(_forget)
-frule.watch(_forget)
+caches.on_rule_change(_forget)

@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.trace.pytree import leaves_of
 from autodiff.trace.tape import FLOAT, Tape, sweep
 from autodiff.trace.trace_stack import program_tape
@@ -102,7 +103,7 @@ _ROOTS = {
         ("numpy", _RULES),
     )
 }  # fmt: skip
-_known_files: dict[str, int] = {}
+_known_files: dict[str, int] = caches.register("files", {})
 
 
 def _kind_of(file: str) -> int:
@@ -113,8 +114,7 @@ def _kind_of(file: str) -> int:
             kind = of_root
     if file.startswith("<") and (" in traced code>" in file or "<operator." in file):
         kind = _HELPER
-    _known_files[file] = kind
-    return kind
+    return caches.put(_known_files, file, kind, 4096)
 
 
 def note(x: Any, outcome: Any, other: Any = None) -> None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff.trace import lifetimes
+from autodiff import caches
 from autodiff.trace.tracer import FloatTracer, Tracer, bare
 from chainrules_core import (
     AbstractZero,
@@ -95,10 +95,7 @@ class Facts(NamedTuple):
     remembered: frozenset[str]
 
 
-_FACTS: dict[type, Facts] = {}
-
-
-lifetimes.at_end(lambda key, name: lifetimes.forget_classes(_FACTS, name))
+_FACTS: dict[type, Facts] = caches.register("facts of classes", {}, of_classes=True)
 
 
 def facts_of(kind: type) -> Facts:
@@ -114,7 +111,7 @@ def facts_of(kind: type) -> Facts:
     is_dataclass = in_class(kind, "__dataclass_fields__") is not None
     remembered = frozenset({METHODS, *names})
     facts = Facts(is_leaf, fields, is_dataclass, bool(slots_of(kind)), remembered)
-    if lifetimes.stays(kind):  # one made by a function may hold what a call has captured
+    if caches.stays(kind):  # one made by a function may hold what a call has captured
         _FACTS[kind] = facts
     return facts
 

@@ -14,19 +14,55 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.intercept.runtime import call_site_cache, syntax_ops
-from autodiff.trace import lifetimes
 from autodiff.trace.trace_stack import check_free
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core.tangents.fields import dict_of
 
-# For each class: attribute → what reads it (sets it), or None where Python's own way will do.
-_getters: weakref.WeakKeyDictionary[type, dict[str, Callable | None]] = weakref.WeakKeyDictionary()
-_setters: weakref.WeakKeyDictionary[type, dict[str, Callable | None]] = weakref.WeakKeyDictionary()
-# The same for classes at module level, which stay: (class, attribute) → …
-_lasting_getters: dict[tuple[type, str], Callable | None] = {}
-_lasting_setters: dict[tuple[type, str], Callable | None] = {}
 _OURS = "autodiff"
+Accessor = Callable | None
+"""What reads or sets an attribute; None where Python itself does."""
+
+
+class _Accessors:
+    """What reads, or sets, attributes: found out once for each class and name.
+
+    Attributes
+    ----------
+    lasting : dict
+        (class, name) → accessor, for classes of modules.
+    """
+
+    def __init__(self, name: str, find: Callable[[type, str], Accessor]) -> None:
+        self._find = find
+        self.lasting: dict[tuple[type, str], Accessor] = caches.register(name, {}, of_classes=True)
+        self._of_functions: weakref.WeakKeyDictionary[type, dict[str, Accessor]] = caches.register(
+            f"{name}, classes made by functions", weakref.WeakKeyDictionary()
+        )
+
+    def of(self, kind: type, name: str) -> Accessor:
+        """Return what is known, and find it out where nothing is."""
+        if caches.stays(kind):
+            if (kind, name) not in self.lasting:
+                self.lasting[kind, name] = self._find(kind, name)
+            return self.lasting[kind, name]
+        if "<locals>" not in kind.__qualname__:  # made by exec: what is found may hold the class
+            return self._find(kind, name)
+        names = self._of_functions.setdefault(kind, {})
+        if name not in names:
+            names[name] = self._find(kind, name)
+        return names[name]
+
+    def forget(self, kind: type, name: str) -> None:
+        """Forget an attribute of a class."""
+        self.lasting.pop((kind, name), None)
+        self._of_functions.get(kind, {}).pop(name, None)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.lasting.clear()
+        self._of_functions.clear()
 
 
 def read(owner: Any, name: str) -> Any:
@@ -35,9 +71,9 @@ def read(owner: Any, name: str) -> Any:
     try:
         getter = _lasting_getters[kind, name]
     except KeyError:
-        getter = _known(kind, name, _lasting_getters, _getters, _getter)
+        getter = _getters.of(kind, name)
     if getter is None:
-        if lifetimes.stays(kind):
+        if caches.stays(kind):
             call_site_cache.read_as_ever(kind, name)
         return getattr(owner, name)
     if kind is Tracer or kind is FloatTracer:
@@ -53,34 +89,25 @@ def write(value: Any, owner: Any, name: str) -> None:
     try:
         setter = _lasting_setters[kind, name]
     except KeyError:
-        setter = _known(kind, name, _lasting_setters, _setters, _setter)
+        setter = _setters.of(kind, name)
     if setter is None:
         setattr(owner, name, value)
     else:
         setter(owner, value)
 
 
-# Classes none of whose attributes is set or deleted by code written in Python, and other classes.
-_as_ever: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
-_lasting_as_ever: set[type] = set()
+def _has_no_setters(kind: type) -> bool:
+    return not any(
+        name in ("__setattr__", "__delattr__")
+        or isinstance(value, property)
+        or type(getattr(type(value), "__set__", None)) is types.FunctionType
+        for base in kind.__mro__[:-1]
+        for name, value in base.__dict__.items()
+    )
 
 
-def sets_as_ever(kind: type) -> bool:
-    """Whether no code written in Python runs when an attribute is set or deleted."""
-    if kind in _lasting_as_ever:
-        return True
-    known = _as_ever.get(kind)
-    if known is None:
-        known = _as_ever[kind] = not any(
-            name in ("__setattr__", "__delattr__")
-            or isinstance(value, property)
-            or type(getattr(type(value), "__set__", None)) is types.FunctionType
-            for base in kind.__mro__[:-1]
-            for name, value in base.__dict__.items()
-        )
-        if known and lifetimes.stays(kind):
-            _lasting_as_ever.add(kind)
-    return known
+sets_as_ever = caches.fact_of_classes("classes without setters", _has_no_setters, set())
+"""Whether no code written in Python runs when an attribute is set or deleted."""
 
 
 def is_kept(owner: Any, name: str) -> bool:
@@ -99,19 +126,6 @@ def delete(owner: Any, name: str) -> None:
         syntax_ops.intercept(found.fdel)(owner)
     else:
         delattr(owner, name)
-
-
-def _known(kind: type, name: str, lasting: dict, table: Any, find: Callable) -> Callable | None:
-    if lifetimes.stays(kind):
-        if (kind, name) not in lasting:
-            lasting[kind, name] = find(kind, name)
-        return lasting[kind, name]
-    if "<locals>" not in kind.__qualname__:  # made by exec: what is found may hold the class
-        return find(kind, name)
-    names = table.setdefault(kind, {})
-    if name not in names:
-        names[name] = find(kind, name)
-    return names[name]
 
 
 def _unless_replaced(kind: type, name: str, found: Any, do: Callable, again: Callable) -> Callable:
@@ -145,24 +159,14 @@ def _unless_replaced(kind: type, name: str, found: Any, do: Callable, again: Cal
 
 
 def _forget(kind: type, name: str) -> None:
-    for lasting, table in ((_lasting_getters, _getters), (_lasting_setters, _setters)):
-        lasting.pop((kind, name), None)
-        table.get(kind, {}).pop(name, None)
+    _getters.forget(kind, name)
+    _setters.forget(kind, name)
 
 
 def forget() -> None:
     """After a change of the rules, decide anew."""
-    for table in (_getters, _setters, _lasting_getters, _lasting_setters, _as_ever):
-        table.clear()
-    _lasting_as_ever.clear()
-
-
-def _forget_module(key: int, name: str) -> None:
-    for table in (_lasting_getters, _lasting_setters, _lasting_as_ever):
-        lifetimes.forget_classes(table, name)
-
-
-lifetimes.at_end(_forget_module)
+    _getters.clear()
+    _setters.clear()
 
 
 def _in_class(kind: type, name: str) -> Any:
@@ -238,3 +242,8 @@ def _setter(kind: type, name: str) -> Callable | None:
 
 def _put(found: Any, put: types.FunctionType, owner: Any, value: Any) -> None:
     syntax_ops.intercept(put)(found, owner, value)
+
+
+_getters = _Accessors("getters", _getter)
+_setters = _Accessors("setters", _setter)
+_lasting_getters, _lasting_setters = _getters.lasting, _setters.lasting

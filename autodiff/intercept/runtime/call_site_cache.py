@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.intercept.source.library_code import is_library
-from autodiff.trace import lifetimes
 from autodiff.trace.tracer import FloatTracer, Tracer
 
 _EMPTY = object()
@@ -52,7 +52,7 @@ def slot_for(name: str, namespace: dict[str, Any]) -> int | None:
         The globals in which it is looked up.
     """
     value = value_of(name, namespace)
-    if type(value) not in _KINDS or not lifetimes.is_of_module(namespace):
+    if type(value) not in _KINDS or not caches.is_of_module(namespace):
         return None  # nobody would say when a slot of globals without a module is free again
     with _changing:
         if _free:
@@ -77,7 +77,7 @@ def forget_module(key: int, name: str) -> None:
                 _owners[slot] = 0
                 _free.append(slot)
     for kinds in quiet:
-        lifetimes.forget_classes(kinds, name)
+        caches.drop_classes(kinds, name)
 
 
 def _empty(slot: int) -> None:
@@ -215,4 +215,4 @@ def method_called(name: str, intercept: Callable, array_method: Callable) -> Cal
     return scope[name]
 
 
-lifetimes.at_end(forget_module)
+caches.on_module_end(forget_module)

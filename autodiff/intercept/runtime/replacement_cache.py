@@ -7,12 +7,14 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from autodiff import caches
 from autodiff.intercept.source.library_code import is_library
-from autodiff.trace import lifetimes
 
-replacements: dict[int, tuple[Callable, Callable, Any]] = {}
+replacements: dict[int, tuple[Callable, Callable, Any]] = caches.register("replacements", {})
 """id(function) → a weak reference to it, what is called in its place, what it is made of."""
-lasting: dict[Callable, tuple[Callable, types.CodeType, Any]] = {}
+lasting: dict[Callable, tuple[Callable, types.CodeType, Any]] = caches.register(
+    "lasting replacements", {}
+)
 """For functions at the top level of a module and methods of classes there, which stay as long as
 the module: function → what is called in its place, and the code and defaults that it had. Those
 that a notebook defines anew are few, but not without end."""
@@ -27,11 +29,9 @@ def remember(g: Any, replacement: Callable, lasts: bool) -> Callable:
     """
     parts = None
     if type(g) is types.FunctionType:
-        of_module = lifetimes.is_of_module(g.__globals__)
+        of_module = caches.is_of_module(g.__globals__)
         if lasts and of_module:
-            if len(lasting) > _MOST:
-                lasting.clear()
-            lasting[g] = replacement, g.__code__, g.__defaults__
+            caches.put(lasting, g, (replacement, g.__code__, g.__defaults__), _MOST)
             return replacement
         if not is_library(g) and (not of_module or _holds(replacement, g)):
             return replacement
@@ -61,7 +61,7 @@ def _holds(replacement: Any, g: types.FunctionType) -> bool:
     return False
 
 
-def forget_module(key: int, name: str) -> None:
+def _forget_module(key: int, name: str) -> None:
     """When a module is gone, forget its functions and classes."""
     g: Any
     for g in list(lasting):
@@ -74,4 +74,4 @@ def forget_module(key: int, name: str) -> None:
             replacements.pop(at, None)
 
 
-lifetimes.at_end(forget_module)
+caches.on_module_end(_forget_module)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.api.stop_gradient import ignore_derivatives
 from autodiff.closures import captured_values
 from autodiff.dispatch.arguments import innermost, is_constant
@@ -79,15 +80,12 @@ from autodiff.intercept.source.library_code import is_library
 from autodiff.intercept.unseen import frames, unseen_code
 from autodiff.mutation import identity
 from autodiff.mutation.escape_check import object_holds_traced
-from autodiff.trace import lifetimes
 from autodiff.trace.conversions import TracedText
 from autodiff.trace.trace_stack import check_free
 from autodiff.trace.tracer import is_tracer
 from chainrules_core import (
     Closure,
-    frule,
     ignore_derivatives as core_ignore_derivatives,
-    rrule,
 )
 from chainrules_core.places import MADE_HERE
 from chainrules_core.registry import key_of
@@ -97,7 +95,8 @@ from chainrules_core.rule import Rule
 # a library: their bodies run under nested levels.
 _OURS = ("autodiff", "chainrules_core")
 
-_of_ufuncs: dict[Callable, Callable] = {}  # methods of ufuncs are new objects each time, but equal
+_of_ufuncs: dict[Callable, Callable] = caches.register("methods of ufuncs", {})
+"""Methods of ufuncs are new objects each time, but equal."""
 
 _lasting, _replacements = replacement_cache.lasting, replacement_cache.replacements
 _METHOD = types.MethodType
@@ -148,7 +147,7 @@ def see(g: Any, slot: int) -> Any:
 
 
 # Methods of Python's containers: (class, name) → whether nothing is to be done about them.
-_plain_methods: dict[tuple[type, str], bool] = {}
+_plain_methods: dict[tuple[type, str], bool] = caches.register("methods of containers", {})
 
 
 def _stays(g: types.FunctionType) -> bool:
@@ -362,7 +361,7 @@ def _class(g: type) -> Callable:
     if issubclass(g, compiled_callbacks.FUNCTION_POINTER):
         return compiled_callbacks.making_pointer(g)
     # What is called in place of a class holds it: one made at each call must not be kept.
-    return _remember(g, replacement) if lifetimes.stays(g) else replacement
+    return _remember(g, replacement) if caches.stays(g) else replacement
 
 
 def _partial(g: functools.partial) -> Callable:
@@ -466,16 +465,13 @@ _BY_KIND: dict[type, Callable[[Any], Callable]] = {
 
 def forget(rule: Rule | None = None) -> None:
     """After a change of the rules, decide anew."""
-    _replacements.clear()
-    _lasting.clear()
-    _of_ufuncs.clear()
-    _plain_methods.clear()
+    for table in (_replacements, _lasting, _of_ufuncs, _plain_methods):
+        table.clear()
     call_site_cache.forget()
     attributes.forget()
 
 
-rrule.watch(forget)
-frule.watch(forget)
+caches.on_rule_change(forget)
 rewritten_code.helpers.update(
     {
         rewriter.INTERCEPT: intercept,

@@ -13,12 +13,12 @@ import functools
 import operator
 import sys
 import types
-import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.dispatch.arguments import PLAIN, innermost
 from autodiff.dispatch.call import NO_RULE
 from autodiff.dispatch.dispatch_cache import ways_of
@@ -27,7 +27,6 @@ from autodiff.intercept.source import rewritten_code
 from autodiff.intercept.source.library_code import is_library as is_library
 from autodiff.mutation.escape_check import is_only_held_by_caller, is_only_held_by_owner, receiver
 from autodiff.mutation.identity import settled
-from autodiff.trace import lifetimes
 from autodiff.trace.decisions import asked
 from autodiff.trace.pytree import map_leaves
 from autodiff.trace.trace_stack import check_free, watch_held
@@ -60,33 +59,21 @@ _SPECIALS = tuple(
         "array", "float", "int", "complex", "round", "divmod", "rdivmod", "trunc", "floor", "ceil",
     )
 )  # fmt: skip
-# Types none of whose special methods is written in Python (ours aside): the operator is applied.
-_plain_types: set[Any] = {Tracer, FloatTracer, *PLAIN}
-# The answers for other types; a class made at each call is not kept alive.
-_others: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
 _OURS = ("autodiff", "chainrules_core")
-
-
-lifetimes.at_end(lambda key, name: lifetimes.forget_classes(_plain_types, name))
 
 ITERATED: dict[type, Callable[[Any], Any]] = {}
 """For classes made in C over which a loop is not left to Python: what it goes through."""
 
 
-def is_plain(kind: type) -> bool:
-    """Whether no operator on instances of a class runs code written in Python."""
-    if kind in _plain_types:
-        return True
-    known = _others.get(kind)
-    if known is None:
-        known = kind.__module__.partition(".")[0] in _OURS or not (
-            kind in ITERATED or any(special(kind, name) is not None for name in _SPECIALS)
-        )
-        if known and lifetimes.stays(kind):
-            _plain_types.add(kind)
-        else:
-            _others[kind] = known
-    return known
+def _runs_no_python(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in _OURS or not (
+        kind in ITERATED or any(special(kind, name) is not None for name in _SPECIALS)
+    )
+
+
+_plain_types: set[Any] = {Tracer, FloatTracer, *PLAIN}
+is_plain = caches.fact_of_classes("plain classes", _runs_no_python, _plain_types)
+"""Whether no operator on instances of a class runs code written in Python, the engine's aside."""
 
 
 def special(kind: type, name: str) -> types.FunctionType | None:

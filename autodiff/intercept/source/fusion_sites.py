@@ -25,14 +25,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.dispatch import dispatch_cache
 from autodiff.intercept.runtime import call_site_cache
 from autodiff.intercept.source.ast_helpers import called, copied, helper, index_of, located, named
 from autodiff.intercept.source.scopes import dotted
-from autodiff.trace import lifetimes
 from autodiff.trace.tape import Forward
 from autodiff.trace.tracer import Tracer
-from chainrules_core import frule, rrule
 from chainrules_core.rule import Rule
 
 TABLE = helper("expressions")
@@ -274,7 +273,7 @@ def written(
 ) -> Any:
     """Return the syntax that stands for an expression, with a place of its own in `table`."""
     site = Site(found)
-    if lifetimes.is_of_module(namespace):
+    if caches.is_of_module(namespace):
         _of_modules.setdefault(id(namespace), []).append(site)
     parameters = [ast.arg(parameter(i)) for i in range(len(leaves))]
     arguments = ast.arguments([], parameters, None, [], [], None, [])
@@ -304,7 +303,7 @@ def _forget_module(key: int, name: str) -> None:
         _all[:] = [site for site in _all if id(site) not in ended]
 
 
-lifetimes.at_end(_forget_module)
+caches.on_module_end(_forget_module)
 write_way: Any = None
 
 
@@ -410,5 +409,4 @@ def _forget(rule: Rule) -> None:
             site.forget()
 
 
-rrule.watch(_forget)
-frule.watch(_forget)
+caches.on_rule_change(_forget)

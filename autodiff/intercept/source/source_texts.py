@@ -15,7 +15,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from autodiff.trace import lifetimes
+from autodiff import caches
 
 # The trees of what was read under a name, the latest first, with the text they were made of. A file
 # may be edited after its import: what was read before is still the source of what was imported.
@@ -30,7 +30,7 @@ def _forget_module(key: int, name: str) -> None:
         _trees.pop(filename, None)
 
 
-lifetimes.at_end(_forget_module)
+caches.on_module_end(_forget_module)
 
 _IN_A_CELL = ("<timed exec>", "<unknown>", "<magic-timeit>")  # IPython's names of a magic's text
 
@@ -99,7 +99,7 @@ def _tree(text: str, filename: str, namespace: dict[str, Any]) -> ast.Module | N
     if not text:
         return None
     known = _trees.setdefault(filename, [])
-    if lifetimes.is_of_module(namespace):
+    if caches.is_of_module(namespace):
         _files.setdefault(id(namespace), set()).add(filename)
     elif len(_trees) > _MOST_FILES:
         _trees.pop(
