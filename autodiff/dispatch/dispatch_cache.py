@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 from autodiff import caches
 from chainrules_core import frule, rrule
+from chainrules_core.places import MADE_HERE
 from chainrules_core.rule import Rule
 
 OFTEN = 16
@@ -41,7 +42,7 @@ NEW_TRACER = """\
 
 @functools.lru_cache(maxsize=1024)
 def _compiled(source: str) -> types.CodeType:
-    return compile(source, "<call of a function>", "exec")
+    return compile(source, f"{MADE_HERE}call of a function>", "exec")
 
 
 def define(name: str, source: str, scope: dict[str, Any]) -> Any:

@@ -23,6 +23,7 @@ import numpy as np
 from autodiff import caches
 from autodiff.intercept.source.library_code import is_library
 from autodiff.trace.tracer import FloatTracer, Tracer
+from chainrules_core.places import MADE_HERE
 
 _EMPTY = object()
 _changing = threading.RLock()  # of the lists here, of which each is as long as the others
@@ -211,7 +212,7 @@ def method_called(name: str, intercept: Callable, array_method: Callable) -> Cal
         "bind": types.MethodType,
     }
     source = (_METHOD if of_array is None else _OF_ARRAYS_TOO).format(name=name)
-    exec(compile(source, f"<{name} in traced code>", "exec"), scope)
+    exec(compile(source, f"{MADE_HERE}{name} in traced code>", "exec"), scope)
     return scope[name]
 
 

@@ -49,7 +49,7 @@ class _Steps:
         return awaited(syntax_ops.intercept(self.step)(self.iterator))
 
 
-def iterate(x: Any) -> Any:
+def async_iterate(x: Any) -> Any:
     """Return what an ``async for`` loop over `x` is to go through."""
     method = own(x, "__aiter__")
     if method is None:

@@ -69,13 +69,8 @@ from autodiff.intercept.runtime.numpy_calls import (
 from autodiff.intercept.runtime.operator_getters import GETTERS
 from autodiff.intercept.runtime.rule_wrappers import asking_for, has_rule, refusing_for
 from autodiff.intercept.runtime.write_checks import OUTPUTS, look_of, with_copies
-from autodiff.intercept.source import (
-    ast_helpers,
-    comparisons,
-    fusion_sites,
-    rewriter,
-    rewritten_code,
-)
+from autodiff.intercept.source import fusion_sites, rewritten_code
+from autodiff.intercept.source.ast_helpers import helper
 from autodiff.intercept.source.library_code import is_library
 from autodiff.intercept.unseen import frames, unseen_code
 from autodiff.mutation import identity
@@ -472,58 +467,33 @@ def forget(rule: Rule | None = None) -> None:
 
 
 caches.on_rule_change(forget)
-rewritten_code.helpers.update(
-    {
-        rewriter.INTERCEPT: intercept,
-        rewriter.KNOWN: call_site_cache.known,
-        rewriter.REPLACED: call_site_cache.replaced,
-        **{rewriter.MADE_OF[name]: had for name, had in call_site_cache.made_of.items()},
-        rewriter.SEE: see,
-        rewriter.QUIET: call_site_cache.quiet,
-        rewriter.TYPE: type,
-        **{
-            ast_helpers.helper(f"of_{name}"): call_site_cache.method_called(
-                name, intercept, array_method
-            )
-            for name in call_site_cache.METHODS
-        },
-        rewriter.READ: attributes.read,
-        rewriter.SPECIAL: get_attribute,
-        rewriter.WRITE: attributes.write,
-        rewriter.STORE: stores.store,
-        rewriter.STORE_LOCAL: stores.store_local,
-        rewriter.STORE_LOCAL_IN_LIBRARY: stores.store_local_in_library,
-        rewriter.STORE_IN_ITEM: stores.store_in_item,
-        rewriter.STORE_IN_ATTRIBUTE: stores.store_in_attribute,
-        rewriter.CHANGE_ITEM_IN_ITEM: stores.change_item_in_item,
-        rewriter.CHANGE_ITEM_IN_ATTRIBUTE: stores.change_item_in_attribute,
-        rewriter.ITEM_PLACE: stores.item_place,
-        rewriter.ATTRIBUTE_PLACE: stores.attribute_place,
-        rewriter.MAPPING: syntax_ops.mapping,
-        rewriter.AWAITED: coroutines.awaited,
-        rewriter.ASYNC_ITERATE: coroutines.iterate,
-        rewriter.ASYNC_CONTEXT: context_managers.async_context,
-        ast_helpers.SLICE: slice,
-        rewriter.ITEM: syntax_ops.item,
-        rewriter.CHANGE_ITEM: stores.change_item,
-        rewriter.CHANGE_ITEM_LOCAL: stores.change_item_local,
-        rewriter.CHANGE_ATTRIBUTE: stores.change_attribute,
-        comparisons.CONTAINS: syntax_ops.contains,
-        rewriter.ITERATE: syntax_ops.iterate,
-        rewriter.CONTEXT: context_managers.context,
-        rewriter.TRUTH: syntax_ops.truth,
-        comparisons.SAME: identity.same,
-        comparisons.ALONE: identity.alone,
-        comparisons.MATCHED: identity.matched,
-        **text_calls.HELPERS,
-        rewriter.UNLESS_OURS: context_managers.unless_ours,
-        fusion_sites.TABLE: fusion_sites.table,
-        **{ast_helpers.helper(name): f for name, f in syntax_ops.BINARY.items()},
-        **{ast_helpers.helper(f"i{name}"): f for name, f in syntax_ops.IN_PLACE.items()},
-        **{
-            ast_helpers.helper(f"i{name}_local"): f for name, f in syntax_ops.IN_PLACE_LOCAL.items()
-        },
-        **{ast_helpers.helper(name): f for name, f in syntax_ops.COMPARISON.items()},
-        **{ast_helpers.helper(name): f for name, f in syntax_ops.UNARY.items()},
-    }
-)
+_CALLED_BY_NAME: tuple[Callable, ...] = (
+    intercept, see, attributes.read, attributes.write, context_managers.async_context,
+    context_managers.context, context_managers.unless_ours, coroutines.async_iterate,
+    coroutines.awaited, identity.alone, identity.matched, identity.same, slice,
+    stores.attribute_place, stores.change_attribute, stores.change_item,
+    stores.change_item_in_attribute, stores.change_item_in_item, stores.change_item_local,
+    stores.item_place, stores.store, stores.store_in_attribute, stores.store_in_item,
+    stores.store_local, stores.store_local_in_library, syntax_ops.contains, syntax_ops.item,
+    syntax_ops.iterate, syntax_ops.mapping, syntax_ops.truth, text_calls.formatted,
+    text_calls.joined, text_calls.source_text, type,
+)  # fmt: skip
+_HELPERS: dict[str, Any] = {
+    **{f.__name__: f for f in _CALLED_BY_NAME},
+    "special": get_attribute,
+    "known": call_site_cache.known,
+    "replaced": call_site_cache.replaced,
+    **{f"known_{name}": had for name, had in call_site_cache.made_of.items()},
+    "quiet": call_site_cache.quiet,
+    **{
+        f"of_{name}": call_site_cache.method_called(name, intercept, array_method)
+        for name in call_site_cache.METHODS
+    },
+    "expressions": fusion_sites.table,
+    **syntax_ops.BINARY,
+    **syntax_ops.COMPARISON,
+    **syntax_ops.UNARY,
+    **{f"i{name}": f for name, f in syntax_ops.IN_PLACE.items()},
+    **{f"i{name}_local": f for name, f in syntax_ops.IN_PLACE_LOCAL.items()},
+}
+rewritten_code.helpers.update({helper(name): value for name, value in _HELPERS.items()})

@@ -32,6 +32,7 @@ from autodiff.trace.pytree import map_leaves
 from autodiff.trace.trace_stack import check_free, watch_held
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
 from chainrules_core import ChainRulesError
+from chainrules_core.places import MADE_HERE
 
 
 def _not_connected(f: Any) -> Any:
@@ -193,7 +194,7 @@ def _binary(apply: Callable, name: str, symbol: str = "") -> Callable:
         "slowly": slowly,
     }
     source = _OPERATE.format(name=name, symbol=symbol)
-    exec(compile(source, f"<operator.{name} in traced code>", "exec"), scope)
+    exec(compile(source, f"{MADE_HERE}operator.{name} in traced code>", "exec"), scope)
     return scope[f"{name}_"]
 
 

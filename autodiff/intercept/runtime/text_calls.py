@@ -27,7 +27,6 @@ import numpy as np
 from autodiff import caches
 from autodiff.dispatch.arguments import innermost
 from autodiff.intercept.runtime import syntax_ops
-from autodiff.intercept.source.fstrings import FORMATTED, JOINED, SOURCE_TEXT
 from autodiff.trace.conversions import TracedText, holds_traced_text, marked, number_of_text
 from autodiff.trace.pytree import map_leaves
 from autodiff.trace.trace_stack import active_tapes
@@ -337,7 +336,6 @@ def source_text(x: Any) -> Any:
     return x
 
 
-HELPERS = {JOINED: joined, FORMATTED: formatted, SOURCE_TEXT: source_text}
 _NO_TEXTS = frozenset({float, int, np.ndarray, type(None)})
 
 READERS: frozenset[Any] = frozenset(

@@ -11,9 +11,6 @@ def helper(name: str) -> str:
     return f"__autodiff_{name}__"
 
 
-SLICE = helper("slice")
-
-
 def assigned(owner: Any, value: ast.expr) -> ast.Assign:
     """Return the statement that binds a name anew."""
     return ast.Assign([ast.copy_location(ast.Name(owner.id, ast.Store()), owner)], value)
@@ -26,7 +23,12 @@ def is_public(node: ast.Attribute) -> bool:
 
 def called(name: str, arguments: list[ast.expr]) -> ast.Call:
     """Return a call of a function of the engine."""
-    return ast.Call(named(name), arguments, [])
+    return ast.Call(named(helper(name)), arguments, [])
+
+
+def entry(table: str, place: ast.expr) -> ast.Subscript:
+    """Return the entry of a table of the engine."""
+    return ast.Subscript(named(helper(table)), place, ast.Load())
 
 
 def index_of(node: ast.expr) -> ast.expr:
@@ -34,7 +36,7 @@ def index_of(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.Slice):
         none = ast.Constant(None)
         parts = [node.lower or none, node.upper or none, node.step or none]
-        return called(SLICE, parts)
+        return called("slice", parts)
     if isinstance(node, ast.Tuple):
         return ast.Tuple([index_of(e) for e in node.elts], ast.Load())
     return node

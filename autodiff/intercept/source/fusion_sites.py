@@ -28,13 +28,20 @@ import numpy as np
 from autodiff import caches
 from autodiff.dispatch import dispatch_cache
 from autodiff.intercept.runtime import call_site_cache
-from autodiff.intercept.source.ast_helpers import called, copied, helper, index_of, located, named
+from autodiff.intercept.source.ast_helpers import (
+    called,
+    copied,
+    entry,
+    helper,
+    index_of,
+    located,
+    named,
+)
 from autodiff.intercept.source.scopes import dotted
 from autodiff.trace.tape import Forward
 from autodiff.trace.tracer import Tracer
 from chainrules_core.rule import Rule
 
-TABLE = helper("expressions")
 _BINARY: dict[type, tuple[str, Callable]] = {
     ast.Add: ("add", operator.add),
     ast.Sub: ("sub", operator.sub),
@@ -154,7 +161,7 @@ class Finder:
                 return self._binary(node)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             operand, generic = self._operand(node.operand)
-            made = located(called(helper("neg"), [generic]), node)
+            made = located(called("neg", [generic]), node)
             return self._step(Step(operator.neg, (operand,))), made
         elif isinstance(node, ast.Call) and not node.keywords and 1 <= len(node.args) <= 2:
             found = self._called(node)
@@ -173,7 +180,7 @@ class Finder:
             raise _NotOneError
         owner, held = self._leaf(node.value, node.value.id)
         index, at = self._leaf(index_of(node.slice), None)
-        generic = located(called(helper("item"), [held, at]), node)
+        generic = located(called("item", [held, at]), node)
         return Operand("item", (owner.value, index.value)), generic
 
     def _is_index(self, node: ast.expr | None) -> bool:
@@ -203,7 +210,7 @@ class Finder:
         name, f = _BINARY[type(node.op)]
         left, generic_left = self._operand(node.left)
         right, generic_right = self._operand(node.right)
-        made = located(called(helper(name), [generic_left, generic_right]), node)
+        made = located(called(name, [generic_left, generic_right]), node)
         return self._step(Step(f, (left, right))), made
 
     def _called(self, node: ast.Call) -> tuple[Operand, ast.expr] | None:
@@ -231,7 +238,7 @@ class Finder:
             owner: Any = function
             operand, held = self._leaf(owner.value, first)
             generic = located(ast.Attribute(held, attribute, ast.Load()), function)
-        seen = located(ast.Call(named(helper("intercept")), [generic], []), function)
+        seen = located(called("intercept", [generic]), function)
         found = [self._operand(a) for a in node.args]
         made = ast.copy_location(ast.Call(seen, [g for _, g in found], []), node)
         step = Step(f, tuple([o for o, _ in found]), operand.value, attribute)
@@ -277,7 +284,7 @@ def written(
         _of_modules.setdefault(id(namespace), []).append(site)
     parameters = [ast.arg(parameter(i)) for i in range(len(leaves))]
     arguments = ast.arguments([], parameters, None, [], [], None, [])
-    held = ast.Subscript(named(TABLE), ast.Constant(site.place), ast.Load())
+    held = entry("expressions", ast.Constant(site.place))
     return located(ast.Call(held, [ast.Lambda(arguments, generic), *leaves], []), node)
 
 
