@@ -70,6 +70,16 @@ def put(table: MutableMapping, key: Any, value: Any, most: int) -> Any:
     return value
 
 
+def keep_with(table: MutableMapping, x: Any, *values: Any) -> None:
+    """Store ``(reference to x, *values)`` under ``id(x)``, until `x` is gone."""
+    key = id(x)
+
+    def drop(_: weakref.ref, table: MutableMapping = table) -> None:
+        table.pop(key, None)
+
+    table[key] = weakref.ref(x, drop), *values
+
+
 # -- changes of the rules ------------------------------------------------------------------------
 
 

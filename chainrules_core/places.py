@@ -30,6 +30,14 @@ def is_library_file(filename: str) -> bool:
     return filename.startswith((*_LIBRARY, "<frozen"))
 
 
+def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a code object and those of the functions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from codes_in(constant)
+
+
 def frames() -> Iterator[types.FrameType]:
     """Yield the frames from here outwards, without ours and NumPy's."""
     frame: types.FrameType | None = sys._getframe(1)

@@ -11,10 +11,10 @@ import ast
 import dis
 import sys
 import types
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from autodiff import caches
+from chainrules_core.places import codes_in
 
 READABLE = ((3, 11), (3, 12), (3, 13))
 """The versions of Python whose bytecode `tests/autodiff/test_assignments.py` pins."""
@@ -38,14 +38,6 @@ def of(function: types.FunctionType) -> Assignments | None:
         found = _by_bytecode(code) if readable else _by_source(function)
         return caches.put(_known, code, found, 1024)
     return _known[code]
-
-
-def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Yield a code object and those of the functions inside it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from codes_in(constant)
 
 
 def _by_bytecode(code: types.CodeType) -> Assignments:

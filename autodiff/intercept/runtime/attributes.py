@@ -18,7 +18,7 @@ from autodiff import caches
 from autodiff.intercept.runtime import call_site_cache, syntax_ops
 from autodiff.trace.trace_stack import check_free
 from autodiff.trace.tracer import FloatTracer, Tracer
-from chainrules_core.tangents.fields import dict_of
+from chainrules_core.tangents.fields import dict_of, in_class
 
 _OURS = "autodiff"
 Accessor = Callable | None
@@ -112,14 +112,14 @@ sets_as_ever = caches.fact_of_classes("classes without setters", _has_no_setters
 
 def is_kept(owner: Any, name: str) -> bool:
     """Whether an attribute is what was put there last, in the object itself or a slot of it."""
-    found = _in_class(type(owner), name)
+    found = in_class(type(owner), name)
     kept = dict_of(owner)
     return name in kept if found is None else type(found) is types.MemberDescriptorType
 
 
 def delete(owner: Any, name: str) -> None:
     """Delete an attribute; what a class does for it in Python has the calls in it seen."""
-    own, found = syntax_ops.special(type(owner), "__delattr__"), _in_class(type(owner), name)
+    own, found = syntax_ops.special(type(owner), "__delattr__"), in_class(type(owner), name)
     if own is not None:
         syntax_ops.intercept(own)(owner, name)
     elif isinstance(found, property) and type(found.fdel) is types.FunctionType:
@@ -150,7 +150,7 @@ def _unless_replaced(kind: type, name: str, found: Any, do: Callable, again: Cal
         return by_property
 
     def by_descriptor(*args: Any) -> Any:
-        if _in_class(type(args[0]), name) is found:
+        if in_class(type(args[0]), name) is found:
             return syntax_ops.intercept(do)(*args) if isinstance(found, property) else do(*args)
         _forget(type(args[0]), name)
         return again(*args)
@@ -169,16 +169,9 @@ def forget() -> None:
     _setters.clear()
 
 
-def _in_class(kind: type, name: str) -> Any:
-    for base in kind.__mro__:
-        if name in base.__dict__:
-            return base.__dict__[name]
-    return None
-
-
 def _getter(kind: type, name: str) -> Callable | None:
     """Return what reads an attribute, if code written in Python does."""
-    found = _in_class(kind, name)
+    found = in_class(kind, name)
     do = _getter_by(kind, name, found)
     if do is None or found is None:
         return do
@@ -195,7 +188,7 @@ def _getter_by(kind: type, name: str, found: Any) -> Callable | None:
         overrides = hasattr(type(found), "__set__")
         return functools.partial(_described, found, get, kind, name, overrides)
     if found is None:
-        fallback = _in_class(kind, "__getattr__")
+        fallback = in_class(kind, "__getattr__")
         if type(fallback) is types.FunctionType and not syntax_ops.is_library(fallback):
             return functools.partial(_or_else, kind.__getattribute__, fallback, name)
     return None
@@ -225,10 +218,10 @@ def _or_else(plainly: Callable, fallback: types.FunctionType, name: str, owner: 
 
 def _setter(kind: type, name: str) -> Callable | None:
     """Return what sets an attribute, if code written in Python does."""
-    own = _in_class(kind, "__setattr__")
+    own = in_class(kind, "__setattr__")
     if type(own) is types.FunctionType:
         return lambda owner, value: syntax_ops.intercept(own)(owner, name, value)
-    found = _in_class(kind, name)
+    found = in_class(kind, name)
     do: Callable | None = None
     put = getattr(type(found), "__set__", None)
     if isinstance(found, property):

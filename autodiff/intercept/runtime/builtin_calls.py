@@ -11,6 +11,7 @@ import functools
 import itertools
 import math
 import operator
+import sys
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -301,33 +302,17 @@ def first_argument(g: Callable) -> Callable:
     return with_first
 
 
-def second_argument(g: Callable) -> Callable:
-    """A C function that calls its second argument, if there is one."""
+def calling(g: Callable, name: str = "key", place: int = sys.maxsize) -> Callable:
+    """A C function that calls the argument of a name, which may be given by its place as well."""
 
-    def with_second(first: Any, *args: Any, **kwargs: Any) -> Any:
-        if args:
-            args = (syntax_ops.intercept(args[0]), *args[1:])
-        if "func" in kwargs:
-            kwargs["func"] = syntax_ops.intercept(kwargs["func"])
-        return g(first, *args, **kwargs)
-
-    return with_second
-
-
-def seeing_key(g: Callable) -> Callable:
-    """A C function that calls its ``key=``."""
-
-    def with_key(*args: Any, **kwargs: Any) -> Any:
-        if kwargs.get("key") is not None:
-            kwargs["key"] = syntax_ops.intercept(kwargs["key"])
+    def with_function(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get(name) is not None:
+            kwargs[name] = syntax_ops.intercept(kwargs[name])
+        elif len(args) > place:
+            args = (*args[:place], syntax_ops.intercept(args[place]), *args[place + 1 :])
         return g(*args, **kwargs)
 
-    return with_key
-
-
-def operator_function(name: str) -> Callable:
-    """Return the function of the module `operator` for a special method."""
-    return getattr(operator, f"{name}_" if name in ("and", "or") else name)
+    return with_function
 
 
 # How each builtin is wrapped, in the order of the wrapping.
@@ -368,12 +353,12 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     bool: truth_of,
     complex: lambda as_before: text_calls.reading(by_method(complex, as_before)),
     **{
-        operator_function(name): functools.partial(combining, operate)
+        syntax_ops.operator_function(name): functools.partial(combining, operate)
         for name, operate in {**syntax_ops.BINARY, **syntax_ops.COMPARISON}.items()
     },
     operator.getitem: functools.partial(combining, syntax_ops.item),
     **{
-        operator_function(name): functools.partial(combining, operate)
+        syntax_ops.operator_function(name): functools.partial(combining, operate)
         for name, operate in syntax_ops.UNARY.items()
     },
     operator.contains: functools.partial(combining, lambda x, value: syntax_ops.contains(value, x)),

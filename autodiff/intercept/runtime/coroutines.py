@@ -12,12 +12,6 @@ from typing import Any
 from autodiff.intercept.runtime import syntax_ops
 
 
-def own(x: Any, name: str) -> Any:
-    """Return the method that the class of `x`, if it is a user's, defines in Python."""
-    method = syntax_ops.special(type(x), name)
-    return None if method is None or syntax_ops.is_library(method) else method
-
-
 class _Awaited:
     __slots__ = ("method", "value")
 
@@ -31,7 +25,7 @@ class _Awaited:
 
 def awaited(x: Any) -> Any:
     """Return what is to be awaited in place of `x`."""
-    method = own(x, "__await__")
+    method = syntax_ops.users_method(x, "__await__")
     return x if method is None else _Awaited(x, method)
 
 
@@ -51,9 +45,9 @@ class _Steps:
 
 def async_iterate(x: Any) -> Any:
     """Return what an ``async for`` loop over `x` is to go through."""
-    method = own(x, "__aiter__")
+    method = syntax_ops.users_method(x, "__aiter__")
     if method is None:
         return x
     iterator = syntax_ops.intercept(method)(x)
-    step = own(iterator, "__anext__")
+    step = syntax_ops.users_method(iterator, "__anext__")
     return iterator if step is None else _Steps(iterator, step)

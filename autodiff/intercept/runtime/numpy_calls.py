@@ -188,71 +188,52 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
         pyfunc = python_function(key)
         if pyfunc is not None:
             return _looping(key, pyfunc)
+        return _of_ufunc(key)
+    looking = _of_function(g, key)
+    return _of_lists(key, looking) if key in _OF_LISTS else looking
 
-    ufunc: Any = key
-    is_ufunc = isinstance(key, np.ufunc)
-    is_function = g is key and not is_ufunc
+
+def _of_function(g: Callable, key: Any) -> Callable:
+    is_function = g is key
     is_writer = key in WRITERS
-    place = ufunc.nin if is_ufunc else place_of_out(key)[0]
+    place = place_of_out(key)[0]
     known = dispatch_cache.ways_of(key)
 
     def looking(*args: Any, **kwargs: Any) -> Any:
-        if not is_ufunc:
-            way = dispatch_cache.find(known, args, kwargs)
-            if way is not None:
-                result = way(*args, **kwargs)
-                if result is not NO_RULE:
-                    return result
-            if args and type(args[0]) is list:
-                result = calls.planned(key, args, kwargs)
-                if result is not NO_RULE:
-                    return result
+        way = dispatch_cache.find(known, args, kwargs)
+        if way is not None:
+            result = way(*args, **kwargs)
+            if result is not NO_RULE:
+                return result
+        if args and type(args[0]) is list:
+            result = calls.planned(key, args, kwargs)
+            if result is not NO_RULE:
+                return result
         if not kwargs and _NUMBERS.issuperset(map(type, args)):
             if len(args) > place or is_writer:
                 check_out(key, args, kwargs)
             elif is_function:
                 dispatch_cache.add(g, args, kwargs, g)
             return g(*args)
-        traced = listed = False
-        for a in (*args, *kwargs.values()) if kwargs else args:
-            kind = type(a)
-            if kind is Tracer or kind is FloatTracer:
-                traced = True
-            elif kind in _LISTS:
-                listed = True
-            elif kind not in _NUMBERS and syntax_ops.converts(kind):
-                body = getattr(key, "_implementation", None)
-                if body is not None and hasattr(a, key.__name__):
-                    return calls.body_of(body)(*args, **kwargs)  # it calls the object's own method
-                if syntax_ops.converted(a) is a:
-                    continue
-                named = {name: syntax_ops.converted(value) for name, value in kwargs.items()}
-                return looking(*map(syntax_ops.converted, args), **named)
-        if listed:
-            for a in args:
-                if type(a) is list or type(a) is tuple:
-                    check_texts(a)
-            args = tuple([_elements_converted(flattened(a)) for a in args])
-            if any(_holds_traced(a) for a in (*args, *kwargs.values())):
-                return _with_lists(g, key, args, kwargs)
-        if traced and is_function:  # NumPy itself does not look at each argument
-            return protocols.function(key, args, kwargs)
-        if "out" in kwargs or len(args) > place or is_writer:
-            check_out(key, args, kwargs)
-        return g(*args, **kwargs)
+        return general(args, kwargs)
 
-    if key in _OF_LISTS:
+    general = _general(g, key, place, looking)
+    return looking
 
-        def of_list(*args: Any, **kwargs: Any) -> Any:
-            if len(args) == 1 and type(args[0]) in (list, tuple) and _DTYPE.issuperset(kwargs):
-                made = gathered(key, args[0], kwargs)
-                if made is not NOT_HERE:
-                    return made
-            return looking(*args, **kwargs)
 
-        return of_list
-    if not is_ufunc or g is not key:
-        return looking
+def _of_lists(key: Any, looking: Callable) -> Callable:
+    def of_list(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and type(args[0]) in (list, tuple) and _DTYPE.issuperset(kwargs):
+            made = gathered(key, args[0], kwargs)
+            if made is not NOT_HERE:
+                return made
+        return looking(*args, **kwargs)
+
+    return of_list
+
+
+def _of_ufunc(ufunc: np.ufunc) -> Callable:
+    known = dispatch_cache.ways_of(ufunc)
 
     def of_ufunc(*args: Any, **kwargs: Any) -> Any:
         """NumPy would look for the engine as long as this takes."""
@@ -267,12 +248,61 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
             if kind is Tracer or kind is FloatTracer:
                 traced = True
             elif kind not in _NUMBERS:
-                return looking(*args, **kwargs)
+                return general(args, kwargs)
         if kwargs or len(args) != ufunc.nin:
-            return looking(*args, **kwargs)
+            return general(args, kwargs)
         return protocols.ufunc(ufunc, "__call__", args, kwargs) if traced else ufunc(*args)
 
+    general = _general(ufunc, ufunc, ufunc.nin, of_ufunc)
     return of_ufunc
+
+
+def _general(g: Callable, key: Any, place: int, begin: Callable) -> Callable:
+    """Return what calls a function of NumPy with arguments of any kind.
+
+    Its argument at `place`, if it is given, is an array to write into. ``begin(*args)`` begins the
+    call again with other arguments.
+    """
+    is_function = g is key and not isinstance(key, np.ufunc)
+    is_writer = key in WRITERS
+
+    def call(args: tuple, kwargs: dict[str, Any]) -> Any:
+        traced = listed = False
+        for a in (*args, *kwargs.values()) if kwargs else args:
+            kind = type(a)
+            if kind is Tracer or kind is FloatTracer:
+                traced = True
+            elif kind in _LISTS:
+                listed = True
+            elif kind not in _NUMBERS and syntax_ops.converts(kind):
+                result = _with_objects(begin, key, a, args, kwargs)
+                if result is not NOT_HERE:
+                    return result
+        if listed:
+            for a in args:
+                if type(a) is list or type(a) is tuple:
+                    check_texts(a)
+            args = tuple([_elements_converted(flattened(a)) for a in args])
+            if any(_holds_traced(a) for a in (*args, *kwargs.values())):
+                return _with_lists(g, key, args, kwargs)
+        if traced and is_function:  # NumPy itself does not look at each argument
+            return protocols.function(key, args, kwargs)
+        if "out" in kwargs or len(args) > place or is_writer:
+            check_out(key, args, kwargs)
+        return g(*args, **kwargs)
+
+    return call
+
+
+def _with_objects(begin: Callable, key: Any, x: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call it with objects that stand for arrays as these; `NOT_HERE` if `x` is none."""
+    body = getattr(key, "_implementation", None)
+    if body is not None and hasattr(x, key.__name__):
+        return calls.body_of(body)(*args, **kwargs)  # it calls the object's own method
+    if syntax_ops.converted(x) is x:
+        return NOT_HERE
+    named = {name: syntax_ops.converted(value) for name, value in kwargs.items()}
+    return begin(*map(syntax_ops.converted, args), **named)
 
 
 def is_of_python(g: Any) -> bool:

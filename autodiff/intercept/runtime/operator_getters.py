@@ -39,8 +39,7 @@ def _method_called(g: operator.methodcaller) -> Callable:
     def call(owner: Any) -> Any:
         if type(owner) is np.ndarray:
             return syntax_ops.intercept(getattr(owner, name))(*args, **options)
-        method = syntax_ops.special(type(owner), name)
-        if method is None or syntax_ops.is_library(method):
+        if syntax_ops.users_method(owner, name) is None:
             return g(owner)
         return syntax_ops.intercept(attributes.read(owner, name))(*args, **options)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -36,15 +35,10 @@ def remember(g: Any, replacement: Callable, lasts: bool) -> Callable:
         if not is_library(g) and (not of_module or _holds(replacement, g)):
             return replacement
         parts = g.__code__, g.__defaults__, g.__kwdefaults__
-    key = id(g)
-
-    def drop(_: weakref.ref, table: dict = replacements) -> None:
-        table.pop(key, None)  # at the end of the process the global is gone
-
     try:
-        replacements[key] = weakref.ref(g, drop), replacement, parts
+        caches.keep_with(replacements, g, replacement, parts)
     except TypeError:  # a function made in C, which stays
-        replacements[key] = (lambda: g), replacement, None
+        replacements[id(g)] = (lambda: g), replacement, None
     return replacement
 
 

@@ -37,14 +37,13 @@ from autodiff.intercept.runtime import (
 from autodiff.intercept.runtime.builtin_calls import (
     CALLED_ELSEWHERE,
     WRAPPERS,
+    calling,
     first_argument,
     get_attribute,
     handing_on,
     has_attribute,
     is_instance,
     listing,
-    second_argument,
-    seeing_key,
     set_attribute,
     sort_list,
     type_of_value,
@@ -307,30 +306,38 @@ def _is_plain_method(g: Any, kind: type) -> bool:
 
 def _builtin(g: Any) -> Callable:
     owner = g.__self__
-    if type(owner) in text_calls.OWNERS and (of_text := text_calls.of_method(g)) is not None:
+    kind = type(owner)
+    if kind in text_calls.OWNERS and (of_text := text_calls.of_method(g)) is not None:
         return of_text
-    if type(owner) in call_site_cache.CONTAINERS and _is_plain_method(g, type(owner)):
+    if kind in call_site_cache.CONTAINERS and _is_plain_method(g, kind):
         return g
-    if type(owner) in watched_types:
+    if kind in watched_types:
         watched = watch(g)
         if watched is not None:
             return watched
-    if owner is None or type(owner) in (types.ModuleType, type):
-        watched = watch(g)
-        if watched is not None:
-            return _remember(g, watched)
-    special = _SPECIAL.get(g)
-    wrapper = WRAPPERS.get(g)
+    is_function = owner is None or kind is types.ModuleType
+    replacement = watch(g) if is_function or kind is type else None
+    if replacement is None:
+        replacement = _made_in_c(g, is_function)
+    return _c_method(g) if replacement is None else _remember(g, replacement)
+
+
+def _made_in_c(g: Any, is_function: bool) -> Callable | None:
+    """Return what stands for a function of a module, and for a method that is named here."""
+    special, wrapper = _SPECIAL.get(g), WRAPPERS.get(g)
     if wrapper is not None:
-        return _remember(g, wrapper(special or (asking_for(g) if has_rule(g) else g)))
-    if special is not None:
-        return _remember(g, special)
-    if owner is None or type(owner) is types.ModuleType:
-        if g in MAKERS:
-            return _remember(g, making(g, asking_for))
-        if has_rule(g):
-            return _remember(g, asking_for(g))
-        return _remember(g, g if owner is builtins else refusing_for(g))
+        return wrapper(special or (asking_for(g) if has_rule(g) else g))
+    if special is not None or not is_function:
+        return special
+    if g in MAKERS:
+        return making(g, asking_for)
+    if has_rule(g):
+        return asking_for(g)
+    return g if g.__self__ is builtins else refusing_for(g)
+
+
+def _c_method(g: Any) -> Callable:
+    owner = g.__self__
     if type(owner) is list and g.__name__ == "sort":
         return functools.partial(sort_list, owner)
     if type(owner) is contextvars.Context and g.__name__ == "run":
@@ -350,13 +357,13 @@ def _class(g: type) -> Callable:
     wrapper = WRAPPERS.get(g) or text_calls.of_class(g)
     replacement = special or (asking_for(g) if has_rule(g) else maker_of(g) or g)
     if wrapper is not None:
-        return _remember(g, wrapper(replacement))
-    if special is not None:
-        return _remember(g, special)
-    if issubclass(g, compiled_callbacks.FUNCTION_POINTER):
-        return compiled_callbacks.making_pointer(g)
-    # What is called in place of a class holds it: one made at each call must not be kept.
-    return _remember(g, replacement) if caches.stays(g) else replacement
+        replacement = wrapper(replacement)
+    elif special is None:
+        if issubclass(g, compiled_callbacks.FUNCTION_POINTER):
+            return compiled_callbacks.making_pointer(g)
+        if not caches.stays(g):  # the replacement holds the class, which may be made at each call
+            return replacement
+    return _remember(g, replacement)
 
 
 def _partial(g: functools.partial) -> Callable:
@@ -435,9 +442,9 @@ _SPECIAL: dict[Any, Callable] = {
             itertools.dropwhile, itertools.filterfalse,
         )
     },
-    itertools.accumulate: second_argument(itertools.accumulate),
-    itertools.groupby: seeing_key(itertools.groupby),
-    **{g: seeing_key(g) for g in (sorted, min, max)},
+    itertools.accumulate: calling(itertools.accumulate, "func", 1),
+    itertools.groupby: calling(itertools.groupby, "key", 1),
+    **{g: calling(g) for g in (sorted, min, max)},
 }  # fmt: skip
 
 _BY_KIND: dict[type, Callable[[Any], Callable]] = {

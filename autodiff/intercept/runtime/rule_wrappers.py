@@ -61,17 +61,6 @@ def asking_for(g: Callable) -> Callable:
     known = dispatch_cache.ways_of(g)
 
     @functools.wraps(g)
-    def asking_one(x: Any, /) -> Any:
-        kind = type(x)
-        if kind in _HOLD_NOTHING:
-            return g(x)
-        if kind is FloatTracer:
-            record = scalar_methods.unary[g]
-            if record is not None:
-                return record(x)
-        return asking(x)
-
-    @functools.wraps(g)
     def asking(*args: Any, **kwargs: Any) -> Any:
         way = dispatch_cache.find(known, args, kwargs)
         if way is not None:
@@ -107,7 +96,22 @@ def asking_for(g: Callable) -> Callable:
             return calling_back(g, args, kwargs)
         return calls.body_of(g)(*args, **kwargs)
 
-    return asking_one if _takes_one(g) else asking
+    return _of_one(g, asking) if _takes_one(g) else asking
+
+
+def _of_one(g: Callable, asking: Callable) -> Callable:
+    @functools.wraps(g)
+    def asking_one(x: Any, /) -> Any:
+        kind = type(x)
+        if kind in _HOLD_NOTHING:
+            return g(x)
+        if kind is FloatTracer:
+            record = scalar_methods.unary[g]
+            if record is not None:
+                return record(x)
+        return asking(x)
+
+    return asking_one
 
 
 def _takes_one(g: Callable) -> bool:

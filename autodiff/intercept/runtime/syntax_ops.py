@@ -33,6 +33,7 @@ from autodiff.trace.trace_stack import check_free, watch_held
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
 from chainrules_core import ChainRulesError
 from chainrules_core.places import MADE_HERE
+from chainrules_core.tangents.fields import in_class
 
 
 def _not_connected(f: Any) -> Any:
@@ -79,15 +80,14 @@ is_plain = caches.fact_of_classes("plain classes", _runs_no_python, _plain_types
 
 def special(kind: type, name: str) -> types.FunctionType | None:
     """Return the method that syntax stands for, if it is written in Python."""
-    found = _lookup(kind, name)
+    found = in_class(kind, name)
     return found if type(found) is types.FunctionType else None
 
 
-def _lookup(kind: type, name: str) -> Any:
-    for base in kind.__mro__:
-        if name in base.__dict__:
-            return base.__dict__[name]
-    return None
+def users_method(x: Any, name: str) -> types.FunctionType | None:
+    """Return a method of `x` that is written in Python, and not by a library."""
+    method = special(type(x), name)
+    return None if method is None or is_library(method) else method
 
 
 # -- operators ----------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ _SEQUENCES = (list, tuple, str, bytes, bytearray, collections.deque)
 
 
 def _attempt(kind: type, name: str, a: Any, b: Any) -> Any:
-    method = _lookup(kind, name)
+    method = in_class(kind, name)
     if type(method) is types.FunctionType:
         return intercept(method)(a, b)
     if method is None or (issubclass(kind, _SEQUENCES) and name in ("__add__", "__mul__")):
@@ -120,7 +120,7 @@ def _by_methods(name: str, reflected: str, a: Any, b: Any, among_equals: bool) -
     if (
         kind is not other
         and issubclass(other, kind)
-        and _lookup(other, reflected) not in (None, _lookup(kind, reflected))
+        and in_class(other, reflected) not in (None, in_class(kind, reflected))
     ):
         sides.reverse()
     for side in sides:
@@ -206,7 +206,7 @@ def _comparison(apply: Callable, name: str, mirrored: str) -> Callable:
             return apply(a, b)
         if is_plain(type(a)) and is_plain(type(b)):
             return apply(a, b)
-        if name == "ne" and _lookup(type(a), method) is object.__ne__:
+        if name == "ne" and in_class(type(a), method) is object.__ne__:
             return not equal(a, b)
         made = _by_methods(method, reflected, a, b, True)
         return apply(a, b) if made is NotImplemented else made
@@ -259,7 +259,7 @@ def _in_place(apply: Callable, name: str, operate: Callable, is_local: bool) -> 
             return apply(a, b)
         if is_plain(kind) and is_plain(type(b)):
             return apply(a, b)
-        if _lookup(kind, method) is not None:
+        if in_class(kind, method) is not None:
             made = _attempt(kind, method, a, b)
             if made is not NotImplemented:
                 return made
@@ -285,13 +285,13 @@ def _unary(apply: Callable, name: str) -> Callable:
     return operate
 
 
-def _attribute(name: str) -> str:
-    return f"{name}_" if name in ("and", "or") else name
+def operator_function(name: str) -> Callable:
+    """Return the function of the module `operator` for a special method."""
+    return getattr(operator, f"{name}_" if name in ("and", "or") else name)
 
 
 BINARY: dict[str, Callable] = {
-    name: _binary(getattr(operator, _attribute(name)), name, symbol)
-    for name, symbol in _ARITHMETIC.items()
+    name: _binary(operator_function(name), name, symbol) for name, symbol in _ARITHMETIC.items()
 }
 IN_PLACE: dict[str, Callable] = {
     name: _in_place(getattr(operator, f"i{name}"), name, BINARY[name], False)
@@ -308,7 +308,7 @@ COMPARISON: dict[str, Callable] = {
     )
 }  # fmt: skip
 UNARY: dict[str, Callable] = {
-    name: _unary(getattr(operator, _attribute(name)), name) for name in ("neg", "pos", "invert")
+    name: _unary(operator_function(name), name) for name in ("neg", "pos", "invert")
 }
 equal = COMPARISON["eq"]
 
@@ -407,7 +407,7 @@ def iterator_of(x: Any) -> Any:
         method = special(kind, "__iter__")
         if method is not None:
             return intercept(method)(x)
-        if _lookup(kind, "__iter__") is None and special(kind, "__getitem__") is not None:
+        if in_class(kind, "__iter__") is None and special(kind, "__getitem__") is not None:
             return _by_position(x)
     return iter(x)
 
@@ -498,7 +498,7 @@ def truth(x: Any) -> Any:
     if type(x) in _plain_types or is_plain(type(x)):
         return x
     method = special(type(x), "__bool__")
-    if method is None and _lookup(type(x), "__bool__") is None:
+    if method is None and in_class(type(x), "__bool__") is None:
         method = special(type(x), "__len__")
     return x if method is None else intercept(method)(x)
 

@@ -58,11 +58,6 @@ def _check(x: Any) -> None:
         check_free(x)
 
 
-def writes_by_itself(f: Any) -> bool:
-    """Whether a function of NumPy writes into one of its arguments without being told."""
-    return f in WRITERS and f is not np.nan_to_num
-
-
 def _parameters(g: Any) -> tuple[str, ...]:
     try:
         return tuple(inspect.signature(g).parameters)

@@ -354,13 +354,7 @@ class Site:
         if any(map(is_of_levels, leaves)):
             return self.on_levels(generic, *leaves)
         if len(self.known) < _MOST_KINDS:
-            kinds = tuple(map(type, leaves))
-
-            def leave() -> None:
-                self.known[kinds] = operator.call
-
-            way = write_way(self.expression, leaves, leave, self.on_levels)
-            self.known[kinds] = operator.call if way is None else way
+            self._write(self.known, leaves, self.on_levels)
         elif all(way is operator.call for way in self.known.values()):
             table[self.place] = operator.call
             self.known.clear()
@@ -368,18 +362,22 @@ class Site:
 
     def on_levels(self, generic: Callable, *leaves: Any) -> Any:
         """Evaluate the expression for leaves of other levels than one tape."""
-        kinds = tuple(map(type, leaves))
-        way = self.levels.get(kinds)
+        way = self.levels.get(tuple(map(type, leaves)))
         if way is not None:
             return way(generic, *leaves)
         if any(map(is_of_levels, leaves)) and len(self.levels) < _MOST_KINDS:
-
-            def leave() -> None:
-                self.levels[kinds] = operator.call
-
-            way = write_way(self.expression, leaves, leave, None)
-            self.levels[kinds] = operator.call if way is None else way
+            self._write(self.levels, leaves, None)
         return generic(*leaves)
+
+    def _write(self, ways: dict, leaves: tuple, on_levels: Callable | None) -> None:
+        """Have the code written, and kept for types like these; it may say that it does not pay."""
+        kinds = tuple(map(type, leaves))
+
+        def leave() -> None:
+            ways[kinds] = operator.call
+
+        way = write_way(self.expression, leaves, leave, on_levels)
+        ways[kinds] = operator.call if way is None else way
 
     def forget(self) -> None:
         """Begin anew, after a change of the rules."""

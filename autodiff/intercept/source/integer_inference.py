@@ -94,9 +94,7 @@ def _other_names(node: ast.AST) -> list[str]:
         return [node.name]
     if isinstance(node, ast.alias):
         return [node.asname or node.name.partition(".")[0]]
-    if isinstance(node, ast.ExceptHandler):
-        return [node.name] if node.name else []
-    if isinstance(node, (ast.MatchAs, ast.MatchStar)):
+    if isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
         return [node.name] if node.name else []
     if isinstance(node, ast.MatchMapping):
         return [node.rest] if node.rest else []
