@@ -1,7 +1,7 @@
-"""Attributes read and set inside a traced function: what a class runs for them is seen.
+"""Attributes read and set inside a traced function: user-defined accessors are traced.
 
-A property, a descriptor or ``__getattr__`` written in Python is reached through C, past every
-rewritten call, so reading an attribute is a call of `read` and setting one a call of `write`.
+Python calls a property, a descriptor or ``__getattr__`` from C, where no rewritten call sees it. So
+reading an attribute is a call of `read`, and setting one a call of `write`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class _Accessors:
 
 
 def read(owner: Any, name: str) -> Any:
-    """Return an attribute; what a class does for it in Python has the calls in it seen."""
+    """Return an attribute; a user-defined accessor is traced."""
     kind = type(owner)
     try:
         getter = _lasting_getters[kind, name]
@@ -82,7 +82,7 @@ def read(owner: Any, name: str) -> Any:
 
 
 def write(value: Any, owner: Any, name: str) -> None:
-    """Set an attribute; what a class does for it in Python has the calls in it seen."""
+    """Set an attribute; a user-defined accessor is traced."""
     kind = type(owner)
     if kind is np.ndarray:
         check_free(owner)
@@ -118,7 +118,7 @@ def is_kept(owner: Any, name: str) -> bool:
 
 
 def delete(owner: Any, name: str) -> None:
-    """Delete an attribute; what a class does for it in Python has the calls in it seen."""
+    """Delete an attribute; a user-defined accessor is traced."""
     own, found = syntax_ops.special(type(owner), "__delattr__"), in_class(type(owner), name)
     if own is not None:
         syntax_ops.intercept(own)(owner, name)
@@ -129,16 +129,15 @@ def delete(owner: Any, name: str) -> None:
 
 
 def _unless_replaced(kind: type, name: str, found: Any, do: Callable, again: Callable) -> Callable:
-    """Return what reads or sets an attribute by what the class has for it, while it has that.
+    """Return an accessor that calls `do` as long as the class has `found` under the name.
 
-    After that `again` has to find out anew what is to be done. `do` is a function, or the method of
-    a property, in which calls are seen.
+    After that `again` decides anew. `do` is a function, or the method of a property; it is traced.
     """
     if kind.__module__.partition(".")[0] == _OURS:
         return syntax_ops.intercept(do)
 
-    # The class is not held: what is remembered of one made in a function goes with it. A property
-    # of a class is itself; another descriptor is not asked, which may run its code.
+    # The accessor does not refer to the class: what is known of a class made in a function goes
+    # with it. A property read from its class is itself; another descriptor may run its code.
     if type(found) is property:
 
         def by_property(*args: Any) -> Any:

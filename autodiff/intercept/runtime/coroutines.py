@@ -1,7 +1,7 @@
 """What ``await`` and ``async for`` do inside a traced coroutine.
 
-As in :mod:`autodiff.intercept.runtime.syntax_ops`: the methods that a class of the user's defines
-for them have the calls in them seen.
+As in :mod:`autodiff.intercept.runtime.syntax_ops`, the methods that a user-defined class has for
+them are traced.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Steps:
 
 
 def async_iterate(x: Any) -> Any:
-    """Return what an ``async for`` loop over `x` is to go through."""
+    """Return what an ``async for`` loop over `x` is to iterate over."""
     method = syntax_ops.users_method(x, "__aiter__")
     if method is None:
         return x

@@ -36,7 +36,7 @@ from chainrules_core.define import DecomposeRule
 
 
 def buffer(x: np.ndarray) -> Tracer:
-    """Return an array as one that holds nothing traced yet, but may be written into."""
+    """Return a tracer of a plain array, into which traced values may be written."""
     return Tracer(x, CONSTANT, -1)
 
 
@@ -49,7 +49,7 @@ _SIZES = frozenset({int, float, complex, bool, np.float64, np.int64, type, type(
 
 
 def keeping_new(make: Callable) -> Callable:
-    """A function whose new arrays may be written into."""
+    """A function whose new arrays can take traced values."""
 
     def made_by(*args: Any, **kwargs: Any) -> Any:
         if args and type(args[0]) is TracedText:
@@ -58,7 +58,7 @@ def keeping_new(make: Callable) -> Callable:
         is_view = type(made) is np.ndarray and made.base is not None
         if is_view and all(type(a) in _SIZES for a in (*args, *kwargs.values())):
             made = made.copy()  # np.linspace gives a view of an array that nobody else has
-        # What is handed on as it is (asarray) or a view is somebody else's.
+        # An argument that is returned (asarray) and a view belong to somebody else.
         is_new = type(made) is np.ndarray and made.base is None and all(made is not a for a in args)
         return buffer(made) if is_new and may_hold_traced(made) else made
 
@@ -236,7 +236,7 @@ def _of_ufunc(ufunc: np.ufunc) -> Callable:
     known = dispatch_cache.ways_of(ufunc)
 
     def of_ufunc(*args: Any, **kwargs: Any) -> Any:
-        """NumPy would look for the engine as long as this takes."""
+        """NumPy's own search for the engine takes as long as all this."""
         way = dispatch_cache.find(known, args, kwargs)
         if way is not None:
             result = way(*args, **kwargs)
@@ -306,7 +306,7 @@ def _with_objects(begin: Callable, key: Any, x: Any, args: tuple, kwargs: dict[s
 
 
 def is_of_python(g: Any) -> bool:
-    """Whether a function of NumPy loops over one of Python, and may be made in passing."""
+    """Whether a ufunc calls a Python function: such a ufunc may be made at each call."""
     return isinstance(g, np.ufunc) and python_function(g) is not None
 
 
@@ -399,7 +399,7 @@ def fromiter(*args: Any, **kwargs: Any) -> Any:
 
 
 REPLACED: dict[Any, Callable] = {np.fromiter: fromiter, **iterators.REPLACED}
-"""What stands for a class or a C function of NumPy in a traced function."""
+"""Replacements of classes and C functions of NumPy in a traced function."""
 
 
 def _array_converter() -> Any:

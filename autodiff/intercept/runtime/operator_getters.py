@@ -1,8 +1,8 @@
-"""``operator.attrgetter``, ``itemgetter``, ``methodcaller``: what they get is looked at.
+"""``operator.attrgetter``, ``itemgetter``, ``methodcaller``: what they call is traced.
 
-They are made in C, and reach the properties, items and methods that a class defines past every
-rewritten call. What they were made with they tell as they are pickled. The methods of libraries are
-left alone: rules call them by ``methodcaller`` where nobody is to look.
+They call properties and methods from C, where no rewritten call sees it. ``__reduce__`` tells what
+they were made with. The methods of libraries are left alone: rules call them by ``methodcaller``
+where nothing is to be traced.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ _MOST = 20_000
 def remember(g: Any, replacement: Callable, lasts: bool) -> Callable:
     """Remember what is called in place of `g`, and return it.
 
-    Not where this would keep the function alive: what stands in its place has its globals, and
-    may hold the function itself. Only of a module's function it is known when it ends.
+    Not where this would keep the function alive: its replacement refers to its globals, and
+    maybe to the function itself. Only the end of a module's function is noticed.
     """
     parts = None
     if type(g) is types.FunctionType:
@@ -43,7 +43,7 @@ def remember(g: Any, replacement: Callable, lasts: bool) -> Callable:
 
 
 def _holds(replacement: Any, g: types.FunctionType) -> bool:
-    """Whether what stands in the place of a function holds it, as one that calls itself does."""
+    """Whether a replacement refers to its function, as that of a recursive one does."""
     if getattr(replacement, "__wrapped__", None) is g:
         return True
     for cell in getattr(replacement, "__closure__", None) or ():

@@ -1,9 +1,9 @@
 """intercept(g): what is called in place of `g` inside a traced function.
 
-A function with a rule becomes one that asks for the rule if an argument is traced. A plain function
-becomes its rewritten self: always if it is the user's, since it may hold a traced value in a
-closure; in a library only for calls with a traced argument. What NumPy's protocols reach, and what
-cannot hold a traced value, is left as it is.
+A function with a rule is replaced by one that applies the rule if an argument is traced. Another
+function is replaced by its rewritten code: always if it is the user's, since it may have captured a
+traced value; in a library only for calls with a traced argument. What NumPy's protocols reach, and
+what cannot hold a traced value, is left as it is.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ def _body(g: types.FunctionType) -> Callable:
 
 
 def traced_body(g: Callable) -> Callable:
-    """Return `g` with its calls seen, whoever wrote it; `g` itself where that is not possible."""
+    """Return `g` with its calls intercepted, whoever wrote it; `g` itself if this is impossible."""
     if type(g) is types.FunctionType:
         if rewritten_code.is_rewritten(g):
             return g
@@ -259,7 +259,7 @@ watched_types: frozenset[type] = frozenset()
 
 
 def watch_impure(replacement: Callable[[Any], Callable | None], owners: frozenset[type]) -> None:
-    """See calls of impure functions from now on.
+    """Intercept calls of impure functions from now on.
 
     Parameters
     ----------

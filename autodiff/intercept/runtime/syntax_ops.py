@@ -1,9 +1,9 @@
-"""What operators, loops, `with` and the like do inside a traced function.
+"""Operators, loops, conditions and other syntax inside a traced function.
 
 A class may define in Python what ``a + b``, ``x[i]``, ``for``, ``with`` or ``if`` do for its
-objects; Python reaches these methods through C, past every rewritten call. So in a traced function
-the syntax itself is a call of one of the functions here. They do what Python does, but that such a
-method has the calls in it seen. Where no side has one, they just apply the operator.
+objects. Python calls these methods from C, where no rewritten call sees it. So in a traced function
+the syntax itself is a call of one of the functions here. They do what Python does, and trace such
+methods. Where no operand has one, they just apply the operator.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _SPECIALS = tuple(
 _OURS = ("autodiff", "chainrules_core")
 
 ITERATED: dict[type, Callable[[Any], Any]] = {}
-"""For classes made in C over which a loop is not left to Python: what it goes through."""
+"""C class → function that returns what a loop over an instance iterates over."""
 
 
 def _runs_no_python(kind: type) -> bool:
@@ -131,7 +131,7 @@ def _by_methods(name: str, reflected: str, a: Any, b: Any, among_equals: bool) -
 
 
 def _applied(apply: Callable, a: Any, b: Any) -> Any:
-    """Apply an operator that neither side has; the error is in the words of the values."""
+    """Apply an operator that neither side defines; an error names values, not tracers."""
     try:
         return apply(a, b)
     except TypeError as error:
@@ -297,7 +297,7 @@ IN_PLACE: dict[str, Callable] = {
     name: _in_place(getattr(operator, f"i{name}"), name, BINARY[name], False)
     for name in _ARITHMETIC
 }
-# The same for local variables, which can be bound to another object.
+# For local variables, which can be bound to another object.
 IN_PLACE_LOCAL: dict[str, Callable] = {
     name: _in_place(getattr(operator, f"i{name}"), name, BINARY[name], True) for name in _ARITHMETIC
 }
@@ -390,7 +390,7 @@ def mapping(x: Any) -> Any:
 
 
 def iterate(x: Any) -> Any:
-    """Return what a loop over `x` is to go through."""
+    """Return what a loop over `x` is to iterate over."""
     if type(x) in _plain_types or is_plain(type(x)):
         return Unseen(x) if is_unseen(x) else x
     if type(x) in ITERATED:
@@ -413,12 +413,12 @@ def iterator_of(x: Any) -> Any:
 
 
 def is_unseen(x: Any) -> bool:
-    """Whether this is a generator whose code is not followed: it was begun outside, say."""
+    """Whether this is a generator whose code is not traced, such as one begun outside."""
     return type(x) is types.GeneratorType and not rewritten_code.is_made(x.gi_code)
 
 
 class Unseen:
-    """A generator whose code is not followed: it may write into what is held at each step."""
+    """A generator whose code is not traced: each step may write into what pullbacks hold."""
 
     __slots__ = ("steps",)
 
@@ -437,7 +437,7 @@ class Unseen:
 
 
 class Steps:
-    """An iterator of a user's class, whose methods have the calls in them seen."""
+    """An iterator of a user-defined class, whose methods are traced."""
 
     __slots__ = ("is_begun", "iterator", "step")
 

@@ -1,4 +1,4 @@
-"""Pieces of syntax trees, of which rewritten code is put together."""
+"""Builders for the syntax trees of rewritten code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def assigned(owner: Any, value: ast.expr) -> ast.Assign:
 
 
 def is_public(node: ast.Attribute) -> bool:
-    """Whether an attribute's name is its name: a private one the compiler changes."""
+    """Whether the compiler leaves the name of an attribute as it is: private ones are mangled."""
     return not node.attr.startswith("__")
 
 
@@ -32,7 +32,7 @@ def entry(table: str, place: ast.expr) -> ast.Subscript:
 
 
 def index_of(node: ast.expr) -> ast.expr:
-    """Return an index as an expression of its own: slices are written out."""
+    """Return an index as an expression: slices become calls of ``slice``."""
     if isinstance(node, ast.Slice):
         none = ast.Constant(None)
         parts = [node.lower or none, node.upper or none, node.step or none]

@@ -1,4 +1,4 @@
-"""Rewrite comparisons: a class may define ``<`` and ``in``, and ``is`` reads what it sees."""
+"""Rewrite comparisons: classes may define ``<`` and ``in``, and ``is`` must see the values."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _IDENTITY = (ast.Is, ast.IsNot)
 
 
 class Comparisons(ast.NodeTransformer):
-    """The part of the rewriter that looks at comparisons and patterns."""
+    """The part of the rewriter for comparisons and patterns."""
 
     integers: Integers
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """A chain is taken apart where what stands in the middle may be evaluated twice."""
+        """Split a chain of comparisons if its middle operands may be evaluated twice."""
         sides = [node.left, *node.comparators]
         middle = sides[1:-1]
         if not all(isinstance(s, (ast.Name, ast.Constant)) for s in middle):
@@ -62,9 +62,9 @@ class Comparisons(ast.NodeTransformer):
 
 
 def _seen_by_identity(sides: list[ast.expr], ops: list[ast.cmpop]) -> list[bool]:
-    """Say at which sides of a comparison ``is`` looks.
+    """Return which operands of a comparison ``is`` compares.
 
-    Not where the other side is None or ``...``: no traced value stands for one of these.
+    Not where the other operand is None or ``...``: no traced value stands for one of these.
     """
     seen = [False] * len(sides)
     for i, op in enumerate(ops):

@@ -1,10 +1,9 @@
-"""Expressions of several elementwise operations, which rewritten code looks at as one.
+"""Expressions of several elementwise operations, which rewritten code evaluates as one.
 
 ``f * c + i * g`` becomes ``expressions[7](lambda p0, p1, p2, p3: add(mul(p0, p1), mul(p2, p3)), f,
-c, i, g)``. Called there is at first what counts the calls and evaluates the function it is given,
-which is the expression as it would be rewritten without this; after some calls code for values of
-these types (:mod:`autodiff.fastpath.fusion`). That code computes the same numbers, and records them
-as one value.
+c, i, g)``. At first this counts the calls and evaluates the function that it is given, the
+expression as it would be rewritten without fusion. After some calls it is code for values of these
+types (:mod:`autodiff.fastpath.fusion`), which computes the same numbers and records one value.
 
 What stands in an expression is evaluated before its first operation: names and constants always,
 any other part only where no operation comes before it, so nothing is seen in another order. A
@@ -98,7 +97,7 @@ class Expression:
 
 
 class _NotOneError(Exception):
-    """Something in it must not be evaluated before what stands in front of it."""
+    """A part of it must not be evaluated before what stands in front of it."""
 
 
 class Finder:
@@ -343,7 +342,7 @@ class Site:
             _all.append(self)
 
     def count(self, generic: Callable, *leaves: Any) -> Any:
-        """Evaluate the expression as ever; after some calls its types are looked at."""
+        """Evaluate the generic form; after some calls have code written for the types."""
         self.calls += 1
         if self.calls >= dispatch_cache.OFTEN:
             table[self.place] = _looking(len(leaves))(self.known, self.learn)
@@ -370,7 +369,7 @@ class Site:
         return generic(*leaves)
 
     def _write(self, ways: dict, leaves: tuple, on_levels: Callable | None) -> None:
-        """Have the code written, and kept for types like these; it may say that it does not pay."""
+        """Have code written for these types; calling ``leave`` drops it where it does not pay."""
         kinds = tuple(map(type, leaves))
 
         def leave() -> None:

@@ -1,8 +1,8 @@
 """Which names of a function hold Python's own integers, by how they are bound.
 
-Loop counters need no look at each operator: ``i + 1`` is left as it is. A name counts only if all
-its bindings in the function, nested functions included, are counters of ``range`` or ``enumerate``,
-or a ``len``.
+Operators on loop counters are not intercepted: ``i + 1`` is left as it is. A name counts only if
+all its bindings in the function, nested functions included, are counters of ``range`` or
+``enumerate``, or a ``len``.
 """
 
 from __future__ import annotations

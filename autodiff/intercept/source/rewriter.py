@@ -1,4 +1,4 @@
-"""Rewrite a definition so that each call in it is seen.
+"""Rewrite a definition so that each call in it is intercepted.
 
 ``g(x)`` becomes ``intercept(g)(x)``, with a slot of
 :mod:`autodiff.intercept.runtime.call_site_cache` in front of it where `g` is a name from outside.
@@ -38,7 +38,7 @@ _BINARY = {
 }  # fmt: skip
 _UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
 
-# What looks at the frame it is called from: a call in between would show it another one.
+# Functions that look at their caller's frame: a call in between would show them another one.
 _FRAME_DEPENDENT = frozenset(
     {"super", "locals", "globals", "vars", "dir", "eval", "exec", "breakpoint", "__import__"}
 )
@@ -82,7 +82,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         self.own = own
 
     def _as_one(self, node: ast.expr) -> ast.AST | None:
-        """Return what stands for an expression of several elementwise operations."""
+        """Return the call that replaces an expression of several elementwise operations."""
         found = self.finder.find(node)
         if found is None:
             return None
@@ -103,7 +103,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
             of = called(f"of_{function.attr}", [self.visit(function.value)])
             rewritten = located(of, function)
         elif isinstance(function, ast.Attribute):
-            # A method: what the property gives is looked at anyway.
+            # A method: the result of a property is intercepted anyway.
             rewritten = self._seen(self._attribute(function))
         else:
             rewritten = self._seen(self.visit(function))
@@ -152,7 +152,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         return located(read, node)
 
     def _attribute(self, node: ast.Attribute) -> Any:
-        """Return an attribute of what is seen; a traced value has only its value's special ones."""
+        """Return an attribute; a tracer has only the special ones of its value."""
         owner = self.visit(node.value)
         is_special = node.attr.startswith("__") and node.attr.endswith("__")
         if is_special and isinstance(node.ctx, ast.Load) and not _is_super(node.value):
@@ -160,7 +160,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         return ast.copy_location(ast.Attribute(owner, node.attr, node.ctx), node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        # Types are left alone: they may be kept as text.
+        # Annotations are left alone: they may be kept as text.
         arguments = node.args
         arguments.defaults = [self.visit(d) for d in arguments.defaults]
         arguments.kw_defaults = [d and self.visit(d) for d in arguments.kw_defaults]
@@ -207,7 +207,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         return node
 
     def _held(self, owner: ast.expr) -> list[ast.expr] | None:
-        """Return what holds an object, and where; None unless an attribute or item does."""
+        """Return the owner and key of an attribute or item; None for other expressions."""
         if isinstance(owner, ast.Subscript):
             return [self.visit(owner.value), index_of(self.visit(owner.slice))]
         if isinstance(owner, ast.Attribute) and is_public(owner):
@@ -312,13 +312,13 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         return node
 
     def _through(self, node: ast.expr) -> ast.expr:
-        """Return what a loop goes through; displays and ranges have no methods of their own."""
+        """Return what a loop iterates over; displays need no interception."""
         if isinstance(node, (ast.Tuple, ast.List, ast.Dict, ast.Set, ast.ListComp, ast.Constant)):
             return node
         return located(called("iterate", [node]), node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
-        """An error of the engine's would take a path that the plain function does not take."""
+        """A handler must not catch the engine's errors: the plain function does not raise them."""
         kinds = copied(node.type) if node.type is not None else ast.Constant(None)
         look = ast.Expr(called("unless_ours", [kinds]))
         node.body = self.statements(node.body)
@@ -366,7 +366,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         return node
 
     def condition(self, node: ast.expr) -> ast.expr:
-        """Return an expression that only decides: its truth may be its class's business."""
+        """Return an expression that is a condition: its class may define its truth."""
         if isinstance(node, ast.BoolOp):
             node.values = [self.condition(v) for v in node.values]
             return node

@@ -24,17 +24,17 @@ helpers: dict[str, Any] = {}
 
 
 def is_made(code: types.CodeType) -> bool:
-    """Whether the rewriting made some code: its calls are seen."""
+    """Whether code was made by rewriting, so that its calls are intercepted."""
     return id(code) in made
 
 
 def is_rewritten(g: types.FunctionType) -> bool:
-    """Whether the calls of a function are seen already."""
+    """Whether the calls of a function are intercepted already."""
     return id(g.__code__) in made
 
 
 def rewritten(g: types.FunctionType) -> Callable:
-    """Return a function with its calls seen; itself where its source is not to be had."""
+    """Return a function with its calls intercepted; itself if its source is not found."""
     code = g.__code__
     known = _rewritten.get(id(code))
     if known is not None:
@@ -50,7 +50,7 @@ def rewritten(g: types.FunctionType) -> Callable:
 
 
 def source_of(code: types.CodeType, namespace: dict[str, Any]) -> Any:
-    """Say whether calls in some code are seen; if not, why its source is not to be had."""
+    """Return True for rewritten code, else why its source was not found; None if nobody looked."""
     if id(code) in made:
         return True
     known = _rewritten.get(id(code))

@@ -1,9 +1,8 @@
 """Functions that look at the frames of their callers, which see the user's frames alone.
 
-What is called in place of a function may stand as a frame of its own between two functions of the
-user's. So ``sys._getframe`` and its kin, called in a traced function, do not count the engine's
-frames. The library's functions that call them are rewritten whatever their arguments are, so that
-their calls are seen too.
+The replacement of a function may have a frame of its own between two of the user's. So
+``sys._getframe`` and its kin, called in a traced function, do not count the engine's frames. The
+library's functions that call them are always rewritten, so that these calls are intercepted too.
 """
 
 from __future__ import annotations

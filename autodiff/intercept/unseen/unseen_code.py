@@ -1,10 +1,10 @@
-"""Code whose source is not to be had: calls in it are not seen.
+"""Code without available source: calls in it are not intercepted.
 
-There a traced value is asked by Python itself, and some answers differ from those of the value:
-``type(x)`` is the tracer's class, ``a is b`` may be another, a handler may catch an error that the
-value would not raise. So such code is refused if what it names, compares or catches could tell the
-two apart (:mod:`autodiff.intercept.unseen.bytecode`), and so is a function of the user's that it
-calls by name, which is not seen either. Where an answer can be tried, it is: a name that tracers
+There Python itself queries tracers, and some answers differ from those of the values: ``type(x)``
+is the tracer's class, ``a is b`` may differ, a handler may catch an error that the value would not
+raise. So such code is refused if what it names, compares or catches could tell a tracer from its
+value (:mod:`autodiff.intercept.unseen.bytecode`), and so is a user's function that it calls by
+name, which is not traced either. Answers that can be tried are tried: a name for which tracers
 answer as their values do is no reason to refuse.
 """
 
@@ -67,12 +67,12 @@ _DTYPE = re.compile(
 _READING_METHODS = {"astype", "fromhex", "create_decimal"}
 # What C code raises for a tracer and not for its value.
 _RAISED = (TypeError, ValueError, AttributeError, RuntimeError, BufferError, SystemError)
-# Their answers are shown to people.
+# What these return is for people to read.
 _SHOWN = frozenset({"__repr__", "__str__", "__format__", "__reduce__", "__reduce_ex__", "__dir__"})
 
 
 def seen_or_guarded(g: types.FunctionType) -> Callable:
-    """Return a function with its calls seen; one without source is refused where it matters."""
+    """Return a rewritten function; one without source is refused where it matters."""
     body = rewritten_code.rewritten(g)
     return guarded(g) if body is g and not rewritten_code.is_rewritten(g) else body
 
@@ -143,7 +143,7 @@ def _refusal(g: types.FunctionType, what: str, is_of_library: bool) -> SourceErr
 
 
 def _holds_tracers(x: Any) -> bool:
-    """Whether a traced value, or an array of a traced function, is in a nest or captured in it."""
+    """Whether a pytree holds a tracer, or a function in it has captured one."""
     return any(map(is_tracer, captured_values.captured(x)))
 
 
