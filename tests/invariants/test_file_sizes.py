@@ -10,6 +10,7 @@ MOST = 500
 # File → why it is longer.
 LONGER = {
     "autodiff/compiler/recording/recorder.py": "the recorder; to be replaced with the compiler",
+    "autodiff/intercept/runtime/replacements.py": "one table of what is called in place of what",
     "autodiff/intercept/runtime/syntax_ops.py": "one function for each piece of syntax",
     "chainrules_core/tangents/structural.py": "with the sums of their parts, of any kind",
     "autodiff/numpy_api/methods.py": "one table of the methods of arrays",

@@ -283,7 +283,7 @@ def _general(g: Callable, key: Any, place: int, begin: Callable) -> Callable:
                 if type(a) is list or type(a) is tuple:
                     check_texts(a)
             args = tuple([_elements_converted(flattened(a)) for a in args])
-            if any(_holds_traced(a) for a in (*args, *kwargs.values())):
+            if any(map(_holds_traced, (*args, *kwargs.values()))):
                 return _with_lists(g, key, args, kwargs)
         if traced and is_function:  # NumPy itself does not look at each argument
             return protocols.function(key, args, kwargs)

@@ -345,7 +345,7 @@ def _c_method(g: Any) -> Callable:
     if has_rule(key_of(g)[0]):
         if type(owner) is not np.ufunc:
             return asking_for(g)
-        return _of_ufuncs.get(g) or _of_ufuncs.setdefault(g, asking_for(g))
+        return _of_ufuncs.get(g) or caches.put(_of_ufuncs, g, asking_for(g), 1024)
     return g if type(owner).__module__ == "builtins" else refusing_for(g)
 
 
