@@ -1,5 +1,8 @@
 """``x.flat``, ``np.nditer``, ``np.ndenumerate``, ``np.broadcast`` and index objects."""
 
+import itertools
+import math
+
 import numpy as np
 import pytest
 
@@ -134,3 +137,29 @@ def test_flat_like_numpys():
         return np.sum(x)
 
     autodiff.gradient(compared, M)
+
+
+def _key(v):
+    return math.sin(v)
+
+
+def test_functions_that_itertools_calls_are_traced_by_name_and_by_place():
+    def grouped(x, *key, **named):
+        return sum(k for k, _ in itertools.groupby([x, x * 2.0], *key, **named))
+
+    expected = math.cos(1.0) + 2 * math.cos(2.0)
+    assert autodiff.gradient(lambda x: grouped(x, _key), 1.0) == pytest.approx(expected)
+    assert autodiff.gradient(lambda x: grouped(x, key=_key), 1.0) == pytest.approx(expected)
+    assert autodiff.gradient(lambda x: grouped(x, key=None), 1.0) == 3.0
+
+    def accumulated(x, *f, **named):
+        return list(itertools.accumulate([1.0, x], *f, **named))[-1]
+
+    def add_sin(a, b):
+        return a + math.sin(b)
+
+    assert autodiff.gradient(lambda x: accumulated(x, add_sin), 1.0) == pytest.approx(math.cos(1.0))
+    assert autodiff.gradient(lambda x: accumulated(x, func=add_sin), 1.0) == pytest.approx(
+        math.cos(1.0)
+    )
+    assert autodiff.gradient(accumulated, 1.0) == 1.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import linecache
 import math
@@ -19,7 +20,7 @@ import scipy.optimize
 import autodiff
 from autodiff import gradient
 from autodiff.intercept.runtime.replacements import intercept
-from autodiff.intercept.source import find_source
+from autodiff.intercept.source import ast_helpers, find_source, rewritten_code
 from chainrules_core import rrule, scalar_rule
 from tests.helpers import define
 
@@ -164,3 +165,18 @@ def test_private_names_and_super() -> None:
             return super().value() + self.__a
 
     assert gradient(lambda a: Child(a).value(), 2.0) == pytest.approx(1 + math.exp(2.0))
+
+
+def test_rewritten_code_calls_only_what_there_is():
+    folder = Path(rewritten_code.__file__).parent
+    named = {
+        node.args[0].value
+        for path in folder.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("called", "entry")
+        and isinstance(node.args[0], ast.Constant)
+    }
+    assert {"alone", "known"} <= named
+    assert set(map(ast_helpers.helper, named)) <= rewritten_code.helpers.keys()
