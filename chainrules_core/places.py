@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import sysconfig
 import types
 from collections.abc import Iterator
 
 _OURS = frozenset({"autodiff", "chainrules", "chainrules_core", "numpy", "multipledispatch"})
-MADE_HERE = ("<operator.", "<call of ")
-"""How the names of an engine's own written code begin, in the place of a file's."""
+MADE_HERE = "<engine: "
+"""How the file names of code begin that an engine has written."""
 _LIBRARY = tuple(
     {
         path
@@ -19,9 +20,22 @@ _LIBRARY = tuple(
 )
 
 
+def folder_of(package: str) -> str:
+    """Return the folder of a loaded package, with a separator at its end."""
+    return os.path.dirname(os.path.abspath(sys.modules[package].__file__ or "")) + os.sep
+
+
 def is_library_file(filename: str) -> bool:
     """Whether code of a file is the standard library's or an installed package's."""
     return filename.startswith((*_LIBRARY, "<frozen"))
+
+
+def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a code object and those of the functions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from codes_in(constant)
 
 
 def frames() -> Iterator[types.FrameType]:

@@ -11,6 +11,7 @@ made the value has imported it.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Any
 
@@ -234,7 +235,7 @@ class ProjectToSparse(projection.OfShape):
 
 def register_formats() -> None:
     """Register the projectors of the classes of scipy.sparse, which has been imported."""
-    from scipy import sparse
+    sparse = importlib.import_module("scipy.sparse")
 
     # Each by name: DOK is a dict as well, and would be projected like one.
     classes = [

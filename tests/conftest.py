@@ -12,7 +12,7 @@ import pytest
 
 from chainrules_core.testing import exercised_rules
 
-# What is tested must not hang on how long a test takes: tests/autodiff/hot turns it on.
+# Results must not depend on how long a test takes: tests/autodiff/autocompile turns this on.
 os.environ.setdefault("AUTODIFF_COMPILE", "0")
 FOLDER = os.environ.get("CHAINRULES_EXERCISED")
 

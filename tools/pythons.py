@@ -17,7 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
-TESTS = "tests/programs tests/seeds tests/chainrules_core tests/autodiff/test_assignments.py"
+TESTS = (
+    "tests/programs tests/seeds tests/chainrules_core "
+    "tests/autodiff/closures/test_outer_assignments.py"
+)
 _SHOWS_VERSION = (
     "import ensurepip, sys, venv; "
     "locked = getattr(sys, '_is_gil_enabled', lambda: True)(); "

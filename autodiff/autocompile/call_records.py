@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.autocompile.escape_analysis import MISSING
-from chainrules_core import frule, rrule
 from chainrules_core.quiet import raising
 from chainrules_core.rule import Rule
 
@@ -138,7 +138,7 @@ class Record:
             self.why = "most calls take another way through the function, or have other shapes"
 
 
-records: dict[tuple, Record] = {}
+records: dict[tuple, Record] = caches.register("records", {})
 """(what is taken, the parts of the function, the form of its arguments) → what is known."""
 
 
@@ -196,5 +196,4 @@ def _forget(rule: Rule | None = None) -> None:
     records.clear()
 
 
-rrule.watch(_forget)
-frule.watch(_forget)
+caches.on_rule_change(_forget)

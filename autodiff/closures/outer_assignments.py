@@ -11,11 +11,13 @@ import ast
 import dis
 import sys
 import types
-from collections.abc import Iterator
 from typing import NamedTuple
 
+from autodiff import caches
+from chainrules_core.places import codes_in
+
 READABLE = ((3, 11), (3, 12), (3, 13))
-"""The versions of Python whose bytecode `tests/autodiff/test_assignments.py` pins."""
+"""Versions of Python whose bytecode `tests/autodiff/closures/test_outer_assignments.py` pins."""
 
 
 class Assignments(NamedTuple):
@@ -25,26 +27,17 @@ class Assignments(NamedTuple):
     to_captured: frozenset[str]
 
 
-_known: dict[types.CodeType, Assignments | None] = {}
+_known: dict[types.CodeType, Assignments | None] = caches.register("outer assignments", {})
 
 
 def of(function: types.FunctionType) -> Assignments | None:
     """Return the outer variables that a function assigns to; None if that is not known."""
     code = function.__code__
     if code not in _known:
-        if len(_known) >= 1024:
-            _known.clear()
         readable = sys.version_info[:2] in READABLE
-        _known[code] = _by_bytecode(code) if readable else _by_source(function)
+        found = _by_bytecode(code) if readable else _by_source(function)
+        return caches.put(_known, code, found, 1024)
     return _known[code]
-
-
-def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Yield a code object and those of the functions inside it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from codes_in(constant)
 
 
 def _by_bytecode(code: types.CodeType) -> Assignments:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.compiler.compile_errors import MISMATCH, CompileError, NotRecordedError
 from autodiff.compiler.numba_backend import scalar_kernels
 from autodiff.compiler.numba_backend.array_kernels import Kernel, with_kernels
@@ -36,7 +37,6 @@ from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
 from autodiff.trace.pytree import leaves_of, parts_of
 from autodiff.trace.trace_stack import recording as at_level
-from chainrules_core import frule, rrule
 from chainrules_core.define.partial import ARITHMETIC
 from chainrules_core.noticed import mark, restore
 from chainrules_core.quiet import is_mild
@@ -211,8 +211,7 @@ def _forget(rule: Rule | None = None) -> None:
         function.clear()
 
 
-rrule.watch(_forget)
-frule.watch(_forget)
+caches.on_rule_change(_forget)
 
 
 def _states(given: tuple) -> list[tuple[Any, Any]]:

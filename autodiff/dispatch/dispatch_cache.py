@@ -12,7 +12,9 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from autodiff import caches
 from chainrules_core import frule, rrule
+from chainrules_core.places import MADE_HERE
 from chainrules_core.rule import Rule
 
 OFTEN = 16
@@ -40,7 +42,7 @@ NEW_TRACER = """\
 
 @functools.lru_cache(maxsize=1024)
 def _compiled(source: str) -> types.CodeType:
-    return compile(source, "<call of a function>", "exec")
+    return compile(source, f"{MADE_HERE}call of a function>", "exec")
 
 
 def define(name: str, source: str, scope: dict[str, Any]) -> Any:
@@ -59,7 +61,7 @@ def define_later(name: str, scope: dict[str, Any], write: Callable[[], Callable]
     scope[name] = call
 
 
-_ways: dict[Callable, dict[Any, Callable]] = {}
+_ways: dict[Callable, dict[Any, Callable]] = caches.register("dispatch", {})
 # Of functions that have no rule any more: callers may hold the dict, nothing here the function.
 _without_rules: WeakKeyDictionary[Callable, dict[Any, Callable]] = WeakKeyDictionary()
 
@@ -123,5 +125,4 @@ def _forget(rule: Rule) -> None:
         del _ways[f]
 
 
-rrule.watch(_forget)
-frule.watch(_forget)
+caches.on_rule_change(_forget)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.dispatch import call as calls, dispatch_cache
 from autodiff.dispatch.arguments import as_it_is, place_of_out
 from autodiff.dispatch.call import CONFIG, NO_RULE
@@ -38,7 +39,7 @@ from autodiff.trace.tracer import FloatTracer, Tracer, bare
 from chainrules_core import frule, rrule
 from chainrules_core.define import DecomposeRule, LinearRule, ScalarRule
 from chainrules_core.registry import key_of
-from chainrules_core.rule import HandRule, Rule
+from chainrules_core.rule import HandRule
 
 _ndarray = np.ndarray
 _TRACED = frozenset({Tracer, FloatTracer})
@@ -53,17 +54,8 @@ _KINDS: tuple[tuple[type, type], ...] = (
 _NESTS = frozenset({tuple, list})
 _IN_NESTS = IN_TUPLES | {float, bool, str}
 
-_plans: dict[tuple, Any] = {}
-_forward_plans: dict[tuple, Any] = {}
-
-
-def _forget(rule: Rule) -> None:
-    _plans.clear()
-    _forward_plans.clear()
-
-
-rrule.watch(_forget)
-frule.watch(_forget)
+_plans: dict[tuple, Any] = caches.register("plans", {}, of_rules=True)
+_forward_plans: dict[tuple, Any] = caches.register("forward plans", {}, of_rules=True)
 
 
 def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:

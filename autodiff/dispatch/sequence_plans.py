@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.dispatch import dispatch_cache
 from autodiff.dispatch.call import CONFIG, NO_RULE
 from autodiff.dispatch.plan_types import KEYED, SIMPLE, HandNode, OfHand, bound_call
@@ -21,7 +22,7 @@ from chainrules_core import AbstractZero, ProjectTo, Tangent, rrule, unthunk
 from chainrules_core.errors import CotangentError
 from chainrules_core.frame import checked_pair, sorted_bars
 from chainrules_core.registry import key_of
-from chainrules_core.rule import HandRule, Rule
+from chainrules_core.rule import HandRule
 
 _ndarray = np.ndarray
 _VALUES = frozenset({float, int, np.float64, np.float32, _ndarray})
@@ -105,14 +106,7 @@ class OfList(OfHand):
         return (Tracer if is_array else FloatTracer)(y, tape, tape.add(node))
 
 
-_plans: dict[tuple, OfList | None] = {}
-
-
-def _forget(rule: Rule) -> None:
-    _plans.clear()
-
-
-rrule.watch(_forget)
+_plans: dict[tuple, OfList | None] = caches.register("sequence plans", {}, of_rules=True)
 
 
 def _made(f: Callable, plain: list, n: int, names: tuple[str, ...]) -> OfList | None:

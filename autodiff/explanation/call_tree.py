@@ -29,12 +29,10 @@ from autodiff.trace.pytree import is_perturbable, leaves_of
 from autodiff.trace.tape import Forward, Tape
 from autodiff.trace.tracer import is_tracer, untraced
 from chainrules_core import AbstractZero, InplaceableThunk, Tangent, unthunk
+from chainrules_core.places import MADE_HERE, folder_of
 from chainrules_core.rules import name_of
 
-_OURS = tuple(
-    os.path.dirname(os.path.abspath(sys.modules[name].__file__ or "")) + os.sep
-    for name in ("autodiff", "chainrules", "chainrules_core")
-)
+_OURS = (*map(folder_of, ("autodiff", "chainrules", "chainrules_core")), MADE_HERE)
 # Kind of a rule → kind of its calls; all others are shown as "rule".
 _KINDS = {"scalar": "elementwise", "checkpoint": "checkpoint", "numeric": "numeric"}
 _INSIDE = frozenset({"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"})
@@ -233,7 +231,7 @@ class Recorder(Observer):
         frames: list[types.FrameType] = []
         frame: types.FrameType | None = sys._getframe(3)
         while frame is not None and frame is not self.base:
-            if not frame.f_code.co_filename.startswith((*_OURS, "<operator.", "<call of ")):
+            if not frame.f_code.co_filename.startswith(_OURS):
                 frames.append(frame)
             frame = frame.f_back
         where = _line(frames[0]) if frames else ""

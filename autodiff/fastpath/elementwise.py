@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.fastpath.elementwise_nodes import Elementwise, ElementwiseOfTwo
 from autodiff.trace.tape import CONSTANT, Forward, place_of
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, shape_of, untraced, wrap
@@ -27,7 +28,6 @@ from chainrules_core.define.scalar import (
 )
 from chainrules_core.projection import KNOWN_SPACES
 from chainrules_core.quiet import quiet
-from chainrules_core.rule import Rule
 from chainrules_core.rules import RuleTable
 
 _ndarray = np.ndarray
@@ -58,8 +58,10 @@ class Plan:
         self.keeps = [[i in read for i in range(n + 1)] for read in reads]
 
 
-_plans: dict[tuple, Plan | None] = {}
-_forward_plans: dict[tuple, Plan | None] = {}
+_plans: dict[tuple, Plan | None] = caches.register("elementwise plans", {}, of_rules=True)
+_forward_plans: dict[tuple, Plan | None] = caches.register(
+    "elementwise forward plans", {}, of_rules=True
+)
 
 
 def _found(table: RuleTable, f: Callable, *kinds: type) -> Plan | None:
@@ -93,15 +95,6 @@ def _forward_plan(f: Callable, *kinds: type) -> Plan | None:
     if frule.entry(f) is not None:
         _forward_plans[(f, *kinds)] = plan
     return plan
-
-
-def _forget(rule: Rule) -> None:
-    _plans.clear()
-    _forward_plans.clear()
-
-
-rrule.watch(_forget)
-frule.watch(_forget)
 
 
 def binary(f: Callable, a: Any, b: Any) -> Any:

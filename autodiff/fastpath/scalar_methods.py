@@ -25,6 +25,7 @@ from chainrules_core import rrule
 from chainrules_core.define import LinearRule, ScalarRule
 from chainrules_core.define.partial import ARITHMETIC, Partial
 from chainrules_core.noticed import forgive
+from chainrules_core.places import MADE_HERE
 from chainrules_core.rule import Rule
 
 _NAMES = {
@@ -171,7 +172,7 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
         "safe_a": by_a.safely,
         "safe_b": by_b.safely,
     }
-    exec(compile(source, f"<operator.{op.__name__} of traced floats>", "exec"), scope)
+    exec(compile(source, f"{MADE_HERE}operator.{op.__name__} of traced floats>", "exec"), scope)
     return scope["method"], scope["reflected"]
 
 

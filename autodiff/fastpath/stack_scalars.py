@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.fastpath.elementwise import NOT_HERE
 from autodiff.trace.tape import FLOAT, Cotangents
 from autodiff.trace.tracer import FloatTracer, Tracer
@@ -24,16 +25,10 @@ _NESTS = frozenset({list, tuple})
 _FLOATS = frozenset({FloatTracer})
 _NUMBERS = frozenset({FloatTracer, float, int, bool, np.float64})
 
-_rules: dict[tuple[Callable, type], Rule | None] = {}
-_making: dict[Callable, bool] = {}
-
-
-def _forget(rule: Rule) -> None:
-    _rules.clear()
-    _making.clear()
-
-
-rrule.watch(_forget)
+_rules: dict[tuple[Callable, type], Rule | None] = caches.register(
+    "rules for lists", {}, of_rules=True
+)
+_making: dict[Callable, bool] = caches.register("functions of lists", {}, of_rules=True)
 
 
 def _rule(f: Callable, kind: type) -> Rule | None:

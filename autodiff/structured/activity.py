@@ -54,7 +54,7 @@ def mark_active(program: Program, variables: set[int]) -> None:
         else:
             slot.is_active = True
     blocks = list(blocks_of(program.body))
-    while any([_mark_block(block) for block in blocks]):
+    while sum(map(_mark_block, blocks)):  # each of them is looked at in every round
         pass
 
 
@@ -128,7 +128,7 @@ def all_reach(program: Program, variables: set[int], outputs: list[Value]) -> bo
                 continue
             if not all(map(is_active, outputs)):
                 return False
-            if not all([s.memory.root().is_active for s in written]):  # type: ignore[union-attr]
+            if not all(s.memory.root().is_active for s in written):  # type: ignore[union-attr]
                 return False
         return True
     finally:

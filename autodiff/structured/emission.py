@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.activity import depends, is_active
+from autodiff.structured.activity import blocks_of, depends, is_active
 from autodiff.structured.ir import Block, For, If, Memory, Op, Program, Slot, Value, While
 from autodiff.structured.kinds import Kind, UnsupportedError, samples
-from autodiff.structured.lowering import CALLED, function_of, kind_of_index
+from autodiff.structured.known_functions import CALLED, function_of
+from autodiff.structured.lowering import kind_of_index, parts_of_index
 from autodiff.structured.partial_source import Constants, partial_source
 from chainrules_core import rrule
 from chainrules_core.define import DecomposeRule, LinearRule
@@ -57,6 +58,7 @@ class Source:
         self.depth = 1
 
     def add(self, line: str) -> None:
+        """Add a line at this depth."""
         self.lines.append("    " * self.depth + line)
 
 
@@ -143,7 +145,7 @@ class Emitter:
 
     def _memories(self) -> list[Memory]:
         found = []
-        for block in _all_blocks(self.program.body):
+        for block in blocks_of(self.program.body):
             for op in block.ops:
                 for v in (op.out, *op.args):
                     if v is not None and v.memory is not None:
@@ -153,6 +155,7 @@ class Emitter:
     # -- what both directions write ----------------------------------------------------------------
 
     def const(self, x: Any) -> str:
+        """Return a constant as it is written, or the name under which code finds it."""
         if type(x) in _LITERALS and x == x and x not in (float("inf"), -float("inf")):
             text = repr(x)
             return f"({text})" if text.startswith("-") else text
@@ -240,6 +243,7 @@ class Emitter:
 
     @property
     def written_parameters(self) -> list[Slot]:
+        """The arguments that the function writes into."""
         return [s for s in self.program.parameters if s.memory and s.memory.root().is_written]
 
     def _initial(self, slot: Slot) -> str:
@@ -320,6 +324,7 @@ class Emitter:
         self.out.depth -= 1
 
     def fresh(self, stem: str) -> str:
+        """Return a name that is not used."""
         self.number += 1
         return f"{stem}_{self.number}_"
 
@@ -337,7 +342,7 @@ class Emitter:
         out = self.out
         pushes = self.pushes.get(block, {})
         pushed = set(pushes)
-        used_later = {v for v in block.writes.values()}
+        used_later = set(block.writes.values())
         for k, op in enumerate(block.ops):
             value = op.out
             if value is None:
@@ -361,7 +366,7 @@ class Emitter:
             self._check(op)
             if self._makes_shadow(op):
                 out.add(f"{value.name}_b = zeros_like({value.name})")
-        names = [text for text in pushes.values()]
+        names = list(pushes.values())
         if names:
             out.add(f"push({names[0]})" if len(names) == 1 else f"push(({', '.join(names)}))")
         slots, values = [], []
@@ -699,10 +704,8 @@ class _Sweep:
             return
         index = e.index(op.data, [e.need(a) for a in at])
         shadow = e.shadow(base)
-        if any(
-            part[0] == "array" and at[part[1]].kind.dtype.kind in "iu"  # type: ignore[union-attr]
-            for part in ([op.data] if isinstance(op.data[0], str) else op.data)
-        ):
+        arrays = [at[part[1]] for part in parts_of_index(op.data) if part[0] == "array"]
+        if any(a.kind.letter in "iu" for a in arrays):
             self.out.add(f"add_at({shadow}, s_[{index}], {g})")
         else:
             self.out.add(f"{shadow}[{index}] += {g}")
@@ -894,9 +897,3 @@ def _binds(body: list, slot: Slot) -> bool:
         if isinstance(node, If) and (_binds(node.then, slot) or _binds(node.otherwise, slot)):
             return True
     return False
-
-
-def _all_blocks(body: list) -> Any:
-    from autodiff.structured.activity import blocks_of
-
-    return blocks_of(body)

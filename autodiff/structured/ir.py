@@ -1,7 +1,7 @@
 """The structured representation of a function: blocks of operations, loops and branches.
 
-A `Block` is a list of operations that run one after the other. `For`, `While` and `If` hold lists of
-such nodes. Within a block every value is a `Value`, made by exactly one operation (static single
+A `Block` is a list of operations that run one after the other. `For`, `While` and `If` hold lists
+of such nodes. Within a block every value is a `Value`, made by exactly one operation (static single
 assignment); what is read in other blocks goes through a `Slot`, which is a variable of the user's.
 A block reads the slots it needs by operations `read`, and binds them anew at its end (`writes`).
 """

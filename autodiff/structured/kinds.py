@@ -62,6 +62,11 @@ class Kind(NamedTuple):
         return self.dtype is not None
 
     @property
+    def letter(self) -> str:
+        """The kind of dtype of an array, "f" for floats; empty for others."""
+        return "" if self.dtype is None else self.dtype.kind
+
+    @property
     def is_scalar(self) -> bool:
         """Whether it is a number."""
         return self.dtype is None and self.classes.issubset(SCALARS)

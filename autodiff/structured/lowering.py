@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch.arguments import place_of_out
-from autodiff.functions import facts_of
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library
 from autodiff.structured.ir import Block, For, If, Memory, Op, Program, Slot, Value, While, known
+from autodiff.structured.jumps import always_returns, breaks, structured
 from autodiff.structured.kinds import (
     SCALARS,
     UNKNOWN,
@@ -32,8 +32,15 @@ from autodiff.structured.kinds import (
     kind_of_result,
     samples,
 )
+from autodiff.structured.known_functions import (
+    CALLED,
+    PURE,
+    VIEWS,
+    is_pure,
+    makes_new,
+    ruled_entry,
+)
 from chainrules_core import rrule
-from chainrules_core.registry import key_of
 
 _BINARY: dict[type, Callable] = {
     ast.Add: operator.add,
@@ -62,7 +69,6 @@ _FORMS = frozenset({"shape", "size", "ndim", "dtype"})
 _MOST_INLINED = 8
 _MOST_ROUNDS = 4
 _MOST_CALLS = 20_000
-_MOST_STATEMENTS = 400
 _OURS = ("autodiff", "chainrules", "chainrules_core")
 _OUTSIDE = (
     bool, int, float, str, type(None), type(Ellipsis), types.ModuleType, types.FunctionType,
@@ -232,7 +238,7 @@ class _Lowering:
 
         return read(self.returns[0])
 
-    def _Return(self, node: ast.Return) -> None:
+    def on_return(self, node: ast.Return) -> None:
         """At the end of a branch: bind variables of their own."""
         value = self.const(None) if node.value is None else self.expression(node.value)
 
@@ -387,26 +393,26 @@ class _Lowering:
             raise UnsupportedError("very long")
         if all(v.kind.is_known for v in everything):
             return self._folded(f, args, options)
-        if ruled_entry(f) is None and f not in _PURE:
+        if ruled_entry(f) is None and f not in PURE:
             raise UnsupportedError(f"{f} has no rule")
         if f is operator.pow and all(v.kind.is_integral for v in args):
             raise UnsupportedError("a power of integers")
         kinds = {name: v.kind for name, v in options.items()}
         kind = kind_of_result(f, [v.kind for v in args], kinds)
-        if f in _VIEWS and args[0].kind.is_array:
+        if f in VIEWS and args[0].kind.is_array:
             value = self.made(Op("view", args, f=f, options=options, data=CALLED), kind)
             args[0].memory.root().is_indexed = True  # type: ignore[union-attr] # an array has one
             value.memory.share(args[0].memory)  # type: ignore[union-attr, arg-type]
             return value
         value = self.made(Op("call", args, f=f, options=options), kind)
-        if kind.is_array and not _makes_new(f):
+        if kind.is_array and not makes_new(f):
             for v in everything:
                 if v.kind.is_array:
                     self.may_share.append((value, v))
         return value
 
     def _folded(self, f: Callable, args: list[Value], options: dict[str, Value]) -> Value:
-        if not _is_pure(f):
+        if not is_pure(f):
             raise UnsupportedError(f"{f} is not known to be pure")
         named = {name: v.kind.value for name, v in options.items()}
         try:
@@ -433,7 +439,7 @@ class _Lowering:
     def expression(self, node: ast.expr) -> Any:
         """Read an expression: a value, or a tuple of such."""
         self.line = getattr(node, "lineno", self.line)
-        method = getattr(self, f"_{type(node).__name__}", None)
+        method = getattr(self, f"on_{type(node).__name__.lower()}", None)
         if method is None:
             raise UnsupportedError(f"{type(node).__name__} in an expression")
         return method(node)
@@ -442,18 +448,18 @@ class _Lowering:
         made = self.expression(node)
         return self.tuple_of(made) if type(made) is tuple else made
 
-    def _Constant(self, node: ast.Constant) -> Value:
+    def on_constant(self, node: ast.Constant) -> Value:
         return self.const(node.value)
 
-    def _Name(self, node: ast.Name) -> Any:
+    def on_name(self, node: ast.Name) -> Any:
         return self.read(node.id)
 
-    def _Tuple(self, node: ast.Tuple) -> tuple:
+    def on_tuple(self, node: ast.Tuple) -> tuple:
         if any(isinstance(e, ast.Starred) for e in node.elts):
             raise UnsupportedError("* in a tuple")
         return tuple([self.expression(e) for e in node.elts])
 
-    def _BinOp(self, node: ast.BinOp) -> Value:
+    def on_binop(self, node: ast.BinOp) -> Value:
         f = _BINARY.get(type(node.op))
         if f is None:
             raise UnsupportedError(f"operator {type(node.op).__name__}")
@@ -465,14 +471,14 @@ class _Lowering:
                 raise UnsupportedError("an operator on what is no number or array")
         return self.call(f, [a, b])
 
-    def _UnaryOp(self, node: ast.UnaryOp) -> Value:
+    def on_unaryop(self, node: ast.UnaryOp) -> Value:
         f = _UNARY.get(type(node.op))
         x = self.value(node.operand)
         if f is None or (f is operator.not_ and not x.kind.is_scalar):
             raise UnsupportedError(f"operator {type(node.op).__name__}")
         return self.call(f, [x])
 
-    def _Compare(self, node: ast.Compare) -> Value:
+    def on_compare(self, node: ast.Compare) -> Value:
         if len(node.ops) != 1:
             raise UnsupportedError("a chain of comparisons")
         a, b = self.value(node.left), self.value(node.comparators[0])
@@ -485,7 +491,7 @@ class _Lowering:
             raise UnsupportedError(f"comparison {type(node.ops[0]).__name__}")
         return self._binary(f, a, b)
 
-    def _Attribute(self, node: ast.Attribute) -> Any:
+    def on_attribute(self, node: ast.Attribute) -> Any:
         owner = self.value(node.value)
         x = known(owner)
         if x is not UNKNOWN:
@@ -510,7 +516,7 @@ class _Lowering:
         kind = kind_of(getattr(samples(owner.kind)[0], node.attr))
         return self.made(Op("form", [owner], data=node.attr), kind)
 
-    def _Subscript(self, node: ast.Subscript) -> Any:
+    def on_subscript(self, node: ast.Subscript) -> Any:
         base = self.expression(node.value)
         if type(base) is tuple or base.kind.parts or base.kind.classes == {tuple}:
             return self._part(base, self.value(node.slice))
@@ -542,7 +548,7 @@ class _Lowering:
             if known(value) is None or known(value) is Ellipsis:
                 return ("known", known(value))
             kind = value.kind
-            if kind.is_array and kind.dtype.kind in "iub":  # type: ignore[union-attr]
+            if kind.is_array and kind.letter in "iub":
                 values.append(value)
                 return ("array", len(values) - 1)
             if not kind.is_integral or not kind.classes.isdisjoint({bool, np.bool_}):
@@ -576,7 +582,7 @@ class _Lowering:
             value.memory.share(base.memory)  # type: ignore[union-attr, arg-type]
         return value
 
-    def _Call(self, node: ast.Call) -> Any:
+    def on_call(self, node: ast.Call) -> Any:
         if any(isinstance(a, ast.Starred) for a in node.args):
             raise UnsupportedError("* in a call")
         if any(k.arg is None for k in node.keywords):
@@ -612,13 +618,13 @@ class _Lowering:
                 return self.const(len(x if type(x) is tuple else x.kind.parts))
             if x.kind.is_array and x.kind.ndim:
                 return self.call_form(len, x)
-        if type(f) is types.FunctionType and f not in _PURE and rrule.entry(f) is None:
+        if type(f) is types.FunctionType and f not in PURE and rrule.entry(f) is None:
             if f.__module__.partition(".")[0] == "numpy":
                 raise UnsupportedError(f"{f.__name__} has no rule")
             return self.inline(f, args, options)
         values = [self.tuple_of(a, given=True) if type(a) is tuple else a for a in args]
         named = {k: self.tuple_of(v) if type(v) is tuple else v for k, v in options.items()}
-        if not _is_pure(f):
+        if not is_pure(f):
             raise UnsupportedError(f"{f} is not known to be pure")
         if "out" in named or "where" in named:
             raise UnsupportedError("an argument out or where")
@@ -632,30 +638,30 @@ class _Lowering:
     def statements(self, nodes: list[ast.stmt]) -> None:
         for node in nodes:
             self.line = node.lineno
-            method = getattr(self, f"_{type(node).__name__}", None)
+            method = getattr(self, f"on_{type(node).__name__.lower()}", None)
             if method is None:
                 raise UnsupportedError(f"statement {type(node).__name__}")
             method(node)
 
-    def _Pass(self, node: ast.Pass) -> None:
+    def on_pass(self, node: ast.Pass) -> None:
         pass
 
-    def _Continue(self, node: ast.Continue) -> None:
+    def on_continue(self, node: ast.Continue) -> None:
         """At the end of a branch: nothing is left of the turn."""
 
-    def _Break(self, node: ast.Break) -> None:
+    def on_break(self, node: ast.Break) -> None:
         """At the end of a branch: nothing is left of the turn, and it is the last."""
         self.done(Op("break", [], data=self.flags[-1]))
 
-    def _Expr(self, node: ast.Expr) -> None:
+    def on_expr(self, node: ast.Expr) -> None:
         self.expression(node.value)
 
-    def _Assign(self, node: ast.Assign) -> None:
+    def on_assign(self, node: ast.Assign) -> None:
         value = self.expression(node.value)
         for target in node.targets:
             self.assign(target, value)
 
-    def _AnnAssign(self, node: ast.AnnAssign) -> None:
+    def on_annassign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
             self.assign(node.target, self.expression(node.value))
 
@@ -690,28 +696,25 @@ class _Lowering:
             raise UnsupportedError("an item of what is no array")
         if not (value.kind.is_scalar or value.kind.is_array):
             raise UnsupportedError("a write of what is no number or array")
-        for v, part in (
-            (v, p) for p in _parts(template) if p[0] == "array" for v in [values[p[1]]]
-        ):
-            if v.kind.dtype.kind != "b":  # type: ignore[union-attr] # an array
+        for part in parts_of_index(template):
+            if part[0] == "array" and values[part[1]].kind.letter != "b":
                 raise UnsupportedError("a write at an array of indices")
-        if base.kind.dtype.kind != "f":  # type: ignore[union-attr] # an array
-            if value.kind.is_inexact:
-                raise UnsupportedError("floats written into an array of integers")
+        if base.kind.letter != "f" and value.kind.is_inexact:
+            raise UnsupportedError("floats written into an array of integers")
         region = kind_of_index(base.kind, [v.kind for v in values], template)
         if value.kind.is_array and value.kind.ndim > region.ndim:
             raise UnsupportedError("a write of more axes")
         self.done(Op(code, [base, value, *values], data=template))
         base.memory.root().is_written = True  # type: ignore[union-attr] # an array has one
 
-    def _Raise(self, node: ast.Raise) -> None:
+    def on_raise(self, node: ast.Raise) -> None:
         """Leave the program: the function is then traced, and raises what it raises."""
         self.done(Op("raise", []))
 
-    def _Assert(self, node: ast.Assert) -> None:
-        self._If(ast.copy_location(ast.If(node.test, [ast.Pass()], [ast.Raise()]), node))
+    def on_assert(self, node: ast.Assert) -> None:
+        self.on_if(ast.copy_location(ast.If(node.test, [ast.Pass()], [ast.Raise()]), node))
 
-    def _AugAssign(self, node: ast.AugAssign) -> None:
+    def on_augassign(self, node: ast.AugAssign) -> None:
         f = _BINARY.get(type(node.op))
         if f is None:
             raise UnsupportedError(f"operator {type(node.op).__name__}")
@@ -746,7 +749,7 @@ class _Lowering:
         if region.is_array and result.general() != region.general():
             raise UnsupportedError("an operation in place that changes dtype or axes")
 
-    def _If(self, node: ast.If) -> None:
+    def on_if(self, node: ast.If) -> None:
         test = self.test(node.test)
         if test.kind.is_known:
             self.statements(node.body if test.kind.value else node.orelse)
@@ -785,7 +788,7 @@ class _Lowering:
             raise UnsupportedError("the truth of what is no number")
         return value
 
-    def _For(self, node: ast.For) -> None:
+    def on_for(self, node: ast.For) -> None:
         if node.orelse or not isinstance(node.target, ast.Name):
             raise UnsupportedError("this form of loop")
         call = node.iter
@@ -810,10 +813,8 @@ class _Lowering:
 
     def _body_of(self, node: ast.For | ast.While) -> tuple[list[ast.stmt], str | None]:
         """Return the body of a loop without jumps, and the name that says that it was left."""
-        breaks = any(map(_breaks, node.body))
-        return structured(node.body, (ast.Break, ast.Continue, ast.Raise)), self.fresh(
-            "left"
-        ) if breaks else None
+        nodes = structured(node.body, (ast.Break, ast.Continue, ast.Raise))
+        return nodes, self.fresh("left") if any(map(breaks, node.body)) else None
 
     def _widen(self, nodes: list[ast.stmt]) -> None:
         """Forget the values of variables that a loop binds."""
@@ -845,7 +846,7 @@ class _Lowering:
                 s.writes, s.reads = writes, reads
         raise UnsupportedError("a loop whose variables change their kinds")
 
-    def _While(self, node: ast.While) -> None:
+    def on_while(self, node: ast.While) -> None:
         if node.orelse:
             raise UnsupportedError("else of a loop")
         self.end_block()
@@ -876,53 +877,6 @@ class _Lowering:
         self.body.insert(len(self.body) - 1, While(parts[1], parts[0], body, flag))
 
 
-def structured(nodes: list[ast.stmt], jumps: tuple[type, ...]) -> list[ast.stmt]:
-    """Return statements in which jumps stand at the ends of branches alone.
-
-    What follows a branch that may jump goes to the ends of the branches that do not.
-    """
-    for i, node in enumerate(nodes):
-        if isinstance(node, jumps):
-            return nodes[: i + 1]
-        if isinstance(node, ast.If) and _jumps(node, jumps):
-            if len(nodes) > _MOST_STATEMENTS:
-                raise UnsupportedError("very long")
-            rest = nodes[i + 1 :]
-            branches = [structured([*branch, *rest], jumps) for branch in (node.body, node.orelse)]
-            made = ast.If(node.test, branches[0], branches[1])
-            return [*nodes[:i], ast.copy_location(made, node)]
-        if _jumps(node, jumps):
-            raise UnsupportedError("a jump out of a loop")
-    return nodes
-
-
-def _jumps(node: ast.AST, jumps: tuple[type, ...]) -> bool:
-    """Whether a statement has jumps in it that leave the block it stands in."""
-    if isinstance(node, jumps):
-        return True
-    if isinstance(node, (ast.For, ast.While)):
-        if ast.Return not in jumps:
-            return False
-        return any(isinstance(part, ast.Return) for part in ast.walk(node))
-    return any(
-        _jumps(child, jumps) for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)
-    )
-
-
-def _breaks(node: ast.AST) -> bool:
-    return _jumps(node, (ast.Break,))
-
-
-def always_returns(body: list[ast.stmt]) -> bool:
-    """Whether every way through structured statements ends with a return."""
-    if not body:
-        return False
-    last = body[-1]
-    if isinstance(last, ast.If):
-        return always_returns(last.body) and always_returns(last.orelse)
-    return isinstance(last, (ast.Return, ast.Raise))
-
-
 def _form(names: Any) -> str:
     return repr(names)
 
@@ -931,18 +885,6 @@ def _places(value: Any, place: tuple = ()) -> list[tuple]:
     if type(value) is tuple:
         return [p for i, part in enumerate(value) for p in _places(part, (*place, f"_{i}"))]
     return [place]
-
-
-def ruled_entry(f: Any) -> Any:
-    """Return the rules of a function; of a method of arrays those of NumPy's function."""
-    return rrule.entry(key_of(function_of(f))[0])
-
-
-def function_of(f: Any) -> Any:
-    """Return the function of NumPy that does what a method of arrays does."""
-    if getattr(f, "__objclass__", None) is np.ndarray and f.__name__ in _METHODS:
-        return getattr(np, f.__name__)
-    return f
 
 
 def _raises(nodes: list) -> bool:
@@ -982,14 +924,14 @@ def _parameters(node: ast.FunctionDef, function: types.FunctionType) -> list[str
     return list(function.__code__.co_varnames[: function.__code__.co_argcount])
 
 
-def _parts(template: Any) -> list:
+def parts_of_index(template: Any) -> list:
     """Return the parts of an index."""
     return [template] if template and isinstance(template[0], str) else list(template)
 
 
 def has_arrays(template: Any) -> bool:
     """Whether an index has arrays in it: then it makes a copy."""
-    return any(part[0] == "array" for part in _parts(template))
+    return any(part[0] == "array" for part in parts_of_index(template))
 
 
 def kind_of_index(base: Kind, kinds: list[Kind], template: Any) -> Kind:
@@ -1015,43 +957,3 @@ def _is_constant(x: Any) -> bool:
     if type(x) is tuple:
         return all(map(_is_constant, x))
     return type(x) in _OUTSIDE or type(x) in SCALARS or isinstance(x, (type, np.dtype))
-
-
-_PURE: frozenset[Any] = frozenset(
-    {operator.not_, np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, int, bool, float}
-    | {np.float64, len, min, max, np.ndarray, np.identity}
-)
-
-CALLED = "called"
-"""In the place of the index of a view: it is made by a function."""
-
-# What always returns a view of its first argument, whose shadow has the same view.
-_VIEWS = frozenset(
-    {np.flip, np.fliplr, np.flipud, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims}
-    | {np.rot90, np.squeeze}
-)
-
-# What returns an array of its own, beside those of which the facts say so.
-_NEW = frozenset(
-    {np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, np.zeros_like, np.ones_like}
-    | {np.empty_like, np.full_like, np.ndarray.copy, np.sum, np.mean, np.prod, np.where, np.max}
-    | {np.min, np.var, np.std, np.ndarray.sum, np.ndarray.mean, np.ndarray.dot, np.ndarray}
-    | {np.identity, np.ndarray.max, np.ndarray.min, np.ndarray.prod, np.ndarray.std}
-    | {np.ndarray.var, np.ndarray.cumsum, np.argmax, np.argmin, np.tril, np.triu}
-    | {np.linalg.solve, np.linalg.inv, np.linalg.cholesky}
-)
-
-# Methods of arrays that do what the function of the same name does.
-_METHODS = frozenset({"sum", "mean", "dot", "copy", "max", "min", "prod", "std", "var", "cumsum"})
-
-
-def _makes_new(f: Any) -> bool:
-    if isinstance(f, np.ufunc) or f in _NEW or getattr(f, "__module__", "") == "_operator":
-        return True
-    return facts_of(f).is_own
-
-
-def _is_pure(f: Any) -> bool:
-    if isinstance(f, np.ufunc) or f in _PURE or facts_of(f).is_pure:
-        return True
-    return getattr(f, "__objclass__", None) is np.ndarray and f.__name__ in _METHODS

@@ -34,9 +34,8 @@ def total(x: Any) -> Any:
 
 def inner(d: Any, g: Any) -> Any:
     """Return the sum of the products of elements."""
-    if type(d) is np.ndarray and type(g) is np.ndarray:
-        if d.shape == g.shape:
-            return np.vdot(d, g)
+    if type(d) is np.ndarray and type(g) is np.ndarray and d.shape == g.shape:
+        return np.vdot(d, g)
     return total(d * g)
 
 
@@ -184,7 +183,7 @@ class Structured:
 
     def holds(self) -> bool:
         """Whether what was looked up is still the same."""
-        return all([d.get(name, UNKNOWN) is x for d, name, x in self.guards])
+        return all(d.get(name, UNKNOWN) is x for d, name, x in self.guards)
 
     def run(self, args: tuple) -> tuple[Any, list, tuple]:
         """Return what the function returns, the written arrays, and the state for the sweep."""

@@ -19,7 +19,6 @@ from __future__ import annotations
 import cmath
 import math
 import operator
-import os
 import sys
 import threading
 import types
@@ -29,10 +28,12 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.trace.pytree import leaves_of
 from autodiff.trace.tape import FLOAT, Tape, sweep
 from autodiff.trace.trace_stack import program_tape
 from autodiff.trace.tracer import bare
+from chainrules_core.places import MADE_HERE, folder_of
 from chainrules_core.rules import name_of
 
 _REPEATED = 4
@@ -95,13 +96,11 @@ _last = _Last()
 
 _HELPER, _USERS, _RULES = range(3)
 _ROOTS = {
-    os.path.dirname(os.path.abspath(sys.modules[name].__file__ or "")) + os.sep: kind
-    for name, kind in (
-        ("autodiff", _HELPER), ("chainrules", _RULES), ("chainrules_core", _RULES),
-        ("numpy", _RULES),
-    )
-}  # fmt: skip
-_known_files: dict[str, int] = {}
+    MADE_HERE: _HELPER,
+    folder_of("autodiff"): _HELPER,
+    **dict.fromkeys(map(folder_of, ("chainrules", "chainrules_core", "numpy")), _RULES),
+}
+_known_files: dict[str, int] = caches.register("files", {})
 
 
 def _kind_of(file: str) -> int:
@@ -110,10 +109,7 @@ def _kind_of(file: str) -> int:
     for root, of_root in _ROOTS.items():
         if file.startswith(root):
             kind = of_root
-    if file.startswith("<") and (" in traced code>" in file or "<operator." in file):
-        kind = _HELPER
-    _known_files[file] = kind
-    return kind
+    return caches.put(_known_files, file, kind, 4096)
 
 
 def note(x: Any, outcome: Any, other: Any = None) -> None:

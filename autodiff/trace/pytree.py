@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff.trace import lifetimes
+from autodiff import caches
 from autodiff.trace.tracer import FloatTracer, Tracer, bare
 from chainrules_core import (
     AbstractZero,
@@ -98,10 +98,7 @@ class Facts(NamedTuple):
     remembered: frozenset[str]
 
 
-_FACTS: dict[type, Facts] = {}
-
-
-lifetimes.at_end(lambda key, name: lifetimes.forget_classes(_FACTS, name))
+_FACTS: dict[type, Facts] = caches.register("facts of classes", {}, of_classes=True)
 
 
 def facts_of(kind: type) -> Facts:
@@ -117,7 +114,7 @@ def facts_of(kind: type) -> Facts:
     is_dataclass = in_class(kind, "__dataclass_fields__") is not None
     remembered = frozenset({METHODS, *names})
     facts = Facts(is_leaf, fields, is_dataclass, bool(slots_of(kind)), remembered)
-    if lifetimes.stays(kind):  # a class made by a function may hold captured values
+    if caches.stays(kind):  # a class made by a function may hold captured values
         _FACTS[kind] = facts
     return facts
 

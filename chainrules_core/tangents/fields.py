@@ -176,8 +176,8 @@ def slot_values(x: Any) -> dict[str, Any]:
 def in_class(cls: type, name: str, default: Any = None) -> Any:
     """What a class or a base of it has under a name, as it stands there."""
     for base in cls.__mro__:
-        if name in vars(base):
-            return vars(base)[name]
+        if name in base.__dict__:
+            return base.__dict__[name]
     return default
 
 

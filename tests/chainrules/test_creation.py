@@ -7,6 +7,7 @@ from chainrules_core import NoTangent, Tangent, ZeroTangent, frule, rrule
 from chainrules_core.testing.check import check_rule
 from chainrules_core.testing.domains import COMPLEX, REAL
 from chainrules_core.testing.seeds import const
+from tests.helpers import case
 
 V = REAL.draw(3, rng=1)
 X = REAL.draw((2, 3), rng=2)
@@ -16,10 +17,6 @@ STRIDED = REAL.draw((4, 6), rng=5)[::2, ::-2]
 POINT = np.array(1.5)
 EMPTY = np.zeros((0, 3))
 Pair = namedtuple("Pair", "a b")
-
-
-def case(f, *args, **kwargs):
-    return pytest.param(f, args, kwargs, id=f.__name__)
 
 
 ARRAY = [

@@ -5,6 +5,7 @@ from chainrules.grids import sum_and_moment
 from chainrules_core import NoTangent, ZeroTangent, frule, rrule
 from chainrules_core.testing.check import check_rule
 from chainrules_core.testing.domains import COMPLEX, NEGATIVE, POSITIVE, REAL
+from tests.helpers import case
 
 V = REAL.draw(3, rng=1)
 W = REAL.draw(3, rng=2)
@@ -14,10 +15,6 @@ Z = COMPLEX.draw(3, rng=5)
 P = POSITIVE.draw(3, rng=6)
 Q = POSITIVE.draw((2, 3), rng=7)
 N = NEGATIVE.draw(3, rng=8)
-
-
-def case(f, *args, **kwargs):
-    return pytest.param(f, args, kwargs, id=f.__name__)
 
 
 LINSPACE = [

@@ -1,20 +1,12 @@
 """Importing stays cheap: what a fresh process has loaded after one statement."""
 
-import subprocess
-import sys
-from pathlib import Path
-
-ROOT = Path(__file__).parents[2]
+from tests.helpers import run_python
 
 
 def modules_after(statement: str) -> set[str]:
     """Names of all modules that a fresh interpreter has loaded after `statement`."""
     code = f"{statement}\nimport sys; print(*sys.modules, sep='\\n')"
-    run = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert run.returncode == 0, run.stderr
-    return set(run.stdout.split())
+    return set(run_python("-c", code).stdout.split())
 
 
 def family(modules: set[str], *packages: str) -> set[str]:

@@ -10,9 +10,7 @@ not clear, and a value with other bits is wrong: these are expected failures, to
 
 import ast
 import builtins
-import importlib.util
 import struct
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +19,7 @@ import pytest
 import autodiff
 from autodiff.dispatch import dispatch_cache
 from chainrules_core import ChainRulesError
+from tests.helpers import load_programs
 
 CATEGORIES = (
     "calls", "flow", "classes", "objects", "values", "mutation", "containers", "numerics", "models",
@@ -40,22 +39,11 @@ def plans_are_written_at_once():
         yield
 
 
-def load(category):
-    """The module of a category, from the folder of this file."""
-    name = f"programs_{category}"
-    if name not in sys.modules:
-        path = Path(__file__).with_name(f"{category}.py")
-        spec = importlib.util.spec_from_file_location(name, path)
-        sys.modules[name] = module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return sys.modules[name]
-
-
 def table(mode):
     """The parameters of a test: every program, with the error that is expected in this mode."""
     cases = []
     for category in CATEGORIES:
-        module = load(category)
+        module = load_programs(category)
         rows = [(f, x, {}) for f, x in module.PROGRAMS]
         for f, x, errors in [*rows, *module.NOT_YET]:
             if mode == "twice" and f in module.NOT_TWICE:
@@ -140,7 +128,7 @@ def test_programs_import_none_of_our_packages(category):
 
 @pytest.mark.parametrize("category", CATEGORIES)
 def test_every_program_is_in_one_table(category):
-    module = load(category)
+    module = load_programs(category)
     listed = [row[0] for row in [*module.PROGRAMS, *module.NOT_YET]]
     names = [f.__name__ for f in listed]
     assert len(set(names)) == len(names)
@@ -148,4 +136,4 @@ def test_every_program_is_in_one_table(category):
 
 
 def test_there_are_at_least_two_hundred():
-    assert sum(len(load(c).PROGRAMS) for c in CATEGORIES) >= 200
+    assert sum(len(load_programs(c).PROGRAMS) for c in CATEGORIES) >= 200

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +25,7 @@ from chainrules_core import (
     unthunk,
 )
 from chainrules_core.testing import TestConfig, check_frule, check_rrule, check_scalar
+from tests.helpers import run_python
 
 # --------------------------------------------------------------------------- symbols: bars and dots
 
@@ -324,7 +323,7 @@ def test_the_core_defines_rules_and_has_none() -> None:
         "import chainrules\n"
         "assert c.rrule(np.sin, 1.0) is not None and 'autodiff' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    run_python("-c", code)
 
 
 # --------------------------------------------------------------------------------- removing a thunk

@@ -35,6 +35,7 @@ from autodiff.compiler.recording.ir import (
     part,
     refs_of,
 )
+from chainrules_core.places import MADE_HERE
 
 FEWEST = 60
 """From how many steps on machine code is worth its compilation."""
@@ -325,7 +326,7 @@ class Kernel:
             "run": run, "memory": [], "size": self._size, "empty": np.empty,
             "array": np.array, "float64": np.float64, "require": np.require,
         }  # fmt: skip
-        exec(compile(self._wrapper, "<call of a kernel>", "exec"), names)
+        exec(compile(self._wrapper, f"{MADE_HERE}call of a kernel>", "exec"), names)
         self._run = names["call"]
         return self
 

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from autodiff.closures import outer_assignments
-from autodiff.closures.outer_assignments import codes_in
 from autodiff.compiler.recording.content_guards import (
     BY_TEXT,
     OURS,
@@ -29,6 +28,7 @@ from autodiff.compiler.recording.content_guards import (
     is_of_users,
 )
 from autodiff.intercept.source.library_code import is_library, is_of_library
+from chainrules_core.places import codes_in
 from chainrules_core.tangents.fields import dict_of
 
 _MOST = 256

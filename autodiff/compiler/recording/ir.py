@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
+
 FLOAT64 = np.dtype(float)
 
 
@@ -65,7 +67,7 @@ class Meta:
 
 _FLOAT = Meta(float, None, None)
 _FLOAT_OF_NUMPY = Meta(np.float64, FLOAT64, None)
-_arrays: dict[tuple, Meta] = {}
+_arrays: dict[tuple, Meta] = caches.register("abstract arrays", {})
 
 
 def meta_of(x: Any) -> Meta:
@@ -75,9 +77,7 @@ def meta_of(x: Any) -> Meta:
         key = (x.dtype, x.shape)
         meta = _arrays.get(key)
         if meta is None:
-            if len(_arrays) > 4096:
-                _arrays.clear()
-            meta = _arrays[key] = Meta(kind, x.dtype, x.shape)
+            meta = caches.put(_arrays, key, Meta(kind, x.dtype, x.shape), 4096)
         return meta
     if kind is float:
         return _FLOAT

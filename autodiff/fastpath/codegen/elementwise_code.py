@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.dispatch import dispatch_cache
 from autodiff.dispatch.call import NO_RULE
 from autodiff.fastpath import elementwise
@@ -20,20 +21,10 @@ from autodiff.fastpath.codegen.node_code import NUMBERS
 from autodiff.fastpath.codegen.operation import Operation
 from autodiff.trace.tape import Forward
 from autodiff.trace.tracer import Tracer, wrap
-from chainrules_core import frule, rrule
-from chainrules_core.rule import Rule
 
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
-_calls: dict[tuple, int] = {}
-
-
-def _forget(rule: Rule) -> None:
-    _calls.clear()
-
-
-rrule.watch(_forget)
-frule.watch(_forget)
+_calls: dict[tuple, int] = caches.register("calls before code is written", {}, of_rules=True)
 
 _TEMPLATE = (
     """

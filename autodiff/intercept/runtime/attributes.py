@@ -1,7 +1,7 @@
-"""Attributes read and set inside a traced function: what a class runs for them is seen.
+"""Attributes read and set inside a traced function: user-defined accessors are traced.
 
-A property, a descriptor or ``__getattr__`` written in Python is reached through C, past every
-rewritten call, so reading an attribute is a call of `read` and setting one a call of `write`.
+Python calls a property, a descriptor or ``__getattr__`` from C, where no rewritten call sees it. So
+reading an attribute is a call of `read`, and setting one a call of `write`.
 """
 
 from __future__ import annotations
@@ -14,30 +14,66 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.intercept.runtime import call_site_cache, syntax_ops
-from autodiff.trace import lifetimes
 from autodiff.trace.trace_stack import check_free
 from autodiff.trace.tracer import FloatTracer, Tracer
-from chainrules_core.tangents.fields import dict_of
+from chainrules_core.tangents.fields import dict_of, in_class
 
-# For each class: attribute → what reads it (sets it), or None where Python's own way will do.
-_getters: weakref.WeakKeyDictionary[type, dict[str, Callable | None]] = weakref.WeakKeyDictionary()
-_setters: weakref.WeakKeyDictionary[type, dict[str, Callable | None]] = weakref.WeakKeyDictionary()
-# The same for classes at module level, which stay: (class, attribute) → …
-_lasting_getters: dict[tuple[type, str], Callable | None] = {}
-_lasting_setters: dict[tuple[type, str], Callable | None] = {}
 _OURS = "autodiff"
+Accessor = Callable | None
+"""What reads or sets an attribute; None where Python itself does."""
+
+
+class _Accessors:
+    """What reads, or sets, attributes: found out once for each class and name.
+
+    Attributes
+    ----------
+    lasting : dict
+        (class, name) → accessor, for classes of modules.
+    """
+
+    def __init__(self, name: str, find: Callable[[type, str], Accessor]) -> None:
+        self._find = find
+        self.lasting: dict[tuple[type, str], Accessor] = caches.register(name, {}, of_classes=True)
+        self._of_functions: weakref.WeakKeyDictionary[type, dict[str, Accessor]] = caches.register(
+            f"{name}, classes made by functions", weakref.WeakKeyDictionary()
+        )
+
+    def of(self, kind: type, name: str) -> Accessor:
+        """Return what is known, and find it out where nothing is."""
+        if caches.stays(kind):
+            if (kind, name) not in self.lasting:
+                self.lasting[kind, name] = self._find(kind, name)
+            return self.lasting[kind, name]
+        if "<locals>" not in kind.__qualname__:  # made by exec: what is found may hold the class
+            return self._find(kind, name)
+        names = self._of_functions.setdefault(kind, {})
+        if name not in names:
+            names[name] = self._find(kind, name)
+        return names[name]
+
+    def forget(self, kind: type, name: str) -> None:
+        """Forget an attribute of a class."""
+        self.lasting.pop((kind, name), None)
+        self._of_functions.get(kind, {}).pop(name, None)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.lasting.clear()
+        self._of_functions.clear()
 
 
 def read(owner: Any, name: str) -> Any:
-    """Return an attribute; what a class does for it in Python has the calls in it seen."""
+    """Return an attribute; a user-defined accessor is traced."""
     kind = type(owner)
     try:
         getter = _lasting_getters[kind, name]
     except KeyError:
-        getter = _known(kind, name, _lasting_getters, _getters, _getter)
+        getter = _getters.of(kind, name)
     if getter is None:
-        if lifetimes.stays(kind):
+        if caches.stays(kind):
             call_site_cache.read_as_ever(kind, name)
         return getattr(owner, name)
     if kind is Tracer or kind is FloatTracer:
@@ -46,53 +82,44 @@ def read(owner: Any, name: str) -> Any:
 
 
 def write(value: Any, owner: Any, name: str) -> None:
-    """Set an attribute; what a class does for it in Python has the calls in it seen."""
+    """Set an attribute; a user-defined accessor is traced."""
     kind = type(owner)
     if kind is np.ndarray:
         check_free(owner)
     try:
         setter = _lasting_setters[kind, name]
     except KeyError:
-        setter = _known(kind, name, _lasting_setters, _setters, _setter)
+        setter = _setters.of(kind, name)
     if setter is None:
         setattr(owner, name, value)
     else:
         setter(owner, value)
 
 
-# Classes none of whose attributes is set or deleted by code written in Python, and other classes.
-_as_ever: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
-_lasting_as_ever: set[type] = set()
+def _has_no_setters(kind: type) -> bool:
+    return not any(
+        name in ("__setattr__", "__delattr__")
+        or isinstance(value, property)
+        or type(getattr(type(value), "__set__", None)) is types.FunctionType
+        for base in kind.__mro__[:-1]
+        for name, value in base.__dict__.items()
+    )
 
 
-def sets_as_ever(kind: type) -> bool:
-    """Whether no code written in Python runs when an attribute is set or deleted."""
-    if kind in _lasting_as_ever:
-        return True
-    known = _as_ever.get(kind)
-    if known is None:
-        known = _as_ever[kind] = not any(
-            name in ("__setattr__", "__delattr__")
-            or isinstance(value, property)
-            or type(getattr(type(value), "__set__", None)) is types.FunctionType
-            for base in kind.__mro__[:-1]
-            for name, value in base.__dict__.items()
-        )
-        if known and lifetimes.stays(kind):
-            _lasting_as_ever.add(kind)
-    return known
+sets_as_ever = caches.fact_of_classes("classes without setters", _has_no_setters, set())
+"""Whether no code written in Python runs when an attribute is set or deleted."""
 
 
 def is_kept(owner: Any, name: str) -> bool:
     """Whether an attribute is what was put there last, in the object itself or a slot of it."""
-    found = _in_class(type(owner), name)
+    found = in_class(type(owner), name)
     kept = dict_of(owner)
     return name in kept if found is None else type(found) is types.MemberDescriptorType
 
 
 def delete(owner: Any, name: str) -> None:
-    """Delete an attribute; what a class does for it in Python has the calls in it seen."""
-    own, found = syntax_ops.special(type(owner), "__delattr__"), _in_class(type(owner), name)
+    """Delete an attribute; a user-defined accessor is traced."""
+    own, found = syntax_ops.special(type(owner), "__delattr__"), in_class(type(owner), name)
     if own is not None:
         syntax_ops.intercept(own)(owner, name)
     elif isinstance(found, property) and type(found.fdel) is types.FunctionType:
@@ -101,30 +128,16 @@ def delete(owner: Any, name: str) -> None:
         delattr(owner, name)
 
 
-def _known(kind: type, name: str, lasting: dict, table: Any, find: Callable) -> Callable | None:
-    if lifetimes.stays(kind):
-        if (kind, name) not in lasting:
-            lasting[kind, name] = find(kind, name)
-        return lasting[kind, name]
-    if "<locals>" not in kind.__qualname__:  # made by exec: what is found may hold the class
-        return find(kind, name)
-    names = table.setdefault(kind, {})
-    if name not in names:
-        names[name] = find(kind, name)
-    return names[name]
-
-
 def _unless_replaced(kind: type, name: str, found: Any, do: Callable, again: Callable) -> Callable:
-    """Return what reads or sets an attribute by what the class has for it, while it has that.
+    """Return an accessor that calls `do` as long as the class has `found` under the name.
 
-    After that `again` has to find out anew what is to be done. `do` is a function, or the method of
-    a property, in which calls are seen.
+    After that `again` decides anew. `do` is a function, or the method of a property; it is traced.
     """
     if kind.__module__.partition(".")[0] == _OURS:
         return syntax_ops.intercept(do)
 
-    # The class is not held: what is remembered of one made in a function goes with it. A property
-    # of a class is itself; another descriptor is not asked, which may run its code.
+    # The accessor does not refer to the class: what is known of a class made in a function goes
+    # with it. A property read from its class is itself; another descriptor may run its code.
     if type(found) is property:
 
         def by_property(*args: Any) -> Any:
@@ -136,7 +149,7 @@ def _unless_replaced(kind: type, name: str, found: Any, do: Callable, again: Cal
         return by_property
 
     def by_descriptor(*args: Any) -> Any:
-        if _in_class(type(args[0]), name) is found:
+        if in_class(type(args[0]), name) is found:
             return syntax_ops.intercept(do)(*args) if isinstance(found, property) else do(*args)
         _forget(type(args[0]), name)
         return again(*args)
@@ -145,36 +158,19 @@ def _unless_replaced(kind: type, name: str, found: Any, do: Callable, again: Cal
 
 
 def _forget(kind: type, name: str) -> None:
-    for lasting, table in ((_lasting_getters, _getters), (_lasting_setters, _setters)):
-        lasting.pop((kind, name), None)
-        table.get(kind, {}).pop(name, None)
+    _getters.forget(kind, name)
+    _setters.forget(kind, name)
 
 
 def forget() -> None:
     """After a change of the rules, decide anew."""
-    for table in (_getters, _setters, _lasting_getters, _lasting_setters, _as_ever):
-        table.clear()
-    _lasting_as_ever.clear()
-
-
-def _forget_module(key: int, name: str) -> None:
-    for table in (_lasting_getters, _lasting_setters, _lasting_as_ever):
-        lifetimes.forget_classes(table, name)
-
-
-lifetimes.at_end(_forget_module)
-
-
-def _in_class(kind: type, name: str) -> Any:
-    for base in kind.__mro__:
-        if name in base.__dict__:
-            return base.__dict__[name]
-    return None
+    _getters.clear()
+    _setters.clear()
 
 
 def _getter(kind: type, name: str) -> Callable | None:
     """Return what reads an attribute, if code written in Python does."""
-    found = _in_class(kind, name)
+    found = in_class(kind, name)
     do = _getter_by(kind, name, found)
     if do is None or found is None:
         return do
@@ -191,7 +187,7 @@ def _getter_by(kind: type, name: str, found: Any) -> Callable | None:
         overrides = hasattr(type(found), "__set__")
         return functools.partial(_described, found, get, kind, name, overrides)
     if found is None:
-        fallback = _in_class(kind, "__getattr__")
+        fallback = in_class(kind, "__getattr__")
         if type(fallback) is types.FunctionType and not syntax_ops.is_library(fallback):
             return functools.partial(_or_else, kind.__getattribute__, fallback, name)
     return None
@@ -221,10 +217,10 @@ def _or_else(plainly: Callable, fallback: types.FunctionType, name: str, owner: 
 
 def _setter(kind: type, name: str) -> Callable | None:
     """Return what sets an attribute, if code written in Python does."""
-    own = _in_class(kind, "__setattr__")
+    own = in_class(kind, "__setattr__")
     if type(own) is types.FunctionType:
         return lambda owner, value: syntax_ops.intercept(own)(owner, name, value)
-    found = _in_class(kind, name)
+    found = in_class(kind, name)
     do: Callable | None = None
     put = getattr(type(found), "__set__", None)
     if isinstance(found, property):
@@ -238,3 +234,8 @@ def _setter(kind: type, name: str) -> Callable | None:
 
 def _put(found: Any, put: types.FunctionType, owner: Any, value: Any) -> None:
     syntax_ops.intercept(put)(found, owner, value)
+
+
+_getters = _Accessors("getters", _getter)
+_setters = _Accessors("setters", _setter)
+_lasting_getters, _lasting_setters = _getters.lasting, _setters.lasting

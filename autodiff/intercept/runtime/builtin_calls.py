@@ -1,8 +1,8 @@
-"""Builtins that call methods of their arguments, or go through them, from C.
+"""Builtins that call methods of their arguments, or iterate over them, from C.
 
-``len(x)``, ``iter(x)``, ``sum(xs)`` reach the methods that a user's class defines past every
-rewritten call. In a traced function they are looked at here first; for all other arguments the
-builtin is called as before.
+``len(x)``, ``iter(x)``, ``sum(xs)`` call user-defined methods where no rewritten call sees it. In a
+traced function such methods are looked for here first; with all other arguments the builtin is
+called.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import functools
 import itertools
 import math
 import operator
+import sys
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -69,7 +70,7 @@ def truth_of(as_before: Callable) -> Callable:
 
 
 def through(as_before: Callable, function_at: int = -1, most: int = 1000) -> Callable:
-    """Return a builtin that goes through its first arguments, but for a function among them."""
+    """Return a builtin that iterates over its first arguments, except for a function."""
 
     def consume(*args: Any, **kwargs: Any) -> Any:
         gone_through = [
@@ -82,7 +83,7 @@ def through(as_before: Callable, function_at: int = -1, most: int = 1000) -> Cal
 
 
 def listing(as_before: Callable) -> Callable:
-    """Return a function that goes through iterators: traced values are seen in lists."""
+    """Return a function that gets lists for iterators: traced values are found in lists."""
 
     def listed(*args: Any, **kwargs: Any) -> Any:
         args = tuple([syntax_ops.iterate(a) for a in args])
@@ -94,21 +95,21 @@ def listing(as_before: Callable) -> Callable:
 
 
 def _is_seen_into(x: Any) -> bool:
-    """Whether traced values in `x` are seen as it stands: unless it can only be gone through."""
+    """Whether traced values in `x` are found without iterating: not in an iterator."""
     kind = type(x)
     return kind in _WITH_LENGTH or is_tracer(x) or not hasattr(kind, "__iter__")
 
 
 def as_they_come(items: Iterable) -> list:
-    """Return what an iterator gives; an array as it is then, though it may be written into later.
+    """Return the items of an iterator, arrays as copies.
 
-    Python goes through an iterator one by one, and a generator may give the same array each time.
+    A generator may yield the same array each time, and write into it in between.
     """
     return [as_it_is(v) for v in items]
 
 
 def as_it_is(x: Any) -> Any:
-    """Return an array that later writes into `x` do not change; anything else itself."""
+    """Return a copy of an array that later writes do not change; anything else itself."""
     if type(x) is np.ndarray:
         return x.copy("K")
     return wrap(x._value, x._tape, x._index) if type(x) is Tracer else x
@@ -301,33 +302,17 @@ def first_argument(g: Callable) -> Callable:
     return with_first
 
 
-def second_argument(g: Callable) -> Callable:
-    """A C function that calls its second argument, if there is one."""
+def calling(g: Callable, name: str = "key", place: int = sys.maxsize) -> Callable:
+    """A C function that calls the argument of a name, which may be given by its place as well."""
 
-    def with_second(first: Any, *args: Any, **kwargs: Any) -> Any:
-        if args:
-            args = (syntax_ops.intercept(args[0]), *args[1:])
-        if "func" in kwargs:
-            kwargs["func"] = syntax_ops.intercept(kwargs["func"])
-        return g(first, *args, **kwargs)
-
-    return with_second
-
-
-def seeing_key(g: Callable) -> Callable:
-    """A C function that calls its ``key=``."""
-
-    def with_key(*args: Any, **kwargs: Any) -> Any:
-        if kwargs.get("key") is not None:
-            kwargs["key"] = syntax_ops.intercept(kwargs["key"])
+    def with_function(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get(name) is not None:
+            kwargs[name] = syntax_ops.intercept(kwargs[name])
+        elif len(args) > place:
+            args = (*args[:place], syntax_ops.intercept(args[place]), *args[place + 1 :])
         return g(*args, **kwargs)
 
-    return with_key
-
-
-def operator_function(name: str) -> Callable:
-    """Return the function of the module `operator` for a special method."""
-    return getattr(operator, f"{name}_" if name in ("and", "or") else name)
+    return with_function
 
 
 # How each builtin is wrapped, in the order of the wrapping.
@@ -368,12 +353,12 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     bool: truth_of,
     complex: lambda as_before: text_calls.reading(by_method(complex, as_before)),
     **{
-        operator_function(name): functools.partial(combining, operate)
+        syntax_ops.operator_function(name): functools.partial(combining, operate)
         for name, operate in {**syntax_ops.BINARY, **syntax_ops.COMPARISON}.items()
     },
     operator.getitem: functools.partial(combining, syntax_ops.item),
     **{
-        operator_function(name): functools.partial(combining, operate)
+        syntax_ops.operator_function(name): functools.partial(combining, operate)
         for name, operate in syntax_ops.UNARY.items()
     },
     operator.contains: functools.partial(combining, lambda x, value: syntax_ops.contains(value, x)),
@@ -383,7 +368,7 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
 }  # fmt: skip
 
 
-# Functions of the library that give a function to another thread, where nobody would see its calls.
+# Functions of the library that call a function in another thread, where it would not be traced.
 CALLED_ELSEWHERE = frozenset(
     {
         ("concurrent.futures.thread", "ThreadPoolExecutor.submit"),
@@ -395,7 +380,7 @@ _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
 
 def handing_on(g: types.FunctionType, body: Callable) -> Callable:
-    """Return such a function, for which `body` stands, that hands on what has its calls seen."""
+    """Return what calls `body` for `g`; functions among the arguments are traced."""
 
     def seen(a: Any) -> Any:
         return begun_here(syntax_ops.intercept(a)) if type(a) in _FUNCTIONS else a

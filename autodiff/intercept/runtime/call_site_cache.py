@@ -1,10 +1,10 @@
-"""What rewritten code keeps about its own calls, so that most need no look at all.
+"""What each call site calls in place of a function, so that most calls need no lookup.
 
-A name that is bound outside gives the same function at nearly every call. ``g(x)`` becomes
-``(replaced[7] if g is known[7] else see(g, 7))(x)``: one comparison, where `known` holds what the
-name gave when it was looked at last. Slots are emptied when the rules change, and hold one function
-each, so a function that a notebook defines anew is not kept. Of the user's functions ``__code__``
-is compared as well, and the defaults of those that have some.
+A global name refers to the same function at nearly every call. ``g(x)`` becomes
+``(replaced[7] if g is known[7] else see(g, 7))(x)``: one comparison, where `known` holds the
+function of the last lookup. Slots are emptied when the rules change. Each holds one function, so
+one that a notebook redefines is not kept alive. For a user's function ``__code__`` is compared as
+well, and the defaults if it has some.
 
 No other thread can run between the comparison and the reading of `replaced`: none of the
 instructions in between calls Python or jumps back.
@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.intercept.source.library_code import is_library
-from autodiff.trace import lifetimes
 from autodiff.trace.tracer import FloatTracer, Tracer
+from chainrules_core.places import MADE_HERE
 
 _EMPTY = object()
 _changing = threading.RLock()  # of the lists here, of which each is as long as the others
@@ -31,7 +32,7 @@ known: list[Any] = []
 replaced: list[Any] = []
 """Slot → what is called in its place."""
 made_of: dict[str, list[Any]] = {"__code__": [], "__defaults__": [], "__kwdefaults__": []}
-"""For each of these, slot → what the function had: tools that load a module anew replace it."""
+"""For each attribute, slot → its value in the function: tools that reload modules replace it."""
 _compared: list[tuple[str, ...]] = []
 _owners: list[int] = []  # the id of the globals of the code that has the slot
 _free: list[int] = []  # slots of modules that are gone
@@ -52,8 +53,8 @@ def slot_for(name: str, namespace: dict[str, Any]) -> int | None:
         The globals in which it is looked up.
     """
     value = value_of(name, namespace)
-    if type(value) not in _KINDS or not lifetimes.is_of_module(namespace):
-        return None  # nobody would say when a slot of globals without a module is free again
+    if type(value) not in _KINDS or not caches.is_of_module(namespace):
+        return None  # without a module nothing tells when the slot is free again
     with _changing:
         if _free:
             slot = _free.pop()
@@ -77,7 +78,7 @@ def forget_module(key: int, name: str) -> None:
                 _owners[slot] = 0
                 _free.append(slot)
     for kinds in quiet:
-        lifetimes.forget_classes(kinds, name)
+        caches.drop_classes(kinds, name)
 
 
 def _empty(slot: int) -> None:
@@ -101,7 +102,7 @@ def value_of(name: str, namespace: dict[str, Any]) -> Any:
 
 
 def parts_of(g: Any) -> tuple[str, ...]:
-    """Return what may be replaced in a function of the user's without another being made."""
+    """Return the attributes of a user's function that can be replaced in place."""
     if type(g) is not types.FunctionType or is_library(g):
         return ()
     return (
@@ -112,13 +113,13 @@ def parts_of(g: Any) -> tuple[str, ...]:
 
 
 def compared(slot: int) -> tuple[str, ...]:
-    """Return what is compared where a slot is used, beside the function itself."""
+    """Return the attributes that are compared at a slot, besides the function itself."""
     return _compared[slot]
 
 
 quiet: list[set[type]] = []
-"""For each attribute that rewritten code reads of a variable: the classes of which it is read as
-ever, since no code written in Python runs for it that is not the engine's."""
+"""For each attribute that rewritten code reads of a variable: the classes for which a plain read
+will do, since it runs no Python code but the engine's."""
 _attributes: dict[str, int] = {}
 
 
@@ -132,7 +133,7 @@ def slot_of_attribute(name: str) -> int:
 
 
 def read_as_ever(kind: type, name: str) -> None:
-    """Remember that reading an attribute of a class needs no look."""
+    """Remember that a plain read of an attribute will do for a class."""
     if name in _attributes:
         quiet[_attributes[name]].add(kind)
 
@@ -140,7 +141,7 @@ def read_as_ever(kind: type, name: str) -> None:
 def fill(slot: int, g: Any, replacement: Callable) -> None:
     """Remember what is called in place of what a name is bound to."""
     parts = _compared[slot]
-    if parts_of(g) != parts:  # a function of another kind than was there when this was written
+    if parts_of(g) != parts:  # not the kind of function for which the code at the slot was written
         return
     with _changing:
         known[slot] = _EMPTY
@@ -174,7 +175,7 @@ METHODS = frozenset(
         "sort", "squeeze", "std", "sum", "swapaxes", "take", "tolist", "trace", "transpose", "var",
     }
 )  # fmt: skip
-"""Names of methods of containers and arrays: their owner is looked at before the method is."""
+"""Names of methods of containers and arrays, where the type of the owner decides first."""
 _quiet_methods: dict[str, set[type]] = {name: set() for name in METHODS}
 
 # Attributes by name are read fastest by code that has the name in it.
@@ -193,7 +194,7 @@ def {name}(owner):
 
 
 def method_called(name: str, intercept: Callable, array_method: Callable) -> Callable:
-    """Return what gives a method that is about to be called, for a name in `METHODS`."""
+    """Return a function that looks up a method for a call, for a name in `METHODS`."""
     kinds = _quiet_methods[name]
     of_array = array_method(name) if hasattr(np.ndarray, name) else None
 
@@ -211,8 +212,8 @@ def method_called(name: str, intercept: Callable, array_method: Callable) -> Cal
         "bind": types.MethodType,
     }
     source = (_METHOD if of_array is None else _OF_ARRAYS_TOO).format(name=name)
-    exec(compile(source, f"<{name} in traced code>", "exec"), scope)
+    exec(compile(source, f"{MADE_HERE}{name} in traced code>", "exec"), scope)
     return scope[name]
 
 
-lifetimes.at_end(forget_module)
+caches.on_module_end(forget_module)

@@ -1,7 +1,7 @@
-"""Functions that are given to compiled numerical code, which calls them back.
+"""Functions that compiled numerical code calls back.
 
-Such code turns what a function returns into a number, and not all of it looks whether that was
-possible. So a traced value never gets there: it is an error of the function that returned it.
+Such code turns what a function returns into a number, and does not always check whether that was
+possible. So a traced value never gets there: the function that returns one raises an error.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _called_by_c(kind: str) -> LostValueError:
 
 
 def calling_back(g: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Call a library's function in which nothing traced is to be seen.
+    """Call a library's function whose arguments hold nothing that is traced.
 
     A function that it is given may still find a traced value, in a global.
     """

@@ -1,4 +1,4 @@
-"""Instances made inside a traced function: the calls of ``__init__`` are seen."""
+"""Instances made inside a traced function: ``__init__`` is traced."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def is_made_in_python(g: type) -> bool:
 
 
 def maker_of(g: type) -> Callable | None:
-    """Return what makes an instance of a class with the calls seen; None if nothing is to be seen.
+    """Return what makes an instance of a class and traces its methods; None if there are none.
 
-    A metaclass may say itself what calling the class does.
+    A metaclass may define itself what calling the class does.
     """
     call: Any = type(g).__call__
     if call is type.__call__:
@@ -33,7 +33,7 @@ def maker_of(g: type) -> Callable | None:
 
 
 def constructing_for(g: type) -> Callable:
-    """Return what makes an instance of a class with the calls of its ``__init__`` seen."""
+    """Return what makes an instance of a class and traces its ``__init__``."""
     hooked: type | None = None
     hook: Any = None
     is_dataclass = in_class(g, "__dataclass_fields__") is not None
@@ -68,7 +68,7 @@ def constructing_for(g: type) -> Callable:
 
 
 def _with_post_init(g: type, post: Any) -> type | None:
-    """Return a passing subclass of a dataclass whose ``__post_init__`` has its calls seen.
+    """Return a temporary subclass of a dataclass whose ``__post_init__`` is traced.
 
     The ``__init__`` of a dataclass is generated and has no source; it calls ``__post_init__`` by
     name.

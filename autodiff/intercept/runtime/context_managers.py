@@ -1,8 +1,8 @@
 """What ``with``, ``async with`` and ``except`` do inside a traced function.
 
-The methods of a context manager of the user's have the calls in them seen. And an error of ours is
-one that the plain function does not meet: neither a manager nor a handler may swallow it, as what
-comes after would take a path that the plain function does not take.
+User-defined context managers are traced. And the plain function does not raise the engine's errors:
+neither a manager nor a handler may swallow one, since the code after it would take a path that the
+plain function does not take.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _is_kept(error: Any, manager: Any) -> bool:
 
 
 class Context:
-    """A context manager whose methods have the calls in them seen."""
+    """A context manager whose methods are traced."""
 
     __slots__ = ("enter", "exit", "manager")
 

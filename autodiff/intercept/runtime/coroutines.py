@@ -1,7 +1,7 @@
 """What ``await`` and ``async for`` do inside a traced coroutine.
 
-As in :mod:`autodiff.intercept.runtime.syntax_ops`: the methods that a class of the user's defines
-for them have the calls in them seen.
+As in :mod:`autodiff.intercept.runtime.syntax_ops`, the methods that a user-defined class has for
+them are traced.
 """
 
 from __future__ import annotations
@@ -10,12 +10,6 @@ import types
 from typing import Any
 
 from autodiff.intercept.runtime import syntax_ops
-
-
-def own(x: Any, name: str) -> Any:
-    """Return the method that the class of `x`, if it is a user's, defines in Python."""
-    method = syntax_ops.special(type(x), name)
-    return None if method is None or syntax_ops.is_library(method) else method
 
 
 class _Awaited:
@@ -31,7 +25,7 @@ class _Awaited:
 
 def awaited(x: Any) -> Any:
     """Return what is to be awaited in place of `x`."""
-    method = own(x, "__await__")
+    method = syntax_ops.users_method(x, "__await__")
     return x if method is None else _Awaited(x, method)
 
 
@@ -49,11 +43,11 @@ class _Steps:
         return awaited(syntax_ops.intercept(self.step)(self.iterator))
 
 
-def iterate(x: Any) -> Any:
-    """Return what an ``async for`` loop over `x` is to go through."""
-    method = own(x, "__aiter__")
+def async_iterate(x: Any) -> Any:
+    """Return what an ``async for`` loop over `x` is to iterate over."""
+    method = syntax_ops.users_method(x, "__aiter__")
     if method is None:
         return x
     iterator = syntax_ops.intercept(method)(x)
-    step = own(iterator, "__anext__")
+    step = syntax_ops.users_method(iterator, "__anext__")
     return iterator if step is None else _Steps(iterator, step)

@@ -37,7 +37,7 @@ from chainrules_core.define import DecomposeRule
 
 
 def buffer(x: np.ndarray) -> Tracer:
-    """Return an array as one that holds nothing traced yet, but may be written into."""
+    """Return a tracer of a plain array, into which traced values may be written."""
     return Tracer(x, CONSTANT, -1)
 
 
@@ -50,7 +50,7 @@ _SIZES = frozenset({int, float, complex, bool, np.float64, np.int64, type, type(
 
 
 def keeping_new(make: Callable) -> Callable:
-    """A function whose new arrays may be written into."""
+    """A function whose new arrays can take traced values."""
 
     def made_by(*args: Any, **kwargs: Any) -> Any:
         if args and type(args[0]) is TracedText:
@@ -59,7 +59,7 @@ def keeping_new(make: Callable) -> Callable:
         is_view = type(made) is np.ndarray and made.base is not None
         if is_view and all(type(a) in _SIZES for a in (*args, *kwargs.values())):
             made = made.copy()  # np.linspace gives a view of an array that nobody else has
-        # What is handed on as it is (asarray) or a view is somebody else's.
+        # An argument that is returned (asarray) and a view belong to somebody else.
         is_new = type(made) is np.ndarray and made.base is None and all(made is not a for a in args)
         return buffer(made) if is_new and may_hold_traced(made) else made
 
@@ -180,74 +180,55 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
         pyfunc = python_function(key)
         if pyfunc is not None:
             return _looping(key, pyfunc)
+        return _of_ufunc(key)
+    looking = _of_function(g, key)
+    return _of_lists(key, looking) if key in _OF_LISTS else looking
 
-    ufunc: Any = key
-    is_ufunc = isinstance(key, np.ufunc)
-    is_function = g is key and not is_ufunc
+
+def _of_function(g: Callable, key: Any) -> Callable:
+    is_function = g is key
     is_writer = key in WRITERS
-    place = ufunc.nin if is_ufunc else place_of_out(key)[0]
+    place = place_of_out(key)[0]
     known = dispatch_cache.ways_of(key)
 
     def looking(*args: Any, **kwargs: Any) -> Any:
-        if not is_ufunc:
-            way = dispatch_cache.find(known, args, kwargs)
-            if way is not None:
-                result = way(*args, **kwargs)
-                if result is not NO_RULE:
-                    return result
-            if args and type(args[0]) is list:
-                result = calls.planned(key, args, kwargs)
-                if result is not NO_RULE:
-                    return result
+        way = dispatch_cache.find(known, args, kwargs)
+        if way is not None:
+            result = way(*args, **kwargs)
+            if result is not NO_RULE:
+                return result
+        if args and type(args[0]) is list:
+            result = calls.planned(key, args, kwargs)
+            if result is not NO_RULE:
+                return result
         if not kwargs and _NUMBERS.issuperset(map(type, args)):
             if len(args) > place or is_writer:
                 check_out(key, args, kwargs)
             elif is_function:
                 dispatch_cache.add(g, args, kwargs, g)
             return g(*args)
-        traced = listed = False
-        for a in (*args, *kwargs.values()) if kwargs else args:
-            kind = type(a)
-            if kind is Tracer or kind is FloatTracer:
-                traced = True
-            elif kind in _LISTS:
-                listed = True
-            elif kind not in _NUMBERS and syntax_ops.converts(kind):
-                body = getattr(key, "_implementation", None)
-                if body is not None and hasattr(a, key.__name__):
-                    return calls.body_of(body)(*args, **kwargs)  # it calls the object's own method
-                if syntax_ops.converted(a) is a:
-                    continue
-                named = {name: syntax_ops.converted(value) for name, value in kwargs.items()}
-                return looking(*map(syntax_ops.converted, args), **named)
-        if listed:
-            for a in args:
-                if type(a) is list or type(a) is tuple:
-                    check_texts(a)
-            args = tuple([_elements_converted(flattened(a)) for a in args])
-            if any(_holds_traced(a) for a in (*args, *kwargs.values())):
-                return _with_lists(g, key, args, kwargs)
-        if traced and is_function:  # NumPy itself does not look at each argument
-            return protocols.function(key, args, kwargs)
-        if "out" in kwargs or len(args) > place or is_writer:
-            check_out(key, args, kwargs)
-        return g(*args, **kwargs)
+        return general(args, kwargs)
 
-    if key in _OF_LISTS:
+    general = _general(g, key, place, looking)
+    return looking
 
-        def of_list(*args: Any, **kwargs: Any) -> Any:
-            if len(args) == 1 and type(args[0]) in (list, tuple) and _DTYPE.issuperset(kwargs):
-                made = gathered(key, args[0], kwargs)
-                if made is not NOT_HERE:
-                    return made
-            return looking(*args, **kwargs)
 
-        return of_list
-    if not is_ufunc or g is not key:
-        return looking
+def _of_lists(key: Any, looking: Callable) -> Callable:
+    def of_list(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and type(args[0]) in (list, tuple) and _DTYPE.issuperset(kwargs):
+            made = gathered(key, args[0], kwargs)
+            if made is not NOT_HERE:
+                return made
+        return looking(*args, **kwargs)
+
+    return of_list
+
+
+def _of_ufunc(ufunc: np.ufunc) -> Callable:
+    known = dispatch_cache.ways_of(ufunc)
 
     def of_ufunc(*args: Any, **kwargs: Any) -> Any:
-        """NumPy would look for the engine as long as this takes."""
+        """NumPy's own search for the engine takes as long as all this."""
         way = dispatch_cache.find(known, args, kwargs)
         if way is not None:
             result = way(*args, **kwargs)
@@ -259,16 +240,65 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
             if kind is Tracer or kind is FloatTracer:
                 traced = True
             elif kind not in _NUMBERS:
-                return looking(*args, **kwargs)
+                return general(args, kwargs)
         if kwargs or len(args) != ufunc.nin:
-            return looking(*args, **kwargs)
+            return general(args, kwargs)
         return protocols.ufunc(ufunc, "__call__", args, kwargs) if traced else ufunc(*args)
 
+    general = _general(ufunc, ufunc, ufunc.nin, of_ufunc)
     return of_ufunc
 
 
+def _general(g: Callable, key: Any, place: int, begin: Callable) -> Callable:
+    """Return what calls a function of NumPy with arguments of any kind.
+
+    Its argument at `place`, if it is given, is an array to write into. ``begin(*args)`` begins the
+    call again with other arguments.
+    """
+    is_function = g is key and not isinstance(key, np.ufunc)
+    is_writer = key in WRITERS
+
+    def call(args: tuple, kwargs: dict[str, Any]) -> Any:
+        traced = listed = False
+        for a in (*args, *kwargs.values()) if kwargs else args:
+            kind = type(a)
+            if kind is Tracer or kind is FloatTracer:
+                traced = True
+            elif kind in _LISTS:
+                listed = True
+            elif kind not in _NUMBERS and syntax_ops.converts(kind):
+                result = _with_objects(begin, key, a, args, kwargs)
+                if result is not NOT_HERE:
+                    return result
+        if listed:
+            for a in args:
+                if type(a) is list or type(a) is tuple:
+                    check_texts(a)
+            args = tuple([_elements_converted(flattened(a)) for a in args])
+            if any(map(_holds_traced, (*args, *kwargs.values()))):
+                return _with_lists(g, key, args, kwargs)
+        if traced and is_function:  # NumPy itself does not look at each argument
+            return protocols.function(key, args, kwargs)
+        if "out" in kwargs or len(args) > place or is_writer:
+            check_out(key, args, kwargs)
+        return g(*args, **kwargs)
+
+    return call
+
+
+def _with_objects(begin: Callable, key: Any, x: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call it with objects that stand for arrays as these; `NOT_HERE` if `x` is none."""
+    body = getattr(key, "_implementation", None)
+    if body is not None and hasattr(x, key.__name__):
+        return calls.body_of(body)(*args, **kwargs)  # it calls the object's own method
+    if syntax_ops.converted(x) is x:
+        return NOT_HERE
+    named = {name: syntax_ops.converted(value) for name, value in kwargs.items()}
+    return begin(*map(syntax_ops.converted, args), **named)
+
+
 def is_of_python(g: Any) -> bool:
-    """Whether a function of NumPy loops over one of Python, and may be made in passing."""
+    """Whether a ufunc calls a Python function: such a ufunc may be made at each call."""
     return isinstance(g, np.ufunc) and python_function(g) is not None
 
 
@@ -361,7 +391,7 @@ def fromiter(*args: Any, **kwargs: Any) -> Any:
 
 
 REPLACED: dict[Any, Callable] = {np.fromiter: fromiter, **iterators.REPLACED}
-"""What stands for a class or a C function of NumPy in a traced function."""
+"""Replacements of classes and C functions of NumPy in a traced function."""
 
 
 def _array_converter() -> Any:

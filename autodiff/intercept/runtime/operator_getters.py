@@ -1,8 +1,8 @@
-"""``operator.attrgetter``, ``itemgetter``, ``methodcaller``: what they get is looked at.
+"""``operator.attrgetter``, ``itemgetter``, ``methodcaller``: what they call is traced.
 
-They are made in C, and reach the properties, items and methods that a class defines past every
-rewritten call. What they were made with they tell as they are pickled. The methods of libraries are
-left alone: rules call them by ``methodcaller`` where nobody is to look.
+They call properties and methods from C, where no rewritten call sees it. ``__reduce__`` tells what
+they were made with. The methods of libraries are left alone: rules call them by ``methodcaller``
+where nothing is to be traced.
 """
 
 from __future__ import annotations
@@ -39,8 +39,7 @@ def _method_called(g: operator.methodcaller) -> Callable:
     def call(owner: Any) -> Any:
         if type(owner) is np.ndarray:
             return syntax_ops.intercept(getattr(owner, name))(*args, **options)
-        method = syntax_ops.special(type(owner), name)
-        if method is None or syntax_ops.is_library(method):
+        if syntax_ops.users_method(owner, name) is None:
             return g(owner)
         return syntax_ops.intercept(attributes.read(owner, name))(*args, **options)
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import types
-import weakref
 from collections.abc import Callable
 from typing import Any
 
+from autodiff import caches
 from autodiff.intercept.source.library_code import is_library
-from autodiff.trace import lifetimes
 
-replacements: dict[int, tuple[Callable, Callable, Any]] = {}
+replacements: dict[int, tuple[Callable, Callable, Any]] = caches.register("replacements", {})
 """id(function) → a weak reference to it, what is called in its place, what it is made of."""
-lasting: dict[Callable, tuple[Callable, types.CodeType, Any]] = {}
+lasting: dict[Callable, tuple[Callable, types.CodeType, Any]] = caches.register(
+    "lasting replacements", {}
+)
 """For functions at the top level of a module and methods of classes there, which stay as long as
 the module: function → what is called in its place, and the code and defaults that it had. Those
 that a notebook defines anew are few, but not without end."""
@@ -22,34 +23,27 @@ _MOST = 20_000
 def remember(g: Any, replacement: Callable, lasts: bool) -> Callable:
     """Remember what is called in place of `g`, and return it.
 
-    Not where this would keep the function alive: what stands in its place has its globals, and
-    may hold the function itself. Only of a module's function it is known when it ends.
+    Not where this would keep the function alive: its replacement refers to its globals, and
+    maybe to the function itself. Only the end of a module's function is noticed.
     """
     parts = None
     if type(g) is types.FunctionType:
-        of_module = lifetimes.is_of_module(g.__globals__)
+        of_module = caches.is_of_module(g.__globals__)
         if lasts and of_module:
-            if len(lasting) > _MOST:
-                lasting.clear()
-            lasting[g] = replacement, g.__code__, g.__defaults__
+            caches.put(lasting, g, (replacement, g.__code__, g.__defaults__), _MOST)
             return replacement
         if not is_library(g) and (not of_module or _holds(replacement, g)):
             return replacement
         parts = g.__code__, g.__defaults__, g.__kwdefaults__
-    key = id(g)
-
-    def drop(_: weakref.ref, table: dict = replacements) -> None:
-        table.pop(key, None)  # at the end of the process the global is gone
-
     try:
-        replacements[key] = weakref.ref(g, drop), replacement, parts
+        caches.keep_with(replacements, g, replacement, parts)
     except TypeError:  # a function made in C, which stays
-        replacements[key] = (lambda: g), replacement, None
+        replacements[id(g)] = (lambda: g), replacement, None
     return replacement
 
 
 def _holds(replacement: Any, g: types.FunctionType) -> bool:
-    """Whether what stands in the place of a function holds it, as one that calls itself does."""
+    """Whether a replacement refers to its function, as that of a recursive one does."""
     if getattr(replacement, "__wrapped__", None) is g:
         return True
     for cell in getattr(replacement, "__closure__", None) or ():
@@ -61,7 +55,7 @@ def _holds(replacement: Any, g: types.FunctionType) -> bool:
     return False
 
 
-def forget_module(key: int, name: str) -> None:
+def _forget_module(key: int, name: str) -> None:
     """When a module is gone, forget its functions and classes."""
     g: Any
     for g in list(lasting):
@@ -74,4 +68,4 @@ def forget_module(key: int, name: str) -> None:
             replacements.pop(at, None)
 
 
-lifetimes.at_end(forget_module)
+caches.on_module_end(_forget_module)

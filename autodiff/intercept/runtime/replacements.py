@@ -1,9 +1,9 @@
 """intercept(g): what is called in place of `g` inside a traced function.
 
-A function with a rule becomes one that asks for the rule if an argument is traced. A plain function
-becomes its rewritten self: always if it is the user's, since it may hold a traced value in a
-closure; in a library only for calls with a traced argument. What NumPy's protocols reach, and what
-cannot hold a traced value, is left as it is.
+A function with a rule is replaced by one that applies the rule if an argument is traced. Another
+function is replaced by its rewritten code: always if it is the user's, since it may have captured a
+traced value; in a library only for calls with a traced argument. What NumPy's protocols reach, and
+what cannot hold a traced value, is left as it is.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.api.stop_gradient import ignore_derivatives
 from autodiff.closures import captured_values
 from autodiff.dispatch.arguments import innermost, is_constant
@@ -36,14 +37,13 @@ from autodiff.intercept.runtime import (
 from autodiff.intercept.runtime.builtin_calls import (
     CALLED_ELSEWHERE,
     WRAPPERS,
+    calling,
     first_argument,
     get_attribute,
     handing_on,
     has_attribute,
     is_instance,
     listing,
-    second_argument,
-    seeing_key,
     set_attribute,
     sort_list,
     type_of_value,
@@ -68,26 +68,18 @@ from autodiff.intercept.runtime.numpy_calls import (
 from autodiff.intercept.runtime.operator_getters import GETTERS
 from autodiff.intercept.runtime.rule_wrappers import asking_for, has_rule, refusing_for
 from autodiff.intercept.runtime.write_checks import OUTPUTS, look_of, with_copies
-from autodiff.intercept.source import (
-    ast_helpers,
-    comparisons,
-    fusion_sites,
-    rewriter,
-    rewritten_code,
-)
+from autodiff.intercept.source import fusion_sites, rewritten_code
+from autodiff.intercept.source.ast_helpers import helper
 from autodiff.intercept.source.library_code import is_library
 from autodiff.intercept.unseen import frames, unseen_code
 from autodiff.mutation import identity
 from autodiff.mutation.escape_check import object_holds_traced
-from autodiff.trace import lifetimes
 from autodiff.trace.conversions import TracedText
 from autodiff.trace.trace_stack import check_free
 from autodiff.trace.tracer import is_tracer
 from chainrules_core import (
     Closure,
-    frule,
     ignore_derivatives as core_ignore_derivatives,
-    rrule,
 )
 from chainrules_core.places import MADE_HERE
 from chainrules_core.registry import key_of
@@ -97,7 +89,8 @@ from chainrules_core.rule import Rule
 # a library: their bodies run under nested levels.
 _OURS = ("autodiff", "chainrules_core")
 
-_of_ufuncs: dict[Callable, Callable] = {}  # methods of ufuncs are new objects each time, but equal
+_of_ufuncs: dict[Callable, Callable] = caches.register("methods of ufuncs", {})
+"""Methods of ufuncs are new objects each time, but equal."""
 
 _lasting, _replacements = replacement_cache.lasting, replacement_cache.replacements
 _METHOD = types.MethodType
@@ -166,7 +159,7 @@ def see(g: Any, slot: int) -> Any:
 
 
 # Methods of Python's containers: (class, name) → whether nothing is to be done about them.
-_plain_methods: dict[tuple[type, str], bool] = {}
+_plain_methods: dict[tuple[type, str], bool] = caches.register("methods of containers", {})
 
 
 def _stays(g: types.FunctionType) -> bool:
@@ -259,7 +252,7 @@ def _body(g: types.FunctionType) -> Callable:
 
 
 def traced_body(g: Callable) -> Callable:
-    """Return `g` with its calls seen, whoever wrote it; `g` itself where that is not possible."""
+    """Return `g` with its calls intercepted, whoever wrote it; `g` itself if this is impossible."""
     if type(g) is types.FunctionType:
         if rewritten_code.is_rewritten(g):
             return g
@@ -285,7 +278,7 @@ watched_types: frozenset[type] = frozenset()
 
 
 def watch_impure(replacement: Callable[[Any], Callable | None], owners: frozenset[type]) -> None:
-    """See calls of impure functions from now on.
+    """Intercept calls of impure functions from now on.
 
     Parameters
     ----------
@@ -332,30 +325,38 @@ def _is_plain_method(g: Any, kind: type) -> bool:
 
 def _builtin(g: Any) -> Callable:
     owner = g.__self__
-    if type(owner) in text_calls.OWNERS and (of_text := text_calls.of_method(g)) is not None:
+    kind = type(owner)
+    if kind in text_calls.OWNERS and (of_text := text_calls.of_method(g)) is not None:
         return of_text
-    if type(owner) in call_site_cache.CONTAINERS and _is_plain_method(g, type(owner)):
+    if kind in call_site_cache.CONTAINERS and _is_plain_method(g, kind):
         return g
-    if type(owner) in watched_types:
+    if kind in watched_types:
         watched = watch(g)
         if watched is not None:
             return watched
-    if owner is None or type(owner) in (types.ModuleType, type):
-        watched = watch(g)
-        if watched is not None:
-            return _remember(g, watched)
-    special = _SPECIAL.get(g)
-    wrapper = WRAPPERS.get(g)
+    is_function = owner is None or kind is types.ModuleType
+    replacement = watch(g) if is_function or kind is type else None
+    if replacement is None:
+        replacement = _made_in_c(g, is_function)
+    return _c_method(g) if replacement is None else _remember(g, replacement)
+
+
+def _made_in_c(g: Any, is_function: bool) -> Callable | None:
+    """Return what stands for a function of a module, and for a method that is named here."""
+    special, wrapper = _SPECIAL.get(g), WRAPPERS.get(g)
     if wrapper is not None:
-        return _remember(g, wrapper(special or (asking_for(g) if has_rule(g) else g)))
-    if special is not None:
-        return _remember(g, special)
-    if owner is None or type(owner) is types.ModuleType:
-        if g in MAKERS:
-            return _remember(g, making(g, asking_for))
-        if has_rule(g):
-            return _remember(g, asking_for(g))
-        return _remember(g, g if owner is builtins else refusing_for(g))
+        return wrapper(special or (asking_for(g) if has_rule(g) else g))
+    if special is not None or not is_function:
+        return special
+    if g in MAKERS:
+        return making(g, asking_for)
+    if has_rule(g):
+        return asking_for(g)
+    return g if g.__self__ is builtins else refusing_for(g)
+
+
+def _c_method(g: Any) -> Callable:
+    owner = g.__self__
     if type(owner) is list and g.__name__ == "sort":
         return functools.partial(sort_list, owner)
     if type(owner) is contextvars.Context and g.__name__ == "run":
@@ -363,7 +364,7 @@ def _builtin(g: Any) -> Callable:
     if has_rule(key_of(g)[0]):
         if type(owner) is not np.ufunc:
             return asking_for(g)
-        return _of_ufuncs.get(g) or _of_ufuncs.setdefault(g, asking_for(g))
+        return _of_ufuncs.get(g) or caches.put(_of_ufuncs, g, asking_for(g), 1024)
     return g if type(owner).__module__ == "builtins" else refusing_for(g)
 
 
@@ -375,13 +376,13 @@ def _class(g: type) -> Callable:
     wrapper = WRAPPERS.get(g) or text_calls.of_class(g)
     replacement = special or (asking_for(g) if has_rule(g) else maker_of(g) or g)
     if wrapper is not None:
-        return _remember(g, wrapper(replacement))
-    if special is not None:
-        return _remember(g, special)
-    if issubclass(g, compiled_callbacks.FUNCTION_POINTER):
-        return compiled_callbacks.making_pointer(g)
-    # What is called in place of a class holds it: one made at each call must not be kept.
-    return _remember(g, replacement) if lifetimes.stays(g) else replacement
+        replacement = wrapper(replacement)
+    elif special is None:
+        if issubclass(g, compiled_callbacks.FUNCTION_POINTER):
+            return compiled_callbacks.making_pointer(g)
+        if not caches.stays(g):  # the replacement holds the class, which may be made at each call
+            return replacement
+    return _remember(g, replacement)
 
 
 def _partial(g: functools.partial) -> Callable:
@@ -460,9 +461,9 @@ _SPECIAL: dict[Any, Callable] = {
             itertools.dropwhile, itertools.filterfalse,
         )
     },
-    itertools.accumulate: second_argument(itertools.accumulate),
-    itertools.groupby: seeing_key(itertools.groupby),
-    **{g: seeing_key(g) for g in (sorted, min, max)},
+    itertools.accumulate: calling(itertools.accumulate, "func", 1),
+    itertools.groupby: calling(itertools.groupby, "key", 1),
+    **{g: calling(g) for g in (sorted, min, max)},
 }  # fmt: skip
 
 _BY_KIND: dict[type, Callable[[Any], Callable]] = {
@@ -485,68 +486,40 @@ _BY_KIND: dict[type, Callable[[Any], Callable]] = {
 
 def forget(rule: Rule | None = None) -> None:
     """After a change of the rules, decide anew."""
-    _replacements.clear()
-    _lasting.clear()
-    _of_ufuncs.clear()
-    _plain_methods.clear()
+    for table in (_replacements, _lasting, _of_ufuncs, _plain_methods):
+        table.clear()
     call_site_cache.forget()
     attributes.forget()
 
 
-rrule.watch(forget)
-frule.watch(forget)
-rewritten_code.helpers.update(
-    {
-        rewriter.INTERCEPT: intercept,
-        rewriter.KNOWN: call_site_cache.known,
-        rewriter.REPLACED: call_site_cache.replaced,
-        **{rewriter.MADE_OF[name]: had for name, had in call_site_cache.made_of.items()},
-        rewriter.SEE: see,
-        rewriter.QUIET: call_site_cache.quiet,
-        rewriter.TYPE: type,
-        **{
-            ast_helpers.helper(f"of_{name}"): call_site_cache.method_called(
-                name, intercept, array_method
-            )
-            for name in call_site_cache.METHODS
-        },
-        rewriter.READ: attributes.read,
-        rewriter.SPECIAL: get_attribute,
-        rewriter.WRITE: attributes.write,
-        rewriter.STORE: stores.store,
-        rewriter.STORE_LOCAL: stores.store_local,
-        rewriter.STORE_LOCAL_IN_LIBRARY: stores.store_local_in_library,
-        rewriter.STORE_IN_ITEM: stores.store_in_item,
-        rewriter.STORE_IN_ATTRIBUTE: stores.store_in_attribute,
-        rewriter.CHANGE_ITEM_IN_ITEM: stores.change_item_in_item,
-        rewriter.CHANGE_ITEM_IN_ATTRIBUTE: stores.change_item_in_attribute,
-        rewriter.ITEM_PLACE: stores.item_place,
-        rewriter.ATTRIBUTE_PLACE: stores.attribute_place,
-        rewriter.MAPPING: syntax_ops.mapping,
-        rewriter.AWAITED: coroutines.awaited,
-        rewriter.ASYNC_ITERATE: coroutines.iterate,
-        rewriter.ASYNC_CONTEXT: context_managers.async_context,
-        ast_helpers.SLICE: slice,
-        rewriter.ITEM: syntax_ops.item,
-        rewriter.CHANGE_ITEM: stores.change_item,
-        rewriter.CHANGE_ITEM_LOCAL: stores.change_item_local,
-        rewriter.CHANGE_ATTRIBUTE: stores.change_attribute,
-        comparisons.CONTAINS: syntax_ops.contains,
-        rewriter.ITERATE: syntax_ops.iterate,
-        rewriter.CONTEXT: context_managers.context,
-        rewriter.TRUTH: syntax_ops.truth,
-        comparisons.SAME: identity.same,
-        comparisons.ALONE: identity.alone,
-        comparisons.MATCHED: identity.matched,
-        **text_calls.HELPERS,
-        rewriter.UNLESS_OURS: context_managers.unless_ours,
-        fusion_sites.TABLE: fusion_sites.table,
-        **{ast_helpers.helper(name): f for name, f in syntax_ops.BINARY.items()},
-        **{ast_helpers.helper(f"i{name}"): f for name, f in syntax_ops.IN_PLACE.items()},
-        **{
-            ast_helpers.helper(f"i{name}_local"): f for name, f in syntax_ops.IN_PLACE_LOCAL.items()
-        },
-        **{ast_helpers.helper(name): f for name, f in syntax_ops.COMPARISON.items()},
-        **{ast_helpers.helper(name): f for name, f in syntax_ops.UNARY.items()},
-    }
-)
+caches.on_rule_change(forget)
+_CALLED_BY_NAME: tuple[Callable, ...] = (
+    intercept, see, attributes.read, attributes.write, context_managers.async_context,
+    context_managers.context, context_managers.unless_ours, coroutines.async_iterate,
+    coroutines.awaited, identity.alone, identity.matched, identity.same, slice,
+    stores.attribute_place, stores.change_attribute, stores.change_item,
+    stores.change_item_in_attribute, stores.change_item_in_item, stores.change_item_local,
+    stores.item_place, stores.store, stores.store_in_attribute, stores.store_in_item,
+    stores.store_local, stores.store_local_in_library, syntax_ops.contains, syntax_ops.item,
+    syntax_ops.iterate, syntax_ops.mapping, syntax_ops.truth, text_calls.formatted,
+    text_calls.joined, text_calls.source_text, type,
+)  # fmt: skip
+_HELPERS: dict[str, Any] = {
+    **{f.__name__: f for f in _CALLED_BY_NAME},
+    "special": get_attribute,
+    "known": call_site_cache.known,
+    "replaced": call_site_cache.replaced,
+    **{f"known_{name}": had for name, had in call_site_cache.made_of.items()},
+    "quiet": call_site_cache.quiet,
+    **{
+        f"of_{name}": call_site_cache.method_called(name, intercept, array_method)
+        for name in call_site_cache.METHODS
+    },
+    "expressions": fusion_sites.table,
+    **syntax_ops.BINARY,
+    **syntax_ops.COMPARISON,
+    **syntax_ops.UNARY,
+    **{f"i{name}": f for name, f in syntax_ops.IN_PLACE.items()},
+    **{f"i{name}_local": f for name, f in syntax_ops.IN_PLACE_LOCAL.items()},
+}
+rewritten_code.helpers.update({helper(name): value for name, value in _HELPERS.items()})

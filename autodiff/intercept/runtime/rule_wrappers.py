@@ -1,4 +1,4 @@
-"""What is called in place of a function with a rule, and of one that can have none."""
+"""What is called in place of a function with a rule, and of a C function without one."""
 
 from __future__ import annotations
 
@@ -61,17 +61,6 @@ def asking_for(g: Callable) -> Callable:
     known = dispatch_cache.ways_of(g)
 
     @functools.wraps(g)
-    def asking_one(x: Any, /) -> Any:
-        kind = type(x)
-        if kind in _HOLD_NOTHING:
-            return g(x)
-        if kind is FloatTracer:
-            record = scalar_methods.unary[g]
-            if record is not None:
-                return record(x)
-        return asking(x)
-
-    @functools.wraps(g)
     def asking(*args: Any, **kwargs: Any) -> Any:
         way = dispatch_cache.find(known, args, kwargs)
         if way is not None:
@@ -107,7 +96,22 @@ def asking_for(g: Callable) -> Callable:
             return calling_back(g, args, kwargs)
         return calls.body_of(g)(*args, **kwargs)
 
-    return asking_one if _takes_one(g) else asking
+    return _of_one(g, asking) if _takes_one(g) else asking
+
+
+def _of_one(g: Callable, asking: Callable) -> Callable:
+    @functools.wraps(g)
+    def asking_one(x: Any, /) -> Any:
+        kind = type(x)
+        if kind in _HOLD_NOTHING:
+            return g(x)
+        if kind is FloatTracer:
+            record = scalar_methods.unary[g]
+            if record is not None:
+                return record(x)
+        return asking(x)
+
+    return asking_one
 
 
 def _takes_one(g: Callable) -> bool:
@@ -125,11 +129,11 @@ def _takes_one(g: Callable) -> bool:
 
 
 def refusing_for(g: Callable) -> Callable:
-    """Return a C function that explains itself if it cannot take a traced value.
+    """Return a wrapper that raises a clear error if a C function cannot take a traced value.
 
-    A numerical one never meets one, in an argument or captured by a function that it would call:
-    what C code does with an object that is no number, or with an error out of a conversion, is
-    its own affair, up to memory that is left in disorder. Another one may only pass the value on.
+    A numerical function never receives one, in an argument or captured by a function that it would
+    call: C code may do anything with an object that is not a number, or after a conversion that
+    failed, even corrupt memory. Other functions may only pass the value on.
     """
     writes = getattr(g, "__name__", "") == "at" and isinstance(
         getattr(g, "__self__", None), np.ufunc

@@ -12,7 +12,7 @@ from autodiff.intercept.runtime import syntax_ops
 
 
 class _Seen:
-    """An object that is compared with the calls of its ``__lt__`` seen."""
+    """An object whose ``__lt__`` is traced."""
 
     __slots__ = ("value",)
 

@@ -39,9 +39,9 @@ def store(value: Any, target: Any, index: Any) -> None:
 
 
 class ItemPlace:
-    """An object whose items are set or deleted by the methods of its class, their calls seen.
+    """An object whose items are set or deleted by the methods of its class, traced.
 
-    It stands in the place of the object where a target is one of several, or that of a loop.
+    It replaces the object where a target is one of several, or that of a loop.
     """
 
     __slots__ = ("owner",)
@@ -61,7 +61,7 @@ class ItemPlace:
 
 
 class AttributePlace:
-    """The same for attributes."""
+    """An object whose attributes are set or deleted by the methods of its class, traced."""
 
     __slots__ = ("_owner",)
     _owner: Any
@@ -104,7 +104,7 @@ def store_in_item(value: Any, owner: Any, key: Any, index: Any, others: int = 0)
 
 
 def store_in_attribute(value: Any, owner: Any, name: str, index: Any, others: int = 0) -> None:
-    """Do ``owner.name[index] = value`` likewise."""
+    """Do ``owner.name[index] = value``; an array that only the owner holds can be replaced."""
     target = attributes.read(owner, name)
     if (
         type(target) is np.ndarray
@@ -127,7 +127,7 @@ def store_local(value: Any, target: Any, index: Any) -> Any:
 
 
 def store_local_in_library(value: Any, target: Any, index: Any) -> Any:
-    """Do the same in a library, whose arrays may go to compiled code that fills them."""
+    """Do `store_local` in a library, whose arrays may go to compiled code that fills them."""
     if type(target) is np.ndarray and escape_check.is_only_held_by_caller(sys.getrefcount(target)):
         target = escape_check.receiver(target, value)
     store(value, target, index)
@@ -140,7 +140,7 @@ def change_item(owner: Any, index: Any) -> Callable:
 
 
 def change_item_in_item(owner: Any, key: Any, index: Any) -> Callable:
-    """Do the same for ``owner[key][index]``."""
+    """Do `change_item` for ``owner[key][index]``."""
 
     def put(value: Any, target: Any, index: Any) -> None:
         store_in_item(value, owner, key, index, 2)  # beside the two names of the target
@@ -149,7 +149,7 @@ def change_item_in_item(owner: Any, key: Any, index: Any) -> Callable:
 
 
 def change_item_in_attribute(owner: Any, name: str, index: Any) -> Callable:
-    """Do the same for ``owner.name[index]``."""
+    """Do `change_item` for ``owner.name[index]``."""
 
     def put(value: Any, target: Any, index: Any) -> None:
         store_in_attribute(value, owner, name, index, 2)
@@ -158,7 +158,7 @@ def change_item_in_attribute(owner: Any, name: str, index: Any) -> Callable:
 
 
 def change_item_local(owner: Any, index: Any) -> Callable:
-    """Do the same for a local variable; what is returned returns what it is to hold."""
+    """Do `change_item` for a local variable; what is returned returns its new value."""
     return syntax_ops.augment_item(owner, index, _store_held)
 
 

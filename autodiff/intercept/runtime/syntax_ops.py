@@ -1,9 +1,9 @@
-"""What operators, loops, `with` and the like do inside a traced function.
+"""Operators, loops, conditions and other syntax inside a traced function.
 
 A class may define in Python what ``a + b``, ``x[i]``, ``for``, ``with`` or ``if`` do for its
-objects; Python reaches these methods through C, past every rewritten call. So in a traced function
-the syntax itself is a call of one of the functions here. They do what Python does, but that such a
-method has the calls in it seen. Where no side has one, they just apply the operator.
+objects. Python calls these methods from C, where no rewritten call sees it. So in a traced function
+the syntax itself is a call of one of the functions here. They do what Python does, and trace such
+methods. Where no operand has one, they just apply the operator.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import functools
 import operator
 import sys
 import types
-import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.dispatch.arguments import PLAIN, innermost
 from autodiff.dispatch.call import NO_RULE
 from autodiff.dispatch.dispatch_cache import ways_of
@@ -27,12 +27,13 @@ from autodiff.intercept.source import rewritten_code
 from autodiff.intercept.source.library_code import is_library as is_library
 from autodiff.mutation.escape_check import is_only_held_by_caller, is_only_held_by_owner, receiver
 from autodiff.mutation.identity import settled
-from autodiff.trace import lifetimes
 from autodiff.trace.decisions import asked
 from autodiff.trace.pytree import map_leaves
 from autodiff.trace.trace_stack import check_free, watch_held
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
 from chainrules_core import ChainRulesError
+from chainrules_core.places import MADE_HERE
+from chainrules_core.tangents.fields import in_class
 
 
 def _not_connected(f: Any) -> Any:
@@ -60,46 +61,33 @@ _SPECIALS = tuple(
         "array", "float", "int", "complex", "round", "divmod", "rdivmod", "trunc", "floor", "ceil",
     )
 )  # fmt: skip
-# Types none of whose special methods is written in Python (ours aside): the operator is applied.
-_plain_types: set[Any] = {Tracer, FloatTracer, *PLAIN}
-# The answers for other types; a class made at each call is not kept alive.
-_others: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
 _OURS = ("autodiff", "chainrules_core")
 
-
-lifetimes.at_end(lambda key, name: lifetimes.forget_classes(_plain_types, name))
-
 ITERATED: dict[type, Callable[[Any], Any]] = {}
-"""For classes made in C over which a loop is not left to Python: what it goes through."""
+"""C class → function that returns what a loop over an instance iterates over."""
 
 
-def is_plain(kind: type) -> bool:
-    """Whether no operator on instances of a class runs code written in Python."""
-    if kind in _plain_types:
-        return True
-    known = _others.get(kind)
-    if known is None:
-        known = kind.__module__.partition(".")[0] in _OURS or not (
-            kind in ITERATED or any(special(kind, name) is not None for name in _SPECIALS)
-        )
-        if known and lifetimes.stays(kind):
-            _plain_types.add(kind)
-        else:
-            _others[kind] = known
-    return known
+def _runs_no_python(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in _OURS or not (
+        kind in ITERATED or any(special(kind, name) is not None for name in _SPECIALS)
+    )
+
+
+_plain_types: set[Any] = {Tracer, FloatTracer, *PLAIN}
+is_plain = caches.fact_of_classes("plain classes", _runs_no_python, _plain_types)
+"""Whether no operator on instances of a class runs code written in Python, the engine's aside."""
 
 
 def special(kind: type, name: str) -> types.FunctionType | None:
     """Return the method that syntax stands for, if it is written in Python."""
-    found = _lookup(kind, name)
+    found = in_class(kind, name)
     return found if type(found) is types.FunctionType else None
 
 
-def _lookup(kind: type, name: str) -> Any:
-    for base in kind.__mro__:
-        if name in base.__dict__:
-            return base.__dict__[name]
-    return None
+def users_method(x: Any, name: str) -> types.FunctionType | None:
+    """Return a method of `x` that is written in Python, and not by a library."""
+    method = special(type(x), name)
+    return None if method is None or is_library(method) else method
 
 
 # -- operators ----------------------------------------------------------------------------------
@@ -109,7 +97,7 @@ _SEQUENCES = (list, tuple, str, bytes, bytearray, collections.deque)
 
 
 def _attempt(kind: type, name: str, a: Any, b: Any) -> Any:
-    method = _lookup(kind, name)
+    method = in_class(kind, name)
     if type(method) is types.FunctionType:
         return intercept(method)(a, b)
     if method is None or (issubclass(kind, _SEQUENCES) and name in ("__add__", "__mul__")):
@@ -132,7 +120,7 @@ def _by_methods(name: str, reflected: str, a: Any, b: Any, among_equals: bool) -
     if (
         kind is not other
         and issubclass(other, kind)
-        and _lookup(other, reflected) not in (None, _lookup(kind, reflected))
+        and in_class(other, reflected) not in (None, in_class(kind, reflected))
     ):
         sides.reverse()
     for side in sides:
@@ -143,7 +131,7 @@ def _by_methods(name: str, reflected: str, a: Any, b: Any, among_equals: bool) -
 
 
 def _applied(apply: Callable, a: Any, b: Any) -> Any:
-    """Apply an operator that neither side has; the error is in the words of the values."""
+    """Apply an operator that neither side defines; an error names values, not tracers."""
     try:
         return apply(a, b)
     except TypeError as error:
@@ -206,7 +194,7 @@ def _binary(apply: Callable, name: str, symbol: str = "") -> Callable:
         "slowly": slowly,
     }
     source = _OPERATE.format(name=name, symbol=symbol)
-    exec(compile(source, f"<operator.{name} in traced code>", "exec"), scope)
+    exec(compile(source, f"{MADE_HERE}operator.{name} in traced code>", "exec"), scope)
     return scope[f"{name}_"]
 
 
@@ -218,7 +206,7 @@ def _comparison(apply: Callable, name: str, mirrored: str) -> Callable:
             return apply(a, b)
         if is_plain(type(a)) and is_plain(type(b)):
             return apply(a, b)
-        if name == "ne" and _lookup(type(a), method) is object.__ne__:
+        if name == "ne" and in_class(type(a), method) is object.__ne__:
             return not equal(a, b)
         made = _by_methods(method, reflected, a, b, True)
         return apply(a, b) if made is NotImplemented else made
@@ -271,7 +259,7 @@ def _in_place(apply: Callable, name: str, operate: Callable, is_local: bool) -> 
             return apply(a, b)
         if is_plain(kind) and is_plain(type(b)):
             return apply(a, b)
-        if _lookup(kind, method) is not None:
+        if in_class(kind, method) is not None:
             made = _attempt(kind, method, a, b)
             if made is not NotImplemented:
                 return made
@@ -297,19 +285,19 @@ def _unary(apply: Callable, name: str) -> Callable:
     return operate
 
 
-def _attribute(name: str) -> str:
-    return f"{name}_" if name in ("and", "or") else name
+def operator_function(name: str) -> Callable:
+    """Return the function of the module `operator` for a special method."""
+    return getattr(operator, f"{name}_" if name in ("and", "or") else name)
 
 
 BINARY: dict[str, Callable] = {
-    name: _binary(getattr(operator, _attribute(name)), name, symbol)
-    for name, symbol in _ARITHMETIC.items()
+    name: _binary(operator_function(name), name, symbol) for name, symbol in _ARITHMETIC.items()
 }
 IN_PLACE: dict[str, Callable] = {
     name: _in_place(getattr(operator, f"i{name}"), name, BINARY[name], False)
     for name in _ARITHMETIC
 }
-# The same for local variables, which can be bound to another object.
+# For local variables, which can be bound to another object.
 IN_PLACE_LOCAL: dict[str, Callable] = {
     name: _in_place(getattr(operator, f"i{name}"), name, BINARY[name], True) for name in _ARITHMETIC
 }
@@ -320,7 +308,7 @@ COMPARISON: dict[str, Callable] = {
     )
 }  # fmt: skip
 UNARY: dict[str, Callable] = {
-    name: _unary(getattr(operator, _attribute(name)), name) for name in ("neg", "pos", "invert")
+    name: _unary(operator_function(name), name) for name in ("neg", "pos", "invert")
 }
 equal = COMPARISON["eq"]
 
@@ -402,7 +390,7 @@ def mapping(x: Any) -> Any:
 
 
 def iterate(x: Any) -> Any:
-    """Return what a loop over `x` is to go through."""
+    """Return what a loop over `x` is to iterate over."""
     if type(x) in _plain_types or is_plain(type(x)):
         return Unseen(x) if is_unseen(x) else x
     if type(x) in ITERATED:
@@ -419,18 +407,18 @@ def iterator_of(x: Any) -> Any:
         method = special(kind, "__iter__")
         if method is not None:
             return intercept(method)(x)
-        if _lookup(kind, "__iter__") is None and special(kind, "__getitem__") is not None:
+        if in_class(kind, "__iter__") is None and special(kind, "__getitem__") is not None:
             return _by_position(x)
     return iter(x)
 
 
 def is_unseen(x: Any) -> bool:
-    """Whether this is a generator whose code is not followed: it was begun outside, say."""
+    """Whether this is a generator whose code is not traced, such as one begun outside."""
     return type(x) is types.GeneratorType and not rewritten_code.is_made(x.gi_code)
 
 
 class Unseen:
-    """A generator whose code is not followed: it may write into what is held at each step."""
+    """A generator whose code is not traced: each step may write into what pullbacks hold."""
 
     __slots__ = ("steps",)
 
@@ -449,7 +437,7 @@ class Unseen:
 
 
 class Steps:
-    """An iterator of a user's class, whose methods have the calls in them seen."""
+    """An iterator of a user-defined class, whose methods are traced."""
 
     __slots__ = ("is_begun", "iterator", "step")
 
@@ -510,7 +498,7 @@ def truth(x: Any) -> Any:
     if type(x) in _plain_types or is_plain(type(x)):
         return x
     method = special(type(x), "__bool__")
-    if method is None and _lookup(type(x), "__bool__") is None:
+    if method is None and in_class(type(x), "__bool__") is None:
         method = special(type(x), "__len__")
     return x if method is None else intercept(method)(x)
 

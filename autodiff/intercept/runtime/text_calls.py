@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.dispatch.arguments import innermost
 from autodiff.intercept.runtime import syntax_ops
-from autodiff.intercept.source.fstrings import FORMATTED, JOINED, SOURCE_TEXT
 from autodiff.trace.conversions import TracedText, holds_traced_text, marked, number_of_text
 from autodiff.trace.pytree import map_leaves
 from autodiff.trace.trace_stack import active_tapes
@@ -163,7 +163,7 @@ def of_method(g: Any) -> Callable | None:
 _written: weakref.WeakSet[Any] = weakref.WeakSet()
 """Files, also in memory, into which the text of a traced value was written."""
 _READING = frozenset({"getvalue", "read", "readline", "readlines"})
-_paths: dict[str, int] = {}
+_paths: dict[str, int] = caches.register("paths of texts", {})
 """The path of such a file → the differentiation that wrote it, by the serial of its tape."""
 _MOST_PATHS = 1000
 
@@ -175,9 +175,7 @@ def _note(stream: Any) -> None:
     _written.add(stream)
     path = _path_of(getattr(stream, "name", None))
     if path:
-        if len(_paths) > _MOST_PATHS:
-            _paths.clear()
-        _paths[path] = _differentiation()
+        caches.put(_paths, path, _differentiation(), _MOST_PATHS)
 
 
 def _differentiation() -> int:
@@ -338,7 +336,6 @@ def source_text(x: Any) -> Any:
     return x
 
 
-HELPERS = {JOINED: joined, FORMATTED: formatted, SOURCE_TEXT: source_text}
 _NO_TEXTS = frozenset({float, int, np.ndarray, type(None)})
 
 READERS: frozenset[Any] = frozenset(

@@ -1,8 +1,8 @@
 """Calls on plain values that may write into an array that a pullback holds.
 
-What the engine can tell of a call is checked before it is made: an array that is held must not be
-its ``out=``, nor what it overwrites or changes in place. Of other code, which nobody has read, it
-is only noted that it runs: what is held is compared then when the function has ended.
+A call whose effects are known is checked before it is made: a held array must not be its ``out=``,
+nor what it overwrites or changes in place. Of unknown code it is only noted that it runs: the held
+arrays are compared with their copies when the function has ended.
 """
 
 from __future__ import annotations
@@ -56,11 +56,6 @@ def _check(x: Any) -> None:
             _check(part)
     else:
         check_free(x)
-
-
-def writes_by_itself(f: Any) -> bool:
-    """Whether a function of NumPy writes into one of its arguments without being told."""
-    return f in WRITERS and f is not np.nan_to_num
 
 
 def _parameters(g: Any) -> tuple[str, ...]:

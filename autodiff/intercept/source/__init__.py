@@ -1,1 +1,1 @@
-"""The source of functions: found, verified and rewritten so that calls are seen."""
+"""The source of functions: found, verified and rewritten so that calls are intercepted."""

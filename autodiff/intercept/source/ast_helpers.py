@@ -1,4 +1,4 @@
-"""Pieces of syntax trees, of which rewritten code is put together."""
+"""Builders for the syntax trees of rewritten code."""
 
 from __future__ import annotations
 
@@ -11,30 +11,32 @@ def helper(name: str) -> str:
     return f"__autodiff_{name}__"
 
 
-SLICE = helper("slice")
-
-
 def assigned(owner: Any, value: ast.expr) -> ast.Assign:
     """Return the statement that binds a name anew."""
     return ast.Assign([ast.copy_location(ast.Name(owner.id, ast.Store()), owner)], value)
 
 
 def is_public(node: ast.Attribute) -> bool:
-    """Whether an attribute's name is its name: a private one the compiler changes."""
+    """Whether the compiler leaves the name of an attribute as it is: private ones are mangled."""
     return not node.attr.startswith("__")
 
 
 def called(name: str, arguments: list[ast.expr]) -> ast.Call:
     """Return a call of a function of the engine."""
-    return ast.Call(named(name), arguments, [])
+    return ast.Call(named(helper(name)), arguments, [])
+
+
+def entry(table: str, place: ast.expr) -> ast.Subscript:
+    """Return the entry of a table of the engine."""
+    return ast.Subscript(named(helper(table)), place, ast.Load())
 
 
 def index_of(node: ast.expr) -> ast.expr:
-    """Return an index as an expression of its own: slices are written out."""
+    """Return an index as an expression: slices become calls of ``slice``."""
     if isinstance(node, ast.Slice):
         none = ast.Constant(None)
         parts = [node.lower or none, node.upper or none, node.step or none]
-        return called(SLICE, parts)
+        return called("slice", parts)
     if isinstance(node, ast.Tuple):
         return ast.Tuple([index_of(e) for e in node.elts], ast.Load())
     return node

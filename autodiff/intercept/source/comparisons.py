@@ -1,16 +1,12 @@
-"""Rewrite comparisons: a class may define ``<`` and ``in``, and ``is`` reads what it sees."""
+"""Rewrite comparisons: classes may define ``<`` and ``in``, and ``is`` must see the values."""
 
 from __future__ import annotations
 
 import ast
 
-from autodiff.intercept.source.ast_helpers import called, copied, helper, located
+from autodiff.intercept.source.ast_helpers import called, copied, located
 from autodiff.intercept.source.integer_inference import Integers
 
-CONTAINS = helper("contains")
-SAME = helper("same")
-ALONE = helper("alone")
-MATCHED = helper("matched")
 _COMPARISON = {
     ast.Lt: "lt", ast.LtE: "le", ast.Eq: "eq", ast.NotEq: "ne", ast.Gt: "gt", ast.GtE: "ge",
 }  # fmt: skip
@@ -18,18 +14,18 @@ _IDENTITY = (ast.Is, ast.IsNot)
 
 
 class Comparisons(ast.NodeTransformer):
-    """The part of the rewriter that looks at comparisons and patterns."""
+    """The part of the rewriter for comparisons and patterns."""
 
     integers: Integers
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """A chain is taken apart where what stands in the middle may be evaluated twice."""
+        """Split a chain of comparisons if its middle operands may be evaluated twice."""
         sides = [node.left, *node.comparators]
         middle = sides[1:-1]
         if not all(isinstance(s, (ast.Name, ast.Constant)) for s in middle):
             seen = _seen_by_identity(sides, node.ops)
             new = [
-                located(called(ALONE, [self.visit(s)]), s) if by_identity else self.visit(s)
+                located(called("alone", [self.visit(s)]), s) if by_identity else self.visit(s)
                 for s, by_identity in zip(sides, seen, strict=True)
             ]
             return ast.copy_location(ast.Compare(new[0], node.ops, new[1:]), node)
@@ -42,14 +38,14 @@ class Comparisons(ast.NodeTransformer):
     def _compared(self, a: ast.expr, op: ast.cmpop, b: ast.expr, node: ast.Compare) -> ast.expr:
         left, right = self.visit(copied(a)), self.visit(copied(b))
         if any(_seen_by_identity([a, b], [op])):
-            same: ast.expr = called(SAME, [left, right])
+            same: ast.expr = called("same", [left, right])
             return located(same if isinstance(op, ast.Is) else ast.UnaryOp(ast.Not(), same), node)
         if type(op) in _COMPARISON and not (a in self.integers and b in self.integers):
-            return located(called(helper(_COMPARISON[type(op)]), [left, right]), node)
+            return located(called(_COMPARISON[type(op)], [left, right]), node)
         if not isinstance(op, (ast.In, ast.NotIn)):
             return located(ast.Compare(left, [op], [right]), node)
         # The container stands on the right, but the value is evaluated first.
-        found: ast.expr = called(CONTAINS, [left, right])
+        found: ast.expr = called("contains", [left, right])
         if isinstance(op, ast.NotIn):
             found = ast.UnaryOp(ast.Not(), found)
         return located(found, node)
@@ -59,16 +55,16 @@ class Comparisons(ast.NodeTransformer):
         subject = self.visit(node.subject)
         patterns = [p for case in node.cases for p in ast.walk(case.pattern)]
         if any(isinstance(p, ast.MatchSingleton) and p.value is not None for p in patterns):
-            subject = located(called(MATCHED, [subject]), subject)
+            subject = located(called("matched", [subject]), subject)
         node.subject = subject
         node.cases = [self.visit(case) for case in node.cases]
         return node
 
 
 def _seen_by_identity(sides: list[ast.expr], ops: list[ast.cmpop]) -> list[bool]:
-    """Say at which sides of a comparison ``is`` looks.
+    """Return which operands of a comparison ``is`` compares.
 
-    Not where the other side is None or ``...``: no traced value stands for one of these.
+    Not where the other operand is None or ``...``: no traced value stands for one of these.
     """
     seen = [False] * len(sides)
     for i, op in enumerate(ops):

@@ -26,7 +26,7 @@ for _name in __future__.all_feature_names:
 
 # The names that a module imports.
 _imports: weakref.WeakKeyDictionary[ast.Module, tuple[str, ...]] = weakref.WeakKeyDictionary()
-_MOST = 200  # so many definitions of the name are tried that stand elsewhere
+_MOST = 200  # definitions of the same name at other lines that are tried
 
 OUTER = "__autodiff_outer__"
 
@@ -61,7 +61,7 @@ class Found:
 
 
 def definition_of(function: types.FunctionType) -> Found | None:
-    """Return the verified definition of a function; None where there is none to be had."""
+    """Return the verified definition of a function; None if it is not found."""
     return definition_of_code(function.__code__, function.__globals__)
 
 
@@ -208,7 +208,7 @@ def _imported_names(tree: ast.AST) -> tuple[str, ...]:
 
 
 def _without_outside(node: ast.AST) -> Any:
-    """Return a definition without what is evaluated outside of it: decorators, defaults, types."""
+    """Return a definition without its decorators, defaults and annotations."""
     arguments: ast.arguments = node.args  # type: ignore[attr-defined]
     bare_arguments = ast.arguments(
         [_bare(a) for a in arguments.posonlyargs],

@@ -1,10 +1,9 @@
-"""Expressions of several elementwise operations, which rewritten code looks at as one.
+"""Expressions of several elementwise operations, which rewritten code evaluates as one.
 
 ``f * c + i * g`` becomes ``expressions[7](lambda p0, p1, p2, p3: add(mul(p0, p1), mul(p2, p3)), f,
-c, i, g)``. Called there is at first what counts the calls and evaluates the function it is given,
-which is the expression as it would be rewritten without this; after some calls code for values of
-these types (:mod:`autodiff.fastpath.fusion`). That code computes the same numbers, and records them
-as one value.
+c, i, g)``. At first this counts the calls and evaluates the function that it is given, the
+expression as it would be rewritten without fusion. After some calls it is code for values of these
+types (:mod:`autodiff.fastpath.fusion`), which computes the same numbers and records one value.
 
 What stands in an expression is evaluated before its first operation: names and constants always,
 any other part only where no operation comes before it, so nothing is seen in another order. A
@@ -25,17 +24,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.dispatch import dispatch_cache
 from autodiff.intercept.runtime import call_site_cache
-from autodiff.intercept.source.ast_helpers import called, copied, helper, index_of, located, named
+from autodiff.intercept.source.ast_helpers import (
+    called,
+    copied,
+    entry,
+    helper,
+    index_of,
+    located,
+    named,
+)
 from autodiff.intercept.source.scopes import dotted
-from autodiff.trace import lifetimes
 from autodiff.trace.tape import Forward
 from autodiff.trace.tracer import Tracer
-from chainrules_core import frule, rrule
 from chainrules_core.rule import Rule
 
-TABLE = helper("expressions")
 _BINARY: dict[type, tuple[str, Callable]] = {
     ast.Add: ("add", operator.add),
     ast.Sub: ("sub", operator.sub),
@@ -92,7 +97,7 @@ class Expression:
 
 
 class _NotOneError(Exception):
-    """Something in it must not be evaluated before what stands in front of it."""
+    """A part of it must not be evaluated before what stands in front of it."""
 
 
 class Finder:
@@ -155,7 +160,7 @@ class Finder:
                 return self._binary(node)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             operand, generic = self._operand(node.operand)
-            made = located(called(helper("neg"), [generic]), node)
+            made = located(called("neg", [generic]), node)
             return self._step(Step(operator.neg, (operand,))), made
         elif isinstance(node, ast.Call) and not node.keywords and 1 <= len(node.args) <= 2:
             found = self._called(node)
@@ -174,7 +179,7 @@ class Finder:
             raise _NotOneError
         owner, held = self._leaf(node.value, node.value.id)
         index, at = self._leaf(index_of(node.slice), None)
-        generic = located(called(helper("item"), [held, at]), node)
+        generic = located(called("item", [held, at]), node)
         return Operand("item", (owner.value, index.value)), generic
 
     def _is_index(self, node: ast.expr | None) -> bool:
@@ -204,7 +209,7 @@ class Finder:
         name, f = _BINARY[type(node.op)]
         left, generic_left = self._operand(node.left)
         right, generic_right = self._operand(node.right)
-        made = located(called(helper(name), [generic_left, generic_right]), node)
+        made = located(called(name, [generic_left, generic_right]), node)
         return self._step(Step(f, (left, right))), made
 
     def _called(self, node: ast.Call) -> tuple[Operand, ast.expr] | None:
@@ -232,7 +237,7 @@ class Finder:
             owner: Any = function
             operand, held = self._leaf(owner.value, first)
             generic = located(ast.Attribute(held, attribute, ast.Load()), function)
-        seen = located(ast.Call(named(helper("intercept")), [generic], []), function)
+        seen = located(called("intercept", [generic]), function)
         found = [self._operand(a) for a in node.args]
         made = ast.copy_location(ast.Call(seen, [g for _, g in found], []), node)
         step = Step(f, tuple([o for o, _ in found]), operand.value, attribute)
@@ -274,11 +279,11 @@ def written(
 ) -> Any:
     """Return the syntax that stands for an expression, with a place of its own in `table`."""
     site = Site(found)
-    if lifetimes.is_of_module(namespace):
+    if caches.is_of_module(namespace):
         _of_modules.setdefault(id(namespace), []).append(site)
     parameters = [ast.arg(parameter(i)) for i in range(len(leaves))]
     arguments = ast.arguments([], parameters, None, [], [], None, [])
-    held = ast.Subscript(named(TABLE), ast.Constant(site.place), ast.Load())
+    held = entry("expressions", ast.Constant(site.place))
     return located(ast.Call(held, [ast.Lambda(arguments, generic), *leaves], []), node)
 
 
@@ -304,7 +309,7 @@ def _forget_module(key: int, name: str) -> None:
         _all[:] = [site for site in _all if id(site) not in ended]
 
 
-lifetimes.at_end(_forget_module)
+caches.on_module_end(_forget_module)
 write_way: Any = None
 
 
@@ -337,7 +342,7 @@ class Site:
             _all.append(self)
 
     def count(self, generic: Callable, *leaves: Any) -> Any:
-        """Evaluate the expression as ever; after some calls its types are looked at."""
+        """Evaluate the generic form; after some calls have code written for the types."""
         self.calls += 1
         if self.calls >= dispatch_cache.OFTEN:
             table[self.place] = _looking(len(leaves))(self.known, self.learn)
@@ -348,13 +353,7 @@ class Site:
         if any(map(is_of_levels, leaves)):
             return self.on_levels(generic, *leaves)
         if len(self.known) < _MOST_KINDS:
-            kinds = tuple(map(type, leaves))
-
-            def leave() -> None:
-                self.known[kinds] = operator.call
-
-            way = write_way(self.expression, leaves, leave, self.on_levels)
-            self.known[kinds] = operator.call if way is None else way
+            self._write(self.known, leaves, self.on_levels)
         elif all(way is operator.call for way in self.known.values()):
             table[self.place] = operator.call
             self.known.clear()
@@ -362,18 +361,22 @@ class Site:
 
     def on_levels(self, generic: Callable, *leaves: Any) -> Any:
         """Evaluate the expression for leaves of other levels than one tape."""
-        kinds = tuple(map(type, leaves))
-        way = self.levels.get(kinds)
+        way = self.levels.get(tuple(map(type, leaves)))
         if way is not None:
             return way(generic, *leaves)
         if any(map(is_of_levels, leaves)) and len(self.levels) < _MOST_KINDS:
-
-            def leave() -> None:
-                self.levels[kinds] = operator.call
-
-            way = write_way(self.expression, leaves, leave, None)
-            self.levels[kinds] = operator.call if way is None else way
+            self._write(self.levels, leaves, None)
         return generic(*leaves)
+
+    def _write(self, ways: dict, leaves: tuple, on_levels: Callable | None) -> None:
+        """Have code written for these types; calling ``leave`` drops it where it does not pay."""
+        kinds = tuple(map(type, leaves))
+
+        def leave() -> None:
+            ways[kinds] = operator.call
+
+        way = write_way(self.expression, leaves, leave, on_levels)
+        ways[kinds] = operator.call if way is None else way
 
     def forget(self) -> None:
         """Begin anew, after a change of the rules."""
@@ -410,5 +413,4 @@ def _forget(rule: Rule) -> None:
             site.forget()
 
 
-rrule.watch(_forget)
-frule.watch(_forget)
+caches.on_rule_change(_forget)

@@ -1,8 +1,8 @@
 """Which names of a function hold Python's own integers, by how they are bound.
 
-Loop counters need no look at each operator: ``i + 1`` is left as it is. A name counts only if all
-its bindings in the function, nested functions included, are counters of ``range`` or ``enumerate``,
-or a ``len``.
+Operators on loop counters are not intercepted: ``i + 1`` is left as it is. A name counts only if
+all its bindings in the function, nested functions included, are counters of ``range`` or
+``enumerate``, or a ``len``.
 """
 
 from __future__ import annotations
@@ -94,9 +94,7 @@ def _other_names(node: ast.AST) -> list[str]:
         return [node.name]
     if isinstance(node, ast.alias):
         return [node.asname or node.name.partition(".")[0]]
-    if isinstance(node, ast.ExceptHandler):
-        return [node.name] if node.name else []
-    if isinstance(node, (ast.MatchAs, ast.MatchStar)):
+    if isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
         return [node.name] if node.name else []
     if isinstance(node, ast.MatchMapping):
         return [node.rest] if node.rest else []

@@ -1,4 +1,4 @@
-"""What is the user's code, and what is Python's own or an installed package's."""
+"""Whether code is the user's, or belongs to Python or an installed package."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Functions as they were written, for calls that no derivative sees.
+"""The original code of rewritten functions, for calls with plain values only.
 
-What a traced function hands to a solver is rewritten, and what it has captured may be arrays that
-wait for traced values. Where a rule calls it on plain values only (the primal of an integral or a
-root) all this is for nothing: it runs at its own speed there.
+A function that a traced function passes to a solver is rewritten, and may have captured arrays that
+can take traced values. Where a rule calls it on plain values only (the primal of an integral or a
+root), the original runs, at its own speed.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _made_plain(f: types.FunctionType, made: dict[int, Any]) -> Any:
 
 
 def _cell(cell: types.CellType, made: dict[int, Any]) -> types.CellType:
-    """Return a cell with the plain content; the same if nothing has changed: it may be written."""
+    """Return a cell with plain content; the cell itself if it has that: it may be assigned."""
     if id(cell) not in made:
         try:
             content = cell.cell_contents

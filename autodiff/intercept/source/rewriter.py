@@ -1,4 +1,4 @@
-"""Rewrite a definition so that each call in it is seen.
+"""Rewrite a definition so that each call in it is intercepted.
 
 ``g(x)`` becomes ``intercept(g)(x)``, with a slot of
 :mod:`autodiff.intercept.runtime.call_site_cache` in front of it where `g` is a name from outside.
@@ -15,11 +15,12 @@ import types
 from typing import Any
 
 from autodiff.intercept.runtime import call_site_cache
-from autodiff.intercept.source import fstrings, fusion_sites
+from autodiff.intercept.source import fusion_sites
 from autodiff.intercept.source.ast_helpers import (
     assigned,
     called,
     copied,
+    entry,
     helper,
     index_of,
     is_public,
@@ -30,38 +31,6 @@ from autodiff.intercept.source.comparisons import Comparisons
 from autodiff.intercept.source.integer_inference import Integers
 from autodiff.intercept.source.scopes import dotted, names_in, own_names
 
-INTERCEPT = helper("intercept")
-READ = helper("read")
-SPECIAL = helper("special")
-WRITE = helper("write")
-STORE = helper("store")
-STORE_LOCAL = helper("store_local")
-STORE_LOCAL_IN_LIBRARY = helper("store_local_in_library")
-STORE_IN_ITEM = helper("store_in_item")
-STORE_IN_ATTRIBUTE = helper("store_in_attribute")
-ITEM_PLACE = helper("item_place")
-ATTRIBUTE_PLACE = helper("attribute_place")
-MAPPING = helper("mapping")
-AWAITED = helper("awaited")
-ASYNC_ITERATE = helper("async_iterate")
-ASYNC_CONTEXT = helper("async_context")
-ITEM = helper("item")
-CHANGE_ITEM = helper("change_item")
-CHANGE_ITEM_LOCAL = helper("change_item_local")
-CHANGE_ITEM_IN_ITEM = helper("change_item_in_item")
-CHANGE_ITEM_IN_ATTRIBUTE = helper("change_item_in_attribute")
-CHANGE_ATTRIBUTE = helper("change_attribute")
-ITERATE = helper("iterate")
-CONTEXT = helper("context")
-TRUTH = helper("truth")
-UNLESS_OURS = helper("unless_ours")
-KNOWN = helper("known")
-REPLACED = helper("replaced")
-MADE_OF = {name: helper(f"known{name.strip('_')}") for name in call_site_cache.made_of}
-SEE = helper("see")
-QUIET = helper("quiet")
-TYPE = helper("type")
-
 _BINARY = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
     ast.Mod: "mod", ast.Pow: "pow", ast.MatMult: "matmul", ast.LShift: "lshift",
@@ -69,7 +38,7 @@ _BINARY = {
 }  # fmt: skip
 _UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
 
-# What looks at the frame it is called from: a call in between would show it another one.
+# Functions that look at their caller's frame: a call in between would show them another one.
 _FRAME_DEPENDENT = frozenset(
     {"super", "locals", "globals", "vars", "dir", "eval", "exec", "breakpoint", "__import__"}
 )
@@ -113,7 +82,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         self.own = own
 
     def _as_one(self, node: ast.expr) -> ast.AST | None:
-        """Return what stands for an expression of several elementwise operations."""
+        """Return the call that replaces an expression of several elementwise operations."""
         found = self.finder.find(node)
         if found is None:
             return None
@@ -131,10 +100,10 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         elif self._slot(function) is not None:
             rewritten = self._known(function)
         elif isinstance(function, ast.Attribute) and function.attr in call_site_cache.METHODS:
-            of = helper(f"of_{function.attr}")
-            rewritten = located(called(of, [self.visit(function.value)]), function)
+            of = called(f"of_{function.attr}", [self.visit(function.value)])
+            rewritten = located(of, function)
         elif isinstance(function, ast.Attribute):
-            # A method: what the property gives is looked at anyway.
+            # A method: the result of a property is intercepted anyway.
             rewritten = self._seen(self._attribute(function))
         else:
             rewritten = self._seen(self.visit(function))
@@ -145,12 +114,12 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         )
         is_code = isinstance(rewritten, ast.Name) and rewritten.id in ("eval", "exec")
         if is_code and new.args:
-            new.args[0] = located(called(fstrings.SOURCE_TEXT, new.args[:1]), new.args[0])
+            new.args[0] = located(called("source_text", new.args[:1]), new.args[0])
         return ast.copy_location(new, node)
 
     def _keyword(self, node: ast.keyword) -> ast.keyword:
         value = self.visit(node.value)
-        node.value = value if node.arg is not None else located(called(MAPPING, [value]), value)
+        node.value = value if node.arg is not None else located(called("mapping", [value]), value)
         return node
 
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
@@ -160,7 +129,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         for key, value in pairs:
             seen = self.visit(value)
             node.keys.append(key and self.visit(key))
-            node.values.append(seen if key else located(called(MAPPING, [seen]), seen))
+            node.values.append(seen if key else located(called("mapping", [seen]), seen))
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
@@ -170,28 +139,28 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         owner = new.value
         if not isinstance(node.ctx, ast.Load):
             # One of several targets, or that of a loop: what is put there goes through `write`.
-            place = called(ATTRIBUTE_PLACE, [owner])
+            place = called("attribute_place", [owner])
             return located(ast.Attribute(place, node.attr, node.ctx), node)
         if self._is_module(node.value):
             return new
-        read: ast.expr = called(READ, [owner, ast.Constant(node.attr)])
+        read: ast.expr = called("read", [owner, ast.Constant(node.attr)])
         if isinstance(node.value, ast.Name):  # it may be evaluated twice
             slot = ast.Constant(call_site_cache.slot_of_attribute(node.attr))
-            kinds = ast.Subscript(named(QUIET), slot, ast.Load())
-            is_quiet = ast.Compare(called(TYPE, [copied(owner)]), [ast.In()], [kinds])
+            kind = called("type", [copied(owner)])
+            is_quiet = ast.Compare(kind, [ast.In()], [entry("quiet", slot)])
             read = ast.IfExp(is_quiet, new, read)
         return located(read, node)
 
     def _attribute(self, node: ast.Attribute) -> Any:
-        """Return an attribute of what is seen; a traced value has only its value's special ones."""
+        """Return an attribute; a tracer has only the special ones of its value."""
         owner = self.visit(node.value)
         is_special = node.attr.startswith("__") and node.attr.endswith("__")
         if is_special and isinstance(node.ctx, ast.Load) and not _is_super(node.value):
-            return located(called(SPECIAL, [owner, ast.Constant(node.attr)]), node)
+            return located(called("special", [owner, ast.Constant(node.attr)]), node)
         return ast.copy_location(ast.Attribute(owner, node.attr, node.ctx), node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        # Types are left alone: they may be kept as text.
+        # Annotations are left alone: they may be kept as text.
         arguments = node.args
         arguments.defaults = [self.visit(d) for d in arguments.defaults]
         arguments.kw_defaults = [d and self.visit(d) for d in arguments.kw_defaults]
@@ -218,18 +187,19 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
             owner = target.value
             is_own = isinstance(owner, ast.Name) and owner.id in self.own
             held = None if is_own else self._held(owner)
-            own = STORE_LOCAL_IN_LIBRARY if self.is_library else STORE_LOCAL
-            name = own if is_own else STORE
+            own = "store_local_in_library" if self.is_library else "store_local"
+            name = own if is_own else "store"
             if held is None:
                 parts = [value, self.visit(copied(owner)), index_of(self.visit(target.slice))]
             else:
-                name = STORE_IN_ITEM if isinstance(owner, ast.Subscript) else STORE_IN_ATTRIBUTE
+                in_item = isinstance(owner, ast.Subscript)
+                name = "store_in_item" if in_item else "store_in_attribute"
                 parts = [value, *held, index_of(self.visit(target.slice))]
             call = located(called(name, parts), target)
             return ast.copy_location(assigned(owner, call) if is_own else ast.Expr(call), node)
         if len(node.targets) == 1 and isinstance(target, ast.Attribute) and is_public(target):
             parts = [value, self.visit(target.value), ast.Constant(target.attr)]
-            return ast.copy_location(ast.Expr(located(called(WRITE, parts), target)), node)
+            return ast.copy_location(ast.Expr(located(called("write", parts), target)), node)
         if any(isinstance(t, (ast.Tuple, ast.List)) for t in node.targets):
             value = self._through(value)
         node.value = value
@@ -237,7 +207,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         return node
 
     def _held(self, owner: ast.expr) -> list[ast.expr] | None:
-        """Return what holds an object, and where; None unless an attribute or item does."""
+        """Return the owner and key of an attribute or item; None for other expressions."""
         if isinstance(owner, ast.Subscript):
             return [self.visit(owner.value), index_of(self.visit(owner.slice))]
         if isinstance(owner, ast.Attribute) and is_public(owner):
@@ -247,12 +217,12 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         """``x += v`` becomes ``x = iadd(x, v)``; what is read and what is written stay one."""
         target = node.target
-        augment = helper(f"i{_BINARY[type(node.op)]}")
+        augment = f"i{_BINARY[type(node.op)]}"
         value = self.visit(node.value)
         if isinstance(target, ast.Name):
             before = ast.copy_location(ast.Name(target.id, ast.Load()), target)
             if target.id in self.own:
-                augment = helper(f"i{_BINARY[type(node.op)]}_local")
+                augment += "_local"
             changed = located(called(augment, [before, value]), node)
             return ast.copy_location(ast.Assign([target], changed), node)
         if isinstance(target, ast.Subscript):
@@ -261,19 +231,20 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
             parts = held or [self.visit(copied(owner))]
             parts.append(index_of(self.visit(target.slice)))
             if isinstance(owner, ast.Name) and owner.id in self.own:
-                change = called(CHANGE_ITEM_LOCAL, parts)
-                made = located(ast.Call(change, [named(augment), value], []), node)
+                change = called("change_item_local", parts)
+                made = located(ast.Call(change, [named(helper(augment)), value], []), node)
                 return ast.copy_location(assigned(owner, made), node)
             in_item = isinstance(owner, ast.Subscript)
-            nested = CHANGE_ITEM_IN_ITEM if in_item else CHANGE_ITEM_IN_ATTRIBUTE
-            change = called(nested if held else CHANGE_ITEM, parts)
+            nested = "change_item_in_item" if in_item else "change_item_in_attribute"
+            change = called(nested if held else "change_item", parts)
         elif is_public(target):
-            change = called(CHANGE_ATTRIBUTE, [self.visit(target.value), ast.Constant(target.attr)])
+            parts = [self.visit(target.value), ast.Constant(target.attr)]
+            change = called("change_attribute", parts)
         else:
             node.value = value
             node.target = self.visit(target)
             return node
-        made = ast.Call(change, [named(augment), value], [])
+        made = ast.Call(change, [named(helper(augment)), value], [])
         return ast.copy_location(ast.Expr(located(made, node)), node)
 
     # -- syntax for which a class may define a method ---------------------------------------------
@@ -287,7 +258,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         if made is not None:
             return made
         left, right = self.visit(node.left), self.visit(node.right)
-        return located(called(helper(_BINARY[type(node.op)]), [left, right]), node)
+        return located(called(_BINARY[type(node.op)], [left, right]), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         if isinstance(node.op, ast.Not):
@@ -299,14 +270,14 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         operand = self.visit(node.operand)
         if isinstance(operand, ast.Constant):
             return node
-        return located(called(helper(_UNARY[type(node.op)]), [operand]), node)
+        return located(called(_UNARY[type(node.op)], [operand]), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         owner, index = self.visit(node.value), self.visit(node.slice)
         if not isinstance(node.ctx, ast.Load):
-            place = called(ITEM_PLACE, [owner])
+            place = called("item_place", [owner])
             return located(ast.Subscript(place, index, node.ctx), node)
-        return located(called(ITEM, [owner, index_of(index)]), node)
+        return located(called("item", [owner, index_of(index)]), node)
 
     def visit_For(self, node: Any) -> ast.AST:
         node.iter = self._iterable(node.iter, isinstance(node, ast.AsyncFor))
@@ -319,10 +290,10 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
 
     def _iterable(self, node: ast.expr, is_async: Any) -> ast.expr:
         over = self.visit(node)
-        return located(called(ASYNC_ITERATE, [over]), over) if is_async else self._through(over)
+        return located(called("async_iterate", [over]), over) if is_async else self._through(over)
 
     def visit_Await(self, node: ast.Await) -> ast.AST:
-        node.value = located(called(AWAITED, [self.visit(node.value)]), node.value)
+        node.value = located(called("awaited", [self.visit(node.value)]), node.value)
         return node
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
@@ -341,22 +312,22 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         return node
 
     def _through(self, node: ast.expr) -> ast.expr:
-        """Return what a loop goes through; displays and ranges have no methods of their own."""
+        """Return what a loop iterates over; displays need no interception."""
         if isinstance(node, (ast.Tuple, ast.List, ast.Dict, ast.Set, ast.ListComp, ast.Constant)):
             return node
-        return located(called(ITERATE, [node]), node)
+        return located(called("iterate", [node]), node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
-        """An error of the engine's would take a path that the plain function does not take."""
+        """A handler must not catch the engine's errors: the plain function does not raise them."""
         kinds = copied(node.type) if node.type is not None else ast.Constant(None)
-        look = ast.Expr(called(UNLESS_OURS, [kinds]))
+        look = ast.Expr(called("unless_ours", [kinds]))
         node.body = self.statements(node.body)
         if not self.is_library:
             node.body.insert(0, located(look, node.body[0]))
         return node
 
     def visit_With(self, node: Any) -> ast.AST:
-        context = ASYNC_CONTEXT if isinstance(node, ast.AsyncWith) else CONTEXT
+        context = "async_context" if isinstance(node, ast.AsyncWith) else "context"
         for entered in node.items:
             manager = self.visit(entered.context_expr)
             entered.context_expr = located(called(context, [manager]), manager)
@@ -368,7 +339,17 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
     visit_AsyncWith = visit_With  # noqa: N815 - the name is the visitor's
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        return fstrings.as_call(self.visit, node)
+        """The text of a traced value is marked as one."""
+        parts: list[ast.expr] = []
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                spec = ast.Constant("")
+                if part.format_spec is not None:
+                    spec = self.visit(part.format_spec)  # an f-string itself
+                arguments = [self.visit(part.value), ast.Constant(part.conversion), spec]
+                part = located(called("formatted", arguments), part.value)
+            parts.append(part)
+        return located(called("joined", parts), node)
 
     def visit_If(self, node: Any) -> ast.AST:
         node.test = self.condition(node.test)
@@ -385,13 +366,13 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         return node
 
     def condition(self, node: ast.expr) -> ast.expr:
-        """Return an expression that only decides: its truth may be its class's business."""
+        """Return an expression that is a condition: its class may define its truth."""
         if isinstance(node, ast.BoolOp):
             node.values = [self.condition(v) for v in node.values]
             return node
         seen = self.visit(node)
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
-            return located(called(TRUTH, [seen]), node)
+            return located(called("truth", [seen]), node)
         return seen
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
@@ -418,7 +399,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         return new
 
     def _seen(self, function: ast.expr) -> ast.expr:
-        return located(ast.Call(named(INTERCEPT), [function], []), function)
+        return located(called("intercept", [function]), function)
 
     def _slot(self, function: ast.expr) -> int | None:
         """Return the slot for what is called by a name from outside."""
@@ -434,22 +415,20 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         number = self._slot(function)
         assert number is not None
         slot = ast.Constant(number)
-        held, instead = (
-            ast.Subscript(named(table), slot, ast.Load()) for table in (KNOWN, REPLACED)
-        )
-        is_held: ast.expr = ast.Compare(copied(function), [ast.Is()], [held])
+        is_held: ast.expr = ast.Compare(copied(function), [ast.Is()], [entry("known", slot)])
         parts = call_site_cache.compared(number)
         if parts:
             unchanged = [
                 ast.Compare(
                     ast.Attribute(copied(function), name, ast.Load()),
                     [ast.Is()],
-                    [ast.Subscript(named(MADE_OF[name]), slot, ast.Load())],
+                    [entry(f"known_{name}", slot)],
                 )
                 for name in parts
             ]
             is_held = ast.BoolOp(ast.And(), [is_held, *unchanged])
-        return located(ast.IfExp(is_held, instead, called(SEE, [function, slot])), function)
+        see = called("see", [function, slot])
+        return located(ast.IfExp(is_held, entry("replaced", slot), see), function)
 
     def _is_module(self, node: ast.expr) -> bool:
         while isinstance(node, ast.Attribute):

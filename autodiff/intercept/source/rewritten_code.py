@@ -8,82 +8,69 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from autodiff import caches
 from autodiff.intercept.source import find_source, fusion_sites, rewriter
 from autodiff.intercept.source.library_code import is_library
 from autodiff.intercept.source.source_texts import why_without
+from chainrules_core.places import codes_in
 
-# id(code) → rewritten code or None. An entry goes with the code, before its id is another's.
-_rewritten: dict[int, types.CodeType | None] = {}
-made: dict[int, weakref.ref[types.CodeType]] = {}
-"""id(code) → code that the rewriting made, nested functions included: its calls are seen."""
-_references: dict[int, weakref.ref[types.CodeType]] = {}  # to the keys of `_rewritten`
-_looping: set[int] = set()  # id(code) of functions that have loops in them
+# By the id of the code, in `caches.keep_with`: the rewritten code or None; whether it has loops.
+_rewritten: dict[int, tuple] = caches.register("rewritten code", {})
+made: dict[int, tuple] = caches.register("code made by rewriting", {})
+"""By its id: code that the rewriting made, nested functions included, whose calls are seen."""
+# By the id of rewritten code: a reference to what it was written from.
+_originals: dict[int, tuple] = caches.register("original code", {})
 helpers: dict[str, Any] = {}
 """What rewritten code calls, by its names there; `replacements` fills it."""
 
 
 def is_made(code: types.CodeType) -> bool:
-    """Whether the rewriting made some code: its calls are seen."""
+    """Whether code was made by rewriting, so that its calls are intercepted."""
     return id(code) in made
 
 
 def is_rewritten(g: types.FunctionType) -> bool:
-    """Whether the calls of a function are seen already."""
+    """Whether the calls of a function are intercepted already."""
     return id(g.__code__) in made
 
 
 def rewritten(g: types.FunctionType) -> Callable:
-    """Return a function with its calls seen; itself where its source is not to be had."""
+    """Return a function with its calls intercepted; itself if its source is not found."""
     code = g.__code__
-    key = id(code)
-    if key in _rewritten:
-        new = _rewritten[key]
+    known = _rewritten.get(id(code))
+    if known is not None:
+        new = known[1]
     else:
-        new = _rewrite(g)
+        new, has_loop = _rewrite(g)
         if new is not None:
-            _note_made(new)
+            for inner in codes_in(new):
+                caches.keep_with(made, inner)
             _note_originals(new, code)
-        _references[key] = weakref.ref(code, lambda _: _forget(key))
-        _rewritten[key] = new
+        caches.keep_with(_rewritten, code, new, has_loop)
     return g if new is None else find_source.rebuilt(g, new, helpers)
 
 
 def has_loops(g: types.FunctionType) -> bool:
     """Whether a function that was rewritten has loops in it."""
-    return id(g.__code__) in _looping
-
-
-def _forget(key: int) -> None:
-    if _rewritten is not None:  # at the end of the process they may be gone
-        _looping.discard(key)
-        _rewritten.pop(key, None)
-        _references.pop(key, None)
+    known = _rewritten.get(id(g.__code__))
+    return known is not None and known[2]
 
 
 def source_of(code: types.CodeType, namespace: dict[str, Any]) -> Any:
-    """Say whether calls in some code are seen; if not, why its source is not to be had."""
+    """Return True for rewritten code, else why its source was not found; None if nobody looked."""
     if id(code) in made:
         return True
-    is_without = id(code) in _rewritten and _rewritten[id(code)] is None
-    return why_without(code, namespace) if is_without else None
+    known = _rewritten.get(id(code))
+    return why_without(code, namespace) if known is not None and known[1] is None else None
 
 
-def _rewrite(g: types.FunctionType) -> types.CodeType | None:
+def _rewrite(g: types.FunctionType) -> tuple[types.CodeType | None, bool]:
     found = find_source.definition_of(g)
     if found is None:
-        return None
-    if any(isinstance(part, (ast.For, ast.While)) for part in ast.walk(found.node)):
-        _looping.add(id(g.__code__))
+        return None, False
+    has_loop = any(isinstance(part, (ast.For, ast.While)) for part in ast.walk(found.node))
     node = rewriter.rewritten(found.node, g.__code__, g.__globals__, is_library(g))
-    return find_source.compiled_like(found, g.__code__, node, tuple(helpers))
-
-
-def _note_made(code: types.CodeType) -> None:
-    key = id(code)
-    made[key] = weakref.ref(code, lambda _, made=made: made.pop(key, None))  # type: ignore[misc]
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            _note_made(constant)
+    return find_source.compiled_like(found, g.__code__, node, tuple(helpers)), has_loop
 
 
 def original_of(code: types.CodeType) -> types.CodeType:
@@ -93,17 +80,8 @@ def original_of(code: types.CodeType) -> types.CodeType:
     return code if original is None else original
 
 
-# id(rewritten code) → (a reference to it, one to what it was written from).
-_originals: dict[int, tuple[weakref.ref[types.CodeType], weakref.ref[types.CodeType]]] = {}
-
-
 def _note_originals(new: types.CodeType, old: types.CodeType) -> None:
-    key = id(new)
-
-    def drop(_: Any, table: dict = _originals) -> None:
-        table.pop(key, None)
-
-    _originals[key] = weakref.ref(new, drop), weakref.ref(old)
+    caches.keep_with(_originals, new, weakref.ref(old))
     nested = _nested(new), _nested(old)
     if [c.co_name for c in nested[0]] == [c.co_name for c in nested[1]]:
         for pair in zip(*nested, strict=True):

@@ -1,8 +1,7 @@
-"""Where the text that a function was compiled from may be: a file, a cell, a command line.
+"""Texts that a function may have been compiled from: a file, a cell, a command line.
 
-Whatever is found is only tried: :mod:`autodiff.intercept.source.find_source` takes a definition
-from it if that compiles to the very code that is running. So it does no harm to look in places that
-may hold something else.
+These are candidates: :mod:`autodiff.intercept.source.find_source` takes a definition from one only
+if it compiles to exactly the code that is running. So a wrong text does no harm.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from autodiff.trace import lifetimes
+from autodiff import caches
 
-# The trees of what was read under a name, the latest first, with the text they were made of. A file
-# may be edited after its import: what was read before is still the source of what was imported.
+# File name → texts and their syntax trees, the latest first. A file may be edited after its import:
+# the text that was read before is still the source of what was imported.
 _trees: dict[str, list[tuple[str, ast.Module | None]]] = {}
 _MOST = 4
 _files: dict[int, set[str]] = {}  # id(globals of a module) → the names under which it was read
-_MOST_FILES = 512  # of texts that no module stands for
+_MOST_FILES = 512  # texts that belong to no module
 
 
 def _forget_module(key: int, name: str) -> None:
@@ -30,7 +29,7 @@ def _forget_module(key: int, name: str) -> None:
         _trees.pop(filename, None)
 
 
-lifetimes.at_end(_forget_module)
+caches.on_module_end(_forget_module)
 
 _IN_A_CELL = ("<timed exec>", "<unknown>", "<magic-timeit>")  # IPython's names of a magic's text
 
@@ -54,7 +53,7 @@ def _texts(code: types.CodeType, file: str, namespace: dict[str, Any]) -> Iterat
     text = _read(file, namespace)
     if text:
         yield text
-    linecache.checkcache(file)  # a module that was loaded anew is not what was read before
+    linecache.checkcache(file)  # the module may have been reloaded
     again = _read(file, namespace)
     if again and again != text:
         yield again
@@ -99,12 +98,10 @@ def _tree(text: str, filename: str, namespace: dict[str, Any]) -> ast.Module | N
     if not text:
         return None
     known = _trees.setdefault(filename, [])
-    if lifetimes.is_of_module(namespace):
+    if caches.is_of_module(namespace):
         _files.setdefault(id(namespace), set()).add(filename)
     elif len(_trees) > _MOST_FILES:
-        _trees.pop(
-            next(iter(_trees)), None
-        )  # of text that was executed nobody says when it is gone
+        _trees.pop(next(iter(_trees)), None)  # nothing tells when executed text is gone
     for before, tree in known:
         if before == text:
             return tree

@@ -1,1 +1,1 @@
-"""Code whose source is not to be had."""
+"""Code without available source."""

@@ -1,7 +1,7 @@
 """What a code object names, compares and catches, read from its instructions.
 
-Only of code whose source is not to be had. What is not recognised counts as that which could tell a
-traced value from its value, so that an unknown version of Python refuses more, and never less.
+It is used for code without available source. What is not recognised counts as something that could
+tell a tracer from its value, so that an unknown version of Python refuses more, and never less.
 """
 
 from __future__ import annotations

@@ -1,35 +1,29 @@
 """Functions that look at the frames of their callers, which see the user's frames alone.
 
-What is called in place of a function may stand as a frame of its own between two functions of the
-user's. So ``sys._getframe`` and its kin, called in a traced function, do not count the engine's
-frames. The library's functions that call them are rewritten whatever their arguments are, so that
-their calls are seen too.
+The replacement of a function may have a frame of its own between two of the user's. So
+``sys._getframe`` and its kin, called in a traced function, do not count the engine's frames. The
+library's functions that call them are always rewritten, so that these calls are intercepted too.
 """
 
 from __future__ import annotations
 
 import inspect
-import os
 import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
 from autodiff.intercept.source import fusion_sites
+from chainrules_core.places import MADE_HERE, folder_of
 
-_ENGINE = os.path.dirname(os.path.abspath(sys.modules["autodiff"].__file__ or "")) + os.sep
-# The files of code that the engine writes have no other names.
-_WRITTEN = ("<operator.", "<call of ")
-_WRITTEN_ENDS = (" in traced code>", " of traced floats>")
+_ENGINE = folder_of("autodiff"), MADE_HERE
 _LOOKING = frozenset({"_getframe", "_getframemodulename", "currentframe", "stack"})
 
 
 def is_of_engine(code: types.CodeType) -> bool:
     """Whether a frame of this code is the engine's own, not that of a function it has rewritten."""
-    file = code.co_filename
-    if file.startswith((_ENGINE, *_WRITTEN)) or file.endswith(_WRITTEN_ENDS):
-        return True
-    return fusion_sites.is_generic(code)  # a lambda in the place of an expression
+    # A lambda in the place of an expression is the engine's, too.
+    return code.co_filename.startswith(_ENGINE) or fusion_sites.is_generic(code)
 
 
 def _skipping(frame: types.FrameType | None) -> types.FrameType | None:

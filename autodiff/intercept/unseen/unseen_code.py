@@ -1,10 +1,10 @@
-"""Code whose source is not to be had: calls in it are not seen.
+"""Code without available source: calls in it are not intercepted.
 
-There a traced value is asked by Python itself, and some answers differ from those of the value:
-``type(x)`` is the tracer's class, ``a is b`` may be another, a handler may catch an error that the
-value would not raise. So such code is refused if what it names, compares or catches could tell the
-two apart (:mod:`autodiff.intercept.unseen.bytecode`), and so is a function of the user's that it
-calls by name, which is not seen either. Where an answer can be tried, it is: a name that tracers
+There Python itself queries tracers, and some answers differ from those of the values: ``type(x)``
+is the tracer's class, ``a is b`` may differ, a handler may catch an error that the value would not
+raise. So such code is refused if what it names, compares or catches could tell a tracer from its
+value (:mod:`autodiff.intercept.unseen.bytecode`), and so is a user's function that it calls by
+name, which is not traced either. Answers that can be tried are tried: a name for which tracers
 answer as their values do is no reason to refuse.
 """
 
@@ -40,39 +40,39 @@ from autodiff.trace.tape import Tape
 from autodiff.trace.trace_stack import program_tape, watch_held
 from autodiff.trace.tracer import is_tracer, wrap
 from chainrules_core import ChainRulesError, ProjectTo
-from chainrules_core.places import is_library_file
+from chainrules_core.places import codes_in, is_library_file
 
 _MISSING: Any = object()
 _MOST = 1000  # so many parts of a container are looked at
 _OURS = ("autodiff", "chainrules", "chainrules_core", "multipledispatch", "numpy")
 
 # What tells a tracer from its value, whatever it is asked about.
-_TELLS: dict[Any, str] = {
+_TELLING: dict[Any, str] = {
     id: "id(...)", dir: "dir(...)", eval: "eval(...)", exec: "exec(...)", compile: "compile(...)",
     operator.is_: "operator.is_", operator.is_not: "operator.is_not", sys.getsizeof: "getsizeof",
     sys._getframe: "sys._getframe", contextlib.suppress: "contextlib.suppress",
     inspect.getmembers: "inspect.getmembers", np.shares_memory: "np.shares_memory",
     np.may_share_memory: "np.may_share_memory",
 }  # fmt: skip
+_TELLS = {id(f): text for f, text in _TELLING.items()}  # other objects may say they are equal
 _TASKS = {"asyncio", "concurrent", "multiprocessing", "_thread"}
-_TEXTS = {str, repr, format, ascii}
+_TEXTS = set(map(id, (str, repr, format, ascii)))
 _TEXT_METHODS = {"format", "format_map", "join", "__str__", "__repr__", "__format__"}
 _HOLE = re.compile(r"%(\(.*?\))?[-+ #0-9.*]*[sra]")
-_READERS = {
-    np.fromstring, np.loadtxt, np.genfromtxt, ast.literal_eval, json.loads,
-}  # fmt: skip
+_READERS = set(map(id, (np.fromstring, np.loadtxt, np.genfromtxt, ast.literal_eval, json.loads)))
+# How a text names a type of floats, as ``np.array(texts, "d")`` reads them.
 _DTYPE = re.compile(
     "[<>=|]?([defgDFG]|[fc][0-9]+|float[0-9]*|complex[0-9]*|half|single|(long)?double|c?longdouble)"
 )
 _READING_METHODS = {"astype", "fromhex", "create_decimal"}
 # What C code raises for a tracer and not for its value.
 _RAISED = (TypeError, ValueError, AttributeError, RuntimeError, BufferError, SystemError)
-# Their answers are shown to people.
+# What these return is for people to read.
 _SHOWN = frozenset({"__repr__", "__str__", "__format__", "__reduce__", "__reduce_ex__", "__dir__"})
 
 
 def seen_or_guarded(g: types.FunctionType) -> Callable:
-    """Return a function with its calls seen; one without source is refused where it matters."""
+    """Return a rewritten function; one without source is refused where it matters."""
     body = rewritten_code.rewritten(g)
     return guarded(g) if body is g and not rewritten_code.is_rewritten(g) else body
 
@@ -143,7 +143,7 @@ def _refusal(g: types.FunctionType, what: str, is_of_library: bool) -> SourceErr
 
 
 def _holds_tracers(x: Any) -> bool:
-    """Whether a traced value, or an array of a traced function, is in a nest or captured in it."""
+    """Whether a pytree holds a tracer, or a function in it has captured one."""
     return any(map(is_tracer, captured_values.captured(x)))
 
 
@@ -195,7 +195,7 @@ class _Walk:
         if g.__name__ in ("__exit__", "__aexit__") and not returns_nothing(g.__code__):
             return "a context manager that may swallow what a traced value raises"
         cells = dict(zip(g.__code__.co_freevars, g.__closure__ or (), strict=True))
-        for code in _with_nested(g.__code__):
+        for code in codes_in(g.__code__):
             facts = _facts(code, is_method and code is g.__code__)
             why = self._of_code(facts, g.__globals__, cells)
             if why:
@@ -212,7 +212,7 @@ class _Walk:
             return "type(...)"
         known += inside
         for value in known:
-            tells = _lookup(_TELLS, value) or _elsewhere(value)
+            tells = _TELLS.get(id(value)) or _elsewhere(value)
             if tells:
                 return tells
             self._note(value)
@@ -221,32 +221,10 @@ class _Walk:
                 return name
         if facts.types_asked and found.get("type") is type:
             return "type(...)"
-        for name in facts.attributes:
-            if name.startswith("__") and not _has_alike(name):
-                return f"x.{name}"
-        asked = set(map(id, known))
-        if id(hasattr) in asked or id(getattr) in asked:
-            names = [text for text in facts.texts if text.isidentifier()]
-            if not names or not all(map(_has_alike, names)):
-                return "hasattr(...)" if id(hasattr) in asked else "getattr(...)"
-        if id(isinstance) in asked:
-            kinds = [v for v in known if isinstance(v, type)]
-            if not kinds or not all(map(_is_alike, kinds)):
-                return "isinstance(...)"
-        makes_text = (
-            facts.makes_text
-            or not _TEXT_METHODS.isdisjoint(facts.attributes)
-            or any(_lookup_in(v, _TEXTS) for v in known)
-            or ("file" in facts.texts and any(v is print for v in known))
-            or any(map(_HOLE.search, facts.texts))
-        )
-        self.makes_text = self.makes_text or makes_text
-        self.reads_text = (
-            self.reads_text
-            or not _READING_METHODS.isdisjoint(facts.attributes)
-            or any(_lookup_in(v, _READERS) or _is_number_class(v) for v in known)
-            or any(map(_is_dtype, facts.texts))
-        )
+        question = _question(facts, known)
+        if question:
+            return question
+        self._note_texts(facts, known)
         if self.makes_text and self.reads_text:
             return "a text of a value, and a number read from text,"
         for sides in facts.compared:
@@ -256,6 +234,23 @@ class _Walk:
             if kinds is None or not self._are_others(kinds, {**found, **_named(known)}):
                 return "an `except` that may catch what a traced value raises"
         return ""
+
+    def _note_texts(self, facts: Facts, known: list) -> None:
+        """Note whether texts are made of values, and whether numbers are read from texts."""
+        self.makes_text = (
+            self.makes_text
+            or facts.makes_text
+            or not _TEXT_METHODS.isdisjoint(facts.attributes)
+            or any(id(v) in _TEXTS for v in known)
+            or ("file" in facts.texts and any(v is print for v in known))
+            or any(map(_HOLE.search, facts.texts))
+        )
+        self.reads_text = (
+            self.reads_text
+            or not _READING_METHODS.isdisjoint(facts.attributes)
+            or any(id(v) in _READERS or _is_number_class(v) for v in known)
+            or any(map(_DTYPE.fullmatch, facts.texts))
+        )
 
     def _value(self, name: str, namespace: dict[str, Any], cells: dict[str, Any]) -> Any:
         """Return what a variable from outside holds, and note it."""
@@ -324,6 +319,23 @@ class _Walk:
         )
 
 
+def _question(facts: Facts, known: list) -> str:
+    """Return what is asked of a value that a tracer answers in another way, if anything."""
+    for name in facts.attributes:
+        if name.startswith("__") and not _has_alike(name):
+            return f"x.{name}"
+    asked = set(map(id, known))
+    if id(hasattr) in asked or id(getattr) in asked:
+        names = [text for text in facts.texts if text.isidentifier()]
+        if not names or not all(map(_has_alike, names)):
+            return "hasattr(...)" if id(hasattr) in asked else "getattr(...)"
+    if id(isinstance) in asked:
+        kinds = [v for v in known if isinstance(v, type)]
+        if not kinds or not all(map(_is_alike, kinds)):
+            return "isinstance(...)"
+    return ""
+
+
 def _is_users(f: types.FunctionType) -> bool:
     package = (f.__globals__.get("__name__") or "").partition(".")[0]
     return not is_library(f) and package not in _OURS
@@ -378,10 +390,6 @@ def _in_modules(known: list, facts: Facts) -> list:
     return found
 
 
-def _lookup(table: dict[Any, str], value: Any) -> str:
-    return next((text for known, text in table.items() if known is value), "")
-
-
 def _elsewhere(value: Any) -> str:
     """Say what begins a thread or task: an error of ours that ends it would not be heard of."""
     if not isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)):
@@ -390,15 +398,6 @@ def _elsewhere(value: Any) -> str:
     name = value.__qualname__
     begins = package in _TASKS or (package == "threading" and name in ("Thread", "Timer"))
     return f"{package}.{name}" if begins else ""
-
-
-def _lookup_in(value: Any, values: set) -> bool:
-    return any(known is value for known in values)
-
-
-def _is_dtype(text: str) -> bool:
-    """Whether a text names the type of floats, as ``np.array(texts, "d")`` reads them."""
-    return _DTYPE.fullmatch(text) is not None
 
 
 def _is_number_class(value: Any) -> bool:
@@ -414,13 +413,6 @@ def _functions_of(value: Any) -> Iterator[types.FunctionType]:
     for f in (value.fget, value.fset) if isinstance(value, property) else (value,):
         if type(f) is types.FunctionType:
             yield f
-
-
-def _with_nested(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _with_nested(constant)
 
 
 _facts = functools.lru_cache(maxsize=256)(facts_of)

@@ -113,7 +113,7 @@ def _chosen(x, y):
 
 def whole(a, b, m):
     w = a.copy()
-    for i in range(4):
+    for _ in range(4):
         w = np.tanh(m @ w + b)
         w *= np.mean(w) + 1.0
         m += 0.01 * np.outer(w, a)

@@ -49,7 +49,7 @@ def test_a_jacobian_runs_the_sweep_again_and_again(runs: list[str]) -> None:
 def test_nested_levels_and_forward_mode_are_traced(runs: list[str]) -> None:
     h = hessian(lambda x: np.sum(running(x, 2)), X)
     np.testing.assert_allclose(h, h.T)
-    y, dot = jvp(lambda x: running(x, 2), (X,), (np.ones(3),))
+    _, dot = jvp(lambda x: running(x, 2), (X,), (np.ones(3),))
     np.testing.assert_allclose(dot, jacobian(lambda x: running(x, 2), X) @ np.ones(3), rtol=1e-12)
 
 

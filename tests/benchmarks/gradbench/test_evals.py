@@ -10,23 +10,12 @@ from scipy.spatial.transform import Rotation
 
 from benchmarks.gradbench import ba, descent, ht, table, workloads
 from benchmarks.gradbench.protocol import EVALS, evaluated, tasks_of
+from tests.helpers import differences
 
 
 def output_of(module, function, given):
     """What the tool answers."""
     return evaluated(tasks_of(module)[function], given)["output"]
-
-
-def differences(f, x, step=1e-6):
-    """The Jacobian of f by central differences: output's axes, then those of x."""
-    x = np.array(x, dtype=float)
-    columns = []
-    for i in range(x.size):
-        up, down = x.copy(), x.copy()
-        up.flat[i] += step
-        down.flat[i] -= step
-        columns.append((np.asarray(f(up)) - np.asarray(f(down))) / (2 * step))
-    return np.reshape(np.stack(columns, axis=-1), np.shape(columns[0]) + x.shape)
 
 
 def close(found, expected, rtol=1e-6):

@@ -1,27 +1,18 @@
 """The tool as GradBench meets it: lines of JSON in, lines of JSON out."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from benchmarks.gradbench import protocol
-
-ROOT = Path(__file__).parents[3]
+from tests.helpers import run_python
 
 
 def session(*messages):
     """Run the tool on lines (objects, or text as it is); return the process and its responses."""
     lines = [m if isinstance(m, str) else json.dumps(m) for m in messages]
-    run = subprocess.run(
-        [sys.executable, "-m", "benchmarks.gradbench"],
-        input="\n".join(lines) + "\n",
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-    )
+    given = "\n".join(lines) + "\n"
+    run = run_python("-m", "benchmarks.gradbench", given=given, check=False)
     return run, [json.loads(line) for line in run.stdout.splitlines()]
 
 

@@ -8,7 +8,6 @@ the function first. All floats among the arguments vary, alone, in arrays and in
 
 import importlib
 import importlib.util
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ import autodiff
 from chainrules.coverage import coverage
 from chainrules.coverage.known import NUMPY, PYTHON
 from chainrules.coverage.rows import ERROR
+from tests.helpers import module_from
 
 STENCIL = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}  # central differences of sixth order
 STEP = 1e-3
@@ -28,11 +28,7 @@ def tables():
     """All tables: module → rows."""
     found = {}
     for path in sorted(FOLDER.glob("*.py")):
-        spec = importlib.util.spec_from_file_location(f"samples_{path.stem}", path)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[module.__name__] = module  # the engine reads their source
-        spec.loader.exec_module(module)
-        found.update(module.SAMPLES)
+        found.update(module_from(path, f"samples_{path.stem}").SAMPLES)
     return found
 
 

@@ -6,6 +6,7 @@ from chainrules_core import rrule, unthunk
 from chainrules_core.scattering import scatter_along_into
 from chainrules_core.testing.check import check_rule
 from chainrules_core.testing.domains import COMPLEX, REAL
+from tests.helpers import case
 
 V = REAL.draw(5, rng=1)
 X = REAL.draw((3, 4), rng=2)
@@ -18,10 +19,6 @@ I = np.array([0, 2, 2, -1])  # noqa: E741
 FAR = [-7, 9, 1, 4]
 MASK = [True, False, True]
 ORDER = np.argsort(X, axis=1)
-
-
-def case(f, *args, **kwargs):
-    return pytest.param(f, args, kwargs, id=f.__name__)
 
 
 TAKE = [

@@ -4,16 +4,8 @@ import pytest
 import autodiff
 from chainrules.linalg.chains import best_splits
 from chainrules_core.testing.check import check_rule
-from chainrules_core.testing.domains import COMPLEX, REAL, well_conditioned_matrix
-
-
-def real(*shape, dtype=float):
-    return REAL.draw(shape, dtype, rng=[1, *shape])
-
-
-def compl(*shape):
-    return COMPLEX.draw(shape, rng=[2, *shape])
-
+from chainrules_core.testing.domains import well_conditioned_matrix
+from tests.helpers import compl, real
 
 A = well_conditioned_matrix(3, rng=3)
 Z = well_conditioned_matrix(3, complex, rng=4)

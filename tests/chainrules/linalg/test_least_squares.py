@@ -10,14 +10,7 @@ from chainrules_core.testing.domains import (
     separated_singular_values,
 )
 from chainrules_core.testing.seeds import const
-
-
-def real(*shape, dtype=float):
-    return REAL.draw(shape, dtype, rng=[1, *shape])
-
-
-def compl(*shape):
-    return COMPLEX.draw(shape, rng=[2, *shape])
+from tests.helpers import compl, real
 
 
 def full_rank(m, n, dtype=float, seed=3):

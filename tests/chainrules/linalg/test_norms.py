@@ -4,24 +4,15 @@ import pytest
 import autodiff
 from chainrules_core.testing.check import check_rule
 from chainrules_core.testing.domains import (
-    COMPLEX,
-    REAL,
     separated_singular_values,
     well_conditioned_matrix,
 )
 from chainrules_core.testing.seeds import const
+from tests.helpers import compl, real
 
 INF = np.inf
 VECTOR_ORDERS = [2, 1, 0, INF, -INF, 3, 2.5, 0.5, -1, -2.5]
 MATRIX_ORDERS = ["fro", "nuc", 1, -1, 2, -2, INF, -INF]
-
-
-def real(*shape, dtype=float):
-    return REAL.draw(shape, dtype, rng=[1, *shape])
-
-
-def compl(*shape):
-    return COMPLEX.draw(shape, rng=[2, *shape])
 
 
 def case(f, *args, **kwargs):

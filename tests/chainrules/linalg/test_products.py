@@ -5,15 +5,7 @@ import pytest
 
 import autodiff
 from chainrules_core.testing.check import check_rule
-from chainrules_core.testing.domains import COMPLEX, REAL
-
-
-def real(*shape, dtype=float, seed=1):
-    return REAL.draw(shape, dtype, rng=[seed, *shape])
-
-
-def compl(*shape, dtype=complex, seed=2):
-    return COMPLEX.draw(shape, dtype, rng=[seed, *shape])
+from tests.helpers import compl, real
 
 
 def case(f, *args, **kwargs):

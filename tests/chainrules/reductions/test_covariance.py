@@ -3,6 +3,7 @@ import pytest
 
 import autodiff
 from chainrules_core.testing import COMPLEX, POSITIVE, REAL, check_rule
+from tests.helpers import case
 
 V, U = REAL.draw(6, rng=1), REAL.draw(6, rng=2)
 X, Y = REAL.draw((3, 6), rng=3), REAL.draw((2, 6), rng=4)
@@ -10,10 +11,6 @@ X32 = REAL.draw((3, 6), np.float32, rng=5)
 Z, W = COMPLEX.draw((3, 6), rng=6), COMPLEX.draw((2, 6), rng=7)
 REPEATS = np.array([1, 2, 1, 3, 0, 1])
 A = POSITIVE.draw(6, rng=8)
-
-
-def case(f, /, *args, **kwargs):
-    return pytest.param(f, args, kwargs, id=f.__name__)
 
 
 COVARIANCES = [

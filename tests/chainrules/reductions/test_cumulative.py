@@ -3,6 +3,7 @@ import pytest
 
 import autodiff
 from chainrules_core.testing import COMPLEX, POSITIVE, REAL, check_rule
+from tests.helpers import case
 
 V = REAL.draw(5, rng=1)
 X = REAL.draw((2, 3, 4), rng=2)
@@ -12,10 +13,6 @@ STRIDED = REAL.draw((4, 6), rng=6)[::2, ::-2]
 GAPS = np.where(REAL.draw((3, 4), rng=8) > 1, np.nan, REAL.draw((3, 4), rng=9))
 T = np.cumsum(POSITIVE.draw(4, rng=10))
 TT = np.cumsum(POSITIVE.draw((2, 3, 4), rng=11), axis=1)
-
-
-def case(f, /, *args, **kwargs):
-    return pytest.param(f, args, kwargs, id=f.__name__)
 
 
 RUNNING = [

@@ -4,6 +4,7 @@ import pytest
 import autodiff
 from chainrules.reductions.differences import diff_adjoint
 from chainrules_core.testing import COMPLEX, POSITIVE, REAL, check_rule
+from tests.helpers import case
 
 V = REAL.draw(6, rng=1)
 X = REAL.draw((3, 4, 5), rng=2)
@@ -11,10 +12,6 @@ X32 = REAL.draw((3, 4), np.float32, rng=3)
 Z = COMPLEX.draw((3, 4), rng=4)
 STRIDED = REAL.draw((4, 6), rng=6)[::2, ::-2]
 T = np.cumsum(POSITIVE.draw(6, rng=10))
-
-
-def case(f, /, *args, **kwargs):
-    return pytest.param(f, args, kwargs, id=f.__name__)
 
 
 DIFF = [

@@ -5,6 +5,7 @@ import autodiff
 from chainrules.reductions.extrema import placed
 from chainrules_core import NoTangent, frule, rrule, unthunk
 from chainrules_core.testing import COMPLEX, REAL, check_rule
+from tests.helpers import case
 
 V = REAL.draw(5, rng=1)
 X = REAL.draw((2, 3, 4), rng=2)
@@ -14,10 +15,6 @@ STRIDED = REAL.draw((4, 6), rng=6)[::2, ::-2]
 LONG = REAL.draw((3, 200), rng=7)  # few ties for many elements
 GAPS = np.where(REAL.draw((3, 4), rng=8) > 1, np.nan, REAL.draw((3, 4), rng=9))
 MASK = np.array([[True, False, True, True], [False, False, True, False], [True] * 4])
-
-
-def case(f, /, *args, **kwargs):
-    return pytest.param(f, args, kwargs, id=f.__name__)
 
 
 EXTREMA = [

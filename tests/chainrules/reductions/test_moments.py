@@ -3,6 +3,7 @@ import pytest
 
 import autodiff
 from chainrules_core.testing import COMPLEX, REAL, check_rule
+from tests.helpers import case
 
 V = REAL.draw(5, rng=1)
 X = REAL.draw((2, 3, 4), rng=2)
@@ -12,10 +13,6 @@ Z64 = COMPLEX.draw((2, 4), np.complex64, rng=5)
 STRIDED = REAL.draw((4, 6), rng=6)[::2, ::-2]
 GAPS = np.where(REAL.draw((3, 5), rng=7) > 1, np.nan, REAL.draw((3, 5), rng=8))
 MASK = np.array([[True, False, True, True], [False, True, True, False], [True] * 4])
-
-
-def case(f, /, *args, **kwargs):
-    return pytest.param(f, args, kwargs, id=f.__name__)
 
 
 MOMENTS = [

@@ -5,6 +5,7 @@ import autodiff
 from chainrules.reductions.permutations import put_back
 from chainrules_core import NoTangent, Tangent, frule, rrule
 from chainrules_core.testing import COMPLEX, REAL, check_rule
+from tests.helpers import case
 
 V = REAL.draw(6, rng=1)
 X = REAL.draw((2, 3, 4), rng=2)
@@ -12,10 +13,6 @@ X32 = REAL.draw((3, 4), np.float32, rng=3)
 Z = COMPLEX.draw((3, 4), rng=4)
 STRIDED = REAL.draw((4, 6), rng=6)[::2, ::-2]
 LONG = REAL.draw(3000, rng=10)
-
-
-def case(f, /, *args, **kwargs):
-    return pytest.param(f, args, kwargs, id=f.__name__)
 
 
 SORT = [

@@ -4,6 +4,7 @@ import pytest
 import autodiff
 from chainrules_core import NoTangent, ZeroTangent, frule, rrule
 from chainrules_core.testing import COMPLEX, NONZERO, check_rule
+from tests.helpers import case
 
 V = NONZERO.draw(5, rng=1)
 X = NONZERO.draw((2, 3, 4), rng=2)
@@ -32,10 +33,6 @@ Z_ZERO = zeros_at(Z, (0, 1), (2, 2), (2, 3))
 MANY = np.exp(0.05 * NONZERO.draw((4, 40), rng=9))  # where the zeros are looked for
 MANY_Z = MANY * np.exp(1j * NONZERO.draw((4, 40), rng=10))
 ONE_EACH = zeros_at(MANY, (0, 3), (1, 0), (2, 39), (3, 20), (3, 21))  # 1, 1, 1 and 2 in a row
-
-
-def case(f, /, *args, **kwargs):
-    return pytest.param(f, args, kwargs, id=f.__name__)
 
 
 PRODUCTS = [

@@ -4,6 +4,7 @@ import pytest
 import autodiff
 from chainrules_core import rrule, unthunk
 from chainrules_core.testing import POSITIVE, REAL, UNIT, check_rule
+from tests.helpers import case
 
 METHODS = [
     "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf",
@@ -21,10 +22,6 @@ GAPS[0, 1:3] = GAPS[2, 4] = np.nan
 Q = np.array([0.37, 0.62, 0.13])  # no kink for the lengths here
 QQ = np.array([[0.37, 0.62], [0.13, 0.87]])
 MANY = np.linspace(0.0123, 0.9877, 40)
-
-
-def case(f, /, *args, **kwargs):
-    return pytest.param(f, args, kwargs, id=f.__name__)
 
 
 MEDIANS = [

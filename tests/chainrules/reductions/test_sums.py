@@ -4,6 +4,7 @@ import pytest
 import autodiff
 from chainrules_core import NoTangent, ZeroTangent, frule, rrule, unthunk
 from chainrules_core.testing import COMPLEX, NONZERO, POSITIVE, REAL, check_rule
+from tests.helpers import case
 
 V = REAL.draw(5, rng=1)
 X = REAL.draw((2, 3, 4), rng=2)
@@ -18,10 +19,6 @@ GAPS = np.where(REAL.draw((3, 4), rng=7) > 1, np.nan, REAL.draw((3, 4), rng=8))
 W = POSITIVE.draw((3, 4), rng=9)
 MASK = np.array([[True, False, True, True], [False, False, True, False], [True] * 4])
 ROW = np.array([True, False, True, True])
-
-
-def case(f, /, *args, **kwargs):
-    return pytest.param(f, args, kwargs, id=f.__name__)
 
 
 SUMS = [

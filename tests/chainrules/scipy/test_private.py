@@ -2,8 +2,6 @@
 
 import ast
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,7 @@ import scipy
 
 from chainrules.scipy import private
 from chainrules.scipy.private import MissingNameError, Private
+from tests.helpers import run_python
 
 ROOT = Path(__file__).parents[3]
 PACKAGES = ("chainrules_core", "chainrules", "autodiff")
@@ -71,10 +70,7 @@ print(*private.stood_in, sep="\\n")
 
 
 def stood_in(missing):
-    command = [sys.executable, "-c", SCRIPT, missing]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
+    return run_python("-c", SCRIPT, missing).stdout.split()
 
 
 def test_no_private_name_is_missing():

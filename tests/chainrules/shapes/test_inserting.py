@@ -3,6 +3,7 @@ import pytest
 
 from chainrules_core.testing.check import check_rule
 from chainrules_core.testing.domains import COMPLEX, REAL
+from tests.helpers import case
 
 V = REAL.draw(5, rng=1)
 X = REAL.draw((3, 4), rng=2)
@@ -13,10 +14,6 @@ ROW = REAL.draw(4, rng=6)
 COLUMN = REAL.draw(3, rng=7)
 STRIDED = REAL.draw((6, 8), rng=8)[::2, ::-2]
 MASK = np.array([True, False, True])
-
-
-def case(f, *args, **kwargs):
-    return pytest.param(f, args, kwargs, id=f.__name__)
 
 
 INSERT = [

@@ -4,6 +4,7 @@ import pytest
 from chainrules.shapes.repeating import add_runs
 from chainrules_core.testing.check import check_rule
 from chainrules_core.testing.domains import COMPLEX, REAL
+from tests.helpers import case
 
 V = REAL.draw(4, rng=1)
 X = REAL.draw((2, 3), rng=2)
@@ -12,10 +13,6 @@ Z = COMPLEX.draw((2, 3), rng=4)
 T = REAL.draw((2, 1, 3), rng=5)
 STRIDED = REAL.draw((4, 6), rng=6)[::2, ::-2]
 EMPTY = np.zeros((0, 3))
-
-
-def case(f, *args, **kwargs):
-    return pytest.param(f, args, kwargs, id=f.__name__)
 
 
 BROADCAST = [

@@ -4,6 +4,7 @@ import pytest
 from chainrules_core import NoTangent, frule, rrule
 from chainrules_core.testing.check import check_rule
 from chainrules_core.testing.domains import COMPLEX, REAL
+from tests.helpers import case
 
 V = REAL.draw(6, rng=1)
 X = REAL.draw((2, 3), rng=2)
@@ -15,10 +16,6 @@ STRIDED = REAL.draw((4, 6), rng=6)[::2, ::-2]
 MOVED = np.transpose(REAL.draw((2, 3, 4), rng=7), (1, 2, 0))
 EMPTY = np.zeros((0, 3))
 POINT = np.array(1.5)
-
-
-def case(f, *args, **kwargs):
-    return pytest.param(f, args, kwargs, id=f.__name__)
 
 
 RESHAPE = [

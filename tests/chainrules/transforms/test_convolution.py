@@ -1,18 +1,11 @@
 import numpy as np
 import pytest
 
-from chainrules_core.testing import COMPLEX, REAL, check_rule
+from chainrules_core.testing import check_rule
+from tests.helpers import compl, real
 
 MODES = ("full", "same", "valid")
 BOTH = (np.convolve, np.correlate)
-
-
-def real(*shape, dtype=float):
-    return REAL.draw(shape, dtype, rng=[1, *shape])
-
-
-def compl(*shape):
-    return COMPLEX.draw(shape, rng=[2, *shape])
 
 
 def case(f, *args, **kwargs):

@@ -2,15 +2,8 @@ import numpy as np
 import pytest
 
 import autodiff
-from chainrules_core.testing import COMPLEX, REAL, check_rule, const
-
-
-def real(*shape, dtype=float):
-    return REAL.draw(shape, dtype, rng=[1, *shape])
-
-
-def compl(*shape):
-    return COMPLEX.draw(shape, rng=[2, *shape])
+from chainrules_core.testing import check_rule, const
+from tests.helpers import compl, real
 
 
 def case(f, *args, **kwargs):

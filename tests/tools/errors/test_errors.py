@@ -15,7 +15,7 @@ from tools.errors.sites import ROOT, sites
 # Statements that no program of a user's reaches, and why.
 UNREACHED: dict[str, str] = {
     "autodiff/closures/captured_state.py:assigned:0": "only where Python's bytecode is not read: "
-    "not in 3.11 to 3.13; tests/autodiff/test_assignments.py",
+    "not in 3.11 to 3.13; tests/autodiff/closures/test_outer_assignments.py",
     "autodiff/compiler/compiled_function.py:Compiled.__init__:3": "only where numba is missing",
     "autodiff/mutation/assignment.py:_put:1": "no array is known whose copy, laid out as it is, "
     "lacks a view",

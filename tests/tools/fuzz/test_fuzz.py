@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 
 from autodiff.trace.tracer import FloatTracer, Tracer
+from tests.helpers import run_python
 from tools.fuzz import generators
 from tools.fuzz.__main__ import run
 from tools.fuzz.judge import MODES, judge
@@ -200,11 +199,7 @@ def found_by(plant: str, seeds: str) -> str:
         f"{plant}\nfrom tools.fuzz.__main__ import main\n"
         f"print('status', main({seeds.split()} + ['--jobs', '1', '--show', '2']))"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout
+    return run_python("-c", code).stdout
 
 
 def test_finds_a_wrong_rule_and_makes_the_program_short():

@@ -9,15 +9,9 @@ import numpy as np
 import pytest
 from scipy import fft
 
-R = np.random.default_rng(12)
+from tests.helpers import normal_draws
 
-
-def real(*s):
-    return R.normal(size=s)
-
-
-def cplx(*s):
-    return real(*s) + 1j * real(*s)
+_, real, cplx = normal_draws(12)
 
 
 x = real(6)

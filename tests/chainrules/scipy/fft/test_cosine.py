@@ -2,16 +2,13 @@ import numpy as np
 import pytest
 from scipy import fft
 
-from chainrules_core.testing import COMPLEX, REAL, check_rule
+from chainrules_core.testing import COMPLEX, check_rule
+from tests.helpers import real
 
 ONE_AXIS = [fft.dct, fft.idct, fft.dst, fft.idst]
 SEVERAL = [fft.dctn, fft.idctn, fft.dstn, fft.idstn]
 TYPES = [1, 2, 3, 4]
 NORMS = [None, "ortho", "forward", "backward"]
-
-
-def real(*shape, dtype=float):
-    return REAL.draw(shape, dtype, rng=[1, *shape])
 
 
 @pytest.mark.parametrize("type", TYPES)

@@ -5,15 +5,8 @@ from scipy.fft import _pocketfft
 
 from chainrules_core import NoTangent, frule, rrule
 from chainrules_core.registry import key_of
-from chainrules_core.testing import COMPLEX, REAL, check_rule, const
-
-
-def real(*shape, dtype=float):
-    return REAL.draw(shape, dtype, rng=[1, *shape])
-
-
-def compl(*shape):
-    return COMPLEX.draw(shape, rng=[2, *shape])
+from chainrules_core.testing import check_rule, const
+from tests.helpers import compl, real
 
 
 def case(f, *args, **kwargs):

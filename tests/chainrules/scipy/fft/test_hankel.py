@@ -3,12 +3,9 @@ import pytest
 from scipy import fft
 
 import autodiff
-from chainrules_core.testing import REAL, check_rule
+from chainrules_core.testing import check_rule
 from chainrules_core.testing.config import TestConfig
-
-
-def real(*shape, dtype=float):
-    return REAL.draw(shape, dtype, rng=[1, *shape])
+from tests.helpers import real
 
 
 @pytest.mark.parametrize("f", [fft.fht, fft.ifht])

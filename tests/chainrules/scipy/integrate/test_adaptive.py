@@ -8,6 +8,7 @@ from scipy import integrate
 
 from autodiff import DifferentiationError, gradient, hessian, pushforward
 from chainrules.scipy.integrate.adaptive import LimitError
+from tests.helpers import differences
 
 INF = np.inf
 
@@ -212,16 +213,9 @@ def named(cases):
     return [pytest.param(f, np.array(x), id=f.__name__) for f, x in cases]
 
 
-def differences(f, x, h=1e-4):
-    steps = h * np.eye(len(x))
-    return np.array(
-        [(8 * (f(x + e) - f(x - e)) - (f(x + 2 * e) - f(x - 2 * e))) / (12 * h) for e in steps]
-    )
-
-
 @pytest.mark.parametrize("f, x", named(PROGRAMS))
 def test_both_modes(f, x):
-    expected = differences(f, x)
+    expected = differences(f, x, 1e-4, order=4)
     np.testing.assert_allclose(gradient(f, x), expected, rtol=1e-7, atol=1e-9)
     direction = np.array([0.3, -1.0, 0.5])[: len(x)]
     value, push = pushforward(f, x)
@@ -231,7 +225,7 @@ def test_both_modes(f, x):
 
 @pytest.mark.parametrize("f, x", named(TWICE))
 def test_second_order(f, x):
-    expected = differences(lambda x: gradient(f, x), x)
+    expected = differences(lambda x: gradient(f, x), x, 1e-4, order=4)
     np.testing.assert_allclose(hessian(f, x), expected, rtol=1e-6, atol=1e-8)
 
 

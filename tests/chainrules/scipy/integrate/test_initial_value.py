@@ -7,6 +7,7 @@ from scipy import integrate
 from autodiff import gradient, hessian, pushforward
 from chainrules.scipy.integrate.initial_value import OutsideError
 from chainrules.scipy.integrate.states import MixedError, UnsolvedError
+from tests.helpers import differences
 
 TIGHT = {"rtol": 1e-8, "atol": 1e-10}
 
@@ -234,16 +235,9 @@ TWICE = [
 ]  # fmt: skip
 
 
-def differences(f, x, h=1e-3):
-    steps = h * np.eye(len(x))
-    return np.array(
-        [(8 * (f(x + e) - f(x - e)) - (f(x + 2 * e) - f(x - 2 * e))) / (12 * h) for e in steps]
-    )
-
-
 @pytest.mark.parametrize("f, x", [pytest.param(f, np.array(x), id=f.__name__) for f, x in PROGRAMS])
 def test_both_modes(f, x):
-    expected = differences(f, x)
+    expected = differences(f, x, 1e-3, order=4)
     # The values of a stiff problem are its solver's, to about 1e-8; h divides that.
     atol = 3e-5 if "stiff" in f.__name__ else 1e-6
     np.testing.assert_allclose(gradient(f, x), expected, rtol=1e-4, atol=atol)
@@ -255,7 +249,7 @@ def test_both_modes(f, x):
 
 @pytest.mark.parametrize("f, x", [pytest.param(f, np.array(x), id=f.__name__) for f, x in TWICE])
 def test_second_order(f, x, monkeypatch):
-    expected = differences(lambda x: gradient(f, x), x)
+    expected = differences(lambda x: gradient(f, x), x, 1e-3, order=4)
     monkeypatch.setitem(TIGHT, "rtol", 1e-5)
     monkeypatch.setitem(TIGHT, "atol", 1e-7)
     np.testing.assert_allclose(hessian(f, x), expected, rtol=2e-3, atol=2e-4)

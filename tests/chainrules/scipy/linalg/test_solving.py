@@ -2,24 +2,10 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-RNG = np.random.default_rng(4)
+from tests.chainrules.scipy.linalg.cases import case, single
+from tests.helpers import normal_draws
 
-
-def real(*shape):
-    return RNG.normal(size=shape)
-
-
-def compl(*shape):
-    return real(*shape) + 1j * real(*shape)
-
-
-def single(*arrays):
-    return [a.astype(np.float32 if a.dtype.kind == "f" else np.complex64) for a in arrays]
-
-
-def case(f, *args, **kwargs):
-    options = ",".join(map(str, kwargs.values()))
-    return pytest.param(f, args, kwargs, id=f"{f.__name__}{[np.shape(a) for a in args]}{options}")
+_, real, compl = normal_draws(4)
 
 
 EYE = np.eye(3)

@@ -10,15 +10,9 @@ import pytest
 from scipy import signal
 from scipy.signal import windows
 
-R = np.random.default_rng(13)
+from tests.helpers import normal_draws
 
-
-def real(*s):
-    return R.normal(size=s)
-
-
-def cplx(*s):
-    return real(*s) + 1j * real(*s)
+_, real, cplx = normal_draws(13)
 
 
 x = real(12)

@@ -3,17 +3,9 @@ import pytest
 from scipy import signal
 
 from chainrules.scipy.signal.cascades import cascade
-from chainrules_core.testing import COMPLEX, REAL
+from tests.helpers import compl, real
 
 SOS = signal.butter(4, 0.3, output="sos")
-
-
-def real(*shape, dtype=float):
-    return REAL.draw(shape, dtype, rng=[1, *shape])
-
-
-def compl(*shape):
-    return COMPLEX.draw(shape, rng=[2, *shape])
 
 
 def by_free(f):

@@ -4,18 +4,11 @@ from scipy import signal
 
 from chainrules.scipy.signal.convolution import few_sums
 from chainrules_core import NoTangent, rrule, unthunk
-from chainrules_core.testing import COMPLEX, REAL, check_rule
+from chainrules_core.testing import check_rule
+from tests.helpers import compl, real
 
 MODES = ("full", "same", "valid")
 METHODS = ("auto", "direct", "fft")
-
-
-def real(*shape, dtype=float):
-    return REAL.draw(shape, dtype, rng=[1, *shape])
-
-
-def compl(*shape):
-    return COMPLEX.draw(shape, rng=[2, *shape])
 
 
 def case(f, *args, **kwargs):

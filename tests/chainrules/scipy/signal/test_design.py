@@ -4,6 +4,7 @@ from scipy import signal
 
 import autodiff
 from chainrules.refused import RefusedError
+from tests.chainrules.scipy.signal.cases import case
 
 W = np.array([0.3, 1.2, 2.5])
 B, A = np.array([0.3, 0.5, 0.2]), np.array([1.2, -0.3, 0.2])
@@ -11,12 +12,6 @@ Z, P = np.array([0.4, -0.3]), np.array([0.2, -0.7])
 N2, D2 = np.array([1.0, 2.0, -3.0]), np.array([1.0, 0.5, -0.06])
 BANDS = np.array([0.2, 0.6]), np.array([0.3, 0.5])
 CLOSE = np.array([0.3, 0.35, 2.0])
-
-
-def case(name, f, *xs, new=None):
-    missing = new is not None and not hasattr(signal, new)
-    marks = [pytest.mark.skip(reason=f"this SciPy has no {new}")] if missing else []
-    return pytest.param(f, xs, id=name, marks=marks)
 
 
 CASES = [

@@ -2,17 +2,10 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from chainrules_core.testing import COMPLEX, REAL, check_rule, const
+from chainrules_core.testing import check_rule, const
+from tests.helpers import compl, real
 
 B, A = np.array([0.3, 0.5, 0.2]), np.array([1.2, -0.3, 0.2])
-
-
-def real(*shape, dtype=float):
-    return REAL.draw(shape, dtype, rng=[1, *shape])
-
-
-def compl(*shape):
-    return COMPLEX.draw(shape, rng=[2, *shape])
 
 
 def case(f, *args, **kwargs):

@@ -2,20 +2,13 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from chainrules_core.testing import COMPLEX, REAL, check_rule, const
+from chainrules_core.testing import check_rule, const
+from tests.helpers import compl, real
 
 MODES = ("full", "same", "valid")
 BOUNDARIES = ("fill", "wrap", "symm")
 PAIRS = [((4, 3), (2, 3)), ((3, 4), (2, 2)), ((2, 2), (3, 4)), ((3, 3), (3, 3))]
 BOTH = (signal.convolve2d, signal.correlate2d)
-
-
-def real(*shape, dtype=float):
-    return REAL.draw(shape, dtype, rng=[1, *shape])
-
-
-def compl(*shape):
-    return COMPLEX.draw(shape, rng=[2, *shape])
 
 
 @pytest.mark.parametrize("boundary", BOUNDARIES)

@@ -5,18 +5,13 @@ from scipy import signal
 from chainrules.scipy.signal.resampling import filtered
 from chainrules_core import rrule, unthunk
 from chainrules_core.testing import check_rule
+from tests.chainrules.scipy.signal.cases import case
 
 RNG = np.random.default_rng(7)
 X, Y = RNG.normal(size=20), RNG.normal(size=20)
 HANN = np.hanning(10)[1:-1]
 SFT = signal.ShortTimeFFT(HANN, 4, 1.0)
 T, W = np.sort(RNG.uniform(0, 6, 12)), np.array([0.5, 1.2, 2.0])
-
-
-def case(name, f, *xs, new=None):
-    missing = new is not None and not hasattr(signal, new)
-    marks = [pytest.mark.skip(reason=f"this SciPy has no {new}")] if missing else []
-    return pytest.param(f, xs, id=name, marks=marks)
 
 
 CASES = [

@@ -6,6 +6,7 @@ from scipy import signal
 from autodiff import gradient
 from chainrules.scipy.signal.responses import states
 from chainrules_core.testing.check import check_rule
+from tests.chainrules.scipy.signal.cases import case
 
 SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 
@@ -15,10 +16,6 @@ NUM, DEN = np.array([0.3, 0.5]), np.array([1.2, 0.3, 0.2])
 Z, P = np.array([-0.3]), np.array([-1.0, -2.0])
 T, W = np.linspace(0, 1, 6), np.array([0.3, 1.2, 2.5])
 U = np.sin(T)
-
-
-def case(name, f, *xs):
-    return pytest.param(f, xs, id=name)
 
 
 CASES = [

@@ -3,11 +3,9 @@ import pytest
 from scipy import signal
 from scipy.signal import windows
 
+from tests.chainrules.scipy.signal.cases import case
+
 T = np.linspace(0.1, 1.0, 7)
-
-
-def case(name, f, *xs):
-    return pytest.param(f, xs, id=name)
 
 
 CASES = [

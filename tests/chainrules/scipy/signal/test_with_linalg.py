@@ -5,6 +5,7 @@ import pytest
 from scipy import linalg, signal
 
 from chainrules_core import rrule
+from tests.chainrules.scipy.signal.cases import case
 
 NEEDED = (linalg.lstsq, linalg.solve, linalg.expm, linalg.toeplitz)
 pytestmark = pytest.mark.skipif(
@@ -16,10 +17,6 @@ X = RNG.normal(size=16)
 NUM, DEN = np.array([0.3, 0.5, 0.2]), np.array([1.2, -0.3, 0.2])
 A, B = np.array([[-1.0, 0.3], [0.2, -2.0]]), np.array([[1.0], [0.5]])
 C, D, T = np.array([[1.0, 0.2]]), np.array([[0.1]]), np.linspace(0, 1, 6)
-
-
-def case(name, f, *xs):
-    return pytest.param(f, xs, id=name)
 
 
 CASES = [

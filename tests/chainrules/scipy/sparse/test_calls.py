@@ -11,15 +11,9 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spl
 from scipy.sparse import csgraph
 
-R = np.random.default_rng(15)
+from tests.helpers import normal_draws
 
-
-def real(*s):
-    return R.normal(size=s)
-
-
-def cplx(*s):
-    return real(*s) + 1j * real(*s)
+R, real, cplx = normal_draws(15)
 
 
 Dn = real(4, 4) * (R.random((4, 4)) < 0.6) + np.diag([3.0, 4, 5, 6])

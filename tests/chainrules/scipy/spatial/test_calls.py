@@ -13,16 +13,13 @@ from scipy.spatial.transform import Rotation as Ro, Slerp
 
 import autodiff
 from chainrules_core import ChainRulesError
+from tests.helpers import normal_draws
 
 # SciPy 1.18 has deprecated distance_matrix and minkowski_distance.
 pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated in favor of")
 
 Rigid = getattr(transform, "RigidTransform", None)  # new in SciPy 1.16
-R = np.random.default_rng(16)
-
-
-def real(*s):
-    return R.normal(size=s)
+_, real, _ = normal_draws(16)
 
 
 u = real(4)

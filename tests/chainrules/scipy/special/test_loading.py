@@ -1,5 +1,4 @@
-import subprocess
-import sys
+from tests.helpers import run_python
 
 LATER = """
 import sys
@@ -16,8 +15,6 @@ print(y, pullback(1.0)[1])
 
 
 def test_a_later_import_of_scipy_special_makes_the_rules_available():
-    result = subprocess.run(
-        [sys.executable, "-c", LATER], capture_output=True, text=True, check=False
-    )
+    result = run_python("-c", LATER)
     assert result.stderr == ""
     assert result.stdout == "0.5 0.25\n"

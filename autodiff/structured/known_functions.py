@@ -1,0 +1,65 @@
+"""Which functions structured programs call, and what is known of their results."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from autodiff.functions import facts_of
+from chainrules_core import rrule
+from chainrules_core.registry import key_of
+
+PURE: frozenset[Any] = frozenset(
+    {operator.not_, np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, int, bool, float}
+    | {np.float64, len, min, max, np.ndarray, np.identity}
+)
+
+CALLED = "called"
+"""In the place of the index of a view: it is made by a function."""
+
+# What always returns a view of its first argument, whose shadow has the same view.
+VIEWS = frozenset(
+    {np.flip, np.fliplr, np.flipud, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims}
+    | {np.rot90, np.squeeze}
+)
+
+# What returns an array of its own, beside those of which the facts say so.
+_NEW = frozenset(
+    {np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, np.zeros_like, np.ones_like}
+    | {np.empty_like, np.full_like, np.ndarray.copy, np.sum, np.mean, np.prod, np.where, np.max}
+    | {np.min, np.var, np.std, np.ndarray.sum, np.ndarray.mean, np.ndarray.dot, np.ndarray}
+    | {np.identity, np.ndarray.max, np.ndarray.min, np.ndarray.prod, np.ndarray.std}
+    | {np.ndarray.var, np.ndarray.cumsum, np.argmax, np.argmin, np.tril, np.triu}
+    | {np.linalg.solve, np.linalg.inv, np.linalg.cholesky}
+)
+
+# Methods of arrays that do what the function of the same name does.
+_METHODS = frozenset({"sum", "mean", "dot", "copy", "max", "min", "prod", "std", "var", "cumsum"})
+
+
+def makes_new(f: Any) -> bool:
+    """Whether a function returns an array that shares memory with no other."""
+    if isinstance(f, np.ufunc) or f in _NEW or getattr(f, "__module__", "") == "_operator":
+        return True
+    return facts_of(f).is_own
+
+
+def is_pure(f: Any) -> bool:
+    """Whether a function does nothing but return a value."""
+    if isinstance(f, np.ufunc) or f in PURE or facts_of(f).is_pure:
+        return True
+    return getattr(f, "__objclass__", None) is np.ndarray and f.__name__ in _METHODS
+
+
+def ruled_entry(f: Any) -> Any:
+    """Return the rules of a function; of a method of arrays those of NumPy's function."""
+    return rrule.entry(key_of(function_of(f))[0])
+
+
+def function_of(f: Any) -> Any:
+    """Return the function of NumPy that does what a method of arrays does."""
+    if getattr(f, "__objclass__", None) is np.ndarray and f.__name__ in _METHODS:
+        return getattr(np, f.__name__)
+    return f

@@ -1,0 +1,424 @@
+"""What is shown to be pure, and what is not."""
+
+import functools
+import math
+import operator
+import time
+
+import numpy as np
+import pytest
+import scipy.special
+from scipy import stats
+
+from autodiff import gradient
+from autodiff.autocompile.purity_analysis import Doubt, Proof
+from tests.helpers import run_python
+
+RATE = 0.5
+TABLE = np.arange(4.0)
+LARGE = np.arange(1000.0)
+OPTIONS = {"rate": 0.1}
+MODELS = {"a": np.ones(2)}
+COUNTS = []
+
+
+def helper(x, scale=2.0):
+    return np.tanh(x) * scale
+
+
+def with_attribute(x):
+    return x * with_attribute.scale
+
+
+with_attribute.scale = 3.0
+
+
+class Model:
+    rate = 0.5
+
+
+MODEL = Model()
+
+
+def branches(x):
+    total = 0.0
+    for i in range(len(x)):
+        if x[i] > 0:
+            total += x[i] ** 2
+        elif x[i] < -1:
+            continue
+        else:
+            total -= x[i]
+    while total > 100:
+        total = total / 2
+    return total
+
+
+def fills(x):
+    out = np.zeros(len(x))
+    for i, v in enumerate(x):
+        out[i] = v * 2
+        out[i] += 1.0
+    rows = []
+    for v in x:
+        rows.append(v * out[0])
+    return np.sum(out) + sum(rows)
+
+
+def nested(x):
+    def inner(y, k=3):
+        return y**k
+
+    doubled = [2 * v for v in x if v > 0]
+    return sum(inner(v) for v in doubled) + (lambda z: z * RATE)(x[0])
+
+
+def takes_gradients(x):
+    return np.sum(gradient(lambda z: np.sum(z**3), x) * x)
+
+
+def reads_outside(x):
+    return np.sum(x * RATE + TABLE * OPTIONS["rate"]) + np.sum(LARGE) * x[0]
+
+
+def uses_libraries(x):
+    y = scipy.special.erf(x) + stats.norm.logpdf(x, 0.0, 2.0)
+    z = functools.reduce(operator.add, [y[0], y[1]])
+    return (
+        math.sqrt(z * z)
+        + np.nan_to_num(z)
+        + np.linalg.norm(np.linalg.inv(np.eye(4) + np.outer(x, x)))
+    )
+
+
+def like_jax(x):
+    out = np.zeros(2)
+    if hasattr(out, "at"):
+        out = out.at[0].set(x[0])
+    else:
+        out[0] = x[0]
+    return out[0]
+
+
+def raises(x):
+    if len(x) > 100:
+        raise ValueError(f"{len(x)} are too many")
+    return x[0]
+
+
+def as_users_write(x):
+    if x.ndim != 1:
+        raise ValueError(f"{x.ndim} axes")
+    if isinstance(x, np.ndarray) and not isinstance(x, str):
+        with np.errstate(divide="ignore"):
+            y = np.log(x + np.finfo(float).eps)
+    rows = np.c_[y, x][1:, np.newaxis]
+    del y
+    return np.sum(rows) + np.r_[x, 1.0][0]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        as_users_write,
+        branches,
+        fills,
+        nested,
+        takes_gradients,
+        reads_outside,
+        uses_libraries,
+        like_jax,
+        raises,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_pure(f):
+    proof = Proof(f)
+    assert [a is LARGE for a in proof.arrays] == [True] * (f is reads_outside)
+
+
+def rebinds_an_argument(x, c):
+    import math as m
+
+    from numpy import exp
+
+    x = x.copy()
+    x[0] += m.pi
+    for _ in range(3):
+        x = x * 1.0
+        x[1:] -= exp(x[:-1])
+    if len(c) > 2:
+        c = c + 1.0
+    else:
+        c = np.zeros(3)
+        x = -x
+    c[0] = x[0]
+    return np.sum(x) + np.sum(c)
+
+
+def test_what_holds_at_a_place():
+    assert not Proof(rebinds_an_argument).takes_nests
+
+
+def prints(x):
+    print(x)
+    return x * 2
+
+
+def writes_an_argument(x, c):
+    c[0] = 1.0
+    return np.sum(x * c)
+
+
+def adds_to_an_argument(x, c):
+    c += 1.0
+    return np.sum(x * c)
+
+
+def adds_to_an_alias(x, c):
+    y = c
+    y += 1.0
+    return np.sum(x * y)
+
+
+def adds_to_a_view(x, c):
+    y = c[1:]
+    y += 1.0
+    return np.sum(x[1:] * y)
+
+
+def adds_to_one_of_two(x, c):
+    y = c if len(c) > 1 else c * 2.0
+    y += 1.0
+    return np.sum(x * y)
+
+
+def adds_in_one_branch(x, c):
+    if len(c) > 1:
+        c = c * 2.0
+    c += 1.0
+    return np.sum(x * c)
+
+
+def adds_in_the_second_turn(x, c):
+    y = np.zeros(3)
+    for _ in range(2):
+        y[0] = 1.0
+        y = c
+    return np.sum(x * y)
+
+
+def adds_behind_a_break(x, c):
+    y = np.zeros(3)
+    for _ in range(2):
+        y = c
+        if len(c) > 1:
+            break
+        y = np.zeros(3)
+    y[0] = 1.0
+    return np.sum(x * y)
+
+
+def adds_to_what_may_be_bound(x, c):
+    y = c
+    len(c) > 1 and (y := np.zeros(3))
+    y[0] = 1.0
+    return np.sum(x * y)
+
+
+def adds_to_a_copy_of_what_a_function_is_given(x):
+    def first(parts):
+        held = parts.copy()
+        held[0] += 1.0
+        return held[0]
+
+    return np.sum(first(np.split(x, 2)))
+
+
+def hides_a_name(x, f=lambda MODEL: MODEL):
+    return x * MODEL.rate
+
+
+def adds_to_rows(x, rows):
+    for row in rows:
+        row += 1.0
+    return np.sum(x)
+
+
+def adds_to_what_a_list_holds(x, c):
+    held = [c]
+    held[0] += 1.0
+    return np.sum(x)
+
+
+def appends_outside(x):
+    COUNTS.append(1)
+    return x * 2
+
+
+def gives_out(x, c):
+    np.multiply(x, 2.0, out=c)
+    return np.sum(x)
+
+
+def gives_out_by_place(x, c):
+    np.multiply(x, 2.0, c)
+    return np.sum(x)
+
+
+def gives_out_to_a_method(x, c):
+    x.sum(0, None, c)
+    return np.sum(x)
+
+
+def fills_an_argument(x, c):
+    c.fill(0.0)
+    return np.sum(x)
+
+
+def writes_by_a_function(x, c):
+    np.put(c, [0], 1.0)
+    return np.sum(x)
+
+
+def does_not_copy(x, c):
+    np.nan_to_num(c, False)
+    return np.sum(x)
+
+
+def does_not_copy_by_name(x, c):
+    np.nan_to_num(c, copy=False)
+    return np.sum(x)
+
+
+def adds_at(x, c):
+    np.add.at(c, [0], 1.0)
+    return np.sum(x)
+
+
+def draws(x):
+    return x * np.random.normal()  # noqa: NPY002 - it is to be refused
+
+
+def reads_the_clock(x):
+    return x * time.time()
+
+
+def reads_an_object(x):
+    return x * MODEL.rate
+
+
+def reads_larger_nests(x):
+    return x * MODELS["a"][0]
+
+
+def writes_a_global(x):
+    global RATE
+    RATE = 2.0
+    return x
+
+
+def sets_an_attribute(x):
+    np.something = 3.0
+    return x
+
+
+def catches(x):
+    try:
+        return x / 0
+    except ZeroDivisionError:
+        return x
+
+
+def yields(x):
+    yield x
+
+
+def makes_text(x):
+    return x * len(f"{x}")
+
+
+def looks_inside(x):
+    return x * len(helper.__globals__)
+
+
+def manages(x, manager):
+    with manager:
+        return x
+
+
+def deletes_of_an_argument(x, c):
+    del c[0]
+    return x
+
+
+def imports(x):
+    import random
+
+    return x * random.random()
+
+
+def binds_in_a_comprehension(x):
+    return sum([(last := v) for v in x]) + last
+
+
+def reads_a_name_of_a_comprehension(x):
+    return sum([x * MODEL for MODEL in MODEL.rates])
+
+
+def uses_a_function_with_attributes(x):
+    return with_attribute(x)
+
+
+@functools.lru_cache
+def cached(x):
+    return x * 2
+
+
+def calls_what_is_not_known(x):
+    return cached(x)
+
+
+def takes_any_names(x, **options):
+    return helper(x, **options)
+
+
+DOUBTS = [f for f in list(vars().values()) if callable(f) and hasattr(f, "__code__")]
+DOUBTS = DOUBTS[DOUBTS.index(prints) :]
+
+
+@pytest.mark.parametrize("f", DOUBTS, ids=lambda f: f.__name__)
+def test_doubts(f):
+    with pytest.raises(Doubt):
+        Proof(f)
+
+
+def test_what_closures_hold():
+    def of(held):
+        return lambda x: x * held
+
+    assert not Proof(of(2.0)).arrays
+    assert Proof(of(LARGE)).arrays
+    for held in (Model(), np.zeros((99, 99)).T, np.zeros(1 << 20), [LARGE], iter([1])):
+        with pytest.raises(Doubt):
+            Proof(of(held))
+
+
+def test_a_doubt_names_the_line():
+    with pytest.raises(Doubt, match=r"'c', .* another's \(line \d+ of .*writes_an_argument\)"):
+        Proof(writes_an_argument)
+    with pytest.raises(Doubt, match="'print'"):
+        Proof(prints)
+
+
+def test_a_function_without_source():
+    scope = {}
+    exec("def f(x): return x * 2", scope)
+    with pytest.raises(Doubt, match="source"):
+        Proof(scope["f"])
+
+
+@pytest.mark.parametrize("said, expected", [("", "True"), ("0", "False"), ("1", "True")])
+def test_the_environment_turns_it_off(said, expected):
+    command = "import autodiff; print(autodiff.autocompile.Settings.enabled)"
+    assert run_python("-c", command, AUTODIFF_COMPILE=said).stdout.strip() == expected

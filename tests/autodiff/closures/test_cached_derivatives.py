@@ -1,0 +1,186 @@
+"""Pullbacks at many points: recorded once, shared between calls, right when something changes."""
+
+import functools
+import gc
+import time
+import weakref
+
+import numpy as np
+import pytest
+
+from autodiff import MutationError
+from autodiff.closures import cached_derivatives
+from autodiff.dispatch.call import CONFIG, NESTED
+from autodiff.intercept.source.original_code import as_written
+from chainrules_core import Closure, frule_via_ad, rrule_via_ad
+
+POINT = np.array([1.0, 0.5])
+SEED = np.array([0.3, -2.0])
+OFFSET = 0.25
+TABLE = np.array([1.0, 2.0])
+OPTIONS = {"scale": 2.0}
+
+
+def closed(function, *values):
+    return Closure(lambda values: functools.partial(function, values), values)
+
+
+def network(values, t, y):
+    a, b = values
+    return a @ np.tanh(y) * t + b
+
+
+def branching(values, t, y):
+    return np.array([y[0] * values[0] if y[0] > 0.8 else y[1], y[1] ** 2])
+
+
+def with_globals(values, t, y):
+    return values[0] * y * OFFSET + TABLE
+
+
+def with_a_dict(values, t, y):
+    return values[0] * y * OPTIONS["scale"]
+
+
+def timed(values, t, y):
+    return values[0] * y + 0.0 * time.perf_counter()
+
+
+MATRIX = np.array([[1.0, 2.0], [-0.5, 0.3]])
+FUNCTIONS = [
+    (network, (MATRIX, np.array([0.1, 0.2]))),
+    (branching, (1.5,)),
+    (with_globals, (1.5,)),
+    (with_a_dict, (1.5,)),
+    (timed, (1.5,)),
+]
+
+
+@pytest.mark.parametrize("f, values", FUNCTIONS)
+def test_the_same_at_every_call(f, values):
+    f = closed(f, *values)
+    pull = CONFIG.repeated_pullback(f, (1,))
+    push = CONFIG.repeated_pushforward(f, (1,))
+    dots = tuple([0.5 * np.ones_like(v) for v in values])
+    for i in range(40):
+        y = POINT * (1 + 0.1 * np.sin(i))
+        bars = rrule_via_ad(CONFIG, f, 0.7, y)[1](SEED)
+        parts, (bar,) = pull(SEED, 0.7, y)
+        np.testing.assert_allclose(bar, bars[2])
+        for k, part in enumerate(parts):
+            np.testing.assert_allclose(part, bars[0]["values"][k])
+        f_dot = type(bars[0])(values=type(bars[0]["values"])(*dots))
+        expected = frule_via_ad(CONFIG, (f_dot, 0.0, SEED), f, 0.7, y)
+        found = push(dots, (SEED,), 0.7, y)
+        np.testing.assert_allclose(found[0], expected[0])
+        np.testing.assert_allclose(found[1], expected[1])
+
+
+def test_a_function_that_has_captured_nothing():
+    pull = CONFIG.repeated_pullback(lambda t, y: t * y**2, (1,))
+    for _ in range(30):
+        parts, (bar,) = pull(SEED, 2.0, POINT)
+        assert parts == ()
+        np.testing.assert_allclose(bar, 4 * POINT * SEED)
+
+
+def made(scale, k):
+    def f(t, y):
+        return scale * k * y
+
+    return f
+
+
+def test_other_contents_use_the_same_program():
+    for scale in (2.0, 3.0):
+        pull = CONFIG.repeated_pullback(made(scale, 5.0), (1,))
+        for _ in range(30):
+            np.testing.assert_allclose(pull(SEED, 0.0, POINT)[1][0], 5.0 * scale * SEED)
+    assert (
+        sum("made" in repr(entry.guards) for entry in cached_derivatives._remembered.values()) == 1
+    )
+
+
+def test_a_global_that_changes_is_seen(monkeypatch):
+    f = closed(with_globals, 1.5)
+    for offset in (0.25, 4.0):
+        monkeypatch.setitem(globals(), "OFFSET", offset)
+        pull = CONFIG.repeated_pullback(f, (1,))
+        for _ in range(30):
+            np.testing.assert_allclose(pull(SEED, 0.0, POINT)[1][0], 1.5 * offset * SEED)
+
+
+def test_what_a_global_holds_is_seen(monkeypatch):
+    f = closed(with_a_dict, 1.5)
+    for scale in (2.0, 7.0):
+        monkeypatch.setitem(OPTIONS, "scale", scale)
+        pull = CONFIG.repeated_pullback(f, (1,))
+        for _ in range(30):
+            np.testing.assert_allclose(pull(SEED, 0.0, POINT)[1][0], 1.5 * scale * SEED)
+
+
+class Model:
+    def __init__(self, k):
+        self.k = k
+
+    def slope(self, t, y):
+        return self.k * y
+
+
+def test_what_an_object_holds_is_seen():
+    model = Model(2.0)
+    for k in (2.0, 3.0):
+        model.k = k
+        pull = CONFIG.repeated_pullback(model.slope, (1,))
+        for _ in range(30):
+            np.testing.assert_allclose(pull(SEED, 0.0, POINT)[1][0], k * SEED)
+
+
+def test_a_buffer_that_is_written_into():
+    buffer = np.zeros(2)
+
+    def f(t, y):
+        buffer[0] = y[0] * y[1]
+        return y * buffer[0]
+
+    pull = CONFIG.repeated_pullback(f, (1,))
+    with pytest.raises(MutationError, match="written into"):
+        pull(SEED, 0.0, POINT)
+
+
+def test_what_is_remembered_holds_no_contents():
+    big = np.ones(1000)
+    gone = weakref.ref(big)
+    pull = CONFIG.repeated_pullback(made(big[:2].copy(), 1.0), (1,))
+    pull = CONFIG.repeated_pullback((lambda big: lambda t, y: y * big[0])(big), (1,))
+    for _ in range(30):
+        pull(SEED, 0.0, POINT)
+    del big, pull
+    gc.collect()
+    assert gone() is None
+
+
+def test_under_outer_levels_there_is_none():
+    assert NESTED.repeated_pullback(network, (1,)) is None
+    assert NESTED.repeated_pushforward(network, (1,)) is None
+
+
+def test_a_function_that_calls_itself():
+    def power(t, y, n=3):
+        return y if n == 1 else y * power(t, y, n - 1)
+
+    pull = CONFIG.repeated_pullback(power, (1,))
+    for _ in range(30):
+        np.testing.assert_allclose(pull(SEED, 0.0, POINT)[1][0], 3 * POINT**2 * SEED)
+    assert as_written(power)(0.0, 2.0) == 8.0
+
+
+def test_closures_have_the_attributes_of_their_functions():
+    def event(t, y):
+        return y
+
+    event.terminal = True
+    f = Closure(lambda values: event, (1.0,))
+    assert f.terminal is True
+    with pytest.raises(AttributeError):
+        f.direction  # noqa: B018

@@ -1,0 +1,179 @@
+"""An argument lies in memory as the user's does: some functions take strides for granted."""
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import as_strided
+
+import autodiff
+from autodiff.mutation.memory_layout import copy_of
+
+BASE = np.arange(60.0).reshape(5, 12)
+W = np.array([[1.0, 2.0], [3.0, 4.0]])
+ARRAYS = [
+    BASE, BASE.T, BASE[:, ::2], BASE[::2, 1:7], BASE[::-1], BASE[:, ::-3], BASE[1:, 4],
+    BASE[:0], BASE.reshape(5, 3, 4).transpose(1, 0, 2)[:, ::2], np.float32(BASE)[:, ::2],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("x", ARRAYS)
+def test_copies(x):
+    y = copy_of(x)
+    np.testing.assert_array_equal(y, x)
+    assert y.dtype == x.dtype
+    assert x.size == 0 or y.strides == x.strides
+    assert not np.shares_memory(x, y)
+
+
+@pytest.mark.parametrize(
+    "x", [np.broadcast_to([1.0, 2.0], (3, 2)), as_strided(BASE, (3, 3), (8, 8))]
+)
+def test_elements_that_share_memory_are_copied_apart(x):
+    y = copy_of(x)
+    np.testing.assert_array_equal(y, x)
+    y[0, 0] = -1.0
+    assert np.sum(y == -1.0) == 1
+
+
+@pytest.mark.parametrize(
+    "x, strides",
+    [
+        (BASE[:, ::2], (96, 16)),
+        (BASE[:, ::2], (192, 32)),
+        (BASE[::2, 1:7], (192, 8)),
+        (BASE.T, (8, 96)),
+        (BASE[::-1], (-96, 8)),
+    ],
+)
+def test_strides_in_numbers(x, strides):
+    def f(x):
+        return np.sum(as_strided(x, (2, 2), strides) * W)
+
+    value, bar = autodiff.value_and_gradient(f, x)
+    assert value == f(x)
+    i, j = [s // t for s, t in zip(strides, x.strides, strict=True)]
+    expected = np.zeros(x.shape)
+    expected[: 2 * i : i, : 2 * j : j] = W
+    np.testing.assert_array_equal(bar, expected)
+    v = np.cos(np.arange(x.size)).reshape(x.shape)
+    pushed = autodiff.pushforward(f, x)
+    assert pushed[0] == f(x)
+    np.testing.assert_allclose(pushed[1](v), np.sum(expected * v))
+
+
+def test_writes_into_such_an_argument():
+    def f(x):
+        x[0, 1] = x[0, 0] ** 2
+        return np.sum(x)
+
+    x = BASE[:, ::4]
+    bar = autodiff.gradient(f, x)
+    expected = np.ones(x.shape)
+    expected[0, :2] = 1.0 + 2 * x[0, 0], 0.0
+    np.testing.assert_array_equal(bar, expected)
+
+
+WEIGHTS = np.arange(1.0, 13.0).reshape(4, 3)
+
+
+def into_a_copy(a):
+    b = a.copy()
+    b.ravel()[1] = 7.0
+    c = a.astype(float, order="C")
+    c.ravel()[2] = a[0, 0]
+    return np.sum(b * WEIGHTS + c)
+
+
+def into_one_alike(a):
+    b = np.zeros_like(a)
+    b += a
+    b.T.reshape(-1)[1] = 7.0
+    return np.sum(b * WEIGHTS)
+
+
+def in_order_of_memory(a):
+    b = a * 1.0
+    b.ravel("K")[1] = 7.0
+    b.ravel("A")[3:5] *= a[0, 0]
+    return np.sum(b * WEIGHTS)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("f", [into_a_copy, into_one_alike, in_order_of_memory])
+def test_the_order_in_memory_decides_what_is_a_view(f, order, compiled):
+    a = np.array(np.sin(WEIGHTS), order=order)
+    expected = np.zeros(a.shape)
+    for i in np.ndindex(a.shape):
+        d = np.zeros_like(a)
+        d[i] = 1e-6
+        expected[i] = (f(a + d) - f(a - d)) / 2e-6
+    slope = autodiff.compile(lambda a: autodiff.gradient(f, a)) if compiled else None
+    for _ in range(2):
+        found = slope(a) if slope else autodiff.gradient(f, a)
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+    value = autodiff.compile(f)(a) if compiled else autodiff.pullback(f, a)[0]
+    np.testing.assert_allclose(value, f(a))
+
+
+def _written_through_a_view(x, c):
+    y = x.reshape(-1)
+    y[2:5] = c
+    return x
+
+
+BY_COLUMNS = np.asfortranarray(np.cos(BASE[:3, :4]))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: x.copy(),
+        lambda x: x.copy("F"),
+        lambda x: x.copy(order="K"),
+        lambda x: np.copy(x),
+        lambda x: x.astype(float, order="C"),
+        lambda x: x.astype(float),
+        lambda x: np.where(x > 0, x, 0.5),
+        lambda x: np.sort(x, axis=0),
+    ],
+)
+@pytest.mark.parametrize("x", [np.cos(BASE[:3, :4]), BY_COLUMNS, BY_COLUMNS[:, ::-1]])
+def test_results_lie_as_those_of_numpy(make, x, check_modes):
+    """It decides whether a reshaped array is a view, and so what a write reaches."""
+
+    def strides(x):
+        found.append(make(x).strides)
+        return np.sum(x)
+
+    found = []
+    strides(x)
+    autodiff.gradient(strides, x)
+    autodiff.pushforward(strides, x)[1](x)
+    assert len(set(found)) == 1
+    check_modes(lambda x: np.sin(_written_through_a_view(make(x), x[0, 1] / 2)), x)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: np.sort(x, axis=0),
+        lambda x: np.sort(x),
+        lambda x: np.partition(x, 1),
+        lambda x: np.where(x > 0.1, x, -x),
+        lambda x: np.cumsum(x, axis=0),
+        lambda x: x * 1.0,
+    ],
+)
+@pytest.mark.parametrize("order", ["K", "A", "F", "C"])
+def test_tangents_lie_as_their_values(make, order, check_modes):
+    """A write through `ravel` reaches in the tangent what it reaches in the value."""
+
+    def written(x):
+        y = make(x)
+        y.ravel(order)[1:3] = x[0, 0] ** 2
+        return y
+
+    check_modes(written, BY_COLUMNS, twice=False)
+    moved = autodiff.pushforward(written, BY_COLUMNS)[1]
+    rows = np.cos(np.arange(12.0)).reshape(3, 4)
+    np.testing.assert_array_equal(moved(rows), moved(np.asfortranarray(rows)))

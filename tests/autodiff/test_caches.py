@@ -1,0 +1,176 @@
+"""What is remembered about functions and classes goes with their module, or with them."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import linecache
+import sys
+import tracemalloc
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autodiff import caches, gradient
+from autodiff.intercept.runtime import call_site_cache
+from tests.helpers import define
+
+SOURCE = """
+import math
+import numpy as np
+
+class Square:
+    def __init__(self, side):
+        self.side = side
+    def area(self):
+        return self.side * self.side
+    @property
+    def twice(self):
+        return self.side * 2
+
+def helper(x):
+    return math.sin(x) * x + np.tanh(x)
+
+def f(x):
+    square = Square(x)
+    nest = [square, 1.0]
+    return helper(x) * nest[0].area() + square.twice + 1 / (1 + x * x)
+"""
+COUNT = 20
+CONTAINERS = dict, list, set, weakref.WeakSet, weakref.WeakKeyDictionary
+
+
+# What is bounded, and emptied when it is full.
+BOUNDED = {
+    "autodiff.autocompile.call_records.records", "autodiff.autocompile.calls.records",
+    "autodiff.trace.decisions._known_files", "records", "files",
+}  # fmt: skip
+# One pointer remains for each expression of a module, whose functions may outlive it.
+REMAINING = {"autodiff.intercept.source.fusion_sites.table"}
+
+
+def sizes() -> dict[str, int]:
+    """Return how much all caches and other tables of the engine hold; slots count while in use."""
+    gc.collect()
+    tables: dict[str, Any] = {
+        f"{name}.{variable}": table
+        for name, module in sys.modules.items()
+        if name.partition(".")[0] in ("autodiff", "chainrules_core")
+        for variable, table in vars(module).items()
+        if isinstance(table, CONTAINERS) and not variable.startswith("__")
+    }
+    tables["quiet"] = [kind for kinds in call_site_cache.quiet for kind in kinds]
+    tables["slots"] = [owner for owner in call_site_cache._owners if owner]
+    found = {name: len(table) for name, table in tables.items()} | caches.sizes()
+    return {name: n for name, n in found.items() if name not in BOUNDED | REMAINING}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def of_module(folder: Path, i: int) -> Any:
+    name = f"passing_module_{i}"
+    (folder / f"{name}.py").write_text(SOURCE, encoding="utf-8")
+    importlib.invalidate_caches()
+    module = importlib.import_module(name)
+    for _ in range(20):
+        gradient(module.f, 1.5)
+    del sys.modules[name]
+    linecache.cache.pop(str(folder / f"{name}.py"), None)
+    return weakref.ref(module.f)
+
+
+def executed(folder: Path, i: int) -> Any:
+    scope: dict[str, Any] = {"__name__": "nowhere"}
+    exec("def g(x): return x * x\ndef f(x): return g(x) + 2.0 * x", scope)
+    gradient(scope["f"], 1.5)
+    return weakref.ref(scope["f"])
+
+
+def executed_with_source(folder: Path, i: int) -> Any:
+    name = f"<passing {i}>"
+    scope = define(SOURCE, name, {"__name__": "nowhere"})
+    gradient(scope["f"], 1.5)
+    del linecache.cache[name]
+    return weakref.ref(scope["f"])
+
+
+def calling_itself(folder: Path, i: int) -> Any:
+    def power(n: int, x: float) -> float:
+        return 1.0 if n == 0 else x * power(n - 1, x)
+
+    assert gradient(lambda x: power(3, x), 2.0) == 12.0
+    return weakref.ref(power)
+
+
+@pytest.mark.parametrize("make", [of_module, executed, calling_itself])
+def test_what_is_gone_leaves_nothing(make, folder):
+    for i in range(3):
+        make(folder, 1000 + i)
+    before = sizes()
+    tracemalloc.start()
+    try:
+        first = tracemalloc.get_traced_memory()[0]
+        made = [make(folder, i) for i in range(COUNT)]
+        after = sizes()
+        grown = tracemalloc.get_traced_memory()[0] - first
+    finally:
+        tracemalloc.stop()
+    assert [f() for f in made] == [None] * COUNT
+    assert after == before
+    assert grown / COUNT < 16_000  # a module's source, tree and code are 50 KB
+
+
+def test_functions_of_executed_text_are_not_kept_alive(folder):
+    made = [executed_with_source(folder, i) for i in range(COUNT)]
+    gc.collect()
+    assert [f() for f in made] == [None] * COUNT
+
+
+def test_a_function_outlives_its_module(folder):
+    name = "left_module"
+    (folder / f"{name}.py").write_text(SOURCE, encoding="utf-8")
+    importlib.invalidate_caches()
+    module = importlib.import_module(name)
+    f = module.f
+    expected = [gradient(f, 1.5) for _ in range(40)][-1]
+    del sys.modules[name], module
+    gc.collect()
+    for _ in range(40):
+        assert gradient(f, 1.5) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_module_that_is_loaded_anew(folder):
+    for factor in (2.0, 3.0, 5.0):
+        (folder / "anew.py").write_text(
+            f"def helper(x): return {factor} * x\ndef f(x): return helper(x) * x\n",
+            encoding="utf-8",
+        )
+        importlib.invalidate_caches()
+        sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
+        try:
+            linecache.checkcache()
+            module = importlib.import_module("anew")
+        finally:
+            sys.dont_write_bytecode = before
+        for _ in range(20):
+            assert gradient(module.f, 1.5) == pytest.approx(3.0 * factor)
+        del sys.modules["anew"]
+
+
+def test_a_full_cache_is_emptied():
+    table = {i: i for i in range(3)}
+    assert caches.put(table, 3, "three", most=4) == "three"
+    assert len(table) == 4
+    caches.put(table, 4, "four", most=4)
+    assert table == {4: "four"}
+
+
+def test_caches_have_names_of_their_own():
+    with pytest.raises(ValueError, match="two caches"):
+        caches.register("plans", {})
