@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from autodiff.structured.ir import Block, For, If, Op, Program, Value, While
+from autodiff.structured.ir import Block, For, If, Op, Program, Slot, Value, While
 from autodiff.structured.kinds import UnsupportedError
 from chainrules_core.rule import Rule
 
@@ -111,7 +111,43 @@ def check_conversions(program: Program) -> None:
 
 def has_active_tests(program: Program) -> bool:
     """Whether a branch or loop depends on a comparison of values that depend on the variables."""
-    return any(map(_compares_active, _tests(program.body)))
+    observed: set[Slot] = set()  # variables that depend on such comparisons
+    while True:
+        before = len(observed)
+        found = _observes(program.body, observed, False)
+        if len(observed) == before:
+            return found
+
+
+def _observes(body: list, observed: set[Slot], inside: bool) -> bool:
+    """Collect the variables that are bound by comparisons; `inside` says that all of these are."""
+    found = False
+
+    def seen(value: Value) -> bool:
+        op = value.op
+        if op.code == "read":
+            return op.data in observed
+        args = (*op.args, *op.options.values())
+        discrete = not value.kind.is_inexact
+        return any(seen(a) or (discrete and op.code == "call" and is_active(a)) for a in args)
+
+    for node in body:
+        if isinstance(node, Block):
+            observed |= {s for s, v in node.writes.items() if inside or seen(v)}
+            continue
+        if isinstance(node, If):
+            decided = seen(node.test)
+            found |= decided
+            for branch in (node.then, node.otherwise):
+                found |= _observes(branch, observed, inside or decided)
+        elif isinstance(node, While):
+            decided = seen(node.test)
+            found |= decided | _observes(node.before, observed, inside)
+            found |= _observes(node.body, observed, inside or decided)
+        else:
+            found |= any(map(seen, node.bounds))
+            found |= _observes(node.body, observed, inside)
+    return found
 
 
 def all_reach(program: Program, variables: set[int], outputs: list[Value]) -> bool:
@@ -147,25 +183,3 @@ def _unmark(program: Program) -> None:
                 op.out.is_active = False
                 if op.out.memory is not None:
                     op.out.memory.root().is_active = False
-
-
-def _tests(body: list) -> Iterator[Value]:
-    for node in body:
-        if isinstance(node, For):
-            yield from _tests(node.body)
-        elif isinstance(node, While):
-            yield node.test
-            yield from _tests(node.before)
-            yield from _tests(node.body)
-        elif isinstance(node, If):
-            yield node.test
-            yield from _tests(node.then)
-            yield from _tests(node.otherwise)
-
-
-def _compares_active(test: Value) -> bool:
-    """Whether a truth value may depend on the variables: if it is not told, it may."""
-    op = test.op
-    if op.code == "read":
-        return True
-    return any(is_active(a) or (a.kind.is_integral and _compares_active(a)) for a in op.args)

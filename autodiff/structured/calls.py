@@ -40,10 +40,13 @@ class Settings:
 
     Attributes
     ----------
+    enabled : bool
+        Whether programs are made and used.
     worth : float
         Seconds of tracing after which the source of a function is read.
     """
 
+    enabled = True
     worth = 0.03
 
 
@@ -68,7 +71,7 @@ def calling(g: types.FunctionType, body: Callable) -> Callable:
 
     @functools.wraps(g)
     def calling_by_program(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
+        if not kwargs and Settings.enabled:
             tape = programs.tape_of(args)
             if tape is not None:
                 return programs.call(args, tape)

@@ -50,6 +50,10 @@ _LITERALS = (bool, int, float, str, type(None))
 _AGAIN = frozenset({operator.add, operator.sub, operator.mul, operator.floordiv, operator.neg})
 
 
+_Pushed = str | tuple[Value, bool]
+"""A name, or a value and whether its shadow is meant."""
+
+
 class Source:
     """Lines of code, with their depth."""
 
@@ -123,7 +127,8 @@ class Emitter:
         self.program = program
         self.broadcasts = broadcasts
         self.constants = Constants()
-        self.pushes: dict[Block, dict[str, str]] = {}  # name in the backward → text in the forward
+        # For each block: name in the backward function → what the forward function pushes.
+        self.pushes: dict[Block, dict[str, _Pushed]] = {}
         self.loops: list[Slot] = []
         self.kept: set[Value] = set()  # values that the backward function reads
         self.number = 0
@@ -366,7 +371,7 @@ class Emitter:
             self._check(op)
             if self._makes_shadow(op):
                 out.add(f"{value.name}_b = zeros_like({value.name})")
-        names = list(pushes.values())
+        names = [self._pushed(p) for p in pushes.values()]
         if names:
             out.add(f"push({names[0]})" if len(names) == 1 else f"push(({', '.join(names)}))")
         slots, values = [], []
@@ -490,6 +495,9 @@ class Emitter:
         for s in active:
             source.add(f"{s.name}_b = 0.0")
         self.seeded: dict[Value, list[str]] = {}
+        # Values that have a cotangent so far. One may be read in a later block than it is made in:
+        # behind a call that was read in its place, in the same expression.
+        self.bars: set[Value] = set()
         n = 0
         for v in self.outputs:
             if is_active(v):
@@ -554,8 +562,7 @@ class Emitter:
         outer = self.out
         self.out = Source()
         self.out.depth = outer.depth
-        self.pushing: dict[str, str] = {}
-        self.bars: set[Value] = set()
+        self.pushing: dict[str, _Pushed] = {}
         _Sweep(self, block).run()
         names = list(self.pushing)
         if names:
@@ -573,11 +580,15 @@ class Emitter:
         again = self.again(v)
         if again is not None:
             return again
-        self.pushing[v.name] = self._pushed_text(v)
+        self.pushing[v.name] = (v, False)
         return v.name
 
-    def _pushed_text(self, v: Value) -> str:
-        return v.op.data.name if v.op.code == "read" else v.name
+    def _pushed(self, pushed: _Pushed) -> str:
+        """Return what is pushed as the forward function writes it."""
+        if isinstance(pushed, str):
+            return pushed
+        v, is_shadow = pushed
+        return self._shadow_forward(v) if is_shadow else self._text(v)
 
     def again(self, v: Value, depth: int = 4) -> str | None:
         """Return a value as an expression of what is at hand, or None."""
@@ -609,12 +620,12 @@ class Emitter:
             slot = op.data
             if slot.is_stable:
                 return f"{slot.name}_b"
-            self.pushing[f"{v.name}_b"] = f"{slot.name}_b"
+            self.pushing[f"{v.name}_b"] = (v, True)
             return f"{v.name}_b"
         if op.code == "view":
             base = self.shadow(op.args[0])
             return self.operation(op, lambda a: base if a is op.args[0] else self.need(a))
-        self.pushing[f"{v.name}_b"] = f"{v.name}_b"
+        self.pushing[f"{v.name}_b"] = (v, True)
         return f"{v.name}_b"
 
 
@@ -646,6 +657,7 @@ class _Sweep:
         for op in self.block.ops:
             if op.code == "read" and op.out in e.bars:
                 self.out.add(f"{op.data.name}_b += {op.out.name}_b")
+        e.bars -= {op.out for op in self.block.ops}
 
     # -- cotangents --------------------------------------------------------------------------------
 

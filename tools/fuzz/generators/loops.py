@@ -38,6 +38,16 @@ def pair(r, q, i):
     return r[i], q[i] + 0.5
 
 
+def bent(x, y):
+    if x > y:
+        return x * y
+    for i in range(2):
+        y = np.sin(x * y) + i
+        if y > 1.0:
+            return x - y
+    return y
+
+
 def kernel({names}, n, k):
     w = np.zeros(n)
     u = a * 0.5
