@@ -43,7 +43,6 @@ from chainrules_core.rule import HandRule, Rule
 _ndarray = np.ndarray
 _TRACED = frozenset({Tracer, FloatTracer})
 _OBJECTS = np.dtype(object)  # its elements may be numbers: the general way looks
-_OVER_LEVELS = "over levels"  # in keys whose values may be of several
 _KINDS: tuple[tuple[type, type], ...] = (
     (LinearRule, OfLinear),
     (HandRule, OfHand),
@@ -77,63 +76,122 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         result = NO_RULE if way is f else way(*args, **kwargs)  # itself for plain values alone
         if result is not NO_RULE:
             return result
+    if args and _is_nest(args[0]):
+        return planned_with_list(f, args, kwargs)
     values = (*args, *kwargs.values()) if kwargs else args
-    tape: Any = None
-    traced = 0  # which of the values are on the innermost level, as bits
-    bit = 1
-    kinds: list[Any] = []
-    plain: list[Any] = []
-    nests: dict[int, Any] = {}
-    for a in values:
-        kind = type(a)
-        if kind is Tracer or kind is FloatTracer:
-            if a._tape is not tape:
-                if tape is not None or a._tape is CONSTANT:
-                    return _planned_over_levels(f, args, kwargs, values)
-                tape = a._tape
-                if not tape.records:
-                    return _planned_over_levels(f, args, kwargs, values)
-            traced += bit
-            a = a._value
-            kind = type(a)
-            if kind is Tracer or kind is FloatTracer:
-                return _planned_over_levels(f, args, kwargs, values)
-        elif (kind is tuple and not IN_TUPLES.issuperset(map(type, a))) or kind is list:
-            if bit == 1 and args:
-                return planned_with_list(f, args, kwargs)
-            a = nest_of_options(a)
-            if a is None:
-                return NO_RULE
-            nests[len(plain)] = a
-        bit += bit
-        kinds.append(kind)
-        plain.append(a)
+    tape = _innermost(values)
     if tape is None:
         return NO_RULE
-    key = (f, traced, *kinds, *kwargs)
+    call = _Values(values, tape)
+    if not call.is_simple:
+        return NO_RULE
+    plans = _plans if tape.records else _forward_plans
+    key = (f, call.nested, *call.kinds, *kwargs)
     try:
-        plan = _plans[key]
+        plan = plans[key]
     except KeyError:
-        if not SIMPLE.issuperset([kind for kind in kinds if kind not in _NESTS]):
-            return NO_RULE
-        plan = _remembered(_plans, key, f, values, len(args), tuple(kwargs), tape)
+        plan = _remembered(plans, key, f, values, len(args), tuple(kwargs), tape)
     if plan is None:
         return NO_RULE
     if type(plan) is OfBody:
         return calls.body_of(plan.body)(*args, **kwargs)
-    if len(values) > 1 and type(plan) is not OfConstant:
+    if type(plan) is not OfConstant and not call.keep_arrays(values, tape):
+        return NO_RULE
+    nests = call.nests
+    given = tuple([nests.get(i, a) for i, a in enumerate(values)]) if nests else values
+    result = plan.run(given, call.plain, tape, call.nested)
+    over_levels = type(plan) is ForwardOfLinear or (call.nested and type(plan) is OfLinear)
+    if call.is_of_one_tape or over_levels:
+        plan.runs += 1
+        if plan.runs == dispatch_cache.OFTEN and result is not NO_RULE:
+            if over_levels:
+                _write_for_levels(plan, f, args, kwargs, values, tape, result)
+            elif way is None:
+                write(plan, f, args, kwargs, result)
+    return result
+
+
+def _is_nest(x: Any) -> bool:
+    """Whether `x` is a list, or a tuple of more than what an index or a shape consists of."""
+    kind = type(x)
+    return kind is list or (kind is tuple and not IN_TUPLES.issuperset(map(type, x)))
+
+
+def _innermost(values: tuple) -> Tape | None:
+    """Return the innermost tape or forward level of the values; None if that is neither."""
+    tape: Any = None
+    for a in values:
+        kind = type(a)
+        if (kind is Tracer or kind is FloatTracer) and (
+            tape is None or a._tape.serial > tape.serial
+        ):
+            tape = a._tape
+    return tape if tape is not None and (tape.records or type(tape) is Forward) else None
+
+
+class _Values:
+    """The arguments of a call without the innermost level.
+
+    Attributes
+    ----------
+    plain : list
+        The values without that level.
+    kinds : list
+        Their types; of traced ones first whether they are of that level.
+    nests : dict
+        Place → a copy of a pytree of options.
+    nested : bool
+        Whether values traced on outer levels remain.
+    is_simple : bool
+        Whether all are of types for which there are plans.
+    is_of_one_tape : bool
+        Whether all that is traced is so on one tape alone, and there are no pytrees.
+    """
+
+    __slots__ = ("is_of_one_tape", "is_simple", "kinds", "nested", "nests", "plain")
+
+    def __init__(self, values: tuple, tape: Tape) -> None:
+        self.plain: list[Any] = []
+        self.kinds: list[Any] = []
+        self.nests: dict[int, Any] = {}
+        self.nested = self.is_simple = False
+        is_of_one_tape = tape.records
+        for a in values:
+            kind = type(a)
+            if kind is Tracer or kind is FloatTracer:
+                here = a._tape
+                is_of_one_tape = is_of_one_tape and here is tape
+                self.kinds.append(here is tape)
+                if here is tape or here is CONSTANT:
+                    a = a._value
+                kind = type(a)
+                if kind is Tracer or kind is FloatTracer:
+                    self.nested = True
+                    if a._tape.program:
+                        return
+                    kind = a.__class__
+                    a = as_it_is(a) if here is not tape else a
+            elif _is_nest(a):
+                a = nest_of_options(a)
+                if a is None:
+                    return
+                self.nests[len(self.plain)] = a
+            if kind not in SIMPLE and kind not in _NESTS:
+                return
+            self.kinds.append(kind)
+            self.plain.append(a)
+        is_of_one_tape = is_of_one_tape and not self.nested
+        self.is_simple = is_of_one_tape or not self.nests
+        self.is_of_one_tape = is_of_one_tape and not self.nests
+
+    def keep_arrays(self, values: tuple, tape: Tape) -> bool:
+        """Put in the arrays that are not traced as a pullback may keep them; False for objects."""
         for i, a in enumerate(values):
             if type(a) is _ndarray:
                 if a.dtype is _OBJECTS:
-                    return NO_RULE
-                plain[i] = tape.kept(a)
-    if nests:
-        return plan.run(tuple([nests.get(i, a) for i, a in enumerate(values)]), plain, tape, False)
-    result = plan.run(values, plain, tape, False)
-    plan.runs += 1
-    if plan.runs == dispatch_cache.OFTEN and way is None and result is not NO_RULE:
-        write(plan, f, args, kwargs, result)
-    return result
+                    return False
+                self.plain[i] = tape.kept(a)
+        return True
 
 
 def nest_of_options(x: Any) -> Any:
@@ -152,65 +210,6 @@ def nest_of_options(x: Any) -> Any:
             return None
         parts.append(part)
     return parts if type(x) is list else tuple(parts)
-
-
-def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], values: tuple) -> Any:
-    """Do the same where values of several levels may meet, or on a forward level."""
-    tape: Any = None
-    for a in values:
-        kind = type(a)
-        if (kind is Tracer or kind is FloatTracer) and (
-            tape is None or a._tape.serial > tape.serial
-        ):
-            tape = a._tape
-    if tape is None or not (tape.records or type(tape) is Forward):
-        return NO_RULE
-    plans = _plans if tape.records else _forward_plans
-    nested = False
-    kinds: list[Any] = [f, _OVER_LEVELS]
-    plain: list[Any] = []
-    for a in values:
-        kind = type(a)
-        if kind is Tracer or kind is FloatTracer:
-            here = a._tape
-            kinds.append(here is tape)
-            if here is tape or here is CONSTANT:
-                a = a._value
-            kind = type(a)
-            if kind is Tracer or kind is FloatTracer:
-                nested = True
-                if a._tape.program:
-                    return NO_RULE
-                kind = a.__class__
-                a = as_it_is(a) if here is not tape else a
-            if kind not in SIMPLE:
-                return NO_RULE
-        elif kind not in SIMPLE and not (kind is tuple and IN_TUPLES.issuperset(map(type, a))):
-            return NO_RULE
-        kinds.append(kind)
-        plain.append(a)
-    key = (*kinds, *kwargs)
-    try:
-        plan = plans[key]
-    except KeyError:
-        plan = _remembered(plans, key, f, values, len(args), tuple(kwargs), tape)
-    except TypeError:  # a function that cannot be hashed
-        return NO_RULE
-    if plan is None:
-        return NO_RULE
-    if type(plan) is OfBody:
-        return calls.body_of(plan.body)(*args, **kwargs)
-    for i, a in enumerate(values):
-        if type(a) is _ndarray and type(plan) is not OfConstant:
-            if a.dtype is _OBJECTS:
-                return NO_RULE
-            plain[i] = tape.kept(a)
-    result = plan.run(values, plain, tape, nested)
-    if type(plan) is ForwardOfLinear or (nested and type(plan) is OfLinear):
-        plan.runs += 1
-        if plan.runs == dispatch_cache.OFTEN and result is not NO_RULE:
-            _write_for_levels(plan, f, args, kwargs, values, tape, result)
-    return result
 
 
 def _write_for_levels(
