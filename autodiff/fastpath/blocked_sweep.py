@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.fastpath.blocked_products import LARGE, flat
-from autodiff.fastpath.elementwise_nodes import Elementwise, ElementwiseOfTwo, strong_product_of
+from autodiff.fastpath.elementwise_nodes import Elementwise, strong_product_of
 from autodiff.trace.tape import Cotangents
 from chainrules_core import AbstractZero
 from chainrules_core.define.partial import Partial
@@ -30,7 +30,7 @@ _NUMBERS = frozenset({type(None), float, int, np.float64, np.float32})
 def sweep_run(place: int, bar: Any, bars: Cotangents, leaves: int) -> bool:
     """Sweep the run that ends at a place, and drop its nodes; False where there is none."""
     node = bars.nodes[place]
-    if not isinstance(node, (Elementwise, ElementwiseOfTwo)):
+    if not isinstance(node, Elementwise):
         return False
     if node.space.size < LARGE or node.space.dtype.kind != "f":
         return False
@@ -148,16 +148,14 @@ class _Run:
     def _steps(self, node: Any) -> list[_Step] | None:
         """Return what a node hands on; None where it is no member."""
         space = self.space
-        if isinstance(node, Elementwise):
-            pairs = [(node.partial, node.parent, 1)]
-        elif isinstance(node, ElementwiseOfTwo) and node.rule.together is None:
-            by_left, by_right = node.rule.partials[0]
-            if node.left == node.right and node.is_square(by_left, by_right):
-                pairs = [(by_left, node.left, 2)]
-            else:
-                pairs = [(by_left, node.left, 1), (by_right, node.right, 1)]
-        else:
+        if not isinstance(node, Elementwise):
             return None
+        pairs = [(p, j, 1) for p, j in zip(node.partials, node.parents, strict=True)]
+        if len(pairs) == 2:
+            if node.rule.together is not None:
+                return None
+            if node.is_square():
+                pairs = [(*pairs[0][:2], 2)]
         if node.space is not space and (
             node.space.shape != space.shape or node.space.dtype is not space.dtype
         ):

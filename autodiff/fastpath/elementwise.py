@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.fastpath.elementwise_nodes import Elementwise, ElementwiseOfTwo
-from autodiff.trace.tape import CONSTANT, Forward, place_of
+from autodiff.fastpath.elementwise_nodes import Elementwise
+from autodiff.trace.tape import CONSTANT, Forward
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, shape_of, untraced, wrap
 from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, frule, rrule
 from chainrules_core.define import ScalarRule
@@ -25,14 +25,11 @@ from chainrules_core.define.scalar import (
     plain_product,
     strong_product,
 )
-from chainrules_core.projection import KNOWN_SPACES
 from chainrules_core.quiet import quiet
 from chainrules_core.rule import Rule
 from chainrules_core.rules import RuleTable
 
 _ndarray = np.ndarray
-_FLOAT64 = np.dtype(np.float64)
-_FLOAT64_SPACES = KNOWN_SPACES[_FLOAT64]
 _NUMBERS = frozenset(
     {float, int, complex, np.float64, np.float32, np.complex128, np.complex64, np.int64}
 )
@@ -45,17 +42,30 @@ NOT_HERE: Any = object()
 
 
 class Plan:
-    """What a function of arguments of given types needs of its rule."""
+    """What a function of arguments of given types needs of its rule.
 
-    __slots__ = ("keeps", "partials", "rule")
+    Attributes
+    ----------
+    rule : ScalarRule
+        The rule.
+    partials : tuple of Partial
+        The partial derivative by each argument.
+    keeps : list of list of bool
+        For each set of arguments that are traced, as bits: which of ``(y, *args)`` their partial
+        derivatives read.
+    wanted : list of tuple of Partial
+        For each such set the partial derivatives.
+    """
+
+    __slots__ = ("keeps", "partials", "rule", "wanted")
 
     def __init__(self, rule: ScalarRule) -> None:
         self.rule = rule
         self.partials = rule.partials[0]
-        # For each set of wanted arguments, as bits: which of (y, *args) their partials read.
         n = len(self.partials)
-        reads = [rule.reads([j for j in range(n) if wanted >> j & 1]) for wanted in range(1 << n)]
-        self.keeps = [[i in read for i in range(n + 1)] for read in reads]
+        sets = [[j for j in range(n) if bits >> j & 1] for bits in range(1 << n)]
+        self.keeps = [[i in read for i in range(n + 1)] for read in map(rule.reads, sets)]
+        self.wanted = [tuple([self.partials[j] for j in traced]) for traced in sets]
 
 
 _plans: dict[tuple, Plan | None] = {}
@@ -104,84 +114,90 @@ rrule.watch(_forget)
 frule.watch(_forget)
 
 
+def unary(f: Callable, a: Any) -> Any:
+    """Apply a function of one traced argument; `NOT_HERE` for the general path."""
+    tape = a._tape
+    return NOT_HERE if tape.program else _applied(f, (a,), (a._value,), (a._index,), 1, tape)
+
+
 def binary(f: Callable, a: Any, b: Any) -> Any:
     """Apply a function of two arguments, at least one traced; `NOT_HERE` for the general path."""
-    kind = type(a)
-    other = type(b)
-    x, z = a, b
-    if kind is Tracer or kind is FloatTracer:
-        tape = a._tape
-        x = a._value
-        wanted = 1
-        if other is Tracer or other is FloatTracer:
-            z = b._value
-            if b._tape is tape:
-                wanted = 3
-            elif b._tape is not CONSTANT:
-                if tape is not CONSTANT:
-                    return NOT_HERE
-                tape = b._tape
-                wanted = 2
+    kind, other = type(a), type(b)
+    if kind is not Tracer and kind is not FloatTracer:
+        tape, values, indices, wanted = b._tape, (a, b._value), (b._index,), 2
+    elif other is not Tracer and other is not FloatTracer:
+        tape, values, indices, wanted = a._tape, (a._value, b), (a._index,), 1
     else:
-        tape = b._tape
-        z = b._value
-        wanted = 2
-    if not tape.records:
-        if type(tape) is Forward:
-            return _binary_forward(f, a, b, x, z, wanted, tape)
-        if tape is CONSTANT:
-            return _of_constants(f, x, z)
-        return tape.binary(f, a, b) if tape.program else NOT_HERE
-    key = (f, type(x), type(z))
-    try:
-        plan = _plans[key]
-    except KeyError:
-        plan = _plan(*key)
-    if plan is None:
-        sources = (a, b) if wanted == 3 else (a,) if wanted == 1 else (b,)
-        return _over_outer(f, (x, z), sources, wanted, tape)
-    y = f(x, z)
-    is_array = type(y) is _ndarray
-    space: Any
-    if is_array:
-        dtype = y.dtype
-        if dtype is _FLOAT64:
-            try:
-                space = _FLOAT64_SPACES[y.shape]
-            except KeyError:
-                space = ProjectTo(y)
-        elif dtype.kind in "fc":
-            space = ProjectTo(y)
+        tape, values = a._tape, (a._value, b._value)
+        if b._tape is tape:
+            indices, wanted = (a._index, b._index), 3
+        elif b._tape is CONSTANT:
+            indices, wanted = (a._index,), 1
+        elif tape is CONSTANT:
+            tape, indices, wanted = b._tape, (b._index,), 2
         else:
             return NOT_HERE
-    else:
-        dtype = getattr(y, "dtype", None)
-        if type(y) is not float and (dtype is None or dtype.kind not in "fc"):
-            return NOT_HERE
-        space = ProjectTo(y)
-    keep_y, keep_x, keep_z = plan.keeps[wanted]
-    if other is _ndarray:
-        if keep_z:
-            z = tape.kept(b)
-    elif kind is _ndarray and keep_x:
-        x = tape.kept(a)
-    values = (y if keep_y else None, x if keep_x else None, z if keep_z else None)
-    node: Any
-    if wanted == 3:
-        node = ElementwiseOfTwo(a._index, b._index, values, space, plan.rule)
-    elif wanted == 1:
-        node = Elementwise(a._index, plan.partials[0], values, space, plan.rule)
-    else:
-        node = Elementwise(b._index, plan.partials[1], values, space, plan.rule)
-    nodes = tape.nodes
-    place = len(nodes)
-    nodes.append(node)
-    if nodes[place] is not node:
-        place = place_of(node, nodes)
-    return Tracer(y, tape, place) if is_array else wrap(y, tape, place)
+    if tape.program:
+        return tape.binary(f, a, b)
+    return _applied(f, (a, b), values, indices, wanted, tape)
 
 
-def _of_constants(f: Callable, *values: Any) -> Any:
+def _applied(
+    f: Callable, args: tuple, values: tuple, indices: tuple, wanted: int, tape: Any
+) -> Any:
+    """Apply a function to arguments that are `values` beneath the level of the tape.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    args, values : tuple
+        The arguments, and what they are without this level.
+    indices : tuple
+        The places on the tape of those that are traced; on a forward level their tangents.
+    wanted : int
+        Which arguments are traced, as bits.
+    tape : Tape
+        The tape or the forward level.
+    """
+    if not tape.records:
+        if type(tape) is Forward:
+            return _pushed_call(f, values, indices, wanted, tape)
+        return _of_constants(f, values) if tape is CONSTANT else NOT_HERE
+    try:
+        plan = _plans[(f, *map(type, values))]
+    except KeyError:
+        plan = _plan(f, *map(type, values))
+    is_over = plan is None
+    if is_over:
+        plan = _plan_over_outer(f, values)
+    if plan is None:
+        return NOT_HERE
+    y = f(*values)
+    if is_over and type(y) not in _TRACED:
+        return NOT_HERE
+    space = _space_of(y)
+    if space is None:
+        return NOT_HERE
+    keep_y, *keeps = plan.keeps[wanted]
+    seen = [y if keep_y else None]
+    for arg, value, keep in zip(args, values, keeps, strict=True):
+        is_plain_array = type(arg) is _ndarray or (is_over and type(value) is _ndarray)
+        seen.append(None if not keep else tape.kept(value) if is_plain_array else value)
+    node = Elementwise(indices, plan.wanted[wanted], tuple(seen), space, plan.rule)
+    return wrap(y, tape, tape.add(node))
+
+
+def _space_of(y: Any) -> Any:
+    """Return the space of a value that is recorded, traced on an outer level or not; else None."""
+    if type(y) in _TRACED:
+        if y._tape is CONSTANT:
+            return None
+        y = bare(y)
+    return ProjectTo(y) if is_inexact(y) else None
+
+
+def _of_constants(f: Callable, values: tuple) -> Any:
     """Apply a function to arrays made inside, which may be written into: so may the result."""
     if plan_of(f, *map(type, values)) is None:
         return NOT_HERE
@@ -191,42 +207,7 @@ def _of_constants(f: Callable, *values: Any) -> Any:
     return Tracer(y, CONSTANT, -1) if y.dtype.kind in "fc" else NOT_HERE
 
 
-def unary(f: Callable, a: Any) -> Any:
-    """Apply a function of one traced argument; `NOT_HERE` for the general path."""
-    tape = a._tape
-    x = a._value
-    if not tape.records:
-        if tape is CONSTANT:
-            return _of_constants(f, x)
-        return _unary_forward(f, a, x, tape) if type(tape) is Forward else NOT_HERE
-    key = (f, type(x))
-    try:
-        plan = _plans[key]
-    except KeyError:
-        plan = _plan(*key)
-    if plan is None:
-        return _over_outer(f, (x,), (a,), 1, tape)
-    y = f(x)
-    dtype = getattr(y, "dtype", None)
-    if dtype is None or (dtype is not _FLOAT64 and dtype.kind not in "fc"):
-        return NOT_HERE
-    is_array = type(y) is _ndarray
-    try:
-        space = _FLOAT64_SPACES[y.shape] if is_array and dtype is _FLOAT64 else ProjectTo(y)
-    except KeyError:
-        space = ProjectTo(y)
-    keep_y, keep_x = plan.keeps[1]
-    values = (y if keep_y else None, x if keep_x else None)
-    nodes = tape.nodes
-    node = Elementwise(a._index, plan.partials[0], values, space, plan.rule)
-    place = len(nodes)
-    nodes.append(node)
-    if nodes[place] is not node:
-        place = place_of(node, nodes)
-    return Tracer(y, tape, place) if is_array else wrap(y, tape, place)
-
-
-# --------------------------------------------------------------------------- nested levels
+# --------------------------------------------------------------------------- other levels
 
 
 def _kinds_beneath(args: tuple) -> tuple | None:
@@ -242,40 +223,14 @@ def _kinds_beneath(args: tuple) -> tuple | None:
     return tuple(kinds)
 
 
-def _over_outer(f: Callable, args: tuple, sources: tuple, wanted: int, tape: Any) -> Any:
-    """Apply a function to values that an outer level sees, or to plain ones beside them."""
-    if _TRACED.isdisjoint(map(type, args)):
-        return NOT_HERE
-    kinds = _kinds_beneath(args)
-    if kinds is None:
-        return NOT_HERE
-    key = (f, *kinds)
-    plan = plan_of(*key)
-    if plan is None:
-        return NOT_HERE
-    if any(type(x) is _ndarray and x.dtype.kind == "O" for x in args):
-        return NOT_HERE
-    y = f(*args)
-    if type(y) not in _TRACED or y._tape is CONSTANT:
-        return NOT_HERE
-    beneath = bare(y)
-    if not is_inexact(beneath):
-        return NOT_HERE
-    space: Any = ProjectTo(beneath)
-    keeps = plan.keeps[wanted]
-    args = tuple([tape.kept(x) if type(x) is _ndarray else x for x in args])
-    values = tuple([v if keep else None for v, keep in zip((y, *args), keeps, strict=True)])
-    node: Any
-    if wanted == 3:
-        left, right = sources
-        node = ElementwiseOfTwo(left._index, right._index, values, space, plan.rule)
-    else:
-        partial = plan.partials[wanted - 1]
-        node = Elementwise(sources[0]._index, partial, values, space, plan.rule)
-    return wrap(y, tape, tape.add(node))
-
-
-# --------------------------------------------------------------------------- forward levels
+def _plan_over_outer(f: Callable, values: tuple) -> Plan | None:
+    """Return the plan for values that an outer level sees, or for plain ones beside them."""
+    if _TRACED.isdisjoint(map(type, values)):
+        return None
+    kinds = _kinds_beneath(values)
+    if kinds is None or any(type(x) is _ndarray and x.dtype.kind == "O" for x in values):
+        return None
+    return plan_of(f, *kinds)
 
 
 def forward_plan_of(f: Callable, *kinds: Any) -> Plan | None:
@@ -284,39 +239,17 @@ def forward_plan_of(f: Callable, *kinds: Any) -> Plan | None:
     return _forward_plans[key] if key in _forward_plans else _forward_plan(*key)
 
 
-def _plan_beneath(f: Callable, args: tuple) -> Plan | None:
-    kinds = _kinds_beneath(args)
-    if kinds is None:
-        return None
-    return forward_plan_of(f, *kinds)
-
-
-def _unary_forward(f: Callable, a: Any, x: Any, tape: Any) -> Any:
+def _pushed_call(f: Callable, values: tuple, dots: tuple, wanted: int, tape: Any) -> Any:
+    """Apply a function to values with tangents."""
     tape.check_open()
-    plan = _forward_plans.get((f, type(x))) or _plan_beneath(f, (x,))
+    kinds = _kinds_beneath(values)
+    plan = None if kinds is None else forward_plan_of(f, *kinds)
     if plan is None:
         return NOT_HERE
-    y = f(x)
-    return with_dot(y, pushed(plan.partials, (y, x), (a._index,)), tape)
-
-
-def _binary_forward(f: Callable, a: Any, b: Any, x: Any, z: Any, wanted: int, tape: Any) -> Any:
-    tape.check_open()
-    plan = _forward_plans.get((f, type(x), type(z))) or _plan_beneath(f, (x, z))
-    if plan is None:
-        return NOT_HERE
-    y = f(x, z)
+    y = f(*values)
     if type(y) is _ndarray and y.dtype.kind == "O":
         return NOT_HERE
-    by_x, by_z = plan.partials
-    values = (y, x, z)
-    if wanted == 1:
-        y_dot = pushed((by_x,), values, (a._index,))
-    elif wanted == 2:
-        y_dot = pushed((by_z,), values, (b._index,))
-    else:
-        y_dot = pushed((by_x, by_z), values, (a._index, b._index))
-    return with_dot(y, y_dot, tape)
+    return with_dot(y, pushed(plan.wanted[wanted], (y, *values), dots), tape)
 
 
 def pushed(partials: tuple[Partial, ...], values: tuple, dots: tuple) -> Any:

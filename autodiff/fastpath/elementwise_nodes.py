@@ -13,7 +13,7 @@ from autodiff.trace.tape import Cotangents
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import AbstractZero, NotImplementedTangent
 from chainrules_core.define import ScalarRule
-from chainrules_core.define.partial import ARITHMETIC, Partial
+from chainrules_core.define.partial import Partial
 from chainrules_core.define.scalar import (
     constant_product,
     plain_product,
@@ -22,7 +22,6 @@ from chainrules_core.define.scalar import (
 from chainrules_core.references import if_counted
 
 _ndarray = np.ndarray
-_float64 = np.float64
 _FLOAT64 = np.dtype(np.float64)
 _VALUES = frozenset({np.ndarray, float, int, np.float64, Tracer, FloatTracer})
 _SPECIAL = (AbstractZero, NotImplementedTangent)
@@ -33,58 +32,53 @@ _NOT_SO: Any = object()
 
 
 class Elementwise:
-    """A value made by an elementwise function of one traced argument."""
+    """A value made by an elementwise function.
 
-    __slots__ = ("parent", "partial", "rule", "space", "values")
+    Attributes
+    ----------
+    parents : tuple of int
+        The places of the arguments that are traced: one or two.
+    partials : tuple of Partial
+        The partial derivative by each of them.
+    values : tuple
+        What the partial derivatives read of ``(y, *args)``; None for what they do not.
+    space : ProjectTo
+        The value's.
+    rule : ScalarRule
+        The function's.
+    """
+
+    __slots__ = ("parents", "partials", "rule", "space", "values")
 
     def __init__(
-        self, parent: int, partial: Partial, values: tuple, space: Any, rule: ScalarRule
+        self, parents: tuple, partials: tuple, values: tuple, space: Any, rule: ScalarRule
     ) -> None:
-        self.parent = parent
-        self.partial = partial
+        self.parents = parents
+        self.partials = partials
         self.values = values
         self.space = space
         self.rule = rule
 
-    @property
-    def parents(self) -> tuple[int, ...]:
-        """The place of the argument."""
-        return (self.parent,)
-
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand conj(∂y/∂x) ȳ on to the argument."""
-        hand_product(self.partial, self, y_bar, bars, self.parent, strong, bool(bars.owns_current))
+        """Propagate conj(∂y/∂x) ȳ to each argument."""
+        if len(self.parents) == 2:
+            self._hand_on_to_two(y_bar, bars, strong)
+            return
+        hand_product(
+            self.partials[0], self, y_bar, bars, self.parents[0], strong, bool(bars.owns_current)
+        )
 
-
-class ElementwiseOfTwo:
-    """A value made by an elementwise function of two traced arguments."""
-
-    __slots__ = ("left", "right", "rule", "space", "values")
-
-    def __init__(self, left: int, right: int, values: tuple, space: Any, rule: ScalarRule) -> None:
-        self.left = left
-        self.right = right
-        self.values = values
-        self.space = space
-        self.rule = rule
-
-    @property
-    def parents(self) -> tuple[int, ...]:
-        """The places of the arguments."""
-        return self.left, self.right
-
-    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand conj(∂y/∂x) ȳ on to each argument."""
+    def _hand_on_to_two(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
         rule = self.rule
+        left, right = self.parents
         if rule.together is not None and type(y_bar) is _ndarray:
             made = rule.products_together(y_bar, self.values, strong=strong)
             if made is not None:
-                bars.put(self.left, made[0], True)
-                bars.put(self.right, made[1], True)
+                bars.put(left, made[0], True)
+                bars.put(right, made[1], True)
                 return
-        by_left, by_right = rule.partials[0]
-        left, right = self.left, self.right
-        if left == right and self.is_square(by_left, by_right):
+        by_left, by_right = self.partials
+        if self.is_square():
             x_bar = pulled(by_left, self, y_bar, bars, left, strong, False)
             if x_bar is not None:
                 large = type(x_bar) is _ndarray and x_bar.size > SMALL
@@ -102,9 +96,11 @@ class ElementwiseOfTwo:
         )
         hand_product(by_right, self, y_bar, bars, right, strong, owned)
 
-    def is_square(self, by_left: Partial, by_right: Partial) -> bool:
-        """Whether the value is that of a product of a value with itself."""
-        i, k = by_left.returns, by_right.returns
+    def is_square(self) -> bool:
+        """Whether the value is the product of a traced value with itself."""
+        if len(self.parents) == 1 or self.parents[0] != self.parents[1]:
+            return False
+        i, k = [partial.returns for partial in self.partials]
         return i is not None and k is not None and self.values[i] is self.values[k]
 
 
@@ -122,55 +118,11 @@ def hand_product(
     partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: bool
 ) -> None:
     """Hand conj(∂y/∂x) ȳ on to the value at place `j`; `owned` as for `pulled`."""
-    target = bars.nodes[j]
-    if (
-        type(y_bar) is not _ndarray
-        or y_bar.size > SMALL
-        or y_bar.dtype is not _FLOAT64
-        or strong
-        or bars.nested
-        or type(target) is tuple
-        or not target.space.shape
-    ):
-        x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
-        # Counted here: a call in the making holds its arguments, too.
-        fresh: Any = owned if x_bar is y_bar else sys.getrefcount(x_bar) == ALONE
-        if x_bar is not None:
-            bars.put(j, x_bar, fresh)
-        return
-    # The same for small arrays, where calls are what takes the time.
-    function = partial.function
-    if function is None:
-        d = partial.constant
-    else:
-        try:
-            d = function(*node.values)
-        except ARITHMETIC:
-            d = partial.safely(*node.values)
-    fresh = True
-    kind = type(d)
-    if (kind is _ndarray and d.dtype is _FLOAT64) or kind is float or kind is _float64:
-        x_bar = d * y_bar
-    elif kind is int:
-        x_bar = y_bar if d == 1 else -y_bar if d == -1 else d * y_bar
-        fresh = d != 1 or owned
-    else:
-        x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
-        if x_bar is None:
-            return
-        fresh = False
-    space = target.space
-    if type(x_bar) is not _ndarray or x_bar.shape != space.shape or x_bar.dtype is not space.dtype:
+    x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
+    # Counted here: a call in the making holds its arguments, too.
+    fresh: Any = owned if x_bar is y_bar else sys.getrefcount(x_bar) == ALONE
+    if x_bar is not None:
         bars.put(j, x_bar, fresh)
-        return
-    before = bars.values[j]
-    if before is None:
-        bars.values[j] = x_bar
-        bars.owned[j] = fresh
-    elif bars.owned[j]:
-        before += x_bar
-    else:
-        bars.accumulate(j, before, x_bar, fresh)
 
 
 def pulled(
@@ -182,8 +134,7 @@ def pulled(
     if it is `owned`, which nobody needs any more. For a number that was spread to an array the
     products are summed as they are made; where a large sum is known already, they are added to it.
     """
-    function = partial.function
-    if function is None:
+    if partial.function is None:
         d = partial.constant
         if type(d) is int:
             if d == 1:
@@ -195,10 +146,7 @@ def pulled(
             made = _pulled_in_blocks(partial, node, y_bar, bars, j, strong, owned)
             if made is not _NOT_SO:
                 return made
-        try:
-            d = function(*node.values)
-        except ARITHMETIC:
-            d = partial.safely(*node.values)
+        d = partial(*node.values)
     kind = type(d)
     if kind is _ndarray:
         if type(y_bar) is _ndarray and not strong:
@@ -213,11 +161,16 @@ def pulled(
                 return d * y_bar
     elif kind not in _VALUES and isinstance(d, _SPECIAL):
         return None if isinstance(d, AbstractZero) else d
+    return _product(partial, node, d, y_bar, strong)
+
+
+def _product(partial: Partial, node: Any, d: Any, y_bar: Any, strong: bool) -> Any:
+    """Return conj(d) ȳ for numbers and arrays of any kind."""
     owns = False
     if node.space.dtype.kind == "c":
-        if kind is _ndarray and d.dtype.kind == "c":
+        if type(d) is _ndarray and d.dtype.kind == "c":
             d, owns = np.conj(d), True
-        elif kind is not _ndarray:
+        elif type(d) is not _ndarray:
             d = np.conj(d)
     if not strong:
         return plain_product(d, y_bar, owns)
@@ -231,7 +184,7 @@ def strong_product_of(partial: Partial, node: Any) -> Callable:
 
 def _is_constant(partial: Partial, node: Any) -> bool:
     """Whether a partial derivative reads nothing that is differentiated."""
-    if not isinstance(node, Elementwise):
+    if len(node.parents) == 2:
         return False
     return partial.reads.isdisjoint((0, node.rule.partials[0].index(partial) + 1))
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch.plan_types import HandNode, LinearNode
-from autodiff.fastpath.elementwise_nodes import Elementwise, ElementwiseOfTwo, pulled
+from autodiff.fastpath.elementwise_nodes import Elementwise, pulled
 from autodiff.fastpath.fusion.fused_node import Fused
 from autodiff.fastpath.stack_scalars import Gathered
 from autodiff.trace.linearize import Linearised, has_nan
@@ -32,8 +32,7 @@ from chainrules_core.noticed import forgive
 from chainrules_core.projection import ProjectToArray, ProjectToNumber
 from chainrules_core.quiet import quiet
 
-_ELEMENTWISE = (tuple, Elementwise, ElementwiseOfTwo)
-_SWEPT = (*_ELEMENTWISE, Fused, LinearNode, HandNode)
+_SWEPT = (tuple, Elementwise, Fused, LinearNode, HandNode)
 _SWEPT_TOO = frozenset({Node, ProductNode, Gathered})
 _SPACES = frozenset({ProjectToArray, ProjectToNumber})
 # Elements of the largest cotangent with all its rows; where there are more, some rows at a time.
@@ -129,7 +128,7 @@ def _some_rows(nodes: list, leaves: int, place: int, which: range, strong: bool)
         node = nodes[i]
         if type(node) is tuple:
             bars.hand_on_scalars(node, y_bars)
-        elif isinstance(node, _ELEMENTWISE):
+        elif isinstance(node, Elementwise):
             bars.hand_on_products(node, y_bars, strong)
         elif type(node) is Gathered:
             bars.hand_on_elements(node, y_bars)
@@ -187,8 +186,7 @@ class _Rows:
     def hand_on_products(self, node: Any, y_bars: np.ndarray, strong: bool) -> None:
         """Hand the products with partial derivatives on, which broadcast over the rows."""
         bars: Any = self
-        partials = node.rule.partials[0] if isinstance(node, ElementwiseOfTwo) else (node.partial,)
-        for j, partial in zip(node.parents, partials, strict=True):
+        for j, partial in zip(node.parents, node.partials, strict=True):
             x_bars = pulled(partial, node, y_bars, bars, j, strong, False)
             if isinstance(x_bars, NotImplementedTangent):
                 x_bars = unknown(x_bars, None)  # an error

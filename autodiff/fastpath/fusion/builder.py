@@ -11,8 +11,8 @@ import numpy as np
 
 from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
+from autodiff.fastpath.codegen.elementwise_code import SYMBOLS
 from autodiff.fastpath.codegen.node_code import NUMBERS
-from autodiff.fastpath.codegen.operation import SYMBOLS
 from autodiff.fastpath.elementwise_nodes import SMALL
 from autodiff.intercept.source.fusion_sites import Expression, Operand, Step
 from autodiff.trace.tape import place_of

@@ -15,6 +15,7 @@ import numpy as np
 
 from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
+from autodiff.fastpath.codegen.node_code import product
 from autodiff.fastpath.fusion.builder import CONSTANTS, Declined
 from autodiff.fastpath.fusion.fused_arrays import OfArrays
 from autodiff.fastpath.fusion.fused_node import Fused
@@ -241,18 +242,14 @@ class OnLevels(OfArrays):
             if not self.is_traced(operand):
                 continue
             partial, dot = plan.partials[p], f"d_{self.name_of(operand)}"
-            if partial.function is None:
-                c = partial.constant
-                terms.append(dot if c == 1 else f"-{dot}" if c == -1 else f"{float(c)!r} * {dot}")
-            elif partial.returns is not None:
-                terms.append(f"{read[partial.returns]} * {dot}")
-            else:
+            made = product(partial, dot, read, repr)
+            if made is None:
+                made = f"p{k}_{p}"
                 function = self.constant(partial.function, "by")
                 source += _SLOPE.format(
-                    function=function, read=", ".join(read), made=f"p{k}_{p}", dot=dot,
-                    again=self.again,
-                )  # fmt: skip
-                terms.append(f"p{k}_{p}")
+                    function=function, read=", ".join(read), made=made, dot=dot, again=self.again
+                )
+            terms.append(made)
         source += f"        d_t{k} = {' + '.join(terms)}\n".replace("+ -", "- ")
         is_array = self.is_array(Operand("step", k))
         if is_array and not all(self.is_array(o) for o in step.operands if self.is_traced(o)):
@@ -326,15 +323,11 @@ class OnLevels(OfArrays):
 
     def products(self, bar: str, dot: str, k: int, partial: Partial, read: list[str]) -> str:
         """Write the products with a partial derivative: s b, and its tangent s ḃ + ṡ b."""
-        if partial.function is None:
-            c = float(partial.constant)
-            if c == 1:
-                return f"    {bar}, {dot} = b{k}, e{k}\n"
-            return f"    {bar}, {dot} = {c!r} * b{k}, {c!r} * e{k}\n"
-        if partial.returns is not None:
-            factor = read[partial.returns]
-            source = f"    {bar} = {factor} * b{k}\n    {dot} = {factor} * e{k}\n"
-            if self.has_tangent(factor):
+        made, made_dot = [product(partial, f"{x}{k}", read, repr) for x in "be"]
+        if made is not None:
+            source = f"    {bar} = {made}\n    {dot} = {made_dot}\n"
+            factor = None if partial.returns is None else read[partial.returns]
+            if factor is not None and self.has_tangent(factor):
                 source += f"    {dot} = {dot} + d_{factor} * b{k}\n"
             return source
         function = self.constant(partial.function, "by")
