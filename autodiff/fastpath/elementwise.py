@@ -68,46 +68,34 @@ class Plan:
         self.wanted = [tuple([self.partials[j] for j in traced]) for traced in sets]
 
 
-_plans: dict[tuple, Plan | None] = {}
-_forward_plans: dict[tuple, Plan | None] = {}
+class _Plans(dict):
+    """Functions and the types of their arguments → plans, or None; filled at need."""
+
+    def __init__(self, table: RuleTable) -> None:
+        super().__init__()
+        self.table = table
+
+    def __missing__(self, key: tuple) -> Plan | None:
+        """Find a plan for the first time."""
+        f, *kinds = key
+        entry = self.table.entry(f)
+        rule = entry.find(tuple(kinds)) if entry is not None and _PLAIN.issuperset(kinds) else None
+        is_plain = isinstance(rule, ScalarRule) and not rule.several and rule.setup is None
+        plan = Plan(rule) if is_plain else None
+        if entry is not None:  # functions made in passing are not kept alive
+            self[key] = plan
+        return plan
 
 
-def _found(table: RuleTable, f: Callable, *kinds: type) -> Plan | None:
-    """Find the plan for a function and the types of its arguments."""
-    if not _PLAIN.issuperset(kinds):
-        return None
-    entry = table.entry(f)
-    rule = None if entry is None else entry.find(kinds)
-    if isinstance(rule, ScalarRule) and not rule.several and rule.setup is None:
-        return Plan(rule)
-    return None
-
-
-def _plan(f: Callable, *kinds: Any) -> Plan | None:
-    """Find the plan for a function and the types of its arguments for the first time."""
-    plan = _found(rrule, f, *kinds)
-    if rrule.entry(f) is not None:  # functions made in passing are not kept alive
-        _plans[(f, *kinds)] = plan
-    return plan
-
-
-def plan_of(f: Callable, *kinds: Any) -> Plan | None:
-    """Return the plan for a function and the types of its arguments."""
-    key = (f, *kinds)
-    return _plans[key] if key in _plans else _plan(*key)
-
-
-def _forward_plan(f: Callable, *kinds: type) -> Plan | None:
-    """Do the same for forward mode, where another rule may hold."""
-    plan = _found(frule, f, *kinds)
-    if frule.entry(f) is not None:
-        _forward_plans[(f, *kinds)] = plan
-    return plan
+plans = _Plans(rrule)
+"""What is known for reverse mode …"""
+forward_plans = _Plans(frule)
+"""… and for forward mode, where another rule may hold."""
 
 
 def _forget(rule: Rule) -> None:
-    _plans.clear()
-    _forward_plans.clear()
+    plans.clear()
+    forward_plans.clear()
 
 
 rrule.watch(_forget)
@@ -164,10 +152,7 @@ def _applied(
         if type(tape) is Forward:
             return _pushed_call(f, values, indices, wanted, tape)
         return _of_constants(f, values) if tape is CONSTANT else NOT_HERE
-    try:
-        plan = _plans[(f, *map(type, values))]
-    except KeyError:
-        plan = _plan(f, *map(type, values))
+    plan = plans[(f, *map(type, values))]
     is_over = plan is None
     if is_over:
         plan = _plan_over_outer(f, values)
@@ -199,7 +184,7 @@ def _space_of(y: Any) -> Any:
 
 def _of_constants(f: Callable, values: tuple) -> Any:
     """Apply a function to arrays made inside, which may be written into: so may the result."""
-    if plan_of(f, *map(type, values)) is None:
+    if plans[(f, *map(type, values))] is None:
         return NOT_HERE
     y = f(*values)
     if type(y) is not _ndarray:
@@ -230,20 +215,14 @@ def _plan_over_outer(f: Callable, values: tuple) -> Plan | None:
     kinds = _kinds_beneath(values)
     if kinds is None or any(type(x) is _ndarray and x.dtype.kind == "O" for x in values):
         return None
-    return plan_of(f, *kinds)
-
-
-def forward_plan_of(f: Callable, *kinds: Any) -> Plan | None:
-    """Return the plan for forward mode for a function and the types of its arguments."""
-    key = (f, *kinds)
-    return _forward_plans[key] if key in _forward_plans else _forward_plan(*key)
+    return plans[(f, *kinds)]
 
 
 def _pushed_call(f: Callable, values: tuple, dots: tuple, wanted: int, tape: Any) -> Any:
     """Apply a function to values with tangents."""
     tape.check_open()
     kinds = _kinds_beneath(values)
-    plan = None if kinds is None else forward_plan_of(f, *kinds)
+    plan = None if kinds is None else forward_plans[(f, *kinds)]
     if plan is None:
         return NOT_HERE
     y = f(*values)

@@ -117,7 +117,7 @@ ALONE = if_counted(_references_alone())
 def hand_product(
     partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: bool
 ) -> None:
-    """Hand conj(∂y/∂x) ȳ on to the value at place `j`; `owned` as for `pulled`."""
+    """Propagate conj(∂y/∂x) ȳ to the value at place `j`; `owned` as for `pulled`."""
     x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
     # Counted here: a call in the making holds its arguments, too.
     fresh: Any = owned if x_bar is y_bar else sys.getrefcount(x_bar) == ALONE
@@ -128,7 +128,7 @@ def hand_product(
 def pulled(
     partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: bool
 ) -> Any:
-    """Return conj(∂y/∂x) ȳ, or None where nothing is handed on.
+    """Return conj(∂y/∂x) ȳ, or None where there is nothing to propagate.
 
     A large product takes the memory of the partial derivative that nobody else holds, or that of ȳ
     if it is `owned`, which nobody needs any more. For a number that was spread to an array the
@@ -198,7 +198,7 @@ def _pulled_in_blocks(
     strong: bool,
     owned: bool,
 ) -> Any:
-    """Do the same for large arrays in blocks; `_NOT_SO` where it is not possible."""
+    """Compute what `pulled` returns block by block; `_NOT_SO` where that is not possible."""
     blocks = Blocks(partial, node.values, y_bar)
     if not blocks.are_possible():
         return _NOT_SO

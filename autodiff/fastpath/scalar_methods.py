@@ -19,6 +19,7 @@ from autodiff.dispatch.call import NO_RULE
 from autodiff.dispatch.dispatch_cache import ways_of
 from autodiff.errors import LostValueError
 from autodiff.fastpath.codegen.elementwise_code import SYMBOLS
+from autodiff.fastpath.codegen.node_code import SCOPE
 from autodiff.numpy_api import operators as operators  # the general methods, behind these
 from autodiff.trace.tape import CONSTANT, place_of
 from autodiff.trace.tracer import FloatTracer, Tracer
@@ -97,7 +98,7 @@ def derivative(
 ) -> str:
     """Return a partial derivative as an expression of the local variables of a method.
 
-    It is the int 0 where it is zero and hangs on nothing that is `varying`.
+    It is the int 0 where it is zero and depends on nothing that is `varying`.
     """
     if partial.function is None:
         return repr(float(partial.constant))
@@ -146,12 +147,8 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
         name="reflected", own="b", other="a", branches=branch(_IS_NUMBER, "a", "b._value", {2})
     )  # fmt: skip
     scope: dict[str, Any] = {
-        "ARITHMETIC": ARITHMETIC,
-        "FloatTracer": FloatTracer,
-        "float64": np.float64,
+        **SCOPE,
         "otherwise": Tracer.__dict__[f"__{_NAMES[op]}__"],
-        "new": object.__new__,  # with the attributes set: three quarters of the time of a call
-        "place_of": place_of,
         "by_a": quiet(by_a),
         "by_b": quiet(by_b),
         "safe_a": by_a.safely,

@@ -23,16 +23,12 @@ import numpy as np
 
 from autodiff.dispatch import dispatch_cache
 from autodiff.dispatch.call import NO_RULE
-from autodiff.fastpath import elementwise
-from autodiff.fastpath.codegen.node_code import NUMBERS, for_arrays, node_class, product
-from autodiff.fastpath.elementwise import NOT_HERE, forward_plan_of, pushed, with_dot
-from autodiff.trace.tape import CONSTANT, Forward, place_of
+from autodiff.fastpath.codegen.node_code import NUMBERS, SCOPE, for_arrays, node_class, product
+from autodiff.fastpath.elementwise import NOT_HERE, Plan, forward_plans, plans, pushed, with_dot
+from autodiff.trace.tape import Forward
 from autodiff.trace.tracer import FloatTracer, Tracer, wrap
-from chainrules_core import ProjectTo, frule, rrule
-from chainrules_core.define.partial import ARITHMETIC, Partial
-from chainrules_core.define.scalar import has_nan
-from chainrules_core.projection import KNOWN_SPACES
-from chainrules_core.quiet import quiet
+from chainrules_core import frule, rrule
+from chainrules_core.define.partial import Partial
 from chainrules_core.rule import Rule
 
 _ndarray = np.ndarray
@@ -67,26 +63,11 @@ def _not_known(*args: Any) -> Any:
 
 
 _SCOPE: dict[str, Any] = {
-    "ARITHMETIC": ARITHMETIC,
-    "CONSTANT": CONSTANT,
-    "FLOAT64": _FLOAT64,
-    "FLOAT64_SPACES": KNOWN_SPACES[_FLOAT64],
-    "Forward": Forward,
+    **SCOPE,
     "NOT_HERE": NOT_HERE,
-    "NO_RULE": NO_RULE,
-    "NUMBERS": NUMBERS,
-    "OBJECTS": np.dtype(object),
-    "ProjectTo": ProjectTo,
-    "Tracer": Tracer,
-    "__name__": __name__,  # for filters of warnings
-    "has_nan": has_nan,
     "is_recorded": _is_recorded,
-    "ndarray": _ndarray,
-    "new": object.__new__,
     "otherwise": _not_known,
-    "place_of": place_of,
     "pushed": pushed,
-    "quiet": quiet,
     "with_dot": with_dot,
     "wrap": wrap,
 }
@@ -293,7 +274,7 @@ class Operation:
         kinds = {f"kind{i}": kind for i, kind in enumerate(self.kinds)}
         self.scope: dict[str, Any] = {**_SCOPE, **kinds, "f": f}
 
-    def way(self, plan: elementwise.Plan) -> Callable:
+    def way(self, plan: Plan) -> Callable:
         """Write the operation by a plan for reverse mode, and what leads to the other levels."""
         keep_y, *keeps = plan.keeps[sum(1 << i for i in self.wanted)]
         held, seen = "", ["y" if keep_y else "None"]
@@ -328,7 +309,7 @@ class Operation:
 
     def pushed_way(self) -> Callable:
         """Write the operation on a forward level."""
-        plan = forward_plan_of(self.f, *self.kinds)
+        plan = forward_plans[(self.f, *self.kinds)]
         partials = () if plan is None else tuple([plan.partials[i] for i in self.wanted])
         if plan is None or not all(map(_is_number_or_function, partials)):
             return _not_known
@@ -389,7 +370,7 @@ def note(f: Callable, args: tuple, result: Any) -> None:
     if n != dispatch_cache.OFTEN:
         return
     operation = Operation(f, args)
-    plan = elementwise.plan_of(f, *operation.kinds)
+    plan = plans[(f, *operation.kinds)]
     if plan is not None and operation.makes_array == (kind is _ndarray):
         _add(f, args, operation.way(plan))
 

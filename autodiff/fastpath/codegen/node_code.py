@@ -1,4 +1,4 @@
-"""How cotangents are handed on, as code: the nodes that written calls make.
+"""How cotangents are propagated, as code: the nodes that written calls make.
 
 What a node finds out for each cotangent is known when the code of a call is written: which
 derivatives are wanted, and what they consist of. So such code has a class of nodes of its own,
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch import dispatch_cache
+from autodiff.dispatch.call import NO_RULE
 from autodiff.dispatch.plan_types import (
     HandNode,
     LinearNode,
@@ -30,19 +31,51 @@ from autodiff.fastpath.elementwise_nodes import (
     Elementwise,
     hand_product,
 )
-from autodiff.trace.tape import IN_TUPLE, PASSED
-from chainrules_core import BadInplaceError
+from autodiff.trace.tape import CONSTANT, IN_TUPLE, PASSED, Forward, place_of
+from autodiff.trace.tracer import FloatTracer, Tracer
+from chainrules_core import BadInplaceError, ProjectTo
 from chainrules_core.define import ScalarRule
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import ARITHMETIC, Partial
+from chainrules_core.define.scalar import has_nan
 from chainrules_core.define.symbolic import Symbol, parameter
 from chainrules_core.frame import sorted_bars
+from chainrules_core.projection import KNOWN_SPACES
+from chainrules_core.quiet import quiet
 
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
 NUMBERS = frozenset({float, np.float64})
 _NAMES = ("y", "x0", "x1")
 _PARENTS: dict[int, tuple[str, ...]] = {1: ("parent",), 2: ("left", "right")}
+
+SCOPE: dict[str, Any] = {
+    "ARITHMETIC": ARITHMETIC,
+    "BOOL": np.dtype(bool),
+    "CONSTANT": CONSTANT,
+    "FLOAT64": _FLOAT64,
+    "FLOAT64_SPACES": KNOWN_SPACES[_FLOAT64],
+    "FloatTracer": FloatTracer,
+    "Forward": Forward,
+    "NO_RULE": NO_RULE,
+    "NUMBERS": NUMBERS,
+    "OBJECTS": np.dtype(object),
+    "ProjectTo": ProjectTo,
+    "SMALL": SMALL,
+    "Tracer": Tracer,
+    "__name__": __name__,  # for filters of warnings
+    "add": np.add,
+    "float64": np.float64,
+    "getrefcount": sys.getrefcount,
+    "has_nan": has_nan,
+    "ndarray": _ndarray,
+    "new": object.__new__,
+    "place_of": place_of,
+    "quiet": quiet,
+    "vdot": np.vdot,
+    "where_true": where_true,
+}
+"""What all written code reads."""
 
 _OPERATORS = {
     "add": "({} + {})",
@@ -213,19 +246,10 @@ def _hand_on(
     of_arrays = len(wanted) == 2 and list(kinds) == [_ndarray, _ndarray]
     together = rule.together if of_arrays else None
     scope: dict[str, Any] = {
-        "ARITHMETIC": ARITHMETIC,
-        "BOOL": np.dtype(bool),
-        "FLOAT64": _FLOAT64,
-        "NUMBERS": NUMBERS,
-        "SMALL": SMALL,
-        "__name__": __name__,  # for filters of warnings
-        "add": np.add,
+        **SCOPE,
         "general": Elementwise.hand_on,
         "hand_product": hand_product,
-        "ndarray": _ndarray,
         "together": together,
-        "vdot": np.vdot,
-        "where_true": where_true,
     }
     same = ""
     if len(wanted) == 2:
@@ -399,12 +423,10 @@ def planned_node_class(plan: OfLinear | OfHand, kinds: Sequence[type]) -> type[P
 
 def _planned_hand_on(plan: OfLinear | OfHand, base: Any) -> Callable:
     scope: dict[str, Any] = {
+        **SCOPE,
         "BadInplaceError": BadInplaceError,
-        "__name__": __name__,  # for filters of warnings
         "general": base.hand_on,
-        "getrefcount": sys.getrefcount,
         "hand_factors": hand_factors,
-        "ndarray": _ndarray,
         "rule": plan.rule,
         "sorted_bars": sorted_bars,
     }
@@ -428,7 +450,7 @@ def _planned_hand_on(plan: OfLinear | OfHand, base: Any) -> Callable:
 
 
 def _pulled_by_adjoint(plan: OfLinear, position: int, seen: list[str], scope: dict) -> str:
-    """Write how the cotangent is handed on to one argument of a linear function."""
+    """Write how the cotangent is propagated to one argument of a linear function."""
     adjoint, factors = plan.adjoints[position], plan.factors[position]
     scope[f"adjoint_{position}"], scope[f"factors_{position}"] = adjoint, factors
     given, options = ", ".join(seen), ", **self.options" if plan.options or plan.fixed else ""

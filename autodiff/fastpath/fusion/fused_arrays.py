@@ -188,11 +188,11 @@ class OfArrays(Writer):
             source += store.format(
                 position=position, bar=f"l{name}", fresh=fresh, store=STORE.format(fresh=fresh)
             )
-        scope = {**self.scope, "add": np.add, "stepwise": Fused.hand_on_stepwise}
+        scope = {**self.scope, "stepwise": Fused.hand_on_stepwise}
         return dispatch_cache.define("hand_on", source, scope)
 
     def back_through(self, k: int) -> str:
-        """Write how the cotangent of a step is handed on to its operands."""
+        """Write how the cotangent of a step is propagated to its operands."""
         step, plan, source = self.steps[k], self.plans[k], ""
         wanted = [p for p, o in enumerate(step.operands) if self.is_traced(o)]
         operands = [step.operands[p] for p in wanted]

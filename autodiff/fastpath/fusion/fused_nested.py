@@ -3,7 +3,7 @@
 The operations and their tangents are written one after the other, with the numbers that the single
 operations give. On a tape there is one node behind them, as there is for plain arrays; it goes back
 through the expression with cotangents and their tangents at once. Where a tangent comes out NaN,
-single operations are evaluated: then it hangs on them where a zero wins.
+single operations are evaluated: where a zero wins depends on each of them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from autodiff.trace.tape import Forward
 from autodiff.trace.tracer import Tracer
 from chainrules_core.broadcasting import spread_to
 from chainrules_core.define.partial import Partial
-from chainrules_core.define.scalar import has_nan
-from chainrules_core.quiet import quiet
 
 _ndarray = np.ndarray
 _VALUE = """\
@@ -143,16 +141,10 @@ class OnLevels(OfArrays):
         self.is_over = any(leaf._tape.records for leaf in traced)
         self.has_level = False
         super().__init__(expression, leaves)
-        self.scope |= {
-            "has_nan": has_nan,
-            "quiet": quiet,
-            "spread_to": spread_to,
-            "zeros": np.zeros,
-        }
+        self.scope |= {"spread_to": spread_to, "zeros": np.zeros}
 
     def guard(self, name: str, leaf: Any) -> None:
         """Write which level a leaf is of: all others are for the generic form."""
-        self.scope["Forward"] = Forward
         level = f"{name}._value._tape" if self.is_over else f"{name}._tape"
         if type(leaf) is not Tracer or (self.is_over and type(leaf._value) is not Tracer):
             raise Declined
@@ -207,7 +199,7 @@ class OnLevels(OfArrays):
         """Return the plan of an operation, whose rule is that of both modes."""
         plan = super().plan_of(step)
         kinds = [type(self.sample(o)) for o in step.operands]
-        forward = elementwise.forward_plan_of(step.f, *kinds)
+        forward = elementwise.forward_plans[(step.f, *kinds)]
         if forward is None or forward.rule is not plan.rule:
             raise Declined
         return plan
@@ -296,11 +288,11 @@ class OnLevels(OfArrays):
         for bar, dot, position in found:
             made = f"Tracer({bar}, level, {dot})"
             source += f"    bars.put(self.parents[{position}], {made}, False)\n"
-        scope = {**self.scope, "add": np.add, "stepwise": Fused.hand_on_stepwise}
+        scope = {**self.scope, "stepwise": Fused.hand_on_stepwise}
         return dispatch_cache.define("hand_on", source, scope)
 
     def back_through(self, k: int) -> str:
-        """Write how the cotangent of a step and its tangent are handed on to its operands."""
+        """Write how the cotangent of a step and its tangent are propagated to its operands."""
         step, plan, source = self.steps[k], self.plans[k], ""
         read = [name or "None" for name in self.kept_by(k, plan)]
         for p, operand in enumerate(step.operands):

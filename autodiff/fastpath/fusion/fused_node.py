@@ -70,7 +70,7 @@ class Fused:
         return made
 
     def hand_on_stepwise(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand the cotangent on through one operation after the other."""
+        """Propagate the cotangent through one operation after the other."""
         nodes = self.in_steps(bars.nodes)
         seeds = {len(nodes) - 1: y_bar}
         found = sweep(nodes, len(self.parents), seeds, nested=bars.nested, strong=strong)

@@ -30,8 +30,8 @@ _ONE = "1.0"
 class OfFloats(Writer):
     """Code for numbers: the node holds the derivatives of the whole expression.
 
-    Where one of them is zero, infinite or NaN, the operations are recorded one by one: then it
-    hangs on them what a zero or an infinite cotangent gives.
+    Where one of them is zero, infinite or NaN, the operations are recorded one by one: what a zero
+    or an infinite cotangent gives depends on each of them.
     """
 
     def way(self) -> Callable:
