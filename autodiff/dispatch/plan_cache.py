@@ -76,32 +76,31 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         result = NO_RULE if way is f else way(*args, **kwargs)  # itself for plain values alone
         if result is not NO_RULE:
             return result
-    if args and _is_nest(args[0]):
+    if args and type(args[0]) in _NESTS and _is_nest(args[0]):
         return planned_with_list(f, args, kwargs)
     values = (*args, *kwargs.values()) if kwargs else args
     tape = _innermost(values)
-    if tape is None:
+    stripped = None if tape is None else _stripped(values, tape)
+    if tape is None or stripped is None:
         return NO_RULE
-    call = _Values(values, tape)
-    if not call.is_simple:
-        return NO_RULE
+    kinds, plain, nests, nested, is_of_one_tape = stripped
     plans = _plans if tape.records else _forward_plans
-    key = (f, call.nested, *call.kinds, *kwargs)
+    key = (f, nested, *kinds, *kwargs)
     try:
         plan = plans[key]
     except KeyError:
         plan = _remembered(plans, key, f, values, len(args), tuple(kwargs), tape)
     if plan is None:
         return NO_RULE
-    if type(plan) is OfBody:
+    kind = type(plan)
+    if kind is OfBody:
         return calls.body_of(plan.body)(*args, **kwargs)
-    if type(plan) is not OfConstant and not call.keep_arrays(values, tape):
+    if _ndarray in kinds and kind is not OfConstant and not _keep_arrays(values, plain, tape):
         return NO_RULE
-    nests = call.nests
     given = tuple([nests.get(i, a) for i, a in enumerate(values)]) if nests else values
-    result = plan.run(given, call.plain, tape, call.nested)
-    over_levels = type(plan) is ForwardOfLinear or (call.nested and type(plan) is OfLinear)
-    if call.is_of_one_tape or over_levels:
+    result = plan.run(given, plain, tape, nested)
+    over_levels = kind is ForwardOfLinear or (nested and kind is OfLinear)
+    if over_levels or (is_of_one_tape and not nests):
         plan.runs += 1
         if plan.runs == dispatch_cache.OFTEN and result is not NO_RULE:
             if over_levels:
@@ -129,69 +128,64 @@ def _innermost(values: tuple) -> Tape | None:
     return tape if tape is not None and (tape.records or type(tape) is Forward) else None
 
 
-class _Values:
-    """The arguments of a call without the innermost level.
+def _stripped(values: tuple, tape: Tape) -> tuple[list, list, dict[int, Any], bool, bool] | None:
+    """Return the arguments of a call without the innermost level; None where they are not simple.
 
-    Attributes
-    ----------
+    Returns
+    -------
+    kinds : list
+        The types of the values beneath; of traced ones first whether they are of that level.
     plain : list
         The values without that level.
-    kinds : list
-        Their types; of traced ones first whether they are of that level.
     nests : dict
         Place → a copy of a pytree of options.
     nested : bool
         Whether values traced on outer levels remain.
-    is_simple : bool
-        Whether all are of types for which there are plans.
     is_of_one_tape : bool
-        Whether all that is traced is so on one tape alone, and there are no pytrees.
+        Whether all that is traced is so on one tape alone.
     """
-
-    __slots__ = ("is_of_one_tape", "is_simple", "kinds", "nested", "nests", "plain")
-
-    def __init__(self, values: tuple, tape: Tape) -> None:
-        self.plain: list[Any] = []
-        self.kinds: list[Any] = []
-        self.nests: dict[int, Any] = {}
-        self.nested = self.is_simple = False
-        is_of_one_tape = tape.records
-        for a in values:
+    kinds: list[Any] = []
+    plain: list[Any] = []
+    nests: dict[int, Any] = {}
+    nested = False
+    is_of_one_tape = tape.records
+    for a in values:
+        kind = type(a)
+        if kind is Tracer or kind is FloatTracer:
+            here = a._tape
+            kinds.append(here is tape)
+            if here is tape:
+                a = a._value
+            else:
+                is_of_one_tape = False
+                a = a._value if here is CONSTANT else as_it_is(a)
             kind = type(a)
             if kind is Tracer or kind is FloatTracer:
-                here = a._tape
-                is_of_one_tape = is_of_one_tape and here is tape
-                self.kinds.append(here is tape)
-                if here is tape or here is CONSTANT:
-                    a = a._value
-                kind = type(a)
-                if kind is Tracer or kind is FloatTracer:
-                    self.nested = True
-                    if a._tape.program:
-                        return
-                    kind = a.__class__
-                    a = as_it_is(a) if here is not tape else a
-            elif _is_nest(a):
-                a = nest_of_options(a)
-                if a is None:
-                    return
-                self.nests[len(self.plain)] = a
-            if kind not in SIMPLE and kind not in _NESTS:
-                return
-            self.kinds.append(kind)
-            self.plain.append(a)
-        is_of_one_tape = is_of_one_tape and not self.nested
-        self.is_simple = is_of_one_tape or not self.nests
-        self.is_of_one_tape = is_of_one_tape and not self.nests
+                nested = True
+                if a._tape.program:
+                    return None
+                kind = a.__class__
+        elif kind in _NESTS and _is_nest(a):
+            a = nest_of_options(a)
+            if a is None:
+                return None
+            nests[len(plain)] = a
+        if kind not in SIMPLE and kind not in _NESTS:
+            return None
+        kinds.append(kind)
+        plain.append(a)
+    is_of_one_tape = is_of_one_tape and not nested
+    return (kinds, plain, nests, nested, is_of_one_tape) if is_of_one_tape or not nests else None
 
-    def keep_arrays(self, values: tuple, tape: Tape) -> bool:
-        """Put in the arrays that are not traced as a pullback may keep them; False for objects."""
-        for i, a in enumerate(values):
-            if type(a) is _ndarray:
-                if a.dtype is _OBJECTS:
-                    return False
-                self.plain[i] = tape.kept(a)
-        return True
+
+def _keep_arrays(values: tuple, plain: list, tape: Tape) -> bool:
+    """Put in the arrays that are not traced as a pullback may keep them; False for objects."""
+    for i, a in enumerate(values):
+        if type(a) is _ndarray:
+            if a.dtype is _OBJECTS:
+                return False
+            plain[i] = tape.kept(a)
+    return True
 
 
 def nest_of_options(x: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.fastpath.elementwise_nodes import Elementwise
-from autodiff.trace.tape import CONSTANT, Forward
+from autodiff.trace.tape import CONSTANT, Forward, Tape, place_of
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, shape_of, untraced, wrap
 from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, frule, rrule
 from chainrules_core.define import ScalarRule
@@ -25,11 +25,13 @@ from chainrules_core.define.scalar import (
     plain_product,
     strong_product,
 )
+from chainrules_core.projection import KNOWN_SPACES
 from chainrules_core.quiet import quiet
 from chainrules_core.rule import Rule
 from chainrules_core.rules import RuleTable
 
 _ndarray = np.ndarray
+_FLOAT64 = np.dtype(np.float64)
 _NUMBERS = frozenset(
     {float, int, complex, np.float64, np.float32, np.complex128, np.complex64, np.int64}
 )
@@ -80,8 +82,9 @@ class _Plans(dict):
         f, *kinds = key
         entry = self.table.entry(f)
         rule = entry.find(tuple(kinds)) if entry is not None and _PLAIN.issuperset(kinds) else None
-        is_plain = isinstance(rule, ScalarRule) and not rule.several and rule.setup is None
-        plan = Plan(rule) if is_plain else None
+        plan = None
+        if isinstance(rule, ScalarRule) and not rule.several and rule.setup is None:
+            plan = Plan(rule)
         if entry is not None:  # functions made in passing are not kept alive
             self[key] = plan
         return plan
@@ -105,81 +108,89 @@ frule.watch(_forget)
 def unary(f: Callable, a: Any) -> Any:
     """Apply a function of one traced argument; `NOT_HERE` for the general path."""
     tape = a._tape
-    return NOT_HERE if tape.program else _applied(f, (a,), (a._value,), (a._index,), 1, tape)
+    x = a._value
+    if not tape.records:
+        if type(tape) is Forward:
+            return _pushed_call(f, (x,), (a._index,), 1, tape)
+        return _of_constants(f, (x,)) if tape is CONSTANT else NOT_HERE
+    plan = plans[f, type(x)]
+    if plan is None:
+        return _over_outer(f, (x,), (a._index,), 1, tape)
+    y = f(x)
+    keep_y, keep_x = plan.keeps[1]
+    seen = (y if keep_y else None, x if keep_x else None)
+    return _recorded(y, (a._index,), plan.partials, seen, plan.rule, tape)
 
 
 def binary(f: Callable, a: Any, b: Any) -> Any:
     """Apply a function of two arguments, at least one traced; `NOT_HERE` for the general path."""
-    kind, other = type(a), type(b)
-    if kind is not Tracer and kind is not FloatTracer:
-        tape, values, indices, wanted = b._tape, (a, b._value), (b._index,), 2
-    elif other is not Tracer and other is not FloatTracer:
-        tape, values, indices, wanted = a._tape, (a._value, b), (a._index,), 1
+    kind = type(a)
+    other = type(b)
+    x, z = a, b
+    if kind is Tracer or kind is FloatTracer:
+        tape = a._tape
+        x = a._value
+        indices: tuple = (a._index,)
+        wanted = 1
+        if other is Tracer or other is FloatTracer:
+            z = b._value
+            if b._tape is tape:
+                indices = (a._index, b._index)
+                wanted = 3
+            elif b._tape is not CONSTANT:
+                if tape is not CONSTANT:
+                    return NOT_HERE
+                tape = b._tape
+                indices = (b._index,)
+                wanted = 2
     else:
-        tape, values = a._tape, (a._value, b._value)
-        if b._tape is tape:
-            indices, wanted = (a._index, b._index), 3
-        elif b._tape is CONSTANT:
-            indices, wanted = (a._index,), 1
-        elif tape is CONSTANT:
-            tape, indices, wanted = b._tape, (b._index,), 2
-        else:
-            return NOT_HERE
-    if tape.program:
-        return tape.binary(f, a, b)
-    return _applied(f, (a, b), values, indices, wanted, tape)
-
-
-def _applied(
-    f: Callable, args: tuple, values: tuple, indices: tuple, wanted: int, tape: Any
-) -> Any:
-    """Apply a function to arguments that are `values` beneath the level of the tape.
-
-    Parameters
-    ----------
-    f : callable
-        The function.
-    args, values : tuple
-        The arguments, and what they are without this level.
-    indices : tuple
-        The places on the tape of those that are traced; on a forward level their tangents.
-    wanted : int
-        Which arguments are traced, as bits.
-    tape : Tape
-        The tape or the forward level.
-    """
+        tape = b._tape
+        z = b._value
+        indices = (b._index,)
+        wanted = 2
     if not tape.records:
         if type(tape) is Forward:
-            return _pushed_call(f, values, indices, wanted, tape)
-        return _of_constants(f, values) if tape is CONSTANT else NOT_HERE
-    plan = plans[(f, *map(type, values))]
-    is_over = plan is None
-    if is_over:
-        plan = _plan_over_outer(f, values)
+            return _pushed_call(f, (x, z), indices, wanted, tape)
+        if tape is CONSTANT:
+            return _of_constants(f, (x, z))
+        return tape.binary(f, a, b) if tape.program else NOT_HERE
+    plan = plans[f, type(x), type(z)]
     if plan is None:
-        return NOT_HERE
-    y = f(*values)
-    if is_over and type(y) not in _TRACED:
-        return NOT_HERE
-    space = _space_of(y)
-    if space is None:
-        return NOT_HERE
-    keep_y, *keeps = plan.keeps[wanted]
-    seen = [y if keep_y else None]
-    for arg, value, keep in zip(args, values, keeps, strict=True):
-        is_plain_array = type(arg) is _ndarray or (is_over and type(value) is _ndarray)
-        seen.append(None if not keep else tape.kept(value) if is_plain_array else value)
-    node = Elementwise(indices, plan.wanted[wanted], tuple(seen), space, plan.rule)
-    return wrap(y, tape, tape.add(node))
+        return _over_outer(f, (x, z), indices, wanted, tape)
+    y = f(x, z)
+    keep_y, keep_x, keep_z = plan.keeps[wanted]
+    if other is _ndarray:
+        if keep_z:
+            z = tape.kept(b)
+    elif kind is _ndarray and keep_x:
+        x = tape.kept(a)
+    seen = (y if keep_y else None, x if keep_x else None, z if keep_z else None)
+    return _recorded(y, indices, plan.wanted[wanted], seen, plan.rule, tape)
 
 
-def _space_of(y: Any) -> Any:
-    """Return the space of a value that is recorded, traced on an outer level or not; else None."""
-    if type(y) in _TRACED:
-        if y._tape is CONSTANT:
-            return None
-        y = bare(y)
-    return ProjectTo(y) if is_inexact(y) else None
+def _recorded(
+    y: Any, parents: tuple, partials: tuple, seen: tuple, rule: ScalarRule, tape: Tape
+) -> Any:
+    """Record a plain value with its node; `NOT_HERE` where it is not for it."""
+    is_array = type(y) is _ndarray
+    dtype = y.dtype if is_array else None
+    space: Any
+    if dtype is _FLOAT64 or (is_array and dtype.kind in "fc"):
+        try:
+            space = KNOWN_SPACES[dtype][y.shape]
+        except KeyError:
+            space = ProjectTo(y)
+    elif not is_array and is_inexact(y):
+        space = ProjectTo(y)
+    else:
+        return NOT_HERE
+    node = Elementwise(parents, partials, seen, space, rule)
+    nodes = tape.nodes
+    place = len(nodes)
+    nodes.append(node)
+    if nodes[place] is not node:
+        place = place_of(node, nodes)
+    return Tracer(y, tape, place) if is_array else wrap(y, tape, place)
 
 
 def _of_constants(f: Callable, values: tuple) -> Any:
@@ -208,21 +219,30 @@ def _kinds_beneath(args: tuple) -> tuple | None:
     return tuple(kinds)
 
 
-def _plan_over_outer(f: Callable, values: tuple) -> Plan | None:
-    """Return the plan for values that an outer level sees, or for plain ones beside them."""
+def _over_outer(f: Callable, values: tuple, indices: tuple, wanted: int, tape: Tape) -> Any:
+    """Apply a function to values that an outer level sees, or to plain ones beside them."""
     if _TRACED.isdisjoint(map(type, values)):
-        return None
+        return NOT_HERE
     kinds = _kinds_beneath(values)
-    if kinds is None or any(type(x) is _ndarray and x.dtype.kind == "O" for x in values):
-        return None
-    return plans[(f, *kinds)]
+    plan = None if kinds is None else plans[(f, *kinds)]
+    if plan is None or any(type(x) is _ndarray and x.dtype.kind == "O" for x in values):
+        return NOT_HERE
+    y = f(*values)
+    if type(y) not in _TRACED or y._tape is CONSTANT or not is_inexact(bare(y)):
+        return NOT_HERE
+    kept = [tape.kept(x) if type(x) is _ndarray else x for x in values]
+    seen = [v if keep else None for v, keep in zip((y, *kept), plan.keeps[wanted], strict=True)]
+    node = Elementwise(indices, plan.wanted[wanted], tuple(seen), ProjectTo(bare(y)), plan.rule)
+    return wrap(y, tape, tape.add(node))
 
 
 def _pushed_call(f: Callable, values: tuple, dots: tuple, wanted: int, tape: Any) -> Any:
     """Apply a function to values with tangents."""
     tape.check_open()
-    kinds = _kinds_beneath(values)
-    plan = None if kinds is None else forward_plans[(f, *kinds)]
+    plan = forward_plans.get((f, *map(type, values)))
+    if plan is None:
+        kinds = _kinds_beneath(values)
+        plan = None if kinds is None else forward_plans[(f, *kinds)]
     if plan is None:
         return NOT_HERE
     y = f(*values)

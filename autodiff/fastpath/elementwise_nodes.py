@@ -13,7 +13,7 @@ from autodiff.trace.tape import Cotangents
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import AbstractZero, NotImplementedTangent
 from chainrules_core.define import ScalarRule
-from chainrules_core.define.partial import Partial
+from chainrules_core.define.partial import ARITHMETIC, Partial
 from chainrules_core.define.scalar import (
     constant_product,
     plain_product,
@@ -22,6 +22,7 @@ from chainrules_core.define.scalar import (
 from chainrules_core.references import if_counted
 
 _ndarray = np.ndarray
+_float64 = np.float64
 _FLOAT64 = np.dtype(np.float64)
 _VALUES = frozenset({np.ndarray, float, int, np.float64, Tracer, FloatTracer})
 _SPECIAL = (AbstractZero, NotImplementedTangent)
@@ -61,16 +62,13 @@ class Elementwise:
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
         """Propagate conj(∂y/∂x) ȳ to each argument."""
-        if len(self.parents) == 2:
-            self._hand_on_to_two(y_bar, bars, strong)
+        parents = self.parents
+        if len(parents) == 1:
+            owned = bool(bars.owns_current)
+            hand_product(self.partials[0], self, y_bar, bars, parents[0], strong, owned)
             return
-        hand_product(
-            self.partials[0], self, y_bar, bars, self.parents[0], strong, bool(bars.owns_current)
-        )
-
-    def _hand_on_to_two(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
+        left, right = parents
         rule = self.rule
-        left, right = self.parents
         if rule.together is not None and type(y_bar) is _ndarray:
             made = rule.products_together(y_bar, self.values, strong=strong)
             if made is not None:
@@ -78,7 +76,7 @@ class Elementwise:
                 bars.put(right, made[1], True)
                 return
         by_left, by_right = self.partials
-        if self.is_square():
+        if left == right and self.is_square():
             x_bar = pulled(by_left, self, y_bar, bars, left, strong, False)
             if x_bar is not None:
                 large = type(x_bar) is _ndarray and x_bar.size > SMALL
@@ -118,11 +116,55 @@ def hand_product(
     partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: bool
 ) -> None:
     """Propagate conj(∂y/∂x) ȳ to the value at place `j`; `owned` as for `pulled`."""
-    x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
-    # Counted here: a call in the making holds its arguments, too.
-    fresh: Any = owned if x_bar is y_bar else sys.getrefcount(x_bar) == ALONE
-    if x_bar is not None:
+    target = bars.nodes[j]
+    if (
+        type(y_bar) is not _ndarray
+        or y_bar.size > SMALL
+        or y_bar.dtype is not _FLOAT64
+        or strong
+        or bars.nested
+        or type(target) is tuple
+        or not target.space.shape
+    ):
+        x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
+        # Counted here: a call in the making holds its arguments, too.
+        fresh: Any = owned if x_bar is y_bar else sys.getrefcount(x_bar) == ALONE
+        if x_bar is not None:
+            bars.put(j, x_bar, fresh)
+        return
+    # Small arrays: what takes the time there are calls, so there are none.
+    function = partial.function
+    if function is None:
+        d = partial.constant
+    else:
+        try:
+            d = function(*node.values)
+        except ARITHMETIC:
+            d = partial.safely(*node.values)
+    fresh = True
+    kind = type(d)
+    if (kind is _ndarray and d.dtype is _FLOAT64) or kind is float or kind is _float64:
+        x_bar = d * y_bar
+    elif kind is int:
+        x_bar = y_bar if d == 1 else -y_bar if d == -1 else d * y_bar
+        fresh = d != 1 or owned
+    else:
+        x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
+        if x_bar is None:
+            return
+        fresh = False
+    space = target.space
+    if type(x_bar) is not _ndarray or x_bar.shape != space.shape or x_bar.dtype is not space.dtype:
         bars.put(j, x_bar, fresh)
+        return
+    before = bars.values[j]
+    if before is None:
+        bars.values[j] = x_bar
+        bars.owned[j] = fresh
+    elif bars.owned[j]:
+        before += x_bar
+    else:
+        bars.accumulate(j, before, x_bar, fresh)
 
 
 def pulled(
@@ -134,7 +176,8 @@ def pulled(
     if it is `owned`, which nobody needs any more. For a number that was spread to an array the
     products are summed as they are made; where a large sum is known already, they are added to it.
     """
-    if partial.function is None:
+    function = partial.function
+    if function is None:
         d = partial.constant
         if type(d) is int:
             if d == 1:
@@ -142,11 +185,15 @@ def pulled(
             if d == -1 and type(y_bar) is _ndarray:
                 return np.negative(y_bar, out=y_bar if owned and y_bar.size > SMALL else None)
     else:
+        made = _NOT_SO
         if type(y_bar) is _ndarray and y_bar.size >= LARGE:
             made = _pulled_in_blocks(partial, node, y_bar, bars, j, strong, owned)
-            if made is not _NOT_SO:
-                return made
-        d = partial(*node.values)
+        if made is not _NOT_SO:
+            return made
+        try:
+            d = function(*node.values)
+        except ARITHMETIC:
+            d = partial.safely(*node.values)
     kind = type(d)
     if kind is _ndarray:
         if type(y_bar) is _ndarray and not strong:
@@ -154,27 +201,23 @@ def pulled(
                 return np.vdot(d, y_bar)
             if d.dtype is _FLOAT64:
                 if d.size > SMALL and d.shape == y_bar.shape and y_bar.dtype is _FLOAT64:
-                    if d.base is None and sys.getrefcount(d) == ALONE:
-                        return np.multiply(d, y_bar, out=d)
-                    if owned:
-                        return np.multiply(d, y_bar, out=y_bar)
+                    alone = d.base is None and sys.getrefcount(d) == ALONE
+                    return np.multiply(d, y_bar, out=d if alone else y_bar if owned else None)
                 return d * y_bar
     elif kind not in _VALUES and isinstance(d, _SPECIAL):
         return None if isinstance(d, AbstractZero) else d
-    return _product(partial, node, d, y_bar, strong)
-
-
-def _product(partial: Partial, node: Any, d: Any, y_bar: Any, strong: bool) -> Any:
-    """Return conj(d) ȳ for numbers and arrays of any kind."""
     owns = False
     if node.space.dtype.kind == "c":
-        if type(d) is _ndarray and d.dtype.kind == "c":
-            d, owns = np.conj(d), True
-        elif type(d) is not _ndarray:
-            d = np.conj(d)
-    if not strong:
-        return plain_product(d, y_bar, owns)
-    return strong_product_of(partial, node)(d, y_bar, owns)
+        d, owns = _conjugated(d)
+    product = strong_product_of(partial, node) if strong else plain_product
+    return product(d, y_bar, owns)
+
+
+def _conjugated(d: Any) -> tuple[Any, bool]:
+    """Return the conjugate of a partial derivative, and whether that is a new array."""
+    if type(d) is not _ndarray:
+        return np.conj(d), False
+    return (np.conj(d), True) if d.dtype.kind == "c" else (d, False)
 
 
 def strong_product_of(partial: Partial, node: Any) -> Callable:
