@@ -173,7 +173,7 @@ def _recorded(
 ) -> Any:
     """Record a plain value with its node; `NOT_HERE` where it is not for it."""
     is_array = type(y) is _ndarray
-    dtype = y.dtype if is_array else None
+    dtype: Any = y.dtype if is_array else None
     space: Any
     if dtype is _FLOAT64 or (is_array and dtype.kind in "fc"):
         try:
