@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from chainrules_core import frule, rrule
+from chainrules_core import frule, rrule, scalar_rule
 from chainrules_core.testing.domains import COMPLEX, REAL
 
 ROOT = Path(__file__).parents[1]
@@ -135,3 +135,14 @@ def unregister_rules_of(path: Path) -> None:
         ours = [r for r in table.methods() if r.defined_at.startswith(str(path))]
         for f in dict.fromkeys(r.f for r in ours):
             table.unregister(f)
+
+
+def forget_decisions() -> None:
+    """Have the engine forget what it has decided, as it does when a rule comes or goes."""
+
+    def passing(x: object) -> object:
+        return x
+
+    scalar_rule(passing, 1)
+    for table in (rrule, frule):
+        table.unregister(passing)

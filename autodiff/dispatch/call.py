@@ -331,7 +331,7 @@ def _several_outputs(
 def _row_of_outputs(
     y: Any, tape: Tape, rule: Rule, parents: tuple, positions: tuple, pull: Callable
 ) -> Any:
-    """Do the same for a tuple or list of arrays and numbers."""
+    """Record an output that is a tuple or list of arrays and numbers."""
     kind = type(y)
     size = len(y)
 
@@ -400,7 +400,7 @@ def _call_first(f: Callable, *args: Any, **kwargs: Any) -> Any:
 
 
 class NestedConfig(EngineConfig):
-    """The same, where outer levels trace the arguments: their rules are asked in turn."""
+    """How rules call back where outer levels trace the arguments, which take part in turn."""
 
     @staticmethod
     def primal(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:

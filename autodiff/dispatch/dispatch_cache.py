@@ -86,7 +86,7 @@ def _kept_for(f: Callable) -> dict[Any, Callable]:
 
 
 known_of = _ways.get
-"""The same, or None: for functions that are not to be kept alive."""
+"""The cached entry or None: a function that is looked up is not kept alive."""
 
 
 def find(known: dict[Any, Callable], args: tuple, kwargs: dict[str, Any]) -> Callable | None:

@@ -21,7 +21,7 @@ _NUMBERS = frozenset({float, np.float64})
 
 
 class ForwardPlan(Plan):
-    """The same in forward mode."""
+    """What a call of a function with arguments of given types comes to, in forward mode."""
 
     __slots__ = ("still",)
 
@@ -81,7 +81,7 @@ class ForwardPlan(Plan):
 
 
 class ForwardOfLinear(ForwardPlan):
-    """The same for a function that is linear in the one argument that has a tangent."""
+    """A plan for a function that is linear in the one argument that has a tangent."""
 
     __slots__ = ()
 

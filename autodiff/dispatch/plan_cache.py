@@ -44,7 +44,6 @@ from chainrules_core.rule import HandRule
 _ndarray = np.ndarray
 _TRACED = frozenset({Tracer, FloatTracer})
 _OBJECTS = np.dtype(object)  # its elements may be numbers: the general way looks
-_OVER_LEVELS = "over levels"  # in keys whose values may be of several
 _KINDS: tuple[tuple[type, type], ...] = (
     (LinearRule, OfLinear),
     (HandRule, OfHand),
@@ -69,63 +68,116 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         result = NO_RULE if way is f else way(*args, **kwargs)  # itself for plain values alone
         if result is not NO_RULE:
             return result
+    if args and type(args[0]) in _NESTS and _is_nest(args[0]):
+        return planned_with_list(f, args, kwargs)
     values = (*args, *kwargs.values()) if kwargs else args
+    tape = _innermost(values)
+    stripped = None if tape is None else _stripped(values, tape)
+    if tape is None or stripped is None:
+        return NO_RULE
+    kinds, plain, nests, nested, is_of_one_tape = stripped
+    plans = _plans if tape.records else _forward_plans
+    key = (f, nested, *kinds, *kwargs)
+    try:
+        plan = plans[key]
+    except KeyError:
+        plan = _remembered(plans, key, f, values, len(args), tuple(kwargs), tape)
+    if plan is None:
+        return NO_RULE
+    kind = type(plan)
+    if kind is OfBody:
+        return calls.body_of(plan.body)(*args, **kwargs)
+    if _ndarray in kinds and kind is not OfConstant and not _keep_arrays(values, plain, tape):
+        return NO_RULE
+    given = tuple([nests.get(i, a) for i, a in enumerate(values)]) if nests else values
+    result = plan.run(given, plain, tape, nested)
+    over_levels = kind is ForwardOfLinear or (nested and kind is OfLinear)
+    if over_levels or (is_of_one_tape and not nests):
+        plan.runs += 1
+        if plan.runs == dispatch_cache.OFTEN and result is not NO_RULE:
+            if over_levels:
+                _write_for_levels(plan, f, args, kwargs, values, tape, result)
+            elif way is None:
+                write(plan, f, args, kwargs, result)
+    return result
+
+
+def _is_nest(x: Any) -> bool:
+    """Whether `x` is a list, or a tuple of more than what an index or a shape consists of."""
+    kind = type(x)
+    return kind is list or (kind is tuple and not IN_TUPLES.issuperset(map(type, x)))
+
+
+def _innermost(values: tuple) -> Tape | None:
+    """Return the innermost tape or forward level of the values; None if that is neither."""
     tape: Any = None
-    traced = 0  # which of the values are on the innermost level, as bits
-    bit = 1
+    for a in values:
+        kind = type(a)
+        if (kind is Tracer or kind is FloatTracer) and (
+            tape is None or a._tape.serial > tape.serial
+        ):
+            tape = a._tape
+    return tape if tape is not None and (tape.records or type(tape) is Forward) else None
+
+
+def _stripped(values: tuple, tape: Tape) -> tuple[list, list, dict[int, Any], bool, bool] | None:
+    """Return the arguments of a call without the innermost level; None where they are not simple.
+
+    Returns
+    -------
+    kinds : list
+        The types of the values beneath; of traced ones first whether they are of that level.
+    plain : list
+        The values without that level.
+    nests : dict
+        Place → a copy of a pytree of options.
+    nested : bool
+        Whether values traced on outer levels remain.
+    is_of_one_tape : bool
+        Whether all that is traced is so on one tape alone.
+    """
     kinds: list[Any] = []
     plain: list[Any] = []
     nests: dict[int, Any] = {}
+    nested = False
+    is_of_one_tape = tape.records
     for a in values:
         kind = type(a)
         if kind is Tracer or kind is FloatTracer:
-            if a._tape is not tape:
-                if tape is not None or a._tape is CONSTANT:
-                    return _planned_over_levels(f, args, kwargs, values)
-                tape = a._tape
-                if not tape.records:
-                    return _planned_over_levels(f, args, kwargs, values)
-            traced += bit
-            a = a._value
+            here = a._tape
+            kinds.append(here is tape)
+            if here is tape:
+                a = a._value
+            else:
+                is_of_one_tape = False
+                a = a._value if here is CONSTANT else as_it_is(a)
             kind = type(a)
             if kind is Tracer or kind is FloatTracer:
-                return _planned_over_levels(f, args, kwargs, values)
-        elif (kind is tuple and not IN_TUPLES.issuperset(map(type, a))) or kind is list:
-            if bit == 1 and args:
-                return planned_with_list(f, args, kwargs)
+                nested = True
+                if a._tape.program:
+                    return None
+                kind = a.__class__
+        elif kind in _NESTS and _is_nest(a):
             a = nest_of_options(a)
             if a is None:
-                return NO_RULE
+                return None
             nests[len(plain)] = a
-        bit += bit
+        if kind not in SIMPLE and kind not in _NESTS:
+            return None
         kinds.append(kind)
         plain.append(a)
-    if tape is None:
-        return NO_RULE
-    key = (f, traced, *kinds, *kwargs)
-    try:
-        plan = _plans[key]
-    except KeyError:
-        if not SIMPLE.issuperset([kind for kind in kinds if kind not in _NESTS]):
-            return NO_RULE
-        plan = _remembered(_plans, key, f, values, len(args), tuple(kwargs), tape)
-    if plan is None:
-        return NO_RULE
-    if type(plan) is OfBody:
-        return calls.body_of(plan.body)(*args, **kwargs)
-    if len(values) > 1 and type(plan) is not OfConstant:
-        for i, a in enumerate(values):
-            if type(a) is _ndarray:
-                if a.dtype is _OBJECTS:
-                    return NO_RULE
-                plain[i] = tape.kept(a)
-    if nests:
-        return plan.run(tuple([nests.get(i, a) for i, a in enumerate(values)]), plain, tape, False)
-    result = plan.run(values, plain, tape, False)
-    plan.runs += 1
-    if plan.runs == dispatch_cache.OFTEN and way is None and result is not NO_RULE:
-        write(plan, f, args, kwargs, result)
-    return result
+    is_of_one_tape = is_of_one_tape and not nested
+    return (kinds, plain, nests, nested, is_of_one_tape) if is_of_one_tape or not nests else None
+
+
+def _keep_arrays(values: tuple, plain: list, tape: Tape) -> bool:
+    """Put in the arrays that are not traced as a pullback may keep them; False for objects."""
+    for i, a in enumerate(values):
+        if type(a) is _ndarray:
+            if a.dtype is _OBJECTS:
+                return False
+            plain[i] = tape.kept(a)
+    return True
 
 
 def nest_of_options(x: Any) -> Any:
@@ -144,65 +196,6 @@ def nest_of_options(x: Any) -> Any:
             return None
         parts.append(part)
     return parts if type(x) is list else tuple(parts)
-
-
-def _planned_over_levels(f: Callable, args: tuple, kwargs: dict[str, Any], values: tuple) -> Any:
-    """Do the same where values of several levels may meet, or on a forward level."""
-    tape: Any = None
-    for a in values:
-        kind = type(a)
-        if (kind is Tracer or kind is FloatTracer) and (
-            tape is None or a._tape.serial > tape.serial
-        ):
-            tape = a._tape
-    if tape is None or not (tape.records or type(tape) is Forward):
-        return NO_RULE
-    plans = _plans if tape.records else _forward_plans
-    nested = False
-    kinds: list[Any] = [f, _OVER_LEVELS]
-    plain: list[Any] = []
-    for a in values:
-        kind = type(a)
-        if kind is Tracer or kind is FloatTracer:
-            here = a._tape
-            kinds.append(here is tape)
-            if here is tape or here is CONSTANT:
-                a = a._value
-            kind = type(a)
-            if kind is Tracer or kind is FloatTracer:
-                nested = True
-                if a._tape.program:
-                    return NO_RULE
-                kind = a.__class__
-                a = as_it_is(a) if here is not tape else a
-            if kind not in SIMPLE:
-                return NO_RULE
-        elif kind not in SIMPLE and not (kind is tuple and IN_TUPLES.issuperset(map(type, a))):
-            return NO_RULE
-        kinds.append(kind)
-        plain.append(a)
-    key = (*kinds, *kwargs)
-    try:
-        plan = plans[key]
-    except KeyError:
-        plan = _remembered(plans, key, f, values, len(args), tuple(kwargs), tape)
-    except TypeError:  # a function that cannot be hashed
-        return NO_RULE
-    if plan is None:
-        return NO_RULE
-    if type(plan) is OfBody:
-        return calls.body_of(plan.body)(*args, **kwargs)
-    for i, a in enumerate(values):
-        if type(a) is _ndarray and type(plan) is not OfConstant:
-            if a.dtype is _OBJECTS:
-                return NO_RULE
-            plain[i] = tape.kept(a)
-    result = plan.run(values, plain, tape, nested)
-    if type(plan) is ForwardOfLinear or (nested and type(plan) is OfLinear):
-        plan.runs += 1
-        if plan.runs == dispatch_cache.OFTEN and result is not NO_RULE:
-            _write_for_levels(plan, f, args, kwargs, values, tape, result)
-    return result
 
 
 def _write_for_levels(

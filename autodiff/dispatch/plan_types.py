@@ -210,7 +210,7 @@ class Plan:
 
 
 class Again:
-    """The same call with other arguments."""
+    """Makes the call of a plan again, with other arguments."""
 
     __slots__ = ("f", "options")
 
@@ -338,7 +338,7 @@ class LinearNode(PlannedNode):
         ]
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand the adjoints' results on, in place where the rule knows how."""
+        """Propagate the adjoints' results, in place where the rule knows how."""
         plan = self.plan
         add_into = plan.rule.add_into
         adjoints = plan.adjoints_for(True) if self.nested else plan.adjoints
@@ -356,14 +356,14 @@ class LinearNode(PlannedNode):
             bars.add(j, adjoints[position](y_bar, *seen, **self.options), self, position, PASSED)
 
     def _hand_factors(self, factors: Callable, y_bar: Any, bars: Cotangents, j: int) -> bool:
-        """Hand two vectors on, whose outer product is the cotangent, if that is what it is."""
+        """Propagate a pair of vectors, if the cotangent is their outer product."""
         if type(y_bar) is not _ndarray or y_bar.ndim != 1 or bars.nested or self.options:
             return False
         return hand_factors(factors(y_bar, *self.seen), bars, j)
 
 
 def hand_factors(pair: tuple[Any, Any] | None, bars: Cotangents, j: int) -> bool:
-    """Hand two vectors on, whose outer product is the cotangent at place `j`, if it is."""
+    """Add a pair of vectors for place `j`, if the cotangent is their outer product."""
     if pair is None:
         return False
     left, right = pair
@@ -444,7 +444,7 @@ class HandNode(PlannedNode):
         return [found[i] for i in self.plan.wanted]
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand what the pullback returns on to the parents."""
+        """Propagate what the pullback returns to the parents."""
         found = self.found(y_bar)
         parents = self.parents
         for position, i in enumerate(self.plan.wanted):

@@ -2,7 +2,7 @@
 
 The general way takes lists apart and puts their cotangents together by what is to be found in
 them, at many times the cost of the call. A plan knows that the list holds arrays and numbers, and
-hands each part of the cotangent on to the value that stood there.
+propagates each part of the cotangent to the value that stood there.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class ListNode(HandNode):
         return [unthunk(parts[i]) for i in self.elements]
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand the parts of the list's cotangent on to the values that stand in it."""
+        """Propagate the parts of the list's cotangent to the values that stand in it."""
         for position, (j, x_bar) in enumerate(zip(self.parents, self.pull(y_bar), strict=True)):
             bars.add(j, x_bar, self, position, 0)
 

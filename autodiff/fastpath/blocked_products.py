@@ -27,7 +27,7 @@ MAPPED = 1 << 14
 _FREED = 31 << 20
 
 _ndarray = np.ndarray
-_NUMBERS = frozenset({type(None), float, int, np.float64, np.float32})
+NUMBERS = frozenset({type(None), float, int, np.float64, np.float32})
 
 
 @functools.cache
@@ -41,7 +41,47 @@ def keep_freed_memory() -> None:
         np.empty(_FREED, np.uint8)
 
 
-class Blocks:
+class InBlocks:
+    """A partial derivative of large arrays, evaluated on one block of elements after the other.
+
+    Attributes
+    ----------
+    partial : Partial
+        The partial derivative.
+    values : list
+        What it reads of ``(y, *args)``.
+    rows : list of (int, ndarray)
+        Which of these are arrays, and their elements in one row.
+    """
+
+    __slots__ = ("partial", "rows", "values")
+
+    def __init__(self, partial: Partial, values: tuple) -> None:
+        self.partial = partial
+        self.values = list(values)
+        self.rows: list[tuple[int, np.ndarray]] = []
+
+    def find_rows(self, shape: tuple[int, ...]) -> bool:
+        """Find the rows; False if an array has another shape or does not lie in one row."""
+        for i, value in enumerate(self.values):
+            if type(value) is _ndarray and value.ndim:
+                row = flat(value) if value.shape == shape else None
+                if row is None:
+                    return False
+                self.rows.append((i, row))
+            elif type(value) is not _ndarray and type(value) not in NUMBERS:
+                return False
+        return True
+
+    def at(self, part: slice) -> Any:
+        """Return the partial derivative of a block."""
+        values = self.values
+        for i, row in self.rows:
+            values[i] = row[part]
+        return self.partial(*values)
+
+
+class Blocks(InBlocks):
     """A partial derivative beside a cotangent, block by block.
 
     Attributes
@@ -50,15 +90,13 @@ class Blocks:
         The cotangent's elements in one row; a number if all are the same one.
     """
 
-    __slots__ = ("_flat", "_shape", "_values", "bar", "dtype", "partial", "size")
+    __slots__ = ("bar", "dtype", "shape", "size")
 
     def __init__(self, partial: Partial, values: tuple, y_bar: np.ndarray) -> None:
-        self.partial = partial
+        super().__init__(partial, values)
         self.dtype = y_bar.dtype
         self.size = y_bar.size
-        self._shape = y_bar.shape
-        self._values = list(values)
-        self._flat: list[tuple[int, np.ndarray]] = []
+        self.shape = y_bar.shape
         # The adjoint of a sum spreads one number.
         self.bar: Any = flat(y_bar) if any(y_bar.strides) else y_bar[(0,) * y_bar.ndim]
 
@@ -66,31 +104,17 @@ class Blocks:
         """Whether all lies in one row, and the partial derivative is an array of the same dtype."""
         if self.dtype.kind != "f" or self.bar is None:
             return False
-        for i, value in enumerate(self._values):
-            if type(value) is _ndarray and value.ndim:
-                row = flat(value) if value.shape == self._shape else None
-                if row is None:
-                    return False
-                self._flat.append((i, row))
-            elif type(value) is not _ndarray and type(value) not in _NUMBERS:
-                return False
-        if not self._flat:
+        if not self.find_rows(self.shape) or not self.rows:
             return False
-        d = self._evaluated(slice(0, 2))
+        d = self.at(slice(0, 2))
         return type(d) is _ndarray and d.dtype is self.dtype and d.shape == (2,)
-
-    def _evaluated(self, part: slice) -> Any:
-        values = self._values
-        for i, row in self._flat:
-            values[i] = row[part]
-        return self.partial(*values)
 
     def __iter__(self) -> Iterator[tuple[slice, np.ndarray, Any]]:
         bar = self.bar
         is_row = type(bar) is _ndarray
         for start in range(0, self.size, BLOCK):
             part = slice(start, min(start + BLOCK, self.size))
-            d = self._evaluated(part)
+            d = self.at(part)
             if type(d) is not _ndarray or d.shape != (part.stop - start,):
                 d = np.full(part.stop - start, d, self.dtype)
             yield part, d, bar[part] if is_row else bar
@@ -112,7 +136,7 @@ class Blocks:
             room = made if fresh else d if own else None
             p = np.multiply(d, b, out=room)
             if strong is not None and has_nan(p):
-                p = strong(self._evaluated(part), b)
+                p = strong(self.at(part), b)
             if adds:
                 made += p
             elif p is not made:

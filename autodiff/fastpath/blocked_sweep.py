@@ -1,9 +1,9 @@
 """Runs of elementwise operations on large arrays, swept block by block.
 
 Where a large array has gone through one elementwise function after the other, each of their
-cotangents is read once and thrown away. For one block of elements after the other, all of them are
-handed on from the end of the run to its start: so they stay in the processor's cache, and only
-what was kept, and what leaves the run, is in memory.
+cotangents is read once and thrown away. So they are propagated from the end of the run to its start
+for one block of elements after the other: they stay in the processor's cache, and only what was
+kept, and what leaves the run, is in memory.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.fastpath.blocked_products import LARGE, flat
-from autodiff.fastpath.elementwise_nodes import Elementwise, ElementwiseOfTwo, strong_product_of
+from autodiff.fastpath.blocked_products import LARGE, NUMBERS, InBlocks, flat
+from autodiff.fastpath.elementwise_nodes import Elementwise, strong_product_of
 from autodiff.trace.tape import Cotangents
 from chainrules_core import AbstractZero
 from chainrules_core.define.partial import Partial
@@ -24,13 +24,12 @@ BLOCK = 1 << 15
 """Elements of a block; of several arrays they have to be in the cache at once."""
 
 _ndarray = np.ndarray
-_NUMBERS = frozenset({type(None), float, int, np.float64, np.float32})
 
 
 def sweep_run(place: int, bar: Any, bars: Cotangents, leaves: int) -> bool:
     """Sweep the run that ends at a place, and drop its nodes; False where there is none."""
     node = bars.nodes[place]
-    if not isinstance(node, (Elementwise, ElementwiseOfTwo)):
+    if not isinstance(node, Elementwise):
         return False
     if node.space.size < LARGE or node.space.dtype.kind != "f":
         return False
@@ -42,52 +41,35 @@ def sweep_run(place: int, bar: Any, bars: Cotangents, leaves: int) -> bool:
     return True
 
 
-class _Step:
-    """How a member of a run hands its cotangent on to one of its parents."""
+class _Step(InBlocks):
+    """How a member of a run propagates its cotangent to one of its parents."""
 
-    __slots__ = ("dtype", "is_number", "node", "parent", "partial", "rows", "times", "values")
+    __slots__ = ("dtype", "is_number", "node", "parent", "times")
 
     def __init__(self, node: Any, partial: Partial, parent: int, times: int) -> None:
+        super().__init__(partial, node.values)
         self.node = node
         self.dtype = node.space.dtype
-        self.partial = partial
         self.parent = parent
         self.times = times  # 2 for a product of a value with itself
-        self.values = list(node.values)
-        self.rows: list[tuple[int, np.ndarray]] = []
         self.is_number = False
 
     def is_possible(self, shape: tuple[int, ...], dtype: np.dtype) -> bool:
         """Whether all that is read lies in one row, and the product has the right precision."""
         if self.partial.function is None:
             return type(self.partial.constant) in (int, float)
-        for i, value in enumerate(self.values):
-            if type(value) is _ndarray and value.ndim:
-                row = flat(value) if value.shape == shape else None
-                if row is None:
-                    return False
-                self.rows.append((i, row))
-            elif type(value) is not _ndarray and type(value) not in _NUMBERS:
-                return False
+        if not self.find_rows(shape):
+            return False
         d = self.at(slice(0, 2))
         if type(d) is _ndarray and d.ndim and d.shape != (2,):
             return False
-        if type(d) is not _ndarray and type(d) not in _NUMBERS:
+        if type(d) is not _ndarray and type(d) not in NUMBERS:
             return False
         p = plain_product(d, np.ones(2, dtype))
         return type(p) is _ndarray and p.dtype is dtype and p.shape == (2,)
 
-    def at(self, part: slice) -> Any:
-        """Return the partial derivative of a block."""
-        if self.partial.function is None:
-            return self.partial.constant
-        values = self.values
-        for i, row in self.rows:
-            values[i] = row[part]
-        return self.partial(*values)
-
     def product(self, part: slice, bar: Any, strong: bool) -> Any:
-        """Return what is handed on of a block."""
+        """Return what is propagated of a block."""
         d = self.at(part)
         if strong:
             p = strong_product_of(self.partial, self.node)(d, bar, False)
@@ -105,7 +87,7 @@ class _Run:
     Attributes
     ----------
     members : list of (int, list of _Step)
-        Their places, with what they hand on.
+        Their places, with how they propagate their cotangents.
     given : dict
         Place → the cotangent that came from outside, in a row; a number if all elements are one.
     """
@@ -146,18 +128,16 @@ class _Run:
         return True
 
     def _steps(self, node: Any) -> list[_Step] | None:
-        """Return what a node hands on; None where it is no member."""
+        """Return how a node propagates its cotangent; None where it is no member."""
         space = self.space
-        if isinstance(node, Elementwise):
-            pairs = [(node.partial, node.parent, 1)]
-        elif isinstance(node, ElementwiseOfTwo) and node.rule.together is None:
-            by_left, by_right = node.rule.partials[0]
-            if node.left == node.right and node.is_square(by_left, by_right):
-                pairs = [(by_left, node.left, 2)]
-            else:
-                pairs = [(by_left, node.left, 1), (by_right, node.right, 1)]
-        else:
+        if not isinstance(node, Elementwise):
             return None
+        pairs = [(p, j, 1) for p, j in zip(node.partials, node.parents, strict=True)]
+        if len(pairs) == 2:
+            if node.rule.together is not None:
+                return None
+            if node.is_square():
+                pairs = [(*pairs[0][:2], 2)]
         if node.space is not space and (
             node.space.shape != space.shape or node.space.dtype is not space.dtype
         ):
@@ -180,7 +160,7 @@ class _Run:
         return steps
 
     def sweep(self) -> None:
-        """Hand the cotangents on, and drop the nodes."""
+        """Propagate the cotangents, and drop the nodes."""
         bars, space = self.bars, self.space
         inside = {k for k, _ in self.members}
         outside = {s.parent for _, steps in self.members for s in steps} - inside
@@ -238,7 +218,7 @@ class _Run:
 
 
 def _total(step: _Step, part: slice, bar: Any, strong: bool) -> Any:
-    """Return the sum of what is handed on of a block."""
+    """Return the sum of what is propagated of a block."""
     if not strong and type(bar) is _ndarray:
         d = step.at(part)
         if type(d) is _ndarray and d.shape == bar.shape and d.dtype is bar.dtype:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from autodiff import caches
-from autodiff.fastpath.elementwise_nodes import Elementwise, ElementwiseOfTwo
-from autodiff.trace.tape import CONSTANT, Forward, place_of
+from autodiff.fastpath.elementwise_nodes import Elementwise
+from autodiff.trace.tape import CONSTANT, Forward, Tape, place_of
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, shape_of, untraced, wrap
 from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, frule, rrule
 from chainrules_core.define import ScalarRule
@@ -32,7 +32,6 @@ from chainrules_core.rules import RuleTable
 
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
-_FLOAT64_SPACES = KNOWN_SPACES[_FLOAT64]
 _NUMBERS = frozenset(
     {float, int, complex, np.float64, np.float32, np.complex128, np.complex64, np.int64}
 )
@@ -45,56 +44,73 @@ NOT_HERE: Any = object()
 
 
 class Plan:
-    """What a function of arguments of given types needs of its rule."""
+    """What a function of arguments of given types needs of its rule.
 
-    __slots__ = ("keeps", "partials", "rule")
+    Attributes
+    ----------
+    rule : ScalarRule
+        The rule.
+    partials : tuple of Partial
+        The partial derivative by each argument.
+    keeps : list of list of bool
+        For each set of arguments that are traced, as bits: which of ``(y, *args)`` their partial
+        derivatives read.
+    wanted : list of tuple of Partial
+        For each such set the partial derivatives.
+    """
+
+    __slots__ = ("keeps", "partials", "rule", "wanted")
 
     def __init__(self, rule: ScalarRule) -> None:
         self.rule = rule
         self.partials = rule.partials[0]
-        # For each set of wanted arguments, as bits: which of (y, *args) their partials read.
         n = len(self.partials)
-        reads = [rule.reads([j for j in range(n) if wanted >> j & 1]) for wanted in range(1 << n)]
-        self.keeps = [[i in read for i in range(n + 1)] for read in reads]
+        sets = [[j for j in range(n) if bits >> j & 1] for bits in range(1 << n)]
+        self.keeps = [[i in read for i in range(n + 1)] for read in map(rule.reads, sets)]
+        self.wanted = [tuple([self.partials[j] for j in traced]) for traced in sets]
 
 
-_plans: dict[tuple, Plan | None] = caches.register("elementwise plans", {}, of_rules=True)
-_forward_plans: dict[tuple, Plan | None] = caches.register(
-    "elementwise forward plans", {}, of_rules=True
-)
+class _Plans(dict):
+    """Functions and the types of their arguments → plans, or None; filled at need."""
+
+    def __init__(self, table: RuleTable) -> None:
+        super().__init__()
+        self.table = table
+
+    def __missing__(self, key: tuple) -> Plan | None:
+        """Find a plan for the first time."""
+        f, *kinds = key
+        entry = self.table.entry(f)
+        rule = entry.find(tuple(kinds)) if entry is not None and _PLAIN.issuperset(kinds) else None
+        plan = None
+        if isinstance(rule, ScalarRule) and not rule.several and rule.setup is None:
+            plan = Plan(rule)
+        if entry is not None:  # functions made in passing are not kept alive
+            self[key] = plan
+        return plan
 
 
-def _found(table: RuleTable, f: Callable, *kinds: type) -> Plan | None:
-    """Find the plan for a function and the types of its arguments."""
-    if not _PLAIN.issuperset(kinds):
-        return None
-    entry = table.entry(f)
-    rule = None if entry is None else entry.find(kinds)
-    if isinstance(rule, ScalarRule) and not rule.several and rule.setup is None:
-        return Plan(rule)
-    return None
+plans = caches.register("elementwise plans", _Plans(rrule), of_rules=True)
+"""What is known for reverse mode …"""
+forward_plans = caches.register("elementwise plans of forward mode", _Plans(frule), of_rules=True)
+"""… and for forward mode, where another rule may hold."""
 
 
-def _plan(f: Callable, *kinds: Any) -> Plan | None:
-    """Find the plan for a function and the types of its arguments for the first time."""
-    plan = _found(rrule, f, *kinds)
-    if rrule.entry(f) is not None:  # functions made in passing are not kept alive
-        _plans[(f, *kinds)] = plan
-    return plan
-
-
-def plan_of(f: Callable, *kinds: Any) -> Plan | None:
-    """Return the plan for a function and the types of its arguments."""
-    key = (f, *kinds)
-    return _plans[key] if key in _plans else _plan(*key)
-
-
-def _forward_plan(f: Callable, *kinds: type) -> Plan | None:
-    """Do the same for forward mode, where another rule may hold."""
-    plan = _found(frule, f, *kinds)
-    if frule.entry(f) is not None:
-        _forward_plans[(f, *kinds)] = plan
-    return plan
+def unary(f: Callable, a: Any) -> Any:
+    """Apply a function of one traced argument; `NOT_HERE` for the general path."""
+    tape = a._tape
+    x = a._value
+    if not tape.records:
+        if type(tape) is Forward:
+            return _pushed_call(f, (x,), (a._index,), 1, tape)
+        return _of_constants(f, (x,)) if tape is CONSTANT else NOT_HERE
+    plan = plans[f, type(x)]
+    if plan is None:
+        return _over_outer(f, (x,), (a._index,), 1, tape)
+    y = f(x)
+    keep_y, keep_x = plan.keeps[1]
+    seen = (y if keep_y else None, x if keep_x else None)
+    return _recorded(y, (a._index,), plan.partials, seen, plan.rule, tape)
 
 
 def binary(f: Callable, a: Any, b: Any) -> Any:
@@ -105,67 +121,61 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
     if kind is Tracer or kind is FloatTracer:
         tape = a._tape
         x = a._value
+        indices: tuple = (a._index,)
         wanted = 1
         if other is Tracer or other is FloatTracer:
             z = b._value
             if b._tape is tape:
+                indices = (a._index, b._index)
                 wanted = 3
             elif b._tape is not CONSTANT:
                 if tape is not CONSTANT:
                     return NOT_HERE
                 tape = b._tape
+                indices = (b._index,)
                 wanted = 2
     else:
         tape = b._tape
         z = b._value
+        indices = (b._index,)
         wanted = 2
     if not tape.records:
         if type(tape) is Forward:
-            return _binary_forward(f, a, b, x, z, wanted, tape)
+            return _pushed_call(f, (x, z), indices, wanted, tape)
         if tape is CONSTANT:
-            return _of_constants(f, x, z)
+            return _of_constants(f, (x, z))
         return tape.binary(f, a, b) if tape.program else NOT_HERE
-    key = (f, type(x), type(z))
-    try:
-        plan = _plans[key]
-    except KeyError:
-        plan = _plan(*key)
+    plan = plans[f, type(x), type(z)]
     if plan is None:
-        sources = (a, b) if wanted == 3 else (a,) if wanted == 1 else (b,)
-        return _over_outer(f, (x, z), sources, wanted, tape)
+        return _over_outer(f, (x, z), indices, wanted, tape)
     y = f(x, z)
-    is_array = type(y) is _ndarray
-    space: Any
-    if is_array:
-        dtype = y.dtype
-        if dtype is _FLOAT64:
-            try:
-                space = _FLOAT64_SPACES[y.shape]
-            except KeyError:
-                space = ProjectTo(y)
-        elif dtype.kind in "fc":
-            space = ProjectTo(y)
-        else:
-            return NOT_HERE
-    else:
-        dtype = getattr(y, "dtype", None)
-        if type(y) is not float and (dtype is None or dtype.kind not in "fc"):
-            return NOT_HERE
-        space = ProjectTo(y)
     keep_y, keep_x, keep_z = plan.keeps[wanted]
     if other is _ndarray:
         if keep_z:
             z = tape.kept(b)
     elif kind is _ndarray and keep_x:
         x = tape.kept(a)
-    values = (y if keep_y else None, x if keep_x else None, z if keep_z else None)
-    node: Any
-    if wanted == 3:
-        node = ElementwiseOfTwo(a._index, b._index, values, space, plan.rule)
-    elif wanted == 1:
-        node = Elementwise(a._index, plan.partials[0], values, space, plan.rule)
+    seen = (y if keep_y else None, x if keep_x else None, z if keep_z else None)
+    return _recorded(y, indices, plan.wanted[wanted], seen, plan.rule, tape)
+
+
+def _recorded(
+    y: Any, parents: tuple, partials: tuple, seen: tuple, rule: ScalarRule, tape: Tape
+) -> Any:
+    """Record a plain value with its node; `NOT_HERE` where it is not for it."""
+    is_array = type(y) is _ndarray
+    dtype: Any = y.dtype if is_array else None
+    space: Any
+    if dtype is _FLOAT64 or (is_array and dtype.kind in "fc"):
+        try:
+            space = KNOWN_SPACES[dtype][y.shape]
+        except KeyError:
+            space = ProjectTo(y)
+    elif not is_array and is_inexact(y):
+        space = ProjectTo(y)
     else:
-        node = Elementwise(b._index, plan.partials[1], values, space, plan.rule)
+        return NOT_HERE
+    node = Elementwise(parents, partials, seen, space, rule)
     nodes = tape.nodes
     place = len(nodes)
     nodes.append(node)
@@ -174,9 +184,9 @@ def binary(f: Callable, a: Any, b: Any) -> Any:
     return Tracer(y, tape, place) if is_array else wrap(y, tape, place)
 
 
-def _of_constants(f: Callable, *values: Any) -> Any:
+def _of_constants(f: Callable, values: tuple) -> Any:
     """Apply a function to arrays made inside, which may be written into: so may the result."""
-    if plan_of(f, *map(type, values)) is None:
+    if plans[(f, *map(type, values))] is None:
         return NOT_HERE
     y = f(*values)
     if type(y) is not _ndarray:
@@ -184,42 +194,7 @@ def _of_constants(f: Callable, *values: Any) -> Any:
     return Tracer(y, CONSTANT, -1) if y.dtype.kind in "fc" else NOT_HERE
 
 
-def unary(f: Callable, a: Any) -> Any:
-    """Apply a function of one traced argument; `NOT_HERE` for the general path."""
-    tape = a._tape
-    x = a._value
-    if not tape.records:
-        if tape is CONSTANT:
-            return _of_constants(f, x)
-        return _unary_forward(f, a, x, tape) if type(tape) is Forward else NOT_HERE
-    key = (f, type(x))
-    try:
-        plan = _plans[key]
-    except KeyError:
-        plan = _plan(*key)
-    if plan is None:
-        return _over_outer(f, (x,), (a,), 1, tape)
-    y = f(x)
-    dtype = getattr(y, "dtype", None)
-    if dtype is None or (dtype is not _FLOAT64 and dtype.kind not in "fc"):
-        return NOT_HERE
-    is_array = type(y) is _ndarray
-    try:
-        space = _FLOAT64_SPACES[y.shape] if is_array and dtype is _FLOAT64 else ProjectTo(y)
-    except KeyError:
-        space = ProjectTo(y)
-    keep_y, keep_x = plan.keeps[1]
-    values = (y if keep_y else None, x if keep_x else None)
-    nodes = tape.nodes
-    node = Elementwise(a._index, plan.partials[0], values, space, plan.rule)
-    place = len(nodes)
-    nodes.append(node)
-    if nodes[place] is not node:
-        place = place_of(node, nodes)
-    return Tracer(y, tape, place) if is_array else wrap(y, tape, place)
-
-
-# --------------------------------------------------------------------------- nested levels
+# --------------------------------------------------------------------------- other levels
 
 
 def _kinds_beneath(args: tuple) -> tuple | None:
@@ -235,81 +210,36 @@ def _kinds_beneath(args: tuple) -> tuple | None:
     return tuple(kinds)
 
 
-def _over_outer(f: Callable, args: tuple, sources: tuple, wanted: int, tape: Any) -> Any:
+def _over_outer(f: Callable, values: tuple, indices: tuple, wanted: int, tape: Tape) -> Any:
     """Apply a function to values that an outer level sees, or to plain ones beside them."""
-    if _TRACED.isdisjoint(map(type, args)):
+    if _TRACED.isdisjoint(map(type, values)):
         return NOT_HERE
-    kinds = _kinds_beneath(args)
-    if kinds is None:
+    kinds = _kinds_beneath(values)
+    plan = None if kinds is None else plans[(f, *kinds)]
+    if plan is None or any(type(x) is _ndarray and x.dtype.kind == "O" for x in values):
         return NOT_HERE
-    key = (f, *kinds)
-    plan = plan_of(*key)
-    if plan is None:
+    y = f(*values)
+    if type(y) not in _TRACED or y._tape is CONSTANT or not is_inexact(bare(y)):
         return NOT_HERE
-    if any(type(x) is _ndarray and x.dtype.kind == "O" for x in args):
-        return NOT_HERE
-    y = f(*args)
-    if type(y) not in _TRACED or y._tape is CONSTANT:
-        return NOT_HERE
-    beneath = bare(y)
-    if not is_inexact(beneath):
-        return NOT_HERE
-    space: Any = ProjectTo(beneath)
-    keeps = plan.keeps[wanted]
-    args = tuple([tape.kept(x) if type(x) is _ndarray else x for x in args])
-    values = tuple([v if keep else None for v, keep in zip((y, *args), keeps, strict=True)])
-    node: Any
-    if wanted == 3:
-        left, right = sources
-        node = ElementwiseOfTwo(left._index, right._index, values, space, plan.rule)
-    else:
-        partial = plan.partials[wanted - 1]
-        node = Elementwise(sources[0]._index, partial, values, space, plan.rule)
+    kept = [tape.kept(x) if type(x) is _ndarray else x for x in values]
+    seen = [v if keep else None for v, keep in zip((y, *kept), plan.keeps[wanted], strict=True)]
+    node = Elementwise(indices, plan.wanted[wanted], tuple(seen), ProjectTo(bare(y)), plan.rule)
     return wrap(y, tape, tape.add(node))
 
 
-# --------------------------------------------------------------------------- forward levels
-
-
-def forward_plan_of(f: Callable, *kinds: Any) -> Plan | None:
-    """Return the plan for forward mode for a function and the types of its arguments."""
-    key = (f, *kinds)
-    return _forward_plans[key] if key in _forward_plans else _forward_plan(*key)
-
-
-def _plan_beneath(f: Callable, args: tuple) -> Plan | None:
-    kinds = _kinds_beneath(args)
-    if kinds is None:
-        return None
-    return forward_plan_of(f, *kinds)
-
-
-def _unary_forward(f: Callable, a: Any, x: Any, tape: Any) -> Any:
+def _pushed_call(f: Callable, values: tuple, dots: tuple, wanted: int, tape: Any) -> Any:
+    """Apply a function to values with tangents."""
     tape.check_open()
-    plan = _forward_plans.get((f, type(x))) or _plan_beneath(f, (x,))
+    plan = forward_plans.get((f, *map(type, values)))
+    if plan is None:
+        kinds = _kinds_beneath(values)
+        plan = None if kinds is None else forward_plans[(f, *kinds)]
     if plan is None:
         return NOT_HERE
-    y = f(x)
-    return with_dot(y, pushed(plan.partials, (y, x), (a._index,)), tape)
-
-
-def _binary_forward(f: Callable, a: Any, b: Any, x: Any, z: Any, wanted: int, tape: Any) -> Any:
-    tape.check_open()
-    plan = _forward_plans.get((f, type(x), type(z))) or _plan_beneath(f, (x, z))
-    if plan is None:
-        return NOT_HERE
-    y = f(x, z)
+    y = f(*values)
     if type(y) is _ndarray and y.dtype.kind == "O":
         return NOT_HERE
-    by_x, by_z = plan.partials
-    values = (y, x, z)
-    if wanted == 1:
-        y_dot = pushed((by_x,), values, (a._index,))
-    elif wanted == 2:
-        y_dot = pushed((by_z,), values, (b._index,))
-    else:
-        y_dot = pushed((by_x, by_z), values, (a._index, b._index))
-    return with_dot(y, y_dot, tape)
+    return with_dot(y, pushed(plan.wanted[wanted], (y, *values), dots), tape)
 
 
 def pushed(partials: tuple[Partial, ...], values: tuple, dots: tuple) -> Any:

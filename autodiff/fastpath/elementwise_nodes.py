@@ -33,58 +33,50 @@ _NOT_SO: Any = object()
 
 
 class Elementwise:
-    """A value made by an elementwise function of one traced argument."""
+    """A value made by an elementwise function.
 
-    __slots__ = ("parent", "partial", "rule", "space", "values")
+    Attributes
+    ----------
+    parents : tuple of int
+        The places of the arguments that are traced: one or two.
+    partials : tuple of Partial
+        The partial derivative by each of them.
+    values : tuple
+        What the partial derivatives read of ``(y, *args)``; None for what they do not.
+    space : ProjectTo
+        The value's.
+    rule : ScalarRule
+        The function's.
+    """
+
+    __slots__ = ("parents", "partials", "rule", "space", "values")
 
     def __init__(
-        self, parent: int, partial: Partial, values: tuple, space: Any, rule: ScalarRule
+        self, parents: tuple, partials: tuple, values: tuple, space: Any, rule: ScalarRule
     ) -> None:
-        self.parent = parent
-        self.partial = partial
+        self.parents = parents
+        self.partials = partials
         self.values = values
         self.space = space
         self.rule = rule
 
-    @property
-    def parents(self) -> tuple[int, ...]:
-        """The place of the argument."""
-        return (self.parent,)
-
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand conj(∂y/∂x) ȳ on to the argument."""
-        hand_product(self.partial, self, y_bar, bars, self.parent, strong, bool(bars.owns_current))
-
-
-class ElementwiseOfTwo:
-    """A value made by an elementwise function of two traced arguments."""
-
-    __slots__ = ("left", "right", "rule", "space", "values")
-
-    def __init__(self, left: int, right: int, values: tuple, space: Any, rule: ScalarRule) -> None:
-        self.left = left
-        self.right = right
-        self.values = values
-        self.space = space
-        self.rule = rule
-
-    @property
-    def parents(self) -> tuple[int, ...]:
-        """The places of the arguments."""
-        return self.left, self.right
-
-    def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand conj(∂y/∂x) ȳ on to each argument."""
+        """Propagate conj(∂y/∂x) ȳ to each argument."""
+        parents = self.parents
+        if len(parents) == 1:
+            owned = bool(bars.owns_current)
+            hand_product(self.partials[0], self, y_bar, bars, parents[0], strong, owned)
+            return
+        left, right = parents
         rule = self.rule
         if rule.together is not None and type(y_bar) is _ndarray:
             made = rule.products_together(y_bar, self.values, strong=strong)
             if made is not None:
-                bars.put(self.left, made[0], True)
-                bars.put(self.right, made[1], True)
+                bars.put(left, made[0], True)
+                bars.put(right, made[1], True)
                 return
-        by_left, by_right = rule.partials[0]
-        left, right = self.left, self.right
-        if left == right and self.is_square(by_left, by_right):
+        by_left, by_right = self.partials
+        if left == right and self.is_square():
             x_bar = pulled(by_left, self, y_bar, bars, left, strong, False)
             if x_bar is not None:
                 large = type(x_bar) is _ndarray and x_bar.size > SMALL
@@ -102,9 +94,11 @@ class ElementwiseOfTwo:
         )
         hand_product(by_right, self, y_bar, bars, right, strong, owned)
 
-    def is_square(self, by_left: Partial, by_right: Partial) -> bool:
-        """Whether the value is that of a product of a value with itself."""
-        i, k = by_left.returns, by_right.returns
+    def is_square(self) -> bool:
+        """Whether the value is the product of a traced value with itself."""
+        if len(self.parents) == 1 or self.parents[0] != self.parents[1]:
+            return False
+        i, k = [partial.returns for partial in self.partials]
         return i is not None and k is not None and self.values[i] is self.values[k]
 
 
@@ -121,7 +115,7 @@ ALONE = if_counted(_references_alone())
 def hand_product(
     partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: bool
 ) -> None:
-    """Hand conj(∂y/∂x) ȳ on to the value at place `j`; `owned` as for `pulled`."""
+    """Propagate conj(∂y/∂x) ȳ to the value at place `j`; `owned` as for `pulled`."""
     target = bars.nodes[j]
     if (
         type(y_bar) is not _ndarray
@@ -138,7 +132,7 @@ def hand_product(
         if x_bar is not None:
             bars.put(j, x_bar, fresh)
         return
-    # The same for small arrays, where calls are what takes the time.
+    # Small arrays: what takes the time there are calls, so there are none.
     function = partial.function
     if function is None:
         d = partial.constant
@@ -176,7 +170,7 @@ def hand_product(
 def pulled(
     partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: bool
 ) -> Any:
-    """Return conj(∂y/∂x) ȳ, or None where nothing is handed on.
+    """Return conj(∂y/∂x) ȳ, or None where there is nothing to propagate.
 
     A large product takes the memory of the partial derivative that nobody else holds, or that of ȳ
     if it is `owned`, which nobody needs any more. For a number that was spread to an array the
@@ -191,10 +185,11 @@ def pulled(
             if d == -1 and type(y_bar) is _ndarray:
                 return np.negative(y_bar, out=y_bar if owned and y_bar.size > SMALL else None)
     else:
+        made = _NOT_SO
         if type(y_bar) is _ndarray and y_bar.size >= LARGE:
             made = _pulled_in_blocks(partial, node, y_bar, bars, j, strong, owned)
-            if made is not _NOT_SO:
-                return made
+        if made is not _NOT_SO:
+            return made
         try:
             d = function(*node.values)
         except ARITHMETIC:
@@ -206,22 +201,23 @@ def pulled(
                 return np.vdot(d, y_bar)
             if d.dtype is _FLOAT64:
                 if d.size > SMALL and d.shape == y_bar.shape and y_bar.dtype is _FLOAT64:
-                    if d.base is None and sys.getrefcount(d) == ALONE:
-                        return np.multiply(d, y_bar, out=d)
-                    if owned:
-                        return np.multiply(d, y_bar, out=y_bar)
+                    alone = d.base is None and sys.getrefcount(d) == ALONE
+                    return np.multiply(d, y_bar, out=d if alone else y_bar if owned else None)
                 return d * y_bar
     elif kind not in _VALUES and isinstance(d, _SPECIAL):
         return None if isinstance(d, AbstractZero) else d
     owns = False
     if node.space.dtype.kind == "c":
-        if kind is _ndarray and d.dtype.kind == "c":
-            d, owns = np.conj(d), True
-        elif kind is not _ndarray:
-            d = np.conj(d)
-    if not strong:
-        return plain_product(d, y_bar, owns)
-    return strong_product_of(partial, node)(d, y_bar, owns)
+        d, owns = _conjugated(d)
+    product = strong_product_of(partial, node) if strong else plain_product
+    return product(d, y_bar, owns)
+
+
+def _conjugated(d: Any) -> tuple[Any, bool]:
+    """Return the conjugate of a partial derivative, and whether that is a new array."""
+    if type(d) is not _ndarray:
+        return np.conj(d), False
+    return (np.conj(d), True) if d.dtype.kind == "c" else (d, False)
 
 
 def strong_product_of(partial: Partial, node: Any) -> Callable:
@@ -231,7 +227,7 @@ def strong_product_of(partial: Partial, node: Any) -> Callable:
 
 def _is_constant(partial: Partial, node: Any) -> bool:
     """Whether a partial derivative reads nothing that is differentiated."""
-    if not isinstance(node, Elementwise):
+    if len(node.parents) == 2:
         return False
     return partial.reads.isdisjoint((0, node.rule.partials[0].index(partial) + 1))
 
@@ -245,7 +241,7 @@ def _pulled_in_blocks(
     strong: bool,
     owned: bool,
 ) -> Any:
-    """Do the same for large arrays in blocks; `_NOT_SO` where it is not possible."""
+    """Compute what `pulled` returns block by block; `_NOT_SO` where that is not possible."""
     blocks = Blocks(partial, node.values, y_bar)
     if not blocks.are_possible():
         return _NOT_SO

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from textwrap import indent
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ import numpy as np
 from autodiff.dispatch.call import NO_RULE
 from autodiff.dispatch.dispatch_cache import ways_of
 from autodiff.errors import LostValueError
-from autodiff.fastpath.codegen.operation import SYMBOLS
+from autodiff.fastpath.codegen.elementwise_code import SYMBOLS
+from autodiff.fastpath.codegen.node_code import SCOPE
 from autodiff.numpy_api import operators as operators  # the general methods, behind these
 from autodiff.trace.tape import CONSTANT, place_of
 from autodiff.trace.tracer import FloatTracer, Tracer
@@ -37,72 +39,38 @@ _NAMES = {
     operator.neg: "neg",
 }
 
-# A complex result (a negative base to a broken power) is left to the general path.
-_BINARY = """
-def method(a, b):
-    kind = type(b)
-    if kind is FloatTracer:
-        tape = a._tape
-        if b._tape is tape:
-            x = a._value
-            z = b._value
-            y = x {symbol} z
-            if {checked}:
-                made = new(FloatTracer)
-                made._value = y
-                made._tape = tape
-                try:
-                    node = (a._index, {by_a}, b._index, {by_b})
-                except ARITHMETIC:
-                    node = (a._index, safe_a(y, x, z), b._index, safe_b(y, x, z))
-                nodes = tape.nodes
-                made._index = place = len(nodes)
-                nodes.append(node)
-                if nodes[place] is not node:
-                    made._index = place_of(node, nodes)
-                return made
-    elif kind is float or kind is int or kind is float64:
-        x = a._value
-        z = b
-        y = x {symbol} z
-        if {checked}:
-            made = new(FloatTracer)
-            made._value = y
-            made._tape = tape = a._tape
-            try:
-                node = (a._index, {by_a_alone})
-            except ARITHMETIC:
-                node = (a._index, safe_a(y, x, z))
-            nodes = tape.nodes
-            made._index = place = len(nodes)
-            nodes.append(node)
-            if nodes[place] is not node:
-                made._index = place_of(node, nodes)
-            return made
-    return otherwise(a, b)
-
-def reflected(b, a):
-    kind = type(a)
-    if kind is float or kind is int or kind is float64:
-        x = a
-        z = b._value
-        y = x {symbol} z
-        if {checked}:
-            made = new(FloatTracer)
-            made._value = y
-            made._tape = tape = b._tape
-            try:
-                node = (b._index, {by_b_alone})
-            except ARITHMETIC:
-                node = (b._index, safe_b(y, x, z))
-            nodes = tape.nodes
-            made._index = place = len(nodes)
-            nodes.append(node)
-            if nodes[place] is not node:
-                made._index = place_of(node, nodes)
-            return made
-    return otherwise(a, b)
+RECORD_FLOAT = """\
+    made = new(FloatTracer)
+    made._value = y
+    made._tape = tape
+    nodes = tape.nodes
+    made._index = place = len(nodes)
+    nodes.append(node)
+    if nodes[place] is not node:
+        made._index = place_of(node, nodes)
+    return made
 """
+"""The text that records a float, and returns it traced."""
+
+_METHOD = """
+def {name}({own}, {other}):
+    kind = type({other})
+    tape = {own}._tape
+{branches}    return otherwise(a, b)
+"""
+# A complex result (a negative base to a broken power) is left to the general path.
+_BRANCH = """\
+    if {test}:
+        x = {x}
+        z = {z}
+        y = x {symbol} z
+        if {checked}:
+            try:
+                node = ({node})
+            except ARITHMETIC:
+                node = ({safe})
+{record}"""
+_IS_NUMBER = "kind is float or kind is int or kind is float64"
 
 
 def scalar_rule(f: Callable, n: int) -> ScalarRule | None:
@@ -131,7 +99,7 @@ def derivative(
 ) -> str:
     """Return a partial derivative as an expression of the local variables of a method.
 
-    It is the int 0 where it is zero and hangs on nothing that is `varying`.
+    It is the int 0 where it is zero and depends on nothing that is `varying`.
     """
     if partial.function is None:
         return repr(float(partial.constant))
@@ -151,22 +119,37 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
         return None
     by_a, by_b = rule.partials[0]
     names = ("y", "x", "z")
-    source = _BINARY.format(
-        symbol=SYMBOLS[op],
-        # Only a power of floats can be something else than a float.
-        checked="type(y) is float or type(y) is float64" if op is operator.pow else "True",
-        by_a=derivative(by_a, "by_a", names),
-        by_b=derivative(by_b, "by_b", names),
-        by_a_alone=derivative(by_a, "by_a", names, {0, 1}),
-        by_b_alone=derivative(by_b, "by_b", names, {0, 2}),
-    )
+
+    def branch(test: str, a: str, b: str, varying: set[int]) -> str:
+        """Write what is done with two values, some of which are traced."""
+        nodes, safe = [], []
+        for own, i, partial in (("a", 1, by_a), ("b", 2, by_b)):
+            if i in varying:
+                slope = derivative(partial, f"by_{own}", names, {0, *varying})
+                nodes.append(f"{own}._index, {slope}")
+                safe.append(f"{own}._index, safe_{own}(y, x, z)")
+        return _BRANCH.format(
+            test=test,
+            x=a,
+            z=b,
+            symbol=SYMBOLS[op],
+            # Only a power of floats can be something else than a float.
+            checked="type(y) is float or type(y) is float64" if op is operator.pow else "True",
+            node=", ".join(nodes),
+            safe=", ".join(safe),
+            record=indent(RECORD_FLOAT, " " * 8),
+        )
+
+    both = branch("kind is FloatTracer and b._tape is tape", "a._value", "b._value", {1, 2})
+    source = _METHOD.format(
+        name="method", own="a", other="b",
+        branches=both + branch(_IS_NUMBER, "a._value", "b", {1}),
+    ) + _METHOD.format(
+        name="reflected", own="b", other="a", branches=branch(_IS_NUMBER, "a", "b._value", {2})
+    )  # fmt: skip
     scope: dict[str, Any] = {
-        "ARITHMETIC": ARITHMETIC,
-        "FloatTracer": FloatTracer,
-        "float64": np.float64,
+        **SCOPE,
         "otherwise": Tracer.__dict__[f"__{_NAMES[op]}__"],
-        "new": object.__new__,  # with the attributes set: three quarters of the time of a call
-        "place_of": place_of,
         "by_a": quiet(by_a),
         "by_b": quiet(by_b),
         "safe_a": by_a.safely,

@@ -83,7 +83,7 @@ class Gathered:
         self.rule = rule
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand each element's cotangent on to the number that it was made of."""
+        """Propagate each element's cotangent to the number that it was made of."""
         if type(y_bar) is not _ndarray:  # it is traced on an outer level
             flat = y_bar.reshape(-1)
             for i, j in zip(self.elements, self.parents, strict=True):

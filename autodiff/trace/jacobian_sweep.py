@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch.plan_types import HandNode, LinearNode
-from autodiff.fastpath.elementwise_nodes import Elementwise, ElementwiseOfTwo, pulled
+from autodiff.fastpath.elementwise_nodes import Elementwise, pulled
 from autodiff.fastpath.fusion.fused_node import Fused
 from autodiff.fastpath.stack_scalars import Gathered
 from autodiff.trace.linearize import Linearised, has_nan
@@ -31,8 +31,7 @@ from chainrules_core.noticed import forgive
 from chainrules_core.projection import ProjectToArray, ProjectToNumber
 from chainrules_core.quiet import quiet
 
-_ELEMENTWISE = (tuple, Elementwise, ElementwiseOfTwo)
-_SWEPT = (*_ELEMENTWISE, Fused, LinearNode, HandNode)
+_SWEPT = (tuple, Elementwise, Fused, LinearNode, HandNode)
 _SWEPT_TOO = frozenset({Node, ProductNode, Gathered})
 _SPACES = frozenset({ProjectToArray, ProjectToNumber})
 # The most elements of a cotangent with all its rows; above that the rows are swept in batches.
@@ -121,7 +120,7 @@ def _some_rows(nodes: list, leaves: int, place: int, which: range, strong: bool)
         node = nodes[i]
         if type(node) is tuple:
             bars.hand_on_scalars(node, y_bars)
-        elif isinstance(node, _ELEMENTWISE):
+        elif isinstance(node, Elementwise):
             bars.hand_on_products(node, y_bars, strong)
         elif type(node) is Gathered:
             bars.hand_on_elements(node, y_bars)
@@ -179,8 +178,7 @@ class _Rows:
     def hand_on_products(self, node: Any, y_bars: np.ndarray, strong: bool) -> None:
         """Propagate products with partial derivatives, which broadcast over the rows."""
         bars: Any = self
-        partials = node.rule.partials[0] if isinstance(node, ElementwiseOfTwo) else (node.partial,)
-        for j, partial in zip(node.parents, partials, strict=True):
+        for j, partial in zip(node.parents, node.partials, strict=True):
             x_bars = pulled(partial, node, y_bars, bars, j, strong, False)
             if isinstance(x_bars, NotImplementedTangent):
                 x_bars = unknown(x_bars, None)  # raises an error

@@ -1,4 +1,4 @@
-"""How cotangents are handed on, as code: the nodes that written calls make.
+"""How cotangents are propagated, as code: the nodes that written calls make.
 
 What a node finds out for each cotangent is known when the code of a call is written: which
 derivatives are wanted, and what they consist of. So such code has a class of nodes of its own,
@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from textwrap import indent
 from typing import Any
 
 import numpy as np
 
 from autodiff.dispatch import dispatch_cache
+from autodiff.dispatch.call import NO_RULE
 from autodiff.dispatch.plan_types import (
     HandNode,
     LinearNode,
@@ -27,23 +29,53 @@ from autodiff.fastpath.elementwise_nodes import (
     ALONE,
     SMALL,
     Elementwise,
-    ElementwiseOfTwo,
     hand_product,
 )
-from autodiff.trace.tape import IN_TUPLE, PASSED
-from chainrules_core import BadInplaceError
+from autodiff.trace.tape import CONSTANT, IN_TUPLE, PASSED, Forward, place_of
+from autodiff.trace.tracer import FloatTracer, Tracer
+from chainrules_core import BadInplaceError, ProjectTo
 from chainrules_core.define import ScalarRule
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import ARITHMETIC, Partial
+from chainrules_core.define.scalar import has_nan
 from chainrules_core.define.symbolic import Symbol, parameter
 from chainrules_core.frame import sorted_bars
+from chainrules_core.projection import KNOWN_SPACES
+from chainrules_core.quiet import quiet
 
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
 NUMBERS = frozenset({float, np.float64})
 _NAMES = ("y", "x0", "x1")
-PARENTS: dict[int, tuple[str, ...]] = {1: ("parent",), 2: ("left", "right")}
-"""What a node's places of so many arguments are called."""
+_PARENTS: dict[int, tuple[str, ...]] = {1: ("parent",), 2: ("left", "right")}
+
+SCOPE: dict[str, Any] = {
+    "ARITHMETIC": ARITHMETIC,
+    "BOOL": np.dtype(bool),
+    "CONSTANT": CONSTANT,
+    "FLOAT64": _FLOAT64,
+    "FLOAT64_SPACES": KNOWN_SPACES[_FLOAT64],
+    "FloatTracer": FloatTracer,
+    "Forward": Forward,
+    "NO_RULE": NO_RULE,
+    "NUMBERS": NUMBERS,
+    "OBJECTS": np.dtype(object),
+    "ProjectTo": ProjectTo,
+    "SMALL": SMALL,
+    "Tracer": Tracer,
+    "__name__": __name__,  # for filters of warnings
+    "add": np.add,
+    "float64": np.float64,
+    "getrefcount": sys.getrefcount,
+    "has_nan": has_nan,
+    "ndarray": _ndarray,
+    "new": object.__new__,
+    "place_of": place_of,
+    "quiet": quiet,
+    "vdot": np.vdot,
+    "where_true": where_true,
+}
+"""What all written code reads."""
 
 _OPERATORS = {
     "add": "({} + {})",
@@ -61,15 +93,16 @@ def hand_on(self, y_bar, bars, strong):
     if space.dtype is not FLOAT64:
         return general(self, y_bar, bars, strong)
     nodes, values, owned = bars.nodes, bars.values, bars.owned
+    {parents}, = self.parents
     {unpacked} = self.values{same}
 """
 _SAME = """
-    if self.left == self.right:
+    if left == right:
         return general(self, y_bar, bars, strong)"""
 # The product of a value with itself, of which both derivatives are the value.
 _SQUARE = """
-    if self.left == self.right:
-        j = self.left
+    if left == right:
+        j = left
         if {left} is not {right} or nodes[j].space is not space:
             return general(self, y_bar, bars, strong)
         x_bar = {left} * y_bar
@@ -77,27 +110,27 @@ _SQUARE = """
         {store}
         return"""
 _TOGETHER = """
-    if nodes[self.left].space is space and nodes[self.right].space is space:
+    if nodes[left].space is space and nodes[right].space is space:
         made = together(y_bar, *self.values)
         if made is not None:
-            for j, x_bar in zip((self.left, self.right), made):
+            for j, x_bar in zip((left, right), made):
                 bars.put(j, x_bar, True)
             return
 """
 _OWNED_BY_RIGHT = """
-    left_bar = values[self.left]
+    left_bar = values[left]
     is_new = type(left_bar) is not ndarray or left_bar.base is None
     owns = bool(bars.owns_current) and left_bar is not y_bar and is_new"""
 # A cotangent has the shape and the precision of its space, and one space stands for both.
 _ARRAY = """
-    j = self.{parent}
+    j = {parent}
     if nodes[j].space is space:
         x_bar = {product}
         {store}
     else:
         {leave}"""
 _ARRAY_BY_FUNCTION = """
-    j = self.{parent}
+    j = {parent}
     x_bar = None
     if nodes[j].space is space:
         try:
@@ -124,14 +157,20 @@ before = values[j]
             before += x_bar
         else:
             bars.accumulate(j, before, x_bar, {fresh})"""
-_LEAVE = "hand_product(by_{parent}, self, y_bar, bars, self.{parent}, False, {owned})"
-# Of a number that was spread to an array the sum is handed on.
-_NUMBER = """
-    j = self.{parent}
-    x_bar = {total}
+_LEAVE = "hand_product(by_{parent}, self, y_bar, bars, {parent}, False, {owned})"
+STORE_NUMBER = """\
     x_bar = float(x_bar) if type(nodes[j]) is tuple else nodes[j].space(x_bar)
     before = values[j]
-    values[j] = x_bar if before is None else before + x_bar"""
+    values[j] = x_bar if before is None else before + x_bar
+"""
+# The cotangent of a number that was spread to an array is the sum.
+_NUMBER = (
+    """
+    j = {parent}
+    x_bar = {total}
+"""
+    + STORE_NUMBER
+)
 _NUMBER_BY_FUNCTION = """
     try:
         d = function_{parent}({read})
@@ -140,16 +179,39 @@ _NUMBER_BY_FUNCTION = """
     if type(d) is not ndarray or d.dtype is not FLOAT64 or d.shape != space.shape:
         {leave}
     else:
-        j = self.{parent}
+        j = {parent}
         x_bar = vdot(d, y_bar)
-        x_bar = float(x_bar) if type(nodes[j]) is tuple else nodes[j].space(x_bar)
-        before = values[j]
-        values[j] = x_bar if before is None else before + x_bar"""
+""" + indent(STORE_NUMBER, " " * 4)
 
 
-def node_class(
-    rule: ScalarRule, kinds: Sequence[type], wanted: Sequence[int]
-) -> type[Elementwise] | type[ElementwiseOfTwo]:
+def product(
+    partial: Partial, bar: str, names: Sequence[str], constant: Callable[[float], str]
+) -> str | None:
+    """Write the product of a partial derivative with a cotangent or tangent.
+
+    Parameters
+    ----------
+    partial : Partial
+        The partial derivative.
+    bar : str
+        The cotangent or the tangent.
+    names : sequence of str
+        What ``(y, *args)`` are called.
+    constant : callable
+        Returns the name of a number.
+
+    Returns
+    -------
+    str or None
+        An expression; None where a function has to be called first.
+    """
+    if partial.function is None:
+        c = partial.constant
+        return bar if c == 1 else f"-{bar}" if c == -1 else f"{constant(float(c))} * {bar}"
+    return None if partial.returns is None else f"{names[partial.returns]} * {bar}"
+
+
+def node_class(rule: ScalarRule, kinds: Sequence[type], wanted: Sequence[int]) -> type[Elementwise]:
     """Write the class of nodes for the results of an operation.
 
     Parameters
@@ -164,42 +226,30 @@ def node_class(
     Returns
     -------
     type
-        Its nodes are made without `__init__`: `PARENTS`, ``values`` and ``space`` are set.
+        Its nodes are made without `__init__`: ``parents``, ``values`` and ``space`` are set.
     """
-    partials = [rule.partials[0][i] for i in wanted]
-    base: Any = ElementwiseOfTwo if len(wanted) == 2 else Elementwise
-    known: dict[str, Any] = {"__slots__": (), "rule": rule}
-    if len(wanted) == 1:
-        known["partial"] = partials[0]
-    hand_on = _hand_on(rule, base, partials, kinds, wanted)
+    partials = tuple([rule.partials[0][i] for i in wanted])
+    known: dict[str, Any] = {"__slots__": (), "partials": partials, "rule": rule}
+    hand_on = _hand_on(rule, partials, kinds, wanted)
     if hand_on is not None:
         known["hand_on"] = hand_on
-    return type(base.__name__, (base,), known)
+    return type("Elementwise", (Elementwise,), known)
 
 
 def _hand_on(
-    rule: ScalarRule, base: Any, partials: list[Partial], kinds: Sequence[type], wanted: Any
+    rule: ScalarRule, partials: Sequence[Partial], kinds: Sequence[type], wanted: Any
 ) -> Callable | None:
     """Write the method; None where it has nothing to gain."""
     if any(p.function is None and type(p.constant) not in (int, float) for p in partials):
         return None
-    parents = PARENTS[len(wanted)]
+    parents = _PARENTS[len(wanted)]
     of_arrays = len(wanted) == 2 and list(kinds) == [_ndarray, _ndarray]
     together = rule.together if of_arrays else None
     scope: dict[str, Any] = {
-        "ARITHMETIC": ARITHMETIC,
-        "BOOL": np.dtype(bool),
-        "FLOAT64": _FLOAT64,
-        "NUMBERS": NUMBERS,
-        "SMALL": SMALL,
-        "__name__": __name__,  # for filters of warnings
-        "add": np.add,
-        "general": base.hand_on,
+        **SCOPE,
+        "general": Elementwise.hand_on,
         "hand_product": hand_product,
-        "ndarray": _ndarray,
         "together": together,
-        "vdot": np.vdot,
-        "where_true": where_true,
     }
     same = ""
     if len(wanted) == 2:
@@ -210,6 +260,7 @@ def _hand_on(
                 left=returned[0], right=returned[1], store=STORE.format(fresh="True")
             )
     source = _TEMPLATE.format(
+        parents=", ".join(parents),
         same=same,
         unpacked=", ".join(_NAMES[: len(kinds) + 1]),
     )
@@ -221,43 +272,38 @@ def _hand_on(
 
 
 def _step(parent: str, partial: Partial, kinds: Sequence[type], i: int, scope: dict) -> str:
-    """Write how the cotangent is handed on to one argument."""
+    """Write how the cotangent is propagated to one argument."""
+
+    def constant(c: float) -> str:
+        scope[f"c_{parent}"] = np.array(c)
+        return f"c_{parent}"
+
     scope[f"by_{parent}"] = partial
-    c, returns, function = partial.constant, partial.returns, partial.function
+    returns, function = partial.returns, partial.function
+    passes = function is None and partial.constant == 1
     before, owned = "", "False"
-    if function is None and c == 1 and parent != "left":
+    if passes and parent != "left":
         owned = "bool(bars.owns_current)"
         if parent == "right":  # the cotangent may have become that of the left argument
             before, owned = _OWNED_BY_RIGHT, "owns"
     leave = _LEAVE.format(parent=parent, owned=owned)
-    if function is None:
-        scope[f"c_{parent}"] = np.array(float(c))
     read = ", ".join(_NAMES[: len(kinds) + 1])
     if function is not None and returns is None:
         scope[f"function_{parent}"] = for_arrays(partial, kinds)
-    if kinds[i] is not _ndarray:
-        if function is None:
-            total = "add.reduce(y_bar, None)"
-            total = total if c == 1 else f"c_{parent} * {total}"
-        elif returns is not None and returns and kinds[returns - 1] is _ndarray:
-            total = f"vdot({_NAMES[returns]}, y_bar)"
-        elif returns is None:
+        if kinds[i] is not _ndarray:
             return _NUMBER_BY_FUNCTION.format(parent=parent, read=read, leave=leave)
-        else:
-            return f"\n    {leave}"
-        return before + _NUMBER.format(parent=parent, total=total)
-    if function is not None and returns is None:
         store = STORE.format(fresh="True")
         return _ARRAY_BY_FUNCTION.format(parent=parent, read=read, store=store, leave=leave)
-    fresh = "True"
-    if returns is not None:
-        product = f"{_NAMES[returns]} * y_bar"
-    elif c == 1:
-        product, fresh = "y_bar", owned
-    else:
-        product = "-y_bar" if c == -1 else f"c_{parent} * y_bar"
-    store = STORE.format(fresh=fresh)
-    return before + _ARRAY.format(parent=parent, product=product, store=store, leave=leave)
+    if kinds[i] is not _ndarray:
+        total = product(partial, "add.reduce(y_bar, None)", _NAMES, constant)
+        if returns is not None:
+            if not returns or kinds[returns - 1] is not _ndarray:
+                return f"\n    {leave}"
+            total = f"vdot({_NAMES[returns]}, y_bar)"
+        return before + _NUMBER.format(parent=parent, total=total)
+    made = product(partial, "y_bar", _NAMES, constant)
+    store = STORE.format(fresh=owned if passes else "True")
+    return before + _ARRAY.format(parent=parent, product=made, store=store, leave=leave)
 
 
 def for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
@@ -377,12 +423,10 @@ def planned_node_class(plan: OfLinear | OfHand, kinds: Sequence[type]) -> type[P
 
 def _planned_hand_on(plan: OfLinear | OfHand, base: Any) -> Callable:
     scope: dict[str, Any] = {
+        **SCOPE,
         "BadInplaceError": BadInplaceError,
-        "__name__": __name__,  # for filters of warnings
         "general": base.hand_on,
-        "getrefcount": sys.getrefcount,
         "hand_factors": hand_factors,
-        "ndarray": _ndarray,
         "rule": plan.rule,
         "sorted_bars": sorted_bars,
     }
@@ -406,7 +450,7 @@ def _planned_hand_on(plan: OfLinear | OfHand, base: Any) -> Callable:
 
 
 def _pulled_by_adjoint(plan: OfLinear, position: int, seen: list[str], scope: dict) -> str:
-    """Write how the cotangent is handed on to one argument of a linear function."""
+    """Write how the cotangent is propagated to one argument of a linear function."""
     adjoint, factors = plan.adjoints[position], plan.factors[position]
     scope[f"adjoint_{position}"], scope[f"factors_{position}"] = adjoint, factors
     given, options = ", ".join(seen), ", **self.options" if plan.options or plan.fixed else ""

@@ -12,16 +12,16 @@ import builtins
 import keyword
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from autodiff.dispatch import call as calls, dispatch_cache
-from autodiff.dispatch.call import NO_RULE
 from autodiff.dispatch.plan_types import OfConstant, OfHand, OfLinear, Remade
 from autodiff.fastpath.codegen import plan_jvp_code
-from autodiff.fastpath.codegen.node_code import planned_node_class
-from autodiff.trace.tape import FLOAT, place_of
+from autodiff.fastpath.codegen.node_code import SCOPE, planned_node_class
+from autodiff.trace.tape import FLOAT
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, note_origin
 from chainrules_core import ProjectTo
 from chainrules_core.frame import checked_pair
@@ -33,26 +33,15 @@ IN_TUPLES = frozenset({int, type(None), slice, type(Ellipsis)})
 """What an index or a shape consists of."""
 
 _SCOPE = {
+    **SCOPE,
     "FLOAT": FLOAT,
-    "FLOAT64": np.dtype(np.float64),
     "FLOAT64_NUMBER": ProjectTo(np.float64(0.0)),
-    "FLOAT64_SPACES": KNOWN_SPACES[np.dtype(np.float64)],
-    "FloatTracer": FloatTracer,
     "IN_TUPLES": IN_TUPLES,
     "KNOWN_SPACES": KNOWN_SPACES,
-    "__name__": __name__,  # for filters of warnings
-    "NO_RULE": NO_RULE,
-    "OBJECTS": np.dtype(object),
-    "ProjectTo": ProjectTo,
     "Remade": Remade,
-    "Tracer": Tracer,
     "as_constant": calls.as_constant,
     "checked_pair": checked_pair,
-    "float64": np.float64,
-    "ndarray": _ndarray,
-    "new": object.__new__,
     "note_origin": note_origin,
-    "place_of": place_of,
 }
 
 _RECORD = (
@@ -149,14 +138,12 @@ class _Writer:
             [*self.given[: self.n], *(["/"] if self.n else []), *self.names]
         )
         self.on_level = self.over_level = "NO_RULE"
-        level = plan_jvp_code.of(self)
-        if level is not None:
-            self.on_level, self.over_level = (
-                self.call("on", self.given),
-                self.call("over", self.given),
-            )
-            dispatch_cache.define_later("on", self.scope, level.on)
-            dispatch_cache.define_later("over", self.scope, level.over)
+        write = plan_jvp_code.for_levels(self)
+        if write is not None:
+            self.on_level = self.call("on", self.given)
+            self.over_level = self.call("over", self.given)
+            for name in ("on", "over"):
+                dispatch_cache.define_later(name, self.scope, partial(write, name))
         self.guards()
         if isinstance(self.plan, OfConstant):
             self.add(f"return as_constant({self.call('f')}, f)")

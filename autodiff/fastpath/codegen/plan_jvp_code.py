@@ -14,12 +14,10 @@ import numpy as np
 
 from autodiff.dispatch import call as calls, dispatch_cache
 from autodiff.dispatch.plan_types import LinearNode, OfLinear
-from autodiff.trace.tape import CONSTANT, Forward
 from autodiff.trace.tracer import bare
 from chainrules_core import frule
 
 _ndarray = np.ndarray
-NUMBERS = frozenset({float, np.float64})
 
 _ON = (
     """
@@ -91,49 +89,12 @@ _VIEW = """
                 return made"""
 
 
-class Levels:
-    """Writes the code of one call for other levels, when it is asked for.
-
-    Parameters
-    ----------
-    text : dict
-        What the code is put together from.
-    scope : dict
-        What the code in whose place it stands reads; that is `way` there.
-    kind : type
-        The type of the value that is traced.
-    """
-
-    def __init__(self, text: dict[str, Any], scope: dict[str, Any], kind: type) -> None:
-        self.text = text
-        self.scope = scope
-        self.kind = kind
-
-    def on(self) -> Callable:
-        """Write the call on a forward level."""
-        return self._defined("on", _ON)
-
-    def over(self) -> Callable:
-        """Write the call on a tape, of a value that one outer level sees."""
-        return self._defined("over", _OVER)
-
-    def _defined(self, name: str, template: str) -> Callable:
-        scope = {
-            **self.scope,
-            "CONSTANT": CONSTANT,
-            "Forward": Forward,
-            "LinearNode": LinearNode,
-            "NUMBERS": NUMBERS,
-            "call": calls.call,
-            "kind": self.kind,
-        }
-        return dispatch_cache.define(name, template.format(**self.text), scope)
-
-
-def of(writer: Any) -> Levels | None:
+def for_levels(writer: Any) -> Callable[[str], Callable] | None:
     """Return what writes a call for other levels; None where it is not for them.
 
-    The writer of the code for a tape and plain values is not kept: it holds the values of a call.
+    It is given ``"on"`` for the call on a forward level, or ``"over"`` for that on a tape, of a
+    value that one outer level sees. The writer of the code for a tape and plain values is not kept:
+    it holds the values of a call.
     """
     plan = writer.plan
     traced = [i for i, is_traced in enumerate(writer.traced) if is_traced]
@@ -150,7 +111,14 @@ def of(writer: Any) -> Levels | None:
     )
     if resolved is None or resolved[0] is not rule:
         return None
-    return Levels(_text(writer, traced[0]), writer.scope, type(plain[traced[0]]))
+    text, scope, kind = _text(writer, traced[0]), writer.scope, type(plain[traced[0]])
+
+    def write(name: str) -> Callable:
+        known = {**scope, "LinearNode": LinearNode, "call": calls.call, "kind": kind}
+        template = _ON if name == "on" else _OVER
+        return dispatch_cache.define(name, template.format(**text), known)
+
+    return write
 
 
 def _text(writer: Any, i: int) -> dict[str, Any]:

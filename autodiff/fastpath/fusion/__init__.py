@@ -1,11 +1,11 @@
 """Code for expressions of several elementwise operations: evaluated and recorded as one value.
 
 For leaves of given types (:mod:`autodiff.intercept.source.fusion_sites`) the operations are written
-one after the other, with the same results as ever, and behind them one node. Of floats it holds the
-partial derivatives by the leaves; of small arrays of float64, all of one shape, what the partial
-derivatives of the operations read (:class:`autodiff.fastpath.fusion.fused_node.Fused`). Where
-anything is otherwise the code evaluates the generic form of the expression, which records each
-operation by itself.
+one after the other, which gives the results of the single operations, and behind them one node. Of
+floats it holds the partial derivatives by the leaves; of small arrays of float64, all of one shape,
+what the partial derivatives of the operations read
+(:class:`autodiff.fastpath.fusion.fused_node.Fused`). For all else the code evaluates the generic
+form of the expression, which records each operation by itself.
 """
 
 from __future__ import annotations

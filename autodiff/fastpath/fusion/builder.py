@@ -11,17 +11,11 @@ import numpy as np
 
 from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
-from autodiff.fastpath.codegen.node_code import NUMBERS
-from autodiff.fastpath.codegen.operation import SYMBOLS
-from autodiff.fastpath.elementwise_nodes import SMALL
+from autodiff.fastpath.codegen.elementwise_code import SYMBOLS
+from autodiff.fastpath.codegen.node_code import SCOPE
 from autodiff.intercept.source.fusion_sites import Expression, Operand, Step
-from autodiff.trace.tape import place_of
 from autodiff.trace.tracer import FloatTracer, Tracer
-from chainrules_core import ProjectTo
-from chainrules_core.define.bits import where_true
-from chainrules_core.define.partial import ARITHMETIC
 from chainrules_core.noticed import mark, restore
-from chainrules_core.projection import KNOWN_SPACES
 
 _ndarray = np.ndarray
 FLOAT64 = np.dtype(np.float64)
@@ -68,24 +62,10 @@ class Writer:
         self.traced: dict[str, str] = {}
         self.lines: list[str] = []
         self.scope: dict[str, Any] = {
-            "ARITHMETIC": ARITHMETIC,
-            "BOOL": np.dtype(bool),
-            "FLOAT64": FLOAT64,
-            "FLOAT64_SPACES": KNOWN_SPACES[FLOAT64],
-            "FloatTracer": FloatTracer,
+            **SCOPE,
             "ModuleType": types.ModuleType,
-            "NUMBERS": NUMBERS,
-            "ProjectTo": ProjectTo,
-            "SMALL": SMALL,
-            "Tracer": Tracer,
-            "__name__": __name__,  # for filters of warnings
-            "float64": np.float64,
-            "ndarray": _ndarray,
-            "new": object.__new__,
             "on_levels": operator.call,
-            "place_of": place_of,
             "quietly": _quietly,
-            "where_true": where_true,
         }
         self.reads()
 
@@ -195,7 +175,7 @@ class Writer:
         return operand.value if operand.kind == "number" else self.samples[self.name_of(operand)]
 
     def is_traced(self, operand: Operand) -> bool:
-        """Whether an operand hangs on a traced value."""
+        """Whether an operand depends on a traced value."""
         if operand.kind == "step":
             return any(map(self.is_traced, self.steps[operand.value].operands))
         return operand.kind != "number" and self.inputs[operand] in self.traced
@@ -208,7 +188,7 @@ class Writer:
 
     def plan_of(self, step: Step) -> elementwise.Plan:
         """Return the plan of an operation."""
-        plan = elementwise.plan_of(step.f, *[type(self.sample(o)) for o in step.operands])
+        plan = elementwise.plans[(step.f, *[type(self.sample(o)) for o in step.operands])]
         if plan is None:
             raise Declined
         wanted = [p for p, o in enumerate(step.operands) if self.is_traced(o)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
-from autodiff.fastpath.codegen.node_code import STORE, for_arrays
+from autodiff.fastpath.codegen.node_code import STORE, STORE_NUMBER, for_arrays, product
 from autodiff.fastpath.fusion.builder import CONSTANTS, FLOAT64, Declined, Writer
 from autodiff.fastpath.fusion.fused_node import Fused, FusedStep
 from autodiff.fastpath.scalar_methods import quiet
@@ -54,12 +54,13 @@ _STORE = """\
 """
 
 
-_STORE_NUMBER = """\
+_STORE_NUMBER = (
+    """\
     j = self.parents[{position}]
-    x_bar = float({bar}) if type(nodes[j]) is tuple else nodes[j].space({bar})
-    before = values[j]
-    values[j] = x_bar if before is None else before + x_bar
+    x_bar = {bar}
 """
+    + STORE_NUMBER
+)
 
 
 class OfArrays(Writer):
@@ -187,11 +188,11 @@ class OfArrays(Writer):
             source += store.format(
                 position=position, bar=f"l{name}", fresh=fresh, store=STORE.format(fresh=fresh)
             )
-        scope = {**self.scope, "add": np.add, "stepwise": Fused.hand_on_stepwise}
+        scope = {**self.scope, "stepwise": Fused.hand_on_stepwise}
         return dispatch_cache.define("hand_on", source, scope)
 
     def back_through(self, k: int) -> str:
-        """Write how the cotangent of a step is handed on to its operands."""
+        """Write how the cotangent of a step is propagated to its operands."""
         step, plan, source = self.steps[k], self.plans[k], ""
         wanted = [p for p, o in enumerate(step.operands) if self.is_traced(o)]
         operands = [step.operands[p] for p in wanted]
@@ -222,16 +223,11 @@ class OfArrays(Writer):
 
     def product(self, bar: str, k: int, partial: Partial, p: int, read: list[str]) -> str:
         """Write the product of a cotangent with a partial derivative."""
-        if partial.function is None:
-            if partial.constant == -1:
-                return f"    {bar} = -b{k}\n"
-            factor = self.factor(float(partial.constant), k)
-            return f"    {bar} = {factor} * b{k}\n"
-        if partial.returns is not None:
-            factor = read[partial.returns]
-            if factor.startswith("("):
-                factor = self.factor(float(factor.strip("()")), k)
-            return f"    {bar} = {factor} * b{k}\n"
+        # Numbers that are written out are multiplied by as other constants are.
+        names = [self.factor(float(n.strip("()")), k) if n[0] == "(" else n for n in read]
+        made = product(partial, f"b{k}", names, lambda c: self.factor(c, k))
+        if made is not None:
+            return f"    {bar} = {made}\n"
         kinds = [type(self.sample(o)) for o in self.steps[k].operands]
         is_array = self.is_array(Operand("step", k))
         written = for_arrays(partial, kinds) if is_array else quiet(partial)

@@ -3,7 +3,7 @@
 The operations and their tangents are written one after the other, with the numbers that the single
 operations give. On a tape there is one node behind them, as there is for plain arrays; it goes back
 through the expression with cotangents and their tangents at once. Where a tangent comes out NaN,
-single operations are evaluated: then it hangs on them where a zero wins.
+single operations are evaluated: where a zero wins depends on each of them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
+from autodiff.fastpath.codegen.node_code import product
 from autodiff.fastpath.fusion.builder import CONSTANTS, Declined
 from autodiff.fastpath.fusion.fused_arrays import OfArrays
 from autodiff.fastpath.fusion.fused_node import Fused
@@ -23,8 +24,6 @@ from autodiff.trace.tape import Forward
 from autodiff.trace.tracer import Tracer
 from chainrules_core.broadcasting import spread_to
 from chainrules_core.define.partial import Partial
-from chainrules_core.define.scalar import has_nan
-from chainrules_core.quiet import quiet
 
 _ndarray = np.ndarray
 _VALUE = """\
@@ -142,16 +141,10 @@ class OnLevels(OfArrays):
         self.is_over = any(leaf._tape.records for leaf in traced)
         self.has_level = False
         super().__init__(expression, leaves)
-        self.scope |= {
-            "has_nan": has_nan,
-            "quiet": quiet,
-            "spread_to": spread_to,
-            "zeros": np.zeros,
-        }
+        self.scope |= {"spread_to": spread_to, "zeros": np.zeros}
 
     def guard(self, name: str, leaf: Any) -> None:
         """Write which level a leaf is of: all others are for the generic form."""
-        self.scope["Forward"] = Forward
         level = f"{name}._value._tape" if self.is_over else f"{name}._tape"
         if type(leaf) is not Tracer or (self.is_over and type(leaf._value) is not Tracer):
             raise Declined
@@ -206,7 +199,7 @@ class OnLevels(OfArrays):
         """Return the plan of an operation, whose rule is that of both modes."""
         plan = super().plan_of(step)
         kinds = [type(self.sample(o)) for o in step.operands]
-        forward = elementwise.forward_plan_of(step.f, *kinds)
+        forward = elementwise.forward_plans[(step.f, *kinds)]
         if forward is None or forward.rule is not plan.rule:
             raise Declined
         return plan
@@ -241,18 +234,14 @@ class OnLevels(OfArrays):
             if not self.is_traced(operand):
                 continue
             partial, dot = plan.partials[p], f"d_{self.name_of(operand)}"
-            if partial.function is None:
-                c = partial.constant
-                terms.append(dot if c == 1 else f"-{dot}" if c == -1 else f"{float(c)!r} * {dot}")
-            elif partial.returns is not None:
-                terms.append(f"{read[partial.returns]} * {dot}")
-            else:
+            made = product(partial, dot, read, repr)
+            if made is None:
+                made = f"p{k}_{p}"
                 function = self.constant(partial.function, "by")
                 source += _SLOPE.format(
-                    function=function, read=", ".join(read), made=f"p{k}_{p}", dot=dot,
-                    again=self.again,
-                )  # fmt: skip
-                terms.append(f"p{k}_{p}")
+                    function=function, read=", ".join(read), made=made, dot=dot, again=self.again
+                )
+            terms.append(made)
         source += f"        d_t{k} = {' + '.join(terms)}\n".replace("+ -", "- ")
         is_array = self.is_array(Operand("step", k))
         if is_array and not all(self.is_array(o) for o in step.operands if self.is_traced(o)):
@@ -299,11 +288,11 @@ class OnLevels(OfArrays):
         for bar, dot, position in found:
             made = f"Tracer({bar}, level, {dot})"
             source += f"    bars.put(self.parents[{position}], {made}, False)\n"
-        scope = {**self.scope, "add": np.add, "stepwise": Fused.hand_on_stepwise}
+        scope = {**self.scope, "stepwise": Fused.hand_on_stepwise}
         return dispatch_cache.define("hand_on", source, scope)
 
     def back_through(self, k: int) -> str:
-        """Write how the cotangent of a step and its tangent are handed on to its operands."""
+        """Write how the cotangent of a step and its tangent are propagated to its operands."""
         step, plan, source = self.steps[k], self.plans[k], ""
         read = [name or "None" for name in self.kept_by(k, plan)]
         for p, operand in enumerate(step.operands):
@@ -326,15 +315,11 @@ class OnLevels(OfArrays):
 
     def products(self, bar: str, dot: str, k: int, partial: Partial, read: list[str]) -> str:
         """Write the products with a partial derivative: s b, and its tangent s ḃ + ṡ b."""
-        if partial.function is None:
-            c = float(partial.constant)
-            if c == 1:
-                return f"    {bar}, {dot} = b{k}, e{k}\n"
-            return f"    {bar}, {dot} = {c!r} * b{k}, {c!r} * e{k}\n"
-        if partial.returns is not None:
-            factor = read[partial.returns]
-            source = f"    {bar} = {factor} * b{k}\n    {dot} = {factor} * e{k}\n"
-            if self.has_tangent(factor):
+        made, made_dot = [product(partial, f"{x}{k}", read, repr) for x in "be"]
+        if made is not None:
+            source = f"    {bar} = {made}\n    {dot} = {made_dot}\n"
+            factor = None if partial.returns is None else read[partial.returns]
+            if factor is not None and self.has_tangent(factor):
                 source += f"    {dot} = {dot} + d_{factor} * b{k}\n"
             return source
         function = self.constant(partial.function, "by")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
-from autodiff.fastpath.elementwise_nodes import Elementwise, ElementwiseOfTwo
+from autodiff.fastpath.elementwise_nodes import Elementwise
 from autodiff.trace.nodes import Leaf
 from autodiff.trace.tape import FLOAT, Cotangents, sweep
 from chainrules_core.define import ScalarRule
@@ -64,17 +64,13 @@ class Fused:
         for rule, wanted, seen, of_number in self.steps:
             values = tuple([kept[i] for i in seen])
             space = self.space if of_number is None else of_number
-            if len(wanted) == 2:
-                (_, left), (_, right) = wanted
-                made.append(ElementwiseOfTwo(left, right, values, space, rule))
-            else:
-                ((position, parent),) = wanted
-                partial = rule.partials[0][position]
-                made.append(Elementwise(parent, partial, values, space, rule))
+            partials = tuple([rule.partials[0][position] for position, _ in wanted])
+            sources = tuple([parent for _, parent in wanted])
+            made.append(Elementwise(sources, partials, values, space, rule))
         return made
 
     def hand_on_stepwise(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Hand the cotangent on through one operation after the other."""
+        """Propagate the cotangent through one operation after the other."""
         nodes = self.in_steps(bars.nodes)
         seeds = {len(nodes) - 1: y_bar}
         found = sweep(nodes, len(self.parents), seeds, nested=bars.nested, strong=strong)

@@ -8,37 +8,30 @@ from collections.abc import Callable
 import numpy as np
 
 from autodiff.fastpath.fusion.builder import CONSTANTS, Declined, Writer
-from autodiff.fastpath.scalar_methods import derivative, quiet, scalar_rule
+from autodiff.fastpath.scalar_methods import RECORD_FLOAT, derivative, quiet, scalar_rule
 from autodiff.intercept.source.fusion_sites import Step
 from chainrules_core.define import ScalarRule
 
-_FLOATS = """\
+_FLOATS = (
+    """\
     except ARITHMETIC:
         return {again}
-    kind = type({y})
+    y = {y}
+    kind = type(y)
     if (kind is not float and kind is not float64) or {irregular}:
         return {again}
-    made = new(FloatTracer)
-    made._value = {y}
-    made._tape = tape
     node = ({node})
-    nodes = tape.nodes
-    made._index = place = len(nodes)
-    nodes.append(node)
-    if nodes[place] is not node:
-        made._index = place_of(node, nodes)
-    return made
 """
-
-
+    + RECORD_FLOAT
+)
 _ONE = "1.0"
 
 
 class OfFloats(Writer):
     """Code for numbers: the node holds the derivatives of the whole expression.
 
-    Where one of them is zero, infinite or NaN, the operations are recorded one by one: then it
-    hangs on them what a zero or an infinite cotangent gives.
+    Where one of them is zero, infinite or NaN, the operations are recorded one by one: what a zero
+    or an infinite cotangent gives depends on each of them.
     """
 
     def way(self) -> Callable:

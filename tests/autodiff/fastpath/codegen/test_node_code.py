@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient, hvp, pushforward
-from autodiff.dispatch import dispatch_cache, plan_cache
-from autodiff.fastpath.codegen import elementwise_code
+from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath.codegen.node_code import for_arrays
 from chainrules_core import (
     Array,
@@ -27,6 +26,7 @@ from chainrules_core import (
 )
 from chainrules_core.define.partial import Partial
 from chainrules_core.errors import CotangentError
+from tests.helpers import forget_decisions
 
 A = np.array([0.3, -0.7, 0.5])
 B = np.array([1.2, 0.4, 2.0])
@@ -35,9 +35,7 @@ B = np.array([1.2, 0.4, 2.0])
 @pytest.fixture(autouse=True)
 def written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatch_cache, "OFTEN", 1)
-    rule = rrule.entry(np.sum).rules[0]
-    for module in (plan_cache, elementwise_code, dispatch_cache):
-        module._forget(rule)
+    forget_decisions()
 
 
 def check(f: Callable, args: tuple, differences: Callable, rtol: float = 1e-6) -> None:

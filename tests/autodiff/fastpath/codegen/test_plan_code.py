@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from autodiff import gradient, hvp, pushforward, value_and_gradient
-from autodiff.dispatch import dispatch_cache, plan_cache
+from autodiff.dispatch import dispatch_cache
 from autodiff.errors import LeakedTracerError, MutationError
-from autodiff.fastpath.codegen import elementwise_code
 from autodiff.trace.tracer import Tracer
 from chainrules_core import Array, NoTangent, rrule
+from tests.helpers import forget_decisions
 
 X = np.array([0.3, -0.7, 0.5])
 W = np.arange(9.0).reshape(3, 3) / 7
@@ -26,9 +26,7 @@ W = np.arange(9.0).reshape(3, 3) / 7
 @pytest.fixture(autouse=True)
 def written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatch_cache, "OFTEN", 1)
-    rule = rrule.entry(np.sum).rules[0]
-    for module in (plan_cache, elementwise_code, dispatch_cache):
-        module._forget(rule)
+    forget_decisions()
 
 
 def differences(f: Callable, x: np.ndarray) -> np.ndarray:
