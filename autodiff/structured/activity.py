@@ -72,8 +72,7 @@ def _mark_op(op: Op) -> bool:
     if op.code in ("break", "raise"):
         return False
     if op.code in ("store", "add", "sub"):
-        base, value = op.args[:2]
-        return is_active(value) and _activate(base)
+        return is_active(op.args[1]) and _activate(op.args[0])
     value: Any = op.out
     if not value.kind.is_inexact or is_active(value):
         return False

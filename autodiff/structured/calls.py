@@ -215,6 +215,7 @@ class Run:
         self.programs = programs
         self.program = program
         self.values = values
+        self.state: tuple | None
         self.result, self.written, self.state = program.run(values)
         self.outs = [*flat(self.result), *self.written]
 
@@ -232,9 +233,9 @@ class Run:
 
     def swept(self, bars: list[Any]) -> tuple:
         """Run the reverse sweep of the program."""
-        state, self.state = self.state, None
+        state, self.state = self.state, None  # a sweep uses up what the forward function left
         program = self.program
-        if state is None:  # a sweep uses up what the forward function has left
+        if state is None:
             _, _, state = program.run(self.values)
         try:
             return program.sweep(state, bars)
@@ -248,19 +249,21 @@ class Run:
     def traced(self, bars: list[Any]) -> tuple:
         """Trace the function, and pull the cotangents back by its tape."""
         program = self.program
+        chosen = [k for k, bar in enumerate(bars) if bar is not None]
+        if not chosen:
+            return (None,) * len(self.values)
 
         def again(*variables: Any) -> Any:
-            args = [np.array(v, order="K") if i in program.written else v
-                    for i, v in enumerate(self.values[: self.programs.n])]  # fmt: skip
+            args = list(self.values[: self.programs.n])
             for i, x in zip(program.active, variables, strict=True):
-                args[i] = np.copy(x) if i in program.written else x
-            result = self.programs.body(*args)
-            return (*flat(result), *[args[i] for i in program.written])
+                args[i] = x
+            for i in program.written:
+                args[i] = np.array(args[i], order="K")
+            outs = [*flat(self.programs.body(*args)), *[args[i] for i in program.written]]
+            return tuple([outs[k] for k in chosen])
 
-        variables = tuple([self.values[i] for i in program.active])
-        traced = Linearised(again, variables, {}, None)
-        bars = [np.zeros_like(y) if b is None else b for y, b in zip(self.outs, bars, strict=True)]
-        found = traced.cotangents(tuple(bars))
+        traced = Linearised(again, tuple([self.values[i] for i in program.active]), {}, None)
+        found = traced.cotangents(tuple([bars[k] for k in chosen]))
         result = [None] * len(self.values)
         for i, x in zip(program.active, found, strict=True):
             result[i] = x

@@ -27,8 +27,10 @@ class _Unknown:
 UNKNOWN: Any = _Unknown()
 """In the place of a value that is not known while the function is read."""
 
-SCALARS = (bool, int, float, np.float64, np.float32, np.int64, np.int32, np.intp, np.bool_)
-SCALARS += (np.uint8, np.int8, np.int16, np.uint16, np.uint32, np.uint64)
+SCALARS: tuple[type, ...] = (
+    bool, int, float, np.float64, np.float32, np.int64, np.int32, np.intp, np.bool_,
+    np.uint8, np.int8, np.int16, np.uint16, np.uint32, np.uint64,
+)  # fmt: skip
 _INTEGRAL = frozenset(SCALARS) - {float, np.float64, np.float32}
 _MOST_SAMPLES = 16
 

@@ -17,7 +17,8 @@ from autodiff.structured.activity import (
     is_active,
     mark_active,
 )
-from autodiff.structured.emission import Emitter, resolve_rules
+from autodiff.structured.bound_rules import resolve_rules
+from autodiff.structured.emission import Emitter
 from autodiff.structured.kinds import UNKNOWN, UnsupportedError, kind_of
 from autodiff.structured.lowering import lower
 from chainrules_core import AbstractZero, unbroadcast, unthunk
@@ -139,7 +140,7 @@ class Structured:
         self.returned = program.returned
         self.n_outputs = len(emitter.outputs)
         self.is_active_output = [is_active(v) for v in emitter.outputs]
-        self.is_active_output += [s.memory.root().is_active for s in emitter.written_parameters]
+        self.is_active_output += [s.memory.root().is_active for s in emitter.written_parameters]  # type: ignore[union-attr]
         check_conversions(program)
         variables = {self.positions.index(i) for i in self.active}
         if has_active_tests(program) and not all_reach(program, variables, emitter.outputs):

@@ -11,6 +11,7 @@ MOST = 500
 LONGER = {
     "autodiff/intercept/runtime/replacements.py": "one table of what is called in place of what",
     "autodiff/intercept/runtime/syntax_ops.py": "one function for each piece of syntax",
+    "autodiff/structured/emission.py": "both functions of one program, which share names",
     "chainrules_core/tangents/structural.py": "with the sums of their parts, of any kind",
 }
 

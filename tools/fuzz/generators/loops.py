@@ -43,8 +43,10 @@ def bent(x, y):
         return x * y
     for i in range(2):
         y = np.sin(x * y) + i
-        if y > 1.0:
-            return x - y
+        if y > 0.8:
+            break
+    if y < 0.2:
+        return y - x
     return y
 
 
@@ -131,7 +133,9 @@ class _Writer:
             return f"{self.pick('np.sin', 'np.tanh', 'math.cos', 'np.arctan')}({self.number(depth - 1)})"
         if r < 0.75:
             return f"({self.number(depth - 1)} / (1.5 + {self.element()} ** 2))"
-        if r < 0.8:
+        if r < 0.78:
+            return f"bent({self.number(depth - 1)}, {self.number(0)})"
+        if r < 0.82:
             return self.pick(
                 "np.sum(a[1:])", "np.mean(w)", "u.sum()", "np.max(b)", "np.dot(a, b)", "(w @ m @ u)"
             )

@@ -1,0 +1,38 @@
+"""Indices of arrays as templates: values in them are named by their position."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autodiff.structured.kinds import (
+    Kind,
+    kind_of_result,
+)
+
+
+def parts_of_index(template: Any) -> list:
+    """Return the parts of an index."""
+    return [template] if template and isinstance(template[0], str) else list(template)
+
+
+def has_arrays(template: Any) -> bool:
+    """Whether an index has arrays in it: then it makes a copy."""
+    return any(part[0] == "array" for part in parts_of_index(template))
+
+
+def kind_of_index(base: Kind, kinds: list[Kind], template: Any) -> Kind:
+    """Return the kind of an array at an index."""
+
+    def index(values: tuple) -> Any:
+        def one(part: tuple) -> Any:
+            if part[0] == "known":
+                return part[1]
+            if part[0] == "slice":
+                return slice(*[None if b is None else values[b] for b in part[1:]])
+            value = values[part[1]]
+            return value if part[0] == "array" else type(value)(0)
+
+        is_one = template and isinstance(template[0], str)
+        return one(template) if is_one else tuple(map(one, template))
+
+    return kind_of_result(lambda x, *values: x[index(values)], [base, *kinds])
