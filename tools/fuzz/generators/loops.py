@@ -130,7 +130,8 @@ class _Writer:
             op = self.pick("+", "-", "*")
             return f"({self.number(depth - 1)} {op} {self.number(depth - 1)})"
         if r < 0.7:
-            return f"{self.pick('np.sin', 'np.tanh', 'math.cos', 'np.arctan')}({self.number(depth - 1)})"
+            f = self.pick("np.sin", "np.tanh", "math.cos", "np.arctan")
+            return f"{f}({self.number(depth - 1)})"
         if r < 0.75:
             return f"({self.number(depth - 1)} / (1.5 + {self.element()} ** 2))"
         if r < 0.78:
@@ -141,7 +142,7 @@ class _Writer:
             )
         if r < 0.9 and self.indices:
             i = self.pick(*self.indices)
-            return f"{self.pick('a', 'b', 'w')}[:{i}] {self.pick('@', '@')} {self.pick('a', 'u')}[:{i}]"
+            return f"{self.pick('a', 'b', 'w')}[:{i}] @ {self.pick('a', 'u')}[:{i}]"
         return f"abs({self.number(depth - 1)})"
 
     def span(self, depth: int = 2) -> str:
@@ -174,9 +175,14 @@ class _Writer:
         elif r < 0.42:
             self.add(f"{self.pick('s', 't')} {self.pick('=', '+=', '*=')} {self.number()}")
         elif r < 0.48:
-            self.add(
-                f"{self.pick('w', 'u')} = {self.pick(f'np.tanh({self.full()})', f'{self.full()} * {self.number(1)}', f'{self.full()}.copy()', 'np.zeros_like(a)', f'np.where({self.full()} > 0.1, a, {self.full()})')}"
+            made = self.pick(
+                f"np.tanh({self.full()})",
+                f"{self.full()} * {self.number(1)}",
+                f"{self.full()}.copy()",
+                "np.zeros_like(a)",
+                f"np.where({self.full()} > 0.1, a, {self.full()})",
             )
+            self.add(f"{self.pick('w', 'u')} = {made}")
         elif r < 0.53:
             self.add(
                 self.pick(
@@ -193,9 +199,8 @@ class _Writer:
                 )
             )
         elif r < 0.58:
-            self.add(
-                f"{self.vector()} {self.pick('+=', '-=', '*=')} {self.pick(self.full(), self.number(1))}"
-            )
+            operand = self.pick(self.full(), self.number(1))
+            self.add(f"{self.vector()} {self.pick('+=', '-=', '*=')} {operand}")
         elif r < 0.62:
             self.add(
                 self.pick(
