@@ -56,7 +56,10 @@ class Seeded(NamedTuple):
             try:
                 return seed[key]
             except LookupError:
-                raise self._other_structure(f, x, seed) from None
+                raise SeedError(
+                    f"the {self.map} of {name_of(f)} was given a {type(seed).__name__} without "
+                    f"{key!r}, which the {self.value} has; give the same structure."
+                ) from None
         if isinstance(x, (tuple, list)) and isinstance(seed, (tuple, list)):
             if len(seed) != len(x):
                 raise SeedError(

@@ -161,7 +161,13 @@ def test_functions_of_the_module():
         y = np.random.normal(m, s, 3)  # noqa: NPY002
         return y * np.random.uniform(m, 2.0)  # noqa: NPY002
 
-    check(seeded, 0.3, 1.2)
+    # SciPy warns for the rest of the process where the global generator has been seeded.
+    before = np.random.get_bit_generator()
+    np.random.set_bit_generator(np.random.MT19937())
+    try:
+        check(seeded, 0.3, 1.2)
+    finally:
+        np.random.set_bit_generator(before)
 
 
 @pytest.mark.parametrize("make", GENERATORS)

@@ -191,7 +191,7 @@ def custom_pullback_with_a_dict() -> None:
     gradient(lambda params: norm(params), {"w": np.ones(2)})
 
 
-@custom_pullback_with_a_dict.instead("Return one in the nesting of the argument")
+@custom_pullback_with_a_dict.instead("Return one in the structure of the argument")
 def custom_pullback_in_the_nesting() -> None:
     @custom_gradient
     def norm(params):

@@ -181,6 +181,18 @@ def cotangent_for_a_known_key() -> None:
     assert back({"loss": 1.0}) == 4.0
 
 
+@entry("No cotangent for a key of the output", SeedError)
+def cotangent_without_a_key() -> None:
+    _, back = pullback(lambda x: {"loss": x**2, "size": 3 * x}, 2.0)
+    back({"loss": 1.0})
+
+
+@cotangent_without_a_key.instead("Give one for each key")
+def cotangent_for_each_key() -> None:
+    _, back = pullback(lambda x: {"loss": x**2, "size": 3 * x}, 2.0)
+    assert back({"loss": 1.0, "size": 0.0}) == 4.0
+
+
 @entry("Too few cotangents", SeedError)
 def too_few_cotangents() -> None:
     _, back = pullback(lambda x: (x**2, 3 * x), 2.0)

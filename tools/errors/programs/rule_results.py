@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autodiff import gradient
+from autodiff import gradient, jvp
 from chainrules_core import (
     CotangentError,
     HasForwardMode,
@@ -17,6 +17,7 @@ from chainrules_core import (
     debug_mode,
     frule,
     frule_via_ad,
+    pair_rule,
     require_frule,
     require_rrule,
     rrule,
@@ -51,6 +52,30 @@ def rule_with_a_pair() -> None:
         return cube(x), lambda y_bar: 3 * x**2 * y_bar
 
     assert gradient(lambda x: cube(x), 2.0) == 12.0
+
+
+@entry("A pair rule returns no triple", RuleResultError)
+def pair_rule_without_a_triple() -> None:
+    def cube(x):
+        return x**3
+
+    @pair_rule(cube)
+    def cube_rule(x):
+        return cube(x), lambda y_bar: 3 * x**2 * y_bar
+
+    jvp(lambda x: cube(x), (2.0,), (1.0,))
+
+
+@pair_rule_without_a_triple.instead("Return the value, the pushforward and the pullback")
+def pair_rule_with_a_triple() -> None:
+    def cube(x):
+        return x**3
+
+    @pair_rule(cube)
+    def cube_rule(x):
+        return cube(x), lambda x_dot: 3 * x**2 * x_dot, lambda y_bar: 3 * x**2 * y_bar
+
+    assert jvp(lambda x: cube(x), (2.0,), (1.0,)) == (8.0, 12.0)
 
 
 # -- the cotangents --------------------------------------------------------------------------------
