@@ -44,10 +44,13 @@ class Settings:
         Whether programs are made and used.
     worth : float
         Seconds of tracing after which the source of a function is read.
+    least : float
+        Seconds that one traced call takes at the least: a program saves nothing in shorter ones.
     """
 
     enabled = True
     worth = 0.03
+    least = 0.0005
 
 
 _MOST_KINDS = 8
@@ -98,7 +101,7 @@ class Programs:
     def __init__(self, g: types.FunctionType, body: Callable) -> None:
         self.g = g
         self.body = body
-        self.spent = 0.0
+        self.spent = self.last = 0.0
         self.known: dict[tuple, Structured | None] = {}
         self.failures = 0
         self.why: str | None = None
@@ -130,10 +133,11 @@ class Programs:
             return self.body(*args)
         program = self.known.get(key, UNKNOWN)
         if program is UNKNOWN:
-            if self.spent < Settings.worth or len(self.known) >= _MOST_KINDS:
+            if not self.is_worth_it() or len(self.known) >= _MOST_KINDS:
                 start = time.perf_counter()
                 result = self.body(*args)
-                self.spent += time.perf_counter() - start
+                self.last = time.perf_counter() - start
+                self.spent += self.last
                 return result
             program = self.known[key] = self.made(args)
         if program is None:
@@ -155,6 +159,10 @@ class Programs:
             self.failures += 1
             return self.body(*args)
         return recorded(run, args, tape)
+
+    def is_worth_it(self) -> bool:
+        """Whether tracing takes longer than reading the source and running a program."""
+        return self.spent >= Settings.worth and self.last >= Settings.least
 
     def made(self, args: tuple) -> Structured | None:
         """Return a program for arguments like these, if one can be made."""

@@ -12,11 +12,12 @@ from autodiff.structured import calls
 
 @pytest.fixture(autouse=True)
 def _at_once() -> Iterator[None]:
-    before, calls.Settings.worth = calls.Settings.worth, -1.0
+    before = calls.Settings.worth, calls.Settings.least
+    calls.Settings.worth = calls.Settings.least = -1.0
     autodiff.automatic_compile(False)
     yield
     autodiff.automatic_compile(True)
-    calls.Settings.worth = before
+    calls.Settings.worth, calls.Settings.least = before
 
 
 @pytest.fixture

@@ -39,6 +39,12 @@ def test_source_is_read_when_tracing_took_long(runs: list[str]) -> None:
     assert not runs
 
 
+def test_short_calls_are_traced(runs: list[str]) -> None:
+    calls.Settings.least = 10.0
+    gradient(lambda x: np.sum(running(x, 3)), X)
+    assert not runs
+
+
 def test_a_jacobian_runs_the_sweep_again_and_again(runs: list[str]) -> None:
     found = jacobian(lambda x: running(x, 2), X)
     assert runs

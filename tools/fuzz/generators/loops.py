@@ -18,7 +18,7 @@ import numpy as np
 
 from autodiff.structured import calls
 
-calls.Settings.worth = -1.0
+calls.Settings.worth = calls.Settings.least = -1.0
 N = {n}
 C = np.cos(np.arange(float(N)))
 
