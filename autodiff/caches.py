@@ -15,6 +15,7 @@ more. It is registered here by name, with what ends its entries:
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 import weakref
@@ -127,6 +128,20 @@ def stays(kind: type) -> bool:
 def on_module_end(forget: Callable[[int, str], object]) -> None:
     """Have ``forget(id(globals), name)`` called when a module is gone."""
     _module_ends.append(forget)
+
+
+def of_functions(most: int) -> Callable[[Any], Any]:
+    """Return a decorator: ``functools.lru_cache(most)`` for a function that is given functions.
+
+    The cache is emptied when a module is gone, whose functions it would keep alive.
+    """
+
+    def decorate(function: Any) -> Any:
+        cached = functools.lru_cache(most)(function)
+        on_module_end(lambda key, name: cached.cache_clear())
+        return cached
+
+    return decorate
 
 
 def _end(key: int) -> None:

@@ -196,4 +196,13 @@ def _forget(rule: Rule | None = None) -> None:
     records.clear()
 
 
+def _end(globals_id: int, name: str) -> None:
+    """Drop the records of a module's functions: a program keeps what it was made of alive."""
+    for key in [key for key in list(records) if globals_id in key]:
+        record = records.pop(key, None)
+        if record is not None:
+            record.forget(0)
+
+
 caches.on_rule_change(_forget)
+caches.on_module_end(_end)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.compiler.recording.function_effects import impurity
 from autodiff.functions import facts_of, known
 from autodiff.intercept.runtime.numpy_calls import PLACES_OF_OUT as PLACES_OF_OUT
@@ -85,7 +86,7 @@ def _is_pure_class(kind: type) -> bool:
     return issubclass(kind, BaseException) and kind.__module__ == "builtins"
 
 
-@functools.lru_cache(maxsize=1024)
+@caches.of_functions(1024)
 def _is_pure_by_rule(g: Any) -> bool:
     """Whether a function of NumPy or SciPy has a rule, and reads and writes its arguments alone."""
     package = (getattr(g, "__module__", None) or "").partition(".")[0]
@@ -165,7 +166,7 @@ def handed_on(g: Any, given: float) -> float:
     return 0 if _OF_FUNCTIONS.isdisjoint(_parameters(g)) and _parameters(g) else math.inf
 
 
-@functools.lru_cache(maxsize=1024)
+@caches.of_functions(1024)
 def _parameters(g: Any) -> tuple[str, ...]:
     try:
         return tuple(inspect.signature(g).parameters)

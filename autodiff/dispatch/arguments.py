@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import numbers
 import operator
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.trace.conversions import TracedText
 from autodiff.trace.number_classes import check_class
 from autodiff.trace.pytree import (
@@ -95,7 +95,7 @@ def has_constants(args: tuple, kwargs: dict[str, Any]) -> bool:
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-@functools.cache
+@caches.of_functions(1024)
 def place_of_out(f: Any) -> tuple[int, tuple[str, ...]]:
     """Return where among its arguments a function takes ``out``, and the names from there on."""
     signature = signature_of(f)

@@ -51,7 +51,7 @@ class Builder:
 
     def __init__(self) -> None:
         self.program = Program()
-        self.guards: list[tuple[dict, str, Any]] = []
+        self.guards: list[tuple[dict, Any, Any]] = []
         self.count = 0
         self.names: set[str] = set()
         self.block = Block()
@@ -148,12 +148,15 @@ class Builder:
         """Return what a captured variable, a global or a builtin is."""
         function = self.scope.function
         if name in function.__code__.co_freevars:
-            cell = function.__closure__[function.__code__.co_freevars.index(name)]
-            try:
-                found = cell.cell_contents
-            except ValueError:
-                raise UnsupportedError(f"{name} is not bound") from None
-            self.guards.append((_Cell(cell), "", found))
+            place = function.__code__.co_freevars.index(name)
+            cell = function.__closure__[place]
+            found = content_of(cell)
+            if found is UNKNOWN:
+                raise UnsupportedError(f"{name} is not bound")
+            if self.scope.depth == 0:  # other functions of the same code have other cells
+                self.guards.append((OWN_CELLS, place, found))
+            else:
+                self.guards.append((Attributes(cell), "cell_contents", found))
         elif name in function.__globals__:
             found = function.__globals__[name]
             self.guards.append((function.__globals__, name, found))
@@ -258,29 +261,30 @@ class Builder:
         self.bound = {}
 
 
-class _Cell(dict):
-    """A captured variable, read as a dict of one entry is."""
+OWN_CELLS: dict = {}
+"""In a guard: the captured variables of the function that is called, by their place."""
 
-    def __init__(self, cell: Any) -> None:
-        self.cell = cell
+
+def content_of(cell: Any) -> Any:
+    """Return what a captured variable is bound to, or `UNKNOWN`."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNKNOWN
+
+
+class Attributes(dict):
+    """The attributes of a function or cell, read as the entries of a dict are."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the attribute of this name."""
         try:
-            return self.cell.cell_contents
-        except ValueError:
+            return getattr(self.owner, name, default)
+        except ValueError:  # an empty cell
             return default
-
-
-class Attributes(dict):
-    """The attributes of a function, read as the entries of a dict are."""
-
-    def __init__(self, function: types.FunctionType) -> None:
-        self.function = function
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return the attribute of this name."""
-        return getattr(self.function, name, default)
 
 
 def _is_constant(x: Any) -> bool:

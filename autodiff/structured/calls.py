@@ -15,12 +15,12 @@ import functools
 import math
 import time
 import types
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.dispatch.call import outputs
 from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.structured.kinds import UNKNOWN, UnsupportedError
@@ -29,7 +29,7 @@ from autodiff.trace.linearize import Linearised
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.trace_stack import is_recording
 from autodiff.trace.tracer import FloatTracer, Tracer
-from chainrules_core import AbstractZero, ZeroTangent, rrule, unthunk
+from chainrules_core import AbstractZero, ZeroTangent, unthunk
 from chainrules_core.quiet import quiet
 from chainrules_core.rule import Rule, name_of
 from chainrules_core.signatures import Signature
@@ -60,6 +60,27 @@ _KNOWN = (bool, str, type(None))
 _PLAIN = (int, float, np.float64, np.int64)
 
 
+# By the id of a function's code, in `caches.keep_with`: its programs.
+_programs: dict[int, tuple] = caches.register("structured programs", {})
+
+
+def _forget(rule: Rule) -> None:
+    """Drop all programs: they were made of other rules."""
+    for _, programs in _programs.values():
+        programs.known.clear()
+
+
+def _end(key: int, name: str) -> None:
+    """Drop the programs of a module: they refer to its globals, and so keep its code alive."""
+    for code, (_, programs) in list(_programs.items()):
+        if programs.globals == key:
+            _programs.pop(code, None)
+
+
+caches.on_rule_change(_forget)
+caches.on_module_end(_end)
+
+
 def calling(g: types.FunctionType, body: Callable) -> Callable:
     """Return what is called in place of a function with loops.
 
@@ -70,43 +91,36 @@ def calling(g: types.FunctionType, body: Callable) -> Callable:
     body : callable
         The function with the calls in it seen.
     """
-    programs = Programs(g, body)
+    known = _programs.get(id(g.__code__))
+    if known is not None:
+        programs = known[1]
+    else:
+        caches.is_of_module(g.__globals__)
+        programs = Programs(g)
+        caches.keep_with(_programs, g.__code__, programs)
+    return functools.partial(_called, programs, g, body)
 
-    @functools.wraps(g)
-    def calling_by_program(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs and Settings.enabled:
-            tape = programs.tape_of(args)
-            if tape is not None:
-                return programs.call(args, tape)
+
+def _called(programs: Programs, g: Any, body: Callable, /, *args: Any, **kwargs: Any) -> Any:
+    if kwargs or not Settings.enabled:
         return body(*args, **kwargs)
-
-    return calling_by_program
-
-
-_all: weakref.WeakSet[Programs] = weakref.WeakSet()
-
-
-def _forget(rule: Rule) -> None:
-    """Drop all programs: they were made of other rules."""
-    for programs in _all:
-        programs.known.clear()
-
-
-rrule.watch(_forget)
+    tape = programs.tape_of(args)
+    return body(*args) if tape is None else programs.call(g, body, args, tape)
 
 
 class Programs:
-    """The programs of one function, by the kinds of its arguments."""
+    """The programs of one function, by the kinds of its arguments.
 
-    def __init__(self, g: types.FunctionType, body: Callable) -> None:
-        self.g = g
-        self.body = body
+    Functions made of the same code share them: what a function has captured is compared.
+    """
+
+    def __init__(self, g: types.FunctionType) -> None:
+        self.globals = id(g.__globals__)
         self.spent = self.last = 0.0
         self.known: dict[tuple, Structured | None] = {}
         self.failures = 0
         self.why: str | None = None
         self.n = g.__code__.co_argcount
-        _all.add(self)
 
     def tape_of(self, args: tuple) -> Tape | None:
         """Return the one tape of the arguments, if a program could make the call."""
@@ -126,52 +140,58 @@ class Programs:
             return None
         return found
 
-    def call(self, args: tuple, tape: Tape) -> Any:
+    def call(self, g: types.FunctionType, body: Callable, args: tuple, tape: Tape) -> Any:
         """Make the call, by a program if there is one."""
+        if not self.known and not self.is_worth_it():
+            return self.timed(body, args)
         key = key_of(args)
-        if key is None:
-            return self.body(*args)
+        if key is None or id(g.__globals__) != self.globals:
+            return body(*args)
         program = self.known.get(key, UNKNOWN)
         if program is UNKNOWN:
             if not self.is_worth_it() or len(self.known) >= _MOST_KINDS:
-                start = time.perf_counter()
-                result = self.body(*args)
-                self.last = time.perf_counter() - start
-                self.spent += self.last
-                return result
-            program = self.known[key] = self.made(args)
+                return self.timed(body, args)
+            program = self.known[key] = self.made(g, args)
         if program is None:
-            return self.body(*args)
-        if not program.holds():
+            return body(*args)
+        if not program.holds(g):
             del self.known[key]
             self.failures += 1
-            return self.body(*args)
+            return body(*args)
         if not can_run(program, args):
-            return self.body(*args)
+            return body(*args)
         values = tuple([a._value if type(a) in _TRACERS else a for a in args])
         values = tuple([tape.kept(v) if type(v) is np.ndarray and v is a else v
                         for v, a in zip(values, args, strict=True)])  # fmt: skip
         values += tuple(map(tape.kept, program.program.captured))
         try:
-            run = Run(self, program, values)
+            run = Run(program, body, values)
         except Exception:
             # It is the function's own error, or a value that the program was not made for.
             self.failures += 1
-            return self.body(*args)
-        return recorded(run, args, tape)
+            return body(*args)
+        return recorded(run, g, args, tape)
+
+    def timed(self, body: Callable, args: tuple) -> Any:
+        """Trace a call, and note how long that takes."""
+        start = time.perf_counter()
+        result = body(*args)
+        self.last = time.perf_counter() - start
+        self.spent += self.last
+        return result
 
     def is_worth_it(self) -> bool:
         """Whether tracing takes longer than reading the source and running a program."""
         return self.spent >= Settings.worth and self.last >= Settings.least
 
-    def made(self, args: tuple) -> Structured | None:
+    def made(self, g: types.FunctionType, args: tuple) -> Structured | None:
         """Return a program for arguments like these, if one can be made."""
         values = tuple([a._value if type(a) in _TRACERS else a for a in args])
         active = tuple(
             [i for i, a in enumerate(args) if type(a) in _TRACERS and a._tape is not CONSTANT]
         )
         try:
-            return Structured(self.g, values, active)
+            return Structured(g, values, active)
         except UnsupportedError as error:
             self.why = str(error)
             return None
@@ -219,9 +239,9 @@ def can_run(program: Structured, args: tuple) -> bool:
 class Run:
     """One call by a program: its values, and what its reverse sweep needs."""
 
-    def __init__(self, programs: Programs, program: Structured, values: tuple) -> None:
-        self.programs = programs
+    def __init__(self, program: Structured, body: Callable, values: tuple) -> None:
         self.program = program
+        self.body = body
         self.values = values
         self.state: tuple | None
         self.result, self.written, self.state = program.run(values)
@@ -262,12 +282,12 @@ class Run:
             return (None,) * len(self.values)
 
         def again(*variables: Any) -> Any:
-            args = list(self.values[: self.programs.n])
+            args = list(self.values[: program.n])
             for i, x in zip(program.active, variables, strict=True):
                 args[i] = x
             for i in program.written:
                 args[i] = np.array(args[i], order="K")
-            outs = [*flat(self.programs.body(*args)), *[args[i] for i in program.written]]
+            outs = [*flat(self.body(*args)), *[args[i] for i in program.written]]
             return tuple([outs[k] for k in chosen])
 
         traced = Linearised(again, tuple([self.values[i] for i in program.active]), {}, None)
@@ -278,7 +298,7 @@ class Run:
         return tuple(result)
 
 
-def recorded(run: Run, args: tuple, tape: Tape) -> Any:
+def recorded(run: Run, g: Callable, args: tuple, tape: Tape) -> Any:
     """Record a call, write into what the function has written into, and return its result."""
     program = run.program
     active = [k for k, is_one in enumerate(program.is_active_output) if is_one]
@@ -300,7 +320,7 @@ def recorded(run: Run, args: tuple, tape: Tape) -> Any:
         made = outputs(
             given if len(active) > 1 else given[0],
             tape,
-            StructuredRule(run.programs.g),
+            StructuredRule(g),
             parents,
             positions,
             structured_pullback,

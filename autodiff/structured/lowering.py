@@ -59,7 +59,7 @@ class Lowered:
 
     __slots__ = ("guards", "program")
 
-    def __init__(self, program: Program, guards: list[tuple[dict, str, Any]]) -> None:
+    def __init__(self, program: Program, guards: list[tuple[dict, Any, Any]]) -> None:
         self.program = program
         self.guards = guards
 

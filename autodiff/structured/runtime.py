@@ -18,6 +18,7 @@ from autodiff.structured.activity import (
     mark_active,
 )
 from autodiff.structured.bound_rules import resolve_rules
+from autodiff.structured.building import OWN_CELLS, content_of
 from autodiff.structured.emission import Emitter
 from autodiff.structured.kinds import UNKNOWN, UnsupportedError, kind_of
 from autodiff.structured.lowering import lower
@@ -113,6 +114,7 @@ class Structured:
     def __init__(self, f: types.FunctionType, args: tuple, active: tuple[int, ...]) -> None:
         kinds, known = [], {}
         self.name = f.__qualname__
+        self.n = len(args)
         self.active = active
         self.positions: list[int] = []
         for i, a in enumerate(args):
@@ -182,9 +184,13 @@ class Structured:
         self._write()
         return True
 
-    def holds(self) -> bool:
-        """Whether what was looked up is still the same."""
-        return all(d.get(name, UNKNOWN) is x for d, name, x in self.guards)
+    def holds(self, g: types.FunctionType) -> bool:
+        """Whether what was looked up is still the same, and `g` has captured the same."""
+        cells = g.__closure__ or ()
+        return all(
+            (d.get(name, UNKNOWN) if d is not OWN_CELLS else content_of(cells[name])) is x
+            for d, name, x in self.guards
+        )
 
     def run(self, args: tuple) -> tuple[Any, list, tuple]:
         """Return what the function returns, the written arrays, and the state for the sweep."""

@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.closures import captured_values
 from autodiff.errors import SourceError
 from autodiff.intercept.runtime import syntax_ops
@@ -415,7 +416,7 @@ def _functions_of(value: Any) -> Iterator[types.FunctionType]:
             yield f
 
 
-_facts = functools.lru_cache(maxsize=256)(facts_of)
+_facts = caches.of_functions(256)(facts_of)
 
 
 @functools.cache

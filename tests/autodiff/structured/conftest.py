@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 import autodiff
 from autodiff.structured import calls
+from autodiff.structured.runtime import Structured
 
 
 @pytest.fixture(autouse=True)
@@ -26,9 +28,9 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     made: list[str] = []
     begin = calls.Run.__init__
 
-    def noted(self: calls.Run, programs: calls.Programs, *args: object) -> None:
-        begin(self, programs, *args)
-        made.append(programs.g.__name__)
+    def noted(self: calls.Run, program: Structured, *args: Any) -> None:
+        begin(self, program, *args)
+        made.append(program.name.rpartition(".")[2])
 
     monkeypatch.setattr(calls.Run, "__init__", noted)
     return made

@@ -248,3 +248,23 @@ def test_one_value_returned_twice() -> None:
         return a + 2 * b
 
     np.testing.assert_allclose(gradient(loss, X), 6 * X)
+
+
+def scaled_by(k):
+    def scaled(x):
+        s = 0.0
+        for i in range(len(x)):
+            s += k * x[i]
+        return s
+
+    return scaled
+
+
+def test_functions_of_one_code_with_other_captured_values(runs: list[str]) -> None:
+    for k in (2.0, 3.0, 2.0):
+        np.testing.assert_allclose(gradient(scaled_by(k), X), [k] * 3)
+    assert runs
+
+
+def test_a_captured_value_that_is_traced() -> None:
+    np.testing.assert_allclose(gradient(lambda k: scaled_by(k)(X), 2.0), np.sum(X))
