@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from autodiff.structured.ir import Block, For, If, Op, Program, Slot, Value, While
+from autodiff.structured.ir import WRITES, Block, For, If, Op, Program, Slot, Value, While
 from autodiff.structured.kinds import UnsupportedError
 from chainrules_core.rule import Rule
 
@@ -71,7 +71,7 @@ def _mark_block(block: Block) -> bool:
 def _mark_op(op: Op) -> bool:
     if op.code in ("break", "raise"):
         return False
-    if op.code in ("store", "add", "sub"):
+    if op.code in WRITES:
         return is_active(op.args[1]) and _activate(op.args[0])
     value: Any = op.out
     if not value.kind.is_inexact or is_active(value):

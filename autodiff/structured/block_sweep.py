@@ -164,6 +164,8 @@ class BlockSweep:
         if bound is None or isinstance(bound.rule, DecomposeRule):
             raise UnsupportedError(f"{op.f} without a rule that records")
         rule = bound.rule
+        if any(isinstance(v, Value) and is_active(v) for v in bound.options.values()):
+            raise UnsupportedError("an option that depends on the variables")
         if isinstance(rule, ScalarRule) and rule.setup is None and not rule.several:
             self.scalar_rule(op, bound, g)
         elif isinstance(rule, LinearRule) and _is_plain(bound):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from autodiff.structured.ir import Op, Value
-from autodiff.structured.kinds import Kind, samples
+from autodiff.structured.kinds import Kind, UnsupportedError, samples
 from autodiff.structured.known_functions import function_of
 from chainrules_core import rrule
 from chainrules_core.registry import key_of
@@ -30,36 +32,57 @@ class Bound:
 
 def _rule_of(op: Op) -> Any:
     """Return the rule for a call, bound; None where there is none."""
-    if not any(_may_vary(v.kind) for v in (*op.args, *op.options.values())):
+    values = (*op.args, *op.options.values())
+    if not any(_may_vary(v.kind) for v in values):
         return None
-    key, own = key_of(function_of(op.f))
-    entry = rrule.entry(key)
+    entry = rrule.entry(key_of(function_of(op.f))[0])
     if entry is None:
         return None
-    held = {v: _sample(v) for v in (*op.args, *op.options.values())}
-    drawn = {id(s): v for v, s in held.items()}
-    given = [held[v] for v in op.args]
+    # Numbers of several classes can be told apart by a rule: the same must hold for all.
+    found = [_resolved(entry, op, last) for last in (False, True)]
+    if found[0] is None or found[1] is None:
+        return None
+    rule, bound = found[0]
+    if found[1][0] is not rule:
+        raise UnsupportedError(f"{op.f} with one rule or another")
+    return rule if rule.kind == "non_differentiable" else bound
+
+
+def _resolved(entry: Any, op: Op, last: bool) -> tuple[Any, Bound] | None:
+    """Resolve the rule by samples, which show where each argument goes."""
+    held = {v: _sample(v, last) for v in (*op.args, *op.options.values())}
     named = {name: held[v] for name, v in op.options.items()}
-    resolved = entry.resolve((*own, *given), named, None)
+    resolved = entry.resolve(tuple([held[v] for v in op.args]), named, None)
     if resolved is None:
         return None
     rule, bound, options = resolved
-    if rule.kind == "non_differentiable":
-        return rule
-    return Bound(
-        rule,
-        [drawn.get(id(a), a) for a in bound],
-        {name: drawn.get(id(a), a) for name, a in options.items()},
-    )
+    values = {id(s): v for v, s in held.items()}
+    args = [values.get(id(a), a) for a in bound]
+    by_name = {name: values.get(id(a), a) for name, a in options.items()}
+    reached = [v for v in (*args, *by_name.values()) if isinstance(v, Value)]
+    given = [*op.args, *op.options.values()]
+    if any(reached.count(v) != given.count(v) for v in held if not v.kind.is_known):
+        raise UnsupportedError(f"{op.f}, whose rule is given something else")
+    return rule, Bound(rule, args, by_name)
 
 
 def _may_vary(kind: Kind) -> bool:
     return kind.is_inexact or any(map(_may_vary, kind.parts))
 
 
-def _sample(v: Value) -> Any:
-    """Return a sample that is an object of its own."""
-    made = samples(v.kind)[0]
-    if type(made) is float:
-        return float(repr(made) + "1") if not v.kind.is_known else made
+def _sample(v: Value, last: bool) -> Any:
+    """Return a sample that is an object of its own, of the first or last class that `v` may have.
+
+    Where the value is known it is that: then it does not matter which argument it is taken for.
+    """
+    if v.kind.is_known:
+        return v.kind.value
+    made = samples(v.kind)[-1 if last else 0]
+    kind = type(made)
+    if kind is bool or kind is np.bool_:
+        raise UnsupportedError("a truth value that is not known as an argument")
+    if kind is int:
+        return int("1000000007")
+    if kind is float:
+        return float("0.515625")
     return made

@@ -253,10 +253,10 @@ class Run:
             try:
                 with quiet():
                     found = self.swept(bars)
-            except Exception:
-                found = None
-            if found is not None and all(map(is_finite, found)):
-                return found
+                if all(map(is_finite, found)):
+                    return found
+            except Exception:  # tracing says what is wrong, if anything is
+                pass
         return self.traced(bars)
 
     def swept(self, bars: list[Any]) -> tuple:

@@ -13,6 +13,9 @@ from typing import Any
 
 from autodiff.structured.kinds import UNKNOWN, Kind
 
+WRITES = frozenset({"store", "add", "sub"})
+"""Operations that change what an array holds."""
+
 
 class Memory:
     """What the arrays of a function may share: each array belongs to one, views to that of theirs.

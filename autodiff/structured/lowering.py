@@ -16,10 +16,23 @@ from typing import Any
 
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library
+from autodiff.structured.activity import blocks_of
 from autodiff.structured.building import Attributes, Scope
 from autodiff.structured.expressions import BINARY, Expressions
 from autodiff.structured.indices import has_arrays, kind_of_index, parts_of_index
-from autodiff.structured.ir import Block, For, If, Memory, Op, Program, Slot, Value, While, known
+from autodiff.structured.ir import (
+    WRITES,
+    Block,
+    For,
+    If,
+    Memory,
+    Op,
+    Program,
+    Slot,
+    Value,
+    While,
+    known,
+)
 from autodiff.structured.jumps import always_returns, breaks, structured
 from autodiff.structured.kinds import (
     Kind,
@@ -421,6 +434,8 @@ class _Lowering(Expressions):
 
         self.flags.append(flag or "")
         body = self._loop(turn, None)
+        if any(op.code in WRITES for block in blocks_of(parts[1]) for op in block.ops):
+            raise UnsupportedError("a test that writes into an array")
         self.flags.pop()
         parts[0].uses += 1
         self.body.insert(len(self.body) - 1, While(parts[1], parts[0], body, flag))

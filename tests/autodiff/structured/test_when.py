@@ -268,3 +268,50 @@ def test_functions_of_one_code_with_other_captured_values(runs: list[str]) -> No
 
 def test_a_captured_value_that_is_traced() -> None:
     np.testing.assert_allclose(gradient(lambda k: scaled_by(k)(X), 2.0), np.sum(X))
+
+
+def _stepped(y):
+    y[0] = 0.5 * y[0]
+    return y[0]
+
+
+def until_small(y):
+    n = 0
+    while _stepped(y) > 0.1:
+        y[1] = y[1] * y[0]
+        n += 1
+    return y[1] * n
+
+
+def test_a_test_that_writes_is_traced(runs: list[str]) -> None:
+    found = gradient(lambda x: until_small(x * 1.0), np.array([0.9, 2.0]))
+    assert not runs
+    h = 1e-6
+    ends = [until_small(np.array([0.9 + k * h, 2.0])) for k in (1, -1)]
+    np.testing.assert_allclose(found[0], (ends[0] - ends[1]) / (2 * h), rtol=1e-6)
+
+
+def rolled(x, n, m):
+    y = np.outer(x, x)
+    s = 0.0
+    for i in range(m):
+        y = np.roll(y, n, axis=i) * 0.5
+        s += np.sum(y[i] * x) + np.sum(x * x, initial=2.0)
+    return s
+
+
+def test_integers_that_are_not_told_apart_by_value(traced: Callable) -> None:
+    found = gradient(lambda x: rolled(x, 1, 2), X)
+    np.testing.assert_allclose(found, traced(lambda x: rolled(x, 1, 2), X), rtol=1e-12)
+
+
+def started(x, k):
+    s = 0.0
+    for i in range(len(x)):
+        s += np.sum(x[i:], initial=k)
+    return s
+
+
+def test_an_option_that_is_traced(traced: Callable) -> None:
+    found = gradient(lambda x: started(x, x[0]), X)
+    np.testing.assert_allclose(found, traced(lambda x: started(x, x[0]), X), rtol=1e-12)

@@ -50,6 +50,11 @@ def bent(x, y):
     return y
 
 
+def damped(r):
+    r[0] *= 0.9
+    return r[0]
+
+
 def kernel({names}, n, k):
     w = np.zeros(n)
     u = a * 0.5
@@ -138,7 +143,14 @@ class _Writer:
             return f"bent({self.number(depth - 1)}, {self.number(0)})"
         if r < 0.82:
             return self.pick(
-                "np.sum(a[1:])", "np.mean(w)", "u.sum()", "np.max(b)", "np.dot(a, b)", "(w @ m @ u)"
+                "np.sum(a[1:])",
+                "np.mean(w)",
+                "u.sum()",
+                "np.max(b)",
+                "np.dot(a, b)",
+                "(w @ m @ u)",
+                "damped(b)",
+                "np.sum(np.roll(a, count))",
             )
         if r < 0.9 and self.indices:
             i = self.pick(*self.indices)
