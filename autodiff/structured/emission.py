@@ -13,6 +13,7 @@ Memory is put back to what it was as writes are passed, so that every read finds
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -76,6 +77,7 @@ class Emitter:
         self.number = 0
         self.inlined: dict[Value, str] = {}
         self.renamed: set[Value] = set()
+        self.late: set[Slot] = set()  # parameters whose shadows the backward function makes
 
     def emit(self) -> tuple[str, dict[str, Any]]:
         """Return the source of both functions, and what it reads by name."""
@@ -88,7 +90,8 @@ class Emitter:
             if needed == {id(m) for m in self._memories() if m.is_needed}:
                 break
         forward = self._forward()
-        return forward + "\n\n" + backward, self.constants.scope
+        head = self._backward_head()
+        return f"{forward}\n\n{head}\n{backward}", self.constants.scope
 
     def _memories(self) -> list[Memory]:
         found = []
@@ -149,7 +152,19 @@ class Emitter:
     # -- forward -----------------------------------------------------------------------------------
 
     def _forward(self) -> str:
-        source = self.out = Source()
+        body = self.out = Source()
+        self._forward_nodes(self.program.body)
+        outs = [self._returned(v) for v in self.outputs]
+        written = [self._written(s) for s in self.written_parameters]
+        body.add(f"outs = ({''.join(f'{o}, ' for o in [*outs, *written])})")
+        text = "\n".join(body.lines)
+        shadowed = [s for s in self.program.parameters if s.is_stable and _has_shadow(s)]
+        self.late = {s for s in shadowed if not re.search(rf"\b{s.name}_b\b", text)}
+        body.add(f"return outs, ({''.join(f'{n}, ' for n in self._frame())}), tape")
+        return "\n".join([*self._forward_head(), *body.lines])
+
+    def _forward_head(self) -> list[str]:
+        source = Source()
         names = [slot.name for slot in self.program.parameters]
         source.lines.append(f"def forward({', '.join(names)}):")
         source.add("tape = []")
@@ -162,16 +177,11 @@ class Emitter:
                 source.add(f"{slot.name} = array({slot.name}, order='K')")
             if not slot.is_stable:
                 source.add(f"{slot.name}_in = {slot.name}")
-            if memory.has_shadow:
+            if memory.has_shadow and slot not in self.late:
                 source.add(f"{slot.name}_b = zeros_like({slot.name})")
                 if not slot.is_stable:
                     source.add(f"{slot.name}_b_in = {slot.name}_b")
-        self._forward_nodes(self.program.body)
-        outs = [self._returned(v) for v in self.outputs]
-        written = [self._written(s) for s in self.written_parameters]
-        source.add(f"outs = ({''.join(f'{o}, ' for o in [*outs, *written])})")
-        source.add(f"return outs, ({''.join(f'{n}, ' for n in self._frame())}), tape")
-        return "\n".join(source.lines)
+        return source.lines
 
     @property
     def outputs(self) -> list[Value]:
@@ -215,10 +225,10 @@ class Emitter:
         for slot in self.program.slots:
             if slot.is_stable and (slot.reads or slot in self.program.parameters):
                 names[slot.name] = None
-                if slot.memory is not None and slot.memory.root().has_shadow:
+                if _has_shadow(slot) and slot not in self.late:
                     names[f"{slot.name}_b"] = None
         for slot in self.program.parameters:
-            if slot.memory is not None and slot.memory.root().has_shadow:
+            if _has_shadow(slot) and slot not in self.late:
                 names[self._initial_shadow(slot)] = None
         return list(names)
 
@@ -428,11 +438,6 @@ class Emitter:
 
     def _backward(self) -> str:
         source = self.out = Source()
-        source.lines.append("def backward(frame, tape, outs, seeds):")
-        source.add("pop = tape.pop")
-        frame = "".join(f"{n}, " for n in self._frame())
-        if frame:
-            source.add(f"({frame}) = frame")
         active = [s for s in self.program.slots if s.is_active and s.memory is None]
         for s in active:
             source.add(f"{s.name}_b = 0.0")
@@ -458,13 +463,25 @@ class Emitter:
         self._backward_nodes(self.program.body)
         results = []
         for slot in self.program.parameters:
-            if slot.memory is not None and slot.memory.root().has_shadow:
+            if _has_shadow(slot):
                 results.append(self._initial_shadow(slot))
             elif slot.is_active and slot.memory is None:
                 results.append(f"{slot.name}_b")
             else:
                 results.append("None")
         source.add(f"return ({''.join(f'{r}, ' for r in results)})")
+        return "\n".join(source.lines)
+
+    def _backward_head(self) -> str:
+        source = Source()
+        source.lines.append("def backward(frame, tape, outs, seeds):")
+        source.add("pop = tape.pop")
+        frame = "".join(f"{n}, " for n in self._frame())
+        if frame:
+            source.add(f"({frame}) = frame")
+        for slot in self.program.parameters:
+            if slot in self.late:
+                source.add(f"{slot.name}_b = zeros_like({slot.name})")
         return "\n".join(source.lines)
 
     def _seed(self, v: Value, text: str) -> None:
@@ -569,6 +586,10 @@ class Emitter:
             return self.operation(op, lambda a: base if a is op.args[0] else self.need(a))
         self.pushing[f"{v.name}_b"] = (v, True)
         return f"{v.name}_b"
+
+
+def _has_shadow(slot: Slot) -> bool:
+    return slot.memory is not None and slot.memory.root().has_shadow
 
 
 def _is_checked(op: Op) -> bool:
