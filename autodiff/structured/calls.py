@@ -15,6 +15,7 @@ import functools
 import math
 import time
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,7 @@ from autodiff import caches
 from autodiff.dispatch.call import outputs
 from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.structured.kinds import UNKNOWN, UnsupportedError
+from autodiff.structured.known_functions import is_ours
 from autodiff.structured.runtime import Structured
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tape import CONSTANT, Tape
@@ -91,6 +93,8 @@ def calling(g: types.FunctionType, body: Callable) -> Callable:
     body : callable
         The function with the calls in it seen.
     """
+    if is_ours(g):
+        return body
     known = _programs.get(id(g.__code__))
     if known is not None:
         programs = known[1]
@@ -98,14 +102,17 @@ def calling(g: types.FunctionType, body: Callable) -> Callable:
         caches.is_of_module(g.__globals__)
         programs = Programs(g)
         caches.keep_with(_programs, g.__code__, programs)
-    return functools.partial(_called, programs, g, body)
+    # What is called in place of a function does not keep it alive.
+    return functools.partial(_called, programs, weakref.ref(g), body)
 
 
-def _called(programs: Programs, g: Any, body: Callable, /, *args: Any, **kwargs: Any) -> Any:
+def _called(
+    programs: Programs, function: weakref.ref, body: Callable, /, *args: Any, **kwargs: Any
+) -> Any:
     if kwargs or not Settings.enabled:
         return body(*args, **kwargs)
-    tape = programs.tape_of(args)
-    return body(*args) if tape is None else programs.call(g, body, args, tape)
+    tape, g = programs.tape_of(args), function()
+    return body(*args) if tape is None or g is None else programs.call(g, body, args, tape)
 
 
 class Programs:

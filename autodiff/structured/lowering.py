@@ -41,10 +41,10 @@ from autodiff.structured.kinds import (
     kind_of,
     kind_of_result,
 )
+from autodiff.structured.known_functions import is_ours
 
 _MOST_INLINED = 8
 _MOST_ROUNDS = 4
-_OURS = ("autodiff", "chainrules", "chainrules_core")
 
 
 def lower(function: types.FunctionType, kinds: list[Kind], known_args: dict[int, Any]) -> Lowered:
@@ -127,8 +127,7 @@ class _Lowering(Expressions):
         """Read a function in the place of its call."""
         if function in self.calling or len(self.calling) >= _MOST_INLINED:
             raise UnsupportedError("a function that calls itself")
-        package = function.__globals__.get("__name__", "").partition(".")[0]
-        if package in _OURS or is_library(function):
+        if is_ours(function) or is_library(function):
             raise UnsupportedError(f"{function.__name__} of a library")
         node = self._definition(function)
         parameters = _parameters(node, function)

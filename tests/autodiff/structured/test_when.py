@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
+import weakref
 from collections.abc import Callable
 
 import numpy as np
@@ -315,3 +317,14 @@ def started(x, k):
 def test_an_option_that_is_traced(traced: Callable) -> None:
     found = gradient(lambda x: started(x, x[0]), X)
     np.testing.assert_allclose(found, traced(lambda x: started(x, x[0]), X), rtol=1e-12)
+
+
+def test_functions_are_not_kept_alive() -> None:
+    made = []
+    for k in (2.0, 3.0):
+        f = scaled_by(k)
+        gradient(f, X)
+        made.append(weakref.ref(f))
+    del f
+    gc.collect()
+    assert [f() for f in made] == [None, None]

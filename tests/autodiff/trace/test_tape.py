@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient, pullback
+from autodiff.structured import calls
 from autodiff.trace.tracer import untraced
 from chainrules_core import NoTangent, rrule
 
@@ -335,12 +336,15 @@ def sum_of_elements(x: Any) -> Any:
     return s
 
 
-def test_reading_every_element_uses_one_buffer() -> None:
+def test_reading_every_element_uses_one_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls.Settings, "enabled", False)
     n = 1000
     assert peak(sum_of_elements, np.ones(4 * n)) < 10 * peak(sum_of_elements, np.ones(n))
 
 
-def test_reading_every_row_uses_one_buffer() -> None:
+def test_reading_every_row_uses_one_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls.Settings, "enabled", False)
+
     def f(x: Any) -> Any:
         return sum(np.sum(x[i]) for i in range(len(x)))
 
