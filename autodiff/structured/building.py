@@ -66,7 +66,9 @@ class Builder:
         self.flags: list[str] = []
         self.returns: list[Any] = []
         self.size = 0
-        self.arrays: list[tuple[Slot, np.ndarray]] = []
+        # Arrays from outside, and where they are looked up.
+        self.arrays: list[tuple[Slot, tuple]] = []
+        self.outside_kinds: dict[Slot, Kind] = {}
 
     # -- names -------------------------------------------------------------------------------------
 
@@ -112,15 +114,19 @@ class Builder:
         return self.captured(found) if type(found) is np.ndarray else self.const(found)
 
     def captured(self, x: np.ndarray) -> Value:
-        """Return an array from outside: one more argument, which is not written into."""
-        for slot, known_array in self.arrays:
-            if known_array is x:
+        """Return an array from outside: one more argument, which is not written into.
+
+        It is looked up anew at each call, where it was found now.
+        """
+        where = self.guards.pop()[:2]
+        for slot, known_place in self.arrays:
+            if known_place[0] is where[0] and known_place[1] == where[1]:
                 return self.read_slot(slot)
         slot = Slot(self.fresh("outside"))
         slot.writes = 1
         slot.memory = Memory()
-        self.kinds[slot] = kind_of(x)
-        self.arrays.append((slot, x))
+        self.outside_kinds[slot] = kind_of(x)
+        self.arrays.append((slot, where))
         self.program.slots.append(slot)
         return self.read_slot(slot)
 
@@ -128,7 +134,7 @@ class Builder:
         """Return the value of a variable."""
         value = self.bound.get(slot)
         if value is None:
-            kind = self.kinds.get(slot) or self._kind_outside(slot)
+            kind = self.outside_kinds.get(slot) or self.kinds[slot]
             if kind.is_known:
                 return self.const(kind.value)
             value = self.made(Op("read", [], data=slot), kind)
@@ -140,9 +146,6 @@ class Builder:
                 slot.memory.root().leaves_block = True
             self.bound[slot] = value
         return value
-
-    def _kind_outside(self, slot: Slot) -> Kind:
-        return next(kind_of(x) for s, x in self.arrays if s is slot)
 
     def outside(self, name: str) -> Any:
         """Return what a captured variable, a global or a builtin is."""
@@ -263,6 +266,13 @@ class Builder:
 
 OWN_CELLS: dict = {}
 """In a guard: the captured variables of the function that is called, by their place."""
+
+
+def looked_up(d: dict, name: Any, g: Any) -> Any:
+    """Return what stands at the place of a guard now; `g` is the function that is called."""
+    if d is OWN_CELLS:
+        return content_of(g.__closure__[name])
+    return d.get(name, UNKNOWN)
 
 
 def content_of(cell: Any) -> Any:

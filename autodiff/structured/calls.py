@@ -161,16 +161,17 @@ class Programs:
             program = self.known[key] = self.made(g, args)
         if program is None:
             return body(*args)
-        if not program.holds(g):
+        outside = program.outside(g)
+        if outside is None:
             del self.known[key]
             self.failures += 1
             return body(*args)
-        if not can_run(program, args):
+        if not can_run(program, args, outside):
             return body(*args)
         values = tuple([a._value if type(a) in _TRACERS else a for a in args])
         values = tuple([tape.kept(v) if type(v) is np.ndarray and v is a else v
                         for v, a in zip(values, args, strict=True)])  # fmt: skip
-        values += tuple(map(tape.kept, program.program.captured))
+        values += tuple(map(tape.kept, outside))
         try:
             run = Run(program, body, values)
         except Exception:
@@ -226,13 +227,14 @@ def key_of(args: tuple) -> tuple | None:
     return tuple(key)
 
 
-def can_run(program: Structured, args: tuple) -> bool:
+def can_run(program: Structured, args: tuple, outside: list[np.ndarray]) -> bool:
     """Whether the arguments that are written into are the program's to copy."""
     written = program.written
     if not written:
         return True
     arrays = [(i, a._value if type(a) in _TRACERS else a) for i, a in enumerate(args)]
     arrays = [(i, x) for i, x in arrays if type(x) is np.ndarray]
+    arrays += [(-1, x) for x in outside]
     for i in written:
         mine = args[i]
         if type(mine) not in _TRACERS or not is_writeable(mine._value):

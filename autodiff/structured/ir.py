@@ -187,8 +187,8 @@ class Program:
     ----------
     parameters : list of Slot
         The arguments that are numbers and arrays, then the arrays from outside.
-    captured : list of np.ndarray
-        These arrays.
+    captured : list of tuple
+        Where these are looked up, and their kinds.
     body : list
         Blocks, loops and branches.
     returned : Value, tuple or None

@@ -101,11 +101,11 @@ class _Lowering(Expressions):
         self.program.returned = self._statements_of(node.body)
         self.end_block()
         self.program.body = self.body
-        for slot, x in self.arrays:
+        for slot, where in self.arrays:
             if slot.memory.root().is_written:  # type: ignore[union-attr] # an array has one
                 raise UnsupportedError("a write into an array from outside")
             self.program.parameters.append(slot)
-            self.program.captured.append(x)
+            self.program.captured.append((*where, self.outside_kinds[slot]))
         for pair in self.may_share:
             if any(v.memory.root().is_written for v in pair):  # type: ignore[union-attr]
                 raise UnsupportedError("a write into what may be a view")

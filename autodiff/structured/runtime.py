@@ -18,9 +18,9 @@ from autodiff.structured.activity import (
     mark_active,
 )
 from autodiff.structured.bound_rules import resolve_rules
-from autodiff.structured.building import OWN_CELLS, content_of
+from autodiff.structured.building import looked_up
 from autodiff.structured.emission import Emitter
-from autodiff.structured.kinds import UNKNOWN, UnsupportedError, kind_of
+from autodiff.structured.kinds import UnsupportedError, kind_of
 from autodiff.structured.lowering import lower
 from chainrules_core import AbstractZero, unbroadcast, unthunk
 
@@ -184,13 +184,15 @@ class Structured:
         self._write()
         return True
 
-    def holds(self, g: types.FunctionType) -> bool:
-        """Whether what was looked up is still the same, and `g` has captured the same."""
-        cells = g.__closure__ or ()
-        return all(
-            (d.get(name, UNKNOWN) if d is not OWN_CELLS else content_of(cells[name])) is x
-            for d, name, x in self.guards
-        )
+    def outside(self, g: types.FunctionType) -> list[np.ndarray] | None:
+        """Return the arrays from outside; None if what was looked up is not what it was."""
+        if not all(looked_up(d, name, g) is x for d, name, x in self.guards):
+            return None
+        arrays = [looked_up(d, name, g) for d, name, _ in self.program.captured]
+        for x, (_, _, kind) in zip(arrays, self.program.captured, strict=True):
+            if type(x) is not np.ndarray or x.dtype != kind.dtype or x.ndim != kind.ndim:
+                return None
+        return arrays
 
     def run(self, args: tuple) -> tuple[Any, list, tuple]:
         """Return what the function returns, the written arrays, and the state for the sweep."""

@@ -328,3 +328,25 @@ def test_functions_are_not_kept_alive() -> None:
     del f
     gc.collect()
     assert [f() for f in made] == [None, None]
+
+
+def weighted(w):
+    def total(x):
+        s = 0.0
+        for i in range(len(x)):
+            s += w[i] * x[i]
+        return s
+
+    return total
+
+
+def test_captured_arrays_are_looked_up_and_not_kept(runs: list[str]) -> None:
+    gone = []
+    for k in (2.0, 3.0, 4.0):
+        w = np.full(3, k)
+        np.testing.assert_allclose(gradient(weighted(w), X), w)
+        gone.append(weakref.ref(w))
+    del w
+    gc.collect()
+    assert len(runs) == 3
+    assert [w() for w in gone] == [None] * 3
