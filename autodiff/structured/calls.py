@@ -26,7 +26,7 @@ from autodiff.dispatch.call import outputs
 from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.structured.kinds import UNKNOWN, UnsupportedError
 from autodiff.structured.known_functions import is_ours
-from autodiff.structured.runtime import Structured
+from autodiff.structured.runtime import Structured, flat
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.trace_stack import is_recording
@@ -350,11 +350,6 @@ def recorded(run: Run, g: Callable, args: tuple, tape: Tape) -> Any:
         return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y
 
     return rebuilt(run.result, program.same)
-
-
-def flat(x: Any) -> list[Any]:
-    """Return the parts of nested tuples, one after the other."""
-    return [y for part in x for y in flat(part)] if type(x) is tuple else [x]
 
 
 def is_finite(x: Any) -> bool:

@@ -94,6 +94,11 @@ _SCOPE = {
 }
 
 
+def flat(x: Any) -> list[Any]:
+    """Return the parts of nested tuples, one after the other."""
+    return [y for part in x for y in flat(part)] if type(x) is tuple else [x]
+
+
 class Structured:
     """A function in structured form, for arguments of some kinds.
 
@@ -148,6 +153,10 @@ class Structured:
         if has_active_tests(program) and not all_reach(program, variables, emitter.outputs):
             raise UnsupportedError("a result that may depend on comparisons alone")
         self.same = self._same_as_argument(program.returned)
+        results = zip(emitter.outputs, flat(self.same), strict=True)
+        own = [id(v.memory.root()) for v, same in results if v.memory is not None and same is None]
+        if len(set(own)) < len(own):
+            raise UnsupportedError("results that may share memory")
         name = f"<structured {self.name}>"
         linecache.cache[name] = (len(self.source), None, self.source.splitlines(True), name)
         namespace = {**_SCOPE, **scope}

@@ -350,3 +350,21 @@ def test_captured_arrays_are_looked_up_and_not_kept(runs: list[str]) -> None:
     gc.collect()
     assert len(runs) == 3
     assert [w() for w in gone] == [None] * 3
+
+
+def one_array_twice(x):
+    w = x * 1.0
+    for i in range(len(x)):
+        w[i] *= x[i]
+    return w, w
+
+
+def test_results_that_are_one_array(runs: list[str]) -> None:
+    def loss(x):
+        a, b = one_array_twice(x)
+        assert a is b
+        a[0] = 5.0
+        return np.sum(b)
+
+    np.testing.assert_allclose(gradient(loss, X), [0.0, *(2 * X[1:])])
+    assert not runs
