@@ -294,14 +294,29 @@ class _Lowering(Expressions):
             raise UnsupportedError("an item of what is no array")
         region = kind_of_index(base.kind, [v.kind for v in values], template)
         if f in (operator.add, operator.sub) and not has_arrays(template):
+            # Python reads an element before what is added to it, which may write into the array.
+            old = None if region.is_array else self.indexed(base, values, template)
+            block, n = self.block, len(self.block.ops)
             value = self.value(node.value)
             self._check_in_place(f, region, value)
+            wrote = self.block is not block or any(op.code in WRITES for op in block.ops[n:])
+            if old is not None and wrote:
+                self.store(base, self._binary(f, old, value), values, template)
+                return
+            if old is not None:
+                self.drop(old)
             self.store(base, value, values, template, "add" if f is operator.add else "sub")
             return
         old = self.indexed(base, values, template)
         value = self.value(node.value)
         self._check_in_place(f, region, value)
         self.store(base, self._binary(f, old, value), values, template)
+
+    def drop(self, value: Value) -> None:
+        """Take the operation that made a value out of the block: nobody reads it."""
+        self.block.ops.remove(value.op)
+        for a in value.op.args:
+            a.uses -= 1
 
     def _check_in_place(self, f: Callable, region: Kind, value: Value) -> None:
         if not (value.kind.is_scalar or value.kind.is_array):

@@ -368,3 +368,25 @@ def test_results_that_are_one_array(runs: list[str]) -> None:
 
     np.testing.assert_allclose(gradient(loss, X), [0.0, *(2 * X[1:])])
     assert not runs
+
+
+def _halved(y):
+    y[0] *= 0.5
+    return y[0]
+
+
+def less_than_before(x):
+    y = x * 1.0
+    for i in range(2):
+        y[0] -= _halved(y) * x[i]
+        y[1] += x[i]
+    return y[0] * y[1]
+
+
+def test_an_element_is_read_before_what_is_added_to_it(runs: list[str]) -> None:
+    found = gradient(less_than_before, X)
+    assert runs
+    h = 1e-6
+    for i, unit in enumerate(np.eye(3)):
+        ends = [less_than_before(X + k * h * unit) for k in (1, -1)]
+        np.testing.assert_allclose(found[i], (ends[0] - ends[1]) / (2 * h), rtol=1e-7, atol=1e-9)
