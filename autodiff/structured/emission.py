@@ -420,6 +420,10 @@ class Emitter:
         if old in self.pushes.get(block, {}):
             region_is_scalar = self._region_is_scalar(op)
             self.out.add(f"{old} = {target}" + ("" if region_is_scalar else ".copy()"))
+        if op.code == "store" and _may_overlap(base, value):
+            # NumPy writes along another direction in an order of its own, not as if it had copied.
+            text = self._text(value)
+            self.out.add(f"if {text}.strides != {target}.strides: raise Changed")
         sign = {"store": "=", "add": "+=", "sub": "-="}[op.code]
         if op.data == ("known", Ellipsis) and op.code != "store":
             name = self._text(base)
@@ -586,6 +590,13 @@ class Emitter:
             return self.operation(op, lambda a: base if a is op.args[0] else self.need(a))
         self.pushing[f"{v.name}_b"] = (v, True)
         return f"{v.name}_b"
+
+
+def _may_overlap(base: Value, value: Value) -> bool:
+    """Whether a row or column is written that may share memory with what is written into it."""
+    if value.memory is None or value.kind.ndim != 1:
+        return False
+    return value.memory.root() is base.memory.root()  # type: ignore[union-attr] # an array has one
 
 
 def _has_shadow(slot: Slot) -> bool:

@@ -390,3 +390,20 @@ def test_an_element_is_read_before_what_is_added_to_it(runs: list[str]) -> None:
     for i, unit in enumerate(np.eye(3)):
         ends = [less_than_before(X + k * h * unit) for k in (1, -1)]
         np.testing.assert_allclose(found[i], (ends[0] - ends[1]) / (2 * h), rtol=1e-7, atol=1e-9)
+
+
+def crossed(m):
+    for i in range(len(m)):
+        m[i, 1:-1] = m[2:, i]
+        m[i, 1:] = m[i, :-1]
+
+
+def test_a_column_written_into_a_row_is_traced(runs: list[str], traced: Callable) -> None:
+    def loss(m):
+        m = m * 1.0
+        crossed(m)
+        return np.sum(m * np.arange(25.0).reshape(5, 5))
+
+    m = np.cos(0.7 * np.arange(25.0)).reshape(5, 5)
+    np.testing.assert_allclose(gradient(loss, m), traced(loss, m))
+    assert not runs
