@@ -6,7 +6,7 @@ from typing import Any
 
 from autodiff.structured.activity import depends, is_active
 from autodiff.structured.bound_rules import Bound
-from autodiff.structured.indices import kind_of_index, parts_of_index
+from autodiff.structured.indices import parts_of_index, region_of
 from autodiff.structured.ir import Block, Op, Value
 from autodiff.structured.kinds import UnsupportedError
 from autodiff.structured.partial_source import partial_source
@@ -125,18 +125,22 @@ class BlockSweep:
         if not memory.has_shadow:
             return
         shadow = f"{e.shadow(base)}[{index}]"
-        scalar = e._region_is_scalar(op)
+        region = region_of(op)
         if op.code == "store":
             if is_active(value):
-                self.out.add(f"w = {shadow}" + ("" if scalar else ".copy()"))
+                self.out.add(f"w = {shadow}" + (".copy()" if region.is_array else ""))
             self.out.add(f"{shadow} = 0.0")
             text = "w"
         elif not is_active(value):
             return
         else:
-            text = f"(-{shadow})" if op.code == "sub" else shadow + ("" if scalar else ".copy()")
+            text = (
+                f"(-{shadow})"
+                if op.code == "sub"
+                else shadow + (".copy()" if region.is_array else "")
+            )
         if is_active(value):
-            self.add_fitting(value, text, region_ndim(op))
+            self.add_fitting(value, text, region.ndim)
 
     def add_fitting(self, v: Value, text: str, ndim: int) -> None:
         """Add a cotangent that may have been broadcast to the cotangent of a value."""
@@ -274,10 +278,3 @@ class BlockSweep:
 
 def _is_plain(bound: Bound) -> bool:
     return bound.rule.add_into is None
-
-
-def region_ndim(op: Op) -> int:
-    """Return how many axes the region has that is written."""
-    base, _, *at = op.args
-    kind = kind_of_index(base.kind, [a.kind for a in at], op.data)
-    return kind.ndim if kind.is_array else 0

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.closures.captured_values import is_empty
 from autodiff.dispatch.arguments import place_of_out
 from autodiff.structured.ir import Block, Memory, Op, Program, Slot, Value
 from autodiff.structured.kinds import (
@@ -53,7 +54,6 @@ class Builder:
         self.program = Program()
         self.guards: list[tuple[dict, Any, Any]] = []
         self.count = 0
-        self.names: set[str] = set()
         self.block = Block()
         self.body: list = [self.block]
         self.bound: dict[Slot, Value] = {}
@@ -61,7 +61,6 @@ class Builder:
         self.scope: Any = None
         self.depth = 0  # of loops and branches
         self.calling: list = []
-        self.line = 0
         self.may_share: list[tuple[Value, Value]] = []
         self.flags: list[str] = []
         self.returns: list[Any] = []
@@ -171,11 +170,19 @@ class Builder:
             raise UnsupportedError(f"{name} is not bound")
         return found
 
+    def attribute_of(self, owner: Value, name: str) -> Any:
+        """Return what an attribute of a module is."""
+        module = owner.kind.value
+        if not isinstance(module, types.ModuleType) or name not in vars(module):
+            raise UnsupportedError(f"attribute {name}")
+        found = vars(module)[name]
+        self.guards.append((vars(module), name, found))
+        return found
+
     # -- operations --------------------------------------------------------------------------------
 
     def made(self, op: Op, kind: Kind) -> Value:
         """Add an operation; return its value."""
-        op.line = self.line
         value = Value(self.fresh("t"), kind, op)
         op.out = value
         for a in (*op.args, *op.options.values()):
@@ -185,7 +192,6 @@ class Builder:
 
     def done(self, op: Op) -> None:
         """Add an operation without a value."""
-        op.line = self.line
         for a in op.args:
             a.uses += 1
         self.block.ops.append(op)
@@ -229,15 +235,20 @@ class Builder:
         kinds = {name: v.kind for name, v in options.items()}
         kind = kind_of_result(f, [v.kind for v in args], kinds)
         if f in VIEWS and args[0].kind.is_array:
-            value = self.made(Op("view", args, f=f, options=options, data=CALLED), kind)
-            args[0].memory.root().is_indexed = True  # type: ignore[union-attr] # an array has one
-            value.memory.share(args[0].memory)  # type: ignore[union-attr, arg-type]
-            return value
+            return self.view(Op("view", args, f=f, options=options, data=CALLED), kind)
         value = self.made(Op("call", args, f=f, options=options), kind)
         if kind.is_array and not makes_new(f):
             for v in everything:
                 if v.kind.is_array:
                     self.may_share.append((value, v))
+        return value
+
+    def view(self, op: Op, kind: Kind) -> Value:
+        """Add an operation that makes a view of its first argument."""
+        memory: Any = op.args[0].memory
+        value = self.made(op, kind)
+        memory.root().is_indexed = True
+        memory.share(value.memory)
         return value
 
     def _folded(self, f: Callable, args: list[Value], options: dict[str, Value]) -> Value:
@@ -256,9 +267,6 @@ class Builder:
 
     def end_block(self) -> None:
         """Begin another block."""
-        for slot in self.block.writes:
-            if slot.memory is not None:
-                slot.memory.root().leaves_block |= False
         self.block = Block()
         self.body.append(self.block)
         self.bound = {}
@@ -277,10 +285,7 @@ def looked_up(d: dict, name: Any, g: Any) -> Any:
 
 def content_of(cell: Any) -> Any:
     """Return what a captured variable is bound to, or `UNKNOWN`."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return UNKNOWN
+    return UNKNOWN if is_empty(cell) else cell.cell_contents
 
 
 class Attributes(dict):

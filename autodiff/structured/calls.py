@@ -23,18 +23,19 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.dispatch.call import outputs
+from autodiff.intercept.source.library_code import is_ours
 from autodiff.mutation.assignment import assign_item, is_writeable
+from autodiff.structured.ir import flat
 from autodiff.structured.kinds import UNKNOWN, UnsupportedError
-from autodiff.structured.known_functions import is_ours
-from autodiff.structured.runtime import Structured, flat
+from autodiff.structured.runtime import Structured
 from autodiff.trace.linearize import Linearised
+from autodiff.trace.nodes import CallRule
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.trace_stack import is_recording
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import AbstractZero, ZeroTangent, unthunk
 from chainrules_core.quiet import quiet
 from chainrules_core.rule import Rule, name_of
-from chainrules_core.signatures import Signature
 
 
 class Settings:
@@ -329,7 +330,7 @@ def recorded(run: Run, g: Callable, args: tuple, tape: Tape) -> Any:
         made = outputs(
             given if len(active) > 1 else given[0],
             tape,
-            StructuredRule(g),
+            CallRule(calling, "structured", name_of(g)),
             parents,
             positions,
             structured_pullback,
@@ -359,16 +360,3 @@ def is_finite(x: Any) -> bool:
     if type(x) is np.ndarray:
         return bool(np.isfinite(x).all())
     return math.isfinite(x)
-
-
-class StructuredRule(Rule):
-    """In the place of a rule on the tape's node for a call by a program."""
-
-    kind = "structured"
-
-    def __init__(self, g: Callable) -> None:
-        self.f = g
-        self.name = name_of(g)
-        self.types = ()
-        self.defined_at = "autodiff/structured/calls.py"
-        self._signature = Signature((), 0, varargs=True)

@@ -19,28 +19,20 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.functions import known as facts
 from autodiff.structured.activity import blocks_of, is_active
 from autodiff.structured.block_sweep import BlockSweep
-from autodiff.structured.indices import kind_of_index
-from autodiff.structured.ir import Block, For, If, Memory, Op, Program, Slot, Value, While
+from autodiff.structured.indices import region_of
+from autodiff.structured.ir import Block, For, If, Memory, Op, Program, Slot, Value, While, flat
 from autodiff.structured.known_functions import CALLED
 from autodiff.structured.partial_source import Constants
 
 SYMBOLS: dict[Any, str] = {
-    operator.add: "+",
-    operator.sub: "-",
-    operator.mul: "*",
-    operator.truediv: "/",
+    **{f: sign for f, sign in facts("sign").items() if not isinstance(f, np.ufunc)},
     operator.floordiv: "//",
     operator.mod: "%",
     operator.pow: "**",
     operator.matmul: "@",
-    operator.lt: "<",
-    operator.le: "<=",
-    operator.gt: ">",
-    operator.ge: ">=",
-    operator.eq: "==",
-    operator.ne: "!=",
 }
 _PREFIXES: dict[Any, str] = {operator.neg: "-", operator.pos: "+", operator.not_: "not "}
 _LITERALS = (bool, int, float, str, type(None))
@@ -73,7 +65,6 @@ class Emitter:
         # For each block: name in the backward function → what the forward function pushes.
         self.pushes: dict[Block, dict[str, _Pushed]] = {}
         self.loops: list[Slot] = []
-        self.kept: set[Value] = set()  # values that the backward function reads
         self.number = 0
         self.inlined: dict[Value, str] = {}
         self.renamed: set[Value] = set()
@@ -85,7 +76,7 @@ class Emitter:
             slot.is_stable = slot.writes == 1
         while True:
             needed = {id(m) for m in self._memories() if m.is_needed}
-            self.pushes, self.kept = {}, set()
+            self.pushes = {}
             backward = self._backward()
             if needed == {id(m) for m in self._memories() if m.is_needed}:
                 break
@@ -186,17 +177,7 @@ class Emitter:
     @property
     def outputs(self) -> list[Value]:
         """The values that are returned, one after the other."""
-        found: list[Value] = []
-
-        def walk(x: Any) -> None:
-            if type(x) is tuple:
-                for part in x:
-                    walk(part)
-            else:
-                found.append(x)
-
-        walk(self.program.returned)
-        return found
+        return flat(self.program.returned)
 
     @property
     def written_parameters(self) -> list[Slot]:
@@ -418,8 +399,8 @@ class Emitter:
         target = f"{self._text(base)}[{self.index(op.data, [self._text(a) for a in at])}]"
         old = self._old_name(op)
         if old in self.pushes.get(block, {}):
-            region_is_scalar = self._region_is_scalar(op)
-            self.out.add(f"{old} = {target}" + ("" if region_is_scalar else ".copy()"))
+            is_array = region_of(op).is_array
+            self.out.add(f"{old} = {target}" + (".copy()" if is_array else ""))
         if op.code == "store" and _may_overlap(base, value):
             # NumPy writes along another direction in an order of its own, not as if it had copied.
             text = self._text(value)
@@ -430,10 +411,6 @@ class Emitter:
             self.out.add(f"{name} {sign} {self._text(value)}")
             return
         self.out.add(f"{target} {sign} {self._text(value)}")
-
-    def _region_is_scalar(self, op: Op) -> bool:
-        base, _, *at = op.args
-        return not kind_of_index(base.kind, [a.kind for a in at], op.data).is_array
 
     def _old_name(self, op: Op) -> str:
         return f"old{id(op)}"

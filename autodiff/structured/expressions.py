@@ -63,7 +63,6 @@ class Expressions(Builder):
 
     def expression(self, node: ast.expr) -> Any:
         """Read an expression: a value, or a tuple of such."""
-        self.line = getattr(node, "lineno", self.line)
         method = getattr(self, f"on_{type(node).__name__.lower()}", None)
         if method is None:
             raise UnsupportedError(f"{type(node).__name__} in an expression")
@@ -126,20 +125,12 @@ class Expressions(Builder):
     def on_attribute(self, node: ast.Attribute) -> Any:
         """Read an attribute of an array or a module."""
         owner = self.value(node.value)
-        x = known(owner)
-        if x is not UNKNOWN:
-            if not isinstance(x, types.ModuleType) or node.attr not in vars(x):
-                raise UnsupportedError(f"attribute {node.attr}")
-            found = vars(x)[node.attr]
-            self.guards.append((vars(x), node.attr, found))
-            return self.const(found)
+        if owner.kind.is_known:
+            return self.const(self.attribute_of(owner, node.attr))
         if not owner.kind.is_array:
             raise UnsupportedError(f"attribute {node.attr}")
         if node.attr == "T":
-            value = self.made(Op("view", [owner], data="T"), owner.kind)
-            owner.memory.root().is_indexed = True  # type: ignore[union-attr] # an array has one
-            value.memory.share(owner.memory)  # type: ignore[union-attr, arg-type]
-            return value
+            return self.view(Op("view", [owner], data="T"), owner.kind)
         if node.attr == "ndim":
             return self.const(owner.kind.ndim)
         if node.attr == "dtype":
@@ -210,12 +201,10 @@ class Expressions(Builder):
         if not base.kind.is_array:
             raise UnsupportedError("an index of what is no array")
         kind = kind_of_index(base.kind, [v.kind for v in values], template)
-        is_view = kind.is_array and not has_arrays(template)
-        value = self.made(Op("view" if is_view else "load", [base, *values], data=template), kind)
+        if kind.is_array and not has_arrays(template):
+            return self.view(Op("view", [base, *values], data=template), kind)
         base.memory.root().is_indexed = True  # type: ignore[union-attr] # an array has one
-        if is_view:
-            value.memory.share(base.memory)  # type: ignore[union-attr, arg-type]
-        return value
+        return self.made(Op("load", [base, *values], data=template), kind)
 
     def on_call(self, node: ast.Call) -> Any:
         """Read a call."""
@@ -230,7 +219,7 @@ class Expressions(Builder):
                 f = getattr(np.ndarray, node.func.attr, None)
                 own = [owner]
             else:
-                f = self._called_attribute(owner, node.func.attr)
+                f = self.attribute_of(owner, node.func.attr)
         else:
             f = known(self.value(node.func))
         if f is UNKNOWN or not callable(f):
@@ -239,14 +228,6 @@ class Expressions(Builder):
         options = {k.arg: self.expression(k.value) for k in node.keywords if k.arg}
         return self.called(f, args, options)
 
-    def _called_attribute(self, owner: Value, name: str) -> Any:
-        x = known(owner)
-        if not isinstance(x, types.ModuleType) or name not in vars(x):
-            raise UnsupportedError(f"method {name}")
-        found = vars(x)[name]
-        self.guards.append((vars(x), name, found))
-        return found
-
     def called(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
         """Read a call of a known function."""
         if f is len and len(args) == 1 and not options:
@@ -254,7 +235,7 @@ class Expressions(Builder):
             if type(x) is tuple or x.kind.parts:
                 return self.const(len(x if type(x) is tuple else x.kind.parts))
             if x.kind.is_array and x.kind.ndim:
-                return self.call_form(len, x)
+                return self.made(Op("form", [x], data="len"), Kind(frozenset([int])))
         if type(f) is types.FunctionType and f not in PURE and rrule.entry(f) is None:
             if f.__module__.partition(".")[0] == "numpy":
                 raise UnsupportedError(f"{f.__name__} has no rule")
@@ -266,10 +247,6 @@ class Expressions(Builder):
         if "out" in named or "where" in named:
             raise UnsupportedError("an argument out or where")
         return self.call(f, values, named)
-
-    def call_form(self, f: Callable, x: Value) -> Value:
-        """Read the length of an array."""
-        return self.made(Op("form", [x], data="len"), Kind(frozenset([int])))
 
 
 def _is_told(v: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from autodiff.structured.ir import Op
 from autodiff.structured.kinds import (
     Kind,
     kind_of_result,
@@ -36,3 +37,9 @@ def kind_of_index(base: Kind, kinds: list[Kind], template: Any) -> Kind:
         return one(template) if is_one else tuple(map(one, template))
 
     return kind_of_result(lambda x, *values: x[index(values)], [base, *kinds])
+
+
+def region_of(op: Op) -> Kind:
+    """Return the kind of what a write replaces: a number has no axes."""
+    base, _, *at = op.args
+    return kind_of_index(base.kind, [a.kind for a in at], op.data)

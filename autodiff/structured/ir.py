@@ -59,14 +59,13 @@ class Memory:
 class Slot:
     """A variable: its name in the generated code, and the values bound to it."""
 
-    __slots__ = ("is_active", "is_index", "is_stable", "memory", "name", "reads", "writes")
+    __slots__ = ("is_active", "is_stable", "memory", "name", "reads", "writes")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.memory: Memory | None = None
         self.is_active = False
         self.is_stable = False  # bound once, before any loop or branch: always at hand
-        self.is_index = False  # of a loop, and bound by it alone
         self.writes = 0
         self.reads = 0
 
@@ -113,7 +112,7 @@ class Op:
         The template of an index, a name, a position.
     """
 
-    __slots__ = ("args", "code", "data", "f", "line", "options", "out", "rule")
+    __slots__ = ("args", "code", "data", "f", "options", "out", "rule")
 
     def __init__(
         self,
@@ -123,7 +122,6 @@ class Op:
         f: Callable | None = None,
         options: dict[str, Value] | None = None,
         data: Any = None,
-        line: int = 0,
     ) -> None:
         self.code = code
         self.args = args
@@ -131,7 +129,6 @@ class Op:
         self.options = options or {}
         self.data = data
         self.out: Value | None = None
-        self.line = line
         self.rule: Any = None
 
 
@@ -197,12 +194,11 @@ class Program:
         All variables.
     """
 
-    __slots__ = ("body", "captured", "kinds", "parameters", "returned", "slots")
+    __slots__ = ("body", "captured", "parameters", "returned", "slots")
 
     def __init__(self) -> None:
         self.parameters: list[Slot] = []
         self.captured: list[Any] = []
-        self.kinds: list[Kind] = []
         self.body: list = []
         self.returned: Any = None
         self.slots: list[Slot] = []
@@ -211,3 +207,8 @@ class Program:
 def known(value: Value) -> Any:
     """Return what a value is, or `UNKNOWN`."""
     return value.kind.value if value.kind.is_known else UNKNOWN
+
+
+def flat(x: Any) -> list[Any]:
+    """Return the parts of nested tuples, one after the other."""
+    return [y for part in x for y in flat(part)] if type(x) is tuple else [x]

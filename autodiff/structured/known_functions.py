@@ -63,9 +63,3 @@ def function_of(f: Any) -> Any:
     if getattr(f, "__objclass__", None) is np.ndarray and f.__name__ in _METHODS:
         return getattr(np, f.__name__)
     return f
-
-
-def is_ours(f: Any) -> bool:
-    """Whether a Python function is one of the engine's or of a rule."""
-    package = f.__globals__.get("__name__", "").partition(".")[0]
-    return package in ("autodiff", "chainrules", "chainrules_core")

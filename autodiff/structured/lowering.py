@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autodiff.intercept.source.find_source import definition_of
-from autodiff.intercept.source.library_code import is_library
+from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.structured.activity import blocks_of
 from autodiff.structured.building import Attributes, Scope
 from autodiff.structured.expressions import BINARY, Expressions
@@ -28,7 +28,6 @@ from autodiff.structured.ir import (
     Memory,
     Op,
     Program,
-    Slot,
     Value,
     While,
     known,
@@ -41,7 +40,6 @@ from autodiff.structured.kinds import (
     kind_of,
     kind_of_result,
 )
-from autodiff.structured.known_functions import is_ours
 
 _MOST_INLINED = 8
 _MOST_ROUNDS = 4
@@ -88,7 +86,7 @@ class _Lowering(Expressions):
         node = self._definition(function)
         self.calling.append(function)
         self.scope = Scope(function, 0)
-        for i, (a, kind) in enumerate(zip(_parameters(node, function), kinds, strict=True)):
+        for i, (a, kind) in enumerate(zip(_parameters(function), kinds, strict=True)):
             slot = self._slot(a)
             slot.writes += 1
             if i in known_args:
@@ -97,7 +95,6 @@ class _Lowering(Expressions):
             self.kinds[slot] = kind
             slot.memory = Memory() if kind.is_array else None
             self.program.parameters.append(slot)
-            self.program.kinds.append(kind)
         self.program.returned = self._statements_of(node.body)
         self.end_block()
         self.program.body = self.body
@@ -130,7 +127,7 @@ class _Lowering(Expressions):
         if is_ours(function) or is_library(function):
             raise UnsupportedError(f"{function.__name__} of a library")
         node = self._definition(function)
-        parameters = _parameters(node, function)
+        parameters = _parameters(function)
         given: dict[str, Any] = dict(zip(parameters, args, strict=False))
         if len(args) > len(parameters) or not names.keys() <= set(parameters) - given.keys():
             raise UnsupportedError("a call that fails")
@@ -173,7 +170,7 @@ class _Lowering(Expressions):
 
     def _joined_returns(self, body: list[ast.stmt]) -> Any:
         """Return what is returned at the ends of branches."""
-        if not always_returns(body) or len({_form(r) for r in self.returns}) != 1:
+        if not always_returns(body) or len(set(map(repr, self.returns))) != 1:
             raise UnsupportedError("a function that returns this and that")
 
         def read(names: Any) -> Any:
@@ -198,7 +195,6 @@ class _Lowering(Expressions):
 
     def statements(self, nodes: list[ast.stmt]) -> None:
         for node in nodes:
-            self.line = node.lineno
             method = getattr(self, f"on_{type(node).__name__.lower()}", None)
             if method is None:
                 raise UnsupportedError(f"statement {type(node).__name__}")
@@ -347,12 +343,17 @@ class _Lowering(Expressions):
         test.uses += 1
 
     def _branch(self, nodes: list[ast.stmt]) -> list:
+        """Read statements into blocks of their own."""
+        return self._apart(lambda: self.statements(nodes))
+
+    def _apart(self, read: Callable[[], None]) -> list:
+        """Return the blocks that are made while something is read."""
         outer = self.body, self.block, self.bound
         self.block = Block()
         self.body, self.bound = [self.block], {}
         self.depth += 1
         try:
-            self.statements(nodes)
+            read()
             return self.body
         finally:
             self.depth -= 1
@@ -382,7 +383,12 @@ class _Lowering(Expressions):
         nodes, flag = self._body_of(node)
         self._widen(nodes)
         self.flags.append(flag or "")
-        body = self._loop(lambda: self._turn(slot, nodes), slot)
+
+        def turn() -> list:
+            self.kinds[slot] = Kind(frozenset([int]))
+            return self._branch(nodes)
+
+        body = self._loop(turn)
         self.flags.pop()
         slot.writes += 2
         self.body.insert(len(self.body) - 1, For(slot, bounds, body, flag))
@@ -401,12 +407,7 @@ class _Lowering(Expressions):
                     if slot is not None and slot in self.kinds and self.kinds[slot].is_scalar:
                         self.kinds[slot] = self.kinds[slot].general()
 
-    def _turn(self, slot: Slot | None, nodes: list[ast.stmt]) -> list:
-        if slot is not None:
-            self.kinds[slot] = Kind(frozenset([int]))
-        return self._branch(nodes)
-
-    def _loop(self, turn: Callable[[], list], slot: Slot | None) -> list:
+    def _loop(self, turn: Callable[[], list]) -> list:
         """Read the body of a loop until the kinds at its beginning hold for every turn."""
         for _ in range(_MOST_ROUNDS):
             before = dict(self.kinds)
@@ -430,33 +431,24 @@ class _Lowering(Expressions):
         self._widen(nodes)
         parts: list = []
 
+        def read_test() -> None:
+            test = self.test(node.test)
+            if test.kind.is_known and not (flag and test.kind.value):
+                raise UnsupportedError("a loop without end")
+            parts.append(test)
+
         def turn() -> list:
-            parts[:] = []
-            outer = self.body, self.block, self.bound
-            self.block = Block()
-            self.body, self.bound = [self.block], {}
-            self.depth += 1
-            try:
-                parts.append(self.test(node.test))
-                if parts[0].kind.is_known and not (flag and parts[0].kind.value):
-                    raise UnsupportedError("a loop without end")
-                parts.append(self.body)
-            finally:
-                self.depth -= 1
-                self.body, self.block, self.bound = outer
+            parts.clear()
+            parts.append(self._apart(read_test))
             return self._branch(nodes)
 
         self.flags.append(flag or "")
-        body = self._loop(turn, None)
+        body = self._loop(turn)
         if any(op.code in WRITES for block in blocks_of(parts[1]) for op in block.ops):
             raise UnsupportedError("a test that writes into an array")
         self.flags.pop()
         parts[0].uses += 1
         self.body.insert(len(self.body) - 1, While(parts[1], parts[0], body, flag))
-
-
-def _form(names: Any) -> str:
-    return repr(names)
 
 
 def _places(value: Any, place: tuple = ()) -> list[tuple]:
@@ -471,5 +463,5 @@ def _raises(nodes: list) -> bool:
     return isinstance(last, Block) and bool(last.ops) and last.ops[-1].code == "raise"
 
 
-def _parameters(node: ast.FunctionDef, function: types.FunctionType) -> list[str]:
+def _parameters(function: types.FunctionType) -> list[str]:
     return list(function.__code__.co_varnames[: function.__code__.co_argcount])

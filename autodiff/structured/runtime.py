@@ -20,6 +20,7 @@ from autodiff.structured.activity import (
 from autodiff.structured.bound_rules import resolve_rules
 from autodiff.structured.building import looked_up
 from autodiff.structured.emission import Emitter
+from autodiff.structured.ir import flat
 from autodiff.structured.kinds import UnsupportedError, kind_of
 from autodiff.structured.lowering import lower
 from chainrules_core import AbstractZero, unbroadcast, unthunk
@@ -92,11 +93,6 @@ _SCOPE = {
     "Changed": ChangedError,
     "__name__": "autodiff.structured.generated",
 }
-
-
-def flat(x: Any) -> list[Any]:
-    """Return the parts of nested tuples, one after the other."""
-    return [y for part in x for y in flat(part)] if type(x) is tuple else [x]
 
 
 class Structured:

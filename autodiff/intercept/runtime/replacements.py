@@ -70,7 +70,7 @@ from autodiff.intercept.runtime.rule_wrappers import asking_for, has_rule, refus
 from autodiff.intercept.runtime.write_checks import OUTPUTS, look_of, with_copies
 from autodiff.intercept.source import fusion_sites, rewritten_code
 from autodiff.intercept.source.ast_helpers import helper
-from autodiff.intercept.source.library_code import is_library
+from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.intercept.unseen import frames, unseen_code
 from autodiff.mutation import identity
 from autodiff.mutation.escape_check import object_holds_traced
@@ -210,11 +210,6 @@ def _is_ours(g: types.FunctionType) -> bool:
     return module.partition(".")[0] in _OURS and "<locals>" not in g.__qualname__
 
 
-def _is_rule(g: types.FunctionType) -> bool:
-    """Whether a function is a part of a rule of ours, whose calls are seen on outer levels."""
-    return g.__globals__.get("__name__", "").partition(".")[0] in ("chainrules", *_OURS)
-
-
 def _body(g: types.FunctionType) -> Callable:
     """Return the rewritten function; for a library's function one that decides at each call."""
     if _is_ours(g):
@@ -258,7 +253,7 @@ def traced_body(g: Callable) -> Callable:
             return g
         return (
             rewritten_code.rewritten(g)
-            if is_library(g) or _is_rule(g)
+            if is_library(g) or is_ours(g)
             else unseen_code.seen_or_guarded(g)
         )
     if type(g) is types.MethodType:

@@ -14,6 +14,12 @@ def is_library(g: types.FunctionType) -> bool:
     return is_library_file(g.__code__.co_filename)
 
 
+def is_ours(g: types.FunctionType) -> bool:
+    """Whether a function is part of the engine, of the core or of a rule."""
+    package = g.__globals__.get("__name__", "").partition(".")[0]
+    return package in ("autodiff", "chainrules", "chainrules_core")
+
+
 def is_of_library(x: Any) -> bool:
     """Whether a class or a module belongs to Python itself or an installed package."""
     module = x if isinstance(x, types.ModuleType) else sys.modules.get(x.__module__)
