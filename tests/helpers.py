@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib.util
 import linecache
@@ -11,12 +12,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import autodiff
+from autodiff.intercept.source import fusion_sites
 from chainrules_core import frule, rrule, scalar_rule
 from chainrules_core.testing.domains import COMPLEX, REAL
 
@@ -24,6 +26,21 @@ ROOT = Path(__file__).parents[1]
 STENCILS = {2: {1: 1 / 2}, 4: {1: 2 / 3, 2: -1 / 12}}
 
 # ------------------------------------------------------------------------------ what is expected
+
+
+class Pair(NamedTuple):
+    """A named tuple to differentiate with respect to."""
+
+    a: Any
+    b: Any
+
+
+@dataclasses.dataclass
+class Data:
+    """A dataclass to differentiate with respect to."""
+
+    a: Any
+    b: Any
 
 
 def differences(f: Callable, x: Any, h: float = 1e-6, order: int = 2) -> np.ndarray:
@@ -146,3 +163,9 @@ def forget_decisions() -> None:
     scalar_rule(passing, 1)
     for table in (rrule, frule):
         table.unregister(passing)
+
+
+def forget_fused() -> None:
+    """Have the engine forget the code of expressions of several operations."""
+    for site in fusion_sites._all:
+        site.forget()

@@ -1,10 +1,9 @@
 """compile: a function recorded once and run as straight-line code.
 
-``recording`` writes down the calls as a ``program``; ``passes``, ``packs`` and ``gather`` make it
-shorter; ``memory`` says what may be written in place and ``blocks`` puts elementwise chains on
-large arrays together; ``emit`` (with ``scalars`` and ``arrays``) writes the source, ``machine``
-(with ``rolling``) that of machine code for floats, ``kernels`` (with ``nests`` and ``nest_*``) for
-small arrays; ``forms`` the checks of the arguments; ``function`` holds it together.
+`recording` writes down the calls and what has to be guarded. `passes` make the program shorter and
+say what may be written in place; `tiling` runs elementwise steps on large arrays tile by tile.
+`python_backend` writes the source, `numba_backend` machine code for floats, loops and small arrays.
+`tiering` decides when a program is handed to numba, and `compiled_function` holds it together.
 """
 
 from __future__ import annotations

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 
 from autodiff import derivative, gradient, pullback, value_and_gradient
 from chainrules_core import NoTangent, Tangent, ZeroTangent, thunk
+from tests.helpers import Data, Pair
 
 X = np.array([1.0, -2.0, 3.0])
-
-
-class Pair(NamedTuple):
-    a: Any
-    b: Any
-
-
-@dataclasses.dataclass
-class Data:
-    a: Any
-    b: Any
 
 
 class Plain:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,19 +27,9 @@ from chainrules_core import (
     scalar_rule,
     thunk,
 )
+from tests.helpers import Data, Pair
 
 X = np.array([1.0, -2.0, 3.0])
-
-
-class Pair(NamedTuple):
-    a: Any
-    b: Any
-
-
-@dataclasses.dataclass
-class Data:
-    a: Any
-    b: Any
 
 
 @dataclasses.dataclass

@@ -9,26 +9,16 @@ import functools
 import types
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 
 import autodiff
 from autodiff import gradient
+from tests.helpers import Data, Pair
 
 X = np.array([1.0, -2.0, 3.0])
-
-
-class Pair(NamedTuple):
-    a: Any
-    b: Any
-
-
-@dataclasses.dataclass
-class Data:
-    a: Any
-    b: Any
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from autodiff import gradient, hessian, hvp, pushforward
 from autodiff.dispatch import dispatch_cache
 from autodiff.intercept.source import fusion_sites
 from chainrules_core import frule, rrule, scalar_rule
+from tests.helpers import forget_fused
 
 X = np.array([0.3, -0.7, 0.5, 1.1, -1.6, 0.9])
 V = np.array([1.0, 0.5, -2.0, 0.25, 0.75, -1.5])
@@ -20,17 +21,7 @@ C = np.array([1.2, 0.4, 1.7, 0.9, 0.6, 2.0])
 W = np.cos(np.arange(18.0)).reshape(3, 6)
 
 
-def forget() -> None:
-    for site in fusion_sites._all:
-        site.forget()
-
-
-@pytest.fixture(autouse=True)
-def written_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(dispatch_cache, "OFTEN", 1)
-    forget()
-    yield
-    forget()
+pytestmark = pytest.mark.usefixtures("fused_at_once")
 
 
 def often(f: Callable) -> Any:
@@ -41,7 +32,7 @@ def often(f: Callable) -> Any:
 
 def written(f: Callable) -> list:
     """Return what is written for levels while `f` runs."""
-    forget()
+    forget_fused()
     often(f)
     found = [way for site in fusion_sites._all for way in site.levels.values()]
     return [way for way in found if way is not operator.call]
@@ -51,9 +42,9 @@ def one_by_one(monkeypatch: pytest.MonkeyPatch, f: Callable) -> Any:
     """Return what `f` gives where nothing is written."""
     with monkeypatch.context() as patch:
         patch.setattr(dispatch_cache, "OFTEN", 10**9)
-        forget()
+        forget_fused()
         made = f()
-    forget()
+    forget_fused()
     return made
 
 
@@ -159,7 +150,7 @@ def test_the_gradient_before_and_behind(f: Callable) -> None:
     before = often(lambda: gradient(f, X))
     often(lambda: hvp(f, X, V))
     np.testing.assert_array_equal(often(lambda: gradient(f, X)), before)
-    forget()
+    forget_fused()
     often(lambda: hvp(f, X, V))
     np.testing.assert_array_equal(often(lambda: gradient(f, X)), before)
 

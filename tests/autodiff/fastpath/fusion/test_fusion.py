@@ -7,7 +7,7 @@ import linecache
 import math
 import operator
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,28 +19,19 @@ from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath.fusion.fused_node import Fused
 from autodiff.intercept.source import fusion_sites
 from chainrules_core import rrule
+from tests.helpers import forget_fused
 
 X = np.array([0.3, -0.7, 0.5, 1.1])
 C = np.array([1.2, 0.4, 1.7, 0.9])
 W = np.cos(np.arange(8.0)).reshape(2, 4)
 
 
-def forget() -> None:
-    for site in fusion_sites._all:
-        site.forget()
-
-
-@pytest.fixture(autouse=True)
-def written_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(dispatch_cache, "OFTEN", 1)
-    forget()
-    yield
-    forget()
+pytestmark = pytest.mark.usefixtures("fused_at_once")
 
 
 def ways_of(f: Callable) -> list:
     """Return what was written while `f` ran, for expressions in it."""
-    forget()
+    forget_fused()
     for _ in range(3):
         f()
     found = [way for site in fusion_sites._all for way in site.known.values()]
@@ -51,9 +42,9 @@ def one_by_one(monkeypatch: pytest.MonkeyPatch, f: Callable) -> Any:
     """Return what `f` gives where nothing is written."""
     with monkeypatch.context() as patch:
         patch.setattr(dispatch_cache, "OFTEN", 10**9)
-        forget()
+        forget_fused()
         made = f()
-    forget()
+    forget_fused()
     return made
 
 
@@ -345,7 +336,7 @@ def test_many_kinds_of_leaves_turn_the_look_off() -> None:
     def f(x: Any, odd: Any) -> Any:
         return odd * 2.0 + x
 
-    forget()
+    forget_fused()
     for kind in kinds:
         for _ in range(2):
             assert gradient(lambda x, kind=kind: f(x, kind()), 1.0) == 1.0
