@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from autodiff.dispatch.arguments import innermost, of_level
 from autodiff.dispatch.call import as_array
@@ -77,11 +78,11 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
     if type(value) in (list, tuple) and innermost((value,), {}) is not None:
         value = as_array(value)
     index = frozen(index)
-    if _reads_what_it_writes(target, index, value):
+    if _reads_what_it_writes(bare(target), index, bare(value)):
         raise MutationError(
-            "elements chosen by a mask are written from an array that shares their memory: what "
-            "NumPy makes of it depends on the order in which it does so. Write a copy: x[mask] = "
-            "y.copy()."
+            "this write reads elements that it has already overwritten: the value shares memory "
+            "with the elements that it is written into, in another order. Write a copy: "
+            "x[index] = y.copy()."
         )
     root, path = root_and_path(target)
     tape = innermost((root, value, index), {})
@@ -96,19 +97,47 @@ def is_writeable(x: np.ndarray) -> bool:
     return bool(x.flags.num & _WRITEABLE)
 
 
-def _reads_what_it_writes(target: Tracer, index: Any, value: Any) -> bool:
-    """Whether elements chosen by a mask are written from other elements of the same memory.
+def _reads_what_it_writes(to: np.ndarray, index: Any, new: Any) -> bool:
+    """Whether NumPy reads an element after it has overwritten it, where both share memory.
 
-    NumPy makes all other writes as if the value had been copied first.
+    NumPy makes most writes as if the value had been copied first. It does not where a mask chooses
+    the elements, and where one axis is written from an axis with another stride. There, the same
+    write of the elements' places in memory shows what it does.
     """
-    if not any(getattr(bare(i), "dtype", None) == np.bool_ for i in _parts_of(index)):
-        return False
-    to, new = bare(target), bare(value)
     if type(new) is not np.ndarray or new.ndim == 0 or not np.may_share_memory(to, new):
         return False
-    if to.strides == new.strides and to.ctypes.data == new.ctypes.data:
+    if not any(getattr(bare(i), "dtype", None) == np.bool_ for i in _parts_of(index)):
+        written = to[untraced(index)]
+        if written.ndim != 1 or written.strides == new.strides[-1:]:
+            return False
+    if not np.shares_memory(to, new):
         return False
-    return bool(np.shares_memory(to, new))
+    strides = to.strides + new.strides
+    if to.dtype != new.dtype or any(stride % to.itemsize for stride in strides):
+        return True
+    index = untraced(index)
+    (shown, from_shared), (expected, from_copy) = _numbered(to, new), _numbered(to, new)
+    shown[index] = from_shared
+    expected[index] = from_copy.copy()
+    return not np.array_equal(shown, expected)
+
+
+def _numbered(*arrays: np.ndarray) -> list[np.ndarray]:
+    """Return arrays laid out as these in one memory, each element the number of its place there."""
+    size = arrays[0].itemsize
+    bounds = [byte_bounds(x) for x in arrays]
+    low = min(first for first, _ in bounds)
+    memory = np.arange((max(last for _, last in bounds) - low) // size)
+    return [
+        np.ndarray(
+            x.shape,
+            memory.dtype,
+            memory.data,
+            (x.ctypes.data - low) // size * memory.itemsize,
+            [stride // size * memory.itemsize for stride in x.strides],
+        )
+        for x in arrays
+    ]
 
 
 def _parts_of(index: Any) -> tuple:

@@ -490,3 +490,62 @@ def test_a_rule_receives_plain_arrays() -> None:
 
     np.testing.assert_array_equal(gradient(f, X), np.full(3, 4.0))
     assert set(seen) == {np.ndarray}
+
+
+# -------------------------------------------------------------- writes of what shares their memory
+
+
+def spread_out(x: Any) -> Any:
+    y = np.concatenate([x, x * x])
+    y[1::2] = y[:3]
+    return y
+
+
+def moved(x: Any) -> Any:
+    y = np.concatenate([x, x * x])
+    y[1:] = y[:-1]
+    y[:-1] = y[1:]
+    y[::-1] = y
+    return y
+
+
+def row_from_column(x: Any) -> Any:
+    y = np.outer(x, x + 1.0)
+    y[1] = y[:, 1]
+    y[:, 2] = y[0]
+    return y
+
+
+def mask_reads_ahead(x: Any) -> Any:
+    y = x * x
+    y[np.array([True, True, False])] = y[1:]
+    return y
+
+
+@pytest.mark.parametrize("f", [spread_out, moved, row_from_column, mask_reads_ahead])
+def test_a_write_of_shared_memory_that_reads_before_it_writes(f: Callable) -> None:
+    check_gradient(lambda x: np.sum(f(x) * np.arange(1.0, 1.0 + f(X).size).reshape(f(X).shape)), X)
+
+
+def gathered(x: Any) -> Any:
+    y = np.concatenate([x, x * x])
+    y[::2] = y[:3]
+    return y
+
+
+def row_over_itself(x: Any) -> Any:
+    y = np.outer(np.concatenate([x, x * x]), np.concatenate([x, x]))
+    y[2, 1:5] = y[1:5, 3]
+    return y
+
+
+def mask_reads_behind(x: Any) -> Any:
+    y = np.concatenate([x, x * x])
+    y[np.array([False, True, False, True, False, True])] = y[:3]
+    return y
+
+
+@pytest.mark.parametrize("f", [gathered, row_over_itself, mask_reads_behind])
+def test_a_write_that_reads_what_it_has_overwritten(f: Callable) -> None:
+    with pytest.raises(MutationError, match="elements that it has already overwritten"):
+        gradient(lambda x: np.sum(f(x)), X)

@@ -393,7 +393,7 @@ def test_an_element_is_read_before_what_is_added_to_it(runs: list[str]) -> None:
 
 
 def crossed(m):
-    for i in range(len(m)):
+    for i in range(3):
         m[i, 1:-1] = m[2:, i]
         m[i, 1:] = m[i, :-1]
 
