@@ -267,10 +267,7 @@ def _to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
 
 
 def _setflags(self: Any, write: Any = None, align: Any = None, uic: Any = None) -> None:
-    attribute(self, "flags")  # this tells a recording
-    seen = untraced(self)
-    if is_tracer(seen):  # the function runs again after the recording, with the same array
-        seen._value = seen._value.view()
+    attribute(self, "flags")  # this tells a recording, which goes on with a view
     bare(self).setflags(write, align, uic)
 
 
@@ -391,6 +388,8 @@ def attribute(self: Tracer, name: str) -> Any:
         seen = untraced(self)
         if is_tracer(seen):
             seen._tape.spoil(f"x.{name} says how an array lies in memory, which is not followed")
+            if name == "flags":  # the function runs again after the recording, with the same array
+                plain = seen._value = plain.view()
         return getattr(plain, name)
     if name in _PROTOCOLS and isinstance(plain, np.ndarray):
         return types.MethodType(_shown_as(_PROTOCOLS[name], np.ndarray, name), self)

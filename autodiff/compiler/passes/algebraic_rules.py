@@ -1,7 +1,7 @@
 """What is known of functions: identities that make a call shorter, or save it.
 
-They hold bit for bit but for the last bits of products and quotients taken in another order, and
-for the sign of zeros.
+They hold bit for bit but for the last bits of products and quotients taken in another order.
+``x ** 0.5`` and ``np.sum(x)`` of one float may keep the sign of a negative zero.
 """
 
 from __future__ import annotations
@@ -168,16 +168,13 @@ class Algebra:
         return self.call(np.transpose, (x,), {}, turned)
 
     def _sum(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
-        """The sum of products is a dot product; a sign goes in front."""
+        """The sum of products is a dot product."""
         x = args[0] if args else None
         if self._is_number(x) and meta.is_scalar:
             return x if self._fits(x, meta) else None
         origin = self._origin_of(x) if len(args) == 1 else None
         if type(x) is not Ref or origin is None or not self._is_real(x):
             return None
-        if origin.f is np.negative:
-            inner = self.call(np.sum, origin.args, kwargs, meta)
-            return self.call(np.negative, (inner,), {}, meta)
         if not meta.is_scalar or any(v not in (None, False) for v in kwargs.values()):
             return None
         factors = origin.args * 2 if origin.f is np.square else origin.args
@@ -280,25 +277,25 @@ class Algebra:
 
     def _plus(self, a: Any, b: Any, meta: Meta) -> Any:
         for x, other in ((a, b), (b, a)):
-            if self._constant(x) == 0 and self._fits(other, meta):
+            if self._is_zero(x, -1.0) and self._fits(other, meta):
                 return other
         for x, other in ((a, b), (b, a)):
             if self._is_negated(other) and self._fits(x, meta):
                 return self.call(np.subtract, (x, self._behind(other)), {}, meta)
-        if self._is_negated(b) and self._is_negated(a):
-            return self._negative(np.add, (self._behind(a), self._behind(b)), meta)
         return None
 
     def _minus(self, a: Any, b: Any, meta: Meta) -> Any:
-        if self._constant(b) == 0 and self._fits(a, meta):
+        if self._is_zero(b, 1.0) and self._fits(a, meta):
             return a
-        if self._constant(a) == 0 and self._fits(b, meta) and type(b) is Ref:
+        if self._is_zero(a, -1.0) and self._fits(b, meta) and type(b) is Ref:
             return self.call(np.negative, (b,), {}, meta)
-        if self._is_negated(a):
-            return self._negative(np.add, (self._behind(a), b), meta)
         if self._is_negated(b) and self._fits(a, meta):
             return self.call(np.add, (a, self._behind(b)), {}, meta)
         return None
+
+    def _is_zero(self, x: Any, sign: float) -> bool:
+        c = self._constant(x)
+        return c == 0 and math.copysign(1.0, c) == sign
 
     def _over(self, a: Any, b: Any, meta: Meta) -> Any:
         if self._constant(b) == 1 and self._fits(a, meta):
@@ -320,8 +317,6 @@ class Algebra:
             if c == 2:
                 return square
             return self.call(np.multiply, (square, a if c == 3 else square), {}, meta)
-        if c == 0.5 and self._is_real(a) and meta.shape:
-            return self.call(np.sqrt, (a,), {}, meta)
         return None
 
     def _negative(self, f: Any, args: tuple, meta: Meta) -> Any:

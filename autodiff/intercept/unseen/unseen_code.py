@@ -55,6 +55,7 @@ _TELLING: dict[Any, str] = {
     inspect.getmembers: "inspect.getmembers", np.shares_memory: "np.shares_memory",
     np.may_share_memory: "np.may_share_memory",
 }  # fmt: skip
+_TELLING_METHODS = {"shuffle"}  # NumPy's swaps the rows of an array that is not its own by views
 _TELLS = {id(f): text for f, text in _TELLING.items()}  # other objects may say they are equal
 _TASKS = {"asyncio", "concurrent", "multiprocessing", "_thread"}
 _TEXTS = set(map(id, (str, repr, format, ascii)))
@@ -217,6 +218,8 @@ class _Walk:
             if tells:
                 return tells
             self._note(value)
+        for name in _TELLING_METHODS & facts.attributes:
+            return f"{name}(...)"
         for name in facts.imports:
             if name.partition(".")[0] in _TASKS:
                 return name

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from autodiff import compile, gradient, hvp, jvp
+from autodiff import compile, gradient, hvp, jvp, value_and_gradient
 
 X = np.array([0.816, 1.044, 1.604, 1.88])
 
@@ -332,3 +332,29 @@ def test_functions_of_math_that_nobody_reads_raise():
         np.testing.assert_equal(compiled(s), f(s))
     with pytest.raises(ValueError, match=r"math domain|finite"):
         compiled(math.inf)
+
+
+@pytest.mark.parametrize("x", [np.array([-0.0, 0.0, -1.0]), -0.0, 0.0])
+def test_signs_of_zeros_are_kept(x):
+    def signs(x):
+        half = [np.copysign(3.0, x + 0.0), np.copysign(5.0, 0.0 - x), np.copysign(7.0, -x - x)]
+        return sum(np.sum(y) for y in half) + np.sum(np.angle(x + 0))
+
+    run = compile(lambda x: value_and_gradient(lambda x: signs(x) + np.sum(x * x), x))
+    for _ in range(2):
+        value, found = run(x)
+        assert value == signs(x) + np.sum(x * x)
+        np.testing.assert_array_equal(found, 2 * x)
+
+
+def test_an_argument_made_read_only():
+    def f(x):
+        y = np.require(x, float, "W")
+        s = np.sum(x)
+        y.flags.writeable = False
+        return s + 1.0 if y is x else s
+
+    run = compile(lambda x: value_and_gradient(f, x))
+    x = np.arange(3.0)
+    for _ in range(3):
+        assert run(x)[0] == 4.0

@@ -89,6 +89,10 @@ def made(body: str) -> Any:
 
 
 TELLS = {
+    "rows that are swapped": (
+        "rows = np.outer([1.0, 2.0], [x, x])\nnp.random.default_rng(3).shuffle(rows)\n"
+        "return rows[0, 0]"
+    ),
     "type": "return x * x if type(x) is float else x**3",
     "type by another name": "return x * x if a_type(x) is float else x**3",
     "name of a type": 'return x * x if type(x).__name__ == "float" else x**3',
