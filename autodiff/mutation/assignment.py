@@ -20,13 +20,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
 from autodiff.dispatch.arguments import innermost, of_level
 from autodiff.dispatch.call import as_array
 from autodiff.errors import MutationError, untraced_array
 from autodiff.mutation.escape_check import HELD_ONCE
-from autodiff.mutation.memory_layout import axes_in_memory, overlaps, places_of
+from autodiff.mutation.memory_layout import (
+    axes_in_memory,
+    overlaps,
+    places_of,
+    reads_what_it_writes,
+)
 from autodiff.mutation.whole_array import can_be_taken, is_whole
 from autodiff.trace.tape import CONSTANT, Cotangents
 from autodiff.trace.trace_stack import is_recording
@@ -78,7 +82,7 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
     if type(value) in (list, tuple) and innermost((value,), {}) is not None:
         value = as_array(value)
     index = frozen(index)
-    if _reads_what_it_writes(bare(target), index, bare(value)):
+    if reads_what_it_writes(bare(target), untraced(index), bare(value)):
         raise MutationError(
             "this write reads elements that it has already overwritten: the value shares memory "
             "with the elements that it is written into, in another order. Write a copy: "
@@ -95,49 +99,6 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
 def is_writeable(x: np.ndarray) -> bool:
     """Whether an array may be written into; this does not warn, as ``x.flags.writeable`` may."""
     return bool(x.flags.num & _WRITEABLE)
-
-
-def _reads_what_it_writes(to: np.ndarray, index: Any, new: Any) -> bool:
-    """Whether NumPy reads an element after it has overwritten it, where both share memory.
-
-    NumPy makes most writes as if the value had been copied first. It does not where a mask chooses
-    the elements, and where one axis is written from an axis with another stride. There, the same
-    write of the elements' places in memory shows what it does.
-    """
-    if type(new) is not np.ndarray or new.ndim == 0 or not np.may_share_memory(to, new):
-        return False
-    if not any(getattr(bare(i), "dtype", None) == np.bool_ for i in _parts_of(index)):
-        written = to[untraced(index)]
-        if written.ndim != 1 or written.strides == new.strides[-1:]:
-            return False
-    if not np.shares_memory(to, new):
-        return False
-    strides = to.strides + new.strides
-    if to.dtype != new.dtype or any(stride % to.itemsize for stride in strides):
-        return True
-    index = untraced(index)
-    (shown, from_shared), (expected, from_copy) = _numbered(to, new), _numbered(to, new)
-    shown[index] = from_shared
-    expected[index] = from_copy.copy()
-    return not np.array_equal(shown, expected)
-
-
-def _numbered(*arrays: np.ndarray) -> list[np.ndarray]:
-    """Return arrays laid out as these in one memory, each element the number of its place there."""
-    size = arrays[0].itemsize
-    bounds = [byte_bounds(x) for x in arrays]
-    low = min(first for first, _ in bounds)
-    memory = np.arange((max(last for _, last in bounds) - low) // size)
-    return [
-        np.ndarray(
-            x.shape,
-            memory.dtype,
-            memory.data,
-            (x.ctypes.data - low) // size * memory.itemsize,
-            [stride // size * memory.itemsize for stride in x.strides],
-        )
-        for x in arrays
-    ]
 
 
 def _parts_of(index: Any) -> tuple:

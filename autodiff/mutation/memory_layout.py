@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 
 def copy_of(x: np.ndarray) -> np.ndarray:
@@ -65,3 +67,47 @@ def places_of(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> np.ndarra
     if axes is None:
         return places
     return places.transpose(axes).copy().transpose(np.argsort(axes))
+
+
+def reads_what_it_writes(to: np.ndarray, index: Any, new: Any) -> bool:
+    """Whether NumPy reads an element after it has overwritten it, where both share memory.
+
+    NumPy makes most writes as if the value had been copied first. It does not where a mask chooses
+    the elements, and where one axis is written from an axis with another stride. There, the same
+    write of the elements' places in memory shows what it does.
+    """
+    if type(new) is not np.ndarray or new.ndim == 0 or not np.may_share_memory(to, new):
+        return False
+    if not any(
+        getattr(i, "dtype", None) == np.bool_ for i in (index if type(index) is tuple else (index,))
+    ):
+        written = to[index]
+        if written.ndim != 1 or written.strides == new.strides[-1:]:
+            return False
+    if not np.shares_memory(to, new):
+        return False
+    strides = to.strides + new.strides
+    if to.dtype != new.dtype or any(stride % to.itemsize for stride in strides):
+        return True
+    (shown, from_shared), (expected, from_copy) = _numbered(to, new), _numbered(to, new)
+    shown[index] = from_shared
+    expected[index] = from_copy.copy()
+    return not np.array_equal(shown, expected)
+
+
+def _numbered(*arrays: np.ndarray) -> list[np.ndarray]:
+    """Return arrays laid out as these in one memory, each element the number of its place there."""
+    size = arrays[0].itemsize
+    bounds = [byte_bounds(x) for x in arrays]
+    low = min(first for first, _ in bounds)
+    memory = np.arange((max(last for _, last in bounds) - low) // size)
+    return [
+        np.ndarray(
+            x.shape,
+            memory.dtype,
+            memory.data,
+            (x.ctypes.data - low) // size * memory.itemsize,
+            [stride // size * memory.itemsize for stride in x.strides],
+        )
+        for x in arrays
+    ]

@@ -21,6 +21,7 @@ class BlockSweep:
         self.e = emitter
         self.block = block
         self.out = emitter.out
+        self.bars: set[Value] = set()  # values that have a cotangent so far
 
     def run(self) -> None:
         """Write it."""
@@ -41,9 +42,8 @@ class BlockSweep:
         for op in reversed(self.block.ops):
             self.operation(op)
         for op in self.block.ops:
-            if op.code == "read" and op.out in e.bars:
-                self.out.add(f"{op.data.name}_b += {op.out.name}_b")  # type: ignore[union-attr]
-        e.bars -= {op.out for op in self.block.ops}
+            if op.code == "read" and op.out in self.bars:
+                self.out.add(f"{op.data.name}_b += {op.out.name}_b")
 
     # -- cotangents --------------------------------------------------------------------------------
 
@@ -58,10 +58,10 @@ class BlockSweep:
                 self.out.add(f"s = {shadow}; s += {text}")
             return
         name = f"{v.name}_b"
-        if v in e.bars:
+        if v in self.bars:
             self.out.add(f"{name} = {name} + {text}")
         else:
-            e.bars.add(v)
+            self.bars.add(v)
             self.out.add(f"{name} = {text}")
 
     def bar(self, v: Value) -> str | None:
@@ -72,7 +72,7 @@ class BlockSweep:
                 return shadow
             self.out.add(f"g = {shadow}")
             return "g"
-        return f"{v.name}_b" if v in self.e.bars else None
+        return f"{v.name}_b" if v in self.bars else None
 
     # -- operations --------------------------------------------------------------------------------
 

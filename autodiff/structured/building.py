@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.closures.captured_values import is_empty
 from autodiff.dispatch.arguments import place_of_out
-from autodiff.structured.ir import Block, Memory, Op, Program, Slot, Value
+from autodiff.structured.ir import Block, If, Items, Memory, Op, Program, Slot, Value
 from autodiff.structured.kinds import (
     SCALARS,
     UNKNOWN,
     Kind,
     UnsupportedError,
+    join,
     kind_of,
     kind_of_result,
 )
@@ -29,22 +29,13 @@ from autodiff.structured.known_functions import (
     makes_new,
     ruled_entry,
 )
+from autodiff.structured.scopes import OWN_CELLS, Attributes, LocalFunction, Scope, content_of
 
 _MOST_CALLS = 20_000
 _OUTSIDE = (
     bool, int, float, str, type(None), type(Ellipsis), types.ModuleType, types.FunctionType,
     types.BuiltinFunctionType, type, np.ufunc, np.dtype, type(np.where), type(np.float64),
 )  # fmt: skip
-
-
-class Scope:
-    """The names of one function: the one that is read, or one that it calls."""
-
-    def __init__(self, function: types.FunctionType, depth: int) -> None:
-        self.function = function
-        self.depth = depth
-        self.slots: dict[str, Slot] = {}
-        self.locals = frozenset(function.__code__.co_varnames + function.__code__.co_cellvars)
 
 
 class Builder:
@@ -63,11 +54,12 @@ class Builder:
         self.calling: list = []
         self.may_share: list[tuple[Value, Value]] = []
         self.flags: list[str] = []
-        self.returns: list[Any] = []
         self.size = 0
         # Arrays from outside, and where they are looked up.
         self.arrays: list[tuple[Slot, tuple]] = []
-        self.outside_kinds: dict[Slot, Kind] = {}
+        self.carried: dict[Value, Slot] = {}  # values that are read in other blocks, too
+        # Kinds of variables that are the same wherever these are read.
+        self.lasting_kinds: dict[Slot, Kind] = {}
 
     # -- names -------------------------------------------------------------------------------------
 
@@ -76,23 +68,65 @@ class Builder:
         self.count += 1
         return f"{stem}{self.count}"
 
+    def hidden(self, stem: str, lasts: bool = False) -> str:
+        """Return the name of a new variable, which no variable of the user's has.
+
+        One that `lasts` is read only where it is bound, whatever the branches between say.
+        """
+        name = f".{self.fresh(stem)}"
+        self.scope.locals |= {name}
+        self.scope.lasting |= {name} if lasts else set()
+        return name
+
+    def held(self, value: Any) -> str:
+        """Bind a hidden variable, to be read in other blocks; return its name."""
+        name = self.hidden("held")
+        self.bind(name, value)
+        return name
+
     def _slot(self, name: str) -> Slot:
         slot = self.scope.slots.get(name)
         if slot is None:
             self.count += 1
-            slot = self.scope.slots[name] = Slot(f"{name}_{self.count}")
+            slot = self.scope.slots[name] = Slot(f"{name.replace('.', '_')}_{self.count}")
             self.program.slots.append(slot)
         return slot
 
     def bind(self, name: str, value: Any) -> None:
-        """Bind a variable to a value, or to a tuple of values."""
-        slot = self._slot(name)
-        if type(value) is tuple:
-            value = self.tuple_of(value)
+        """Bind a variable to a value, or to a tuple of values.
+
+        A tuple of arrays or floats becomes variables of their own, one for each part.
+        """
+        if type(value) is LocalFunction:
+            known = self.scope.functions.setdefault(name, value)
+            if (
+                name in self.scope.slots
+                or known.node is not value.node
+                or known.scope is not value.scope
+            ):
+                raise UnsupportedError("a variable that is one function and then another")
+            return
+        if isinstance(value, tuple) and (type(value) is Items or not is_plain(value)):
+            names = [f"{name}.{i}" for i in range(len(value))]
+            form = type(value)(names)
+            if name in self.scope.slots or self.scope.forms.setdefault(name, form) != form:
+                raise UnsupportedError("a variable that is of one kind and then of another")
+            if name in self.scope.lasting:
+                self.scope.lasting.update(names)
+            for part, x in zip(names, value, strict=True):
+                self.bind(part, x)
+            return
+        if name in self.scope.forms or name in self.scope.functions:
+            raise UnsupportedError("a variable that is of one kind and then of another")
+        slot, value = self._slot(name), self.one(value)
         self.bind_slot(slot, value)
+        if name in self.scope.lasting:
+            kind = value.kind.general()
+            self.lasting_kinds[slot] = join(self.lasting_kinds.get(slot, kind), kind)
 
     def bind_slot(self, slot: Slot, value: Value) -> None:
         """Bind a variable to a value."""
+        value = self._here(value)
         slot.writes += 1 if self.depth == 0 else 2
         self.bound[slot] = value
         self.kinds[slot] = value.kind
@@ -104,13 +138,25 @@ class Builder:
 
     def read(self, name: str) -> Any:
         """Return the value of a name."""
-        if name in self.scope.locals:
-            slot = self.scope.slots.get(name)
-            if slot is None or slot not in self.kinds:
-                raise UnsupportedError(f"{name} may not be bound")
-            return self.read_slot(slot)
+        scope = self.scope
+        while name not in scope.locals and scope.parent is not None:
+            scope = scope.parent
+        if name in scope.locals:
+            return self.read_in(scope, name)
         found = self.outside(name)
         return self.captured(found) if type(found) is np.ndarray else self.const(found)
+
+    def read_in(self, scope: Scope, name: str) -> Any:
+        """Return the value of a variable of a function."""
+        form = scope.forms.get(name)
+        if form is not None:
+            return type(form)([self.read_in(scope, part) for part in form])
+        if name in scope.functions:
+            return scope.functions[name]
+        slot = scope.slots.get(name)
+        if slot is None or not (slot in self.kinds or slot in self.lasting_kinds):
+            raise UnsupportedError(f"{name} may not be bound")
+        return self.read_slot(slot)
 
     def captured(self, x: np.ndarray) -> Value:
         """Return an array from outside: one more argument, which is not written into.
@@ -124,7 +170,7 @@ class Builder:
         slot = Slot(self.fresh("outside"))
         slot.writes = 1
         slot.memory = Memory()
-        self.outside_kinds[slot] = kind_of(x)
+        self.lasting_kinds[slot] = kind_of(x)
         self.arrays.append((slot, where))
         self.program.slots.append(slot)
         return self.read_slot(slot)
@@ -133,7 +179,7 @@ class Builder:
         """Return the value of a variable."""
         value = self.bound.get(slot)
         if value is None:
-            kind = self.outside_kinds.get(slot) or self.kinds[slot]
+            kind = self.lasting_kinds.get(slot) or self.kinds[slot]
             if kind.is_known:
                 return self.const(kind.value)
             value = self.made(Op("read", [], data=slot), kind)
@@ -184,17 +230,33 @@ class Builder:
     def made(self, op: Op, kind: Kind) -> Value:
         """Add an operation; return its value."""
         value = Value(self.fresh("t"), kind, op)
+        value.block = self.block
         op.out = value
-        for a in (*op.args, *op.options.values()):
-            a.uses += 1
-        self.block.ops.append(op)
+        self.done(op)
         return value
 
     def done(self, op: Op) -> None:
-        """Add an operation without a value."""
-        for a in op.args:
+        """Add an operation to the block."""
+        op.args = list(map(self._here, op.args))
+        op.options = {name: self._here(v) for name, v in op.options.items()}
+        for a in (*op.args, *op.options.values()):
             a.uses += 1
         self.block.ops.append(op)
+
+    def _here(self, value: Value) -> Value:
+        """Return a value as this block reads it: one that was made in another is in a variable."""
+        block = value.block
+        if block is None or block is self.block:
+            return value
+        slot = self.carried.get(value)
+        if slot is None:
+            slot = self.carried[value] = Slot(self.fresh("carried"))
+            self.program.slots.append(slot)
+            self.lasting_kinds[slot] = value.kind
+            slot.writes = 2
+            block.writes[slot] = value
+            slot.memory = value.memory
+        return self.read_slot(slot)
 
     def const(self, x: Any) -> Value:
         """Return a constant as a value."""
@@ -205,11 +267,13 @@ class Builder:
         op.out = value
         return value
 
-    def tuple_of(self, parts: tuple, given: bool = False) -> Value:
+    def one(self, x: Any, given: bool = False) -> Value:
         """Return a tuple as one value; one of arrays can only be `given` to a function."""
-        values = [self.tuple_of(p, given) if type(p) is tuple else p for p in parts]
-        if not given and any(v.kind.is_array or v.kind.is_inexact for v in values):
-            raise UnsupportedError("a tuple of arrays in a variable")
+        if not isinstance(x, tuple):
+            return x if type(x) is Value else self.const(x.kind)  # a function has no kind
+        values = [self.one(p, given) for p in x]
+        if not given and not is_plain(tuple(values)):
+            raise UnsupportedError("a tuple of arrays as a value")
         if all(v.kind.is_known for v in values):
             return self.const(tuple([v.kind.value for v in values]))
         kind = Kind(frozenset([tuple]), parts=tuple([v.kind for v in values]))
@@ -265,41 +329,79 @@ class Builder:
             return self.made(Op("call", args, f=f, options=options), kind_of(made))
         return self.const(made)
 
+    # -- blocks ------------------------------------------------------------------------------------
+
     def end_block(self) -> None:
         """Begin another block."""
         self.block = Block()
         self.body.append(self.block)
         self.bound = {}
 
+    def add_node(self, node: Any) -> None:
+        """Add a loop or branch, which was read since the last block ended."""
+        self.body.insert(len(self.body) - 1, node)
 
-OWN_CELLS: dict = {}
-"""In a guard: the captured variables of the function that is called, by their place."""
-
-
-def looked_up(d: dict, name: Any, g: Any) -> Any:
-    """Return what stands at the place of a guard now; `g` is the function that is called."""
-    if d is OWN_CELLS:
-        return content_of(g.__closure__[name])
-    return d.get(name, UNKNOWN)
-
-
-def content_of(cell: Any) -> Any:
-    """Return what a captured variable is bound to, or `UNKNOWN`."""
-    return UNKNOWN if is_empty(cell) else cell.cell_contents
-
-
-class Attributes(dict):
-    """The attributes of a function or cell, read as the entries of a dict are."""
-
-    def __init__(self, owner: Any) -> None:
-        self.owner = owner
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return the attribute of this name."""
+    def apart(self, read: Callable[[], None]) -> list:
+        """Return the blocks that are made while something is read."""
+        outer = self.body, self.block, self.bound
+        self.block = Block()
+        self.body, self.bound = [self.block], {}
+        self.depth += 1
         try:
-            return getattr(self.owner, name, default)
-        except ValueError:  # an empty cell
-            return default
+            read()
+            return self.body
+        finally:
+            self.depth -= 1
+            self.body, self.block, self.bound = outer
+
+    def branches(
+        self, test: Value, then: Callable[[], None], otherwise: Callable[[], None]
+    ) -> None:
+        """Read two branches; only one of them where the test is known."""
+        if test.kind.is_known:
+            (then if test.kind.value else otherwise)()
+            return
+        self.end_block()
+        before = dict(self.kinds)
+        first = self.apart(then)
+        after, self.kinds = self.kinds, before
+        second = self.apart(otherwise)
+        if _raises(second):
+            self.kinds = after
+        elif not _raises(first):
+            self.kinds = {
+                slot: join(kind, self.kinds[slot])
+                for slot, kind in after.items()
+                if slot in self.kinds
+            }
+        self.add_node(If(test, first, second))
+        test.uses += 1
+
+    def choose(self, test: Value, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        """Read two expressions; return the value of the one that the test chooses."""
+        name = self.hidden("chosen")
+        self.branches(test, lambda: self.bind(name, then()), lambda: self.bind(name, otherwise()))
+        return self.read(name)
+
+    def leave_unless(self, test: Value) -> None:
+        """Leave the program where a test fails: the function is then traced."""
+        self.branches(test, lambda: None, lambda: self.done(Op("raise", [])))
+
+
+def is_plain(x: tuple) -> bool:
+    """Whether nested tuples hold neither arrays nor floats that are not known."""
+    return all(
+        is_plain(p)
+        if isinstance(p, tuple)
+        else p.kind.is_known or not (p.kind.is_array or p.kind.is_inexact)
+        for p in x
+    )
+
+
+def _raises(nodes: list) -> bool:
+    """Whether a branch ends with an exception."""
+    last = nodes[-1]
+    return isinstance(last, Block) and bool(last.ops) and last.ops[-1].code == "raise"
 
 
 def _is_constant(x: Any) -> bool:

@@ -12,6 +12,7 @@ these calls are traced. So are cotangents that are not finite, since rules decid
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import time
 import types
@@ -57,6 +58,7 @@ class Settings:
 
 
 _MOST_KINDS = 8
+_TAKES_MORE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _MOST_FAILURES = 3
 _TRACERS = (Tracer, FloatTracer)
 _KNOWN = (bool, str, type(None))
@@ -110,10 +112,36 @@ def calling(g: types.FunctionType, body: Callable) -> Callable:
 def _called(
     programs: Programs, function: weakref.ref, body: Callable, /, *args: Any, **kwargs: Any
 ) -> Any:
-    if kwargs or not Settings.enabled:
+    g = function()
+    if g is None or not Settings.enabled:
         return body(*args, **kwargs)
-    tape, g = programs.tape_of(args), function()
-    return body(*args) if tape is None or g is None else programs.call(g, body, args, tape)
+    if kwargs or len(args) < programs.n:
+        placed = _placed(g, args, kwargs)
+        if placed is None:
+            return body(*args, **kwargs)
+        args = placed
+    tape = programs.tape_of(args)
+    return body(*args) if tape is None else programs.call(g, body, args, tape)
+
+
+def _placed(g: types.FunctionType, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
+    """Return all arguments in the order of the parameters; None where the call fails."""
+    code, defaults = g.__code__, g.__defaults__ or ()
+    if code.co_posonlyargcount or code.co_kwonlyargcount or code.co_flags & _TAKES_MORE:
+        return None
+    rest = code.co_varnames[len(args) : code.co_argcount]
+    if not kwargs.keys() <= set(rest):
+        return None
+    first = code.co_argcount - len(defaults)
+    placed = list(args)
+    for i, name in enumerate(rest, len(args)):
+        if name in kwargs:
+            placed.append(kwargs[name])
+        elif i >= first:
+            placed.append(defaults[i - first])
+        else:
+            return None
+    return tuple(placed)
 
 
 class Programs:

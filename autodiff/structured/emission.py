@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.functions import known as facts
+from autodiff.functions import SIGNS, known
 from autodiff.structured.activity import blocks_of, is_active
 from autodiff.structured.block_sweep import BlockSweep
 from autodiff.structured.indices import region_of
@@ -28,7 +28,7 @@ from autodiff.structured.known_functions import CALLED
 from autodiff.structured.partial_source import Constants
 
 SYMBOLS: dict[Any, str] = {
-    **{f: sign for f, sign in facts("sign").items() if not isinstance(f, np.ufunc)},
+    **{f: SIGNS[ufunc] for f, ufunc in known("ufunc").items() if ufunc in SIGNS and f is not ufunc},
     operator.floordiv: "//",
     operator.mod: "%",
     operator.pow: "**",
@@ -423,9 +423,6 @@ class Emitter:
         for s in active:
             source.add(f"{s.name}_b = 0.0")
         self.seeded: dict[Value, list[str]] = {}
-        # Values that have a cotangent so far. One may be read in a later block than it is made in:
-        # behind a call that was read in its place, in the same expression.
-        self.bars: set[Value] = set()
         n = 0
         for v in self.outputs:
             if is_active(v):

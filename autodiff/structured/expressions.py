@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
 from autodiff.structured.building import Builder
 from autodiff.structured.indices import has_arrays, kind_of_index
-from autodiff.structured.ir import Op, Value, known
+from autodiff.structured.ir import Items, Op, Value, known
 from autodiff.structured.kinds import (
     UNKNOWN,
     Kind,
@@ -24,6 +25,7 @@ from autodiff.structured.known_functions import (
     PURE,
     is_pure,
 )
+from autodiff.structured.scopes import LocalFunction
 from chainrules_core import rrule
 
 BINARY: dict[type, Callable] = {
@@ -41,7 +43,7 @@ _UNARY: dict[type, Callable] = {
     ast.UAdd: operator.pos,
     ast.Not: operator.not_,
 }
-_COMPARISONS: dict[type, Callable] = {
+COMPARISONS: dict[type, Callable] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
@@ -55,7 +57,7 @@ _FORMS = frozenset({"shape", "size", "ndim", "dtype"})
 class Expressions(Builder):
     """Reads expressions."""
 
-    def inline(self, function: types.FunctionType, args: list[Any], names: dict[str, Any]) -> Any:
+    def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
         """Read a function in the place of its call."""
         raise NotImplementedError
 
@@ -71,7 +73,9 @@ class Expressions(Builder):
     def value(self, node: ast.expr) -> Value:
         """Read an expression; a tuple becomes one value."""
         made = self.expression(node)
-        return self.tuple_of(made) if type(made) is tuple else made
+        if type(made) is Items:
+            raise UnsupportedError("a list as a value")
+        return self.one(made)
 
     def on_constant(self, node: ast.Constant) -> Value:
         """Read a literal."""
@@ -83,9 +87,28 @@ class Expressions(Builder):
 
     def on_tuple(self, node: ast.Tuple) -> tuple:
         """Read a tuple."""
-        if any(isinstance(e, ast.Starred) for e in node.elts):
-            raise UnsupportedError("* in a tuple")
-        return tuple([self.expression(e) for e in node.elts])
+        return tuple(self._displayed(node.elts))
+
+    def on_list(self, node: ast.List) -> Items:
+        """Read a list."""
+        return Items(self._displayed(node.elts))
+
+    def _displayed(self, nodes: list[ast.expr]) -> list:
+        parts: list = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                parts += self._parts_of(self.expression(node.value))
+            else:
+                parts.append(self.expression(node))
+        return parts
+
+    def _parts_of(self, x: Any) -> list:
+        """Return the parts of what is known to have so many."""
+        if isinstance(x, tuple):
+            return list(x)
+        if not x.kind.parts and not (x.kind.is_known and x.kind.value == ()):
+            raise UnsupportedError("the parts of what is no tuple")
+        return [self._part(x, self.const(i)) for i in range(len(x.kind.parts))]
 
     def on_binop(self, node: ast.BinOp) -> Value:
         """Read an operator between two operands."""
@@ -96,7 +119,7 @@ class Expressions(Builder):
 
     def _binary(self, f: Callable, a: Any, b: Any) -> Value:
         for v in (a, b):
-            if type(v) is tuple or not (v.kind.is_scalar or v.kind.is_array):
+            if isinstance(v, tuple) or not (v.kind.is_scalar or v.kind.is_array):
                 raise UnsupportedError("an operator on what is no number or array")
         return self.call(f, [a, b])
 
@@ -109,18 +132,54 @@ class Expressions(Builder):
         return self.call(f, [x])
 
     def on_compare(self, node: ast.Compare) -> Value:
-        """Read a comparison."""
-        if len(node.ops) != 1:
-            raise UnsupportedError("a chain of comparisons")
-        a, b = self.value(node.left), self.value(node.comparators[0])
-        f = _COMPARISONS.get(type(node.ops[0]))
+        """Read a comparison, or a chain of them."""
+        return self._compared(self.expression(node.left), node.ops, node.comparators)
+
+    def _compared(self, a: Any, ops: list[ast.cmpop], others: list[ast.expr]) -> Value:
+        b = self.expression(others[0])
+        first = self._comparison(ops[0], a, b)
+        if len(ops) == 1:
+            return first
+        if not first.kind.is_scalar:
+            raise UnsupportedError("a chain of comparisons of arrays")
+        return self.choose(first, lambda: self._compared(b, ops[1:], others[1:]), lambda: first)
+
+    def _comparison(self, op: ast.cmpop, a: Any, b: Any) -> Value:
+        f = COMPARISONS.get(type(op))
         if f is None:
-            if all(map(_is_told, (a, b))) and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            if all(map(_is_told, (a, b))) and isinstance(op, (ast.Is, ast.IsNot)):
                 same = known(a) is None and known(b) is None
                 if (known(a) is None) or (known(b) is None):
-                    return self.const(same is isinstance(node.ops[0], ast.Is))
-            raise UnsupportedError(f"comparison {type(node.ops[0]).__name__}")
+                    return self.const(same is isinstance(op, ast.Is))
+            raise UnsupportedError(f"comparison {type(op).__name__}")
         return self._binary(f, a, b)
+
+    def on_ifexp(self, node: ast.IfExp) -> Any:
+        """Read an expression that a test chooses."""
+        return self.choose(
+            self.test(node.test),
+            lambda: self.expression(node.body),
+            lambda: self.expression(node.orelse),
+        )
+
+    def on_boolop(self, node: ast.BoolOp) -> Any:
+        """Read ``a and b`` or ``a or b``: the value that decides is the result."""
+        first, *rest = node.values
+        value = self.test(first)
+
+        def others() -> Any:
+            return self.on_boolop(ast.BoolOp(node.op, rest)) if rest[1:] else self.test(rest[0])
+
+        if isinstance(node.op, ast.And):
+            return self.choose(value, others, lambda: value)
+        return self.choose(value, lambda: value, others)
+
+    def test(self, node: ast.expr) -> Value:
+        """Read an expression that is true or false."""
+        value = self.value(node)
+        if not value.kind.is_scalar and not value.kind.is_known:
+            raise UnsupportedError("the truth of what is no number")
+        return value
 
     def on_attribute(self, node: ast.Attribute) -> Any:
         """Read an attribute of an array or a module."""
@@ -143,7 +202,7 @@ class Expressions(Builder):
     def on_subscript(self, node: ast.Subscript) -> Any:
         """Read an index."""
         base = self.expression(node.value)
-        if type(base) is tuple or base.kind.parts or base.kind.classes == {tuple}:
+        if isinstance(base, tuple) or base.kind.parts or base.kind.classes == {tuple}:
             return self._part(base, self.value(node.slice))
         return self.indexed(base, *self._index(node.slice))
 
@@ -151,10 +210,10 @@ class Expressions(Builder):
         i = known(at)
         if type(i) is not int:
             raise UnsupportedError("an index of a tuple")
-        parts = base if type(base) is tuple else base.kind.parts
+        parts = base if isinstance(base, tuple) else base.kind.parts
         if not -len(parts) <= i < len(parts):
             raise UnsupportedError("an index of a tuple")
-        if type(base) is tuple:
+        if isinstance(base, tuple):
             return base[i]
         if parts[i].is_known:
             return self.const(parts[i].value)
@@ -208,8 +267,6 @@ class Expressions(Builder):
 
     def on_call(self, node: ast.Call) -> Any:
         """Read a call."""
-        if any(isinstance(a, ast.Starred) for a in node.args):
-            raise UnsupportedError("* in a call")
         if any(k.arg is None for k in node.keywords):
             raise UnsupportedError("** in a call")
         own: list[Value] = []
@@ -221,33 +278,86 @@ class Expressions(Builder):
             else:
                 f = self.attribute_of(owner, node.func.attr)
         else:
-            f = known(self.value(node.func))
+            f = self.expression(node.func)
+            f = f if type(f) is LocalFunction else known(self.one(f))
+        if type(f) is LocalFunction:
+            return self.inline(f, self._displayed(node.args), self._named(node))
         if f is UNKNOWN or not callable(f):
             raise UnsupportedError("a call of what is not known")
-        args = [*own, *[self.expression(a) for a in node.args]]
-        options = {k.arg: self.expression(k.value) for k in node.keywords if k.arg}
-        return self.called(f, args, options)
+        args = [*own, *self._displayed(node.args)]
+        return self.called(f, args, self._named(node))
+
+    def _named(self, node: ast.Call) -> dict[str, Any]:
+        return {k.arg: self.expression(k.value) for k in node.keywords if k.arg}
 
     def called(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
         """Read a call of a known function."""
         if f is len and len(args) == 1 and not options:
             (x,) = args
-            if type(x) is tuple or x.kind.parts:
-                return self.const(len(x if type(x) is tuple else x.kind.parts))
+            if isinstance(x, tuple) or x.kind.parts:
+                return self.const(len(x if isinstance(x, tuple) else x.kind.parts))
             if x.kind.is_array and x.kind.ndim:
                 return self.made(Op("form", [x], data="len"), Kind(frozenset([int])))
+        if f is isinstance and len(args) == 2 and not options:
+            return self._is_instance(*args)
+        if f in (min, max) and len(args) > 1 and not options and all(map(_is_number, args)):
+            return self._least(operator.lt if f is min else operator.gt, args)
+        if f is sum and args and isinstance(args[0], tuple) and not options:
+            return self._sum(*args)
         if type(f) is types.FunctionType and f not in PURE and rrule.entry(f) is None:
             if f.__module__.partition(".")[0] == "numpy":
                 raise UnsupportedError(f"{f.__name__} has no rule")
             return self.inline(f, args, options)
-        values = [self.tuple_of(a, given=True) if type(a) is tuple else a for a in args]
-        named = {k: self.tuple_of(v) if type(v) is tuple else v for k, v in options.items()}
+        if any(type(a) is Items for a in (*args, *options.values())) and not _takes_lists(f):
+            raise UnsupportedError("a list as an argument")
+        values = [self.one(a, given=True) for a in args]
+        named = {k: self.one(v) for k, v in options.items()}
         if not is_pure(f):
             raise UnsupportedError(f"{f} is not known to be pure")
         if "out" in named or "where" in named:
             raise UnsupportedError("an argument out or where")
         return self.call(f, values, named)
 
+    def _is_instance(self, x: Any, classes: Any) -> Value:
+        asked = known(self.one(classes))
+        if isinstance(x, tuple):
+            answers = {isinstance([] if type(x) is Items else (), asked)}
+        elif x.kind.is_known:
+            answers = {isinstance(x.kind.value, asked)}
+        else:
+            answers = {issubclass(c, asked) for c in x.kind.classes}
+        if len(answers) != 1:
+            raise UnsupportedError("a question that depends on the class of a value")
+        return self.const(answers.pop())
+
+    def _sum(self, items: tuple, start: Any = None) -> Value:
+        total = self.const(0) if start is None else start
+        for x in items:
+            if SUM_TAKES_ERRORS_ALONG and (isinstance(x, tuple) or float in x.kind.classes):
+                raise UnsupportedError("a sum of floats")
+            total = self._binary(operator.add, total, x)
+        return total
+
+    def _chosen(self, test: Value, then: Value, otherwise: Value) -> Any:
+        return self.choose(test, lambda: then, lambda: otherwise)
+
+    def _least(self, precedes: Callable, args: list[Value]) -> Value:
+        """Read ``min`` or ``max`` of numbers: the first of those that no other precedes."""
+        least = args[0]
+        for x in args[1:]:
+            least = self._chosen(self.call(precedes, [x, least]), x, least)
+        return least
+
+
+def _is_number(x: Any) -> bool:
+    return not isinstance(x, tuple) and x.kind.is_scalar
+
+
+def _takes_lists(f: Any) -> bool:
+    """Whether a list of numbers or arrays is to a function what a tuple is."""
+    module = (getattr(f, "__module__", None) or "").partition(".")[0]
+    return module in ("numpy", "math")
+
 
 def _is_told(v: Any) -> bool:
-    return type(v) is not tuple and (v.kind.is_known or v.kind.is_array or v.kind.is_scalar)
+    return not isinstance(v, tuple) and (v.kind.is_known or v.kind.is_array or v.kind.is_scalar)

@@ -76,12 +76,13 @@ class Slot:
 class Value:
     """What an operation makes."""
 
-    __slots__ = ("is_active", "kind", "memory", "name", "op", "uses")
+    __slots__ = ("block", "is_active", "kind", "memory", "name", "op", "uses")
 
     def __init__(self, name: str, kind: Kind, op: Op) -> None:
         self.name = name
         self.kind = kind
         self.op = op
+        self.block: Block | None = None  # where it is made; a constant is at hand everywhere
         self.memory: Memory | None = Memory() if kind.is_array else None
         self.is_active = False
         self.uses = 0
@@ -204,6 +205,10 @@ class Program:
         self.slots: list[Slot] = []
 
 
+class Items(tuple):
+    """What a list displays: its items are known one by one, and nobody changes them."""
+
+
 def known(value: Value) -> Any:
     """Return what a value is, or `UNKNOWN`."""
     return value.kind.value if value.kind.is_known else UNKNOWN
@@ -211,4 +216,4 @@ def known(value: Value) -> Any:
 
 def flat(x: Any) -> list[Any]:
     """Return the parts of nested tuples, one after the other."""
-    return [y for part in x for y in flat(part)] if type(x) is tuple else [x]
+    return [y for part in x for y in flat(part)] if isinstance(x, tuple) else [x]

@@ -9,42 +9,95 @@ from autodiff.structured.kinds import UnsupportedError
 _MOST_STATEMENTS = 400
 
 
-def structured(nodes: list[ast.stmt], jumps: tuple[type, ...]) -> list[ast.stmt]:
+def structured(nodes: list[ast.stmt], kinds: tuple[type, ...]) -> list[ast.stmt]:
     """Return statements in which jumps stand at the ends of branches alone.
 
     What follows a branch that may jump goes to the ends of the branches that do not.
     """
     for i, node in enumerate(nodes):
-        if isinstance(node, jumps):
+        if isinstance(node, kinds):
             return nodes[: i + 1]
-        if isinstance(node, ast.If) and _jumps(node, jumps):
+        if isinstance(node, ast.If) and jumps(node, kinds):
             if len(nodes) > _MOST_STATEMENTS:
                 raise UnsupportedError("very long")
             rest = nodes[i + 1 :]
-            branches = [structured([*branch, *rest], jumps) for branch in (node.body, node.orelse)]
+            branches = [structured([*branch, *rest], kinds) for branch in (node.body, node.orelse)]
             made = ast.If(node.test, branches[0], branches[1])
             return [*nodes[:i], ast.copy_location(made, node)]
-        if _jumps(node, jumps):
+        if jumps(node, kinds):
             raise UnsupportedError("a jump out of a loop")
     return nodes
 
 
-def _jumps(node: ast.AST, jumps: tuple[type, ...]) -> bool:
+def jumps(node: ast.AST, kinds: tuple[type, ...]) -> bool:
     """Whether a statement has jumps in it that leave the block it stands in."""
-    if isinstance(node, jumps):
+    if isinstance(node, kinds):
         return True
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return False
     if isinstance(node, (ast.For, ast.While)):
-        if ast.Return not in jumps:
+        if ast.Return not in kinds:
             return False
-        return any(isinstance(part, ast.Return) for part in ast.walk(node))
+        kinds = (ast.Return,)
     return any(
-        _jumps(child, jumps) for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)
+        jumps(child, kinds) for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)
     )
+
+
+def leaving(loop: ast.For | ast.While, flag: str, result: str) -> list[ast.stmt]:
+    """Return a loop that is left by ``break`` where it returns; behind it, the function returns.
+
+    Parameters
+    ----------
+    loop : For or While
+        A loop with ``return`` in it.
+    flag, result : str
+        Variables that say whether the function returns, and what.
+    """
+    before = ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False))
+    returns: ast.stmt = ast.Return(_read(result))
+    if not _ends_otherwise(loop):
+        return [before, _left(loop, flag, result), returns]
+    return [before, _left(loop, flag, result), ast.If(_read(flag), [returns], [])]
+
+
+def _ends_otherwise(loop: ast.For | ast.While) -> bool:
+    """Whether a loop may end without returning."""
+    if not (isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant)):
+        return True
+    return not loop.test.value or any(map(breaks, loop.body))
+
+
+def _left(loop: ast.For | ast.While, flag: str, result: str) -> ast.For | ast.While:
+    def without(nodes: list[ast.stmt]) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for node in nodes:
+            if isinstance(node, ast.Return):
+                value = node.value or ast.Constant(None)
+                made.append(ast.Assign([ast.Name(result, ast.Store())], value))
+                made.append(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)))
+                made.append(ast.Break())
+            elif isinstance(node, ast.If):
+                made.append(ast.If(node.test, without(node.body), without(node.orelse)))
+            elif isinstance(node, (ast.For, ast.While)) and jumps(node, (ast.Return,)):
+                made.append(_left(node, flag, result))
+                made.append(ast.If(_read(flag), [ast.Break()], []))
+            else:
+                made.append(node)
+        return made
+
+    if isinstance(loop, ast.For):
+        return ast.For(loop.target, loop.iter, without(loop.body), loop.orelse)
+    return ast.While(loop.test, without(loop.body), loop.orelse)
+
+
+def _read(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
 
 
 def breaks(node: ast.AST) -> bool:
     """Whether a statement leaves the loop that it stands in."""
-    return _jumps(node, (ast.Break,))
+    return jumps(node, (ast.Break,))
 
 
 def always_returns(body: list[ast.stmt]) -> bool:

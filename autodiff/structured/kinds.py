@@ -137,7 +137,10 @@ def samples(kind: Kind) -> list[Any]:
     if kind.is_known:
         return [kind.value]
     if kind.is_array:
-        return [np.ones((2,) * kind.ndim, kind.dtype)]
+        made = np.ones((2,) * kind.ndim, kind.dtype)
+        if kind.ndim > 1:
+            made += np.eye(2, dtype=kind.dtype)  # a matrix that has an inverse
+        return [made]
     if kind.parts:
         return [tuple(p) for p in itertools.product(*map(samples, kind.parts))]
     if kind.classes == {tuple}:

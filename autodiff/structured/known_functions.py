@@ -11,9 +11,15 @@ from autodiff.functions import facts_of
 from chainrules_core import rrule
 from chainrules_core.registry import key_of
 
+
+def turns_of(*bounds: int) -> int:
+    """Return the number of turns of a loop over a range."""
+    return len(range(*bounds))
+
+
 PURE: frozenset[Any] = frozenset(
     {operator.not_, np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, int, bool, float}
-    | {np.float64, len, min, max, np.ndarray, np.identity}
+    | {np.float64, len, min, max, np.ndarray, np.identity, turns_of}
 )
 
 CALLED = "called"

@@ -11,38 +11,21 @@ from __future__ import annotations
 import ast
 import operator
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library, is_ours
-from autodiff.structured.activity import blocks_of
-from autodiff.structured.building import Attributes, Scope
-from autodiff.structured.expressions import BINARY, Expressions
+from autodiff.structured.expressions import BINARY
 from autodiff.structured.indices import has_arrays, kind_of_index, parts_of_index
-from autodiff.structured.ir import (
-    WRITES,
-    Block,
-    For,
-    If,
-    Memory,
-    Op,
-    Program,
-    Value,
-    While,
-    known,
-)
-from autodiff.structured.jumps import always_returns, breaks, structured
-from autodiff.structured.kinds import (
-    Kind,
-    UnsupportedError,
-    join,
-    kind_of,
-    kind_of_result,
-)
+from autodiff.structured.ir import WRITES, Items, Memory, Op, Program, Value
+from autodiff.structured.jumps import always_returns, jumps, leaving, structured
+from autodiff.structured.kinds import Kind, UnsupportedError, kind_of, kind_of_result
+from autodiff.structured.loops import Loops
+from autodiff.structured.scopes import Attributes, LocalFunction, Scope
 
+RETURNED = ".returned"
 _MOST_INLINED = 8
-_MOST_ROUNDS = 4
 
 
 def lower(function: types.FunctionType, kinds: list[Kind], known_args: dict[int, Any]) -> Lowered:
@@ -75,7 +58,7 @@ class Lowered:
         self.guards = guards
 
 
-class _Lowering(Expressions):
+class _Lowering(Loops):
     """Reads functions and statements."""
 
     # -- functions ---------------------------------------------------------------------------------
@@ -84,9 +67,9 @@ class _Lowering(Expressions):
         self, function: types.FunctionType, kinds: list[Kind], known_args: dict[int, Any]
     ) -> Lowered:
         node = self._definition(function)
-        self.calling.append(function)
+        self.calling.append(node)
         self.scope = Scope(function, 0)
-        for i, (a, kind) in enumerate(zip(_parameters(function), kinds, strict=True)):
+        for i, (a, kind) in enumerate(zip(_parameters(node), kinds, strict=True)):
             slot = self._slot(a)
             slot.writes += 1
             if i in known_args:
@@ -95,101 +78,116 @@ class _Lowering(Expressions):
             self.kinds[slot] = kind
             slot.memory = Memory() if kind.is_array else None
             self.program.parameters.append(slot)
-        self.program.returned = self._statements_of(node.body)
+        self.program.returned = self._statements_of(_statements(node))
+        if _has_lists(self.program.returned):
+            raise UnsupportedError("a list or function as a result")
         self.end_block()
         self.program.body = self.body
         for slot, where in self.arrays:
             if slot.memory.root().is_written:  # type: ignore[union-attr] # an array has one
                 raise UnsupportedError("a write into an array from outside")
             self.program.parameters.append(slot)
-            self.program.captured.append((*where, self.outside_kinds[slot]))
+            self.program.captured.append((*where, self.lasting_kinds[slot]))
         for pair in self.may_share:
             if any(v.memory.root().is_written for v in pair):  # type: ignore[union-attr]
                 raise UnsupportedError("a write into what may be a view")
         return Lowered(self.program, self.guards)
 
-    def _definition(self, function: types.FunctionType) -> ast.FunctionDef:
+    def _definition(self, function: types.FunctionType) -> ast.FunctionDef | ast.Lambda:
         found = definition_of(function)
-        if found is None or type(found.node) is not ast.FunctionDef:
+        if found is None or type(found.node) not in (ast.FunctionDef, ast.Lambda):
             raise UnsupportedError("its source is not to be had")
-        node = found.node
-        a = node.args
-        if a.vararg or a.kwarg or a.kwonlyargs or function.__code__.co_cellvars:
-            raise UnsupportedError("parameters * and **, and functions inside")
-        if node.decorator_list and hasattr(function, "__wrapped__"):
+        node: Any = found.node
+        if getattr(node, "decorator_list", None) and hasattr(function, "__wrapped__"):
             raise UnsupportedError("a decorated function")
         return node
 
-    def inline(self, function: types.FunctionType, args: list[Any], names: dict[str, Any]) -> Any:
+    def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
         """Read a function in the place of its call."""
-        if function in self.calling or len(self.calling) >= _MOST_INLINED:
+        if type(function) is LocalFunction:
+            node, outer = function.node, function.scope
+            parameters = _parameters(node)
+            own = [*parameters, *_bound_in(node)]
+            scope = Scope(outer.function, outer.depth, outer, own, self.depth)
+            defaults: tuple = tuple([self.read_in(outer, place) for place in function.defaults])
+        else:
+            if is_ours(function) or is_library(function):
+                raise UnsupportedError(f"{function.__name__} of a library")
+            node = self._definition(function)
+            parameters = _parameters(node)
+            scope = Scope(function, self.scope.depth + 1, blocks=self.depth)
+            self.guards.append((Attributes(function), "__code__", function.__code__))
+            self.guards.append((Attributes(function), "__defaults__", function.__defaults__))
+            defaults = function.__defaults__ or ()
+        if node in self.calling or len(self.calling) >= _MOST_INLINED:
             raise UnsupportedError("a function that calls itself")
-        if is_ours(function) or is_library(function):
-            raise UnsupportedError(f"{function.__name__} of a library")
-        node = self._definition(function)
-        parameters = _parameters(function)
         given: dict[str, Any] = dict(zip(parameters, args, strict=False))
         if len(args) > len(parameters) or not names.keys() <= set(parameters) - given.keys():
             raise UnsupportedError("a call that fails")
         given |= names
-        defaults = dict(
-            zip(reversed(parameters), reversed(function.__defaults__ or ()), strict=False)
-        )
-        self.guards.append((Attributes(function), "__code__", function.__code__))
-        self.guards.append((Attributes(function), "__defaults__", function.__defaults__))
-        for name in parameters:
+        last = parameters[len(parameters) - len(defaults) :]
+        for name, x in zip(last, defaults, strict=True):
             if name not in given:
-                if name not in defaults:
-                    raise UnsupportedError("a call that fails")
-                given[name] = self.const(defaults[name])
-        outer, self.scope = self.scope, Scope(function, self.scope.depth + 1)
-        self.calling.append(function)
+                given[name] = x if type(function) is LocalFunction else self.const(x)
+        if given.keys() != set(parameters):
+            raise UnsupportedError("a call that fails")
+        caller, self.scope = self.scope, scope
+        self.calling.append(node)
         try:
             for name in parameters:
                 self.bind(name, given[name])
-            return self._statements_of(node.body)
+            return self._statements_of(_statements(node))
         finally:
-            self.scope = outer
+            self.scope = caller
             self.calling.pop()
+
+    def on_functiondef(self, node: ast.FunctionDef) -> None:
+        """Read the definition of a function inside: its body is read where it is called."""
+        if node.decorator_list or self.depth != self.scope.blocks:
+            raise UnsupportedError("a function with decorators, or defined in a branch or loop")
+        self.bind(node.name, self._defined(node))
+
+    def on_lambda(self, node: ast.Lambda) -> LocalFunction:
+        return self._defined(node)
+
+    def _defined(self, node: ast.FunctionDef | ast.Lambda) -> LocalFunction:
+        _parameters(node)
+        held = tuple([self.held(self.expression(d)) for d in node.args.defaults])
+        return LocalFunction(node, self.scope, held)
 
     def _statements_of(self, body: list[ast.stmt]) -> Any:
         """Read the statements of a function; return what it returns."""
-        body = structured(body, (ast.Return, ast.Raise))
+        body = structured(self._without_returns_in_loops(body), (ast.Return, ast.Raise))
         last = body[-1]
         if isinstance(last, ast.Return):
             self.statements(body[:-1])
             return self.const(None) if last.value is None else self.expression(last.value)
-        outer, self.returns = self.returns, []
-        try:
-            self.statements(body)
-            if not self.returns:
-                return self.const(None)
-            return self._joined_returns(body)
-        finally:
-            self.returns = outer
-
-    def _joined_returns(self, body: list[ast.stmt]) -> Any:
-        """Return what is returned at the ends of branches."""
-        if not always_returns(body) or len(set(map(repr, self.returns))) != 1:
+        returns = any(jumps(node, (ast.Return,)) for node in body)
+        self.scope.locals |= {RETURNED}
+        self.statements(body)
+        if not returns:
+            return self.const(None)
+        if not always_returns(body):
             raise UnsupportedError("a function that returns this and that")
+        return self.read(RETURNED)
 
-        def read(names: Any) -> Any:
-            return tuple(map(read, names)) if type(names) is tuple else self.read(names)
-
-        return read(self.returns[0])
+    def _without_returns_in_loops(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """Leave loops that return by ``break``: the function returns behind them."""
+        made: list[ast.stmt] = []
+        for node in body:
+            if isinstance(node, ast.If):
+                branches = map(self._without_returns_in_loops, (node.body, node.orelse))
+                made.append(ast.copy_location(ast.If(node.test, *branches), node))
+            elif isinstance(node, (ast.For, ast.While)) and jumps(node, (ast.Return,)):
+                made += leaving(node, self.hidden("returns"), self.hidden("result", lasts=True))
+            else:
+                made.append(node)
+        return made
 
     def on_return(self, node: ast.Return) -> None:
-        """At the end of a branch: bind variables of their own."""
+        """At the end of a branch."""
         value = self.const(None) if node.value is None else self.expression(node.value)
-
-        def bind(x: Any, place: str) -> Any:
-            if type(x) is tuple:
-                return tuple([bind(part, f"{place}_{i}") for i, part in enumerate(x)])
-            self.bind(place, x)
-            return place
-
-        self.scope.locals |= {f"return{''.join(p)}" for p in _places(value)}
-        self.returns.append(bind(value, "return"))
+        self.bind(RETURNED, value)
 
     # -- statements --------------------------------------------------------------------------------
 
@@ -228,23 +226,29 @@ class _Lowering(Expressions):
         elif isinstance(target, (ast.Tuple, ast.List)):
             if any(isinstance(t, ast.Starred) for t in target.elts):
                 raise UnsupportedError("* in an assignment")
-            if type(value) is not tuple:
-                if not value.kind.parts:
-                    raise UnsupportedError("unpacking of what is no tuple")
-                at = [self.const(i) for i in range(len(value.kind.parts))]
-                value = tuple([self._part(value, i) for i in at])
-            if len(value) != len(target.elts):
-                raise UnsupportedError("unpacking that fails")
-            for t, v in zip(target.elts, value, strict=True):
+            for t, v in zip(target.elts, self._unpacked(value, len(target.elts)), strict=True):
                 self.assign(t, v)
         elif isinstance(target, ast.Subscript):
             base = self.value(target.value)
             values, template = self._index(target.slice)
-            if type(value) is tuple:
+            if isinstance(value, tuple):
                 raise UnsupportedError("a tuple written into an array")
             self.store(base, value, values, template)
         else:
             raise UnsupportedError(f"assignment to {type(target).__name__}")
+
+    def _unpacked(self, value: Any, n: int) -> list:
+        """Return the parts of a tuple, or the elements or rows of an array that has so many."""
+        if isinstance(value, tuple) or not value.kind.is_array:
+            parts = self._parts_of(value)
+            if len(parts) != n:
+                raise UnsupportedError("unpacking that fails")
+            return parts
+        name = self.held(value)
+        length = self.called(len, [value], {})
+        self.leave_unless(self.call(operator.eq, [length, self.const(n)]))
+        at = [self.const(i) for i in range(n)]
+        return [self.indexed(self.read(name), [i], ("value", 0)) for i in at]
 
     def store(
         self, base: Value, value: Value, values: list[Value], template: Any, code: str = "store"
@@ -322,146 +326,33 @@ class _Lowering(Expressions):
             raise UnsupportedError("an operation in place that changes dtype or axes")
 
     def on_if(self, node: ast.If) -> None:
-        test = self.test(node.test)
-        if test.kind.is_known:
-            self.statements(node.body if test.kind.value else node.orelse)
-            return
-        self.end_block()
-        before = dict(self.kinds)
-        then = self._branch(node.body)
-        after, self.kinds = self.kinds, before
-        otherwise = self._branch(node.orelse)
-        if _raises(otherwise):
-            self.kinds = after
-        elif not _raises(then):
-            self.kinds = {
-                slot: join(kind, self.kinds[slot])
-                for slot, kind in after.items()
-                if slot in self.kinds
-            }
-        self.body.insert(len(self.body) - 1, If(test, then, otherwise))
-        test.uses += 1
-
-    def _branch(self, nodes: list[ast.stmt]) -> list:
-        """Read statements into blocks of their own."""
-        return self._apart(lambda: self.statements(nodes))
-
-    def _apart(self, read: Callable[[], None]) -> list:
-        """Return the blocks that are made while something is read."""
-        outer = self.body, self.block, self.bound
-        self.block = Block()
-        self.body, self.bound = [self.block], {}
-        self.depth += 1
-        try:
-            read()
-            return self.body
-        finally:
-            self.depth -= 1
-            self.body, self.block, self.bound = outer
-
-    def test(self, node: ast.expr) -> Value:
-        value = self.value(node)
-        if not value.kind.is_scalar and not value.kind.is_known:
-            raise UnsupportedError("the truth of what is no number")
-        return value
-
-    def on_for(self, node: ast.For) -> None:
-        if node.orelse or not isinstance(node.target, ast.Name):
-            raise UnsupportedError("this form of loop")
-        call = node.iter
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.keywords:
-            raise UnsupportedError("a loop over what is no range")
-        if known(self.value(call.func)) is not range or not 1 <= len(call.args) <= 3:
-            raise UnsupportedError("a loop over what is no range")
-        bounds = [self.value(a) for a in call.args]
-        for b in bounds:
-            if not b.kind.is_integral:
-                raise UnsupportedError("a range of what is no integer")
-            b.uses += 1
-        slot = self._slot(node.target.id)
-        self.end_block()
-        nodes, flag = self._body_of(node)
-        self._widen(nodes)
-        self.flags.append(flag or "")
-
-        def turn() -> list:
-            self.kinds[slot] = Kind(frozenset([int]))
-            return self._branch(nodes)
-
-        body = self._loop(turn)
-        self.flags.pop()
-        slot.writes += 2
-        self.body.insert(len(self.body) - 1, For(slot, bounds, body, flag))
-
-    def _body_of(self, node: ast.For | ast.While) -> tuple[list[ast.stmt], str | None]:
-        """Return the body of a loop without jumps, and the name that says that it was left."""
-        nodes = structured(node.body, (ast.Break, ast.Continue, ast.Raise))
-        return nodes, self.fresh("left") if any(map(breaks, node.body)) else None
-
-    def _widen(self, nodes: list[ast.stmt]) -> None:
-        """Forget the values of variables that a loop binds."""
-        for node in nodes:
-            for part in ast.walk(node):
-                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                    slot = self.scope.slots.get(part.id)
-                    if slot is not None and slot in self.kinds and self.kinds[slot].is_scalar:
-                        self.kinds[slot] = self.kinds[slot].general()
-
-    def _loop(self, turn: Callable[[], list]) -> list:
-        """Read the body of a loop until the kinds at its beginning hold for every turn."""
-        for _ in range(_MOST_ROUNDS):
-            before = dict(self.kinds)
-            state = [(s, s.writes, s.reads) for s in self.program.slots]
-            body = turn()
-            joined = {s: join(kind, self.kinds[s]) for s, kind in before.items()}
-            if joined == before:
-                # What is bound in the loop alone may not be bound after it.
-                self.kinds = before
-                return body
-            self.kinds = joined
-            for s, writes, reads in state:
-                s.writes, s.reads = writes, reads
-        raise UnsupportedError("a loop whose variables change their kinds")
-
-    def on_while(self, node: ast.While) -> None:
-        if node.orelse:
-            raise UnsupportedError("else of a loop")
-        self.end_block()
-        nodes, flag = self._body_of(node)
-        self._widen(nodes)
-        parts: list = []
-
-        def read_test() -> None:
-            test = self.test(node.test)
-            if test.kind.is_known and not (flag and test.kind.value):
-                raise UnsupportedError("a loop without end")
-            parts.append(test)
-
-        def turn() -> list:
-            parts.clear()
-            parts.append(self._apart(read_test))
-            return self._branch(nodes)
-
-        self.flags.append(flag or "")
-        body = self._loop(turn)
-        if any(op.code in WRITES for block in blocks_of(parts[1]) for op in block.ops):
-            raise UnsupportedError("a test that writes into an array")
-        self.flags.pop()
-        parts[0].uses += 1
-        self.body.insert(len(self.body) - 1, While(parts[1], parts[0], body, flag))
+        self.branches(
+            self.test(node.test),
+            lambda: self.statements(node.body),
+            lambda: self.statements(node.orelse),
+        )
 
 
-def _places(value: Any, place: tuple = ()) -> list[tuple]:
-    if type(value) is tuple:
-        return [p for i, part in enumerate(value) for p in _places(part, (*place, f"_{i}"))]
-    return [place]
+def _has_lists(x: Any) -> bool:
+    return type(x) in (Items, LocalFunction) or (isinstance(x, tuple) and any(map(_has_lists, x)))
 
 
-def _raises(nodes: list) -> bool:
-    """Whether a branch ends with an exception."""
-    last = nodes[-1]
-    return isinstance(last, Block) and bool(last.ops) and last.ops[-1].code == "raise"
+def _parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
+    a = node.args
+    if a.vararg or a.kwarg or a.kwonlyargs:
+        raise UnsupportedError("parameters * and **")
+    return [p.arg for p in (*a.posonlyargs, *a.args)]
 
 
-def _parameters(function: types.FunctionType) -> list[str]:
-    return list(function.__code__.co_varnames[: function.__code__.co_argcount])
+def _statements(node: ast.FunctionDef | ast.Lambda) -> list[ast.stmt]:
+    return node.body if isinstance(node, ast.FunctionDef) else [ast.Return(node.body)]
+
+
+def _bound_in(node: ast.FunctionDef | ast.Lambda) -> Iterator[str]:
+    """Yield the names that a function inside another may bind."""
+    for statement in _statements(node):
+        for part in ast.walk(statement):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                yield part.id
+            elif isinstance(part, ast.FunctionDef):
+                yield part.name

@@ -18,11 +18,11 @@ from autodiff.structured.activity import (
     mark_active,
 )
 from autodiff.structured.bound_rules import resolve_rules
-from autodiff.structured.building import looked_up
 from autodiff.structured.emission import Emitter
 from autodiff.structured.ir import flat
 from autodiff.structured.kinds import UnsupportedError, kind_of
 from autodiff.structured.lowering import lower
+from autodiff.structured.scopes import looked_up
 from chainrules_core import AbstractZero, unbroadcast, unthunk
 
 

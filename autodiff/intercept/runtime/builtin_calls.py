@@ -140,7 +140,7 @@ def summing(as_before: Callable) -> Callable:
 
 
 # From Python 3.12 on, `sum` of floats takes the rounding errors along, and adds them at the end.
-_TAKES_ERRORS_ALONG = sum([1e16, 1.0, -1e16]) == 1.0
+SUM_TAKES_ERRORS_ALONG = sum([1e16, 1.0, -1e16]) == 1.0
 
 
 def _as_floats(y: Tracer, items: Any, start: tuple, named: dict) -> Any:
@@ -150,7 +150,7 @@ def _as_floats(y: Tracer, items: Any, start: tuple, named: dict) -> Any:
     """
     tape = y._tape
     is_float = y.__class__ is float and isinstance(items, (list, tuple))
-    if not _TAKES_ERRORS_ALONG or not is_float or tape.program:
+    if not SUM_TAKES_ERRORS_ALONG or not is_float or tape.program:
         return y
 
     def on_level_below(x: Any) -> Any:

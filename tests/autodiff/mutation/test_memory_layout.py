@@ -1,11 +1,16 @@
 """An argument lies in memory as the user's does: some functions take strides for granted."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import autodiff
+from autodiff import MutationError, gradient
 from autodiff.mutation.memory_layout import copy_of
+from tests.helpers import check_gradient
 
 BASE = np.arange(60.0).reshape(5, 12)
 W = np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -177,3 +182,67 @@ def test_tangents_lie_as_their_values(make, order, check_modes):
     moved = autodiff.pushforward(written, BY_COLUMNS)[1]
     rows = np.cos(np.arange(12.0)).reshape(3, 4)
     np.testing.assert_array_equal(moved(rows), moved(np.asfortranarray(rows)))
+
+
+# -------------------------------------------------------------- writes of what shares their memory
+
+
+POINT = np.array([0.3, -0.7, 0.5])
+
+
+def spread_out(x: Any) -> Any:
+    y = np.concatenate([x, x * x])
+    y[1::2] = y[:3]
+    return y
+
+
+def moved(x: Any) -> Any:
+    y = np.concatenate([x, x * x])
+    y[1:] = y[:-1]
+    y[:-1] = y[1:]
+    y[::-1] = y
+    return y
+
+
+def row_from_column(x: Any) -> Any:
+    y = np.outer(x, x + 1.0)
+    y[1] = y[:, 1]
+    y[:, 2] = y[0]
+    return y
+
+
+def mask_reads_ahead(x: Any) -> Any:
+    y = x * x
+    y[np.array([True, True, False])] = y[1:]
+    return y
+
+
+@pytest.mark.parametrize("f", [spread_out, moved, row_from_column, mask_reads_ahead])
+def test_a_write_of_shared_memory_that_reads_before_it_writes(f: Callable) -> None:
+    check_gradient(
+        lambda x: np.sum(f(x) * np.arange(1.0, 1.0 + f(POINT).size).reshape(f(POINT).shape)), POINT
+    )
+
+
+def gathered(x: Any) -> Any:
+    y = np.concatenate([x, x * x])
+    y[::2] = y[:3]
+    return y
+
+
+def row_over_itself(x: Any) -> Any:
+    y = np.outer(np.concatenate([x, x * x]), np.concatenate([x, x]))
+    y[2, 1:5] = y[1:5, 3]
+    return y
+
+
+def mask_reads_behind(x: Any) -> Any:
+    y = np.concatenate([x, x * x])
+    y[np.array([False, True, False, True, False, True])] = y[:3]
+    return y
+
+
+@pytest.mark.parametrize("f", [gathered, row_over_itself, mask_reads_behind])
+def test_a_write_that_reads_what_it_has_overwritten(f: Callable) -> None:
+    with pytest.raises(MutationError, match="elements that it has already overwritten"):
+        gradient(lambda x: np.sum(f(x)), POINT)

@@ -55,12 +55,36 @@ def damped(r):
     return r[0]
 
 
+def first_above(r, limit, k=0.5):
+    for i, v in enumerate(r):
+        if v > limit:
+            return v * k
+        for q in r[:i]:
+            if q * v > 0.3:
+                return q + k * i
+        limit = limit * 0.9
+    return limit
+
+
+def halved(x):
+    while True:
+        x = 0.5 * x
+        if -0.4 < x < 0.4:
+            return x, x * x
+
+
 def kernel({names}, n, k):
     w = np.zeros(n)
     u = a * 0.5
     s = 0.25
     t = 1.0
     count = 0
+    p = (s, t)
+    q = [s, 0.5 * t]
+
+    def inside(x, c=0.5):
+        return np.sin(c * x) + k * s * p[0]
+
 {body}
     return {result}
 
@@ -139,6 +163,21 @@ class _Writer:
             return f"{f}({self.number(depth - 1)})"
         if r < 0.75:
             return f"({self.number(depth - 1)} / (1.5 + {self.element()} ** 2))"
+        if r < 0.76:
+            x, y = self.number(0), self.number(depth - 1)
+            return self.pick(
+                f"(({x}) if {x} < {y} else ({y}))",
+                f"min({x}, {y}, 0.7)",
+                f"max({y}, {x})",
+                f"inside({y})",
+                f"inside({x}, c={y})",
+                "p[0]",
+                "q[1]",
+                f"first_above({self.vector()}, {x})",
+                f"sum([v * {x} for v in q])",
+                f"halved({x})[1]",
+                "(lambda v: v * t)(s)",
+            )
         if r < 0.78:
             return f"bent({self.number(depth - 1)}, {self.number(0)})"
         if r < 0.82:
@@ -222,6 +261,11 @@ class _Writer:
                     "a[a > 0.5] = 0.25",
                     "b[b < s] *= 0.5",
                     "m[0] = m[1] = a",
+                    f"p = ({self.number(1)}, p[0] * 0.5)",
+                    "q = [v * 0.7 + c for v, c in zip(q, p)]",
+                    "s, t = p",
+                    "t, s = a[1:3]",
+                    f"s, (t, w[0]) = {self.element()}, halved(t)",
                     "count += 1",
                 )
             )
@@ -264,6 +308,9 @@ class _Writer:
             "n > 3",
             "count < 2",
             f"{self.element()} < s",
+            f"-0.3 < {self.element()} <= 0.8",
+            f"{self.element()} > 0 and n > 3",
+            f"s < t or not {self.element()} > 0.2",
             *[f"{i} % 2 == 0" for i in self.indices],
         )
         self.add(f"if {test}:")
@@ -297,6 +344,25 @@ class _Writer:
             self.depth -= 1
             # What follows may not jump over the step, which is first.
             self.indices[-1] = f"({name} - 1)"
+            self.block(3)
+        elif self.rng.random() < 0.3:
+            value = f"{name}v"
+            head, *others = self.rng.choice(
+                [
+                    (f"{name}, {value} in enumerate({self.vector()})", f"s = s + 0.1 * {value}"),
+                    (f"{name}, {value} in enumerate(m)", f"{value}[0] *= 0.5"),
+                    (f"{name}, (s, {value}) in enumerate(zip(a, b[1:]))", f"t = t * {value}"),
+                    (f"{name}, {value} in zip(range(n), reversed(u))", f"s = {value} - s"),
+                    (f"{name}, {value} in enumerate([s, t, 0.5])", f"s = np.sin({value})"),
+                    (f"{name} in reversed(range(1, n))",),
+                ]
+            )
+            self.add(f"for {head}:")
+            self.depth += 1
+            for line in others:
+                self.add(line)
+            self.depth -= 1
+            self.indices.append(name)
             self.block(3)
         else:
             self.add(f"for {name} in {self.pick(*heads)}:")

@@ -1,0 +1,299 @@
+"""Reading loops: over ranges and arrays, alone or by ``enumerate``, ``zip`` and ``reversed``.
+
+A loop over tuples and lists that are known has its body read once for each item.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from autodiff.structured.activity import blocks_of
+from autodiff.structured.expressions import Expressions
+from autodiff.structured.ir import WRITES, For, Items, Value, While, known
+from autodiff.structured.jumps import breaks, structured
+from autodiff.structured.kinds import Kind, UnsupportedError, join
+from autodiff.structured.known_functions import turns_of
+from autodiff.structured.scopes import LocalFunction
+
+_INT = frozenset([int])
+_MOST_ROUNDS = 4
+_MOST_UNROLLED = 64
+
+
+class _Turns:
+    """What a loop goes over, by the number of the turn.
+
+    Attributes
+    ----------
+    length : callable
+        Returns the number of turns, a value.
+    item : callable
+        Returns the item of a turn, given its number.
+    bounds : list of Value, optional
+        Of a range.
+    """
+
+    def __init__(
+        self,
+        length: Callable[[], Value],
+        item: Callable[[Value], Any],
+        bounds: list[Value] | None = None,
+    ) -> None:
+        self.length = length
+        self.item = item
+        self.bounds = bounds
+
+
+class Loops(Expressions):
+    """Reads loops."""
+
+    def statements(self, nodes: list[ast.stmt]) -> None:
+        """Read statements."""
+        raise NotImplementedError
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        """Bind a variable, or several, or write into an array."""
+        raise NotImplementedError
+
+    # -- for ---------------------------------------------------------------------------------------
+
+    def on_for(self, node: ast.For) -> None:
+        """Read a loop over something."""
+        if node.orelse:
+            raise UnsupportedError("else of a loop")
+        over = self.iterated(node.iter)
+        if isinstance(over, tuple):
+            self._unroll(node, over)
+            return
+        if over.bounds is not None and isinstance(node.target, ast.Name):
+            bounds, name, item = over.bounds, node.target.id, None
+        else:
+            bounds, name, item = [over.length()], self.hidden("turn"), over.item
+        for b in bounds:
+            b.uses += 1
+        slot = self._slot(name)
+        self.end_block()
+        nodes, flag = self._body_of(node)
+        self._widen([node])
+        self.flags.append(flag or "")
+
+        def read() -> None:
+            if item is not None:
+                self.assign(node.target, item(self.read(name)))
+            self.statements(nodes)
+
+        def turn() -> list:
+            self.kinds[slot] = Kind(_INT)
+            return self.apart(read)
+
+        body = self._loop(turn)
+        self.flags.pop()
+        slot.writes += 2
+        self.add_node(For(slot, bounds, body, flag))
+
+    def _unroll(self, node: ast.For, items: tuple) -> None:
+        nodes, flag = self._body_of(node)
+        if flag or len(items) > _MOST_UNROLLED:
+            raise UnsupportedError("a loop over a tuple that ends early, or is long")
+        for item in items:
+            self.assign(node.target, item)
+            self.statements(nodes)
+
+    def iterated(self, node: ast.expr) -> _Turns | tuple:
+        """Read what a loop goes over."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            found = self.expression(node.func)
+            method = None if isinstance(found, LocalFunction) else _ITERATORS.get(known(found))
+            if method is not None:
+                names = {k.arg or "**" for k in node.keywords}
+                if any(isinstance(a, ast.Starred) for a in node.args) or names - {_OPTIONS[method]}:
+                    raise UnsupportedError("this call in a loop")
+                options = {k.arg or "": known(self.value(k.value)) for k in node.keywords}
+                return method(self, node.args, **options)
+        value = self.expression(node)
+        if isinstance(value, tuple):
+            return value
+        if not value.kind.is_array:
+            return tuple(self._parts_of(value))
+        if value.kind.ndim == 0:
+            raise UnsupportedError("a loop over an array without axes")
+        name = self.held(value)
+        return _Turns(
+            lambda: self.called(len, [self.read(name)], {}),
+            lambda i: self.indexed(self.read(name), [i], ("value", 0)),
+        )
+
+    def on_range(self, nodes: list[ast.expr]) -> _Turns:
+        """Read a range as a loop goes over it."""
+        bounds = [self.value(a) for a in nodes]
+        if not 1 <= len(bounds) <= 3 or not all(b.kind.is_integral for b in bounds):
+            raise UnsupportedError("a range of what is no integer")
+        names = [self.held(b) for b in bounds]
+
+        def item(i: Value) -> Value:
+            if len(names) == 1:
+                return i
+            first = self._integer(self.read(names[0]))
+            if len(names) == 3:
+                i = self.call(operator.mul, [i, self._integer(self.read(names[2]))])
+            return self.call(operator.add, [first, i])
+
+        return _Turns(lambda: self.call(turns_of, list(map(self.read, names))), item, bounds)
+
+    def _integer(self, value: Value) -> Value:
+        """Return an integer of Python's: the items of a range are such."""
+        return value if value.kind.classes == _INT else self.call(int, [value])
+
+    def on_enumerate(self, nodes: list[ast.expr], start: int = 0) -> _Turns | tuple:
+        """Read ``enumerate(items, start)``."""
+        if not 1 <= len(nodes) <= 2 or (nodes[1:] and start):
+            raise UnsupportedError("a call that fails")
+        over = self.iterated(nodes[0])
+        first = self.value(nodes[1]) if nodes[1:] else self.const(start)
+        if first.kind.classes != _INT:
+            raise UnsupportedError("enumerate from what is no integer")
+        if isinstance(over, tuple):
+            numbers = [self.call(operator.add, [first, self.const(i)]) for i in range(len(over))]
+            return tuple(zip(numbers, over, strict=True))
+        name = self.held(first)
+        item = over.item
+        return _Turns(
+            over.length, lambda i: (self.call(operator.add, [self.read(name), i]), item(i))
+        )
+
+    def on_zip(self, nodes: list[ast.expr], strict: bool = False) -> _Turns | tuple:
+        """Read ``zip(...)``: it ends with the shortest."""
+        overs = [self.iterated(a) for a in nodes]
+        known_ones = [over for over in overs if isinstance(over, tuple)]
+        turns = [over for over in overs if isinstance(over, _Turns)]
+        if not turns:
+            if strict and len(set(map(len, known_ones))) > 1:
+                raise UnsupportedError("a call that fails")
+            return tuple(zip(*known_ones, strict=False))
+        if known_ones:
+            raise UnsupportedError("zip of an array and a tuple")
+        lengths = [over.length() for over in turns]
+        if strict is not False:
+            for n in lengths[1:]:
+                self.leave_unless(self.call(operator.eq, [lengths[0], n]))
+        least = self.held(self.call(min, lengths) if lengths[1:] else lengths[0])
+        return _Turns(lambda: self.read(least), lambda i: tuple([over.item(i) for over in turns]))
+
+    def on_reversed(self, nodes: list[ast.expr]) -> _Turns | tuple:
+        """Read ``reversed(items)``."""
+        if len(nodes) != 1:
+            raise UnsupportedError("a call that fails")
+        over = self.iterated(nodes[0])
+        if isinstance(over, tuple):
+            return over[::-1]
+        name = self.held(self.call(operator.sub, [over.length(), self.const(1)]))
+        item = over.item
+        return _Turns(over.length, lambda i: item(self.call(operator.sub, [self.read(name), i])))
+
+    # -- comprehensions ----------------------------------------------------------------------------
+
+    def on_listcomp(self, node: ast.ListComp) -> Items:
+        """Read a list of expressions, one for each item of a tuple or list."""
+        return Items(self._comprehended(node))
+
+    def on_generatorexp(self, node: ast.GeneratorExp) -> Items:
+        """Read a generator, which whoever takes it goes over at once."""
+        return Items(self._comprehended(node))
+
+    def _comprehended(self, node: ast.ListComp | ast.GeneratorExp) -> list:
+        first, *others = node.generators
+        over = self.iterated(first.iter)
+        if others or first.ifs or first.is_async or not isinstance(over, tuple):
+            raise UnsupportedError("this form of comprehension")
+        targets = {part.id for part in ast.walk(first.target) if isinstance(part, ast.Name)}
+        scope = self.scope
+        outer = scope.locals, scope.slots, scope.forms
+        made = []
+        for item in over:
+            # Its variables are its own.
+            scope.locals |= targets
+            scope.slots = {k: v for k, v in outer[1].items() if k.partition(".")[0] not in targets}
+            scope.forms = {k: v for k, v in outer[2].items() if k not in targets}
+            self.assign(first.target, item)
+            made.append(self.expression(node.elt))
+        scope.locals, scope.slots, scope.forms = outer
+        return made
+
+    # -- loops -------------------------------------------------------------------------------------
+
+    def _body_of(self, node: ast.For | ast.While) -> tuple[list[ast.stmt], str | None]:
+        """Return the body of a loop without jumps, and the name that says that it was left."""
+        nodes = structured(node.body, (ast.Break, ast.Continue, ast.Raise))
+        return nodes, self.fresh("left") if any(map(breaks, node.body)) else None
+
+    def _widen(self, nodes: list[Any]) -> None:
+        """Forget the values of variables that a loop binds."""
+        for node in nodes:
+            for part in ast.walk(node):
+                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                    slot = self.scope.slots.get(part.id)
+                    if slot is not None and slot in self.kinds and self.kinds[slot].is_scalar:
+                        self.kinds[slot] = self.kinds[slot].general()
+
+    def _loop(self, turn: Callable[[], list]) -> list:
+        """Read the body of a loop until the kinds at its beginning hold for every turn."""
+        for _ in range(_MOST_ROUNDS):
+            before = dict(self.kinds)
+            state = [(s, s.writes, s.reads) for s in self.program.slots]
+            body = turn()
+            joined = {s: join(kind, self.kinds[s]) for s, kind in before.items()}
+            if joined == before:
+                # What is bound in the loop alone may not be bound after it.
+                self.kinds = before
+                return body
+            self.kinds = joined
+            for s, writes, reads in state:
+                s.writes, s.reads = writes, reads
+        raise UnsupportedError("a loop whose variables change their kinds")
+
+    def on_while(self, node: ast.While) -> None:
+        """Read a loop with a test."""
+        if node.orelse:
+            raise UnsupportedError("else of a loop")
+        self.end_block()
+        nodes, flag = self._body_of(node)
+        self._widen(nodes)
+        parts: list = []
+
+        def read_test() -> None:
+            test = self.test(node.test)
+            if test.kind.is_known and not (flag and test.kind.value):
+                raise UnsupportedError("a loop without end")
+            parts.append(test)
+
+        def turn() -> list:
+            parts.clear()
+            parts.append(self.apart(read_test))
+            return self.apart(lambda: self.statements(nodes))
+
+        self.flags.append(flag or "")
+        body = self._loop(turn)
+        if any(op.code in WRITES for block in blocks_of(parts[1]) for op in block.ops):
+            raise UnsupportedError("a test that writes into an array")
+        self.flags.pop()
+        parts[0].uses += 1
+        self.add_node(While(parts[1], parts[0], body, flag))
+
+
+_ITERATORS: dict[Any, Callable] = {
+    range: Loops.on_range,
+    enumerate: Loops.on_enumerate,
+    zip: Loops.on_zip,
+    reversed: Loops.on_reversed,
+}
+
+# Their arguments by name.
+_OPTIONS: dict[Callable, str] = {
+    Loops.on_range: "",
+    Loops.on_enumerate: "start",
+    Loops.on_zip: "strict",
+    Loops.on_reversed: "",
+}

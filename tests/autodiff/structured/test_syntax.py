@@ -1,0 +1,193 @@
+"""Programs read what people write around their loops: compared with differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autodiff import gradient
+from autodiff.structured import calls
+from tests.helpers import check_gradient
+
+X = np.array([0.3, -0.7, 0.5, 1.2])
+
+
+def function_inside(x: Any) -> Any:
+    c = x[0]
+
+    def step(h: Any, k: Any = 2.0) -> Any:
+        w = h * c
+        return np.sin(w) + k * h
+
+    h = x[1]
+    for _ in range(5):
+        c = c * 0.9  # `step` sees it
+        h = step(h, 0.5)
+        h = step(h)
+    return h
+
+
+def function_as_argument(x: Any) -> Any:
+    def euler(g: Callable, y: Any, n: int) -> Any:
+        t = 0.0
+        for _ in range(n):
+            y = y + 0.1 * g(t, y)
+            t += 0.1
+        return y
+
+    decays = lambda t, y: t - y * x[0]  # noqa: E731 - it is what is tested
+    return euler(decays, x[1], 10) + euler(lambda t, y: y * x[2], x[3], n=5)
+
+
+def lists_of_numbers(x: Any) -> Any:
+    s = [x[0], x[1]]
+    total = 0.0
+    for _ in range(6):
+        s = [a * 0.9 + b * x[2] for a, b in zip(s, [s[1], s[0]], strict=False)]
+        total += s[0]
+        u, (v, w) = s[1], (s[0], total)
+        total += u * v * w * 0.1
+    return total + len(s)
+
+
+def loops_over_arrays(x: Any) -> Any:
+    total = 0.0
+    for i, (a, b) in enumerate(zip(x, x[::-1]), 1):  # noqa: B905 - the form without is read, too
+        total += a * b * i
+    for j in reversed(range(1, 4)):
+        total += x[j] * j
+    for v in reversed(x):
+        total = total * 0.5 + v
+    for a, k in ((x[0], 2), (x[1], 3)):
+        total += a * k
+    for i, row in enumerate(np.outer(x, x)):
+        total += np.sum(row) * i
+    for a, i in zip(x, range(5, 0, -2)):  # noqa: B905
+        total += a * i
+    return total
+
+
+def rows_written_by_a_loop(x: Any) -> Any:
+    m = np.outer(x, x)
+    for row, factor in zip(m, x, strict=False):
+        row[1:] *= factor
+    return np.sum(m**2)
+
+
+def choices(x: Any) -> Any:
+    total = 0.0
+    for i, v in enumerate(x):
+        if (0 < v < 1 and i != 2) or i == 3:
+            total += v * v
+        else:
+            total -= v if v < 0 else 2 * v
+        total += min(v, total, 0.4) * max(total * v, v)
+    return total
+
+
+def return_in_nested_loops(x: Any) -> Any:
+    total = 0.0
+    for i in range(10):
+        for v in x:
+            total += v * v * i
+            if total > 3:
+                return total * v
+    return total
+
+
+def return_of_an_endless_loop(x: Any) -> Any:
+    def grown(y: Any) -> Any:
+        while True:
+            y = y * 1.5
+            if y > 10:
+                return y, y * x[0]
+
+    a, b = grown(x[3])
+    for _ in range(3):
+        a, b = b, a
+    return a * b
+
+
+def unpacked_arrays(x: Any) -> Any:
+    y = x * 1.0
+    for k in range(3):
+        a, b, c, d = y * y
+        y = np.array([a * b, c, d, a + 0.1 * k])
+    return sum([v * k for k, v in enumerate((y[0], y[1]))]) + np.sum(np.stack([y, x]))
+
+
+def value_read_in_a_branch(x: Any) -> Any:
+    """What a branch reads of the block before is not there in turns that take the other branch."""
+    total = 0.0
+    for v in x:
+        w = v * v * v
+        total = (total * 0.5 + w if v > 0 else total) + v
+    return total
+
+
+def shadowed_names(x: Any) -> Any:
+    v = x[0]
+    total = 0.0
+    for _ in range(3):
+        total += sum([v * k for v, k in ((x[1], 2), (x[2], 3))]) * v
+    return total
+
+
+PROGRAMS = [
+    function_inside, function_as_argument, lists_of_numbers, loops_over_arrays,
+    rows_written_by_a_loop, choices, return_in_nested_loops, return_of_an_endless_loop,
+    unpacked_arrays, value_read_in_a_branch, shadowed_names,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_a_program(f: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def sweeps(self: calls.Run, bars: list) -> tuple:
+        return self.swept(bars)
+
+    monkeypatch.setattr(calls.Run, "cotangents", sweeps)  # a sweep that fails is not replaced
+    check_gradient(f, X)
+    assert f.__name__ in runs
+
+
+def scaled(x: Any, factor: float = 2.0, turns: int = 3) -> Any:
+    for _ in range(turns):
+        x = np.tanh(factor * x)
+    return np.sum(x)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: scaled(x),
+        lambda x: scaled(x, turns=2),
+        lambda x: scaled(turns=2, factor=x[0], x=x),
+        lambda x: scaled(*[x, 0.5], turns=1),
+    ],
+)
+def test_defaults_and_names_of_arguments(call: Callable, runs: list[str]) -> None:
+    check_gradient(call, X)
+    assert "scaled" in runs
+
+
+def two_of(x: Any) -> Any:
+    total = 0.0
+    for _ in range(3):
+        a, b = x
+        total += a * b
+    return total
+
+
+def test_unpacking_that_fails_raises_what_python_raises(runs: list[str]) -> None:
+    np.testing.assert_allclose(gradient(two_of, X[:2]), 3 * X[1::-1])
+    assert runs
+    with pytest.raises(ValueError, match="too many values to unpack"):
+        gradient(two_of, X)
+
+
+def test_wrong_names_of_arguments_raise_what_python_raises() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'turn'"):
+        gradient(lambda x: scaled(x, turn=2), X)  # type: ignore[call-arg]
