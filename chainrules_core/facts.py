@@ -232,6 +232,8 @@ _OPTIONS = (1, 2, (1, 2), "linear")
 def _candidates(rule: Rule) -> Iterator[tuple]:
     """Yield arguments to be tried: of one kind first, then mixed."""
     by_place = [_values(types) for types in _types_of_call(rule)]
+    if not all(by_place):
+        return
     for k in range(max(map(len, by_place), default=0)):
         yield tuple([_fresh(values[k % len(values)]) for values in by_place])
     for chosen in itertools.product(*by_place):
@@ -253,6 +255,8 @@ def _types_of_call(rule: Rule) -> list[tuple[type, ...] | None]:
         needed.append(known[len(needed)])
     # A name of the rule's own stands for the parameter in its place.
     own = {name: i for i, name in enumerate(known)}
+    if needed[:1] == ["self"] and rule.type_at(0) == (object,):
+        return [()]  # an object of a class that the rule does not name
     places = [
         own.get(name, i if i < len(known) and known[i] not in target.parameters else None)
         for i, name in enumerate(needed)
@@ -264,7 +268,7 @@ def _values(types: tuple[type, ...] | None) -> list:
     """Return values of the named types to be tried at a place."""
     if types is None:
         return list(_OPTIONS)
-    return [v for v in _VALUES if issubclass(type(v), types)] or [None]
+    return [v for v in _VALUES if issubclass(type(v), types)]
 
 
 def _fresh(value: Any) -> Any:

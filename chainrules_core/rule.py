@@ -14,7 +14,7 @@ import numpy as np
 from chainrules_core.config import RuleConfig
 from chainrules_core.frame import call_pullback, checked_pair, materialised
 from chainrules_core.lists import frule_on_arrays, rrule_on_arrays, widened
-from chainrules_core.registry import check_types, expand
+from chainrules_core.registry import check_types, expand, key_of
 from chainrules_core.signatures import Binder, Signature
 
 
@@ -114,6 +114,36 @@ class Rule:
         if self._binder is None:
             self._binder = Binder(self.signature, self.f)
         return self._binder
+
+    def bind(
+        self, f: Callable, args: tuple, kwargs: dict[str, Any]
+    ) -> tuple[tuple, dict[str, Any]] | None:
+        """Return the arguments of a call of `f` in the places that the rule gives them.
+
+        Parameters
+        ----------
+        f : callable
+            What is called: what the rule is for, or a method bound to an object, which comes
+            first then.
+        args, kwargs
+            The arguments of the call; they may be whatever an engine has in the place of values.
+
+        Returns
+        -------
+        tuple or None
+            ``(positional, options)``; None where the call does not fit the rule.
+
+        Examples
+        --------
+        >>> from chainrules_core import rrule
+        >>> def scaled(x, factor, *, axis=0): return x * factor
+        >>> @rrule.register(scaled)
+        ... def scaled_rrule(x, factor, *, axis=0): return scaled(x, factor), lambda y_bar: None
+        >>> rrule.methods(scaled)[0].bind(scaled, (3.0,), {"axis": 1, "factor": 2.0})
+        ((3.0, 2.0), {'axis': 1})
+        >>> rrule.unregister(scaled)
+        """
+        return self.binder.bind(key_of(f)[1] + args, kwargs)
 
     def accepts(self, config: RuleConfig) -> bool:
         """Whether an engine with this configuration may use the rule."""

@@ -101,9 +101,7 @@ class LinearRule(Rule):
             y_bar = unthunk(y_bar)
             bars = tuple(
                 [
-                    self._pull_one(j, y_bar, seen[j], options, body)
-                    if j in seen
-                    else absent[j]
+                    self._pull_one(j, y_bar, seen[j], options, body) if j in seen else absent[j]
                     for j in positions
                 ]
             )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_core.abstract_array import AbstractArray
+from chainrules_core.arithmetic import is_zero
 from chainrules_core.broadcasting import unbroadcast
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import Partial
@@ -27,9 +28,7 @@ from chainrules_core.tangents.missing import NotImplementedTangent
 
 _SPECIAL = (AbstractZero, NotImplementedTangent)
 # Numbers of a given form, at one of which nearly every function of numbers is defined.
-_NUMBERS = tuple(
-    [lambda a, value=value: a.dtype.type(value).item() for value in (0.5, 1.5)]
-)
+_NUMBERS = tuple([lambda a, value=value: a.dtype.type(value).item() for value in (0.5, 1.5)])
 # Keywords of ufuncs that leave the derivative as it is.
 _UFUNC_OPTIONS = frozenset({"casting", "dtype", "order", "subok"})
 
@@ -245,7 +244,10 @@ class ScalarRule(Rule):
         for partial, dot in zip(row, dots, strict=True):
             if isinstance(dot, AbstractZero):
                 continue
-            total = total + strong_product(partial(*values), dot)
+            slope = partial(*values)
+            if isinstance(slope, NotImplementedTangent) and is_zero(dot):
+                continue  # what does not move needs no derivative
+            total = total + strong_product(slope, dot)
         return total
 
     def derivatives(self, y: Any, args: tuple) -> tuple[tuple[Any, ...], ...]:
