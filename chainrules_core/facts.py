@@ -284,6 +284,7 @@ def _differentiates(rule: Rule, args: tuple) -> bool:
             answered = rrule(rule.f, *args) if found and found[0] is rule else None
             if answered is None:
                 return False
+            rule.f(*args)  # which may refuse what its rule does not look at
             y, pullback = answered
             bars = [unthunk(bar) for bar in pullback(_seed(y))[1:]]
     except Exception:  # these were guesses

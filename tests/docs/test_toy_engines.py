@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import linalg, ndimage, special
+from scipy import fftpack, linalg, special
 from scipy.spatial import distance
 
 from chainrules_core import HasReverseMode, MissingCapabilityError, RuleConfig, frule, rrule
@@ -149,7 +149,7 @@ def test_what_the_engine_cannot_do_is_an_error():
     with pytest.raises(TypeError, match="lists"):
         reverse.pullback(lambda x: np.concatenate([x, x]), x)
     with pytest.raises(TypeError, match="options"):
-        reverse.pullback(lambda x: reverse.call(ndimage.gaussian_filter1d, x, sigma=x[0]), x)
+        reverse.pullback(lambda x: reverse.call(fftpack.shift, x, x[0]), x)
     for escape in (np.asarray, copy.copy, copy.deepcopy, float):
         with pytest.raises((TypeError, copy.Error)):
             reverse.pullback(lambda x: escape(x), x)
