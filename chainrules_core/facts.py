@@ -296,7 +296,7 @@ def _gives_a_number(rule: Rule, args: tuple) -> bool:
     """Whether a rule is for arguments of these types, and the call gives what has a tangent."""
     if not isinstance(rule.f, FunctionType):
         return False  # compiled functions may not survive what they are not made for
-    classes = (rule.config_type or object, *[type(a) for a in args])
+    classes: tuple[type, ...] = (rule.config_type or object, *map(type, args))
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")

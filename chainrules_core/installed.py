@@ -31,7 +31,7 @@ def warn_of_clashes() -> None:
         _warn(
             f"The distribution {_OF_OTHERS} is installed, which is not part of this project, but "
             f"has a package of the same name. Run `pip uninstall {_OF_OTHERS}`, then install "
-            "chainrules-autodiff again."
+            "chainrules-autodiff again, with --force-reinstall."
         )
 
 

@@ -115,7 +115,8 @@ def main() -> None:
             room = copied(wheel, work)
             run(python, "-c", probe(wheel), cwd=room)
             run(python, "-m", "pytest", "-q", "-n", "auto", "--dist", "worksteal", cwd=room)
-        run(*pip, "--no-deps", ROOT / "examples" / "package_with_rules")
+        sample = shutil.copytree(ROOT / "examples" / "package_with_rules", work / "sample")
+        run(*pip, "--no-deps", sample)
         run(
             python, "-c",
             "import autodiff, growth; print(autodiff.gradient(growth.logistic, 2.0, 0.5))",

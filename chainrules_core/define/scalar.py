@@ -20,7 +20,7 @@ from chainrules_core.errors import RuleDefinitionError, counted
 from chainrules_core.projection import ProjectTo, is_foreign
 from chainrules_core.quiet import quiet
 from chainrules_core.references import if_counted
-from chainrules_core.rule import Rule, name_of, names_of
+from chainrules_core.rule import Rule, names_of
 from chainrules_core.rules import checked_key, frule, rrule
 from chainrules_core.signatures import Signature, signature_of
 from chainrules_core.tangents import AbstractZero, NoTangent, Tangent, ZeroTangent, unthunk
@@ -486,47 +486,3 @@ def _check_arity(f: Callable, rows: tuple, n: int) -> None:
                     f"each is called with the output and {counted(len(row), 'argument')}{setup}, "
                     f"{n} values; this one takes {code.co_argcount}. {hint}"
                 )
-
-
-def derivatives_given_output(y: Any, f: Callable, *args: Any) -> tuple | None:
-    """Return the partial derivatives of `f` as values: ``D[i][j]`` = ∂y_i/∂x_j.
-
-    Parameters
-    ----------
-    y : value
-        The output of ``f(*args)``; may be None if the rule does not read it (`needs_output`).
-    f : callable
-        A function defined by :func:`scalar_rule`.
-    *args : values
-        Its arguments.
-
-    Returns
-    -------
-    tuple of tuple, or None
-        None where `f` has no rule of this kind.
-
-    Examples
-    --------
-    >>> def square(x): return x * x
-    >>> scalar_rule(square, lambda y, x: 2 * x)
-    >>> derivatives_given_output(None, square, 3.0)
-    ((6.0,),)
-    >>> rrule.unregister(square); frule.unregister(square)
-    """
-    found = rrule.resolve(f, args, {})
-    if found is None or not isinstance(found[0], ScalarRule):
-        return None
-    return found[0].derivatives(y, args)
-
-
-def needs_output(f: Callable, *types: type) -> bool:
-    """Whether the partials of `f`, a function defined by `scalar_rule`, read its output."""
-    entry = rrule.entry(checked_key(f))
-    rule = None if entry is None else entry.find(types)
-    if not isinstance(rule, ScalarRule):
-        kinds = ", ".join(t.__name__ for t in types)
-        raise RuleDefinitionError(
-            f"{name_of(f)} has no scalar_rule{f' for ({kinds})' if types else ''}, and only a "
-            "scalar_rule has partials. Define one, or call rrule."
-        )
-    return rule.setup is not None or any(0 in p.reads for row in rule.partials for p in row)

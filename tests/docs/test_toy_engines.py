@@ -152,7 +152,7 @@ def test_what_the_engine_cannot_do_is_an_error():
         reverse.pullback(lambda x: reverse.call(fftpack.shift, x, x[0]), x)
     for escape in (np.asarray, copy.copy, copy.deepcopy, float):
         with pytest.raises((TypeError, copy.Error)):
-            reverse.pullback(lambda x: escape(x), x)
+            reverse.pullback(escape, x)
         with pytest.raises((TypeError, copy.Error)):
             forward.pushforward(escape, (x,), (x,))
     with pytest.raises(TypeError, match="two tapes"):
@@ -190,7 +190,7 @@ def test_a_promise_that_is_not_kept_is_an_error():
         rrule(Promising(), np.piecewise, *call)
 
 
-# --------------------------------------------------------------------------------- as they are shown
+# -------------------------------------------------------------------------------- as they are shown
 
 
 @pytest.mark.parametrize("name", ["toy_reverse", "toy_forward"])

@@ -268,3 +268,21 @@ def test_what_cannot_be_perturbed_has_no_tangent() -> None:
     assert [type(bar) for bar in pullback(np.ones((7, 7)))[3:]] == [NoTangent] * 3
     y, moved = frule((NoTangent(), M, 1), np.sum, M, 0)
     np.testing.assert_array_equal(y, moved)
+
+
+@pytest.mark.parametrize("f, args", SAMPLES)
+def test_tensors_have_no_rule_or_the_right_derivative(f: Any, args: tuple) -> None:
+    torch = pytest.importorskip("torch", reason="its tensors are what is tested")
+    if not any(isinstance(a, np.ndarray) for a in args) or not answers(f, args, {}):
+        return
+    given = tuple(torch.from_numpy(a.copy()) if isinstance(a, np.ndarray) else a for a in args)
+    found = rrule(f, *given)
+    assert (found is None) == (frule.resolve(f, given, {}) is None)
+    if found is None or not isinstance(found[0], (float, np.ndarray)):
+        return
+    y, pullback = rrule(f, *args)
+    y_bar = np.ones_like(y)
+    for bar, expected in zip(found[1](y_bar), pullback(y_bar), strict=True):
+        bar, expected = unthunk(bar), unthunk(expected)
+        if isinstance(expected, np.ndarray):
+            np.testing.assert_allclose(np.asarray(bar), expected)

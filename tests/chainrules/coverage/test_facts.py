@@ -1,4 +1,4 @@
-"""What engines are told about rules, over all rules: examples run, forms and rows are those of calls."""
+"""What engines are told of rules: examples run, forms and rows are those of calls."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_each_example_runs(examples):
         if row.requires:
             continue
         without_engine += 1
-        y, pullback = rrule(row.f, *args)
+        y, _ = rrule(row.f, *args)
         for a, b in zip(flat(y), flat(expected), strict=True):
             if not np.allclose(a, b, equal_nan=True, rtol=1e-12):
                 wrong.append((row.name, a, b))
@@ -162,7 +162,7 @@ def test_listing():
     assert row.modes == {"reverse", "forward"}
     assert row.reverse is row.forward
     assert row.defined_at.rpartition(":")[0].endswith("selection.py")
-    (row,) = [r for r in rules(np.floor)]
+    (row,) = rules(np.floor)
     assert (row.kind, row.positions, row.example()) == ("non_differentiable", (), None)
     kinds = {row.kind for row in rules()}
     assert {"scalar", "linear", "lists", "rrule", "decompose", "refused"} <= kinds
