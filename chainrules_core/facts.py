@@ -192,8 +192,8 @@ def abstract_value(f: Callable, *args: Any, **kwargs: Any) -> Any:
     >>> x = AbstractArray((4, 1), np.dtype("float32"))
     >>> abstract_value(np.hypot, x, np.ones(3, np.float32))
     AbstractArray(shape=(4, 3), dtype=dtype('float32'))
-    >>> abstract_value(np.sum, x, axis=0)
-    AbstractArray(shape=(1,), dtype=dtype('float32'))
+    >>> abstract_value(np.transpose, x)
+    AbstractArray(shape=(1, 4), dtype=dtype('float32'))
     >>> abstract_value(np.linalg.det, AbstractArray((3, 3), np.dtype(float))) is None
     True
     """
