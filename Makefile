@@ -15,7 +15,7 @@ PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test oldest pythons lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly core-wheel bench bench-quick gradbench coverage bench-rules clean
+.PHONY: help venv demo test oldest pythons lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly wheels bench bench-quick gradbench coverage bench-rules clean
 
 help: ## show this list
 	@echo 'usage: make TARGET [ARGS=...] [PYTHON=...]'
@@ -84,8 +84,8 @@ nightly: $(VENV)/.installed-test ## what takes hours: all tests with each Python
 	$(PY) -m tools.fuzz.compiled --kind threads --count 100
 	$(PY) -m tools.calls --count 20
 
-core-wheel: $(VENV)/.installed-test ## build chainrules-core and test it where there is no SciPy
-	$(PY) tools/check_core_wheel.py
+wheels: $(VENV)/.installed-test ## build the three distributions, and test each where nothing above it is installed
+	$(PY) tools/check_wheels.py
 
 coverage: $(VENV)/.installed-demo ## write docs/coverage.md: which public functions have rules
 	$(PY) -m chainrules coverage --markdown docs/coverage.md $(ARGS)
@@ -105,7 +105,7 @@ bench-rules: $(VENV)/.installed-bench ## measure what each rule's pullback costs
 	$(PY) -m benchmarks.pullback_cost $(ARGS)
 
 clean: ## remove .venv, those of other Pythons and all that was built
-	rm -rf .venv .venv-* build dist *.egg-info packaging/core/build packaging/core/*.egg-info
+	rm -rf .venv .venv-* build dist *.egg-info packaging/*/build packaging/*/*.egg-info
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/.created:

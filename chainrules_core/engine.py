@@ -1,12 +1,13 @@
 """What engines need: rules as objects, calls bound to them, and what surrounds a pullback.
 
-An author of rules needs none of it: see :mod:`chainrules_core.authoring`. The conventions are in
-``docs/design/architecture.md``, "Rules as engines see them".
+An author of rules needs none of it: see :mod:`chainrules_core.authoring`. How an engine uses it is
+in ``docs/engine_author``, with two small engines.
 """
 
+from chainrules_core.abstract_array import AbstractArray
 from chainrules_core.accumulation import add_inplace, is_inplaceable_destination
 from chainrules_core.arithmetic import add, inner
-from chainrules_core.broadcasting import spread_to, unbroadcast
+from chainrules_core.broadcasting import spread_to, unbroadcast, unbroadcast_rows
 from chainrules_core.closures import Closure
 from chainrules_core.config import (
     Capability,
@@ -17,7 +18,7 @@ from chainrules_core.config import (
     RuleConfig,
     SupportsMutation,
 )
-from chainrules_core.define import STEPS, DecomposeRule, LinearRule, PairRule, ScalarRule
+from chainrules_core.define import STEPS, DecomposeRule, LinearRule, PairRule, ScalarRule, opt_out
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import ARITHMETIC, Partial
 from chainrules_core.define.scalar import (
@@ -36,6 +37,7 @@ from chainrules_core.errors import (
     ProjectionError,
     TangentTypeError,
 )
+from chainrules_core.facts import RuleFacts, abstract_value, rules
 from chainrules_core.frame import checked_pair, named_projection, sorted_bars
 from chainrules_core.noticed import forgive, here, mark, noticing, restore
 from chainrules_core.places import MADE_HERE, frames, is_library_file, say_where, user_line
@@ -66,6 +68,8 @@ __all__ = [
     "PairRule", "Partial", "Rule", "RuleConfig", "RuleTable", "STEPS", "ScalarRule",
     "Signature", "SupportsMutation", "Symbol", "frule", "key_of", "name_of", "parameter",
     "rrule", "signature_of",
+    # What there is to know about rules without using them; opting out.
+    "AbstractArray", "RuleFacts", "abstract_value", "opt_out", "rules",
     # What surrounds a rule.
     "KNOWN_SPACES", "ProjectTo", "ProjectToArray", "ProjectToNumber", "checked_pair",
     "is_mild", "named_projection", "quiet", "raising", "sorted_bars",
@@ -73,7 +77,7 @@ __all__ = [
     "AbstractThunk", "AbstractZero", "InplaceableThunk", "NoTangent", "NotImplementedTangent",
     "Tangent", "Thunk", "ZeroTangent", "add", "add_inplace", "inner",
     "is_inplaceable_destination", "may_repeat", "scatter", "spread_to", "unbroadcast",
-    "unthunk", "zero_tangent",
+    "unbroadcast_rows", "unthunk", "zero_tangent",
     # Products of an elementwise function's partial derivatives.
     "constant_product", "has_nan", "is_exact_zero", "plain_product", "strong_product",
     "where_true",

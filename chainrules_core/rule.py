@@ -14,7 +14,7 @@ import numpy as np
 from chainrules_core.config import RuleConfig
 from chainrules_core.frame import call_pullback, checked_pair, materialised
 from chainrules_core.lists import frule_on_arrays, rrule_on_arrays, widened
-from chainrules_core.registry import check_types, expand
+from chainrules_core.registry import check_types, expand, key_of
 from chainrules_core.signatures import Binder, Signature
 
 
@@ -71,6 +71,8 @@ class Rule:
     """
 
     kind = "rule"
+    # Whether it computes with the arguments, which must then be of a kind that NumPy knows.
+    has_formula = True
 
     def __init__(
         self,
@@ -113,6 +115,36 @@ class Rule:
             self._binder = Binder(self.signature, self.f)
         return self._binder
 
+    def bind(
+        self, f: Callable, args: tuple, kwargs: dict[str, Any]
+    ) -> tuple[tuple, dict[str, Any]] | None:
+        """Return the arguments of a call of `f` in the places that the rule gives them.
+
+        Parameters
+        ----------
+        f : callable
+            What is called: what the rule is for, or a method bound to an object, which comes
+            first then.
+        args, kwargs
+            The arguments of the call; they may be whatever an engine has in the place of values.
+
+        Returns
+        -------
+        tuple or None
+            ``(positional, options)``; None where the call does not fit the rule.
+
+        Examples
+        --------
+        >>> from chainrules_core import rrule
+        >>> def scaled(x, factor, *, axis=0): return x * factor
+        >>> @rrule.register(scaled)
+        ... def scaled_rrule(x, factor, *, axis=0): return scaled(x, factor), lambda y_bar: None
+        >>> rrule.methods(scaled)[0].bind(scaled, (3.0,), {"axis": 1, "factor": 2.0})
+        ((3.0, 2.0), {'axis': 1})
+        >>> rrule.unregister(scaled)
+        """
+        return self.binder.bind(key_of(f)[1] + args, kwargs)
+
     def accepts(self, config: RuleConfig) -> bool:
         """Whether an engine with this configuration may use the rule."""
         return config.has(*self.requires) and isinstance(config, self.config_type or RuleConfig)
@@ -135,6 +167,23 @@ class Rule:
         if isinstance(types[-1], list):
             types = types[:-1] + (tuple(types[-1]),) * (len(classes) - len(types) + 1)
         return len(types) <= len(classes) and all(map(issubclass, classes, types))
+
+    def type_at(self, position: int) -> tuple[type, ...]:
+        """Return the classes that the rule names for an argument; ``(object,)`` if it names none.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from chainrules_core import rrule
+        >>> rule = Rule(max, (float, [int, np.ndarray]), lambda: None)
+        >>> rule.type_at(0), rule.type_at(7)
+        ((<class 'float'>,), (<class 'int'>, <class 'numpy.ndarray'>))
+        """
+        types = self.types
+        if types and position >= len(types) and isinstance(types[-1], list):
+            position = len(types) - 1
+        named = types[position] if position < len(types) else object
+        return tuple(named) if isinstance(named, (tuple, list)) else (named,)
 
     def differentiates(self, position: int) -> bool:
         """Whether the bound argument at a position may have a cotangent."""
@@ -181,6 +230,51 @@ class Rule:
     ) -> tuple[Any, Any] | None:
         """Compute the primal and its tangent from the tangents of `args`."""
         raise NotImplementedError
+
+    def output_space(self, args: tuple, options: dict[str, Any]) -> Any:
+        """Return shape and dtype of the output, without computing it where that can be.
+
+        Parameters
+        ----------
+        args, options
+            Bound arguments. Some of `args` may be an :class:`AbstractArray` instead of a value.
+
+        Returns
+        -------
+        AbstractArray, tuple or None
+            A tuple for several outputs; None where the rule cannot tell.
+        """
+        return None
+
+    def pull_rows(
+        self,
+        y_bars: Any,
+        y: Any,
+        args: tuple,
+        options: dict[str, Any],
+        wanted: tuple[int, ...],
+    ) -> tuple | None:
+        """Pull many cotangents back at once.
+
+        Parameters
+        ----------
+        y_bars : ndarray
+            The cotangents, one behind the other: an axis for them in front of those of `y`. For a
+            function of several outputs a tuple of such arrays.
+        y : value
+            The output.
+        args, options
+            Bound arguments.
+        wanted : tuple of int
+            The positions whose cotangents are wanted.
+
+        Returns
+        -------
+        tuple or None
+            For each of `wanted` an array with the same axis in front, not projected, or a zero;
+            None where the rule knows no way but to pull them back one by one.
+        """
+        return None
 
     def __repr__(self) -> str:
         """Name the rule, its types and where it was made."""

@@ -1,5 +1,9 @@
 """Short forms for rules: partials, adjoints, constants, opt-outs, bodies."""
 
+from chainrules_core.define.derivatives import (
+    derivatives_given_output as derivatives_given_output,
+    needs_output as needs_output,
+)
 from chainrules_core.define.linear import LinearRule as LinearRule, linear_rule as linear_rule
 from chainrules_core.define.nondifferentiable import (
     DecomposeRule as DecomposeRule,
@@ -14,9 +18,4 @@ from chainrules_core.define.primitive import (
     natively as natively,
     primitive as primitive,
 )
-from chainrules_core.define.scalar import (
-    ScalarRule as ScalarRule,
-    derivatives_given_output as derivatives_given_output,
-    needs_output as needs_output,
-    scalar_rule as scalar_rule,
-)
+from chainrules_core.define.scalar import ScalarRule as ScalarRule, scalar_rule as scalar_rule

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_core.abstract_array import AbstractArray
+from chainrules_core.arithmetic import is_zero
 from chainrules_core.broadcasting import unbroadcast
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import Partial
@@ -18,13 +20,15 @@ from chainrules_core.errors import RuleDefinitionError, counted
 from chainrules_core.projection import ProjectTo, is_foreign
 from chainrules_core.quiet import quiet
 from chainrules_core.references import if_counted
-from chainrules_core.rule import Rule, name_of, names_of
+from chainrules_core.rule import Rule, names_of
 from chainrules_core.rules import checked_key, frule, rrule
 from chainrules_core.signatures import Signature, signature_of
 from chainrules_core.tangents import AbstractZero, NoTangent, Tangent, ZeroTangent, unthunk
 from chainrules_core.tangents.missing import NotImplementedTangent
 
 _SPECIAL = (AbstractZero, NotImplementedTangent)
+# Numbers of a given form, at one of which nearly every function of numbers is defined.
+_NUMBERS = tuple([lambda a, value=value: a.dtype.type(value).item() for value in (0.5, 1.5)])
 # Keywords of ufuncs that leave the derivative as it is.
 _UFUNC_OPTIONS = frozenset({"casting", "dtype", "order", "subok"})
 
@@ -169,6 +173,59 @@ class ScalarRule(Rule):
             return None
         return tuple([unbroadcast(bar, shape) for bar, shape in zip(bars, shapes, strict=True)])
 
+    def pull_rows(
+        self,
+        y_bars: Any,
+        y: Any,
+        args: tuple,
+        options: dict[str, Any],
+        wanted: tuple[int, ...],
+    ) -> tuple:
+        """Pull many cotangents back at once: products broadcast over them."""
+        values = self._evaluated([y, *args])
+        varying = {0, *[j + 1 for j in wanted]}
+        first = next((b for b in y_bars if not isinstance(b, _SPECIAL)), None)
+        of_one = y_bars if not self.several else first
+        if of_one is None:
+            return (ZeroTangent(),) * len(wanted)
+        n, ndim = len(of_one), np.ndim(of_one) - 1
+        bars = []
+        with quiet():
+            for j in wanted:
+                shape = np.shape(args[j])
+                spread = (n, *(1,) * (ndim - len(shape)), *shape)
+                bar = self._pull_one(j, y_bars, values, spread, strong_product, varying)
+                bars.append(bar if isinstance(bar, _SPECIAL) else np.reshape(bar, (n, *shape)))
+        return tuple(bars)
+
+    def output_space(self, args: tuple, options: dict[str, Any]) -> Any:
+        """Broadcast the shapes; the dtype is what arrays of no elements give.
+
+        A function of numbers alone (`math.sin`) is called once, at a number.
+        """
+        shapes = [a.shape if isinstance(a, AbstractArray) else np.shape(a) for a in args]
+        shape = np.broadcast_shapes(*shapes)
+        for example in (AbstractArray.empty, *_NUMBERS):
+            probes = [
+                example(a)
+                if isinstance(a, AbstractArray)
+                else AbstractArray.of(a).empty()
+                if isinstance(a, np.ndarray)
+                else a
+                for a in args
+            ]
+            try:
+                with np.errstate(all="ignore"):
+                    found = AbstractArray.of(self.f(*probes, **options))
+            except Exception:  # it is a probe: what it does not take is no error of the user's
+                continue
+            if found is None:
+                continue
+            if self.several:
+                return tuple([AbstractArray(shape, one.dtype) for one in found])
+            return AbstractArray(shape, found.dtype)
+        return None
+
     def push(
         self, dots: tuple, args: tuple, options: dict[str, Any], config: Any = None
     ) -> tuple[Any, Any]:
@@ -187,7 +244,10 @@ class ScalarRule(Rule):
         for partial, dot in zip(row, dots, strict=True):
             if isinstance(dot, AbstractZero):
                 continue
-            total = total + strong_product(partial(*values), dot)
+            slope = partial(*values)
+            if isinstance(slope, NotImplementedTangent) and is_zero(dot):
+                continue  # what does not move needs no derivative
+            total = total + strong_product(slope, dot)
         return total
 
     def derivatives(self, y: Any, args: tuple) -> tuple[tuple[Any, ...], ...]:
@@ -426,47 +486,3 @@ def _check_arity(f: Callable, rows: tuple, n: int) -> None:
                     f"each is called with the output and {counted(len(row), 'argument')}{setup}, "
                     f"{n} values; this one takes {code.co_argcount}. {hint}"
                 )
-
-
-def derivatives_given_output(y: Any, f: Callable, *args: Any) -> tuple | None:
-    """Return the partial derivatives of `f` as values: ``D[i][j]`` = ∂y_i/∂x_j.
-
-    Parameters
-    ----------
-    y : value
-        The output of ``f(*args)``; may be None if the rule does not read it (`needs_output`).
-    f : callable
-        A function defined by :func:`scalar_rule`.
-    *args : values
-        Its arguments.
-
-    Returns
-    -------
-    tuple of tuple, or None
-        None where `f` has no rule of this kind.
-
-    Examples
-    --------
-    >>> def square(x): return x * x
-    >>> scalar_rule(square, lambda y, x: 2 * x)
-    >>> derivatives_given_output(None, square, 3.0)
-    ((6.0,),)
-    >>> rrule.unregister(square); frule.unregister(square)
-    """
-    found = rrule.resolve(f, args, {})
-    if found is None or not isinstance(found[0], ScalarRule):
-        return None
-    return found[0].derivatives(y, args)
-
-
-def needs_output(f: Callable, *types: type) -> bool:
-    """Whether the partials of `f`, a function defined by `scalar_rule`, read its output."""
-    entry = rrule.entry(checked_key(f))
-    rule = None if entry is None else entry.find(types)
-    if not isinstance(rule, ScalarRule):
-        kinds = ", ".join(t.__name__ for t in types)
-        raise RuleDefinitionError(
-            f"{name_of(f)} has no scalar_rule{f' for ({kinds})' if types else ''}, and only a "
-            "scalar_rule has partials. Define one, or call rrule."
-        )
-    return rule.setup is not None or any(0 in p.reads for row in rule.partials for p in row)

@@ -26,7 +26,7 @@ from chainrules.scipy.special.distributions import (
 from chainrules.scipy.special.incomplete import beta_by_a, beta_by_b, beta_density
 from chainrules.scipy.special.losses import kolmogorov_slope, smirnov_slope
 from chainrules.scipy.special.parameters import by_parameter
-from chainrules_core import NoTangent, decompose, non_differentiable, scalar_rule
+from chainrules_core import NoTangent, decompose, non_differentiable, not_implemented, scalar_rule
 
 _discrete_distns = Private("stats._discrete_distns")
 
@@ -162,7 +162,9 @@ rules(
 
 # -------------------------------------------------------------------- numbers of events
 
-# By p alone, or by real n for the negative binomial: what is counted is an integer.
+# By p alone, or by real n for the negative binomial. What is counted is a whole number: between
+# them SciPy's ufuncs interpolate in one way or another, so a derivative by it is nobody's business.
+COUNT = not_implemented("the derivative by a number of events, which is a whole number")
 
 
 def binomial_by_p(y: Any, k: Any, n: Any, p: Any) -> Any:
@@ -178,25 +180,25 @@ def binomial_cdf_by_p(k: Any, n: Any, p: Any) -> Any:
     return inside(binomial_density, k, n, p)
 
 
-rules("_binom_pmf", NoTangent(), NoTangent(), binomial_by_p)
-rules("_binom_cdf", NoTangent(), NoTangent(), lambda y, k, n, p: binomial_cdf_by_p(k, n, p))
-rules("_binom_sf", NoTangent(), NoTangent(), lambda y, k, n, p: -binomial_cdf_by_p(k, n, p))
+rules("_binom_pmf", COUNT, COUNT, binomial_by_p)
+rules("_binom_cdf", COUNT, COUNT, lambda y, k, n, p: binomial_cdf_by_p(k, n, p))
+rules("_binom_sf", COUNT, COUNT, lambda y, k, n, p: -binomial_cdf_by_p(k, n, p))
 rules(
     "_nbinom_pmf",
-    NoTangent(),
+    COUNT,
     lambda y, k, n, p: y * (special.digamma(n + k) - special.digamma(n * 1.0) + np.log(p)),
     lambda y, k, n, p: y * (n / p - k / (1 - p)),
 )
 for name, sign in (("_nbinom_cdf", 1), ("_nbinom_sf", -1)):
     rules(
         name,
-        NoTangent(),
+        COUNT,
         lambda y, k, n, p, sign=sign: sign * beta_by_a(n * 1.0, np.floor(k) + 1.0, p),
         lambda y, k, n, p, sign=sign: sign * beta_density(n * 1.0, np.floor(k) + 1.0, p),
     )
 for f in ufuncs("_normalized_gen_harmonic"):
     by_exponent = by_parameter(f, 3, lambda j, k, n, a: 0.25)
-    scalar_rule(f, NoTangent(), NoTangent(), NoTangent(), by_exponent)
+    scalar_rule(f, COUNT, COUNT, COUNT, by_exponent)
 
 # Numbers of events as quantiles: piecewise constant.
 for f in ufuncs(
@@ -230,7 +232,7 @@ for name, kinds in {
         for f in ufuncs(f"_{name}_{kind}"):
             scalar_rule(f, *[by_parameter(f, j, reach) for j, reach in enumerate(reaches)])
 for f in ufuncs("_gen_harmonic"):
-    scalar_rule(f, NoTangent(), by_parameter(f, 1, lambda n, a: 0.25))
+    scalar_rule(f, COUNT, by_parameter(f, 1, lambda n, a: 0.25))
 
 # ------------------------------------------------------------------------------ Poisson binomial
 

@@ -1,0 +1,53 @@
+"""Distributions that are installed side by side."""
+
+import contextlib
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from chainrules_core.installed import DistributionWarning, warn_of_clashes
+from tools.errors.entries import entry
+
+
+@contextlib.contextmanager
+def installed(*names: str) -> Iterator[None]:
+    """Have distributions of these names on the path."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            info = Path(folder) / f"{name.replace('-', '_')}-1.0.dist-info"
+            info.mkdir()
+            (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        sys.path.insert(0, folder)
+        try:
+            yield
+        finally:
+            sys.path.remove(folder)
+
+
+@entry("A distribution of other people has the engine's name", DistributionWarning, has_line=False)
+def other_people() -> None:
+    # pip install autodiff
+    with installed("autodiff"):
+        warn_of_clashes()  # as the first lookup of a rule does
+
+
+@other_people.instead("Install the one that is meant")
+def the_engine() -> None:
+    # pip uninstall autodiff; pip install --force-reinstall --no-deps chainrules-autodiff
+    with installed():
+        warn_of_clashes()
+
+
+@entry("A checkout and its parts are installed together", DistributionWarning, has_line=False)
+def both() -> None:
+    # pip install chainrules-core; pip install path/to/checkout
+    with installed("chainrules-core", "chainrules-python"):
+        warn_of_clashes()
+
+
+@both.instead("Keep one of them")
+def one() -> None:
+    # pip uninstall chainrules-core chainrules-python; pip install path/to/checkout
+    with installed("chainrules-python"):
+        warn_of_clashes()
