@@ -69,6 +69,7 @@ from chainrules_core.errors import (
     TangentTypeError as TangentTypeError,
 )
 from chainrules_core.ignore import ignore_derivatives as ignore_derivatives
+from chainrules_core.installed import warn_of_clashes as _warn_of_clashes
 from chainrules_core.names import (
     Array as Array,
     Index as Index,
@@ -111,4 +112,5 @@ from chainrules_core.tangents import (
 )
 from chainrules_core.zeros import add_tangent as add_tangent, zero_tangent as zero_tangent
 
+_warn_of_clashes()
 when_imported("scipy.sparse", "chainrules_core.projection_sparse")

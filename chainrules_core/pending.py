@@ -19,11 +19,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 
-from chainrules_core.installed import warn_of_clashes
-
 ENTRY_POINTS = "chainrules.rules"
 _pending: list[tuple[str, str]] = []  # packages, and the modules of their rules
 _named_by: dict[tuple[str, str], str] = {}  # the distributions whose entry points they are
+# Packages whose rules no entry point names: only others make it worth 50 ms to read them.
+_WITHOUT = frozenset(sys.stdlib_module_names) | {
+    "autodiff", "chainrules", "chainrules_core", "multipledispatch",
+    "numpy", "scipy", "sitecustomize", "usercustomize",
+}  # fmt: skip
 _unread = [ENTRY_POINTS]  # until the entry points have been read
 _looked_at = [0]  # how many modules there were when it was last looked: a look costs a microsecond
 _waiting: list[str] = []  # modules that wait for a lookup, in the order in which they load
@@ -104,15 +107,21 @@ def read_entry_points() -> None:
 
     while _unread:
         group = _unread.pop()
-        warn_of_clashes()
         for point in entry_points(group=group):
             _named_by[point.name, point.module] = getattr(point.dist, "name", "?")
             when_imported(point.name, point.module)
 
 
+def _somebody_may_have_rules() -> bool:
+    """Whether a package is imported that may belong to a distribution with an entry point."""
+    names = {name.partition(".")[0] for name in list(sys.modules)}
+    return any(name not in _WITHOUT and name[0] != "_" for name in names)
+
+
 def load_imported() -> bool:
     """Load the pending rules of packages that are imported by now; say whether there were any."""
-    if _unread and not _this_thread.loads and _nothing_half_imported():
+    is_asked = _unread and not _this_thread.loads and len(sys.modules) != _looked_at[0]
+    if is_asked and _somebody_may_have_rules() and _nothing_half_imported():
         read_entry_points()
     if not _pending or len(sys.modules) == _looked_at[0]:
         return False

@@ -29,7 +29,7 @@ def installed(*names: str) -> Iterator[None]:
 def other_people() -> None:
     # pip install autodiff
     with installed("autodiff"):
-        warn_of_clashes()  # as the first lookup of a rule does
+        warn_of_clashes()  # as the first import does
 
 
 @other_people.instead("Install the one that is meant")
