@@ -312,6 +312,9 @@ class _DerivedCall(FlatCall):
     def plain(self, *arrays: Any) -> tuple:
         return self.run(*arrays)
 
+    def rows(self, rows: list[list], is_plain: bool) -> list[tuple]:
+        return [self.plain(*row) if is_plain else self.run(*row) for row in rows]
+
 
 class _PullbackCall(_DerivedCall):
     """The pullback of a flat call; see :meth:`FlatCall.pullback`."""
