@@ -25,7 +25,7 @@ import numpy as np
 
 from autodiff.api.gradients import pullback
 from autodiff.closures.captured_values import Hole
-from autodiff.errors import MutationError, OutputError
+from autodiff.errors import ArgumentError, MutationError, OutputError
 from autodiff.intercept import intercept
 from autodiff.mutation.held_arrays import COPIED, Watched, owner_of
 from autodiff.trace.jvp_trace import Pushed
@@ -417,6 +417,26 @@ def own(values: Iterable[Any], given: Iterable[Any]) -> list[np.ndarray]:
         owners.add(owner)
         found.append(y)
     return found
+
+
+def check_function(f: Any, wrapper: str) -> None:
+    """Raise if what is to be wrapped is not a function."""
+    if not callable(f):
+        raise ArgumentError(
+            f"{wrapper} takes a function, not {type(f).__name__}. It returns a function to call: "
+            f"{wrapper}(f)(x)."
+        )
+
+
+def array_of(x: Any, convert: Callable[[Any], np.ndarray], call: FlatCall, instead: str) -> Any:
+    """Return the NumPy array of another system's array; raise if it has none."""
+    try:
+        return convert(x)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ArgumentError(
+            f"{call.name} is given a {type(x).__name__} that has no NumPy array: "
+            f"{str(error).partition('.')[0]}. {instead}"
+        ) from error
 
 
 def _scalar(x: np.ndarray) -> Any:

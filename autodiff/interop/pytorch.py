@@ -17,8 +17,7 @@ import numpy as np
 import torch
 from torch.autograd import forward_ad
 
-from autodiff.errors import ArgumentError
-from autodiff.interop.flat_call import FlatCall, Pull, flat_call
+from autodiff.interop.flat_call import FlatCall, Pull, array_of, check_function, flat_call
 from autodiff.interop.foreign_call import Back, Foreign, ForeignCall
 from chainrules_core.rules import name_of
 
@@ -79,10 +78,7 @@ def to_torch(f: Callable[..., Any], /) -> Callable[..., Any]:
     >>> a.grad
     tensor([-0.3764, -0.3188], dtype=torch.float64)
     """
-    if not callable(f):
-        raise ArgumentError(
-            f"to_torch takes a function, not {type(f).__name__}: to_torch(f)(tensor)."
-        )
+    check_function(f, "to_torch")
 
     @functools.wraps(f)
     def f_of_tensors(*args: Any, **kwargs: Any) -> Any:
@@ -231,15 +227,18 @@ def _is_inexact(t: torch.Tensor) -> bool:
 
 def _array(t: torch.Tensor, call: FlatCall) -> np.ndarray:
     """Return the array of a tensor, which shares its memory if that is on the CPU."""
-    try:
-        return t.numpy(force=True)
-    except (TypeError, RuntimeError, NotImplementedError) as error:
-        raise ArgumentError(
-            f"{call.name} is given a tensor of {t.dtype} ({t.layout}, on {t.device}) that has no "
-            "NumPy array. Convert it first: t.to(torch.float32), t.to_dense(). For a batch of "
-            "gradients use torch.func.vmap; is_grads_batched=True and vectorize=True of "
-            "torch.autograd do not know functions made in Python."
-        ) from error
+    return array_of(t, _numpy, call, _WITH_ARRAY)
+
+
+def _numpy(t: torch.Tensor) -> np.ndarray:
+    return t.numpy(force=True)
+
+
+_WITH_ARRAY = (
+    "Convert it first: t.to(torch.float32), t.to_dense(). For a batch of gradients use "
+    "torch.func.vmap; is_grads_batched=True and vectorize=True of torch.autograd know no functions "
+    "made in Python."
+)
 
 
 def _tensor(y: np.ndarray, device: torch.device) -> torch.Tensor:
@@ -313,10 +312,7 @@ def from_torch(f: Callable[..., Any], /) -> Callable[..., Any]:
     >>> gradient(lambda x: np.sum(softplus(x) ** 2), np.array([0.0, 1.0]))
     array([0.69314718, 1.92005851])
     """
-    if not callable(f):
-        raise ArgumentError(
-            f"from_torch takes a function of tensors, not {type(f).__name__}: from_torch(f)(array)."
-        )
+    check_function(f, "from_torch")
     return Foreign(f, functools.partial(_TorchCall.of, f), _is_tensor)
 
 
@@ -391,4 +387,4 @@ def _tensors(arrays: Iterable[Any]) -> list[torch.Tensor]:
 
 
 def _arrays(tensors: Iterable[torch.Tensor]) -> list[np.ndarray]:
-    return [t.numpy(force=True) for t in tensors]
+    return [_numpy(t) for t in tensors]
