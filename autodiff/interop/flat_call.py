@@ -115,7 +115,7 @@ def taken_out(x: Any, is_array: Callable[[Any], bool] = is_array) -> tuple[list,
 
 
 def _mapped(x: Any, change: Callable[[Any], Any]) -> Any:
-    """Return ``map_leaves(x, change)``, which takes longer for a tuple of leaves, the usual case."""
+    """Return ``map_leaves(x, change)``, in less time for a tuple of leaves, the usual case."""
     if type(x) is tuple and all(parts_of(part) is None for part in x):
         return tuple(map(change, x))
     return map_leaves(x, change)

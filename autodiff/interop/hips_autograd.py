@@ -224,14 +224,19 @@ _MODULES = (
     "scipy.integrate",
 )  # fmt: skip
 """Modules of autograd, named after what they wrap."""
-_MIXED = frozenset(
+_OF_CONTAINERS = frozenset(
     {
-        "numpy.frexp", "numpy.linalg.lstsq", "numpy.unique_all", "numpy.unique_counts",
-        "numpy.unique_inverse", "scipy.linalg.cho_factor", "scipy.linalg.lstsq",
-        "scipy.linalg.lu_factor",
+        "numpy.block", "numpy.choose", "numpy.concat", "numpy.dstack", "numpy.frexp",
+        "numpy.linalg.lstsq", "numpy.linalg.multi_dot", "numpy.unique_all", "numpy.unique_counts",
+        "numpy.unique_inverse", "scipy.linalg.cho_factor", "scipy.linalg.cho_solve",
+        "scipy.linalg.cho_solve_banded", "scipy.linalg.lstsq", "scipy.linalg.lu_factor",
+        "scipy.linalg.lu_solve",
     }
 )  # fmt: skip
-"""Functions that return integers beside arrays, which a primitive of autograd cannot."""
+"""Functions that take lists of arrays, or return integers beside arrays.
+
+Autograd's primitives see only arguments that are arrays, and return only floats.
+"""
 _NO_DERIVATIVE = frozenset({"non_differentiable", "opt_out", "refused"})
 """Kinds of rules that differentiate nothing."""
 
@@ -249,8 +254,8 @@ def register_all() -> Registered:
     A derivative that autograd has is left as it is. Where it has one by some arguments only
     (``gammainc`` by the second), the others are added. The modules ``autograd.scipy.special``,
     ``linalg``, ``signal`` and ``integrate`` get the functions of SciPy that they lack, as
-    :func:`to_autograd` makes them; it also takes the place of functions that return integers beside
-    arrays (``lstsq``, ``lu_factor``).
+    :func:`to_autograd` makes them; it also takes the place of functions that take lists of
+    arrays (``block``), or return integers beside arrays (``lstsq``).
 
     Examples
     --------
@@ -273,7 +278,7 @@ def _register_primitives(name: str, module: ModuleType, added: Registered) -> No
         f = getattr(p, "fun", None)
         if not getattr(p, "_is_autograd_primitive", False) or not _has_derivative(f):
             continue
-        if f"{name}.{attribute}" in _MIXED:
+        if f"{name}.{attribute}" in _OF_CONTAINERS:
             setattr(module, attribute, to_autograd(f))
         for table, make, names in (
             (primitive_vjps, _vjp_of, added.vjps),
@@ -325,14 +330,11 @@ def _flat(
 ) -> tuple[list, FlatCall, tuple[int, ...]]:
     """Return the values of a call, the call as a function of them, and where `argnums` are."""
     owner = object()
-    holes = {i: Hole(i, owner) for i in argnums}
-    given = tuple(holes.get(i, x) for i, x in enumerate(args))
-    found, call = flat_call(
-        f, given, kwargs, lambda x: isbox(x) or (type(x) is Hole and x.owner is owner)
-    )
-    values = [args[int(x)] if type(x) is Hole else x for x in found]
-    places = {int(x): k for k, x in enumerate(found) if type(x) is Hole}
-    return values, call, tuple(places[i] for i in argnums)
+    chosen = {*argnums, *(i for i, x in enumerate(args) if isbox(x))}  # these are of outer levels
+    given = tuple(Hole(i, owner) if i in chosen else x for i, x in enumerate(args))
+    holes, call = flat_call(f, given, kwargs, lambda x: type(x) is Hole and x.owner is owner)
+    places = {int(hole): k for k, hole in enumerate(holes)}
+    return [args[i] for i in places], call, tuple(places[i] for i in argnums)
 
 
 def _of_answer(ans: Any) -> Iterator[int]:

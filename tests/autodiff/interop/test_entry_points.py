@@ -37,8 +37,7 @@ def test_another_name_is_an_attribute_error():
 
 def test_nothing_is_loaded_before_it_is_used():
     program = (
-        "import sys, autodiff.interop\n"
-        f"print(sorted(set(sys.modules) & {set(SYSTEMS.values())}))"
+        f"import sys, autodiff.interop\nprint(sorted(set(sys.modules) & {set(SYSTEMS.values())}))"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert run.stdout.strip() == "[]", run.stderr
