@@ -162,9 +162,13 @@ class FlatCall:
     ----------
     outputs : Structure
         The result of the latest run, with the arrays taken out.
+    is_untraced : bool
+        Whether :meth:`plain` runs the function as it is, not within a derivative, which copies or
+        holds what it needs.
     """
 
     outputs: Structure
+    is_untraced = True
 
     def __init__(self, f: Callable, inputs: Structure, is_named: bool) -> None:
         self.f = f
@@ -184,8 +188,11 @@ class FlatCall:
         The function may write into its arguments, so it gets copies of small arrays. Large ones are
         not copied; to write into one is an error.
         """
-        given = [x.copy("K") if x.nbytes <= COPIED else x for x in arrays]
-        large = [Watched(x, 0) for x in arrays if x.nbytes > COPIED]
+        given: Sequence[np.ndarray] = arrays
+        large: list[Watched] = []
+        if self.is_untraced:
+            given = [x.copy("K") if x.nbytes <= COPIED else x for x in arrays]
+            large = [Watched(x, 0) for x in arrays if x.nbytes > COPIED]
         outputs = self.plain(*map(_scalar, given))
         if any(watched.has_changed() for watched in large):
             raise MutationError(
@@ -314,6 +321,7 @@ class _DerivedCall(FlatCall):
     def __init__(self, call: FlatCall) -> None:
         super().__init__(call.f, call.inputs, call.is_named)
         self.call = call
+        self.is_untraced = False
 
     def plain(self, *arrays: Any) -> tuple:
         return self.run(*arrays)
@@ -375,6 +383,7 @@ class _BatchedCall(_DerivedCall):
 
     def __init__(self, call: FlatCall, axes: tuple[int | None, ...], size: int) -> None:
         super().__init__(call)
+        self.is_untraced = call.is_untraced
         self.axes = axes
         self.size = size
 

@@ -276,7 +276,7 @@ def register_all() -> Registered:
 
 def _register_primitives(name: str, module: ModuleType, added: Registered) -> None:
     for attribute, p in sorted(vars(module).items()):
-        f = getattr(p, "fun", None)
+        f: Any = getattr(p, "fun", None)
         if not getattr(p, "_is_autograd_primitive", False) or not _has_derivative(f):
             continue
         if f"{name}.{attribute}" in _OF_CONTAINERS:

@@ -158,11 +158,11 @@ def _apply(step: _Step, tensors: Tensors) -> tuple[torch.Tensor, ...]:
     """Apply a step; where torch would not record it, without torch."""
     if not (torch.is_grad_enabled() or torch._C._are_functorch_transforms_active() or _is_dual()):
         return step.outputs(tensors)
-    return _Function.apply(step, *tensors)  # type: ignore[no-untyped-call]
+    return _Function.apply(step, *tensors)
 
 
 # What torch would make of `forward` anew at each call, in 30 µs.
-def _with_signature(f: Callable) -> Callable:
+def _with_signature(f: Any) -> Any:
     f.__signature__ = inspect.signature(f)
     return f
 
@@ -193,7 +193,7 @@ class _Function(torch.autograd.Function):
         )
         x_bars: list[torch.Tensor | None] = [None] * (ctx.inputs + 1)
         step = ctx.step.pullback(wanted, ctx.given)
-        bars = _apply(step, (*tensors, *(y_bars[k] for k in ctx.given)))
+        bars = _apply(step, [*tensors, *(y_bars[k] for k in ctx.given)])
         for i, bar in zip(wanted, bars, strict=True):
             x_bars[i + 1] = bar
         return tuple(x_bars)
@@ -207,7 +207,8 @@ class _Function(torch.autograd.Function):
             if dot is not None and _is_inexact(t)
         )
         step = _Step(ctx.step.call.pushforward(perturbed), ctx.step.device)
-        found = iter(_apply(step, (*tensors, *(dots[i] for i in perturbed))))
+        given: list[Any] = [*tensors, *(dots[i] for i in perturbed)]
+        found = iter(_apply(step, given))
         return tuple(next(found) if k in ctx.given else None for k in range(ctx.outputs))
 
     @staticmethod
@@ -318,7 +319,7 @@ class _TorchCall(ForeignCall):
     function: Callable[[list], list]
 
     @classmethod
-    def of(cls, f: Callable, function: Callable[[list], list]) -> _TorchCall:
+    def of(cls, f: Any, function: Callable[[list], list]) -> _TorchCall:
         """Return the call of `function`, named after `f`."""
         call = cls(name_of(f))
         call.function = function
