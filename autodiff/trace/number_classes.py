@@ -3,7 +3,8 @@
 The engine treats instances of ``np.ndarray`` and ``float`` as plain arrays and numbers: its rules
 compute what NumPy computes. A subclass that overrides an operator, a method or a NumPy protocol
 computes something else (units, angles in degrees, quaternions). So it is an error if an instance
-meets a traced value as a constant, an argument or a result.
+meets a traced value as a constant, an argument or a result. So it is for arrays of other systems
+(a tensor of PyTorch): what is computed with them is recorded there, or nowhere.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import weakref
 
 import numpy as np
 
-from autodiff.errors import ArgumentError
+from autodiff.errors import ArgumentError, System, system_of
 
 _BASES = (np.ndarray, np.generic, complex, float, int)
 # What may be overridden, since no computation uses it: creation, copying, storage, printing.
@@ -53,7 +54,22 @@ def check_class(kind: type) -> None:
                 f"another function's. Give the function plain {what} (np.asarray(c)), and convert "
                 "units and the like outside of it or by explicit factors."
             )
+    system = system_of(kind)
+    if system is not None:
+        raise of_system(kind, system)
     _known.add(kind)
+
+
+def of_system(kind: type, system: System) -> ArgumentError:
+    """Build the error for an object of another system where arrays are differentiated."""
+    way = f"Give arrays of its numbers, or wrap the function for {system.title}: {system.to_it}"
+    if system.from_it:
+        way += f"; wrap a function of {system.title} that it calls: {system.from_it}"
+    return ArgumentError(
+        f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}, a class of "
+        f"{system.title}, meets a value that is differentiated here, and what {system.title} "
+        f"computes is not followed. {way} (in autodiff.interop)."
+    )
 
 
 def overridden(kind: type) -> list[str]:

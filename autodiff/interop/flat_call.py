@@ -1,0 +1,462 @@
+"""Flat calls: functions of n arrays that return m arrays, with all derivatives of the engine.
+
+Other systems know arrays, and tuples of them. A call of the user's has pytrees of arrays and other
+values as arguments and as its result. :func:`flat_call` takes the arrays out and leaves a function
+of them alone. Its pullback, its pushforward and its batched form are flat calls again, so a system
+that can do one of these steps has derivatives of every order.
+
+Conventions, which the adapters translate where their system has others:
+
+* Arrays are ``np.ndarray``. The user's function gets an array without axes as a NumPy scalar, which
+  behaves as a number and keeps its dtype.
+* Outputs are arrays in the dtype that the function has computed. A float in the result is an array
+  without axes of float64; an int, a bool or a string is no array and stays in the structure.
+* The cotangent of a complex value is ``∂f/∂re + i ∂f/∂im``: a pullback is the adjoint for the inner
+  product ``Re(conj(a)·b)``. PyTorch does the same; JAX and autograd use the conjugate.
+* Arrays of integers and booleans are inputs and outputs without derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autodiff.api.gradients import pullback
+from autodiff.closures.captured_values import Hole
+from autodiff.errors import ArgumentError, MutationError, OutputError
+from autodiff.intercept import intercept
+from autodiff.mutation.held_arrays import COPIED, Watched, owner_of
+from autodiff.trace.jvp_trace import Pushed
+from autodiff.trace.linearize import Linearised
+from autodiff.trace.pytree import leaves_of, map_leaves, parts_of
+from autodiff.trace.tracer import bare
+from chainrules_core.rules import name_of
+
+Arrays = Sequence[Any]
+Pull = Callable[[Sequence[Any]], list]
+_NUMERIC = "biufc"
+_INEXACT = "fc"
+
+
+def is_array(x: Any) -> bool:
+    """Whether a leaf is an array, a NumPy scalar, a float or a complex number, traced or not."""
+    x = bare(x)
+    if isinstance(x, (np.ndarray, np.generic)):
+        return x.dtype.kind in _NUMERIC
+    return isinstance(x, (float, complex))
+
+
+class Structure:
+    """A pytree with its arrays taken out.
+
+    Attributes
+    ----------
+    tree : Any
+        The pytree, with a placeholder for each array.
+    """
+
+    __slots__ = ("_owner", "tree")
+
+    def __init__(self, tree: Any, owner: object) -> None:
+        self.tree = tree
+        self._owner = owner
+
+    def filled(self, arrays: Arrays) -> Any:
+        """Return the pytree with other arrays in it."""
+
+        def put_in(leaf: Any) -> Any:
+            if type(leaf) is Hole and leaf.owner is self._owner:
+                return arrays[int(leaf)]
+            return leaf
+
+        return _mapped(self.tree, put_in)
+
+    def constants(self) -> list[Any]:
+        """Return the leaves that are no arrays, and the places of those that are."""
+        return [
+            int(leaf) if type(leaf) is Hole and leaf.owner is self._owner else leaf
+            for leaf in leaves_of(self.tree)
+        ]
+
+
+def taken_out(x: Any, is_array: Callable[[Any], bool] = is_array) -> tuple[list, Structure]:
+    """Take the arrays out of a pytree.
+
+    Parameters
+    ----------
+    x : Any
+        The pytree.
+    is_array : callable
+        Whether a leaf is an array, maybe of another system.
+
+    Returns
+    -------
+    arrays : list
+        The arrays, each once even if it is in several places.
+    structure : Structure
+        The rest.
+    """
+    owner = object()
+    arrays: list[Any] = []
+    places: dict[int, Hole] = {}
+
+    def take(leaf: Any) -> Any:
+        if not is_array(leaf):
+            return leaf
+        hole = places.get(id(leaf))
+        if hole is None:
+            hole = places[id(leaf)] = Hole(len(arrays), owner)
+            arrays.append(leaf)
+        return hole
+
+    return arrays, Structure(_mapped(x, take), owner)
+
+
+def _mapped(x: Any, change: Callable[[Any], Any]) -> Any:
+    """Return ``map_leaves(x, change)``, in less time for a tuple of leaves, the usual case."""
+    if type(x) is tuple and all(parts_of(part) is None for part in x):
+        return tuple(map(change, x))
+    return map_leaves(x, change)
+
+
+def flat_call(
+    f: Callable, args: tuple, kwargs: dict[str, Any], is_array: Callable[[Any], bool] = is_array
+) -> tuple[list, FlatCall]:
+    """Return the arrays of a call, and the call as a function of them.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    args, kwargs
+        Its arguments: pytrees of arrays, numbers and anything else. What is no array is static.
+    is_array : callable
+        Whether a leaf is an array, maybe of another system.
+
+    Returns
+    -------
+    arrays : list
+        The arrays in the arguments, as the other system has them.
+    call : FlatCall
+        The function of these arrays, given as NumPy arrays.
+    """
+    arrays, inputs = taken_out((args, kwargs) if kwargs else args, is_array)
+    return arrays, FlatCall(f, inputs, bool(kwargs))
+
+
+class FlatCall:
+    """A function of n arrays that returns m arrays.
+
+    Parameters
+    ----------
+    f : callable
+        The user's function.
+    inputs : Structure
+        Its arguments ``args``, or ``(args, kwargs)``, with the arrays taken out.
+    is_named : bool
+        Whether there are keyword arguments.
+
+    Attributes
+    ----------
+    outputs : Structure
+        The result of the latest run, with the arrays taken out.
+    is_untraced : bool
+        Whether :meth:`plain` runs the function as it is, not within a derivative, which copies or
+        holds what it needs.
+    """
+
+    outputs: Structure
+    is_untraced = True
+
+    def __init__(self, f: Callable, inputs: Structure, is_named: bool) -> None:
+        self.f = f
+        self.inputs = inputs
+        self.is_named = is_named
+
+    @property
+    def name(self) -> str:
+        """The name of the user's function."""
+        return name_of(self.f)
+
+    # -- with plain arrays -----------------------------------------------------------------------
+
+    def value(self, *arrays: np.ndarray) -> list[np.ndarray]:
+        """Return the outputs.
+
+        The function may write into its arguments, so it gets copies of small arrays. Large ones are
+        not copied; to write into one is an error.
+        """
+        given: Sequence[np.ndarray] = arrays
+        large: list[Watched] = []
+        if self.is_untraced:
+            given = [x.copy("K") if x.nbytes <= COPIED else x for x in arrays]
+            large = [Watched(x, 0) for x in arrays if x.nbytes > COPIED]
+        outputs = self.plain(*map(_scalar, given))
+        if any(watched.has_changed() for watched in large):
+            raise MutationError(
+                f"{self.name} has written into a large array that it was given by another system, "
+                "which does not see that. Use a copy of the array (c = c.copy())."
+            )
+        return own(outputs, arrays)
+
+    def recorded(
+        self, arrays: Sequence[np.ndarray], wanted: tuple[int, ...], is_frozen: bool
+    ) -> tuple[list[np.ndarray], Pull]:
+        """Return the outputs and the pullback at this point, from one run.
+
+        Parameters
+        ----------
+        arrays : sequence of numpy.ndarray
+            The inputs.
+        wanted : tuple of int
+            The positions of the inputs to differentiate with respect to.
+        is_frozen : bool
+            Whether the other system sees to it that nobody writes into inputs and outputs before
+            the last call of the pullback. Then large arrays are not copied.
+
+        Returns
+        -------
+        outputs : list of numpy.ndarray
+            The outputs.
+        back : callable
+            Takes a cotangent, or None for zero, for each output; those left out at the end are
+            zero. Returns an array for each wanted input.
+        """
+        scalars = tuple(map(_scalar, arrays))
+        if not is_frozen:
+            outputs, back = pullback(self.run, *scalars, argnums=wanted)
+        else:
+            traced = Linearised(self.run, scalars, {}, wanted, at_once=True)
+            traced.check_paths()
+            outputs, back = traced.value, traced.cotangents
+
+        def own_back(y_bars: Sequence[Any]) -> list[np.ndarray]:
+            rest = (None,) * (len(outputs) - len(y_bars))
+            return own(back((*y_bars, *rest)), y_bars)
+
+        return own(outputs, arrays), own_back
+
+    # -- what the engine differentiates ----------------------------------------------------------
+
+    def run(self, *arrays: Any) -> tuple:
+        """Return the outputs of inputs that may be traced."""
+        return self._called(intercept(self.f), arrays)
+
+    def plain(self, *arrays: Any) -> tuple:
+        """Return the outputs of plain inputs."""
+        return self._called(self.f, arrays)
+
+    def _called(self, f: Callable, arrays: tuple) -> tuple:
+        given = self.inputs.filled(arrays)
+        args, kwargs = given if self.is_named else (given, {})
+        found, self.outputs = taken_out(f(*args, **kwargs))
+        return tuple(found)
+
+    def rows(self, rows: list[list], is_plain: bool) -> list[tuple]:
+        """Return the outputs for each row of inputs."""
+        run = self.plain if is_plain else self.run
+        found: list[tuple] = []
+        before: list[Any] | None = None
+        for row in rows:
+            found.append(run(*row))
+            constants = self.outputs.constants()
+            if before is None:
+                before = constants
+            if not _is_equal(before, constants):
+                raise OutputError(
+                    f"{self.name} is called for each row of a batch, and what it returns beside "
+                    f"arrays differs among the rows: {before} and {constants}. Return arrays."
+                )
+        return found
+
+    # -- derivatives -----------------------------------------------------------------------------
+
+    def pullback(
+        self, wanted: tuple[int, ...], given: tuple[int, ...], kept: Pull | None = None
+    ) -> FlatCall:
+        """Return the pullback, a flat call of the inputs and of cotangents of outputs.
+
+        Parameters
+        ----------
+        wanted : tuple of int
+            The positions of the inputs whose cotangents are returned.
+        given : tuple of int
+            The positions of the outputs whose cotangents follow the inputs; others are zero.
+        kept : callable, optional
+            What :meth:`recorded` returned for these inputs and the same `wanted`. It gives the
+            value; the derivatives of the pullback run the function again.
+        """
+        return _PullbackCall(self, wanted, given, kept)
+
+    def pushforward(self, perturbed: tuple[int, ...]) -> FlatCall:
+        """Return the pushforward, a flat call of the inputs and of tangents of some of them.
+
+        It returns the tangents of the outputs in floating point, in their order.
+
+        Parameters
+        ----------
+        perturbed : tuple of int
+            The positions of the inputs whose tangents follow the inputs; others are zero.
+        """
+        return _PushforwardCall(self, perturbed)
+
+    def batched(self, axes: Sequence[int | None], size: int) -> FlatCall:
+        """Return the call that is made for each row of a batch; outputs are stacked on axis 0.
+
+        Parameters
+        ----------
+        axes : sequence of int or None
+            For each input the axis of the batch; None for an input that all rows share.
+        size : int
+            The number of rows.
+        """
+        return _BatchedCall(self, tuple(axes), size)
+
+
+class _DerivedCall(FlatCall):
+    """A flat call that is made of another one, `call`."""
+
+    def __init__(self, call: FlatCall) -> None:
+        super().__init__(call.f, call.inputs, call.is_named)
+        self.call = call
+        self.is_untraced = False
+
+    def plain(self, *arrays: Any) -> tuple:
+        return self.run(*arrays)
+
+    def rows(self, rows: list[list], is_plain: bool) -> list[tuple]:
+        return [self.plain(*row) if is_plain else self.run(*row) for row in rows]
+
+
+class _PullbackCall(_DerivedCall):
+    """The pullback of a flat call; see :meth:`FlatCall.pullback`."""
+
+    def __init__(
+        self, call: FlatCall, wanted: tuple[int, ...], given: tuple[int, ...], kept: Pull | None
+    ) -> None:
+        super().__init__(call)
+        self.wanted = wanted
+        self.given = given
+        self.kept = kept
+
+    def run(self, *arrays: Any) -> tuple:
+        return self.rows([list(arrays)], is_plain=False)[0]
+
+    def plain(self, *arrays: Any) -> tuple:
+        return self.rows([list(arrays)], is_plain=True)[0]
+
+    def rows(self, rows: list[list], is_plain: bool) -> list[tuple]:
+        n = len(rows[0]) - len(self.given)
+        point = rows[0][:n]
+        if not all(x is y for row in rows for x, y in zip(row, point, strict=False)):
+            return [self.rows([row], is_plain)[0] for row in rows]
+        back, count = self.kept, 1 + max(self.given, default=-1)
+        if back is None or not is_plain:
+            outputs, back = pullback(self.call.run, *point, argnums=self.wanted)
+            count = len(outputs)
+        found = []
+        for row in rows:
+            y_bars: list[Any] = [None] * count
+            for place, y_bar in zip(self.given, row[n:], strict=True):
+                y_bars[place] = y_bar
+            found.append(tuple(back(tuple(y_bars))))
+        return found
+
+
+class _PushforwardCall(_DerivedCall):
+    """The pushforward of a flat call; see :meth:`FlatCall.pushforward`."""
+
+    def __init__(self, call: FlatCall, perturbed: tuple[int, ...]) -> None:
+        super().__init__(call)
+        self.perturbed = perturbed
+
+    def run(self, *arrays: Any) -> tuple:
+        n = len(arrays) - len(self.perturbed)
+        y_dots = Pushed(self.call.run, arrays[:n], {}, self.perturbed).push(arrays[n:])[1]
+        return tuple(y_dot for y_dot in y_dots if y_dot is not None)
+
+
+class _BatchedCall(_DerivedCall):
+    """A flat call that is made for each row of a batch; see :meth:`FlatCall.batched`."""
+
+    def __init__(self, call: FlatCall, axes: tuple[int | None, ...], size: int) -> None:
+        super().__init__(call)
+        self.is_untraced = call.is_untraced
+        self.axes = axes
+        self.size = size
+
+    @property
+    def outputs(self) -> Structure:  # type: ignore[override]
+        """The result of the call for one row, with the arrays taken out."""
+        return self.call.outputs
+
+    def run(self, *arrays: Any) -> tuple:
+        return self._stacked(arrays, is_plain=False)
+
+    def plain(self, *arrays: Any) -> tuple:
+        return self._stacked(arrays, is_plain=True)
+
+    def _stacked(self, arrays: tuple, is_plain: bool) -> tuple:
+        if not self.size:
+            raise OutputError(
+                f"{self.name} is called for each row of a batch, and there is none: the shapes of "
+                "its results are not known."
+            )
+        rows = [
+            [
+                x if axis is None else x[(*(slice(None),) * axis, i)]
+                for x, axis in zip(arrays, self.axes, strict=True)
+            ]
+            for i in range(self.size)
+        ]
+        return tuple(np.stack(y) for y in zip(*self.call.rows(rows, is_plain), strict=True))
+
+
+def own(values: Iterable[Any], given: Iterable[Any]) -> list[np.ndarray]:
+    """Return values as arrays that share no memory with each other, or with arrays in `given`."""
+    owners = {id(owner_of(x)) for x in given if x is not None}
+    found = []
+    for value in values:
+        y = np.asarray(value)
+        owner = id(owner_of(y))
+        if owner in owners:
+            y = y.copy("K")
+        owners.add(owner)
+        found.append(y)
+    return found
+
+
+def check_function(f: Any, wrapper: str) -> None:
+    """Raise if what is to be wrapped is not a function."""
+    if not callable(f):
+        raise ArgumentError(
+            f"{wrapper} takes a function, not {type(f).__name__}. It returns a function to call: "
+            f"{wrapper}(f)(x)."
+        )
+
+
+def array_of(x: Any, convert: Callable[[Any], np.ndarray], call: FlatCall, instead: str) -> Any:
+    """Return the NumPy array of another system's array; raise if it has none."""
+    try:
+        return convert(x)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ArgumentError(
+            f"{call.name} is given a {type(x).__name__} that has no NumPy array: "
+            f"{str(error).partition('.')[0]}. {instead}"
+        ) from error
+
+
+def _scalar(x: np.ndarray) -> Any:
+    """Return an array without axes as a NumPy scalar."""
+    return x[()] if not x.ndim else x
+
+
+def _is_equal(a: list[Any], b: list[Any]) -> bool:
+    """Whether two lists of constants are equal; what cannot be compared is not."""
+    if len(a) != len(b):
+        return False
+    return all(
+        x is y or (type(x) is type(y) and np.array_equal(x, y)) for x, y in zip(a, b, strict=True)
+    )
