@@ -51,6 +51,7 @@ class RefusedRule(Rule):
     """The rule of a function that is not differentiated."""
 
     kind = "refused"
+    has_formula = False
 
     def __init__(self, f: Callable, types: tuple, reason: str, name: str | None) -> None:
         super().__init__(f, types, lambda: _every_argument(f))

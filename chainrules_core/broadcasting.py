@@ -69,6 +69,34 @@ def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
     return summed if len(larger) == len(shape) else np.reshape(summed, shape)
 
 
+def unbroadcast_rows(x_bars: Any, shape: tuple[int, ...]) -> Any:
+    """Return many cotangents of `x`, from those of `x` broadcast to a larger shape.
+
+    Parameters
+    ----------
+    x_bars : ndarray
+        The cotangents, with one axis for them in front.
+    shape : tuple of int
+        The shape of `x`.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(n, *shape)``.
+
+    Examples
+    --------
+    >>> unbroadcast_rows(np.ones((2, 4, 3)), (3,))
+    array([[4., 4., 4.],
+           [4., 4., 4.]])
+    """
+    rows = (len(x_bars), *shape)
+    if x_bars.shape == rows:
+        return x_bars
+    ones = (1,) * (x_bars.ndim - len(rows))
+    return np.reshape(unbroadcast(x_bars, (rows[0], *ones, *shape)), rows)
+
+
 @functools.lru_cache(maxsize=4096)
 def _summed_axes(larger: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Any, bool]:
     """Return the axes that are summed, and whether they are kept."""

@@ -1,5 +1,8 @@
 """Modules of rules that load when somebody needs them.
 
+Packages name the modules of their rules by an entry point of the group ``chainrules.rules``, whose
+name is the package: ``my_package = "my_package.rules"``. It means `when_imported`.
+
 There are two reasons to wait. Rules for a large package must name its functions, and so import it:
 they wait until somebody else has imported the package (`when_imported`). And no program needs the
 rules of all of NumPy: a module waits until one of its functions is looked up (`when_looked_up`).
@@ -16,7 +19,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 
+from chainrules_core.installed import warn_of_clashes
+
+ENTRY_POINTS = "chainrules.rules"
 _pending: list[tuple[str, str]] = []  # packages, and the modules of their rules
+_named_by: dict[tuple[str, str], str] = {}  # the distributions whose entry points they are
+_unread = [ENTRY_POINTS]  # until the entry points have been read
 _looked_at = [0]  # how many modules there were when it was last looked: a look costs a microsecond
 _waiting: list[str] = []  # modules that wait for a lookup, in the order in which they load
 _owners: dict[Callable, list[str]] = {}  # the functions that they wait for
@@ -90,8 +98,22 @@ def load_all() -> None:
         _owners.clear()
 
 
+def read_entry_points() -> None:
+    """Have the rules that installed distributions name wait for their packages."""
+    from importlib.metadata import entry_points  # which takes 50 ms to import
+
+    while _unread:
+        group = _unread.pop()
+        warn_of_clashes()
+        for point in entry_points(group=group):
+            _named_by[point.name, point.module] = getattr(point.dist, "name", "?")
+            when_imported(point.name, point.module)
+
+
 def load_imported() -> bool:
     """Load the pending rules of packages that are imported by now; say whether there were any."""
+    if _unread and not _this_thread.loads and _nothing_half_imported():
+        read_entry_points()
     if not _pending or len(sys.modules) == _looked_at[0]:
         return False
     # The rules' own registrations come here again, and must not load what imports their module.
@@ -103,12 +125,22 @@ def load_imported() -> bool:
     _this_thread.loads_imported = True
     try:
         while True:
-            seen = len(sys.modules)
-            ready = [entry for entry in _pending if entry[0] in sys.modules]
+            imported = [entry for entry in _pending if entry[0] in sys.modules]
+            # A package that is being imported may not have the functions yet that have rules.
+            ready = [entry for entry in imported if not _is_being_imported(entry[0])]
+            seen = len(sys.modules) if len(ready) == len(imported) else 0
             if not ready:
                 break
             for entry in ready:  # whose modules may leave others pending in turn
-                importlib.import_module(entry[1])
+                try:
+                    importlib.import_module(entry[1])
+                except Exception as error:
+                    if entry in _named_by:
+                        error.add_note(
+                            f"{entry[1]} has the rules of {entry[0]}, says an entry point of the "
+                            f"distribution {_named_by[entry]} (group {ENTRY_POINTS})."
+                        )
+                    raise
                 loaded = True
                 with contextlib.suppress(ValueError):  # another thread may have been here
                     _pending.remove(entry)

@@ -83,6 +83,17 @@ def instance_of(cls: type) -> Callable:
     return call
 
 
+def is_array_of_others(cls: type) -> bool:
+    """Whether a class is one of arrays that do not take part in NumPy's protocols.
+
+    NumPy's functions convert such an array, or fail on it, so that a rule written with them is not
+    for it unless it names the class.
+    """
+    return hasattr(cls, "__array__") and not (
+        hasattr(cls, "__array_ufunc__") or issubclass(cls, (np.ndarray, np.generic))
+    )
+
+
 class Entry:
     """The rules of one callable in one table (frules or rrules)."""
 
@@ -146,12 +157,18 @@ class Entry:
         return rule
 
     def _decide(self, classes: tuple[type, ...], config: RuleConfig | None) -> Rule | None:
+        of_others = [i for i, cls in enumerate(classes) if is_array_of_others(cls)]
+        rules = [
+            r
+            for r in self.rules
+            if not r.has_formula or all(object not in r.type_at(i) for i in of_others)
+        ]
         if config is not None:
-            eligible = tuple(r for r in self.rules if r.takes_config and r.accepts(config))
+            eligible = tuple(r for r in rules if r.takes_config and r.accepts(config))
             found = self._most_specific(eligible, (type(config), *classes))
             if found is not None:
                 return found
-        eligible = tuple(r for r in self.rules if not r.takes_config)
+        eligible = tuple(r for r in rules if not r.takes_config)
         return self._most_specific(eligible, (object, *classes))
 
     def _most_specific(self, eligible: tuple[Rule, ...], classes: tuple[type, ...]) -> Rule | None:

@@ -71,6 +71,8 @@ class Rule:
     """
 
     kind = "rule"
+    # Whether it computes with the arguments, which must then be of a kind that NumPy knows.
+    has_formula = True
 
     def __init__(
         self,
@@ -136,6 +138,23 @@ class Rule:
             types = types[:-1] + (tuple(types[-1]),) * (len(classes) - len(types) + 1)
         return len(types) <= len(classes) and all(map(issubclass, classes, types))
 
+    def type_at(self, position: int) -> tuple[type, ...]:
+        """Return the classes that the rule names for an argument; ``(object,)`` if it names none.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from chainrules_core import rrule
+        >>> rule = Rule(max, (float, [int, np.ndarray]), lambda: None)
+        >>> rule.type_at(0), rule.type_at(7)
+        ((<class 'float'>,), (<class 'int'>, <class 'numpy.ndarray'>))
+        """
+        types = self.types
+        if types and position >= len(types) and isinstance(types[-1], list):
+            position = len(types) - 1
+        named = types[position] if position < len(types) else object
+        return tuple(named) if isinstance(named, (tuple, list)) else (named,)
+
     def differentiates(self, position: int) -> bool:
         """Whether the bound argument at a position may have a cotangent."""
         return True
@@ -181,6 +200,51 @@ class Rule:
     ) -> tuple[Any, Any] | None:
         """Compute the primal and its tangent from the tangents of `args`."""
         raise NotImplementedError
+
+    def output_space(self, args: tuple, options: dict[str, Any]) -> Any:
+        """Return shape and dtype of the output, without computing it where that can be.
+
+        Parameters
+        ----------
+        args, options
+            Bound arguments. Some of `args` may be an :class:`AbstractArray` instead of a value.
+
+        Returns
+        -------
+        AbstractArray, tuple or None
+            A tuple for several outputs; None where the rule cannot tell.
+        """
+        return None
+
+    def pull_rows(
+        self,
+        y_bars: Any,
+        y: Any,
+        args: tuple,
+        options: dict[str, Any],
+        wanted: tuple[int, ...],
+    ) -> tuple | None:
+        """Pull many cotangents back at once.
+
+        Parameters
+        ----------
+        y_bars : ndarray
+            The cotangents, one behind the other: an axis for them in front of those of `y`. For a
+            function of several outputs a tuple of such arrays.
+        y : value
+            The output.
+        args, options
+            Bound arguments.
+        wanted : tuple of int
+            The positions whose cotangents are wanted.
+
+        Returns
+        -------
+        tuple or None
+            For each of `wanted` an array with the same axis in front, not projected, or a zero;
+            None where the rule knows no way but to pull them back one by one.
+        """
+        return None
 
     def __repr__(self) -> str:
         """Name the rule, its types and where it was made."""

@@ -60,6 +60,20 @@ class Signature:
         self.any_option = any_option
         self.defaults = defaults
 
+    def __str__(self) -> str:
+        """Write it as Python writes a signature; of defaults, that there is one."""
+        names = list(self.positional)
+        for i in range(self.required, len(names)):
+            names[i] += "=..."
+        if self.varargs:
+            names.append("*args")
+        elif self.options:
+            names.append("*")
+        names += [f"{name}=..." for name in sorted(self.options)]
+        if self.any_option:
+            names.append("**kwargs")
+        return f"({', '.join(names)})"
+
     @classmethod
     def of_rule(cls, function: Callable, skip: int = 0) -> Signature:
         """Read the signature of a rule's function, leaving out its first `skip` parameters."""

@@ -24,9 +24,9 @@ from chainrules_core import (
     AbstractZero,
     NotImplementedTangent,
     NotImplementedTangentError,
-    unbroadcast,
     unthunk,
 )
+from chainrules_core.broadcasting import unbroadcast_rows
 from chainrules_core.noticed import forgive
 from chainrules_core.projection import ProjectToArray, ProjectToNumber
 from chainrules_core.quiet import quiet
@@ -154,10 +154,7 @@ class _Rows:
     def add(self, j: int, x_bars: Any) -> None:
         """Add cotangents for place `j`, summed where the value was broadcast."""
         space = _space(self.nodes, j)
-        shape = (self.n, *space.shape)
-        if x_bars.shape != shape:
-            ones = (1,) * (x_bars.ndim - len(shape))
-            x_bars = np.reshape(unbroadcast(x_bars, (self.n, *ones, *space.shape)), shape)
+        x_bars = unbroadcast_rows(x_bars, space.shape)
         if x_bars.dtype is not space.dtype:
             x_bars = (np.real(x_bars) if space.dtype.kind == "f" else x_bars).astype(space.dtype)
         before = self.values[j]

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from chainrules_core.abstract_array import AbstractArray
+from chainrules_core.arithmetic import is_zero
+from chainrules_core.broadcasting import unbroadcast_rows
 from chainrules_core.define.scalar import fit
 from chainrules_core.errors import RuleDefinitionError, counted
 from chainrules_core.frame import missing_tangent
@@ -22,8 +27,6 @@ from chainrules_core.rule import Rule, names_of
 from chainrules_core.rules import checked_key, frule, rrule
 from chainrules_core.signatures import Signature
 from chainrules_core.tangents import AbstractZero, InplaceableThunk, NoTangent, ZeroTangent, unthunk
-
-_NO_TANGENT = NoTangent()
 
 
 class LinearRule(Rule):
@@ -92,9 +95,7 @@ class LinearRule(Rule):
         seen = {j: self.spaces_for(j, args) for j in self.argnums if j in positions}
         full = wanted is None
         body = None if config is None else config.body
-        others = [j for j in positions if j not in seen] if full else []
-        names = dict(enumerate(self.signature.positional))
-        absent = {j: missing_tangent(self, names.get(j, f"argument {j}"), args[j]) for j in others}
+        absent = {j: self.missing(j, args[j]) for j in positions if j not in seen}
 
         def pull(y_bar: Any) -> tuple:
             y_bar = unthunk(y_bar)
@@ -102,13 +103,18 @@ class LinearRule(Rule):
                 [
                     self._pull_one(j, y_bar, seen[j], options, body)
                     if j in seen
-                    else absent.get(j, _NO_TANGENT)
+                    else absent[j]
                     for j in positions
                 ]
             )
             return (NoTangent(), *bars) if full else bars
 
         return y, pull
+
+    def missing(self, j: int, value: Any) -> Any:
+        """Return the tangent of an argument in which the function is not known to be linear."""
+        names = self.signature.positional
+        return missing_tangent(self, names[j] if j < len(names) else f"argument {j}", value)
 
     def spaces_for(self, j: int, args: tuple) -> tuple:
         """Return what the adjoint for `j` is given: a space for each argument it cannot need."""
@@ -139,17 +145,51 @@ class LinearRule(Rule):
         """Apply the function itself to the tangents."""
         y = self.primal(args, options, config)
         dots = tuple([unthunk(d) for d in dots])
-        active = [
-            j for j in self.argnums if j < len(args) and not isinstance(dots[j], AbstractZero)
-        ]
+        active = [j for j, dot in enumerate(dots) if not isinstance(dot, AbstractZero)]
         if not active:
             return y, ZeroTangent()
+        for j in active:
+            if j not in self.argnums and not is_zero(dots[j]):
+                missing = self.missing(j, args[j])
+                if not isinstance(missing, AbstractZero):
+                    return y, missing
+        active = [j for j in active if j in self.argnums]
         if self.joint:
             return y, fit(self._applied(args, dots, self.argnums, options, config), y)
         total: Any = ZeroTangent()
         for j in active:
             total = total + self._applied(args, dots, (j,), options, config)
         return y, fit(total, y)
+
+    def pull_rows(
+        self,
+        y_bars: Any,
+        y: Any,
+        args: tuple,
+        options: dict[str, Any],
+        wanted: tuple[int, ...],
+    ) -> tuple | None:
+        """Pull many cotangents back at once, where the rule says how by ``rows``."""
+        made: list[Any] = []
+        for j in wanted:
+            if j not in self.argnums:
+                made.append(self.missing(j, args[j]))
+                continue
+            rows = self.rows[self.argnums.index(j)]
+            bars = None if rows is None else rows(y_bars, *self.spaces_for(j, args), **options)
+            if bars is None:
+                return None
+            made.append(unbroadcast_rows(bars, np.shape(args[j])) if self.broadcasts else bars)
+        return tuple(made)
+
+    def output_space(self, args: tuple, options: dict[str, Any]) -> Any:
+        """Apply the function to zeros: what a linear function is given decides no shape."""
+        unknown = [j for j, a in enumerate(args) if isinstance(a, AbstractArray)]
+        if not set(unknown).issubset(self.argnums):
+            return None
+        zeros = tuple([a.zeros() if isinstance(a, AbstractArray) else a for a in args])
+        with np.errstate(all="ignore"):
+            return AbstractArray.of(self.f(*zeros, **options))
 
     def _applied(
         self,
@@ -194,6 +234,10 @@ class LinearRuleForLists(Rule):
             return in_lists(pull(y_bar), back)
 
         return y, pull_lists
+
+    def output_space(self, args: tuple, options: dict[str, Any]) -> Any:
+        """Ask the rule for the arrays."""
+        return self.rule.output_space(tuple([array_of(a) for a in args]), options)
 
     def push(
         self, dots: tuple, args: tuple, options: dict[str, Any], config: Any = None

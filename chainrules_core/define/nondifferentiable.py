@@ -17,6 +17,8 @@ _ANYTHING = Signature((), 0, varargs=True, any_option=True)
 class _AnyArguments(Rule):
     """A rule that takes whatever the function takes, as it comes."""
 
+    has_formula = False
+
     def __init__(self, f: Callable, types: tuple, **traits: Any) -> None:
         super().__init__(f, types, lambda: _ANYTHING, **traits)
 
@@ -83,6 +85,7 @@ class DecomposeRule(Rule):
     """Says that a plain body is to be differentiated in place of the function."""
 
     kind = "decompose"
+    has_formula = False
 
     def __init__(self, f: Callable, types: tuple, body: Callable, mode: str) -> None:
         needs = HasReverseMode if mode == "rrule" else HasForwardMode

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_core.abstract_array import AbstractArray
 from chainrules_core.broadcasting import unbroadcast
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import Partial
@@ -25,6 +26,10 @@ from chainrules_core.tangents import AbstractZero, NoTangent, Tangent, ZeroTange
 from chainrules_core.tangents.missing import NotImplementedTangent
 
 _SPECIAL = (AbstractZero, NotImplementedTangent)
+# Numbers of a given form, at one of which nearly every function of numbers is defined.
+_NUMBERS = tuple(
+    [lambda a, value=value: a.dtype.type(value).item() for value in (0.5, 1.5)]
+)
 # Keywords of ufuncs that leave the derivative as it is.
 _UFUNC_OPTIONS = frozenset({"casting", "dtype", "order", "subok"})
 
@@ -168,6 +173,59 @@ class ScalarRule(Rule):
         if bars is None:
             return None
         return tuple([unbroadcast(bar, shape) for bar, shape in zip(bars, shapes, strict=True)])
+
+    def pull_rows(
+        self,
+        y_bars: Any,
+        y: Any,
+        args: tuple,
+        options: dict[str, Any],
+        wanted: tuple[int, ...],
+    ) -> tuple:
+        """Pull many cotangents back at once: products broadcast over them."""
+        values = self._evaluated([y, *args])
+        varying = {0, *[j + 1 for j in wanted]}
+        first = next((b for b in y_bars if not isinstance(b, _SPECIAL)), None)
+        of_one = y_bars if not self.several else first
+        if of_one is None:
+            return (ZeroTangent(),) * len(wanted)
+        n, ndim = len(of_one), np.ndim(of_one) - 1
+        bars = []
+        with quiet():
+            for j in wanted:
+                shape = np.shape(args[j])
+                spread = (n, *(1,) * (ndim - len(shape)), *shape)
+                bar = self._pull_one(j, y_bars, values, spread, strong_product, varying)
+                bars.append(bar if isinstance(bar, _SPECIAL) else np.reshape(bar, (n, *shape)))
+        return tuple(bars)
+
+    def output_space(self, args: tuple, options: dict[str, Any]) -> Any:
+        """Broadcast the shapes; the dtype is what arrays of no elements give.
+
+        A function of numbers alone (`math.sin`) is called once, at a number.
+        """
+        shapes = [a.shape if isinstance(a, AbstractArray) else np.shape(a) for a in args]
+        shape = np.broadcast_shapes(*shapes)
+        for example in (AbstractArray.empty, *_NUMBERS):
+            probes = [
+                example(a)
+                if isinstance(a, AbstractArray)
+                else AbstractArray.of(a).empty()
+                if isinstance(a, np.ndarray)
+                else a
+                for a in args
+            ]
+            try:
+                with np.errstate(all="ignore"):
+                    found = AbstractArray.of(self.f(*probes, **options))
+            except Exception:  # it is a probe: what it does not take is no error of the user's
+                continue
+            if found is None:
+                continue
+            if self.several:
+                return tuple([AbstractArray(shape, one.dtype) for one in found])
+            return AbstractArray(shape, found.dtype)
+        return None
 
     def push(
         self, dots: tuple, args: tuple, options: dict[str, Any], config: Any = None

@@ -1,0 +1,1 @@
+../../chainrules_core/_version.py
