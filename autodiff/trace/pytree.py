@@ -43,7 +43,7 @@ _FLAT = frozenset(
     {*_LEAF_TYPES, Tracer, FloatTracer, np.float64, np.float32, np.complex128, np.int64, np.bool_}
 )
 _HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8  # flags of classes, as CPython documents them
-_FOREIGN = ("builtins", "numpy", "scipy", "types", "functools", "fractions", "jax", "jaxlib")
+_FOREIGN = ("builtins", "numpy", "scipy", "types", "functools", "fractions")
 _INEXACT = "fc"
 CONSTRAINTS = "scipy.optimize._constraints"
 """The module of SciPy's bounds and constraints, objects that hold functions and arrays."""
