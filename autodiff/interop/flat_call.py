@@ -18,7 +18,7 @@ Conventions, which the adapters translate where their system has others:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,10 +27,10 @@ from autodiff.api.gradients import pullback
 from autodiff.closures.captured_values import Hole
 from autodiff.errors import MutationError, OutputError
 from autodiff.intercept import intercept
-from autodiff.mutation.held_arrays import COPIED, Watched
+from autodiff.mutation.held_arrays import COPIED, Watched, owner_of
 from autodiff.trace.jvp_trace import Pushed
 from autodiff.trace.linearize import Linearised
-from autodiff.trace.pytree import leaves_of, map_leaves
+from autodiff.trace.pytree import leaves_of, map_leaves, parts_of
 from autodiff.trace.tracer import bare
 from chainrules_core.rules import name_of
 
@@ -71,7 +71,7 @@ class Structure:
                 return arrays[int(leaf)]
             return leaf
 
-        return map_leaves(self.tree, put_in)
+        return _mapped(self.tree, put_in)
 
     def constants(self) -> list[Any]:
         """Return the leaves that are no arrays, and the places of those that are."""
@@ -111,7 +111,14 @@ def taken_out(x: Any, is_array: Callable[[Any], bool] = is_array) -> tuple[list,
             arrays.append(leaf)
         return hole
 
-    return arrays, Structure(map_leaves(x, take), owner)
+    return arrays, Structure(_mapped(x, take), owner)
+
+
+def _mapped(x: Any, change: Callable[[Any], Any]) -> Any:
+    """Return ``map_leaves(x, change)``, which takes longer for a tuple of leaves, the usual case."""
+    if type(x) is tuple and all(parts_of(part) is None for part in x):
+        return tuple(map(change, x))
+    return map_leaves(x, change)
 
 
 def flat_call(
@@ -135,8 +142,8 @@ def flat_call(
     call : FlatCall
         The function of these arrays, given as NumPy arrays.
     """
-    arrays, inputs = taken_out((args, kwargs), is_array)
-    return arrays, FlatCall(f, inputs)
+    arrays, inputs = taken_out((args, kwargs) if kwargs else args, is_array)
+    return arrays, FlatCall(f, inputs, bool(kwargs))
 
 
 class FlatCall:
@@ -147,7 +154,9 @@ class FlatCall:
     f : callable
         The user's function.
     inputs : Structure
-        Its arguments ``(args, kwargs)``, with the arrays taken out.
+        Its arguments ``args``, or ``(args, kwargs)``, with the arrays taken out.
+    is_named : bool
+        Whether there are keyword arguments.
 
     Attributes
     ----------
@@ -157,9 +166,10 @@ class FlatCall:
 
     outputs: Structure
 
-    def __init__(self, f: Callable, inputs: Structure) -> None:
+    def __init__(self, f: Callable, inputs: Structure, is_named: bool) -> None:
         self.f = f
         self.inputs = inputs
+        self.is_named = is_named
 
     @property
     def name(self) -> str:
@@ -182,7 +192,7 @@ class FlatCall:
                 f"{self.name} has written into a large array that it was given by another system, "
                 "which does not see that. Use a copy of the array (c = c.copy())."
             )
-        return [self._own(y, arrays) for y in outputs]
+        return own(outputs, arrays)
 
     def recorded(
         self, arrays: Sequence[np.ndarray], wanted: tuple[int, ...], is_frozen: bool
@@ -215,16 +225,11 @@ class FlatCall:
             traced.check_paths()
             outputs, back = traced.value, traced.cotangents
 
-        def checked_back(y_bars: Sequence[Any]) -> list[np.ndarray]:
+        def own_back(y_bars: Sequence[Any]) -> list[np.ndarray]:
             rest = (None,) * (len(outputs) - len(y_bars))
-            return [np.asarray(bar) for bar in back((*y_bars, *rest))]
+            return own(back((*y_bars, *rest)), y_bars)
 
-        return [self._own(y, arrays) for y in outputs], checked_back
-
-    def _own(self, y: Any, arrays: Sequence[np.ndarray]) -> np.ndarray:
-        """Return an output as an array that shares no memory with the inputs."""
-        y = np.asarray(y)
-        return y.copy() if any(np.may_share_memory(y, x) for x in arrays) else y
+        return own(outputs, arrays), own_back
 
     # -- what the engine differentiates ----------------------------------------------------------
 
@@ -237,7 +242,8 @@ class FlatCall:
         return self._called(self.f, arrays)
 
     def _called(self, f: Callable, arrays: tuple) -> tuple:
-        args, kwargs = self.inputs.filled(arrays)
+        given = self.inputs.filled(arrays)
+        args, kwargs = given if self.is_named else (given, {})
         found, self.outputs = taken_out(f(*args, **kwargs))
         return tuple(found)
 
@@ -306,11 +312,14 @@ class _DerivedCall(FlatCall):
     """A flat call that is made of another one, `call`."""
 
     def __init__(self, call: FlatCall) -> None:
-        super().__init__(call.f, call.inputs)
+        super().__init__(call.f, call.inputs, call.is_named)
         self.call = call
 
     def plain(self, *arrays: Any) -> tuple:
         return self.run(*arrays)
+
+    def rows(self, rows: list[list], is_plain: bool) -> list[tuple]:
+        return [self.plain(*row) if is_plain else self.run(*row) for row in rows]
 
 
 class _PullbackCall(_DerivedCall):
@@ -394,6 +403,20 @@ class _BatchedCall(_DerivedCall):
             for i in range(self.size)
         ]
         return tuple(np.stack(y) for y in zip(*self.call.rows(rows, is_plain), strict=True))
+
+
+def own(values: Iterable[Any], given: Iterable[Any]) -> list[np.ndarray]:
+    """Return values as arrays that share no memory with each other, or with arrays in `given`."""
+    owners = {id(owner_of(x)) for x in given if x is not None}
+    found = []
+    for value in values:
+        y = np.asarray(value)
+        owner = id(owner_of(y))
+        if owner in owners:
+            y = y.copy("K")
+        owners.add(owner)
+        found.append(y)
+    return found
 
 
 def _scalar(x: np.ndarray) -> Any:

@@ -3,7 +3,8 @@
 The engine treats instances of ``np.ndarray`` and ``float`` as plain arrays and numbers: its rules
 compute what NumPy computes. A subclass that overrides an operator, a method or a NumPy protocol
 computes something else (units, angles in degrees, quaternions). So it is an error if an instance
-meets a traced value as a constant, an argument or a result.
+meets a traced value as a constant, an argument or a result. So it is for arrays of other systems
+(a tensor of PyTorch): what is computed with them is recorded there, or nowhere.
 """
 
 from __future__ import annotations
@@ -35,6 +36,23 @@ _ARITHMETIC = frozenset(
 _PROTOCOLS = frozenset({"__array__", "__array_function__", "__array_ufunc__", "__array_wrap__"})
 _OTHER_ARRAYS = {"MaskedArray": "a masked array", "matrix": "a np.matrix"}
 _known: weakref.WeakSet[type] = weakref.WeakSet()
+SYSTEMS = {
+    "autograd": ("HIPS autograd", "to_autograd(f)"),
+    "jax": ("JAX", "from_jax(f)"),
+    "jaxlib": ("JAX", "from_jax(f)"),
+    "pytensor": ("PyTensor", "to_pytensor(f)"),
+    "torch": ("PyTorch", "from_torch(f)"),
+}
+"""Packages with arrays of their own: the name of the system, and what wraps a function for it."""
+
+
+def system_of(kind: type) -> str | None:
+    """Return the package of :data:`SYSTEMS` that a class, or a base of it, belongs to."""
+    for base in kind.__mro__:
+        package = base.__module__.partition(".")[0]
+        if package in SYSTEMS:
+            return package
+    return None
 
 
 def check_class(kind: type) -> None:
@@ -53,7 +71,24 @@ def check_class(kind: type) -> None:
                 f"another function's. Give the function plain {what} (np.asarray(c)), and convert "
                 "units and the like outside of it or by explicit factors."
             )
+    elif system_of(kind) is not None:
+        raise of_system(kind)
     _known.add(kind)
+
+
+def of_system(kind: type) -> ArgumentError:
+    """Build the error for an object of another system where arrays are differentiated."""
+    package = system_of(kind)
+    title, wrapper = SYSTEMS[package or ""]
+    other = wrapper.replace("from", "to") if "from" in wrapper else wrapper
+    way = f"Give arrays (np.asarray(c) of its numbers), or wrap f for {title}: {other}"
+    if wrapper != other:
+        way += f"; a function of {title} that f calls is wrapped by {wrapper}"
+    return ArgumentError(
+        f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}, a class of {title}, meets a "
+        f"value that is differentiated here: what {title} computes is not followed. {way} (both "
+        "are in autodiff.interop)."
+    )
 
 
 def overridden(kind: type) -> list[str]:

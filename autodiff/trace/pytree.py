@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autodiff import caches
+from autodiff.trace.number_classes import system_of
 from autodiff.trace.tracer import FloatTracer, Tracer, bare
 from chainrules_core import (
     AbstractZero,
@@ -107,7 +108,8 @@ def facts_of(kind: type) -> Facts:
     if known is not None:
         return known
     fields = _has_fields(kind)
-    is_leaf = issubclass(kind, (*_LEAF_BASES, Tracer, type(None))) or not (
+    is_other = issubclass(kind, (*_LEAF_BASES, Tracer, type(None))) or system_of(kind) is not None
+    is_leaf = is_other or not (
         issubclass(kind, (tuple, list, dict)) or is_sparse(kind) or fields
     )
     names = {n for base in kind.__mro__ for n in vars(base) if is_remembered(kind, n)}
