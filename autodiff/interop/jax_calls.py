@@ -82,7 +82,7 @@ def forms_of(call: FlatCall, spec: Spec, avals: Sequence[Any]) -> list[Form]:
 def _said(call: FlatCall, out: Any, avals: Sequence[Any]) -> Any:
     """Return the pytree of forms that the user's `out` stands for."""
     if callable(out) and not _has_form(out):
-        args, kwargs = call.inputs.filled([jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals])
+        args, kwargs = call.given([jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals])
         out = out(*args, **kwargs)
     if any(isinstance(leaf, (float, complex)) for leaf in leaves_of(out)):
         raise OutputError(
@@ -104,7 +104,8 @@ def _declared(call: FlatCall, out: Any) -> list[Form]:
 
 def _probed(call: FlatCall, example: tuple, avals: Sequence[Any]) -> list[Form]:
     """Return the forms of what the function returns at an example."""
-    places, given = leaves_of(call.inputs.tree[0]), leaves_of(tuple(example))
+    args = call.inputs.tree[0] if call.is_named else call.inputs.tree
+    places, given = leaves_of(args), leaves_of(tuple(example))
     arrays: dict[int, np.ndarray] = {}
     if len(places) == len(given):
         for place, value in zip(places, given, strict=True):
@@ -134,7 +135,7 @@ def _spread(value: Any, aval: Any, call: FlatCall) -> np.ndarray:
 
 def _by_rule(call: FlatCall, avals: Sequence[Any]) -> list[Form] | None:
     """Return the forms that a rule of the function knows, or None."""
-    args, kwargs = call.inputs.filled([AbstractArray(a.shape, np.dtype(a.dtype)) for a in avals])
+    args, kwargs = call.given([AbstractArray(a.shape, np.dtype(a.dtype)) for a in avals])
     found = abstract_value(call.f, *args, **kwargs)
     if found is None:
         return None

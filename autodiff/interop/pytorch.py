@@ -124,9 +124,7 @@ class _Step:
 
     __slots__ = ("call", "device", "kept", "wanted")
 
-    def __init__(
-        self, call: FlatCall, device: torch.device, wanted: tuple[int, ...] = ()
-    ) -> None:
+    def __init__(self, call: FlatCall, device: torch.device, wanted: tuple[int, ...] = ()) -> None:
         self.call = call
         self.device = device
         self.wanted = wanted
@@ -195,9 +193,7 @@ class _Function(torch.autograd.Function):
     def backward(ctx: Any, *y_bars: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         tensors = ctx.saved_tensors[: ctx.inputs]
         wanted = tuple(
-            i
-            for i, t in enumerate(tensors)
-            if ctx.needs_input_grad[i + 1] and _is_inexact(t)
+            i for i, t in enumerate(tensors) if ctx.needs_input_grad[i + 1] and _is_inexact(t)
         )
         x_bars: list[torch.Tensor | None] = [None] * (ctx.inputs + 1)
         step = ctx.step.pullback(wanted, ctx.given)
