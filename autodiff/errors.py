@@ -6,7 +6,7 @@ import builtins
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from chainrules_core import ChainRulesError
 from chainrules_core.places import frames, is_library_file, user_line as user_line
@@ -167,6 +167,66 @@ def _way_to_keep() -> str:
     )
 
 
+class System(NamedTuple):
+    """Another system with arrays and derivatives of its own.
+
+    Attributes
+    ----------
+    title : str
+        Its name.
+    to_it : str
+        The call of :mod:`autodiff.interop` that wraps a function of ours for it.
+    from_it : str
+        The call that wraps a function of its own for this engine; empty if there is none.
+    """
+
+    title: str
+    to_it: str
+    from_it: str = ""
+
+
+SYSTEMS = {
+    "autograd": System("HIPS autograd", "to_autograd(f)"),
+    "jax": System("JAX", "to_jax(f)", "from_jax(g)"),
+    "jaxlib": System("JAX", "to_jax(f)", "from_jax(g)"),
+    "pytensor": System("PyTensor", "to_pytensor(f)"),
+    "torch": System("PyTorch", "to_torch(f)", "from_torch(g)"),
+}
+"""The other systems, by their packages."""
+
+
+def system_of(kind: type) -> System | None:
+    """Return the other system that a class, or a base of it, belongs to."""
+    for base in kind.__mro__:
+        system = SYSTEMS.get(base.__module__.partition(".")[0])
+        if system is not None:
+            return system
+    return None
+
+
+def system_of_function(f: Any) -> System | None:
+    """Return the other system of a function that can be wrapped for this engine."""
+    owner = getattr(f, "__self__", None)
+    module = getattr(f, "__module__", None) or full_name(f)
+    system = (
+        SYSTEMS.get(module.partition(".")[0])
+        or system_of(type(f))
+        or system_of(owner if isinstance(owner, type) else type(owner))
+    )
+    return system if system is not None and system.from_it else None
+
+
+def unwrapped(name: str, system: System) -> MissingRuleError:
+    """Build the error for a function of another system that is given a traced value."""
+    wrapper = system.from_it.partition("(")[0]
+    return MissingRuleError(
+        f"{name} is a function of {system.title}, which computes with arrays and derivatives of "
+        f"its own, and was given a value that is differentiated here. Wrap it once, outside: g = "
+        f"autodiff.interop.{wrapper}(g), which uses the derivatives of {system.title}. If the "
+        "result is to be a constant, wrap the argument in autodiff.ignore_derivatives(...)."
+    )
+
+
 def missing_rule(
     f: Any, args: tuple, kwargs: Mapping[str, Any] | None = None, rules: Sequence = ()
 ) -> MissingRuleError:
@@ -180,6 +240,9 @@ def missing_rule(
         The rules that `f` has for other calls.
     """
     name = full_name(f)
+    system = system_of_function(f)
+    if system is not None:
+        return unwrapped(name, system)
     kinds = ", ".join(a.__class__.__name__ for a in args)
     options = ", ".join(f"{option}=" for option in kwargs or ())
     call = f"{name} with {options}" if options else name

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch.arguments import is_constant, of_level
-from autodiff.errors import ArgumentError, MutationError, OutputError, SeedError
+from autodiff.errors import ArgumentError, MutationError, OutputError, SeedError, system_of
 from autodiff.fastpath.blocked_products import LARGE, MAPPED, keep_freed_memory
 from autodiff.fastpath.blocked_sweep import sweep_run
 from autodiff.intercept import intercept
@@ -19,8 +19,9 @@ from autodiff.mutation.shared_arguments import Given
 from autodiff.trace import pytree
 from autodiff.trace.decisions import check_arguments
 from autodiff.trace.nodes import Leaf
+from autodiff.trace.number_classes import of_system
 from autodiff.trace.observers import indices_on, new_tape
-from autodiff.trace.pytree import is_perturbable, map_leaves
+from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves
 from autodiff.trace.seeds import PULLBACK
 from autodiff.trace.tape import CONSTANT, FLOAT, Tape, sweep
 from autodiff.trace.trace_stack import recording
@@ -341,6 +342,10 @@ def promoted(f: Callable, args: tuple, i: int, chosen: bool) -> Any:
 
 def nothing_to_differentiate(f: Callable, args: tuple) -> ArgumentError:
     """Build the error for arguments that hold nothing that can be perturbed."""
+    for leaf in leaves_of(args):
+        system = system_of(type(leaf))
+        if system is not None:
+            return of_system(type(leaf), system)
     kinds = ", ".join(type(untraced(a)).__name__ for a in args)
     return ArgumentError(
         f"there is nothing to differentiate {name_of(f)} with respect to: an argument must be or "

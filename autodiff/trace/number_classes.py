@@ -13,7 +13,7 @@ import weakref
 
 import numpy as np
 
-from autodiff.errors import ArgumentError
+from autodiff.errors import ArgumentError, System, system_of
 
 _BASES = (np.ndarray, np.generic, complex, float, int)
 # What may be overridden, since no computation uses it: creation, copying, storage, printing.
@@ -36,23 +36,6 @@ _ARITHMETIC = frozenset(
 _PROTOCOLS = frozenset({"__array__", "__array_function__", "__array_ufunc__", "__array_wrap__"})
 _OTHER_ARRAYS = {"MaskedArray": "a masked array", "matrix": "a np.matrix"}
 _known: weakref.WeakSet[type] = weakref.WeakSet()
-SYSTEMS = {
-    "autograd": ("HIPS autograd", "to_autograd(f)"),
-    "jax": ("JAX", "from_jax(f)"),
-    "jaxlib": ("JAX", "from_jax(f)"),
-    "pytensor": ("PyTensor", "to_pytensor(f)"),
-    "torch": ("PyTorch", "from_torch(f)"),
-}
-"""Packages with arrays of their own: the name of the system, and what wraps a function for it."""
-
-
-def system_of(kind: type) -> str | None:
-    """Return the package of :data:`SYSTEMS` that a class, or a base of it, belongs to."""
-    for base in kind.__mro__:
-        package = base.__module__.partition(".")[0]
-        if package in SYSTEMS:
-            return package
-    return None
 
 
 def check_class(kind: type) -> None:
@@ -71,23 +54,21 @@ def check_class(kind: type) -> None:
                 f"another function's. Give the function plain {what} (np.asarray(c)), and convert "
                 "units and the like outside of it or by explicit factors."
             )
-    elif system_of(kind) is not None:
-        raise of_system(kind)
+    system = system_of(kind)
+    if system is not None:
+        raise of_system(kind, system)
     _known.add(kind)
 
 
-def of_system(kind: type) -> ArgumentError:
+def of_system(kind: type, system: System) -> ArgumentError:
     """Build the error for an object of another system where arrays are differentiated."""
-    package = system_of(kind)
-    title, wrapper = SYSTEMS[package or ""]
-    other = wrapper.replace("from", "to") if "from" in wrapper else wrapper
-    way = f"Give arrays (np.asarray(c) of its numbers), or wrap f for {title}: {other}"
-    if wrapper != other:
-        way += f"; a function of {title} that f calls is wrapped by {wrapper}"
+    way = f"Give arrays of its numbers, or wrap the function for {system.title}: {system.to_it}"
+    if system.from_it:
+        way += f"; wrap a function of {system.title} that it calls: {system.from_it}"
     return ArgumentError(
-        f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}, a class of {title}, meets a "
-        f"value that is differentiated here: what {title} computes is not followed. {way} (both "
-        "are in autodiff.interop)."
+        f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}, a class of "
+        f"{system.title}, meets a value that is differentiated here, and what {system.title} "
+        f"computes is not followed. {way} (in autodiff.interop)."
     )
 
 

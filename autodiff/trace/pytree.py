@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autodiff import caches
-from autodiff.trace.number_classes import system_of
+from autodiff.errors import system_of
 from autodiff.trace.tracer import FloatTracer, Tracer, bare
 from chainrules_core import (
     AbstractZero,

@@ -23,6 +23,7 @@ from autodiff import caches
 from autodiff.api.stop_gradient import ignore_derivatives
 from autodiff.closures import captured_values
 from autodiff.dispatch.arguments import innermost, is_constant
+from autodiff.errors import System, system_of_function, unwrapped
 from autodiff.intercept.runtime import (
     attributes,
     call_site_cache,
@@ -211,9 +212,35 @@ def _is_ours(g: types.FunctionType) -> bool:
 
 
 def _body(g: types.FunctionType) -> Callable:
-    """Return the rewritten function; for a library's function one that decides at each call."""
+    """Return what is called in place of a function of Python without a rule."""
     if _is_ours(g):
         return g
+    system = system_of_function(g)
+    return _seen(g) if system is None else _of_system(g, system)
+
+
+def _of_system(g: types.FunctionType, system: System) -> Callable:
+    """Return what is called in place of a function of another system.
+
+    Many of them only look at their arguments, so they are traced. One that computes with a traced
+    value fails sooner or later, which is an error that names it.
+    """
+    body = _seen(g)
+
+    @functools.wraps(g)
+    def tracing(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return body(*args, **kwargs)
+        except Exception as error:
+            if innermost(args, kwargs) is None:
+                raise
+            raise unwrapped(f"{g.__module__}.{g.__qualname__}", system) from error
+
+    return tracing
+
+
+def _seen(g: types.FunctionType) -> Callable:
+    """Return the rewritten function; for a library's function one that decides at each call."""
     if (
         not is_library(g)
         or hasattr(g, "__wrapped__")

@@ -13,7 +13,7 @@ import numpy as np
 from autodiff.dispatch import call as calls, dispatch_cache
 from autodiff.dispatch.arguments import has_constants, innermost, is_constant
 from autodiff.dispatch.call import NO_RULE, by_rule
-from autodiff.errors import missing_rule
+from autodiff.errors import missing_rule, system_of_function
 from autodiff.fastpath import scalar_methods
 from autodiff.intercept.runtime.compiled_callbacks import calling_back, reads_numbers, sees_traced
 from autodiff.intercept.runtime.write_checks import Copies, look_of, with_copies
@@ -165,7 +165,7 @@ def refusing_for(g: Callable) -> Callable:
                 return result
             # What a function that it calls has raised is not its own.
             inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
-            if inside:
+            if inside and system_of_function(g) is None:
                 raise
             if innermost(args, kwargs) is not None:
                 raise missing_rule(g, args) from error

@@ -30,6 +30,7 @@ from autodiff.mutation.identity import settled
 from autodiff.trace.decisions import asked
 from autodiff.trace.pytree import map_leaves
 from autodiff.trace.trace_stack import check_free, watch_held
+from autodiff.trace.number_classes import check_class
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
 from chainrules_core import ChainRulesError
 from chainrules_core.places import MADE_HERE
@@ -234,6 +235,7 @@ def converted(x: Any) -> Any:
     """Return the array that NumPy would make of an object, or a list; anything else as it is."""
     if not converts(type(x)):
         return x
+    check_class(type(x))
     method = special(type(x), "__array__")
     if method is not None:
         return intercept(method)(x)
