@@ -17,10 +17,10 @@ import numpy as np
 
 from autodiff.closures.captured_values import Hole
 from autodiff.errors import OutputError
-from autodiff.interop.flat_call import FlatCall, Pull, Structure, taken_out
-from autodiff.trace.pytree import leaves_of, map_leaves
+from autodiff.interop.declared_outputs import check_structure, declared, known_by_rule
+from autodiff.interop.flat_call import FlatCall, Pull
+from autodiff.trace.pytree import leaves_of
 from chainrules_core.abstract_array import AbstractArray
-from chainrules_core.facts import abstract_value
 
 Level = tuple[tuple[int | None, ...], int]
 """One batch: for each input whether its axis 0 is that of the batch (0) or not (None); its size."""
@@ -48,10 +48,6 @@ def form_of(x: Any) -> Form:
     return tuple(x.shape), _canonical(x.dtype)
 
 
-def _has_form(x: Any) -> bool:
-    return hasattr(x, "shape") and hasattr(x, "dtype")
-
-
 def forms_of(call: FlatCall, spec: Spec, avals: Sequence[Any]) -> list[Form]:
     """Return the forms of the outputs, and set ``call.outputs``.
 
@@ -65,12 +61,14 @@ def forms_of(call: FlatCall, spec: Spec, avals: Sequence[Any]) -> list[Form]:
         The forms of the inputs, as JAX has them.
     """
     if spec.out is not None:
-        return _declared(call, _said(call, spec.out, avals))
+        given = [_struct(a) for a in avals]
+        return list(map(form_of, declared(call, spec.out, given, _struct)))
     if spec.example is not None:
         return _probed(call, spec.example, avals)
-    found = _by_rule(call, avals)
+    given = [AbstractArray(tuple(a.shape), np.dtype(a.dtype)) for a in avals]
+    found = known_by_rule(call, given, _struct)
     if found is not None:
-        return found
+        return list(map(form_of, found))
     raise OutputError(
         f"JAX traces a call of {call.name} and needs the shapes of what it returns, which are not "
         "known before it runs. Give them, to_jax(f, out=jax.ShapeDtypeStruct(shape, dtype)), or a "
@@ -79,27 +77,8 @@ def forms_of(call: FlatCall, spec: Spec, avals: Sequence[Any]) -> list[Form]:
     )
 
 
-def _said(call: FlatCall, out: Any, avals: Sequence[Any]) -> Any:
-    """Return the pytree of forms that the user's `out` stands for."""
-    if callable(out) and not _has_form(out):
-        args, kwargs = call.given([jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals])
-        out = out(*args, **kwargs)
-    if any(isinstance(leaf, (float, complex)) for leaf in leaves_of(out)):
-        raise OutputError(
-            f"out= of to_jax({call.name}) has a number in it. Where {call.name} returns a number, "
-            "give jax.ShapeDtypeStruct((), float)."
-        )
-    return out
-
-
-def _declared(call: FlatCall, out: Any) -> list[Form]:
-    """Return the forms in a pytree of them."""
-
-    def fresh(leaf: Any) -> Any:  # one object may stand for several arrays
-        return jax.ShapeDtypeStruct(*form_of(leaf)) if _has_form(leaf) else leaf
-
-    found, call.outputs = taken_out(map_leaves(out, fresh), _has_form)
-    return [form_of(y) for y in found]
+def _struct(x: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(*form_of(x))
 
 
 def _probed(call: FlatCall, example: tuple, avals: Sequence[Any]) -> list[Form]:
@@ -131,19 +110,6 @@ def _spread(value: Any, aval: Any, call: FlatCall) -> np.ndarray:
             f"{np.shape(value)} where the call has one of shape {aval.shape}. Give a number or an "
             "array that can be broadcast to it, or out=."
         ) from error
-
-
-def _by_rule(call: FlatCall, avals: Sequence[Any]) -> list[Form] | None:
-    """Return the forms that a rule of the function knows, or None."""
-    args, kwargs = call.given([AbstractArray(a.shape, np.dtype(a.dtype)) for a in avals])
-    found = abstract_value(call.f, *args, **kwargs)
-    if found is None:
-        return None
-    return _declared(call, tuple(map(_in_form, found)) if type(found) is tuple else _in_form(found))
-
-
-def _in_form(y: AbstractArray) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(y.shape, y.dtype)
 
 
 # ------------------------------------------------------------------------------- kept pullbacks
@@ -256,30 +222,12 @@ def run_call(
             outputs = [np.asarray(y) for y in mine.plain(*inputs)]
         else:
             outputs, back = mine.recorded(list(map(np.asarray, inputs)), recorded, is_frozen=True)
-        _check_structure(call, mine.outputs)
+        check_structure(call, mine.outputs)
         if forms is not None:
             outputs = _fitted(outputs, forms, call)
         return outputs if recorded is None else [*outputs, KEPT.add(recorded, back)]
 
     return _over_rows(run, levels, arrays, forms and [*forms, KEY][: len(forms) + bool(recorded)])
-
-
-def _check_structure(call: FlatCall, found: Structure) -> None:
-    """Raise if a run has returned something else beside arrays than what is known of the call."""
-    known: Structure | None = vars(call).get("outputs")
-    if known is None:
-        call.outputs = found
-        return
-    before, now = known.constants(), found.constants()
-    if len(before) != len(now) or any(
-        a is not b and not (type(a) is type(b) and np.array_equal(a, b))
-        for a, b in zip(before, now, strict=True)
-    ):
-        raise OutputError(
-            f"{call.name} has returned a result of another structure, or with other values beside "
-            f"arrays, than JAX knows of this call: {now} where {before} is expected (arrays are "
-            "numbered). Return these values as arrays, and no array twice; or mend out= of to_jax."
-        )
 
 
 def _fitted(outputs: Sequence[np.ndarray], forms: list[Form], call: FlatCall) -> list[np.ndarray]:
