@@ -132,6 +132,9 @@ class _Kept:
         self._lock = threading.RLock()  # a finalizer may run while it is held
         self._numbers = itertools.count(1)
 
+    def __len__(self) -> int:
+        return len(self._kept)
+
     def add(self, wanted: tuple[int, ...], back: Pull) -> np.ndarray:
         """Keep a pullback for the inputs `wanted`; return its key."""
         number = next(self._numbers)
