@@ -235,14 +235,21 @@ def run_call(
 
 def _fitted(outputs: Sequence[np.ndarray], forms: list[Form], call: FlatCall) -> list[np.ndarray]:
     """Return the outputs in the dtypes that JAX expects."""
-    found = [form_of(y) for y in outputs]
-    if found != forms:
+    if len(outputs) != len(forms) or not all(map(_fits, outputs, forms)):
+        found = [(y.shape, y.dtype) for y in outputs]
         raise OutputError(
             f"{call.name} has returned {_shown(found)} where JAX expects {_shown(forms)}, which is "
-            "what out= of to_jax says, or its example or an earlier call has shown. The shapes and "
-            "dtypes of results must follow from those of the arguments."
+            "what out= of to_jax says, or its example or a rule has shown. The shapes and dtypes "
+            "of results must follow from those of the arguments."
         )
     return [np.asarray(y, dtype) for y, (_, dtype) in zip(outputs, forms, strict=True)]
+
+
+def _fits(y: np.ndarray, form: Form) -> bool:
+    """Whether an output is of a form, or can be by halving its precision."""
+    shape, dtype = form
+    halved = dtype.kind == y.dtype.kind and 2 * dtype.itemsize == y.dtype.itemsize
+    return y.shape == shape and (y.dtype == dtype or halved)
 
 
 def _shown(forms: Sequence[Form]) -> str:

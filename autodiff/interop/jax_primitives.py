@@ -87,8 +87,9 @@ def to_jax(
     JAX's arrays, which are read-only. It must not call JAX itself (not even by `from_jax`) when it
     is part of a compiled program. What it returns beside arrays must not depend on their elements.
 
-    While ``jax_enable_x64`` is off, results of float64 become float32, as everywhere in JAX; `f`
-    itself computes in the precision of its arguments.
+    While ``jax_enable_x64`` is off, results of float64 become float32, as everywhere in JAX (`out`
+    may also say float32 where `f` returns float64); `f` computes in the precision of its
+    arguments.
 
     Examples
     --------
