@@ -65,8 +65,8 @@ def forms_of(call: FlatCall, spec: Spec, avals: Sequence[Any]) -> list[Form]:
         return list(map(form_of, declared(call, spec.out, given, _struct)))
     if spec.example is not None:
         return _probed(call, spec.example, avals)
-    given = [AbstractArray(tuple(a.shape), np.dtype(a.dtype)) for a in avals]
-    found = known_by_rule(call, given, _struct)
+    abstract = [AbstractArray(tuple(a.shape), np.dtype(a.dtype)) for a in avals]
+    found = known_by_rule(call, abstract, _struct)
     if found is not None:
         return list(map(form_of, found))
     raise OutputError(

@@ -198,7 +198,7 @@ def _linear_impl(*arrays: Any, **params: Any) -> list[jax.Array]:
     return [jnp.array(y) for y in outputs]
 
 
-def _called_back(ctx: Any, args: Sequence[Any], run: Callable[..., Sequence]) -> Sequence[Any]:
+def _called_back(ctx: Any, args: Sequence[Any], run: Callable[[list], list]) -> Sequence[Any]:
     """Lower a primitive to a call of `run` with NumPy arrays."""
     return mlir.emit_python_callback(
         ctx, called_back(run), None, list(args), ctx.avals_in, ctx.avals_out,

@@ -125,7 +125,7 @@ def _unpickled(key: str, kind: type[FlatOp], state: dict[str, Any]) -> FlatOp:
     op = _OPS.get(key)
     if op is None:
         op = _OPS[key] = kind.__new__(kind)
-        vars(op).update(state)
+        op.__dict__.update(state)
     return op
 
 
