@@ -242,7 +242,7 @@ def missing_rule(
     name = full_name(f)
     system = system_of_function(f)
     if system is not None:
-        return unwrapped(name, system)
+        return unwrapped(name.replace("._VariableFunctionsClass", ""), system)
     kinds = ", ".join(a.__class__.__name__ for a in args)
     options = ", ".join(f"{option}=" for option in kwargs or ())
     call = f"{name} with {options}" if options else name

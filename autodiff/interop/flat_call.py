@@ -25,7 +25,7 @@ import numpy as np
 
 from autodiff.api.gradients import pullback
 from autodiff.closures.captured_values import Hole
-from autodiff.errors import MutationError, OutputError
+from autodiff.errors import ArgumentError, MutationError, OutputError
 from autodiff.intercept import intercept
 from autodiff.mutation.held_arrays import COPIED, Watched, owner_of
 from autodiff.trace.jvp_trace import Pushed
@@ -115,7 +115,7 @@ def taken_out(x: Any, is_array: Callable[[Any], bool] = is_array) -> tuple[list,
 
 
 def _mapped(x: Any, change: Callable[[Any], Any]) -> Any:
-    """Return ``map_leaves(x, change)``, which takes longer for a tuple of leaves, the usual case."""
+    """Return ``map_leaves(x, change)``, in less time for a tuple of leaves, the usual case."""
     if type(x) is tuple and all(parts_of(part) is None for part in x):
         return tuple(map(change, x))
     return map_leaves(x, change)
@@ -162,9 +162,13 @@ class FlatCall:
     ----------
     outputs : Structure
         The result of the latest run, with the arrays taken out.
+    is_untraced : bool
+        Whether :meth:`plain` runs the function as it is, not within a derivative, which copies or
+        holds what it needs.
     """
 
     outputs: Structure
+    is_untraced = True
 
     def __init__(self, f: Callable, inputs: Structure, is_named: bool) -> None:
         self.f = f
@@ -184,8 +188,11 @@ class FlatCall:
         The function may write into its arguments, so it gets copies of small arrays. Large ones are
         not copied; to write into one is an error.
         """
-        given = [x.copy("K") if x.nbytes <= COPIED else x for x in arrays]
-        large = [Watched(x, 0) for x in arrays if x.nbytes > COPIED]
+        given: Sequence[np.ndarray] = arrays
+        large: list[Watched] = []
+        if self.is_untraced:
+            given = [x.copy("K") if x.nbytes <= COPIED else x for x in arrays]
+            large = [Watched(x, 0) for x in arrays if x.nbytes > COPIED]
         outputs = self.plain(*map(_scalar, given))
         if any(watched.has_changed() for watched in large):
             raise MutationError(
@@ -318,6 +325,7 @@ class _DerivedCall(FlatCall):
     def __init__(self, call: FlatCall) -> None:
         super().__init__(call.f, call.inputs, call.is_named)
         self.call = call
+        self.is_untraced = False
 
     def plain(self, *arrays: Any) -> tuple:
         return self.run(*arrays)
@@ -379,6 +387,7 @@ class _BatchedCall(_DerivedCall):
 
     def __init__(self, call: FlatCall, axes: tuple[int | None, ...], size: int) -> None:
         super().__init__(call)
+        self.is_untraced = call.is_untraced
         self.axes = axes
         self.size = size
 
@@ -421,6 +430,26 @@ def own(values: Iterable[Any], given: Iterable[Any]) -> list[np.ndarray]:
         owners.add(owner)
         found.append(y)
     return found
+
+
+def check_function(f: Any, wrapper: str) -> None:
+    """Raise if what is to be wrapped is not a function."""
+    if not callable(f):
+        raise ArgumentError(
+            f"{wrapper} takes a function, not {type(f).__name__}. It returns a function to call: "
+            f"{wrapper}(f)(x)."
+        )
+
+
+def array_of(x: Any, convert: Callable[[Any], np.ndarray], call: FlatCall, instead: str) -> Any:
+    """Return the NumPy array of another system's array; raise if it has none."""
+    try:
+        return convert(x)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ArgumentError(
+            f"{call.name} is given a {type(x).__name__} that has no NumPy array: "
+            f"{str(error).partition('.')[0]}. {instead}"
+        ) from error
 
 
 def _scalar(x: np.ndarray) -> Any:

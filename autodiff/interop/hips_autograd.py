@@ -29,8 +29,7 @@ from autograd.extend import primitive
 from autograd.tracer import getval, isbox
 
 from autodiff.closures.captured_values import Hole
-from autodiff.errors import ArgumentError
-from autodiff.interop.flat_call import FlatCall, Pull, flat_call
+from autodiff.interop.flat_call import FlatCall, Pull, check_function, flat_call
 from chainrules_core import rrule
 from chainrules_core.registry import key_of
 
@@ -64,11 +63,10 @@ def to_autograd(f: Callable[..., Any], /) -> Callable[..., Any]:
     --------
     >>> import autograd, scipy
     >>> gammainc = to_autograd(scipy.special.gammainc)
-    >>> round(autograd.grad(gammainc)(0.5, 1.0), 6)
-    -0.376376
+    >>> float(autograd.grad(gammainc)(0.5, 1.0).round(6))
+    -0.389837
     """
-    if not callable(f):
-        raise ArgumentError(f"to_autograd takes a function, not {type(f).__name__}.")
+    check_function(f, "to_autograd")
 
     @functools.wraps(f)
     def f_of_boxes(*args: Any, **kwargs: Any) -> Any:
@@ -101,6 +99,9 @@ class _Step:
         The call.
     wanted : tuple of int
         The positions of the inputs to record the pullback for.
+    container : type, optional
+        What the outputs are returned in: a tuple, a list or a namedtuple. By default one output is
+        returned as it is, and several in a tuple.
 
     Attributes
     ----------
@@ -115,13 +116,16 @@ class _Step:
     found: list[Any]
     given: tuple[int, ...]
 
-    def __init__(self, call: FlatCall, wanted: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self, call: FlatCall, wanted: tuple[int, ...] = (), container: type | None = None
+    ) -> None:
         self.call = call
         self.wanted = wanted
+        self.container = container
         self.kept: Pull | None = None
 
     def run(self, values: Sequence[Any]) -> Any:
-        """Return the output in floating point, or the tuple of several ones."""
+        """Return the outputs in floating point, in their container."""
         arrays = [np.asarray(x) for x in values]
         if self.wanted:
             outputs, self.kept = self.call.recorded(arrays, self.wanted, is_frozen=False)
@@ -129,7 +133,11 @@ class _Step:
             outputs = self.call.value(*arrays)
         self.found = [y[()] if not y.ndim else y for y in outputs]
         self.given = tuple(k for k, y in enumerate(outputs) if y.dtype.kind in "fc")
-        return _packed([self.found[k] for k in self.given])
+        values = [self.found[k] for k in self.given]
+        kind: Any = self.container
+        if kind is None:
+            return values[0] if len(values) == 1 else tuple(values)
+        return kind(*values) if hasattr(kind, "_make") else kind(values)
 
     def pullback(self, wanted: tuple[int, ...]) -> _Step:
         """Return the application of the pullback."""
@@ -145,14 +153,10 @@ def _chosen(back: Pull, places: list[int], y_bars: Sequence[Any]) -> list:
     return [bars[i] for i in places]
 
 
-def _packed(values: list[Any]) -> Any:
-    return values[0] if len(values) == 1 else tuple(values)
-
-
 def _parts(y: Any, step: _Step) -> list[Any]:
     """Return what a step has returned, or what belongs to it, as a list."""
     n = len(step.given)
-    return [y] if n == 1 else [y[k] for k in range(n)]
+    return [y] if n == 1 and step.container is None else [y[k] for k in range(n)]
 
 
 def _conj(x: Any) -> Any:
@@ -220,6 +224,19 @@ _MODULES = (
     "scipy.integrate",
 )  # fmt: skip
 """Modules of autograd, named after what they wrap."""
+_OF_CONTAINERS = frozenset(
+    {
+        "numpy.block", "numpy.choose", "numpy.concat", "numpy.dstack", "numpy.frexp",
+        "numpy.linalg.lstsq", "numpy.linalg.multi_dot", "numpy.unique_all", "numpy.unique_counts",
+        "numpy.unique_inverse", "scipy.linalg.cho_factor", "scipy.linalg.cho_solve",
+        "scipy.linalg.cho_solve_banded", "scipy.linalg.lstsq", "scipy.linalg.lu_factor",
+        "scipy.linalg.lu_solve",
+    }
+)  # fmt: skip
+"""Functions that take lists of arrays, or return integers beside arrays.
+
+Autograd's primitives see only arguments that are arrays, and return only floats.
+"""
 _NO_DERIVATIVE = frozenset({"non_differentiable", "opt_out", "refused"})
 """Kinds of rules that differentiate nothing."""
 
@@ -237,13 +254,15 @@ def register_all() -> Registered:
     A derivative that autograd has is left as it is. Where it has one by some arguments only
     (``gammainc`` by the second), the others are added. The modules ``autograd.scipy.special``,
     ``linalg``, ``signal`` and ``integrate`` get the functions of SciPy that they lack, as
-    :func:`to_autograd` makes them.
+    :func:`to_autograd` makes them; it also takes the place of functions that take lists of
+    arrays (``block``), or return integers beside arrays (``lstsq``).
 
     Examples
     --------
-    >>> import autograd, autograd.numpy as anp
+    >>> import autograd, autograd.numpy as anp, numpy as np
     >>> added = register_all()
-    >>> autograd.grad(lambda x: anp.interp(x, anp.arange(3.0), anp.arange(3.0) ** 2))(1.5)
+    >>> x = np.arange(3.0)
+    >>> float(autograd.grad(lambda at: anp.interp(at, x, x**2))(1.5))
     3.0
     """
     added = Registered([], [], [])
@@ -257,9 +276,11 @@ def register_all() -> Registered:
 
 def _register_primitives(name: str, module: ModuleType, added: Registered) -> None:
     for attribute, p in sorted(vars(module).items()):
-        f = getattr(p, "fun", None)
+        f: Any = getattr(p, "fun", None)
         if not getattr(p, "_is_autograd_primitive", False) or not _has_derivative(f):
             continue
+        if f"{name}.{attribute}" in _OF_CONTAINERS:
+            setattr(module, attribute, to_autograd(f))
         for table, make, names in (
             (primitive_vjps, _vjp_of, added.vjps),
             (primitive_jvps, _jvp_of, added.jvps),
@@ -310,14 +331,11 @@ def _flat(
 ) -> tuple[list, FlatCall, tuple[int, ...]]:
     """Return the values of a call, the call as a function of them, and where `argnums` are."""
     owner = object()
-    holes = {i: Hole(i, owner) for i in argnums}
-    given = tuple(holes.get(i, x) for i, x in enumerate(args))
-    found, call = flat_call(
-        f, given, kwargs, lambda x: isbox(x) or (type(x) is Hole and x.owner is owner)
-    )
-    values = [args[int(x)] if type(x) is Hole else x for x in found]
-    places = {int(x): k for k, x in enumerate(found) if type(x) is Hole}
-    return values, call, tuple(places[i] for i in argnums)
+    chosen = {*argnums, *(i for i, x in enumerate(args) if isbox(x))}  # these are of outer levels
+    given = tuple(Hole(i, owner) if i in chosen else x for i, x in enumerate(args))
+    holes, call = flat_call(f, given, kwargs, lambda x: type(x) is Hole and x.owner is owner)
+    places = {int(hole): k for k, hole in enumerate(holes)}
+    return [args[i] for i in places], call, tuple(places[i] for i in argnums)
 
 
 def _of_answer(ans: Any) -> Iterator[int]:
@@ -352,7 +370,9 @@ def _jvp_of(f: Callable) -> Callable:
         argnums: tuple, gs: Sequence, ans: Any, args: tuple, kwargs: dict[str, Any]
     ) -> Any:
         values, call, perturbed = _flat(f, argnums, args, kwargs)
-        return _called(_Step(call.pushforward(perturbed)), *values, *gs)
+        kind = type(_plain(ans))
+        container = kind if issubclass(kind, (tuple, list)) else None
+        return _called(_Step(call.pushforward(perturbed), (), container), *values, *gs)
 
     jvp_argnums.of_rules = True  # type: ignore[attr-defined] # seen by a second call
     return jvp_argnums

@@ -17,8 +17,7 @@ import numpy as np
 import torch
 from torch.autograd import forward_ad
 
-from autodiff.errors import ArgumentError
-from autodiff.interop.flat_call import FlatCall, Pull, flat_call
+from autodiff.interop.flat_call import FlatCall, Pull, array_of, check_function, flat_call
 from autodiff.interop.foreign_call import Back, Foreign, ForeignCall
 from chainrules_core.rules import name_of
 
@@ -77,12 +76,9 @@ def to_torch(f: Callable[..., Any], /) -> Callable[..., Any]:
     >>> y = gammainc(a, torch.tensor(1.0, dtype=torch.float64))
     >>> y.sum().backward()
     >>> a.grad
-    tensor([-0.3764, -0.3188], dtype=torch.float64)
+    tensor([-0.3898, -0.2762], dtype=torch.float64)
     """
-    if not callable(f):
-        raise ArgumentError(
-            f"to_torch takes a function, not {type(f).__name__}: to_torch(f)(tensor)."
-        )
+    check_function(f, "to_torch")
 
     @functools.wraps(f)
     def f_of_tensors(*args: Any, **kwargs: Any) -> Any:
@@ -162,11 +158,11 @@ def _apply(step: _Step, tensors: Tensors) -> tuple[torch.Tensor, ...]:
     """Apply a step; where torch would not record it, without torch."""
     if not (torch.is_grad_enabled() or torch._C._are_functorch_transforms_active() or _is_dual()):
         return step.outputs(tensors)
-    return _Function.apply(step, *tensors)  # type: ignore[no-untyped-call]
+    return _Function.apply(step, *tensors)
 
 
 # What torch would make of `forward` anew at each call, in 30 µs.
-def _with_signature(f: Callable) -> Callable:
+def _with_signature(f: Any) -> Any:
     f.__signature__ = inspect.signature(f)
     return f
 
@@ -197,7 +193,7 @@ class _Function(torch.autograd.Function):
         )
         x_bars: list[torch.Tensor | None] = [None] * (ctx.inputs + 1)
         step = ctx.step.pullback(wanted, ctx.given)
-        bars = _apply(step, (*tensors, *(y_bars[k] for k in ctx.given)))
+        bars = _apply(step, [*tensors, *(y_bars[k] for k in ctx.given)])
         for i, bar in zip(wanted, bars, strict=True):
             x_bars[i + 1] = bar
         return tuple(x_bars)
@@ -211,7 +207,8 @@ class _Function(torch.autograd.Function):
             if dot is not None and _is_inexact(t)
         )
         step = _Step(ctx.step.call.pushforward(perturbed), ctx.step.device)
-        found = iter(_apply(step, (*tensors, *(dots[i] for i in perturbed))))
+        given: list[Any] = [*tensors, *(dots[i] for i in perturbed)]
+        found = iter(_apply(step, given))
         return tuple(next(found) if k in ctx.given else None for k in range(ctx.outputs))
 
     @staticmethod
@@ -227,15 +224,18 @@ def _is_inexact(t: torch.Tensor) -> bool:
 
 def _array(t: torch.Tensor, call: FlatCall) -> np.ndarray:
     """Return the array of a tensor, which shares its memory if that is on the CPU."""
-    try:
-        return t.numpy(force=True)
-    except (TypeError, RuntimeError, NotImplementedError) as error:
-        raise ArgumentError(
-            f"{call.name} is given a tensor of {t.dtype} ({t.layout}, on {t.device}) that has no "
-            "NumPy array. Convert it first: t.to(torch.float32), t.to_dense(). For a batch of "
-            "gradients use torch.func.vmap; is_grads_batched=True and vectorize=True of "
-            "torch.autograd do not know functions made in Python."
-        ) from error
+    return array_of(t, _numpy, call, _WITH_ARRAY)
+
+
+def _numpy(t: torch.Tensor) -> np.ndarray:
+    return t.numpy(force=True)
+
+
+_WITH_ARRAY = (
+    "Convert it first: t.to(torch.float32), t.to_dense(). For a batch of gradients use "
+    "torch.func.vmap; is_grads_batched=True and vectorize=True of torch.autograd know no functions "
+    "made in Python."
+)
 
 
 def _tensor(y: np.ndarray, device: torch.device) -> torch.Tensor:
@@ -307,12 +307,9 @@ def from_torch(f: Callable[..., Any], /) -> Callable[..., Any]:
     >>> from autodiff import gradient
     >>> softplus = from_torch(torch.nn.functional.softplus)
     >>> gradient(lambda x: np.sum(softplus(x) ** 2), np.array([0.0, 1.0]))
-    array([0.69314718, 1.92005851])
+    array([0.69314718, 1.92014245])
     """
-    if not callable(f):
-        raise ArgumentError(
-            f"from_torch takes a function of tensors, not {type(f).__name__}: from_torch(f)(array)."
-        )
+    check_function(f, "from_torch")
     return Foreign(f, functools.partial(_TorchCall.of, f), _is_tensor)
 
 
@@ -322,7 +319,7 @@ class _TorchCall(ForeignCall):
     function: Callable[[list], list]
 
     @classmethod
-    def of(cls, f: Callable, function: Callable[[list], list]) -> _TorchCall:
+    def of(cls, f: Any, function: Callable[[list], list]) -> _TorchCall:
         """Return the call of `function`, named after `f`."""
         call = cls(name_of(f))
         call.function = function
@@ -387,4 +384,4 @@ def _tensors(arrays: Iterable[Any]) -> list[torch.Tensor]:
 
 
 def _arrays(tensors: Iterable[torch.Tensor]) -> list[np.ndarray]:
-    return [t.numpy(force=True) for t in tensors]
+    return [_numpy(t) for t in tensors]

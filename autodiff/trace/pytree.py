@@ -109,9 +109,7 @@ def facts_of(kind: type) -> Facts:
         return known
     fields = _has_fields(kind)
     is_other = issubclass(kind, (*_LEAF_BASES, Tracer, type(None))) or system_of(kind) is not None
-    is_leaf = is_other or not (
-        issubclass(kind, (tuple, list, dict)) or is_sparse(kind) or fields
-    )
+    is_leaf = is_other or not (issubclass(kind, (tuple, list, dict)) or is_sparse(kind) or fields)
     names = {n for base in kind.__mro__ for n in vars(base) if is_remembered(kind, n)}
     is_dataclass = in_class(kind, "__dataclass_fields__") is not None
     remembered = frozenset({METHODS, *names})

@@ -13,9 +13,10 @@ PAGES = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # by torch itself
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_examples(page):
-    if page.parent.name == "interop":  # the page of another system is called as its package is
+    if page.parent.name == "interop":  # a page for each system, which has its name
         pytest.importorskip("pymc" if page.stem == "pytensor" else page.stem)
     # The fence that closes a code block is no part of the output above it.
     lines = page.read_text("utf-8").splitlines()

@@ -23,7 +23,7 @@ from autodiff import caches
 from autodiff.api.stop_gradient import ignore_derivatives
 from autodiff.closures import captured_values
 from autodiff.dispatch.arguments import innermost, is_constant
-from autodiff.errors import System, system_of_function, unwrapped
+from autodiff.errors import System, system_of, system_of_function, unwrapped
 from autodiff.intercept.runtime import (
     attributes,
     call_site_cache,
@@ -234,7 +234,9 @@ def _of_system(g: types.FunctionType, system: System) -> Callable:
         except Exception as error:
             if innermost(args, kwargs) is None:
                 raise
-            raise unwrapped(f"{g.__module__}.{g.__qualname__}", system) from error
+            # A method of an object of that system (a layer) goes by the name of its class.
+            owner = type(args[0]) if args and system_of(type(args[0])) is system else g
+            raise unwrapped(f"{owner.__module__}.{owner.__qualname__}", system) from error
 
     return tracing
 

@@ -1,0 +1,57 @@
+"""What an adapter adds to a call and its gradient: `python -m benchmarks.interop [size ...]`.
+
+The engine's own pullback is timed beside the adapters of the systems that are installed, and beside
+these systems' own tanh.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+
+import numpy as np
+
+import autodiff
+from autodiff import interop
+from benchmarks.timing import interleaved
+
+
+def ways(size: int) -> dict[str, Callable[[], object]]:
+    """Return functions that compute tanh of `size` values and pull a cotangent of ones back."""
+    x = np.linspace(-1, 1, size)
+    ones = np.ones(size)
+
+    def own() -> object:
+        return autodiff.pullback(np.tanh, x)[1](ones)
+
+    found = {"autodiff": own}
+    if find_spec("torch"):
+        import torch
+
+        tanh = interop.to_torch(np.tanh)
+        tensor = torch.tensor(x, requires_grad=True)
+        bar = torch.ones(size, dtype=torch.float64)
+        found["to_torch"] = lambda: torch.autograd.grad(tanh(tensor), tensor, bar)
+        found["torch itself"] = lambda: torch.autograd.grad(torch.tanh(tensor), tensor, bar)
+    if find_spec("autograd"):
+        import autograd
+
+        wrapped = interop.to_autograd(np.tanh)
+        found["to_autograd"] = lambda: autograd.make_vjp(wrapped)(x)[0](ones)
+        found["autograd itself"] = lambda: autograd.make_vjp(autograd.numpy.tanh)(x)[0](ones)
+    return found
+
+
+def main(sizes: list[int]) -> None:
+    """Print a table for each size."""
+    for size in sizes:
+        times = interleaved(ways(size))
+        print(f"tanh of {size:,} values and its pullback")
+        for name, seconds in times.items():
+            more = (seconds - times["autodiff"]) * 1e6
+            print(f"  {name:16} {seconds * 1e6:9.0f} µs  {more:+9.0f} µs")
+
+
+if __name__ == "__main__":
+    main([int(size) for size in sys.argv[1:]] or [1_000, 1_000_000])

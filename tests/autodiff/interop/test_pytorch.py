@@ -1,0 +1,320 @@
+"""to_torch: derivatives of every kind, by torch's own checkers and against its own functions."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy
+from scipy import integrate, optimize
+
+from autodiff import ArgumentError, gradient
+from autodiff.interop import flat_call
+from tests.autodiff.interop.functions import FUNCTIONS
+
+# What torch itself uses for forward mode.
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
+# Solvers stop within about 1e-8 of the solution, so torch's step of 1e-6 is too small for them.
+SOLVERS = frozenset(
+    f"scipy.optimize.{name}"
+    for name in ("minimize", "least_squares", "curve_fit", "minimize_scalar")
+)
+# Itself a finite difference with a step of 1e-6: differences of it are of rounding errors.
+STEPS = frozenset({"scipy.optimize.approx_fprime"})
+ROUNDING = 1e-11  # SciPy permutes nodes at random; sums depend on the alignment of memory
+
+
+@pytest.fixture
+def to_torch(torch):
+    """The wrapper."""
+    from autodiff.interop import to_torch
+
+    torch.manual_seed(0)
+    return to_torch
+
+
+def doubles(torch, *arrays):
+    return [torch.tensor(np.asarray(x), requires_grad=True) for x in arrays]
+
+
+@pytest.mark.parametrize("entry", FUNCTIONS, ids=lambda entry: entry.name)
+def test_torch_checks_both_modes_and_both_orders(torch, to_torch, entry):
+    f, points = to_torch(entry.function), doubles(torch, *entry.arguments)
+    step = 1e-4 if entry.name in SOLVERS else 1e-6
+    assert torch.autograd.gradcheck(f, points, eps=step, check_forward_ad=True, nondet_tol=ROUNDING)
+    step = 1e-3 if entry.name in STEPS else 1e-6
+    assert torch.autograd.gradgradcheck(f, points, eps=step, nondet_tol=ROUNDING)
+
+
+def weighed(x):
+    return np.sum(np.tanh(x) * x**2)
+
+
+def weighed_by_torch(torch):
+    return lambda x: torch.sum(torch.tanh(x) * x**2)
+
+
+@pytest.mark.parametrize("transform", ["grad", "jacrev", "jacfwd", "hessian"])
+def test_transformations(torch, to_torch, transform):
+    x = torch.linspace(-1, 1, 5, dtype=torch.float64)
+    transformed = getattr(torch.func, transform)
+    expected = transformed(weighed_by_torch(torch))(x)
+    torch.testing.assert_close(transformed(to_torch(weighed))(x), expected)
+
+
+@pytest.mark.parametrize("outer", ["jacrev", "jacfwd"])
+@pytest.mark.parametrize("inner", ["jacrev", "jacfwd"])
+def test_transformations_nest(torch, to_torch, outer, inner):
+    x = torch.linspace(-1, 1, 4, dtype=torch.float64)
+    outer, inner = getattr(torch.func, outer), getattr(torch.func, inner)
+    expected = torch.func.hessian(weighed_by_torch(torch))(x)
+    torch.testing.assert_close(outer(inner(to_torch(weighed)))(x), expected)
+
+
+def test_third_derivative(torch, to_torch):
+    x = torch.linspace(0.1, 1, 3, dtype=torch.float64)
+
+    def third(f):
+        d = torch.func.grad
+        return d(d(d(lambda s: f(s * x))))(torch.tensor(0.7, dtype=torch.float64))
+
+    torch.testing.assert_close(third(to_torch(weighed)), third(weighed_by_torch(torch)))
+
+
+def test_vmap_inside_and_outside(torch, to_torch):
+    x = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
+    f, g = to_torch(weighed), weighed_by_torch(torch)
+    func = torch.func
+    torch.testing.assert_close(func.vmap(f)(x), func.vmap(g)(x))
+    torch.testing.assert_close(func.vmap(f, in_dims=1)(x), func.vmap(g, in_dims=1)(x))
+    torch.testing.assert_close(func.vmap(func.grad(f))(x), func.vmap(func.grad(g))(x))
+    torch.testing.assert_close(func.vmap(func.hessian(f))(x), func.vmap(func.hessian(g))(x))
+    torch.testing.assert_close(
+        func.grad(lambda x: func.vmap(f)(x).sum())(x), func.grad(lambda x: g(x))(x)
+    )
+    two = x.reshape(3, 2, 2)
+    torch.testing.assert_close(func.vmap(func.vmap(f))(two), func.vmap(func.vmap(g))(two))
+
+
+def test_a_batch_of_backward_passes(torch, to_torch):
+    (x,) = doubles(torch, np.linspace(-1, 1, 4))
+    y = to_torch(np.tanh)(x)
+    rows = torch.func.vmap(lambda v: torch.autograd.grad(y, x, v, retain_graph=True)[0])(
+        torch.eye(4, dtype=torch.float64)
+    )
+    torch.testing.assert_close(rows, torch.diag(1 - torch.tanh(x) ** 2))
+
+
+def test_forward_over_reverse_without_functorch(torch, to_torch):
+    forward_ad = torch.autograd.forward_ad
+    (x,) = doubles(torch, np.linspace(0.2, 1, 4))
+    v = torch.ones(4, dtype=torch.float64)
+
+    def along(f):
+        with forward_ad.dual_level():
+            (bar,) = torch.autograd.grad(f(forward_ad.make_dual(x, v)), x)
+            return forward_ad.unpack_dual(bar).tangent
+
+    torch.testing.assert_close(along(to_torch(weighed)), along(weighed_by_torch(torch)))
+
+
+def test_nests_of_tensors_and_other_values(torch, to_torch):
+    def f(p, n, *, scale):
+        y = p["x"] * scale
+        return {
+            "y": y,
+            "n": n,
+            "parts": (np.sum(y), [np.argmax(y), "text"], np.sign(y).astype(int)),
+        }
+
+    x, scale = doubles(torch, [1.0, -2.0], 3.0)
+    found = to_torch(f)({"x": x}, 4, scale=scale)
+    assert found["n"] == 4
+    assert found["parts"][1][1] == "text"
+    assert found["parts"][2].dtype == torch.int64
+    assert not found["parts"][2].requires_grad
+    (found["y"].sum() + found["parts"][0]).backward()
+    torch.testing.assert_close(x.grad, torch.full_like(x, 6.0))
+    torch.testing.assert_close(scale.grad, torch.tensor(-2.0, dtype=torch.float64))
+
+
+def test_integer_tensors_and_arrays_are_constants(torch, to_torch):
+    (x,) = doubles(torch, [1.0, 2.0, 3.0])
+    f = to_torch(lambda x, i, c: x[i] * c)
+    y = f(x, torch.tensor([2, 2, 0]), np.array([1.0, 10.0, 100.0]))
+    y.sum().backward()
+    torch.testing.assert_close(x.grad, torch.tensor([100.0, 0.0, 11.0], dtype=torch.float64))
+
+
+def test_only_what_requires_a_gradient_gets_one(torch, to_torch):
+    (x,) = doubles(torch, [1.0, 2.0])
+    data = torch.tensor([3.0, 4.0], dtype=torch.float64)
+    product = to_torch(np.multiply)(x, data)
+    product.sum().backward()
+    torch.testing.assert_close(x.grad, data)
+    assert data.grad is None
+    assert not to_torch(np.multiply)(data, data).requires_grad
+    with torch.no_grad():
+        assert not to_torch(np.multiply)(x, data).requires_grad
+
+
+def test_the_same_tensor_twice(torch, to_torch):
+    (x,) = doubles(torch, [1.0, 2.0])
+    to_torch(np.multiply)(x, x).sum().backward()
+    torch.testing.assert_close(x.grad, 2 * x.detach())
+
+
+@pytest.mark.parametrize("name", ["float32", "float64", "complex64", "complex128"])
+def test_dtypes_stay(torch, to_torch, name):
+    dtype = getattr(torch, name)
+    x = torch.ones(3, dtype=dtype, requires_grad=True)
+    y = to_torch(lambda x: x * np.exp(x))(x)
+    assert y.dtype == dtype
+    y.abs().sum().backward()
+    assert x.grad.dtype == dtype
+
+
+def test_complex_gradients_are_those_of_torch(torch, to_torch):
+    z = torch.tensor([1 + 2j, 0.3 - 1j], dtype=torch.complex128, requires_grad=True)
+    for ours, theirs in [
+        (lambda z: np.abs(np.exp(z) * z**2), lambda z: (torch.exp(z) * z**2).abs()),
+        (lambda z: np.real(z * np.conj(z) ** 2), lambda z: (z * z.conj() ** 2).real),
+    ]:
+        found, expected = (torch.autograd.grad(f(z).sum(), z)[0] for f in (to_torch(ours), theirs))
+        torch.testing.assert_close(found, expected)
+    f = to_torch(lambda z: np.exp(z) * z.real)
+    assert torch.autograd.gradcheck(f, z, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(f, z)
+    assert torch.autograd.gradcheck(f, z.conj().detach().requires_grad_())
+
+
+def test_broadcasting(torch, to_torch):
+    points = doubles(torch, np.ones((3, 1)), np.arange(4.0), 2.0)
+    f = to_torch(lambda a, b, c: np.hypot(a, b + 1) * c)
+    assert torch.autograd.gradcheck(f, points, check_forward_ad=True)
+
+
+def test_memory_is_shared_and_large_arrays_are_not_copied(torch, to_torch):
+    x = torch.ones(100_000, dtype=torch.float64)
+    seen = []
+
+    def f(x):
+        seen.append(x.__array_interface__["data"][0])
+        return 2 * x
+
+    y = to_torch(f)(x)
+    assert seen == [x.data_ptr()]
+    y.numpy()[0] = 7
+    assert y[0] == 7
+    assert not np.may_share_memory(to_torch(lambda x: x[::-1])(x).numpy(), x.numpy())
+
+
+def test_the_function_runs_once_for_a_value_and_its_gradient(torch, to_torch):
+    runs = []
+
+    def f(x):
+        runs.append(1)
+        return np.sum(np.tanh(x))
+
+    (x,) = doubles(torch, np.ones(3))
+    y = to_torch(f)(x)
+    y.backward(retain_graph=True)
+    y.backward()
+    assert len(runs) == 1
+    torch.func.grad(to_torch(f))(x.detach())
+    assert len(runs) == 2
+    torch.func.jacrev(to_torch(f))(x.detach())
+    assert len(runs) == 3
+
+
+@pytest.mark.parametrize("which", ["argument", "result"])
+def test_a_write_before_the_backward_pass_is_noticed(torch, to_torch, which):
+    (x,) = doubles(torch, np.ones(3))
+    argument = x * 1
+    y = to_torch(np.tanh)(argument)
+    with torch.no_grad():
+        (argument if which == "argument" else y).mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_gradients_of_several_arguments_share_no_memory(torch, to_torch):
+    a, b = doubles(torch, np.ones(3), np.ones(3))
+    to_torch(np.add)(a, b).sum().backward()
+    a.grad.zero_()
+    torch.testing.assert_close(b.grad, torch.ones(3, dtype=torch.float64))
+
+
+def test_a_solver_with_a_function(torch, to_torch):
+    def root(a):
+        return optimize.root(lambda x: x**3 + x - a, np.ones(2), tol=1e-13).x
+
+    (a,) = doubles(torch, [1.0, 2.0])
+    assert torch.autograd.gradcheck(to_torch(root), a, check_forward_ad=True)
+    quad = to_torch(lambda a: integrate.quad(lambda t: np.exp(-a * t * t), 0, 1)[0])
+    assert torch.autograd.gradgradcheck(quad, doubles(torch, 0.7))
+
+
+def test_in_a_module_that_is_trained(torch, to_torch):
+    class Layer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.order = torch.nn.Parameter(torch.tensor(0.5, dtype=torch.float64))
+
+        def forward(self, x):
+            return to_torch(scipy.special.gammainc)(self.order, x)
+
+    layer = Layer()
+    x = torch.linspace(0.5, 2, 8, dtype=torch.float64)
+    y = torch.special.gammainc(torch.tensor(1.5, dtype=torch.float64), x)
+    optimiser = torch.optim.LBFGS(layer.parameters(), tolerance_grad=1e-12)
+
+    def loss():
+        optimiser.zero_grad()
+        value = ((layer(x) - y) ** 2).sum()
+        value.backward()
+        return value
+
+    for _ in range(5):
+        optimiser.step(loss)
+    torch.testing.assert_close(layer.order.item(), 1.5, rtol=1e-5, atol=0)
+
+
+def test_the_wrapper_keeps_name_and_signature(torch, to_torch):
+    assert to_torch(weighed).__name__ == "weighed"
+    with pytest.raises(ArgumentError, match=r"to_torch takes a function, not float64"):
+        to_torch(np.tanh(1.0))
+
+
+@pytest.mark.parametrize("make", ["bfloat16", "sparse"])
+def test_a_tensor_without_an_array(torch, to_torch, make):
+    x = torch.ones(3, dtype=torch.bfloat16) if make == "bfloat16" else torch.eye(3).to_sparse()
+    with pytest.raises(ArgumentError, match=r"tanh is given a Tensor that has no NumPy array"):
+        to_torch(np.tanh)(x)
+
+
+def test_tensors_elsewhere_are_brought_over_with_a_note_that_is_made_once(torch, monkeypatch):
+    # There is no other device here with memory of its own: "meta" has the interface and no data.
+    from autodiff.interop import pytorch
+
+    pytorch._warn_of.cache_clear()
+    x = torch.ones(3, device="meta")
+    monkeypatch.setattr(pytorch, "_numpy", lambda t: np.ones(t.shape, np.float32))
+    with pytest.warns(UserWarning, match=r"runs on the CPU: .* copied there from meta"):
+        y = pytorch.to_torch(np.tanh)(x)
+    assert y.device == x.device
+    assert y.shape == x.shape
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pytorch.to_torch(np.tanh)(x)
+
+
+def test_a_gradient_of_ours_is_told_of_to_torch(torch):
+    with pytest.raises(ArgumentError, match=r"torch.Tensor, a class of PyTorch.*to_torch\(f\)"):
+        gradient(np.sum, torch.ones(3))
+
+
+def test_the_flat_call_is_what_carries_it(torch, to_torch, monkeypatch):
+    monkeypatch.delattr(flat_call.FlatCall, "recorded")
+    (x,) = doubles(torch, np.ones(3))
+    with pytest.raises(AttributeError, match="recorded"):
+        to_torch(np.tanh)(x)
