@@ -46,7 +46,7 @@ def declared(
         If there is a number in `out`.
     """
     if callable(out) and not has_form(out):
-        args, kwargs = call.given(given)
+        args, kwargs = call.arguments(given)
         out = out(*args, **kwargs)
     if any(isinstance(leaf, (float, complex)) for leaf in leaves_of(out)):
         raise OutputError(
@@ -68,7 +68,7 @@ def known_by_rule(
 
     The parameters are those of `declared`.
     """
-    args, kwargs = call.given(given)
+    args, kwargs = call.arguments(given)
     found = abstract_value(call.f, *args, **kwargs)
     if found is None:
         return None
