@@ -96,8 +96,8 @@ def to_jax(
     >>> import jax, scipy
     >>> gammainc = to_jax(scipy.special.gammainc)
     >>> slope = jax.jit(jax.grad(lambda a: gammainc(a, jax.numpy.ones(2)).sum()))
-    >>> slope(jax.numpy.array([0.5, 2.0])).round(4)
-    Array([-0.3764, -0.3188], dtype=float32)
+    >>> slope(jax.numpy.array([0.5, 2.0]))
+    Array([-0.389..., -0.276...], dtype=float32)
     """
     if not callable(f):
         raise ArgumentError(f"to_jax takes a function, not {type(f).__name__}: to_jax(f)(array).")
