@@ -34,6 +34,14 @@ def ways(size: int) -> dict[str, Callable[[], object]]:
         bar = torch.ones(size, dtype=torch.float64)
         found["to_torch"] = lambda: torch.autograd.grad(tanh(tensor), tensor, bar)
         found["torch itself"] = lambda: torch.autograd.grad(torch.tanh(tensor), tensor, bar)
+    if find_spec("jax"):
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        theirs, array = jax.numpy.tanh, jax.numpy.asarray(x)
+        for name, f in (("to_jax, compiled", interop.to_jax(np.tanh)), ("JAX itself", theirs)):
+            both = jax.jit(jax.value_and_grad(lambda x, f=f: f(x).sum()))
+            found[name] = lambda both=both: jax.block_until_ready(both(array))
     if find_spec("autograd"):
         import autograd
 

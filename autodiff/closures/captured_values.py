@@ -37,6 +37,9 @@ class Hole(str):
         hole.owner = owner
         return hole
 
+    def __getnewargs__(self) -> tuple[str, object]:  # type: ignore[override] # for pickle
+        return str(self), self.owner
+
 
 def cells_of(f: types.FunctionType) -> list[tuple[str, types.CellType]]:
     """Return the names and cells of the captured variables, without those of the engine."""

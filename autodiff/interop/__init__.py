@@ -21,7 +21,7 @@ _MODULES = {
     "to_torch": "pytorch",
     "from_torch": "pytorch",
     "to_jax": "jax_primitives",
-    "from_jax": "jax_primitives",
+    "from_jax": "jax_functions",
     "to_autograd": "hips_autograd",
     "register_all": "hips_autograd",
     "to_pytensor": "pytensor_ops",
@@ -30,6 +30,7 @@ _MODULES = {
 _SYSTEMS = {
     "pytorch": ("torch", "PyTorch"),
     "jax_primitives": ("jax", "JAX"),
+    "jax_functions": ("jax", "JAX"),
     "hips_autograd": ("autograd", "HIPS autograd"),
     "pytensor_ops": ("pytensor", "PyTensor"),
 }

@@ -248,9 +248,13 @@ class FlatCall:
         """Return the outputs of plain inputs."""
         return self._called(self.f, arrays)
 
+    def arguments(self, arrays: Arrays) -> tuple[tuple, dict[str, Any]]:
+        """Return the arguments of the user's function with these arrays in them."""
+        filled = self.inputs.filled(arrays)
+        return filled if self.is_named else (filled, {})
+
     def _called(self, f: Callable, arrays: tuple) -> tuple:
-        given = self.inputs.filled(arrays)
-        args, kwargs = given if self.is_named else (given, {})
+        args, kwargs = self.arguments(arrays)
         found, self.outputs = taken_out(f(*args, **kwargs))
         return tuple(found)
 

@@ -17,6 +17,8 @@ MAY_IMPORT = {
 }
 ADAPTERS = {
     "hips_autograd": "autograd",
+    "jax_calls": "jax",
+    "jax_functions": "jax",
     "jax_primitives": "jax",
     "pytensor_ops": "pytensor",
     "pytorch": "torch",
