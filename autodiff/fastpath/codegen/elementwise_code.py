@@ -15,7 +15,6 @@ So ``hvp`` is written code as well. Each returns `NO_RULE` for what it is not fo
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,21 +25,13 @@ from autodiff.dispatch import dispatch_cache
 from autodiff.dispatch.call import NO_RULE
 from autodiff.fastpath.codegen.node_code import NUMBERS, SCOPE, for_arrays, node_class, product
 from autodiff.fastpath.elementwise import NOT_HERE, Plan, forward_plans, plans, pushed, with_dot
+from autodiff.functions import OPERATORS
 from autodiff.trace.tape import Forward
 from autodiff.trace.tracer import FloatTracer, Tracer, wrap
 from chainrules_core.define.partial import Partial
 
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
-SYMBOLS = {
-    operator.add: "+",
-    operator.sub: "-",
-    operator.mul: "*",
-    operator.truediv: "/",
-    operator.pow: "**",
-}
-"""Operators and what stands for them in written code."""
-
 _calls: dict[tuple, int] = caches.register("calls before code is written", {}, of_rules=True)
 
 
@@ -243,7 +234,7 @@ class Operation:
         self.wanted = [i for i, t in enumerate(traced) if t]
         self.makes_array = _ndarray in self.kinds
         self.inputs = [f"x{i}" if t else f"_{i}" for i, t in enumerate(traced)]
-        symbol = SYMBOLS.get(f) if len(args) == 2 else None
+        symbol = OPERATORS.get(f) if len(args) == 2 else None
         constants = [i for i, k in enumerate(self.kinds) if k is _ndarray and i not in self.wanted]
         self.text = {
             **(_OTHER_ARRAY if self.makes_array else _OTHER_NUMBER),

@@ -306,6 +306,14 @@ def _step(parent: str, partial: Partial, kinds: Sequence[type], i: int, scope: d
     return before + _ARRAY.format(parent=parent, product=made, store=store, leave=leave)
 
 
+def quietly(partial: Partial) -> Callable | None:
+    """Return the function of a partial derivative, without warnings of NumPy's."""
+    function = partial.function
+    if function is None or partial.is_arithmetic:
+        return function
+    return np.errstate(all="ignore")(function)
+
+
 def for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
     """Return the function of a partial derivative, with arrays in the place of its constants.
 

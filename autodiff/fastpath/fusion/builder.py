@@ -11,9 +11,9 @@ import numpy as np
 
 from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
-from autodiff.fastpath.codegen.elementwise_code import SYMBOLS
 from autodiff.fastpath.codegen.node_code import SCOPE
-from autodiff.intercept.source.fusion_sites import Expression, Operand, Step
+from autodiff.fastpath.fusion.steps import Operand, Step, Steps
+from autodiff.functions import OPERATORS
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core.noticed import mark, restore
 
@@ -51,8 +51,8 @@ class Writer:
         The name of a traced value → the name of the tracer.
     """
 
-    def __init__(self, expression: Expression, leaves: tuple) -> None:
-        self.steps = expression.steps
+    def __init__(self, steps: Steps, leaves: tuple) -> None:
+        self.steps = steps
         self.leaves = leaves
         self.names = [f"a{i}" for i in range(len(leaves))]
         self.generic = f"generic({', '.join(self.names)})"
@@ -151,7 +151,7 @@ class Writer:
     def computed(self, step: Step) -> str:
         """Return an operation as it is written."""
         operands = [self.name_of(o) for o in step.operands]
-        symbol = SYMBOLS.get(step.f)
+        symbol = OPERATORS.get(step.f)
         if symbol is not None:
             return f" {symbol} ".join(operands)
         if len(operands) == 1 and step.leaf is None:

@@ -8,11 +8,10 @@ import numpy as np
 
 from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
-from autodiff.fastpath.codegen.node_code import STORE, STORE_NUMBER, for_arrays, product
+from autodiff.fastpath.codegen.node_code import STORE, STORE_NUMBER, for_arrays, product, quietly
 from autodiff.fastpath.fusion.builder import CONSTANTS, FLOAT64, Declined, Writer
 from autodiff.fastpath.fusion.fused_node import Fused, FusedStep
-from autodiff.fastpath.scalar_methods import quiet
-from autodiff.intercept.source.fusion_sites import Operand
+from autodiff.fastpath.fusion.steps import Operand
 from chainrules_core import ProjectTo
 from chainrules_core.define.partial import Partial
 
@@ -230,7 +229,7 @@ class OfArrays(Writer):
             return f"    {bar} = {made}\n"
         kinds = [type(self.sample(o)) for o in self.steps[k].operands]
         is_array = self.is_array(Operand("step", k))
-        written = for_arrays(partial, kinds) if is_array else quiet(partial)
+        written = for_arrays(partial, kinds) if is_array else quietly(partial)
         function = self.constant(written, "by")
         return _BY_FUNCTION.format(function=function, read=", ".join(read), bar=bar, y_bar=f"b{k}")
 

@@ -19,7 +19,7 @@ from autodiff.fastpath.codegen.node_code import product
 from autodiff.fastpath.fusion.builder import CONSTANTS, Declined
 from autodiff.fastpath.fusion.fused_arrays import OfArrays
 from autodiff.fastpath.fusion.fused_node import Fused
-from autodiff.intercept.source.fusion_sites import Expression, Operand, Step
+from autodiff.fastpath.fusion.steps import Operand, Step, Steps
 from autodiff.trace.tape import Forward
 from autodiff.trace.tracer import Tracer
 from chainrules_core.broadcasting import spread_to
@@ -136,11 +136,11 @@ class FusedOver(Fused):
 class OnLevels(OfArrays):
     """Code for arrays of float64 and numbers that a forward level sees."""
 
-    def __init__(self, expression: Expression, leaves: tuple) -> None:
+    def __init__(self, steps: Steps, leaves: tuple) -> None:
         traced = [leaf for leaf in leaves if type(leaf) is Tracer]
         self.is_over = any(leaf._tape.records for leaf in traced)
         self.has_level = False
-        super().__init__(expression, leaves)
+        super().__init__(steps, leaves)
         self.scope |= {"spread_to": spread_to, "zeros": np.zeros}
 
     def guard(self, name: str, leaf: Any) -> None:
