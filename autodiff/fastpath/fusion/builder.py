@@ -38,11 +38,22 @@ class Declined(Exception):  # noqa: N818 - it is no error
 class Writer:
     """What is known of an expression with leaves of given types.
 
+    Parameters
+    ----------
+    steps : sequence of Step
+        The operations.
+    leaves : tuple
+        The values of a call, of which the types are looked at.
+    has_generic : bool
+        Whether the code is given a function that evaluates the expression operation by operation.
+
     Attributes
     ----------
-    generic, again : str
-        What evaluates the expression operation by operation; for the second time, if its operations
-        have been carried out already.
+    otherwise, again : str
+        What evaluates the expression where the code is not for its values; for the second time, if
+        its operations have been carried out already.
+    elsewhere : str
+        What evaluates it where the values are of other trace levels.
     inputs : dict
         Operand → what its plain value is called in the code.
     samples : dict
@@ -51,12 +62,15 @@ class Writer:
         The name of a traced value → the name of the tracer.
     """
 
-    def __init__(self, steps: Steps, leaves: tuple) -> None:
+    def __init__(self, steps: Steps, leaves: tuple, has_generic: bool = True) -> None:
         self.steps = steps
         self.leaves = leaves
         self.names = [f"a{i}" for i in range(len(leaves))]
-        self.generic = f"generic({', '.join(self.names)})"
-        self.again = f"quietly(generic, {', '.join(self.names)})"
+        given = ", ".join(self.names)
+        self.parameters = f"generic, {given}" if has_generic else given
+        self.otherwise = f"generic({given})" if has_generic else f"otherwise({given})"
+        self.again = f"quietly({self.parameters})"
+        self.elsewhere = f"on_levels({self.parameters})"
         self.inputs: dict[Operand, str] = {}
         self.samples: dict[str, Any] = {}
         self.traced: dict[str, str] = {}
@@ -77,7 +91,7 @@ class Writer:
 
     def unless(self, condition: str, otherwise: str | None = None) -> None:
         """Write that the code is not for values for which something does not hold."""
-        self.lines += [f"if not ({condition}):", f"    return {otherwise or self.generic}"]
+        self.lines += [f"if not ({condition}):", f"    return {otherwise or self.otherwise}"]
 
     def reads(self) -> None:
         """Write how the leaves are read: the functions are looked at, the items read."""
@@ -109,8 +123,7 @@ class Writer:
         """Write that a traced leaf is of a tape and holds a plain value."""
         kind = self.constant(type(leaf._value), "kind")
         self.unless(
-            f"{name}._tape.records and type({name}._value) is {kind}",
-            f"on_levels(generic, {', '.join(self.names)})",
+            f"{name}._tape.records and type({name}._value) is {kind}", self.elsewhere
         )
 
     def read(self, operand: Operand, name: str) -> None:
@@ -154,7 +167,7 @@ class Writer:
         symbol = OPERATORS.get(step.f)
         if symbol is not None:
             return f" {symbol} ".join(operands)
-        if len(operands) == 1 and step.leaf is None:
+        if step.f is operator.neg:
             return f"-{operands[0]}"
         return f"{self.constant(step.f, 'f')}({', '.join(operands)})"
 
@@ -180,11 +193,11 @@ class Writer:
             return any(map(self.is_traced, self.steps[operand.value].operands))
         return operand.kind != "number" and self.inputs[operand] in self.traced
 
-    def function(self, body: str) -> Callable:
+    def function(self, body: str, name: str = "way") -> Callable:
         """Return the code as a function."""
         lines = "".join(f"    {line}\n" for line in self.lines)
-        source = f"def way(generic, {', '.join(self.names)}):\n{lines}{body}"
-        return dispatch_cache.define("way", source, self.scope)
+        source = f"def {name}({self.parameters}):\n{lines}{body}"
+        return dispatch_cache.define(name, source, self.scope)
 
     def plan_of(self, step: Step) -> elementwise.Plan:
         """Return the plan of an operation."""

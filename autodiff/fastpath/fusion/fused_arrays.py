@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -26,33 +27,32 @@ _ARRAYS = """\
 """
 _HAND_ON = """
 def hand_on(self, y_bar, bars, strong):
-    if strong or bars.nested or type(y_bar) is not ndarray:
-        return stepwise(self, y_bar, bars, strong)
     space = self.space
+    if {is_other}:
+        return general(self, y_bar, bars, strong)
+    nodes, values, owned = bars.nodes, bars.values, bars.owned
 """
 _BY_FUNCTION = """\
     try:
         d = {function}({read})
     except ARITHMETIC:
-        return stepwise(self, y_bar, bars, strong)
+        return general(self, y_bar, bars, strong)
     kind = type(d)
-    if kind is ndarray and d.dtype is FLOAT64 or kind in NUMBERS:
+    if kind is ndarray and d.dtype is DTYPE or kind in NUMBERS:
         {bar} = d * {y_bar}
     elif kind is ndarray and d.dtype is BOOL and d.shape == space.shape:
         {bar} = where_true(d, {y_bar})
     else:
-        return stepwise(self, y_bar, bars, strong)
+        return general(self, y_bar, bars, strong)
 """
 _STORE = """\
     j = self.parents[{position}]
     x_bar = {bar}
     if nodes[j].space is not space:
-        bars.put(j, x_bar, {fresh})
+        {put}
     else:
         {store}
 """
-
-
 _STORE_NUMBER = (
     """\
     j = self.parents[{position}]
@@ -68,7 +68,14 @@ class OfArrays(Writer):
     All that is an array on the way has the shape of the value; an argument may be spread to it.
     """
 
-    base = Fused
+    # The class of the nodes, its general method, when that is called, what is done with cotangents
+    # of other shapes, whether that of the value may be given away, and the precision.
+    base: Any = Fused
+    general: Any = staticmethod(Fused.hand_on_stepwise)
+    is_other = "strong or bars.nested or type(y_bar) is not ndarray"
+    put = "bars.put(j, x_bar, {fresh})"
+    owns = "False"
+    dtype: Any = FLOAT64
 
     def way(self) -> Callable:
         """Return the code."""
@@ -175,20 +182,32 @@ class OfArrays(Writer):
         """Return the method that goes back through all steps at once."""
         names = "".join("_, " if name[0] == "(" else f"{name}, " for name in needed)
         last = f"b{len(self.steps) - 1}"
-        source = _HAND_ON + (f"    {names} = self.values\n" if names else "")
+        source = _HAND_ON.format(is_other=self.is_other)
+        source += f"    {names} = self.values\n" if names else ""
         source += f"    {last} = y_bar\n"
-        self.fresh: dict[str, bool] = {last: False}
+        source += self.special_cases()
+        self.fresh: dict[str, str] = {last: self.owns}
         for k in reversed(self.plans):
             source += self.back_through(k)
-        source += "    nodes, values, owned = bars.nodes, bars.values, bars.owned\n"
         for name, position in parents.items():
-            store = _STORE if type(self.samples[name]) is _ndarray else _STORE_NUMBER
-            fresh = self.fresh[f"l{name}"]
-            source += store.format(
-                position=position, bar=f"l{name}", fresh=fresh, store=STORE.format(fresh=fresh)
-            )
-        scope = {**self.scope, "stepwise": Fused.hand_on_stepwise}
+            source += self.stored(name, position)
+        scope = {**self.scope, "DTYPE": self.dtype, "general": self.general}
         return dispatch_cache.define("hand_on", source, scope)
+
+    def special_cases(self) -> str:
+        """Write what is done about cotangents for which there is a shorter way."""
+        return ""
+
+    def stored(self, name: str, position: int) -> str:
+        """Write that the cotangent of a leaf is added to what is known of it."""
+        fresh = self.fresh[f"l{name}"]
+        store = _STORE if type(self.samples[name]) is _ndarray else _STORE_NUMBER
+        return store.format(
+            position=position,
+            bar=f"l{name}",
+            put=self.put.format(fresh=fresh, position=position),
+            store=STORE.format(fresh=fresh),
+        )
 
     def back_through(self, k: int) -> str:
         """Write how the cotangent of a step is propagated to its operands."""
@@ -206,21 +225,27 @@ class OfArrays(Writer):
             if is_square and position:
                 continue  # twice the first one
             bar = f"b{operand.value}" if operand.kind == "step" else f"c{k}_{p}"
+            is_summed = self.is_array(Operand("step", k)) and not self.is_array(operand)
             if passed[position]:
                 source += f"    {bar} = b{k}\n"
-                self.fresh[bar] = self.fresh[f"b{k}"] and len(wanted) == 1
+                self.fresh[bar] = self.fresh[f"b{k}"] if len(wanted) == 1 else "False"
             else:
-                source += self.product(bar, k, partials[position], p, read)
-                self.fresh[bar] = True
+                write = self.summed if is_summed else self.product
+                source += write(bar, k, partials[position], read)
+                self.fresh[bar] = "True"
             if is_square:
                 source += f"    {bar} += {bar}\n"
-            if self.is_array(Operand("step", k)) and not self.is_array(operand):
+            if is_summed and passed[position]:
                 source += f"    {bar} = add.reduce({bar}, None)\n"
             if operand.kind != "step":
                 source += self.added(f"l{self.name_of(operand)}", bar)
         return source
 
-    def product(self, bar: str, k: int, partial: Partial, p: int, read: list[str]) -> str:
+    def summed(self, bar: str, k: int, partial: Partial, read: list[str]) -> str:
+        """Write the sum of the products, for a number that was spread to an array."""
+        return self.product(bar, k, partial, read) + f"    {bar} = add.reduce({bar}, None)\n"
+
+    def product(self, bar: str, k: int, partial: Partial, read: list[str]) -> str:
         """Write the product of a cotangent with a partial derivative."""
         # Numbers that are written out are multiplied by as other constants are.
         names = [self.factor(float(n.strip("()")), k) if n[0] == "(" else n for n in read]
@@ -228,14 +253,20 @@ class OfArrays(Writer):
         if made is not None:
             return f"    {bar} = {made}\n"
         kinds = [type(self.sample(o)) for o in self.steps[k].operands]
-        is_array = self.is_array(Operand("step", k))
-        written = for_arrays(partial, kinds) if is_array else quietly(partial)
+        written = self.function_of(partial, k, kinds)
         function = self.constant(written, "by")
         return _BY_FUNCTION.format(function=function, read=", ".join(read), bar=bar, y_bar=f"b{k}")
 
+    def function_of(self, partial: Partial, k: int, kinds: list[type]) -> Callable | None:
+        """Return the function of a partial derivative of a step, in the form that is quickest."""
+        if self.dtype is FLOAT64 and self.is_array(Operand("step", k)):
+            return for_arrays(partial, kinds)
+        return partial.function if self.is_array(Operand("step", k)) else quietly(partial)
+
     def factor(self, number: float, k: int) -> str:
         """Return a number that the cotangent of a step is multiplied by; NumPy is quicker so."""
-        return self.constant(np.array(number) if self.is_array(Operand("step", k)) else number, "c")
+        is_array = self.dtype is FLOAT64 and self.is_array(Operand("step", k))
+        return self.constant(np.array(number) if is_array else number, "c")
 
     def is_array(self, operand: Operand) -> bool:
         """Whether an operand is an array."""
@@ -246,7 +277,7 @@ class OfArrays(Writer):
         if leaf not in self.fresh:
             self.fresh[leaf] = self.fresh[bar]
             return f"    {leaf} = {bar}\n"
-        if self.fresh[leaf]:
+        if self.fresh[leaf] == "True":
             return f"    {leaf} += {bar}\n"
-        self.fresh[leaf] = True
+        self.fresh[leaf] = "True"
         return f"    {leaf} = {leaf} + {bar}\n"
