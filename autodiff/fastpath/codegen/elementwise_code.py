@@ -1,21 +1,23 @@
-"""Elementwise operations as code, for arguments of given types.
+"""Elementwise operations as code: expressions of one step, for arguments of given types.
 
 After a number of calls, what :mod:`autodiff.fastpath.elementwise` does with a function is written
 out: guards, the operation itself, and its node or tangent. There are three pieces of code for each
 operation, the last two written when they are needed:
 
-* ``way`` for arrays of float64 on one tape;
-* ``pushed_way`` for arrays and numbers on a forward level, where the tangent is computed at once by
-  the partial derivatives of the rule for forward mode;
-* ``way_over`` for a tape whose values one outer level sees. There the operation is one of that
-  level, and the node propagates its cotangents by operations of it.
+* ``way`` for arrays on one tape;
+* ``on`` for arrays and numbers on a forward level, where the tangent is computed at once by the
+  partial derivatives of the rule for forward mode;
+* ``over`` for a tape whose values one outer level sees. There the operation is one of that level,
+  and the node propagates its cotangents by operations of it.
 
-So ``hvp`` is written code as well. Each returns `NO_RULE` for what it is not for.
+So ``hvp`` is generated code as well. Arrays have the dtypes of those that the code was written for.
+Where something does not hold, ``otherwise`` is called: the code for other dtypes, or `NO_RULE`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,319 +25,388 @@ import numpy as np
 from autodiff import caches
 from autodiff.dispatch import dispatch_cache
 from autodiff.dispatch.call import NO_RULE
-from autodiff.fastpath.codegen.node_code import NUMBERS, SCOPE, for_arrays, node_class, product
-from autodiff.fastpath.elementwise import NOT_HERE, Plan, forward_plans, plans, pushed, with_dot
-from autodiff.functions import OPERATORS
+from autodiff.fastpath.codegen.node_code import NUMBERS, STORE
+from autodiff.fastpath.elementwise import (
+    NOT_HERE,
+    Plan,
+    forward_plans,
+    is_inexact,
+    plans,
+    pushed,
+    with_dot,
+)
+from autodiff.fastpath.elementwise_nodes import Elementwise, hand_product
+from autodiff.fastpath.fusion.builder import FLOAT64, Declined, Writer
+from autodiff.fastpath.fusion.fused_arrays import OfArrays
+from autodiff.fastpath.fusion.fused_nested import OnLevels
+from autodiff.fastpath.fusion.steps import Operand, Step
 from autodiff.trace.tape import Forward
 from autodiff.trace.tracer import FloatTracer, Tracer, wrap
 from chainrules_core.define.partial import Partial
+from chainrules_core.projection import KNOWN_SPACES
 
 _ndarray = np.ndarray
-_FLOAT64 = np.dtype(np.float64)
 _calls: dict[tuple, int] = caches.register("calls before code is written", {}, of_rules=True)
-
-
-def _is_recorded(y: Any) -> bool:
-    """Whether a value of another kind is recorded; to make it twice would warn twice."""
-    return type(y) is float or getattr(getattr(y, "dtype", None), "kind", "") in ("f", "c")
 
 
 def _not_known(*args: Any) -> Any:
     return NO_RULE
 
 
-_SCOPE: dict[str, Any] = {
-    **SCOPE,
-    "NOT_HERE": NOT_HERE,
-    "is_recorded": _is_recorded,
-    "otherwise": _not_known,
-    "pushed": pushed,
-    "with_dot": with_dot,
-    "wrap": wrap,
-}
-
-_RECORD = (
+_RECORDED = (
     """\
-{kept}\
     node = new(Node)
-    node.parents = ({indices})
+    node.parents = ({parents})
     node.values = ({seen},)
     node.space = space
 """
     + dispatch_cache.ADD_NODE
 )
-
+# A value of another kind is recorded here as well: to compute it again would warn again.
 _ON_TAPE = (
-    """
-def way({parameters}):
-    tape = {first}._tape
-    if not tape.records:
-        made = pushed_way({parameters})
-        return otherwise({parameters}) if made is NO_RULE else made
-{same_tape}{values}\
-    y = {expression}
-    if type(y) is ndarray and y.dtype is FLOAT64:
+    """\
+    if type(y) is ndarray and y.dtype is DTYPE:
         try:
-            space = FLOAT64_SPACES[y.shape]
+            space = SPACES[y.shape]
         except KeyError:
             space = ProjectTo(y)
-    elif is_recorded(y):
+    elif is_inexact(y):
         space = ProjectTo(y)
     else:
         return NO_RULE
 """
-    + _RECORD
+    + _RECORDED
     + """\
     if type(y) is not ndarray:
         return wrap(y, tape, place)
 """
     + dispatch_cache.NEW_TRACER
-    + """\
-    return made
-"""
+    + "    return made\n"
 )
-# Numbers that are no `FloatTracer`: those of forward levels, and those that an outer level sees.
-_OF_NUMBERS = """
-def way({parameters}):
-    made = way_over({parameters}) if {first}._tape.records else pushed_way({parameters})
-    return otherwise({parameters}) if made is NO_RULE else made
-"""
-
-_PUSHED = (
-    """
-def pushed_way({parameters}):
-    tape = {first}._tape
-    if type(tape) is not Forward:
-        return NO_RULE
-{same_tape}{no_objects}{values}\
-    tape.check_open()
-    y = {expression}
-    if {is_other_value}:
-        made = with_dot(y, pushed(partials, (y, {inputs}), ({dots})), tape)
-        return NO_RULE if made is NOT_HERE else made
-{tangent}
-    if {is_other_tangent}:
-        made = with_dot(y, y_dot, tape)
-        return NO_RULE if made is NOT_HERE else made
-    place = y_dot
-"""
-    + dispatch_cache.NEW_TRACER
-    + """\
-    return made
-"""
-)
-_CURVED = """\
-    with quiet():
-        try:
-            {slopes}
-        except ARITHMETIC:
-            y_dot = None
-        else:
-            y_dot = {sum}
-        if y_dot is None or {is_wrong}:
-            y_dot = pushed(partials, (y, {inputs}), ({dots}))"""
-
 _OVER = (
-    """
-def way_over({parameters}):
-    tape = {first}._tape
-{same_tape}{no_objects}{values}\
-    y = pushed_way({inputs})
+    """\
+    y = on({values})
     if y is NO_RULE:
         y = {expression}
     if type(y) is not Tracer or y._tape is CONSTANT:
         return NO_RULE
-    beneath = y._value
-    if {is_other_beneath}:
+    t0, beneath = y, y._value
+    if {is_other}:
         return NO_RULE
-{space_beneath}
+    space = ProjectTo(beneath)
 """
-    + _RECORD
-    + """\
-    tape.nested = True
+    + _RECORDED
+    + "    tape.nested = True\n"
+    + dispatch_cache.NEW_TRACER
+    + "    return made\n"
+)
+_ON_LEVEL = (
+    """\
+    y = t0
+    tape, place = level, d_t0
 """
     + dispatch_cache.NEW_TRACER
-    + """\
-    return made
-"""
+    + "    return made\n"
 )
-_VALUE = """\
-    x{i} = _{i}._value
-    if type(x{i}) is not kind{i}{is_other}:
-        made = way_over({parameters})
-        return otherwise({parameters}) if made is NO_RULE else made
+_KEPT = '{x} = {x}.copy("K") if {x}.nbytes <= tape.small else tape.kept({x})'
+
+# -- going back ----------------------------------------------------------------------------------
+
+_SAME = """\
+    left, right = self.parents
+    if left == right:
+        return general(self, y_bar, bars, strong)
 """
-_VALUE_AND_DOT = """\
-    x{i} = _{i}._value
-    t{i} = _{i}._index
-    if type(x{i}) is not kind{i} or {is_other}:
-        return NO_RULE
+# The product of a value with itself, of which both derivatives are the value.
+_SQUARE = """\
+    left, right = self.parents
+    if left == right:
+        j = left
+        if {left} is not {right} or nodes[j].space is not space:
+            return general(self, y_bar, bars, strong)
+        x_bar = {left} * y_bar
+        x_bar += x_bar
+        {store}
+        return
 """
-_VALUE_OVER = """\
-    x{i} = _{i}._value
-    if type(x{i}) is not Tracer or type(x{i}._value) is not kind{i}:
-        return NO_RULE
+_TOGETHER = """\
+    if nodes[left].space is space and nodes[right].space is space:
+        made = together(y_bar, *self.values)
+        if made is not None:
+            for j, x_bar in zip((left, right), made):
+                bars.put(j, x_bar, True)
+            return
 """
-_KEPT = """\
-    x{i} = _{i}.copy("K") if _{i}.nbytes <= tape.small else tape.kept(_{i})
+_OTHER_SPACE = """\
+if nodes[j].space.shape:
+            bars.put(j, x_bar, {fresh})
+        else:
+            hand_product(by_{position}, self, y_bar, bars, j, False, False)"""
+# The cotangent, or a view of its real part, may have become that of the left argument.
+_OWNED_BY_RIGHT = """\
+    taken = values[left]
+    owns = bool(bars.owns_current) and taken is not y_bar
+    owns = owns and (type(taken) is not ndarray or taken.base is None)
 """
-_UNLESS = """\
-    if {condition}:
-        return NO_RULE
-"""
-# What leaves a value and its tangent to the others: of arrays of float64, and of numbers.
-_OTHER_ARRAY = {
-    "space_beneath": """\
+_SUM_BY_FUNCTION = """\
     try:
-        space = FLOAT64_SPACES[beneath.shape]
-    except KeyError:
-        space = ProjectTo(beneath)""",
-    "is_other_beneath": "type(beneath) is not ndarray or beneath.dtype is not FLOAT64",
-    "is_other_value": "type(y) is not ndarray or y.dtype is not FLOAT64",
-    "is_other_tangent": "type(y_dot) is not ndarray or y_dot.shape != y.shape"
-    " or y_dot.dtype is not FLOAT64",
-    "is_wrong": "has_nan(y_dot)",
-}
-_OTHER_NUMBER = {
-    "space_beneath": "    space = ProjectTo(beneath)",
-    "is_other_beneath": "type(beneath) not in NUMBERS",
-    "is_other_value": "type(y) not in NUMBERS",
-    "is_other_tangent": "type(y_dot) is not type(y)",
-    "is_wrong": "y_dot != y_dot",
-}
+        d = {function}({read})
+    except ARITHMETIC:
+        return general(self, y_bar, bars, strong)
+    if type(d) is not ndarray or d.dtype is not DTYPE or d.shape != space.shape:
+        return general(self, y_bar, bars, strong)
+    {bar} = vdot(d, y_bar)
+"""
 
 
-class Operation:
-    """Writes the code for a function of one or two arguments, some of them traced.
+class Operation(OfArrays):
+    """Code for a function of one or two arguments, on a tape.
 
-    In the code arguments are called ``_0`` and ``_1``, the values of those that are traced ``x0``
-    and ``x1``, and their tangents ``t0`` and ``t1``.
-
-    Attributes
+    Parameters
     ----------
     f : callable
         The function.
-    kinds : list of type
-        The types of the plain values: arrays and numbers.
+    samples : tuple
+        Plain values such as it is called with.
     wanted : list of int
-        Which arguments are traced.
-    makes_array : bool
-        Whether the result is an array; else it is a number.
-    inputs : list of str
-        The names of the plain values.
-    scope, text : dict
-        What all code of this operation reads, and what it is put together from.
+        Which of them are traced.
+    y : Any
+        A value such as it returns.
     """
 
-    def __init__(self, f: Callable, args: tuple) -> None:
-        self.f = f
-        traced = [type(a) in (Tracer, FloatTracer) for a in args]
-        self.kinds = [type(a._value) if t else type(a) for a, t in zip(args, traced, strict=True)]
-        self.wanted = [i for i, t in enumerate(traced) if t]
-        self.makes_array = _ndarray in self.kinds
-        self.inputs = [f"x{i}" if t else f"_{i}" for i, t in enumerate(traced)]
-        symbol = OPERATORS.get(f) if len(args) == 2 else None
-        constants = [i for i, k in enumerate(self.kinds) if k is _ndarray and i not in self.wanted]
-        self.text = {
-            **(_OTHER_ARRAY if self.makes_array else _OTHER_NUMBER),
-            "dots": "".join(f"t{i}, " for i in self.wanted),
-            "expression": f" {symbol} ".join(self.inputs)
-            if symbol
-            else f"f({', '.join(self.inputs)})",
-            "first": f"_{self.wanted[0]}",
-            "indices": "".join(f"_{i}._index, " for i in self.wanted),
-            "inputs": ", ".join(self.inputs),
-            "no_objects": "".join(
-                _UNLESS.format(condition=f"_{i}.dtype is OBJECTS") for i in constants
-            ),
-            "parameters": ", ".join(f"_{i}" for i in range(len(args))),
-            "same_tape": "".join(
-                _UNLESS.format(condition=f"_{i}._tape is not tape") for i in self.wanted[1:]
-            ),
+    base = Elementwise
+    general = staticmethod(Elementwise.hand_on)
+    is_other = OfArrays.is_other + " or space.size > SMALL or space.dtype is not DTYPE"
+    put = _OTHER_SPACE
+    owns = "bool(bars.owns_current)"
+
+    def __init__(self, f: Callable, samples: tuple, wanted: list[int], y: Any) -> None:
+        self.f, self.wanted, self.y = f, wanted, y
+        self.dtype = getattr(y, "dtype", None)
+        step = Step(f, tuple([Operand("leaf", i) for i in range(len(samples))]))
+        Writer.__init__(self, (step,), samples, has_generic=False)
+        self.makes_array = type(y) is _ndarray
+        self.scope |= {"DTYPE": self.dtype, "otherwise": _not_known}
+        self.value = self.computed(step)
+
+    def reads(self) -> None:
+        """Write how the arguments are read."""
+        self.samples["t0"] = self.y
+        for i, (name, sample) in enumerate(zip(self.names, self.leaves, strict=True)):
+            x = self.inputs[Operand("leaf", i)] = f"x{i}"
+            self.samples[x] = sample
+            if i in self.wanted:
+                self.traced[x] = name
+                self.read_traced(x, name, len(self.traced) == 1)
+            else:
+                self.lines.append(f"{x} = {name}")
+                self.has_dtype(x)
+
+    def read_traced(self, x: str, name: str, is_first: bool) -> None:
+        """Write how a traced argument is read."""
+        given = ", ".join(self.names)
+        if is_first:
+            self.lines.append(f"tape = {name}._tape")
+            self.unless("tape.records", f"on({given})")
+        else:
+            self.unless(f"{name}._tape is tape")
+        self.lines.append(f"{x} = {name}._value")
+        kind = self.constant(type(self.samples[x]), "kind")
+        self.unless(f"type({x}) is {kind}", f"over({given})")
+        self.has_dtype(x)
+
+    def has_dtype(self, x: str) -> None:
+        """Write that an array has the dtype of the one that the code is written for."""
+        if type(self.samples[x]) is _ndarray:
+            self.unless(f"{x}.dtype is {self.constant(self.samples[x].dtype, 'dtype')}")
+
+    def way(self) -> Callable:
+        """Write the operation, and what leads to the other levels."""
+        plan = plans[(self.f, *map(type, self.leaves))]
+        if plan is None:
+            raise Declined
+        self.plans = {0: plan}
+        bits = sum(1 << i for i in self.wanted)
+        names = zip(self.kept_by(0, plan), plan.keeps[bits], strict=True)
+        seen = [x if keep else "None" for x, keep in names]
+        known = {"__slots__": (), "partials": plan.wanted[bits], "rule": plan.rule}
+        if self.makes_array:
+            known["hand_on"] = self.hand_on_or_general()
+        text = {
+            "parents": "".join(f"{name}._index, " for name in self.traced.values()),
+            "seen": ", ".join(seen),
         }
-        kinds = {f"kind{i}": kind for i, kind in enumerate(self.kinds)}
-        self.scope: dict[str, Any] = {**_SCOPE, **kinds, "f": f}
-
-    def way(self, plan: Plan) -> Callable:
-        """Write the operation by a plan for reverse mode, and what leads to the other levels."""
-        keep_y, *keeps = plan.keeps[sum(1 << i for i in self.wanted)]
-        held, seen = "", ["y" if keep_y else "None"]
-        for i, (name, keep) in enumerate(zip(self.inputs, keeps, strict=True)):
-            if keep and i not in self.wanted and self.kinds[i] is _ndarray:
-                held += _KEPT.format(i=i)
-                name = f"x{i}"
-            seen.append(name if keep else "None")
-        self.text |= {"kept": held, "seen": ", ".join(seen)}
-        self.scope["Node"] = node_class(plan.rule, self.kinds, self.wanted)
+        scope = self.scope
+        scope |= {"Node": type("Elementwise", (Elementwise,), known), "is_inexact": is_inexact}
+        scope["wrap"] = wrap
+        given = self.f, self.leaves, self.wanted, self.y
         # Few functions are used on all kinds of levels.
-        scope = {**self.scope}
-        dispatch_cache.define_later("pushed_way", scope, self.pushed_way)
-        dispatch_cache.define_later("way_over", scope, self.way_over)
-        values = "".join(
-            _VALUE.format(
-                i=i,
-                is_other=f" or x{i}.dtype is not FLOAT64" if self.kinds[i] is _ndarray else "",
-                parameters=self.text["parameters"],
+        dispatch_cache.define_later("on", scope, lambda: on_level(scope, *given))
+        dispatch_cache.define_later("over", scope, lambda: Over(*given).written(scope, text))
+        if not self.makes_array:
+            # Numbers that are no `FloatTracer`: of forward levels, or seen by an outer one.
+            names, first = ", ".join(self.names), self.names[self.wanted[0]]
+            self.lines = [f"return (over if {first}._tape.records else on)({names})"]
+            return self.function("")
+        scope["SPACES"] = KNOWN_SPACES[self.dtype]
+        self.lines.append(f"y = t0 = {self.value}")
+        for x in self.inputs.values():
+            if x in seen and x not in self.traced and type(self.samples[x]) is _ndarray:
+                self.lines.append(_KEPT.format(x=x))
+        return self.function(_ON_TAPE.format(**text))
+
+    # -- going back ------------------------------------------------------------------------------
+
+    def hand_on_or_general(self) -> Callable:
+        """Return the method that propagates cotangents, general where it has nothing to gain."""
+        (plan,) = self.plans.values()
+        partials = [plan.partials[i] for i in self.wanted]
+        dtypes = [getattr(x, "dtype", None) for x in (*self.leaves, self.y)]
+        if not all(map(_is_number_or_function, partials)) or any(
+            dtype is not None and dtype.kind == "c" for dtype in dtypes
+        ):
+            return self.general
+        self.scope |= {"hand_product": hand_product, "together": plan.rule.together}
+        self.scope |= {f"by_{position}": partial for position, partial in enumerate(partials)}
+        self.scope["NUMBERS"] = NUMBERS if self.dtype is FLOAT64 else frozenset({float})
+        try:
+            return self.hand_on(
+                dict.fromkeys(["t0", *self.inputs.values()], 0),
+                {x: position for position, x in enumerate(self.traced)},
             )
-            for i in self.wanted
+        except Declined:
+            return self.general
+
+    def kept_by(self, k: int, plan: Plan) -> list[str | None]:
+        """Return the names of ``(y, *args)``: the node has a place for each."""
+        return ["t0", *self.inputs.values()]
+
+    def special_cases(self) -> str:
+        """Write what is done for two arguments that are one, and for products made together."""
+        if len(self.wanted) < 2:
+            return ""
+        names = self.kept_by(0, self.plans[0])
+        returned = [p.returns for p in self.plans[0].partials]
+        are_arrays = all(type(x) is _ndarray for x in self.leaves)
+        source = _SAME
+        if None not in returned and are_arrays:
+            left, right = [names[i] for i in returned if i is not None]
+            store = STORE.format(fresh="True")
+            source = _SQUARE.format(left=left, right=right, store=store)
+        return source + (_TOGETHER if self.scope["together"] and are_arrays else "")
+
+    def stored(self, name: str, position: int) -> str:
+        """Write that the cotangent of an argument is added to what is known of it."""
+        passed = [p.function is None and p.constant == 1 for p in self.plans[0].partials]
+        if position == 0 or not passed[self.wanted[1]]:
+            return super().stored(name, position)
+        self.fresh[f"l{name}"] = "owns"
+        return _OWNED_BY_RIGHT + super().stored(name, position)
+
+    def summed(self, bar: str, k: int, partial: Partial, read: list[str]) -> str:
+        """Write the cotangent of a number that was spread to an array: a dot product."""
+        if partial.function is None:
+            return super().summed(bar, k, partial, read)
+        if partial.returns is not None:
+            if type(self.samples[read[partial.returns]]) is not _ndarray:
+                raise Declined
+            return f"    {bar} = vdot({read[partial.returns]}, y_bar)\n"
+        function = self.constant(self.function_of(partial, k, list(map(type, self.leaves))), "by")
+        return _SUM_BY_FUNCTION.format(function=function, read=", ".join(read), bar=bar)
+
+
+class Over(Operation):
+    """Code for a function on a tape, of values that one outer level sees."""
+
+    def read_traced(self, x: str, name: str, is_first: bool) -> None:
+        """Write how a traced argument is read, with the outer level left on it."""
+        if is_first:
+            self.lines.append(f"tape = {name}._tape")
+        else:
+            self.unless(f"{name}._tape is tape")
+        kind = self.constant(type(self.samples[x]), "kind")
+        self.lines.append(f"{x} = {name}._value")
+        self.unless(f"type({x}) is Tracer and type({x}._value) is {kind}")
+
+    def written(self, scope: dict[str, Any], text: dict[str, str]) -> Callable:
+        """Return the code; `scope` is that of the code for one tape."""
+        is_other = "type(beneath) is not ndarray or beneath.dtype is not DTYPE"
+        self.scope |= _linked(scope, "otherwise", "on") | {"Node": scope["Node"]}
+        return self.function(
+            _OVER.format(
+                **text,
+                expression=self.value,
+                is_other=is_other if self.makes_array else "type(beneath) not in NUMBERS",
+                values=", ".join(self.inputs.values()),
+            )
         )
-        template = _ON_TAPE if self.makes_array else _OF_NUMBERS
-        return dispatch_cache.define("way", template.format(**self.text, values=values), scope)
 
-    def way_over(self) -> Callable:
-        """Write the operation on a tape, of values that one outer level sees."""
-        scope = {**self.scope}
-        dispatch_cache.define_later("pushed_way", scope, self.pushed_way)
-        values = "".join(_VALUE_OVER.format(i=i) for i in self.wanted)
-        return dispatch_cache.define("way_over", _OVER.format(**self.text, values=values), scope)
 
-    def pushed_way(self) -> Callable:
-        """Write the operation on a forward level."""
-        plan = forward_plans[(self.f, *self.kinds)]
+class OnLevel(Operation, OnLevels):
+    """Code for a function on a forward level, where the tangent is computed at once."""
+
+    has_level = is_over = False
+
+    def read_traced(self, x: str, name: str, is_first: bool) -> None:
+        """Write how a traced argument and its tangent are read."""
+        self.same_level(f"{name}._tape")
+        self.lines.append(f"{x} = {name}._value")
+        self.tangent_of(x, name)
+        self.has_dtype(x)
+
+    def way(self) -> Callable:
+        """Write the operation."""
+        plan = forward_plans[(self.f, *map(type, self.leaves))]
         partials = () if plan is None else tuple([plan.partials[i] for i in self.wanted])
         if plan is None or not all(map(_is_number_or_function, partials)):
-            return _not_known
-        scope = {**self.scope, "partials": partials}
-        values = ""
-        for i in self.wanted:
-            is_other = f"type(t{i}) not in NUMBERS"
-            if self.kinds[i] is _ndarray:
-                is_other = f"type(t{i}) is not ndarray"
-                is_other += f" or x{i}.dtype is not FLOAT64 or t{i}.dtype is not FLOAT64"
-            values += _VALUE_AND_DOT.format(i=i, is_other=is_other)
-        tangent = self._tangent(partials, scope)
-        source = _PUSHED.format(**self.text, values=values, tangent=tangent)
-        return dispatch_cache.define("pushed_way", source, scope)
+            raise Declined
+        self.plans = {0: plan}
+        self.scope |= {"partials": partials, "pushed": pushed, "with_tangent": _with_tangent}
+        dots = "".join(f"d_{x}, " for x in self.traced)
+        values = "".join(f"{x}, " for x in self.inputs.values())
+        self.again = f"with_tangent(t0, pushed(partials, (t0, {values}), ({dots})), level)"
+        self.lines += ["level.check_open()", f"t0 = {self.value}"]
+        is_array = "type({x}) is ndarray and {x}.dtype is DTYPE"
+        is_known = is_array if self.makes_array else "type({x}) in NUMBERS"
+        self.unless(is_known.format(x="t0"), self.again)
+        self.tangents()
+        if any(partial.function is not None for partial in partials):
+            is_right = "not has_nan(d_t0)" if self.makes_array else "d_t0 == d_t0"
+            self.unless(is_right, self.again)
+        fits = "type(d_t0) is type(t0)"
+        if self.makes_array:
+            fits = is_array.format(x="d_t0") + " and d_t0.shape == t0.shape"
+        self.unless(fits, "with_tangent(t0, d_t0, level)")
+        return self.function(_ON_LEVEL)
 
-    def _tangent(self, partials: Sequence[Partial], scope: dict) -> str:
-        """Write the tangent: the sum of the products of partial derivatives and tangents."""
-        names = ["y", *self.inputs]
-        slopes, products, conditions = [], [], []
-        for i, partial in zip(self.wanted, partials, strict=True):
 
-            def constant(c: float, i: int = i) -> str:
-                scope[f"c{i}"] = np.array(c) if self.kinds[i] is _ndarray else c
-                return f"c{i}"
+def on_level(scope: dict[str, Any], *given: Any) -> Callable:
+    """Return the code for a forward level; `scope` is that of the code for one tape."""
+    code = OnLevel(*given)
+    code.scope |= _linked(scope, "otherwise")
+    try:
+        return code.way()
+    except Declined:
+        return code.scope["otherwise"]
 
-            made = product(partial, f"t{i}", names, constant)
-            if made is None:
-                scope[f"function{i}"] = for_arrays(partial, self.kinds)
-                slopes.append(f"d{i} = function{i}({', '.join(names)})")
-                made = f"d{i} * t{i}"
-                # Truth values, and what stands for no derivative, are left to the products.
-                is_array = f"d{i}.dtype is FLOAT64 if type(d{i}) is ndarray else "
-                conditions.append(f"({is_array if self.makes_array else ''}type(d{i}) in NUMBERS)")
-            products.append(made)
-        total = " + ".join(products).replace("+ -", "- ")
-        if all(partial.function is None for partial in partials):
-            return f"    y_dot = {total}"
-        if conditions:
-            total = f"{total} if {' and '.join(conditions)} else None"
-        return _CURVED.format(**self.text, slopes="; ".join(slopes) or "pass", sum=total)
+
+def _linked(scope: dict[str, Any], *names: str) -> dict[str, Callable]:
+    """Return what calls functions of a scope, in which they may be replaced."""
+    return {name: lambda *args, name=name: scope[name](*args) for name in names}
+
+
+def _with_tangent(y: Any, y_dot: Any, tape: Any) -> Any:
+    made = with_dot(y, y_dot, tape)
+    return NO_RULE if made is NOT_HERE else made
 
 
 def _is_number_or_function(partial: Partial) -> bool:
     return partial.function is not None or type(partial.constant) in (int, float)
+
+
+def _sample_of(x: Any) -> Any:
+    """Return a small value of the type and dtype of a plain value."""
+    return np.empty(1, x.dtype) if type(x) is _ndarray else x
 
 
 def note(f: Callable, args: tuple, result: Any) -> None:
@@ -343,18 +414,18 @@ def note(f: Callable, args: tuple, result: Any) -> None:
     if type(result) is not Tracer or not (result._tape.records or type(result._tape) is Forward):
         return
     y = result._value
-    kind = type(y)
-    if (y.dtype is not _FLOAT64) if kind is _ndarray else kind not in NUMBERS:
+    if type(y) is not _ndarray and type(y) not in NUMBERS:
         return
-    beneath = [type(a._value) if type(a) is Tracer else None for a in args]
-    key = (f, *map(type, args), *beneath)
+    wanted = [i for i, a in enumerate(args) if type(a) in (Tracer, FloatTracer)]
+    plain = tuple([a._value if i in wanted else a for i, a in enumerate(args)])
+    key = (f, *wanted, *[(type(x), getattr(x, "dtype", None)) for x in plain])
     _calls[key] = n = _calls.get(key, 0) + 1
     if n != dispatch_cache.OFTEN:
         return
-    operation = Operation(f, args)
-    plan = plans[(f, *operation.kinds)]
-    if plan is not None and operation.makes_array == (kind is _ndarray):
-        _add(f, args, operation.way(plan))
+    if (type(y) is _ndarray) != (_ndarray in map(type, plain)):
+        return
+    with contextlib.suppress(Declined):
+        _add(f, args, Operation(f, tuple(map(_sample_of, plain)), wanted, _sample_of(y)).way())
 
 
 def _add(f: Callable, args: tuple, way: Any) -> None:

@@ -15,6 +15,7 @@ from autodiff.fastpath.codegen.node_code import SCOPE
 from autodiff.fastpath.fusion.steps import Operand, Step, Steps
 from autodiff.functions import OPERATORS
 from autodiff.trace.tracer import FloatTracer, Tracer
+from chainrules_core.broadcasting import spread_to
 from chainrules_core.noticed import mark, restore
 
 _ndarray = np.ndarray
@@ -77,9 +78,12 @@ class Writer:
         self.lines: list[str] = []
         self.scope: dict[str, Any] = {
             **SCOPE,
+            "DTYPE": FLOAT64,
             "ModuleType": types.ModuleType,
             "on_levels": operator.call,
             "quietly": _quietly,
+            "spread_to": spread_to,
+            "zeros": np.zeros,
         }
         self.reads()
 
@@ -122,9 +126,7 @@ class Writer:
     def guard(self, name: str, leaf: Any) -> None:
         """Write that a traced leaf is of a tape and holds a plain value."""
         kind = self.constant(type(leaf._value), "kind")
-        self.unless(
-            f"{name}._tape.records and type({name}._value) is {kind}", self.elsewhere
-        )
+        self.unless(f"{name}._tape.records and type({name}._value) is {kind}", self.elsewhere)
 
     def read(self, operand: Operand, name: str) -> None:
         """Write how one value is read."""

@@ -191,7 +191,7 @@ class OfArrays(Writer):
             source += self.back_through(k)
         for name, position in parents.items():
             source += self.stored(name, position)
-        scope = {**self.scope, "DTYPE": self.dtype, "general": self.general}
+        scope = {**self.scope, "general": self.general}
         return dispatch_cache.define("hand_on", source, scope)
 
     def special_cases(self) -> str:

@@ -8,6 +8,7 @@ single operations are evaluated: where a zero wins depends on each of them.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +23,6 @@ from autodiff.fastpath.fusion.fused_node import Fused
 from autodiff.fastpath.fusion.steps import Operand, Step, Steps
 from autodiff.trace.tape import Forward
 from autodiff.trace.tracer import Tracer
-from chainrules_core.broadcasting import spread_to
 from chainrules_core.define.partial import Partial
 
 _ndarray = np.ndarray
@@ -132,7 +132,6 @@ class OnLevels(OfArrays):
         self.is_over = any(leaf._tape.records for leaf in traced)
         self.has_level = False
         super().__init__(steps, leaves)
-        self.scope |= {"DTYPE": self.dtype, "spread_to": spread_to, "zeros": np.zeros}
 
     def guard(self, name: str, leaf: Any) -> None:
         """Write which level a leaf is of: all others are for the generic form."""
@@ -231,10 +230,13 @@ class OnLevels(OfArrays):
         ]
 
     def tangents(self) -> None:
-        """Write the tangents of all steps."""
+        """Write the tangents of all steps; those of linear ones neither fail nor warn."""
+        parts = [self.tangent(k, plan) for k, plan in self.plans.items()]
+        if not any(p.function for plan in self.plans.values() for p in plan.partials):
+            self.lines += textwrap.dedent("".join(parts)).splitlines()
+            return
         self.lines += ["try:", "    with quiet():"]
-        for k, plan in self.plans.items():
-            self.lines += self.tangent(k, plan).splitlines()
+        self.lines += "".join(parts).splitlines()
         self.lines += ["except ARITHMETIC:", f"    return {self.again}"]
 
     def tangent(self, k: int, plan: elementwise.Plan) -> str:
@@ -258,7 +260,7 @@ class OnLevels(OfArrays):
         is_array = self.is_array(Operand("step", k))
         if is_array and not all(self.is_array(o) for o in step.operands if self.is_traced(o)):
             source += f"        if type(d_t{k}) is not ndarray:\n"
-            source += f"            d_t{k} = spread_to(d_t{k}, shape)\n"
+            source += f"            d_t{k} = spread_to(d_t{k}, t{k}.shape)\n"
         return source
 
     def recorded(self, needed: dict[str, int], last: str) -> str:
