@@ -116,55 +116,11 @@ def hand_product(
     partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: bool
 ) -> None:
     """Propagate conj(∂y/∂x) ȳ to the value at place `j`; `owned` as for `pulled`."""
-    target = bars.nodes[j]
-    if (
-        type(y_bar) is not _ndarray
-        or y_bar.size > SMALL
-        or y_bar.dtype is not _FLOAT64
-        or strong
-        or bars.nested
-        or type(target) is tuple
-        or not target.space.shape
-    ):
-        x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
-        # Counted here: a call in the making holds its arguments, too.
-        fresh: Any = owned if x_bar is y_bar else sys.getrefcount(x_bar) == ALONE
-        if x_bar is not None:
-            bars.put(j, x_bar, fresh)
-        return
-    # Small arrays: what takes the time there are calls, so there are none.
-    function = partial.function
-    if function is None:
-        d = partial.constant
-    else:
-        try:
-            d = function(*node.values)
-        except ARITHMETIC:
-            d = partial.safely(*node.values)
-    fresh = True
-    kind = type(d)
-    if (kind is _ndarray and d.dtype is _FLOAT64) or kind is float or kind is _float64:
-        x_bar = d * y_bar
-    elif kind is int:
-        x_bar = y_bar if d == 1 else -y_bar if d == -1 else d * y_bar
-        fresh = d != 1 or owned
-    else:
-        x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
-        if x_bar is None:
-            return
-        fresh = False
-    space = target.space
-    if type(x_bar) is not _ndarray or x_bar.shape != space.shape or x_bar.dtype is not space.dtype:
+    x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
+    # Counted here: a call in the making holds its arguments, too.
+    fresh: Any = owned if x_bar is y_bar else sys.getrefcount(x_bar) == ALONE
+    if x_bar is not None:
         bars.put(j, x_bar, fresh)
-        return
-    before = bars.values[j]
-    if before is None:
-        bars.values[j] = x_bar
-        bars.owned[j] = fresh
-    elif bars.owned[j]:
-        before += x_bar
-    else:
-        bars.accumulate(j, before, x_bar, fresh)
 
 
 def pulled(
