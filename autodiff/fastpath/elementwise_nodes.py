@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from autodiff.fastpath.blocked_products import LARGE, Blocks
+from autodiff.fastpath.blocked_products import (
+    BLOCK,
+    LARGE,
+    Products,
+    parts,
+    row_of,
+    strong_product_of,
+)
 from autodiff.trace.tape import Cotangents
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import AbstractZero, NotImplementedTangent
 from chainrules_core.define import ScalarRule
 from chainrules_core.define.partial import ARITHMETIC, Partial
 from chainrules_core.define.scalar import (
-    constant_product,
+    has_nan,
     plain_product,
-    strong_product,
 )
 from chainrules_core.references import if_counted
 
@@ -176,18 +182,6 @@ def _conjugated(d: Any) -> tuple[Any, bool]:
     return (np.conj(d), True) if d.dtype.kind == "c" else (d, False)
 
 
-def strong_product_of(partial: Partial, node: Any) -> Callable:
-    """Return the product in which zeros are strong."""
-    return constant_product if _is_constant(partial, node) else strong_product
-
-
-def _is_constant(partial: Partial, node: Any) -> bool:
-    """Whether a partial derivative reads nothing that is differentiated."""
-    if len(node.parents) == 2:
-        return False
-    return partial.reads.isdisjoint((0, node.rule.partials[0].index(partial) + 1))
-
-
 def _pulled_in_blocks(
     partial: Partial,
     node: Any,
@@ -198,24 +192,39 @@ def _pulled_in_blocks(
     owned: bool,
 ) -> Any:
     """Compute what `pulled` returns block by block; `_NOT_SO` where that is not possible."""
-    blocks = Blocks(partial, node.values, y_bar)
-    if not blocks.are_possible():
+    products, row = Products(node, partial), row_of(y_bar)
+    if y_bar.dtype.kind != "f" or row is None:
         return _NOT_SO
-    is_row = type(blocks.bar) is _ndarray
+    if not products.are_possible(y_bar.shape, y_bar.dtype) or not products.rows:
+        return _NOT_SO
+    is_row = type(row) is _ndarray
     kept = None if partial.returns is None else node.values[partial.returns]
-    if kept is not None and not is_row and blocks.bar == 1:
+    if kept is not None and not is_row and row == 1:
         return kept
+
+    def blocks() -> Iterator[tuple[slice, Any]]:
+        for part in parts(y_bar.size, BLOCK):
+            yield part, row[part] if is_row else row
+
     if bars.is_number(j):
-        total = blocks.sum()
+        total: Any = 0.0
+        for part, bar in blocks():
+            total += products.sum(part, bar, False) if is_row else np.sum(products.at(part)) * bar
         return total if total == total or not strong else _NOT_SO
-    product = strong_product_of(partial, node) if strong else None
     before = bars.owned_array(j, y_bar)
-    if before is not None:
-        blocks.write(before.reshape(-1), fresh=False, adds=True, strong=product)
-        return None
-    if kept is not None and not strong:
+    if before is None and kept is not None and not strong:
         return _NOT_SO  # one product of whole arrays
     in_place = owned and is_row
-    out = y_bar if in_place else np.empty(y_bar.shape, y_bar.dtype)
-    blocks.write(out.reshape(-1), fresh=not in_place, adds=False, strong=product)
-    return out
+    out = before
+    if out is None:
+        out = y_bar if in_place else np.empty(y_bar.shape, y_bar.dtype)
+    made = out.reshape(-1)
+    for part, bar in blocks():
+        p = products.of(part, bar, False)
+        if strong and has_nan(p):
+            p = products.of(part, bar, True)
+        if before is None:
+            made[part] = p
+        else:
+            made[part] += p
+    return None if before is not None else out
