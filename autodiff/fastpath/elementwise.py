@@ -97,15 +97,24 @@ forward_plans = caches.register("elementwise plans of forward mode", _Plans(frul
 def apply(f: Callable, args: tuple) -> Any:
     """Apply a function of one or two arguments, some traced; `NOT_HERE` for the general path."""
     tape: Any = CONSTANT
+    values: Any = []
     for a in args:
-        if type(a) in _TRACED and a._tape is not CONSTANT:
-            if tape is not CONSTANT and a._tape is not tape:
-                return NOT_HERE
-            tape = a._tape
+        kind = type(a)
+        if kind is Tracer or kind is FloatTracer:
+            if a._tape is not CONSTANT:
+                if tape is not CONSTANT and a._tape is not tape:
+                    return NOT_HERE
+                tape = a._tape
+            a = a._value
+        values.append(a)
+    if tape is CONSTANT:  # the result may be written into, as the arguments may
+        y = NOT_HERE if plans[(f, *map(type, values))] is None else f(*values)
+        if type(y) is not _ndarray:
+            return y
+        return Tracer(y, CONSTANT, -1) if y.dtype.kind in "fc" else NOT_HERE
     is_forward = type(tape) is Forward
-    if not (tape.records or is_forward or tape is CONSTANT):
+    if not (tape.records or is_forward):
         return tape.binary(f, *args) if tape.program and len(args) == 2 else NOT_HERE
-    values = tuple([a._value if type(a) in _TRACED else a for a in args])
     kinds = _kinds_beneath(values)
     plan = None if kinds is None else (forward_plans if is_forward else plans)[(f, *kinds)]
     if plan is None:
@@ -115,8 +124,6 @@ def apply(f: Callable, args: tuple) -> Any:
     y = f(*values)
     if type(y) is _ndarray and y.dtype.kind not in "fc":
         return NOT_HERE
-    if tape is CONSTANT:  # the result may be written into, as the arguments may
-        return Tracer(y, CONSTANT, -1) if type(y) is _ndarray else y
     traced = [i for i, a in enumerate(args) if type(a) in _TRACED and a._tape is tape]
     indices = tuple([args[i]._index for i in traced])
     bits = sum([1 << i for i in traced])
@@ -135,7 +142,7 @@ def apply(f: Callable, args: tuple) -> Any:
     return wrap(y, tape, tape.add(node))
 
 
-def _kinds_beneath(values: tuple) -> tuple | None:
+def _kinds_beneath(values: list) -> tuple | None:
     """Return the types of values, some traced on outer levels; None for arrays of objects there.
 
     None also where one of those is a constant.

@@ -40,7 +40,7 @@ from autodiff.fastpath.fusion.builder import FLOAT64, Declined, Writer
 from autodiff.fastpath.fusion.fused_arrays import OfArrays
 from autodiff.fastpath.fusion.fused_nested import OnLevels
 from autodiff.fastpath.fusion.steps import Operand, Step
-from autodiff.trace.tape import Forward
+from autodiff.trace.tape import CONSTANT, Forward
 from autodiff.trace.tracer import FloatTracer, Tracer, wrap
 from chainrules_core.define.partial import Partial
 from chainrules_core.projection import KNOWN_SPACES
@@ -83,6 +83,12 @@ _ON_TAPE = (
     + dispatch_cache.NEW_TRACER
     + "    return made\n"
 )
+_OF_CONSTANTS = """\
+    y = {value}
+    if type(y) is not ndarray:
+        return y
+    return Tracer(y, CONSTANT, -1) if y.dtype.kind in "fc" else NO_RULE
+"""
 _OVER = (
     """\
     y = on({values})
@@ -207,7 +213,7 @@ class Operation(OfArrays):
         given = ", ".join(self.names)
         if is_first:
             self.lines.append(f"tape = {name}._tape")
-            self.unless("tape.records", f"on({given})")
+            self.unless("tape.records", f"(constants if tape is CONSTANT else on)({given})")
         else:
             self.unless(f"{name}._tape is tape")
         self.lines.append(f"{x} = {name}._value")
@@ -241,6 +247,7 @@ class Operation(OfArrays):
         scope["wrap"] = wrap
         given = self.f, self.leaves, self.wanted, self.y
         # Few functions are used on all kinds of levels.
+        dispatch_cache.define_later("constants", scope, lambda: Constants(*given).written())
         dispatch_cache.define_later("on", scope, lambda: on_level(scope, *given))
         dispatch_cache.define_later("over", scope, lambda: Over(*given).written(scope, text))
         if not self.makes_array:
@@ -313,6 +320,20 @@ class Operation(OfArrays):
             return f"    {bar} = vdot({read[partial.returns]}, y_bar)\n"
         function = self.constant(self.function_of(partial, k, list(map(type, self.leaves))), "by")
         return _SUM_BY_FUNCTION.format(function=function, read=", ".join(read), bar=bar)
+
+
+class Constants(Operation):
+    """Code for a function of arrays made inside, which may be written into: so may the result."""
+
+    def read_traced(self, x: str, name: str, is_first: bool) -> None:
+        """Write how an array is read."""
+        self.lines.append(f"{x} = {name}._value")
+        if not is_first:
+            self.unless(f"{name}._tape is CONSTANT")
+
+    def written(self) -> Callable:
+        """Return the code."""
+        return self.function(_OF_CONSTANTS.format(value=self.value))
 
 
 class Over(Operation):
@@ -411,7 +432,10 @@ def _sample_of(x: Any) -> Any:
 
 def note(f: Callable, args: tuple, result: Any) -> None:
     """Note a call that was recorded; after a few the code for such calls is written."""
-    if type(result) is not Tracer or not (result._tape.records or type(result._tape) is Forward):
+    if type(result) is not Tracer:
+        return
+    tape = result._tape
+    if not (tape.records or tape is CONSTANT or type(tape) is Forward):
         return
     y = result._value
     if type(y) is not _ndarray and type(y) not in NUMBERS:
