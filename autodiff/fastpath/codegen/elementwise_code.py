@@ -192,6 +192,8 @@ class Operation(OfArrays):
         step = Step(f, tuple([Operand("leaf", i) for i in range(len(samples))]))
         Writer.__init__(self, (step,), samples, has_generic=False)
         self.makes_array = type(y) is _ndarray
+        arrays = [x for x in (*samples, y) if type(x) is _ndarray]
+        self.is_of_float64 = all(x.dtype is FLOAT64 for x in arrays)
         self.scope |= {"DTYPE": self.dtype, "otherwise": _not_known}
         self.value = self.computed(step)
 
@@ -300,7 +302,8 @@ class Operation(OfArrays):
             left, right = [names[i] for i in returned if i is not None]
             store = STORE.format(fresh="True")
             source = _SQUARE.format(left=left, right=right, store=store)
-        return source + (_TOGETHER if self.scope["together"] and are_arrays else "")
+        has_together = self.scope["together"] is not None and are_arrays and self.is_of_float64
+        return source + (_TOGETHER if has_together else "")
 
     def stored(self, name: str, position: int) -> str:
         """Write that the cotangent of an argument is added to what is known of it."""

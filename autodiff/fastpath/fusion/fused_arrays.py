@@ -69,13 +69,14 @@ class OfArrays(Writer):
     """
 
     # The class of the nodes, its general method, when that is called, what is done with cotangents
-    # of other shapes, whether that of the value may be given away, and the precision.
+    # of other shapes, whether that of the value may be given away, and its dtype.
     base: Any = Fused
     general: Any = staticmethod(Fused.hand_on_stepwise)
     is_other = "strong or bars.nested or type(y_bar) is not ndarray"
     put = "bars.put(j, x_bar, {fresh})"
     owns = "False"
     dtype: Any = FLOAT64
+    is_of_float64 = True
 
     def way(self) -> Callable:
         """Return the code."""
@@ -259,13 +260,13 @@ class OfArrays(Writer):
 
     def function_of(self, partial: Partial, k: int, kinds: list[type]) -> Callable | None:
         """Return the function of a partial derivative of a step, in the form that is quickest."""
-        if self.dtype is FLOAT64 and self.is_array(Operand("step", k)):
+        if self.is_of_float64 and self.is_array(Operand("step", k)):
             return for_arrays(partial, kinds)
         return partial.function if self.is_array(Operand("step", k)) else quietly(partial)
 
     def factor(self, number: float, k: int) -> str:
         """Return a number that the cotangent of a step is multiplied by; NumPy is quicker so."""
-        is_array = self.dtype is FLOAT64 and self.is_array(Operand("step", k))
+        is_array = self.is_of_float64 and self.is_array(Operand("step", k))
         return self.constant(np.array(number) if is_array else number, "c")
 
     def is_array(self, operand: Operand) -> bool:
