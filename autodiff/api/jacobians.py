@@ -354,9 +354,9 @@ def vhp(
 
 
 def _vhp(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any) -> Any:
-    *given, v = args
-    chosen = checked_argnums(f, tuple(given), argnums_of(argnums))
-    xs = [promoted(f, tuple(given), i, True) for i in chosen]
+    given, v = args[:-1], args[-1]
+    chosen = checked_argnums(f, given, argnums_of(argnums))
+    xs = [promoted(f, given, i, True) for i in chosen]
     vectors = _checked_vectors(f, xs[0] if is_single(argnums, given) else tuple(xs), v, {})
 
     def paired(*inner_args: Any) -> Any:

@@ -84,7 +84,7 @@ class Seeded(NamedTuple):
             for key, part in parts:
                 self.check_alike(f, part, self.part(f, x, a, key), self.part(f, x, b, key))
         elif parts is not None or (
-            pytree.is_perturbable(x) and (is_tracer(a) or is_tracer(b) or not np.array_equal(a, b))  # type: ignore[arg-type]
+            pytree.is_perturbable(x) and (is_tracer(a) or is_tracer(b) or not np.array_equal(a, b))
         ):
             raise SeedError(
                 f"the {self.map} of {name_of(f)} was given two {self.seed}s for a part of the "

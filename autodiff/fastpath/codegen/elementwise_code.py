@@ -91,7 +91,7 @@ _OF_CONSTANTS = """\
 """
 _OVER = (
     """\
-    y = on({values})
+    y = on({values}) if {first}._tape.forward else NO_RULE
     if y is NO_RULE:
         y = {expression}
     if type(y) is not Tracer or y._tape is CONSTANT:
@@ -180,7 +180,7 @@ class Operation(OfArrays):
         A value such as it returns.
     """
 
-    base = Elementwise
+    base: Any = Elementwise
     general = staticmethod(Elementwise.hand_on)
     is_other = OfArrays.is_other + " or space.size > SMALL or space.dtype is not DTYPE"
     put = _OTHER_SPACE
@@ -235,8 +235,8 @@ class Operation(OfArrays):
             raise Declined
         self.plans = {0: plan}
         bits = sum(1 << i for i in self.wanted)
-        names = zip(self.kept_by(0, plan), plan.keeps[bits], strict=True)
-        seen = [x if keep else "None" for x, keep in names]
+        values = zip(self.kept_by(0, plan), plan.keeps[bits], strict=True)
+        seen = [x if keep else "None" for x, keep in values]
         known = {"__slots__": (), "partials": plan.wanted[bits], "rule": plan.rule}
         if self.makes_array:
             known["hand_on"] = self.hand_on_or_general()
@@ -286,7 +286,7 @@ class Operation(OfArrays):
         except Declined:
             return self.general
 
-    def kept_by(self, k: int, plan: Plan) -> list[str | None]:
+    def kept_by(self, k: int, plan: Plan) -> list[Any]:
         """Return the names of ``(y, *args)``: the node has a place for each."""
         return ["t0", *self.inputs.values()]
 
@@ -360,6 +360,7 @@ class Over(Operation):
             _OVER.format(
                 **text,
                 expression=self.value,
+                first=next(iter(self.traced)),
                 is_other=is_other if self.makes_array else "type(beneath) not in NUMBERS",
                 values=", ".join(self.inputs.values()),
             )

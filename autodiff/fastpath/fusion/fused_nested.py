@@ -280,7 +280,7 @@ class OnLevels(OfArrays):
         """Whether a value of the code has a tangent."""
         return name in self.traced or (name[0] == "t" and int(name[1:]) in self.plans)
 
-    base = FusedOver
+    base: Any = FusedOver
 
     def hand_on(self, needed: dict[str, int], parents: dict[str, int]) -> Callable:
         """Return the method that goes back through all steps at once."""
