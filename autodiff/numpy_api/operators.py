@@ -10,8 +10,8 @@ import numpy as np
 
 from autodiff.dispatch.call import NO_RULE, by_rule, operate_by_rule, require_rule
 from autodiff.dispatch.dispatch_cache import ways_of
-from autodiff.fastpath.codegen.elementwise_code import note
 from autodiff.fastpath.elementwise import NOT_HERE, apply
+from autodiff.fastpath.fusion.operation import note
 from autodiff.mutation.assignment import assign, assign_item, frozen
 from autodiff.trace.decisions import asked, note as note_decision
 from autodiff.trace.tape import CONSTANT

@@ -12,8 +12,8 @@ from autodiff.dispatch import call as calls, dispatch_cache
 from autodiff.dispatch.arguments import innermost, place_of_out
 from autodiff.dispatch.call import NO_RULE, as_array, by_rule, call, require_rule
 from autodiff.fastpath import scalar_methods
-from autodiff.fastpath.codegen.elementwise_code import note
 from autodiff.fastpath.elementwise import NOT_HERE, apply
+from autodiff.fastpath.fusion.operation import note
 from autodiff.numpy_api.out_arguments import WRITERS, at, into, into_each, where_true
 from autodiff.numpy_api.pyfunc_loops import by_method, each_element, python_function
 from autodiff.trace.number_classes import check_class

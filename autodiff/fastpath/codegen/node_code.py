@@ -1,9 +1,8 @@
-"""How cotangents are propagated, as code: the nodes that written calls make.
+"""Generated nodes, and what all generated code reads.
 
-What a node finds out for each cotangent is known when the code of a call is written: which
-derivatives are wanted, and what they consist of. So such code has a class of nodes of its own,
-whose `hand_on` is for what is most frequent, arrays in which nothing has to be summed or projected;
-all else it leaves to the class above.
+Which derivatives of a call are wanted, and what they consist of, is known when the code of the call
+is generated. So such code has a class of nodes of its own. Its `hand_on` is for the most frequent
+case: arrays in which nothing has to be summed or projected. All else is left to the base class.
 """
 
 from __future__ import annotations
