@@ -374,7 +374,7 @@ def _checked_vectors(f: Callable, x: Any, v: Any, known: dict[int, Any]) -> list
     parts = parts_of(x)
     if parts is None:
         return [HESSIAN.checked(f, x, v)] if is_perturbable(x) else []
-    if id(x) in known:
+    if id(x) in known and not issubclass(type(x), tuple):
         HESSIAN.check_alike(f, x, known[id(x)], v)
         return []
     known[id(x)] = v
