@@ -1,10 +1,10 @@
 """Fast paths for elementwise functions of numbers and arrays.
 
-What a function of one or two arguments needs of its rule is found once for each pair of types and
-remembered until a rule changes. A call then computes the primal and appends one node, which keeps
-what its partial derivatives read and nothing else. Values that are traced on an outer level take
-the same way: the primal and the products are then operations of that level. On a forward level
-the tangent is computed at once.
+What a function of one or two arguments needs of its rule is looked up once for each combination of
+types, and cached until a rule changes. A call computes the primal and appends one node, which keeps
+only what its partial derivatives read. For values that an outer level traces, the primal and the
+products are operations of that level. On a forward level the tangent is computed at once. For calls
+that are made often :mod:`autodiff.fastpath.fusion.operation` generates code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What code for an expression has to know: its leaves, how they are read, what it computes."""
+"""The base of all generators of code for expressions: how leaves are read, what is computed."""
 
 from __future__ import annotations
 
@@ -27,34 +27,33 @@ _INDICES = frozenset({int, slice, tuple})
 
 
 def _quietly(generic: Callable, *leaves: Any) -> Any:
-    """Evaluate an expression anew: what there was to warn of has been said."""
+    """Evaluate an expression again, without repeating its warnings."""
     with np.errstate(all="ignore"):
         return generic(*leaves)
 
 
 class Declined(Exception):  # noqa: N818 - it is no error
-    """The expression is not for this code."""
+    """No code is generated for this expression."""
 
 
 class Writer:
-    """What is known of an expression with leaves of given types.
+    """Generates code for an expression with leaves of given types.
 
     Parameters
     ----------
     steps : sequence of Step
         The operations.
     leaves : tuple
-        The values of a call, of which the types are looked at.
+        The values of a call; the code is for values of the same types.
     has_generic : bool
         Whether the code is given a function that evaluates the expression operation by operation.
 
     Attributes
     ----------
     otherwise, again : str
-        What evaluates the expression where the code is not for its values; for the second time, if
-        its operations have been carried out already.
+        The call that the code makes for other values, before and after its own operations ran.
     elsewhere : str
-        What evaluates it where the values are of other trace levels.
+        The call that it makes for values of other trace levels.
     inputs : dict
         Operand → what its plain value is called in the code.
     samples : dict
@@ -94,11 +93,11 @@ class Writer:
         return name
 
     def unless(self, condition: str, otherwise: str | None = None) -> None:
-        """Write that the code is not for values for which something does not hold."""
+        """Write a guard: without the condition, something else is returned."""
         self.lines += [f"if not ({condition}):", f"    return {otherwise or self.otherwise}"]
 
     def reads(self) -> None:
-        """Write how the leaves are read: the functions are looked at, the items read."""
+        """Write guards for the functions, and how the leaves and items are read."""
         functions: dict[tuple, Callable] = {}
         for step in self.steps:
             if step.leaf is not None:
@@ -124,7 +123,7 @@ class Writer:
             self.read(operand, name)
 
     def guard(self, name: str, leaf: Any) -> None:
-        """Write that a traced leaf is of a tape and holds a plain value."""
+        """Write a guard: a traced leaf is on a tape that records, and holds a plain value."""
         kind = self.constant(type(leaf._value), "kind")
         self.unless(f"{name}._tape.records and type({name}._value) is {kind}", self.elsewhere)
 
@@ -152,7 +151,7 @@ class Writer:
         self.samples[name] = sample
 
     def tapes(self) -> None:
-        """Write that all that is traced is so on one tape, which records."""
+        """Write a guard: all traced values are on one tape that records."""
         first, *others = self.traced.values()
         self.lines.append(f"tape = {first}._tape")
         self.unless(" and ".join(["tape.records", *(f"{t}._tape is tape" for t in others)]))
@@ -164,7 +163,7 @@ class Writer:
         return f"t{operand.value}" if operand.kind == "step" else self.inputs[operand]
 
     def computed(self, step: Step) -> str:
-        """Return an operation as it is written."""
+        """Return the source of an operation."""
         operands = [self.name_of(o) for o in step.operands]
         symbol = OPERATORS.get(step.f)
         if symbol is not None:
@@ -174,7 +173,7 @@ class Writer:
         return f"{self.constant(step.f, 'f')}({', '.join(operands)})"
 
     def evaluate(self) -> None:
-        """Find out what the operations give for the samples."""
+        """Evaluate the operations for the samples."""
         for k, step in enumerate(self.steps):
             before = mark()
             with np.errstate(all="ignore"):
@@ -186,7 +185,7 @@ class Writer:
             self.samples[f"t{k}"] = made
 
     def sample(self, operand: Operand) -> Any:
-        """Return a value that an operand has had."""
+        """Return the sample of an operand."""
         return operand.value if operand.kind == "number" else self.samples[self.name_of(operand)]
 
     def is_traced(self, operand: Operand) -> bool:

@@ -63,13 +63,13 @@ _STORE_NUMBER = (
 
 
 class OfArrays(Writer):
-    """Code for arrays of float64 and numbers.
+    """Generates code for arrays of float64 and numbers.
 
-    All that is an array on the way has the shape of the value; an argument may be spread to it.
+    All results that are arrays have the shape of the value; an argument may be broadcast to it.
     """
 
-    # The class of the nodes, its general method, when that is called, what is done with cotangents
-    # of other shapes, whether that of the value may be given away, and its dtype.
+    # The class of the nodes, its general method and when that is called, what is done with a
+    # cotangent of another shape, whether the cotangent of the value may be reused, and the dtype.
     base: Any = Fused
     general: Any = staticmethod(Fused.hand_on_stepwise)
     is_other = "strong or bars.nested or type(y_bar) is not ndarray"
@@ -108,7 +108,7 @@ class OfArrays(Writer):
         return self.function(self.recorded(needed, last))
 
     def recorded(self, needed: dict[str, int], last: str) -> str:
-        """Write how the value is recorded."""
+        """Return the source that records the value."""
         return _ARRAYS.format(
             parents="".join(f"{t}._index, " for t in self.traced.values()),
             values="".join(f"{name}, " for name in needed),
@@ -118,7 +118,7 @@ class OfArrays(Writer):
         )
 
     def precisions(self) -> None:
-        """Write that all arrays are small and of float64."""
+        """Write a guard: all arrays are small and of float64."""
         self.arrays = [n for n in self.inputs.values() if type(self.samples[n]) is _ndarray]
         for made in self.samples.values():
             # Of an array without axes NumPy's operations make numbers, of all others arrays.
@@ -134,7 +134,7 @@ class OfArrays(Writer):
         )
 
     def shapes(self, last: str) -> None:
-        """Write that what is recorded has one shape."""
+        """Write a guard: all recorded arrays have one shape."""
         inputs = " and ".join(f"{name}.shape == shape" for name in self.arrays)
         made = [f"t{k}" for k in self.plans if type(self.samples[f"t{k}"]) is _ndarray]
         steps = " and ".join(f"{name}.shape == shape" for name in made[:-1])
@@ -154,7 +154,7 @@ class OfArrays(Writer):
         return [name if keep else None for name, keep in zip(names, keeps, strict=True)]
 
     def keep(self, name: str) -> None:
-        """Write that a plain array is held."""
+        """Write that a plain array is kept for the pullback."""
         if type(self.samples[name]) is _ndarray:
             self.lines.append(f"{name} = tape.kept({name})")
 
@@ -196,11 +196,11 @@ class OfArrays(Writer):
         return dispatch_cache.define("hand_on", source, scope)
 
     def special_cases(self) -> str:
-        """Write what is done about cotangents for which there is a shorter way."""
+        """Return the source for special cases that have a faster path."""
         return ""
 
     def stored(self, name: str, position: int) -> str:
-        """Write that the cotangent of a leaf is added to what is known of it."""
+        """Return the source that adds a cotangent to those of a leaf."""
         fresh = self.fresh[f"l{name}"]
         store = _STORE if type(self.samples[name]) is _ndarray else _STORE_NUMBER
         return store.format(
@@ -211,7 +211,7 @@ class OfArrays(Writer):
         )
 
     def back_through(self, k: int) -> str:
-        """Write how the cotangent of a step is propagated to its operands."""
+        """Return the source that propagates the cotangent of a step to its operands."""
         step, plan, source = self.steps[k], self.plans[k], ""
         wanted = [p for p, o in enumerate(step.operands) if self.is_traced(o)]
         operands = [step.operands[p] for p in wanted]
@@ -243,11 +243,11 @@ class OfArrays(Writer):
         return source
 
     def summed(self, bar: str, k: int, partial: Partial, read: list[str]) -> str:
-        """Write the sum of the products, for a number that was spread to an array."""
+        """Return the source of the sum of the products, for a number that was broadcast."""
         return self.product(bar, k, partial, read) + f"    {bar} = add.reduce({bar}, None)\n"
 
     def product(self, bar: str, k: int, partial: Partial, read: list[str]) -> str:
-        """Write the product of a cotangent with a partial derivative."""
+        """Return the source of the product of a cotangent with a partial derivative."""
         # Numbers that are written out are multiplied by as other constants are.
         names = [self.factor(float(n.strip("()")), k) if n[0] == "(" else n for n in read]
         made = product(partial, f"b{k}", names, lambda c: self.factor(c, k))
@@ -259,13 +259,13 @@ class OfArrays(Writer):
         return _BY_FUNCTION.format(function=function, read=", ".join(read), bar=bar, y_bar=f"b{k}")
 
     def function_of(self, partial: Partial, k: int, kinds: list[type]) -> Callable | None:
-        """Return the function of a partial derivative of a step, in the form that is quickest."""
+        """Return the function of a partial derivative of a step, in its fastest form."""
         if self.is_of_float64 and self.is_array(Operand("step", k)):
             return for_arrays(partial, kinds)
         return partial.function if self.is_array(Operand("step", k)) else quietly(partial)
 
     def factor(self, number: float, k: int) -> str:
-        """Return a number that the cotangent of a step is multiplied by; NumPy is quicker so."""
+        """Return the name of a factor: an array for float64, which NumPy multiplies faster."""
         is_array = self.is_of_float64 and self.is_array(Operand("step", k))
         return self.constant(np.array(number) if is_array else number, "c")
 
@@ -274,7 +274,7 @@ class OfArrays(Writer):
         return type(self.sample(operand)) is _ndarray
 
     def added(self, leaf: str, bar: str) -> str:
-        """Write that a cotangent is one of those of a leaf."""
+        """Return the source that adds a cotangent to those of a leaf in this expression."""
         if leaf not in self.fresh:
             self.fresh[leaf] = self.fresh[bar]
             return f"    {leaf} = {bar}\n"

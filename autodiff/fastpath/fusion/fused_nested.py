@@ -1,4 +1,4 @@
-"""Code for expressions on other levels: on a forward one, and on a tape whose values it sees.
+"""Code for expressions on other trace levels: a forward one, and a tape whose values it traces.
 
 The operations and their tangents are written one after the other, with the numbers that the single
 operations give. On a tape there is one node behind them, as there is for plain arrays; it goes back
@@ -97,7 +97,7 @@ _BY_FUNCTION = """\
 
 
 class FusedOver(Fused):
-    """A value made by several elementwise operations, which an outer level sees.
+    """A value made by several elementwise operations, which an outer level traces.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class FusedOver(Fused):
 
 
 class OnLevels(OfArrays):
-    """Code for arrays of float64 and numbers that a forward level sees."""
+    """Generates code for arrays of float64 and numbers that a forward level traces."""
 
     def __init__(self, steps: Steps, leaves: tuple) -> None:
         traced = [leaf for leaf in leaves if type(leaf) is Tracer]
@@ -134,7 +134,7 @@ class OnLevels(OfArrays):
         super().__init__(steps, leaves)
 
     def guard(self, name: str, leaf: Any) -> None:
-        """Write which level a leaf is of: all others are for the generic form."""
+        """Write a guard: a leaf is traced on the forward level."""
         if type(leaf) is not Tracer or (self.is_over and type(leaf._value) is not Tracer):
             raise Declined
         if self.is_over:
@@ -142,7 +142,7 @@ class OnLevels(OfArrays):
         self.same_level(f"{name}._value._tape" if self.is_over else f"{name}._tape")
 
     def same_level(self, level: str) -> None:
-        """Write that a value is of the same level as the first."""
+        """Write a guard: a value is of the same level as the first."""
         if self.has_level:
             self.unless(f"{level} is level")
         else:
@@ -151,7 +151,7 @@ class OnLevels(OfArrays):
             self.unless("type(level) is Forward")
 
     def read(self, operand: Operand, name: str) -> None:
-        """Write how one value and its tangent are read."""
+        """Write how a value and its tangent are read."""
         super().read(operand, name)
         if name not in self.traced:
             return

@@ -29,7 +29,7 @@ _ONE = "1.0"
 
 
 class OfFloats(Writer):
-    """Code for numbers: the node holds the derivatives of the whole expression.
+    """Generates code for numbers: the node holds the derivatives of the whole expression.
 
     Where one of them is zero, infinite or NaN, the operations are recorded one by one: what a zero
     or an infinite cotangent gives depends on each of them.

@@ -1,13 +1,14 @@
-"""Elementwise operations as code: expressions of one step, for arguments of given types.
+"""Generated code for single elementwise operations: expressions of one step.
 
-After a number of calls, what :mod:`autodiff.fastpath.elementwise` does with a function is written
-out: guards, the operation itself, and its node or tangent. There are three pieces of code for each
-operation, the last two written when they are needed:
+After some calls of a function with arguments of the same types, code replaces what
+:mod:`autodiff.fastpath.elementwise` does: guards, the operation itself, and its node or tangent.
+Each operation has four functions; the last three are generated when they are first called:
 
 * ``way`` for arrays on one tape;
+* ``constants`` for arrays made in the traced function that hold nothing traced;
 * ``on`` for arrays and numbers on a forward level, where the tangent is computed at once by the
   partial derivatives of the rule for forward mode;
-* ``over`` for a tape whose values one outer level sees. There the operation is one of that level,
+* ``over`` for a tape whose values one outer level traces. There the operation is one of that level,
   and the node propagates its cotangents by operations of it.
 
 So ``hvp`` is generated code as well. Arrays have the dtypes of those that the code was written for.
@@ -166,18 +167,18 @@ _SUM_BY_FUNCTION = """\
 
 
 class Operation(OfArrays):
-    """Code for a function of one or two arguments, on a tape.
+    """Generates code for a function of one or two arguments, on a tape.
 
     Parameters
     ----------
     f : callable
         The function.
     samples : tuple
-        Plain values such as it is called with.
+        Plain values of the types and dtypes of its arguments.
     wanted : list of int
         Which of them are traced.
     y : Any
-        A value such as it returns.
+        A value of the type and dtype of its result.
     """
 
     base: Any = Elementwise
@@ -224,7 +225,7 @@ class Operation(OfArrays):
         self.has_dtype(x)
 
     def has_dtype(self, x: str) -> None:
-        """Write that an array has the dtype of the one that the code is written for."""
+        """Write a guard: an array has the dtype of its sample."""
         if type(self.samples[x]) is _ndarray:
             self.unless(f"{x}.dtype is {self.constant(self.samples[x].dtype, 'dtype')}")
 
@@ -267,7 +268,7 @@ class Operation(OfArrays):
     # -- going back ------------------------------------------------------------------------------
 
     def hand_on_or_general(self) -> Callable:
-        """Return the method that propagates cotangents, general where it has nothing to gain."""
+        """Return a generated `hand_on`; the general one where generating one gains nothing."""
         (plan,) = self.plans.values()
         partials = [plan.partials[i] for i in self.wanted]
         dtypes = [getattr(x, "dtype", None) for x in (*self.leaves, self.y)]
@@ -291,7 +292,7 @@ class Operation(OfArrays):
         return ["t0", *self.inputs.values()]
 
     def special_cases(self) -> str:
-        """Write what is done for two arguments that are one, and for products made together."""
+        """Return the source for two arguments that are one value, and for shared products."""
         if len(self.wanted) < 2:
             return ""
         names = self.kept_by(0, self.plans[0])
@@ -306,7 +307,7 @@ class Operation(OfArrays):
         return source + (_TOGETHER if has_together else "")
 
     def stored(self, name: str, position: int) -> str:
-        """Write that the cotangent of an argument is added to what is known of it."""
+        """Return the source that adds a cotangent to those of an argument."""
         passed = [p.function is None and p.constant == 1 for p in self.plans[0].partials]
         if position == 0 or not passed[self.wanted[1]]:
             return super().stored(name, position)
@@ -314,7 +315,7 @@ class Operation(OfArrays):
         return _OWNED_BY_RIGHT + super().stored(name, position)
 
     def summed(self, bar: str, k: int, partial: Partial, read: list[str]) -> str:
-        """Write the cotangent of a number that was spread to an array: a dot product."""
+        """Return the source of the cotangent of a number that was broadcast: a dot product."""
         if partial.function is None:
             return super().summed(bar, k, partial, read)
         if partial.returns is not None:
@@ -326,7 +327,7 @@ class Operation(OfArrays):
 
 
 class Constants(Operation):
-    """Code for a function of arrays made inside, which may be written into: so may the result."""
+    """Generates code for arrays made inside: the result, too, can take traced values later."""
 
     def read_traced(self, x: str, name: str, is_first: bool) -> None:
         """Write how an array is read."""
@@ -340,7 +341,7 @@ class Constants(Operation):
 
 
 class Over(Operation):
-    """Code for a function on a tape, of values that one outer level sees."""
+    """Generates code for a function on a tape, of values that one outer level traces."""
 
     def read_traced(self, x: str, name: str, is_first: bool) -> None:
         """Write how a traced argument is read, with the outer level left on it."""
@@ -368,7 +369,7 @@ class Over(Operation):
 
 
 class OnLevel(Operation, OnLevels):
-    """Code for a function on a forward level, where the tangent is computed at once."""
+    """Generates code for a function on a forward level, which computes the tangent at once."""
 
     has_level = is_over = False
 
@@ -416,7 +417,7 @@ def on_level(scope: dict[str, Any], *given: Any) -> Callable:
 
 
 def _linked(scope: dict[str, Any], *names: str) -> dict[str, Callable]:
-    """Return what calls functions of a scope, in which they may be replaced."""
+    """Return functions that call those of a scope, which may be replaced there."""
     return {name: lambda *args, name=name: scope[name](*args) for name in names}
 
 
@@ -435,7 +436,7 @@ def _sample_of(x: Any) -> Any:
 
 
 def note(f: Callable, args: tuple, result: Any) -> None:
-    """Note a call that was recorded; after a few the code for such calls is written."""
+    """Count a call; after some of the same types, generate code for them."""
     if type(result) is not Tracer:
         return
     tape = result._tape
@@ -457,7 +458,7 @@ def note(f: Callable, args: tuple, result: Any) -> None:
 
 
 def _add(f: Callable, args: tuple, way: Any) -> None:
-    """Have code called for arguments like these; behind such for other values, if there is some."""
+    """Register code for arguments like these, after code for other dtypes if there is some."""
     known: Any = dispatch_cache.find(dispatch_cache.ways_of(f), args, {})
     if known is None:
         dispatch_cache.add(f, args, {}, way)
