@@ -373,6 +373,12 @@ note(
 UFUNC_OF: dict[Any, np.ufunc] = known("ufunc")
 """The ufunc that computes the same: one name for each function in a program."""
 SIGNS: dict[Any, str] = known("sign")
+OPERATORS: dict[Any, str] = {
+    f: SIGNS.get(UFUNC_OF[f], "**")
+    for f in (operator.add, operator.sub, operator.mul, operator.truediv, operator.pow)
+}
+"""Functions of Python's arithmetic operators, and what stands for them in code. What ``**`` gives
+for two floats is not always a float, so that it is no sign of `np.power`."""
 MATRIX_PRODUCTS = frozenset({np.dot, np.matmul, operator.matmul})
 """Products of vectors and matrices that are the same for all of them."""
 COMPARISONS = frozenset(f for f, sign in SIGNS.items() if sign not in "+-*/")

@@ -9,7 +9,7 @@ from autodiff import errors
 from autodiff.api import gradients, numeric_fallback
 from autodiff.closures import cached_derivatives, closures
 from autodiff.dispatch import call, plan_cache
-from autodiff.fastpath import fusion
+from autodiff.fastpath.fusion import entry
 from autodiff.intercept.runtime import replacements, syntax_ops
 from autodiff.intercept.source import fusion_sites, original_code, rewritten_code
 from autodiff.structured import calls as structured_calls
@@ -18,7 +18,7 @@ from autodiff.trace import jvp_trace
 errors.connect(source_of=rewritten_code.source_of)
 replacements.connect(calling=structured_calls.calling)
 syntax_ops.connect(intercept=replacements.intercept)
-fusion_sites.connect(write_way=fusion.write_way)
+fusion_sites.connect(write_way=entry.write_way)
 call.connect(
     planned=plan_cache.planned,
     body_of=replacements.traced_body,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autodiff.api.gradients import gradient
-from autodiff.closures.captured_values import is_empty
+from autodiff.closures.captured_values import is_empty, with_cells
 from autodiff.errors import ArgumentError
 from autodiff.trace.pytree import has_variables, leaves_of, map_leaves
 from chainrules_core.rules import name_of
@@ -100,12 +100,7 @@ def _with(x: Any, cells: dict[int, types.CellType], made: dict[int, Any]) -> Any
             return leaf
         if id(leaf) not in made:
             inside = [cells.get(id(c)) or types.CellType() for c in leaf.__closure__]
-            new = made[id(leaf)] = types.FunctionType(
-                leaf.__code__, leaf.__globals__, leaf.__name__, leaf.__defaults__, tuple(inside)
-            )
-            new.__kwdefaults__ = leaf.__kwdefaults__
-            new.__qualname__ = leaf.__qualname__
-            new.__dict__.update(leaf.__dict__)
+            made[id(leaf)] = with_cells(leaf, inside)
             for cell, old in zip(inside, leaf.__closure__, strict=True):
                 if id(old) not in cells and not is_empty(old):
                     cells[id(old)] = cell

@@ -14,8 +14,22 @@ from autodiff.api.gradients import Argnums, Fallback, differentiated, gradient
 from autodiff.errors import ArgumentError, OutputError
 from autodiff.trace.jacobian_sweep import jacobian_rows
 from autodiff.trace.jvp_trace import Pushed
-from autodiff.trace.linearize import Linearised, argnums_of, checked_argnums, is_single
-from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves, map_variables, variables_of
+from autodiff.trace.linearize import (
+    Linearised,
+    argnums_of,
+    checked_argnums,
+    is_single,
+    promoted,
+)
+from autodiff.trace.pytree import (
+    is_perturbable,
+    leaves_of,
+    map_leaves,
+    map_variables,
+    parts_of,
+    variables_of,
+)
+from autodiff.trace.seeds import HESSIAN
 from autodiff.trace.tracer import shape_of, untraced
 from chainrules_core import inner
 from chainrules_core.rules import name_of
@@ -340,16 +354,35 @@ def vhp(
 
 
 def _vhp(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any) -> Any:
-    *given, v = args
+    given, v = args[:-1], args[-1]
+    chosen = checked_argnums(f, given, argnums_of(argnums))
+    xs = [promoted(f, given, i, True) for i in chosen]
+    vectors = _checked_vectors(f, xs[0] if is_single(argnums, given) else tuple(xs), v, {})
 
     def paired(*inner_args: Any) -> Any:
         slopes = variables_of(gradient(f, *inner_args, argnums=argnums, **kwargs))
         total: Any = 0.0
-        for slope, direction in zip(slopes, variables_of(v), strict=True):
+        for slope, direction in zip(slopes, vectors, strict=True):
             total = total + inner(slope, direction)
         return total
 
     return gradient(paired, *given, argnums=argnums)
+
+
+def _checked_vectors(f: Callable, x: Any, v: Any, known: dict[int, Any]) -> list[Any]:
+    """Return the part of a vector for each variable of `x`; of an object in two places once."""
+    parts = parts_of(x)
+    if parts is None:
+        return [HESSIAN.checked(f, x, v)] if is_perturbable(x) else []
+    if id(x) in known and not issubclass(type(x), tuple):
+        HESSIAN.check_alike(f, x, known[id(x)], v)
+        return []
+    known[id(x)] = v
+    return [
+        leaf
+        for k, part in parts
+        for leaf in _checked_vectors(f, part, HESSIAN.part(f, x, v, k), known)
+    ]
 
 
 def diag_hessian(

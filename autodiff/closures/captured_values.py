@@ -60,9 +60,12 @@ def content_of(cell: types.CellType) -> Any:
     return None if is_empty(cell) else cell.cell_contents
 
 
-def with_cells(f: types.FunctionType, cells: Iterable[types.CellType]) -> types.FunctionType:
-    """Return a function like `f` that has these cells."""
-    new = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(cells))
+def with_cells(
+    f: types.FunctionType, cells: Iterable[types.CellType], code: types.CodeType | None = None
+) -> types.FunctionType:
+    """Return a function like `f` that has these cells, and runs `code` if that is given."""
+    code = f.__code__ if code is None else code
+    new = types.FunctionType(code, f.__globals__, f.__name__, f.__defaults__, tuple(cells))
     new.__kwdefaults__ = f.__kwdefaults__
     new.__dict__.update(f.__dict__)
     new.__qualname__, new.__module__, new.__doc__ = f.__qualname__, f.__module__, f.__doc__

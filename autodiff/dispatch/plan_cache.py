@@ -28,7 +28,7 @@ from autodiff.dispatch.plan_types import (
     OfConstant,
     OfHand,
     OfLinear,
-    OfScalar,
+    Plan,
     bound_call,
 )
 from autodiff.dispatch.sequence_plans import planned_with_list
@@ -47,7 +47,7 @@ _OBJECTS = np.dtype(object)  # its elements may be numbers: the general way look
 _KINDS: tuple[tuple[type, type], ...] = (
     (LinearRule, OfLinear),
     (HandRule, OfHand),
-    (ScalarRule, OfScalar),
+    (ScalarRule, Plan),
 )
 
 _NESTS = frozenset({tuple, list})

@@ -451,12 +451,6 @@ class HandNode(PlannedNode):
             bars.add(parents[position], found[i], self, position, IN_TUPLE)
 
 
-class OfScalar(Plan):
-    """A plan by the partial derivatives of a function that has no faster way."""
-
-    __slots__ = ()
-
-
 class OfBody:
     """A plan to trace a body in place of the function."""
 

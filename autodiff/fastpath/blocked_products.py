@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_core.define.partial import Partial
-from chainrules_core.define.scalar import has_nan
+from chainrules_core.define.scalar import constant_product, plain_product, strong_product
 
 LARGE = 1 << 17
 """From so many elements on work is done in blocks ..."""
@@ -41,11 +41,13 @@ def keep_freed_memory() -> None:
         np.empty(_FREED, np.uint8)
 
 
-class InBlocks:
-    """A partial derivative of large arrays, evaluated on one block of elements after the other.
+class Products:
+    """The products of a cotangent with a partial derivative, one block of elements after the other.
 
     Attributes
     ----------
+    node : Elementwise
+        The node of the operation.
     partial : Partial
         The partial derivative.
     values : list
@@ -54,15 +56,19 @@ class InBlocks:
         Which of these are arrays, and their elements in one row.
     """
 
-    __slots__ = ("partial", "rows", "values")
+    __slots__ = ("dtype", "node", "partial", "rows", "values")
 
-    def __init__(self, partial: Partial, values: tuple) -> None:
+    def __init__(self, node: Any, partial: Partial) -> None:
+        self.node = node
         self.partial = partial
-        self.values = list(values)
+        self.values = list(node.values)
         self.rows: list[tuple[int, np.ndarray]] = []
+        self.dtype = node.space.dtype
 
-    def find_rows(self, shape: tuple[int, ...]) -> bool:
-        """Find the rows; False if an array has another shape or does not lie in one row."""
+    def are_possible(self, shape: tuple[int, ...], dtype: np.dtype) -> bool:
+        """Whether all that is read lies in one row, and the product has the right precision."""
+        if self.partial.function is None:
+            return type(self.partial.constant) in (int, float)
         for i, value in enumerate(self.values):
             if type(value) is _ndarray and value.ndim:
                 row = flat(value) if value.shape == shape else None
@@ -71,7 +77,13 @@ class InBlocks:
                 self.rows.append((i, row))
             elif type(value) is not _ndarray and type(value) not in NUMBERS:
                 return False
-        return True
+        d = self.at(slice(0, 2))
+        if type(d) is _ndarray and d.ndim and d.shape != (2,):
+            return False
+        if type(d) is not _ndarray and type(d) not in NUMBERS:
+            return False
+        p = plain_product(d, np.ones(2, dtype))
+        return type(p) is _ndarray and p.dtype is dtype and p.shape == (2,)
 
     def at(self, part: slice) -> Any:
         """Return the partial derivative of a block."""
@@ -80,67 +92,47 @@ class InBlocks:
             values[i] = row[part]
         return self.partial(*values)
 
+    def of(self, part: slice, bar: Any, strong: bool) -> Any:
+        """Return the products of a block; `bar` is a number if all elements are one."""
+        d = self.at(part)
+        if strong:
+            return strong_product_of(self.partial, self.node)(d, bar, False)
+        if type(bar) is not _ndarray and bar == 1 and getattr(d, "dtype", None) is self.dtype:
+            return d
+        fresh = type(d) is _ndarray and d.base is None and type(bar) is _ndarray
+        return plain_product(d, bar, fresh and d.dtype is bar.dtype)
 
-class Blocks(InBlocks):
-    """A partial derivative beside a cotangent, block by block.
-
-    Attributes
-    ----------
-    bar : ndarray or number
-        The cotangent's elements in one row; a number if all are the same one.
-    """
-
-    __slots__ = ("bar", "dtype", "shape", "size")
-
-    def __init__(self, partial: Partial, values: tuple, y_bar: np.ndarray) -> None:
-        super().__init__(partial, values)
-        self.dtype = y_bar.dtype
-        self.size = y_bar.size
-        self.shape = y_bar.shape
-        # The adjoint of a sum spreads one number.
-        self.bar: Any = flat(y_bar) if any(y_bar.strides) else y_bar[(0,) * y_bar.ndim]
-
-    def are_possible(self) -> bool:
-        """Whether all lies in one row, and the partial derivative is an array of the same dtype."""
-        if self.dtype.kind != "f" or self.bar is None:
-            return False
-        if not self.find_rows(self.shape) or not self.rows:
-            return False
-        d = self.at(slice(0, 2))
-        return type(d) is _ndarray and d.dtype is self.dtype and d.shape == (2,)
-
-    def __iter__(self) -> Iterator[tuple[slice, np.ndarray, Any]]:
-        bar = self.bar
-        is_row = type(bar) is _ndarray
-        for start in range(0, self.size, BLOCK):
-            part = slice(start, min(start + BLOCK, self.size))
+    def sum(self, part: slice, bar: Any, strong: bool) -> Any:
+        """Return the sum of the products of a block."""
+        if not strong and type(bar) is _ndarray:
             d = self.at(part)
-            if type(d) is not _ndarray or d.shape != (part.stop - start,):
-                d = np.full(part.stop - start, d, self.dtype)
-            yield part, d, bar[part] if is_row else bar
+            if type(d) is _ndarray and d.shape == bar.shape and d.dtype is bar.dtype:
+                return np.vdot(d, bar)
+        p = self.of(part, bar, strong)
+        return np.sum(p) if type(p) is _ndarray and p.ndim else p * (part.stop - part.start)
 
-    def sum(self) -> Any:
-        """Return the sum of the products."""
-        total: Any = 0.0
-        for _, d, b in self:
-            total += np.vdot(d, b) if type(b) is _ndarray else np.sum(d) * b
-        return total
 
-    def write(self, out: np.ndarray, *, fresh: bool, adds: bool, strong: Callable | None) -> None:
-        """Write the products into a row, or add them; `strong` makes those that hold NaN."""
-        for part, d, b in self:
-            made = out[part]
-            # What is written over, or added to, is not touched before the product is known. A share
-            # of ties may be a number in one block, and in another, without any, a truth value.
-            own = d.base is None and d.dtype is self.dtype
-            room = made if fresh else d if own else None
-            p = np.multiply(d, b, out=room)
-            if strong is not None and has_nan(p):
-                p = strong(self.at(part), b)
-            if adds:
-                made += p
-            elif p is not made:
-                made[...] = p
+def strong_product_of(partial: Partial, node: Any) -> Callable:
+    """Return the product in which zeros are strong."""
+    # Whether the partial derivative reads nothing that is differentiated.
+    is_constant = len(node.parents) < 2 and partial.reads.isdisjoint(
+        (0, node.rule.partials[0].index(partial) + 1)
+    )
+    return constant_product if is_constant else strong_product
+
+
+def parts(size: int, block: int) -> Iterator[slice]:
+    """Yield the blocks of so many elements."""
+    for start in range(0, size, block):
+        yield slice(start, min(start + block, size))
+
+
+def row_of(bar: np.ndarray) -> Any:
+    """Return the elements of a cotangent in one row; a number if all are the same one.
+
+    The adjoint of a sum spreads one number. None if they do not lie in one row.
+    """
+    return flat(bar) if any(bar.strides) else bar[(0,) * bar.ndim]
 
 
 def flat(x: np.ndarray) -> np.ndarray | None:

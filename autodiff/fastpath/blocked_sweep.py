@@ -8,17 +8,15 @@ kept, and what leaves the run, is in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff.fastpath.blocked_products import LARGE, NUMBERS, InBlocks, flat
-from autodiff.fastpath.elementwise_nodes import Elementwise, strong_product_of
+from autodiff.fastpath.blocked_products import LARGE, Products, parts, row_of
+from autodiff.fastpath.elementwise_nodes import Elementwise
 from autodiff.trace.tape import Cotangents
 from chainrules_core import AbstractZero
-from chainrules_core.define.partial import Partial
-from chainrules_core.define.scalar import has_nan, plain_product
+from chainrules_core.define.scalar import has_nan
 
 BLOCK = 1 << 15
 """Elements of a block; of several arrays they have to be in the cache at once."""
@@ -41,43 +39,29 @@ def sweep_run(place: int, bar: Any, bars: Cotangents, leaves: int) -> bool:
     return True
 
 
-class _Step(InBlocks):
-    """How a member of a run propagates its cotangent to one of its parents."""
+class _Step(NamedTuple):
+    """How a member of a run propagates its cotangent to one of its parents.
 
-    __slots__ = ("dtype", "is_number", "node", "parent", "times")
+    Attributes
+    ----------
+    products : Products
+        The products with the partial derivative.
+    parent : int
+        The place of the parent.
+    times : int
+        2 for a product of a value with itself.
+    is_number : bool
+        Whether the parent is a number, for which the products are summed.
+    """
 
-    def __init__(self, node: Any, partial: Partial, parent: int, times: int) -> None:
-        super().__init__(partial, node.values)
-        self.node = node
-        self.dtype = node.space.dtype
-        self.parent = parent
-        self.times = times  # 2 for a product of a value with itself
-        self.is_number = False
+    products: Products
+    parent: int
+    times: int
+    is_number: bool
 
-    def is_possible(self, shape: tuple[int, ...], dtype: np.dtype) -> bool:
-        """Whether all that is read lies in one row, and the product has the right precision."""
-        if self.partial.function is None:
-            return type(self.partial.constant) in (int, float)
-        if not self.find_rows(shape):
-            return False
-        d = self.at(slice(0, 2))
-        if type(d) is _ndarray and d.ndim and d.shape != (2,):
-            return False
-        if type(d) is not _ndarray and type(d) not in NUMBERS:
-            return False
-        p = plain_product(d, np.ones(2, dtype))
-        return type(p) is _ndarray and p.dtype is dtype and p.shape == (2,)
-
-    def product(self, part: slice, bar: Any, strong: bool) -> Any:
+    def made(self, part: slice, bar: Any, strong: bool) -> Any:
         """Return what is propagated of a block."""
-        d = self.at(part)
-        if strong:
-            p = strong_product_of(self.partial, self.node)(d, bar, False)
-        elif type(bar) is not _ndarray and bar == 1 and getattr(d, "dtype", None) is self.dtype:
-            p = d
-        else:
-            fresh = type(d) is _ndarray and d.base is None and type(bar) is _ndarray
-            p = plain_product(d, bar, fresh and d.dtype is bar.dtype)
+        p = self.products.of(part, bar, strong)
         return p + p if self.times == 2 else p
 
 
@@ -121,7 +105,7 @@ class _Run:
             or given.shape != space.shape
         ):
             return False
-        row = flat(given) if any(given.strides) else given[(0,) * given.ndim]
+        row = row_of(given)
         if row is None:
             return False
         self.given[k] = row
@@ -146,17 +130,17 @@ class _Run:
         for partial, parent, times in pairs:
             if isinstance(partial.constant, AbstractZero):
                 continue
-            step = _Step(node, partial, parent, times)
+            products = Products(node, partial)
             target = self.bars.nodes[parent]
-            if self.bars.is_number(parent):
-                step.is_number = True
+            is_number = self.bars.is_number(parent)
+            if is_number:
                 if type(target) is not tuple and target.space.dtype.kind != "f":
                     return None
             elif target.space.shape != space.shape or target.space.dtype is not space.dtype:
                 return None
-            if not step.is_possible(space.shape, space.dtype):
+            if not products.are_possible(space.shape, space.dtype):
                 return None
-            steps.append(step)
+            steps.append(_Step(products, parent, times, is_number))
         return steps
 
     def sweep(self) -> None:
@@ -168,7 +152,7 @@ class _Run:
         totals: dict[int, Any] = dict.fromkeys(outside - arrays.keys(), 0.0)
         for k in inside:
             bars.values[k] = None
-        for part in self._parts():
+        for part in parts(space.size, BLOCK):
             found, sums = self._block(part, False)
             if any(map(has_nan, found.values())) or any(map(has_nan, sums.values())):
                 found, sums = self._block(part, True)
@@ -184,11 +168,6 @@ class _Run:
         for k in inside:
             bars.nodes[k] = None
 
-    def _parts(self) -> Iterator[slice]:
-        size = self.space.size
-        for start in range(0, size, BLOCK):
-            yield slice(start, min(start + BLOCK, size))
-
     def _block(self, part: slice, strong: bool) -> tuple[dict[int, Any], dict[int, Any]]:
         """Return what leaves the run, of a block: of arrays, and the sums for numbers."""
         known: dict[int, Any] = {
@@ -201,10 +180,10 @@ class _Run:
             for step in steps:
                 j = step.parent
                 if step.is_number:
-                    total = _total(step, part, bar, strong)
+                    total = step.times * step.products.sum(part, bar, strong)
                     sums[j] = sums[j] + total if j in sums else total
                     continue
-                p = step.product(part, bar, strong)
+                p = step.made(part, bar, strong)
                 if j not in known:
                     known[j] = p
                     if type(p) is _ndarray and p.base is None and p is not bar:
@@ -215,16 +194,6 @@ class _Run:
                     known[j] = known[j] + p
                     own.add(j)
         return known, sums
-
-
-def _total(step: _Step, part: slice, bar: Any, strong: bool) -> Any:
-    """Return the sum of what is propagated of a block."""
-    if not strong and type(bar) is _ndarray:
-        d = step.at(part)
-        if type(d) is _ndarray and d.shape == bar.shape and d.dtype is bar.dtype:
-            return step.times * np.vdot(d, bar)
-    p = step.product(part, bar, strong)
-    return np.sum(p) if type(p) is _ndarray and p.ndim else p * (part.stop - part.start)
 
 
 class _Target:

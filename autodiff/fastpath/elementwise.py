@@ -1,10 +1,10 @@
 """Fast paths for elementwise functions of numbers and arrays.
 
-What a function of one or two arguments needs of its rule is found once for each pair of types and
-remembered until a rule changes. A call then computes the primal and appends one node, which keeps
-what its partial derivatives read and nothing else. Values that are traced on an outer level take
-the same way: the primal and the products are then operations of that level. On a forward level
-the tangent is computed at once.
+What a function of one or two arguments needs of its rule is looked up once for each combination of
+types, and cached until a rule changes. A call computes the primal and appends one node, which keeps
+only what its partial derivatives read. For values that an outer level traces, the primal and the
+products are operations of that level. On a forward level the tangent is computed at once. For calls
+that are made often :mod:`autodiff.fastpath.fusion.operation` generates code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.fastpath.elementwise_nodes import Elementwise
-from autodiff.trace.tape import CONSTANT, Forward, Tape, place_of
+from autodiff.trace.tape import CONSTANT, Forward
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, shape_of, untraced, wrap
 from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, frule, rrule
 from chainrules_core.define import ScalarRule
@@ -26,12 +26,10 @@ from chainrules_core.define.scalar import (
     plain_product,
     strong_product,
 )
-from chainrules_core.projection import KNOWN_SPACES
 from chainrules_core.quiet import quiet
 from chainrules_core.rules import RuleTable
 
 _ndarray = np.ndarray
-_FLOAT64 = np.dtype(np.float64)
 _NUMBERS = frozenset(
     {float, int, complex, np.float64, np.float32, np.complex128, np.complex64, np.int64}
 )
@@ -96,150 +94,71 @@ forward_plans = caches.register("elementwise plans of forward mode", _Plans(frul
 """… and for forward mode, where another rule may hold."""
 
 
-def unary(f: Callable, a: Any) -> Any:
-    """Apply a function of one traced argument; `NOT_HERE` for the general path."""
-    tape = a._tape
-    x = a._value
-    if not tape.records:
-        if type(tape) is Forward:
-            return _pushed_call(f, (x,), (a._index,), 1, tape)
-        return _of_constants(f, (x,)) if tape is CONSTANT else NOT_HERE
-    plan = plans[f, type(x)]
-    if plan is None:
-        return _over_outer(f, (x,), (a._index,), 1, tape)
-    y = f(x)
-    keep_y, keep_x = plan.keeps[1]
-    seen = (y if keep_y else None, x if keep_x else None)
-    return _recorded(y, (a._index,), plan.partials, seen, plan.rule, tape)
-
-
-def binary(f: Callable, a: Any, b: Any) -> Any:
-    """Apply a function of two arguments, at least one traced; `NOT_HERE` for the general path."""
-    kind = type(a)
-    other = type(b)
-    x, z = a, b
-    if kind is Tracer or kind is FloatTracer:
-        tape = a._tape
-        x = a._value
-        indices: tuple = (a._index,)
-        wanted = 1
-        if other is Tracer or other is FloatTracer:
-            z = b._value
-            if b._tape is tape:
-                indices = (a._index, b._index)
-                wanted = 3
-            elif b._tape is not CONSTANT:
-                if tape is not CONSTANT:
-                    return NOT_HERE
-                tape = b._tape
-                indices = (b._index,)
-                wanted = 2
-    else:
-        tape = b._tape
-        z = b._value
-        indices = (b._index,)
-        wanted = 2
-    if not tape.records:
-        if type(tape) is Forward:
-            return _pushed_call(f, (x, z), indices, wanted, tape)
-        if tape is CONSTANT:
-            return _of_constants(f, (x, z))
-        return tape.binary(f, a, b) if tape.program else NOT_HERE
-    plan = plans[f, type(x), type(z)]
-    if plan is None:
-        return _over_outer(f, (x, z), indices, wanted, tape)
-    y = f(x, z)
-    keep_y, keep_x, keep_z = plan.keeps[wanted]
-    if other is _ndarray:
-        if keep_z:
-            z = tape.kept(b)
-    elif kind is _ndarray and keep_x:
-        x = tape.kept(a)
-    seen = (y if keep_y else None, x if keep_x else None, z if keep_z else None)
-    return _recorded(y, indices, plan.wanted[wanted], seen, plan.rule, tape)
-
-
-def _recorded(
-    y: Any, parents: tuple, partials: tuple, seen: tuple, rule: ScalarRule, tape: Tape
-) -> Any:
-    """Record a plain value with its node; `NOT_HERE` where it is not for it."""
-    is_array = type(y) is _ndarray
-    dtype: Any = y.dtype if is_array else None
-    space: Any
-    if dtype is _FLOAT64 or (is_array and dtype.kind in "fc"):
-        try:
-            space = KNOWN_SPACES[dtype][y.shape]
-        except KeyError:
-            space = ProjectTo(y)
-    elif not is_array and is_inexact(y):
-        space = ProjectTo(y)
-    else:
-        return NOT_HERE
-    node = Elementwise(parents, partials, seen, space, rule)
-    nodes = tape.nodes
-    place = len(nodes)
-    nodes.append(node)
-    if nodes[place] is not node:
-        place = place_of(node, nodes)
-    return Tracer(y, tape, place) if is_array else wrap(y, tape, place)
-
-
-def _of_constants(f: Callable, values: tuple) -> Any:
-    """Apply a function to arrays made inside, which may be written into: so may the result."""
-    if plans[(f, *map(type, values))] is None:
-        return NOT_HERE
-    y = f(*values)
-    if type(y) is not _ndarray:
-        return y
-    return Tracer(y, CONSTANT, -1) if y.dtype.kind in "fc" else NOT_HERE
-
-
-# --------------------------------------------------------------------------- other levels
-
-
-def _kinds_beneath(args: tuple) -> tuple | None:
-    """Return the types of values, some traced on outer levels; None where one is a constant."""
-    kinds: list[Any] = []
-    for x in args:
-        kind = type(x)
+def apply(f: Callable, args: tuple) -> Any:
+    """Apply a function of one or two arguments, some traced; `NOT_HERE` for the general path."""
+    tape: Any = CONSTANT
+    values: Any = []
+    for a in args:
+        kind = type(a)
         if kind is Tracer or kind is FloatTracer:
-            if x._tape is CONSTANT:
-                return None
-            kind = x.__class__
-        kinds.append(kind)
-    return tuple(kinds)
-
-
-def _over_outer(f: Callable, values: tuple, indices: tuple, wanted: int, tape: Tape) -> Any:
-    """Apply a function to values that an outer level sees, or to plain ones beside them."""
-    if _TRACED.isdisjoint(map(type, values)):
-        return NOT_HERE
+            if a._tape is not CONSTANT:
+                if tape is not CONSTANT and a._tape is not tape:
+                    return NOT_HERE
+                tape = a._tape
+            a = a._value
+        values.append(a)
+    if tape is CONSTANT:  # the result may be written into, as the arguments may
+        y = NOT_HERE if plans[(f, *map(type, values))] is None else f(*values)
+        if type(y) is not _ndarray:
+            return y
+        return Tracer(y, CONSTANT, -1) if y.dtype.kind in "fc" else NOT_HERE
+    is_forward = type(tape) is Forward
+    if not (tape.records or is_forward):
+        return tape.binary(f, *args) if tape.program and len(args) == 2 else NOT_HERE
     kinds = _kinds_beneath(values)
-    plan = None if kinds is None else plans[(f, *kinds)]
-    if plan is None or any(type(x) is _ndarray and x.dtype.kind == "O" for x in values):
+    plan = None if kinds is None else (forward_plans if is_forward else plans)[(f, *kinds)]
+    if plan is None:
         return NOT_HERE
+    if is_forward:
+        tape.check_open()
     y = f(*values)
-    if type(y) not in _TRACED or y._tape is CONSTANT or not is_inexact(bare(y)):
+    if type(y) is _ndarray and y.dtype.kind not in "fc":
         return NOT_HERE
-    kept = [tape.kept(x) if type(x) is _ndarray else x for x in values]
-    seen = [v if keep else None for v, keep in zip((y, *kept), plan.keeps[wanted], strict=True)]
-    node = Elementwise(indices, plan.wanted[wanted], tuple(seen), ProjectTo(bare(y)), plan.rule)
+    traced = [i for i, a in enumerate(args) if type(a) in _TRACED and a._tape is tape]
+    indices = tuple([args[i]._index for i in traced])
+    bits = sum([1 << i for i in traced])
+    if is_forward:
+        return with_dot(y, pushed(plan.wanted[bits], (y, *values), indices), tape)
+    if type(y) in _TRACED and y._tape is CONSTANT:
+        return NOT_HERE
+    plain = bare(y)
+    if not is_inexact(plain):
+        return NOT_HERE
+    keep_y, *keeps = plan.keeps[bits]
+    seen = [y if keep_y else None]
+    for a, x, keep in zip(args, values, keeps, strict=True):
+        seen.append((tape.kept(a) if type(a) is _ndarray else x) if keep else None)
+    node = Elementwise(indices, plan.wanted[bits], tuple(seen), ProjectTo(plain), plan.rule)
     return wrap(y, tape, tape.add(node))
 
 
-def _pushed_call(f: Callable, values: tuple, dots: tuple, wanted: int, tape: Any) -> Any:
-    """Apply a function to values with tangents."""
-    tape.check_open()
-    plan = forward_plans.get((f, *map(type, values)))
-    if plan is None:
-        kinds = _kinds_beneath(values)
-        plan = None if kinds is None else forward_plans[(f, *kinds)]
-    if plan is None:
-        return NOT_HERE
-    y = f(*values)
-    if type(y) is _ndarray and y.dtype.kind == "O":
-        return NOT_HERE
-    return with_dot(y, pushed(plan.wanted[wanted], (y, *values), dots), tape)
+def _kinds_beneath(values: list) -> tuple | None:
+    """Return the types of values, some traced on outer levels; None for arrays of objects there.
+
+    None also where one of those is a constant.
+    """
+    kinds = tuple(map(type, values))
+    if _TRACED.isdisjoint(kinds):
+        return kinds
+    if any(
+        x._tape is CONSTANT if kind in _TRACED else kind is _ndarray and x.dtype.kind == "O"
+        for x, kind in zip(values, kinds, strict=True)
+    ):
+        return None
+    return tuple([x.__class__ for x in values])
+
+
+# -- forward levels ------------------------------------------------------------------------------
 
 
 def pushed(partials: tuple[Partial, ...], values: tuple, dots: tuple) -> Any:

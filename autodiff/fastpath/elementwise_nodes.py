@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from autodiff.fastpath.blocked_products import LARGE, Blocks
+from autodiff.fastpath.blocked_products import (
+    BLOCK,
+    LARGE,
+    Products,
+    parts,
+    row_of,
+    strong_product_of,
+)
 from autodiff.trace.tape import Cotangents
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import AbstractZero, NotImplementedTangent
 from chainrules_core.define import ScalarRule
 from chainrules_core.define.partial import ARITHMETIC, Partial
 from chainrules_core.define.scalar import (
-    constant_product,
+    has_nan,
     plain_product,
-    strong_product,
 )
 from chainrules_core.references import if_counted
 
@@ -116,55 +122,11 @@ def hand_product(
     partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: bool
 ) -> None:
     """Propagate conj(∂y/∂x) ȳ to the value at place `j`; `owned` as for `pulled`."""
-    target = bars.nodes[j]
-    if (
-        type(y_bar) is not _ndarray
-        or y_bar.size > SMALL
-        or y_bar.dtype is not _FLOAT64
-        or strong
-        or bars.nested
-        or type(target) is tuple
-        or not target.space.shape
-    ):
-        x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
-        # Counted here: a call in the making holds its arguments, too.
-        fresh: Any = owned if x_bar is y_bar else sys.getrefcount(x_bar) == ALONE
-        if x_bar is not None:
-            bars.put(j, x_bar, fresh)
-        return
-    # Small arrays: what takes the time there are calls, so there are none.
-    function = partial.function
-    if function is None:
-        d = partial.constant
-    else:
-        try:
-            d = function(*node.values)
-        except ARITHMETIC:
-            d = partial.safely(*node.values)
-    fresh = True
-    kind = type(d)
-    if (kind is _ndarray and d.dtype is _FLOAT64) or kind is float or kind is _float64:
-        x_bar = d * y_bar
-    elif kind is int:
-        x_bar = y_bar if d == 1 else -y_bar if d == -1 else d * y_bar
-        fresh = d != 1 or owned
-    else:
-        x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
-        if x_bar is None:
-            return
-        fresh = False
-    space = target.space
-    if type(x_bar) is not _ndarray or x_bar.shape != space.shape or x_bar.dtype is not space.dtype:
+    x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
+    # Counted here: a call in the making holds its arguments, too.
+    fresh: Any = owned if x_bar is y_bar else sys.getrefcount(x_bar) == ALONE
+    if x_bar is not None:
         bars.put(j, x_bar, fresh)
-        return
-    before = bars.values[j]
-    if before is None:
-        bars.values[j] = x_bar
-        bars.owned[j] = fresh
-    elif bars.owned[j]:
-        before += x_bar
-    else:
-        bars.accumulate(j, before, x_bar, fresh)
 
 
 def pulled(
@@ -220,18 +182,6 @@ def _conjugated(d: Any) -> tuple[Any, bool]:
     return (np.conj(d), True) if d.dtype.kind == "c" else (d, False)
 
 
-def strong_product_of(partial: Partial, node: Any) -> Callable:
-    """Return the product in which zeros are strong."""
-    return constant_product if _is_constant(partial, node) else strong_product
-
-
-def _is_constant(partial: Partial, node: Any) -> bool:
-    """Whether a partial derivative reads nothing that is differentiated."""
-    if len(node.parents) == 2:
-        return False
-    return partial.reads.isdisjoint((0, node.rule.partials[0].index(partial) + 1))
-
-
 def _pulled_in_blocks(
     partial: Partial,
     node: Any,
@@ -242,24 +192,39 @@ def _pulled_in_blocks(
     owned: bool,
 ) -> Any:
     """Compute what `pulled` returns block by block; `_NOT_SO` where that is not possible."""
-    blocks = Blocks(partial, node.values, y_bar)
-    if not blocks.are_possible():
+    products, row = Products(node, partial), row_of(y_bar)
+    if y_bar.dtype.kind != "f" or row is None:
         return _NOT_SO
-    is_row = type(blocks.bar) is _ndarray
+    if not products.are_possible(y_bar.shape, y_bar.dtype) or not products.rows:
+        return _NOT_SO
+    is_row = type(row) is _ndarray
     kept = None if partial.returns is None else node.values[partial.returns]
-    if kept is not None and not is_row and blocks.bar == 1:
+    if kept is not None and not is_row and row == 1:
         return kept
+
+    def blocks() -> Iterator[tuple[slice, Any]]:
+        for part in parts(y_bar.size, BLOCK):
+            yield part, row[part] if is_row else row
+
     if bars.is_number(j):
-        total = blocks.sum()
+        total: Any = 0.0
+        for part, bar in blocks():
+            total += products.sum(part, bar, False) if is_row else np.sum(products.at(part)) * bar
         return total if total == total or not strong else _NOT_SO
-    product = strong_product_of(partial, node) if strong else None
     before = bars.owned_array(j, y_bar)
-    if before is not None:
-        blocks.write(before.reshape(-1), fresh=False, adds=True, strong=product)
-        return None
-    if kept is not None and not strong:
+    if before is None and kept is not None and not strong:
         return _NOT_SO  # one product of whole arrays
     in_place = owned and is_row
-    out = y_bar if in_place else np.empty(y_bar.shape, y_bar.dtype)
-    blocks.write(out.reshape(-1), fresh=not in_place, adds=False, strong=product)
-    return out
+    out = before
+    if out is None:
+        out = y_bar if in_place else np.empty(y_bar.shape, y_bar.dtype)
+    made = out.reshape(-1)
+    for part, bar in blocks():
+        p = products.of(part, bar, False)
+        if strong and has_nan(p):
+            p = products.of(part, bar, True)
+        if before is None:
+            made[part] = p
+        else:
+            made[part] += p
+    return None if before is not None else out

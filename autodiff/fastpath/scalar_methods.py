@@ -18,8 +18,8 @@ import numpy as np
 from autodiff.dispatch.call import NO_RULE
 from autodiff.dispatch.dispatch_cache import ways_of
 from autodiff.errors import LostValueError
-from autodiff.fastpath.codegen.elementwise_code import SYMBOLS
-from autodiff.fastpath.codegen.node_code import SCOPE
+from autodiff.fastpath.codegen.node_code import SCOPE, quietly
+from autodiff.functions import OPERATORS
 from autodiff.numpy_api import operators as operators  # the general methods, behind these
 from autodiff.trace.tape import CONSTANT, place_of
 from autodiff.trace.tracer import FloatTracer, Tracer
@@ -86,14 +86,6 @@ def _is_plain(partial: Partial) -> bool:
     return partial.function is not None or isinstance(partial.constant, (int, float))
 
 
-def quiet(partial: Partial) -> Callable | None:
-    """Return the function of a partial derivative, without warnings of NumPy's."""
-    function = partial.function
-    if function is None or partial.is_arithmetic:
-        return function
-    return np.errstate(all="ignore")(function)
-
-
 def derivative(
     partial: Partial, name: str, names: tuple[str, ...], varying: set[int] | None = None
 ) -> str:
@@ -132,7 +124,7 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
             test=test,
             x=a,
             z=b,
-            symbol=SYMBOLS[op],
+            symbol=OPERATORS[op],
             # Only a power of floats can be something else than a float.
             checked="type(y) is float or type(y) is float64" if op is operator.pow else "True",
             node=", ".join(nodes),
@@ -150,8 +142,8 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
     scope: dict[str, Any] = {
         **SCOPE,
         "otherwise": Tracer.__dict__[f"__{_NAMES[op]}__"],
-        "by_a": quiet(by_a),
-        "by_b": quiet(by_b),
+        "by_a": quietly(by_a),
+        "by_b": quietly(by_b),
         "safe_a": by_a.safely,
         "safe_b": by_b.safely,
     }
@@ -167,7 +159,7 @@ def unary_record(f: Callable) -> Callable[[FloatTracer], Any] | None:
     if isinstance(f, np.ufunc) and not any(kinds.startswith("d->d") for kinds in f.types):
         return None  # of a float a complex number, as of scipy.special.wofz
     partial = rule.partials[0][0]
-    slope = quiet(partial) or partial
+    slope = quietly(partial) or partial
 
     def record(a: FloatTracer) -> Any:
         x = a._value
@@ -256,7 +248,7 @@ def renew(rule: Rule | None = None) -> None:
         _element["rule"] = _element_rule()
     if changed is None or changed is operator.neg:
         setattr(FloatTracer, "__neg__", _negated())  # noqa: B010 - a type checker must not see it
-    for op in SYMBOLS:
+    for op in OPERATORS:
         if changed is not None and changed is not op:
             continue
         name = _NAMES[op]

@@ -170,7 +170,6 @@ class NDIter:
         )
         self.shape, self.itersize, self.nop = shape, math.prod(shape), len(given)
         self.ndim, self.index = len(shape), 0
-        self._flags = flags
         self._written = [_writes(op_flags, i, a) for i, a in enumerate(made)]
         self._views = [
             a if np.shape(a) == shape else np.broadcast_to(a, shape) for a in self.operands

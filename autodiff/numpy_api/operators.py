@@ -10,8 +10,8 @@ import numpy as np
 
 from autodiff.dispatch.call import NO_RULE, by_rule, operate_by_rule, require_rule
 from autodiff.dispatch.dispatch_cache import ways_of
-from autodiff.fastpath.codegen.elementwise_code import note
-from autodiff.fastpath.elementwise import NOT_HERE, binary, unary
+from autodiff.fastpath.elementwise import NOT_HERE, apply
+from autodiff.fastpath.fusion.operation import note
 from autodiff.mutation.assignment import assign, assign_item, frozen
 from autodiff.trace.decisions import asked, note as note_decision
 from autodiff.trace.tape import CONSTANT
@@ -36,11 +36,10 @@ def _unary(op: Callable) -> Callable:
 
     def method(self: Tracer) -> Any:
         way = known.get(type(self))
-        if way is not None:
-            result = way(self)
-            if result is not NO_RULE:
-                return result
-        result = unary(op, self)
+        result = NO_RULE if way is None else way(self)
+        if result is not NO_RULE:
+            return result
+        result = apply(op, (self,))
         if result is NOT_HERE:
             return require_rule(op, (self,), {})
         note(op, (self,), result)
@@ -49,37 +48,19 @@ def _unary(op: Callable) -> Callable:
     return method
 
 
-def _binary(op: Callable) -> Callable:
+def _binary(op: Callable, is_reflected: bool = False) -> Callable:
     known = ways_of(op)
 
     def method(self: Tracer, other: Any) -> Any:
-        way = known.get((type(self), type(other)))
-        if way is not None:
-            result = way(self, other)
-            if result is not NO_RULE:
-                return result
-        result = binary(op, self, other)
+        a, b = (other, self) if is_reflected else (self, other)
+        way = known.get((type(a), type(b)))
+        result = NO_RULE if way is None else way(a, b)
+        if result is not NO_RULE:
+            return result
+        result = apply(op, (a, b))
         if result is NOT_HERE:
-            return operate_by_rule(op, self, other)
-        note(op, (self, other), result)
-        return result
-
-    return method
-
-
-def _reflected(op: Callable) -> Callable:
-    known = ways_of(op)
-
-    def method(self: Tracer, other: Any) -> Any:
-        way = known.get((type(other), type(self)))
-        if way is not None:
-            result = way(other, self)
-            if result is not NO_RULE:
-                return result
-        result = binary(op, other, self)
-        if result is NOT_HERE:
-            return operate_by_rule(op, other, self)
-        note(op, (other, self), result)
+            return operate_by_rule(op, a, b)
+        note(op, (a, b), result)
         return result
 
     return method
@@ -168,7 +149,7 @@ def install() -> None:
         setattr(Tracer, f"__{name}__", _unary(op))
     for name, op in _BINARY.items():
         setattr(Tracer, f"__{name}__", _binary(op))
-        setattr(Tracer, f"__r{name}__", _reflected(op))
+        setattr(Tracer, f"__r{name}__", _binary(op, is_reflected=True))
         setattr(Tracer, f"__i{name}__", _in_place(op))
     for name in _COMPARISONS:
         setattr(Tracer, f"__{name}__", _comparison(getattr(operator, name)))

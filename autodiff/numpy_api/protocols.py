@@ -12,8 +12,8 @@ from autodiff.dispatch import call as calls, dispatch_cache
 from autodiff.dispatch.arguments import innermost, place_of_out
 from autodiff.dispatch.call import NO_RULE, as_array, by_rule, call, require_rule
 from autodiff.fastpath import scalar_methods
-from autodiff.fastpath.codegen.elementwise_code import note
-from autodiff.fastpath.elementwise import NOT_HERE, binary, unary
+from autodiff.fastpath.elementwise import NOT_HERE, apply
+from autodiff.fastpath.fusion.operation import note
 from autodiff.numpy_api.out_arguments import WRITERS, at, into, into_each, where_true
 from autodiff.numpy_api.pyfunc_loops import by_method, each_element, python_function
 from autodiff.trace.number_classes import check_class
@@ -34,9 +34,9 @@ def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> An
         if len(inputs) == 1:
             x = inputs[0]
             record = scalar_methods.unary[f] if type(x) is FloatTracer else None
-            result = unary(f, x) if record is None else record(x)
+            result = apply(f, inputs) if record is None else record(x)
         elif len(inputs) == 2 and f.signature is None:
-            result = binary(f, *inputs)
+            result = apply(f, inputs)
         if result is not NOT_HERE:
             note(f, inputs, result)
             return result

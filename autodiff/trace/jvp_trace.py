@@ -270,7 +270,7 @@ class Pushed:
         tape = new_forward()
         given = Given() if len(traced) + len(self.kwargs) > 1 or parts_of(arguments[0]) else None
         for i, a, dot in zip(self.argnums, arguments, dots, strict=True):
-            traced[i] = self._traced(a, dot, tape, given)
+            traced[i] = self._traced(a, dot, tape, given, {})
         if given is not None and len(self.argnums) < len(traced) + len(self.kwargs):
             others = [a for i, a in enumerate(traced) if i not in self.argnums]
             given.note_others((*others, *self.kwargs.values()), tape)
@@ -288,8 +288,13 @@ class Pushed:
             map_leaves(y, lambda leaf: tangent_out(leaf, tape)),
         )
 
-    def _traced(self, x: Any, dot: Any, tape: Forward, given: Given | None) -> Any:
-        """Return a pytree whose leaves have the tangents in the pytree `dot`."""
+    def _traced(
+        self, x: Any, dot: Any, tape: Forward, given: Given | None, known: dict[int, tuple]
+    ) -> Any:
+        """Return a pytree whose leaves have the tangents in the pytree `dot`.
+
+        An object that is in several places stays one object: `known` has what was made of it.
+        """
         dot = unthunk(dot)
         if is_perturbable(x):
             if is_constant(x):
@@ -301,14 +306,19 @@ class Pushed:
         parts = parts_of(x)
         if parts is None:
             return x
+        if id(x) in known:
+            made, before = known[id(x)]
+            PUSHFORWARD.check_alike(self.f, x, before, dot)
+            return made
         is_zero = dot is None or isinstance(dot, AbstractZero)
-        new = [
-            self._traced(
-                part, None if is_zero else PUSHFORWARD.part(self.f, x, dot, key), tape, given
-            )
-            for key, part in parts
-        ]
-        return rebuilt(x, new)
+        new = []
+        for key, part in parts:
+            part_dot = None if is_zero else PUSHFORWARD.part(self.f, x, dot, key)
+            new.append(self._traced(part, part_dot, tape, given, known))
+        made = rebuilt(x, new)
+        if not issubclass(type(x), tuple):  # two equal ones may be one object by chance
+            known[id(x)] = made, dot
+        return made
 
     def _leaf(self, x: Any, dot: Any, tape: Forward) -> Any:
         """Return a number or array with its tangent, if it has one."""

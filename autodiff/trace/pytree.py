@@ -266,7 +266,8 @@ def map_leaves(
 ) -> Any:
     """Apply `change` to every leaf of a pytree; return `x` itself if no leaf changes.
 
-    An object that is in several places remains one object, and a pytree may contain itself.
+    An object that is in several places remains one object, and a pytree may contain itself. Tuples
+    are values: two equal ones may be one object by chance, as those that are written out are.
 
     Parameters
     ----------
@@ -306,19 +307,23 @@ def _visit(x: Any, parts: list, change: Callable, changed: dict, order: list, se
     """
     seen[id(x)] = x
     order.append((x, parts))
-    waiting = [(x, enumerate(parts))]  # no recursion: it may be a long linked list
+    waiting = [(x, parts, enumerate(parts))]  # no recursion: it may be a long linked list
     while waiting:
-        holder, rest = waiting[-1]
-        for i, (_, part) in rest:
+        holder, parts, rest = waiting[-1]
+        for i, (key, part) in rest:
             inner = parts_of(part)
             if inner is None:
                 new = change(part)
                 if new is not part:
                     changed[id(holder), i] = new
-            elif id(part) not in seen:
+                continue
+            if id(part) in seen and issubclass(type(part), tuple):
+                part = tuple.__new__(type(part), list(part))
+                parts[i] = key, part
+            if id(part) not in seen:
                 seen[id(part)] = part
                 order.append((part, inner))
-                waiting.append((part, enumerate(inner)))
+                waiting.append((part, inner, enumerate(inner)))
                 break
         else:
             waiting.pop()
@@ -374,7 +379,7 @@ def _assembled(x: Any, containers: dict, changed: dict, dirty: set[int], made: d
 
 
 def leaves_of(x: Any) -> list[Any]:
-    """Return the leaves of a pytree in order; those of a container in several places only once."""
+    """Return the leaves of a pytree in order; those of an object in several places only once."""
     if is_flat(x):
         return list(x)
     parts = parts_of(x)
@@ -410,7 +415,7 @@ def _list_leaves(x: Any, parts: list, found: list, seen: dict) -> None:
             inner = parts_of(part)
             if inner is None:
                 found.append(part)
-            elif id(part) not in seen:
+            elif id(part) not in seen or issubclass(type(part), tuple):
                 seen[id(part)] = part
                 waiting.append(iter(inner))
                 break
@@ -462,7 +467,7 @@ def as_tangent(x: Any, x_bar: Any, seen: dict[int, Any] | None = None) -> Any:
     if parts is None:
         return NoTangent() if x_bar is None else x_bar
     seen = {} if seen is None else seen
-    if id(x) in seen:
+    if id(x) in seen and not issubclass(type(x), tuple):
         return ZeroTangent()
     seen[id(x)] = x
     return tangent_of_parts(x, [as_tangent(p, part_of_tangent(x_bar, k), seen) for k, p in parts])

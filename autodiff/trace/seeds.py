@@ -9,8 +9,8 @@ import numpy as np
 
 from autodiff.errors import SeedError
 from autodiff.trace import pytree
-from autodiff.trace.tracer import untraced
-from chainrules_core import ProjectTo, Tangent
+from autodiff.trace.tracer import is_tracer, untraced
+from chainrules_core import AbstractZero, ProjectTo, Tangent, unthunk
 from chainrules_core.rules import name_of
 
 
@@ -71,6 +71,27 @@ class Seeded(NamedTuple):
             return getattr(seed, key)
         raise self._other_structure(f, x, seed)
 
+    def check_alike(self, f: Callable, x: Any, a: Any, b: Any) -> None:
+        """Raise if the seeds of an object that is in two places are not the same.
+
+        No seed, or zero, for the second place says nothing about the object.
+        """
+        a, b = unthunk(a), unthunk(b)
+        if a is b or b is None or isinstance(b, AbstractZero):
+            return
+        parts = pytree.parts_of(x)
+        if parts is not None and a is not None and not isinstance(a, AbstractZero):
+            for key, part in parts:
+                self.check_alike(f, part, self.part(f, x, a, key), self.part(f, x, b, key))
+        elif parts is not None or (
+            pytree.is_perturbable(x) and (is_tracer(a) or is_tracer(b) or not np.array_equal(a, b))
+        ):
+            raise SeedError(
+                f"the {self.map} of {name_of(f)} was given two {self.seed}s for a part of the "
+                f"{self.value} that is one object in two places. Give the same one twice, or "
+                "copies of the object (copy.deepcopy)."
+            )
+
     def _other_structure(self, f: Callable, x: Any, seed: Any) -> SeedError:
         return SeedError(
             f"the {self.map} of {name_of(f)} was given a {type(seed).__name__} for an {self.value} "
@@ -80,6 +101,7 @@ class Seeded(NamedTuple):
 
 PULLBACK = Seeded("pullback", "cotangent", "output")
 PUSHFORWARD = Seeded("pushforward", "tangent", "argument")
+HESSIAN = Seeded("product with the Hessian", "vector", "argument")
 
 
 def _is_number_or_array(x: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What code for an expression has to know: its leaves, how they are read, what it computes."""
+"""The base of all generators of code for expressions: how leaves are read, what is computed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 
 from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
-from autodiff.fastpath.codegen.elementwise_code import SYMBOLS
 from autodiff.fastpath.codegen.node_code import SCOPE
-from autodiff.intercept.source.fusion_sites import Expression, Operand, Step
+from autodiff.fastpath.fusion.steps import Operand, Step, Steps
+from autodiff.functions import OPERATORS
 from autodiff.trace.tracer import FloatTracer, Tracer
+from chainrules_core.broadcasting import spread_to
 from chainrules_core.noticed import mark, restore
 
 _ndarray = np.ndarray
@@ -26,23 +27,33 @@ _INDICES = frozenset({int, slice, tuple})
 
 
 def _quietly(generic: Callable, *leaves: Any) -> Any:
-    """Evaluate an expression anew: what there was to warn of has been said."""
+    """Evaluate an expression again, without repeating its warnings."""
     with np.errstate(all="ignore"):
         return generic(*leaves)
 
 
 class Declined(Exception):  # noqa: N818 - it is no error
-    """The expression is not for this code."""
+    """No code is generated for this expression."""
 
 
 class Writer:
-    """What is known of an expression with leaves of given types.
+    """Generates code for an expression with leaves of given types.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+        The operations.
+    leaves : tuple
+        The values of a call; the code is for values of the same types.
+    has_generic : bool
+        Whether the code is given a function that evaluates the expression operation by operation.
 
     Attributes
     ----------
-    generic, again : str
-        What evaluates the expression operation by operation; for the second time, if its operations
-        have been carried out already.
+    otherwise, again : str
+        The call that the code makes for other values, before and after its own operations ran.
+    elsewhere : str
+        The call that it makes for values of other trace levels.
     inputs : dict
         Operand → what its plain value is called in the code.
     samples : dict
@@ -51,21 +62,27 @@ class Writer:
         The name of a traced value → the name of the tracer.
     """
 
-    def __init__(self, expression: Expression, leaves: tuple) -> None:
-        self.steps = expression.steps
+    def __init__(self, steps: Steps, leaves: tuple, has_generic: bool = True) -> None:
+        self.steps = steps
         self.leaves = leaves
         self.names = [f"a{i}" for i in range(len(leaves))]
-        self.generic = f"generic({', '.join(self.names)})"
-        self.again = f"quietly(generic, {', '.join(self.names)})"
+        given = ", ".join(self.names)
+        self.parameters = f"generic, {given}" if has_generic else given
+        self.otherwise = f"generic({given})" if has_generic else f"otherwise({given})"
+        self.again = f"quietly({self.parameters})"
+        self.elsewhere = f"on_levels({self.parameters})"
         self.inputs: dict[Operand, str] = {}
         self.samples: dict[str, Any] = {}
         self.traced: dict[str, str] = {}
         self.lines: list[str] = []
         self.scope: dict[str, Any] = {
             **SCOPE,
+            "DTYPE": FLOAT64,
             "ModuleType": types.ModuleType,
             "on_levels": operator.call,
             "quietly": _quietly,
+            "spread_to": spread_to,
+            "zeros": np.zeros,
         }
         self.reads()
 
@@ -76,11 +93,11 @@ class Writer:
         return name
 
     def unless(self, condition: str, otherwise: str | None = None) -> None:
-        """Write that the code is not for values for which something does not hold."""
-        self.lines += [f"if not ({condition}):", f"    return {otherwise or self.generic}"]
+        """Write a guard: without the condition, something else is returned."""
+        self.lines += [f"if not ({condition}):", f"    return {otherwise or self.otherwise}"]
 
     def reads(self) -> None:
-        """Write how the leaves are read: the functions are looked at, the items read."""
+        """Write guards for the functions, and how the leaves and items are read."""
         functions: dict[tuple, Callable] = {}
         for step in self.steps:
             if step.leaf is not None:
@@ -106,12 +123,9 @@ class Writer:
             self.read(operand, name)
 
     def guard(self, name: str, leaf: Any) -> None:
-        """Write that a traced leaf is of a tape and holds a plain value."""
+        """Write a guard: a traced leaf is on a tape that records, and holds a plain value."""
         kind = self.constant(type(leaf._value), "kind")
-        self.unless(
-            f"{name}._tape.records and type({name}._value) is {kind}",
-            f"on_levels(generic, {', '.join(self.names)})",
-        )
+        self.unless(f"{name}._tape.records and type({name}._value) is {kind}", self.elsewhere)
 
     def read(self, operand: Operand, name: str) -> None:
         """Write how one value is read."""
@@ -137,7 +151,7 @@ class Writer:
         self.samples[name] = sample
 
     def tapes(self) -> None:
-        """Write that all that is traced is so on one tape, which records."""
+        """Write a guard: all traced values are on one tape that records."""
         first, *others = self.traced.values()
         self.lines.append(f"tape = {first}._tape")
         self.unless(" and ".join(["tape.records", *(f"{t}._tape is tape" for t in others)]))
@@ -149,17 +163,17 @@ class Writer:
         return f"t{operand.value}" if operand.kind == "step" else self.inputs[operand]
 
     def computed(self, step: Step) -> str:
-        """Return an operation as it is written."""
+        """Return the source of an operation."""
         operands = [self.name_of(o) for o in step.operands]
-        symbol = SYMBOLS.get(step.f)
+        symbol = OPERATORS.get(step.f)
         if symbol is not None:
             return f" {symbol} ".join(operands)
-        if len(operands) == 1 and step.leaf is None:
+        if step.f is operator.neg:
             return f"-{operands[0]}"
         return f"{self.constant(step.f, 'f')}({', '.join(operands)})"
 
     def evaluate(self) -> None:
-        """Find out what the operations give for the samples."""
+        """Evaluate the operations for the samples."""
         for k, step in enumerate(self.steps):
             before = mark()
             with np.errstate(all="ignore"):
@@ -171,7 +185,7 @@ class Writer:
             self.samples[f"t{k}"] = made
 
     def sample(self, operand: Operand) -> Any:
-        """Return a value that an operand has had."""
+        """Return the sample of an operand."""
         return operand.value if operand.kind == "number" else self.samples[self.name_of(operand)]
 
     def is_traced(self, operand: Operand) -> bool:
@@ -180,11 +194,11 @@ class Writer:
             return any(map(self.is_traced, self.steps[operand.value].operands))
         return operand.kind != "number" and self.inputs[operand] in self.traced
 
-    def function(self, body: str) -> Callable:
+    def function(self, body: str, name: str = "way") -> Callable:
         """Return the code as a function."""
         lines = "".join(f"    {line}\n" for line in self.lines)
-        source = f"def way(generic, {', '.join(self.names)}):\n{lines}{body}"
-        return dispatch_cache.define("way", source, self.scope)
+        source = f"def {name}({self.parameters}):\n{lines}{body}"
+        return dispatch_cache.define(name, source, self.scope)
 
     def plan_of(self, step: Step) -> elementwise.Plan:
         """Return the plan of an operation."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
-from autodiff.fastpath.codegen.node_code import STORE, STORE_NUMBER, for_arrays, product
+from autodiff.fastpath.codegen.node_code import STORE, STORE_NUMBER, for_arrays, product, quietly
 from autodiff.fastpath.fusion.builder import CONSTANTS, FLOAT64, Declined, Writer
 from autodiff.fastpath.fusion.fused_node import Fused, FusedStep
-from autodiff.fastpath.scalar_methods import quiet
-from autodiff.intercept.source.fusion_sites import Operand
+from autodiff.fastpath.fusion.steps import Operand
 from chainrules_core import ProjectTo
 from chainrules_core.define.partial import Partial
 
@@ -27,33 +27,32 @@ _ARRAYS = """\
 """
 _HAND_ON = """
 def hand_on(self, y_bar, bars, strong):
-    if strong or bars.nested or type(y_bar) is not ndarray:
-        return stepwise(self, y_bar, bars, strong)
     space = self.space
+    if {is_other}:
+        return general(self, y_bar, bars, strong)
+    nodes, values, owned = bars.nodes, bars.values, bars.owned
 """
 _BY_FUNCTION = """\
     try:
         d = {function}({read})
     except ARITHMETIC:
-        return stepwise(self, y_bar, bars, strong)
+        return general(self, y_bar, bars, strong)
     kind = type(d)
-    if kind is ndarray and d.dtype is FLOAT64 or kind in NUMBERS:
+    if kind is ndarray and d.dtype is DTYPE or kind in NUMBERS:
         {bar} = d * {y_bar}
     elif kind is ndarray and d.dtype is BOOL and d.shape == space.shape:
         {bar} = where_true(d, {y_bar})
     else:
-        return stepwise(self, y_bar, bars, strong)
+        return general(self, y_bar, bars, strong)
 """
 _STORE = """\
     j = self.parents[{position}]
     x_bar = {bar}
     if nodes[j].space is not space:
-        bars.put(j, x_bar, {fresh})
+        {put}
     else:
         {store}
 """
-
-
 _STORE_NUMBER = (
     """\
     j = self.parents[{position}]
@@ -64,12 +63,20 @@ _STORE_NUMBER = (
 
 
 class OfArrays(Writer):
-    """Code for arrays of float64 and numbers.
+    """Generates code for arrays of float64 and numbers.
 
-    All that is an array on the way has the shape of the value; an argument may be spread to it.
+    All results that are arrays have the shape of the value; an argument may be broadcast to it.
     """
 
-    base = Fused
+    # The class of the nodes, its general method and when that is called, what is done with a
+    # cotangent of another shape, whether the cotangent of the value may be reused, and the dtype.
+    base: Any = Fused
+    general: Any = staticmethod(Fused.hand_on_stepwise)
+    is_other = "strong or bars.nested or type(y_bar) is not ndarray"
+    put = "bars.put(j, x_bar, {fresh})"
+    owns = "False"
+    dtype: Any = FLOAT64
+    is_of_float64 = True
 
     def way(self) -> Callable:
         """Return the code."""
@@ -101,7 +108,7 @@ class OfArrays(Writer):
         return self.function(self.recorded(needed, last))
 
     def recorded(self, needed: dict[str, int], last: str) -> str:
-        """Write how the value is recorded."""
+        """Return the source that records the value."""
         return _ARRAYS.format(
             parents="".join(f"{t}._index, " for t in self.traced.values()),
             values="".join(f"{name}, " for name in needed),
@@ -111,7 +118,7 @@ class OfArrays(Writer):
         )
 
     def precisions(self) -> None:
-        """Write that all arrays are small and of float64."""
+        """Write a guard: all arrays are small and of float64."""
         self.arrays = [n for n in self.inputs.values() if type(self.samples[n]) is _ndarray]
         for made in self.samples.values():
             # Of an array without axes NumPy's operations make numbers, of all others arrays.
@@ -127,7 +134,7 @@ class OfArrays(Writer):
         )
 
     def shapes(self, last: str) -> None:
-        """Write that what is recorded has one shape."""
+        """Write a guard: all recorded arrays have one shape."""
         inputs = " and ".join(f"{name}.shape == shape" for name in self.arrays)
         made = [f"t{k}" for k in self.plans if type(self.samples[f"t{k}"]) is _ndarray]
         steps = " and ".join(f"{name}.shape == shape" for name in made[:-1])
@@ -147,7 +154,7 @@ class OfArrays(Writer):
         return [name if keep else None for name, keep in zip(names, keeps, strict=True)]
 
     def keep(self, name: str) -> None:
-        """Write that a plain array is held."""
+        """Write that a plain array is kept for the pullback."""
         if type(self.samples[name]) is _ndarray:
             self.lines.append(f"{name} = tape.kept({name})")
 
@@ -176,23 +183,35 @@ class OfArrays(Writer):
         """Return the method that goes back through all steps at once."""
         names = "".join("_, " if name[0] == "(" else f"{name}, " for name in needed)
         last = f"b{len(self.steps) - 1}"
-        source = _HAND_ON + (f"    {names} = self.values\n" if names else "")
+        source = _HAND_ON.format(is_other=self.is_other)
+        source += f"    {names} = self.values\n" if names else ""
         source += f"    {last} = y_bar\n"
-        self.fresh: dict[str, bool] = {last: False}
+        source += self.special_cases()
+        self.fresh: dict[str, str] = {last: self.owns}
         for k in reversed(self.plans):
             source += self.back_through(k)
-        source += "    nodes, values, owned = bars.nodes, bars.values, bars.owned\n"
         for name, position in parents.items():
-            store = _STORE if type(self.samples[name]) is _ndarray else _STORE_NUMBER
-            fresh = self.fresh[f"l{name}"]
-            source += store.format(
-                position=position, bar=f"l{name}", fresh=fresh, store=STORE.format(fresh=fresh)
-            )
-        scope = {**self.scope, "stepwise": Fused.hand_on_stepwise}
+            source += self.stored(name, position)
+        scope = {**self.scope, "general": self.general}
         return dispatch_cache.define("hand_on", source, scope)
 
+    def special_cases(self) -> str:
+        """Return the source for special cases that have a faster path."""
+        return ""
+
+    def stored(self, name: str, position: int) -> str:
+        """Return the source that adds a cotangent to those of a leaf."""
+        fresh = self.fresh[f"l{name}"]
+        store = _STORE if type(self.samples[name]) is _ndarray else _STORE_NUMBER
+        return store.format(
+            position=position,
+            bar=f"l{name}",
+            put=self.put.format(fresh=fresh, position=position),
+            store=STORE.format(fresh=fresh),
+        )
+
     def back_through(self, k: int) -> str:
-        """Write how the cotangent of a step is propagated to its operands."""
+        """Return the source that propagates the cotangent of a step to its operands."""
         step, plan, source = self.steps[k], self.plans[k], ""
         wanted = [p for p, o in enumerate(step.operands) if self.is_traced(o)]
         operands = [step.operands[p] for p in wanted]
@@ -207,47 +226,59 @@ class OfArrays(Writer):
             if is_square and position:
                 continue  # twice the first one
             bar = f"b{operand.value}" if operand.kind == "step" else f"c{k}_{p}"
+            is_summed = self.is_array(Operand("step", k)) and not self.is_array(operand)
             if passed[position]:
                 source += f"    {bar} = b{k}\n"
-                self.fresh[bar] = self.fresh[f"b{k}"] and len(wanted) == 1
+                self.fresh[bar] = self.fresh[f"b{k}"] if len(wanted) == 1 else "False"
             else:
-                source += self.product(bar, k, partials[position], p, read)
-                self.fresh[bar] = True
+                write = self.summed if is_summed else self.product
+                source += write(bar, k, partials[position], read)
+                self.fresh[bar] = "True"
             if is_square:
                 source += f"    {bar} += {bar}\n"
-            if self.is_array(Operand("step", k)) and not self.is_array(operand):
+            if is_summed and passed[position]:
                 source += f"    {bar} = add.reduce({bar}, None)\n"
             if operand.kind != "step":
                 source += self.added(f"l{self.name_of(operand)}", bar)
         return source
 
-    def product(self, bar: str, k: int, partial: Partial, p: int, read: list[str]) -> str:
-        """Write the product of a cotangent with a partial derivative."""
+    def summed(self, bar: str, k: int, partial: Partial, read: list[str]) -> str:
+        """Return the source of the sum of the products, for a number that was broadcast."""
+        return self.product(bar, k, partial, read) + f"    {bar} = add.reduce({bar}, None)\n"
+
+    def product(self, bar: str, k: int, partial: Partial, read: list[str]) -> str:
+        """Return the source of the product of a cotangent with a partial derivative."""
         # Numbers that are written out are multiplied by as other constants are.
         names = [self.factor(float(n.strip("()")), k) if n[0] == "(" else n for n in read]
         made = product(partial, f"b{k}", names, lambda c: self.factor(c, k))
         if made is not None:
             return f"    {bar} = {made}\n"
         kinds = [type(self.sample(o)) for o in self.steps[k].operands]
-        is_array = self.is_array(Operand("step", k))
-        written = for_arrays(partial, kinds) if is_array else quiet(partial)
+        written = self.function_of(partial, k, kinds)
         function = self.constant(written, "by")
         return _BY_FUNCTION.format(function=function, read=", ".join(read), bar=bar, y_bar=f"b{k}")
 
+    def function_of(self, partial: Partial, k: int, kinds: list[type]) -> Callable | None:
+        """Return the function of a partial derivative of a step, in its fastest form."""
+        if self.is_of_float64 and self.is_array(Operand("step", k)):
+            return for_arrays(partial, kinds)
+        return partial.function if self.is_array(Operand("step", k)) else quietly(partial)
+
     def factor(self, number: float, k: int) -> str:
-        """Return a number that the cotangent of a step is multiplied by; NumPy is quicker so."""
-        return self.constant(np.array(number) if self.is_array(Operand("step", k)) else number, "c")
+        """Return the name of a factor: an array for float64, which NumPy multiplies faster."""
+        is_array = self.is_of_float64 and self.is_array(Operand("step", k))
+        return self.constant(np.array(number) if is_array else number, "c")
 
     def is_array(self, operand: Operand) -> bool:
         """Whether an operand is an array."""
         return type(self.sample(operand)) is _ndarray
 
     def added(self, leaf: str, bar: str) -> str:
-        """Write that a cotangent is one of those of a leaf."""
+        """Return the source that adds a cotangent to those of a leaf in this expression."""
         if leaf not in self.fresh:
             self.fresh[leaf] = self.fresh[bar]
             return f"    {leaf} = {bar}\n"
-        if self.fresh[leaf]:
+        if self.fresh[leaf] == "True":
             return f"    {leaf} += {bar}\n"
-        self.fresh[leaf] = True
+        self.fresh[leaf] = "True"
         return f"    {leaf} = {leaf} + {bar}\n"

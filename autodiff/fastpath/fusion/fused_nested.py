@@ -1,4 +1,4 @@
-"""Code for expressions on other levels: on a forward one, and on a tape whose values it sees.
+"""Code for expressions on other trace levels: a forward one, and a tape whose values it traces.
 
 The operations and their tangents are written one after the other, with the numbers that the single
 operations give. On a tape there is one node behind them, as there is for plain arrays; it goes back
@@ -8,6 +8,7 @@ single operations are evaluated: where a zero wins depends on each of them.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -19,26 +20,16 @@ from autodiff.fastpath.codegen.node_code import product
 from autodiff.fastpath.fusion.builder import CONSTANTS, Declined
 from autodiff.fastpath.fusion.fused_arrays import OfArrays
 from autodiff.fastpath.fusion.fused_node import Fused
-from autodiff.intercept.source.fusion_sites import Expression, Operand, Step
+from autodiff.fastpath.fusion.steps import Operand, Step, Steps
 from autodiff.trace.tape import Forward
 from autodiff.trace.tracer import Tracer
-from chainrules_core.broadcasting import spread_to
 from chainrules_core.define.partial import Partial
 
 _ndarray = np.ndarray
-_VALUE = """\
-{level_value} = {source}
-if not (type({level_value}) is Tracer and {level_value}._tape is level):
-    return {generic}
-{name} = {level_value}._value
-d_{name} = {level_value}._index
-if not (type({name}) is {kind} and {is_tangent}):
-    return {generic}"""
-_TANGENT_OF_ARRAY = "type(d_{name}) is ndarray and d_{name}.dtype is FLOAT64"
 _SLOPE = """\
         s = {function}({read})
         kind = type(s)
-        if kind is ndarray and s.dtype is FLOAT64 or kind in NUMBERS:
+        if kind is ndarray and s.dtype is DTYPE or kind in NUMBERS:
             {made} = s * {dot}
         elif kind is ndarray and s.dtype is BOOL:
             {made} = where_true(s, {dot})
@@ -67,7 +58,7 @@ _OVER = """\
 _HAND_ON = """
 def hand_on(self, y_bar, bars, strong):
     if strong:
-        return stepwise(self, y_bar, bars, strong)
+        return general(self, y_bar, bars, strong)
     level, space = self.level, self.space
     level.check_open()
     if type(y_bar) is ndarray:
@@ -75,21 +66,21 @@ def hand_on(self, y_bar, bars, strong):
     elif type(y_bar) is Tracer and y_bar._tape is level:
         b{k}, e{k} = y_bar._value, y_bar._index
         if type(b{k}) is not ndarray or type(e{k}) is not ndarray:
-            return stepwise(self, y_bar, bars, strong)
+            return general(self, y_bar, bars, strong)
     else:
-        return stepwise(self, y_bar, bars, strong)
+        return general(self, y_bar, bars, strong)
     if not (b{k}.shape == e{k}.shape == space.shape and b{k}.dtype is e{k}.dtype is FLOAT64):
-        return stepwise(self, y_bar, bars, strong)
+        return general(self, y_bar, bars, strong)
 """
 _BY_FUNCTION = """\
     try:
         s = {function}({read})
     except ARITHMETIC:
-        return stepwise(self, y_bar, bars, strong)
+        return general(self, y_bar, bars, strong)
     ds = None
     if type(s) is Tracer:
         if s._tape is not level:
-            return stepwise(self, y_bar, bars, strong)
+            return general(self, y_bar, bars, strong)
         s, ds = s._value, s._index
     kind = type(s)
     if kind is ndarray and s.dtype is FLOAT64 or kind in NUMBERS:
@@ -101,12 +92,12 @@ _BY_FUNCTION = """\
         {bar} = where_true(s, b{k})
         {dot} = where_true(s, e{k})
     else:
-        return stepwise(self, y_bar, bars, strong)
+        return general(self, y_bar, bars, strong)
 """
 
 
 class FusedOver(Fused):
-    """A value made by several elementwise operations, which an outer level sees.
+    """A value made by several elementwise operations, which an outer level traces.
 
     Attributes
     ----------
@@ -134,22 +125,24 @@ class FusedOver(Fused):
 
 
 class OnLevels(OfArrays):
-    """Code for arrays of float64 and numbers that a forward level sees."""
+    """Generates code for arrays of float64 and numbers that a forward level traces."""
 
-    def __init__(self, expression: Expression, leaves: tuple) -> None:
+    def __init__(self, steps: Steps, leaves: tuple) -> None:
         traced = [leaf for leaf in leaves if type(leaf) is Tracer]
         self.is_over = any(leaf._tape.records for leaf in traced)
         self.has_level = False
-        super().__init__(expression, leaves)
-        self.scope |= {"spread_to": spread_to, "zeros": np.zeros}
+        super().__init__(steps, leaves)
 
     def guard(self, name: str, leaf: Any) -> None:
-        """Write which level a leaf is of: all others are for the generic form."""
-        level = f"{name}._value._tape" if self.is_over else f"{name}._tape"
+        """Write a guard: a leaf is traced on the forward level."""
         if type(leaf) is not Tracer or (self.is_over and type(leaf._value) is not Tracer):
             raise Declined
         if self.is_over:
             self.unless(f"{name}._tape.records and type({name}._value) is Tracer")
+        self.same_level(f"{name}._value._tape" if self.is_over else f"{name}._tape")
+
+    def same_level(self, level: str) -> None:
+        """Write a guard: a value is of the same level as the first."""
         if self.has_level:
             self.unless(f"{level} is level")
         else:
@@ -158,27 +151,34 @@ class OnLevels(OfArrays):
             self.unless("type(level) is Forward")
 
     def read(self, operand: Operand, name: str) -> None:
-        """Write how one value and its tangent are read."""
+        """Write how a value and its tangent are read."""
         super().read(operand, name)
         if name not in self.traced:
             return
         made = self.samples[name] if self.is_over else self.given(operand)
         if type(made) is not Tracer or type(made._tape) is not Forward:
             raise Declined
-        self.samples[name] = value = made._value
-        if type(value) is not _ndarray and type(value) not in CONSTANTS:
+        if type(made._value) is not _ndarray and type(made._value) not in CONSTANTS:
             raise Declined
+        self.samples[name] = made._value
+        tracer = self.traced[name]
+        if self.is_over:
+            tracer = f"l{name}"
+            self.lines.append(f"{tracer} = {name}")
+            self.unless(f"type({tracer}) is Tracer and {tracer}._tape is level")
+            self.lines.append(f"{name} = {tracer}._value")
+        elif operand.kind == "item":
+            self.unless(f"{tracer}._tape is level")
+        self.tangent_of(name, tracer)
+
+    def tangent_of(self, name: str, tracer: str) -> None:
+        """Write how the tangent of a value is read."""
+        sample = self.samples[name]
         is_tangent = f"type(d_{name}) in NUMBERS"
-        if type(value) is _ndarray:
-            is_tangent = _TANGENT_OF_ARRAY.format(name=name)
-        self.lines += _VALUE.format(
-            generic=self.generic,
-            is_tangent=is_tangent,
-            kind=self.constant(type(value), "kind"),
-            level_value=f"l{name}",
-            name=name,
-            source=name if self.is_over else self.traced[name],
-        ).splitlines()
+        if type(sample) is _ndarray:
+            is_tangent = f"type(d_{name}) is ndarray and d_{name}.dtype is DTYPE"
+        self.lines.append(f"d_{name} = {tracer}._index")
+        self.unless(f"type({name}) is {self.constant(type(sample), 'kind')} and {is_tangent}")
 
     def given(self, operand: Operand) -> Any:
         """Return the value of a leaf or item as it was given."""
@@ -188,12 +188,20 @@ class OnLevels(OfArrays):
         return self.leaves[owner][self.leaves[index]]
 
     def tapes(self) -> None:
-        """Write that all that is traced is so on one tape, or on the level alone."""
-        first, *others = self.traced.values()
-        self.lines.append(f"tape = {first}._tape")
-        same = [f"{t}._tape is tape" for t in others]
-        self.unless(" and ".join([*(["tape.records"] if self.is_over else []), *same]) or "True")
+        """Write that all that is traced is so on one tape; it is on one level in any case."""
+        if self.is_over:
+            super().tapes()
         self.lines.append("level.check_open()")
+
+    def keep(self, name: str) -> None:
+        """Write that a plain array is held, where there is a tape."""
+        if self.is_over:
+            super().keep(name)
+
+    def function_of(self, partial: Partial, k: int, kinds: list[type]) -> Callable | None:
+        """Return the function of a partial derivative; warnings are off where it is called."""
+        is_array = self.is_array(Operand("step", k))
+        return super().function_of(partial, k, kinds) if is_array else partial.function
 
     def plan_of(self, step: Step) -> elementwise.Plan:
         """Return the plan of an operation, whose rule is that of both modes."""
@@ -214,17 +222,22 @@ class OnLevels(OfArrays):
             f"if not ({last}.dtype is FLOAT64 and {last}.size <= SMALL and {' and '.join(alike)}):",
             "    leave()",
             f"    return {self.again}",
-            "try:",
-            "    with quiet():",
         ]
-        for k, plan in self.plans.items():
-            self.lines += self.tangent(k, plan).splitlines()
+        self.tangents()
         self.lines += [
-            "except ARITHMETIC:",
-            f"    return {self.again}",
             f"if type(d_{last}) is not ndarray or d_{last}.shape != shape or has_nan(d_{last}):",
             f"    return {self.again}",
         ]
+
+    def tangents(self) -> None:
+        """Write the tangents of all steps; those of linear ones neither fail nor warn."""
+        parts = [self.tangent(k, plan) for k, plan in self.plans.items()]
+        if not any(p.function for plan in self.plans.values() for p in plan.partials):
+            self.lines += textwrap.dedent("".join(parts)).splitlines()
+            return
+        self.lines += ["try:", "    with quiet():"]
+        self.lines += "".join(parts).splitlines()
+        self.lines += ["except ARITHMETIC:", f"    return {self.again}"]
 
     def tangent(self, k: int, plan: elementwise.Plan) -> str:
         """Write the tangent of a step."""
@@ -234,10 +247,11 @@ class OnLevels(OfArrays):
             if not self.is_traced(operand):
                 continue
             partial, dot = plan.partials[p], f"d_{self.name_of(operand)}"
-            made = product(partial, dot, read, repr)
+            made = product(partial, dot, read, lambda c: self.factor(c, k))
             if made is None:
                 made = f"p{k}_{p}"
-                function = self.constant(partial.function, "by")
+                kinds = [type(self.sample(o)) for o in step.operands]
+                function = self.constant(self.function_of(partial, k, kinds), "by")
                 source += _SLOPE.format(
                     function=function, read=", ".join(read), made=made, dot=dot, again=self.again
                 )
@@ -246,7 +260,7 @@ class OnLevels(OfArrays):
         is_array = self.is_array(Operand("step", k))
         if is_array and not all(self.is_array(o) for o in step.operands if self.is_traced(o)):
             source += f"        if type(d_t{k}) is not ndarray:\n"
-            source += f"            d_t{k} = spread_to(d_t{k}, shape)\n"
+            source += f"            d_t{k} = spread_to(d_t{k}, t{k}.shape)\n"
         return source
 
     def recorded(self, needed: dict[str, int], last: str) -> str:
@@ -266,7 +280,7 @@ class OnLevels(OfArrays):
         """Whether a value of the code has a tangent."""
         return name in self.traced or (name[0] == "t" and int(name[1:]) in self.plans)
 
-    base = FusedOver
+    base: Any = FusedOver
 
     def hand_on(self, needed: dict[str, int], parents: dict[str, int]) -> Callable:
         """Return the method that goes back through all steps at once."""
@@ -284,11 +298,11 @@ class OnLevels(OfArrays):
             source += self.back_through(k)
         found = [(f"l_{name}", f"e_{name}", position) for name, position in parents.items()]
         wrong = " or ".join(f"has_nan({dot})" for _, dot, _ in found)
-        source += f"    if {wrong}:\n        return stepwise(self, y_bar, bars, strong)\n"
+        source += f"    if {wrong}:\n        return general(self, y_bar, bars, strong)\n"
         for bar, dot, position in found:
             made = f"Tracer({bar}, level, {dot})"
             source += f"    bars.put(self.parents[{position}], {made}, False)\n"
-        scope = {**self.scope, "stepwise": Fused.hand_on_stepwise}
+        scope = {**self.scope, "general": self.general}
         return dispatch_cache.define("hand_on", source, scope)
 
     def back_through(self, k: int) -> str:

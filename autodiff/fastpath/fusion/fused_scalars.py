@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from autodiff.fastpath.codegen.node_code import quietly
 from autodiff.fastpath.fusion.builder import CONSTANTS, Declined, Writer
-from autodiff.fastpath.scalar_methods import RECORD_FLOAT, derivative, quiet, scalar_rule
-from autodiff.intercept.source.fusion_sites import Step
+from autodiff.fastpath.fusion.steps import Step
+from autodiff.fastpath.scalar_methods import RECORD_FLOAT, derivative, scalar_rule
 from chainrules_core.define import ScalarRule
 
 _FLOATS = (
@@ -28,7 +29,7 @@ _ONE = "1.0"
 
 
 class OfFloats(Writer):
-    """Code for numbers: the node holds the derivatives of the whole expression.
+    """Generates code for numbers: the node holds the derivatives of the whole expression.
 
     Where one of them is zero, infinite or NaN, the operations are recorded one by one: what a zero
     or an infinite cotangent gives depends on each of them.
@@ -85,7 +86,7 @@ class OfFloats(Writer):
             if not self.is_traced(operand):
                 continue
             partial = rule.partials[0][p]
-            function = self.constant(quiet(partial), "by")
+            function = self.constant(quietly(partial), "by")
             slope = derivative(partial, function, names)
             if partial.function is None and partial.constant == 1:
                 slope = by_y or _ONE

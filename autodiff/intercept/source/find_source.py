@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from autodiff.closures.captured_values import with_cells
 from autodiff.intercept.source.source_texts import trees_of
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -279,15 +280,7 @@ def rebuilt(function: types.FunctionType, code: types.CodeType, extra: dict[str,
     Everything else is the original's: globals, closure cells, defaults, attributes.
     """
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    closure = tuple(
-        [cells[n] if n in cells else types.CellType(extra[n]) for n in code.co_freevars]
-    )
-    new = types.FunctionType(
-        code, function.__globals__, function.__name__, function.__defaults__, closure
-    )
-    new.__kwdefaults__ = function.__kwdefaults__
-    new.__qualname__ = function.__qualname__
-    new.__module__ = function.__module__
-    new.__doc__ = function.__doc__
-    new.__dict__ = function.__dict__
+    new_cells = [cells[n] if n in cells else types.CellType(extra[n]) for n in code.co_freevars]
+    new = with_cells(function, new_cells, code)
+    new.__dict__ = function.__dict__  # what is set later is set for both
     return new

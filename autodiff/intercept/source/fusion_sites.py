@@ -20,12 +20,13 @@ import operator
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from autodiff import caches
 from autodiff.dispatch import dispatch_cache
+from autodiff.fastpath.fusion.steps import Operand, Step, Steps
 from autodiff.intercept.runtime import call_site_cache
 from autodiff.intercept.source.ast_helpers import (
     called,
@@ -50,42 +51,6 @@ _BINARY: dict[type, tuple[str, Callable]] = {
 }
 _MOST_LEAVES = 16
 _MOST_STEPS = 32
-
-
-class Operand(NamedTuple):
-    """What an operation is applied to: a leaf, the result of another step, a number or an item.
-
-    Attributes
-    ----------
-    kind : str
-        ``"leaf"``, ``"step"``, ``"number"`` or ``"item"``.
-    value : int, float or pair of int
-        Its place among leaves or steps, the number, or the leaves that are an owner and an index.
-    """
-
-    kind: str
-    value: Any
-
-
-class Step(NamedTuple):
-    """One operation.
-
-    Attributes
-    ----------
-    f : callable
-        The function.
-    operands : tuple of Operand
-        What it is applied to.
-    leaf : int, optional
-        The leaf that is `f`, or the module that has it.
-    attribute : str, optional
-        The name that it has in the module.
-    """
-
-    f: Callable
-    operands: tuple[Operand, ...]
-    leaf: int | None = None
-    attribute: str | None = None
 
 
 @dataclass
@@ -278,7 +243,7 @@ def written(
     namespace: dict[str, Any],
 ) -> Any:
     """Return the syntax that stands for an expression, with a place of its own in `table`."""
-    site = Site(found)
+    site = Site(found.steps)  # the syntax is not kept
     if caches.is_of_module(namespace):
         _of_modules.setdefault(id(namespace), []).append(site)
     parameters = [ast.arg(parameter(i)) for i in range(len(leaves))]
@@ -330,9 +295,8 @@ class Site:
         Types of the leaves → what is called for them.
     """
 
-    def __init__(self, expression: Expression) -> None:
-        self.steps = expression.steps
-        self.expression = Expression([], expression.steps)  # the syntax is not kept
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
         self.calls = 0
         self.known: dict[tuple, Callable] = {}
         self.levels: dict[tuple, Callable] = {}
@@ -375,7 +339,7 @@ class Site:
         def leave() -> None:
             ways[kinds] = operator.call
 
-        way = write_way(self.expression, leaves, leave, on_levels)
+        way = write_way(self.steps, leaves, leave, on_levels)
         ways[kinds] = operator.call if way is None else way
 
     def forget(self) -> None:

@@ -11,6 +11,7 @@ import functools
 import types
 from typing import Any
 
+from autodiff.closures.captured_values import with_cells
 from autodiff.intercept.source import rewritten_code
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import is_tracer
@@ -77,10 +78,8 @@ def _made_plain(f: types.FunctionType, made: dict[int, Any]) -> Any:
     same = all(c is cells[name] for c, name in zip(used, code.co_freevars, strict=True))
     if code is f.__code__ and same and new_given is given:
         return f
-    new = types.FunctionType(code, f.__globals__, f.__name__, new_given[0], used)
-    new.__kwdefaults__ = new_given[1]
-    new.__dict__.update(f.__dict__)
-    new.__qualname__, new.__module__, new.__doc__ = f.__qualname__, f.__module__, f.__doc__
+    new = with_cells(f, used, code)
+    new.__defaults__, new.__kwdefaults__ = new_given
     return new
 
 

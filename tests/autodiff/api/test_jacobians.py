@@ -207,3 +207,50 @@ def test_a_function_that_destroys_its_arguments(argnums):
     places = (0, 1) if argnums is None else (argnums,)
     expected = sum(np.sum(plain[i] * dots[i]) for i in places)
     np.testing.assert_allclose(push(*[dots[i] for i in places]), expected, rtol=1e-12)
+
+
+# ------------------------------------------------------------------- one object in several places
+
+
+def doubled_in_place(p: Any) -> Any:
+    p[0][0] = p[0][0] * 2
+    return p[1][0] * p[1][1]
+
+
+def test_an_object_in_two_places_is_one_object_in_both_modes() -> None:
+    def made() -> Any:
+        shared = [3.0, 5.0]
+        return (shared, shared)
+
+    assert doubled_in_place(made()) == 30.0
+    assert gradient(doubled_in_place, made()) == ([10.0, 6.0], [10.0, 6.0])
+    value, slope = jvp(doubled_in_place, (made(),), (([1.0, 0.5], [1.0, 0.5]),))
+    assert (value, slope) == (30.0, 13.0)
+    assert jacobian(doubled_in_place, made(), mode="forward") == ([10.0, 6.0], [10.0, 6.0])
+    x = made()
+    for product in (hvp, vhp):
+        assert product(lambda p: p[0][0] ** 2 * p[1][1], x, x) == ([60.0, 18.0], [60.0, 18.0])
+
+
+def test_objects_in_one_place_each_may_have_one_vector_for_both() -> None:
+    shared = [1.0, 1.0]
+    for product in (hvp, vhp):
+        found = product(
+            lambda p: p[0][0] ** 2 * p[1][1], ([3.0, 5.0], [3.0, 5.0]), (shared, shared)
+        )
+        assert found == ([16.0, 0.0], [0.0, 6.0])
+
+
+@pytest.mark.parametrize("product", [hvp, vhp])
+def test_two_vectors_for_one_object_are_an_error(product: Callable) -> None:
+    shared = [3.0, 5.0]
+    with pytest.raises(autodiff.SeedError, match="one object in two places"):
+        product(lambda p: p[0][0] * p[1][1], (shared, shared), ([1.0, 0.0], [0.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    "v, word", [(np.ones(2), "shape"), ([1.0], "list"), ("text", "str"), (None, "NoneType")]
+)
+def test_vectors_that_do_not_belong_to_the_argument(v: Any, word: str) -> None:
+    with pytest.raises(autodiff.SeedError, match=word):
+        vhp(lambda x: np.sum(x**3), X, v)

@@ -161,6 +161,27 @@ def test_an_array_in_two_places_has_a_gradient_in_each() -> None:
     np.testing.assert_allclose(b, 2 * X * X)
 
 
+def test_a_tuple_in_two_places_is_two_values() -> None:
+    def f(p: Any) -> Any:
+        return p[0][0] ** 2 * p[1][0] + p[0][1]
+
+    written_out = ((2.0, 3.0), (2.0, 3.0))
+    assert written_out[0] is written_out[1]
+    assert gradient(f, written_out) == ((8.0, 1.0), (4.0, 0.0))
+    assert gradient(f, [*written_out]) == [(8.0, 1.0), (4.0, 0.0)]
+    pair = Pair(2.0, 3.0)
+    assert gradient(f, (pair, pair)) == (Pair(8.0, 1.0), Pair(4.0, 0.0))
+    dots = ((1.0, 0.0), (0.0, 1.0))
+    assert autodiff.jvp(f, (written_out,), (dots,)) == (11.0, 8.0)
+    assert autodiff.jacobian(f, written_out, mode="forward") == ((8.0, 1.0), (4.0, 0.0))
+    for product in (autodiff.hvp, autodiff.vhp):
+        assert product(f, written_out, ((1.0, 0.0), (1.0, 0.0))) == ((8.0, 0.0), (4.0, 0.0))
+    # What stands in a tuple stays one object.
+    shared = [2.0, 3.0]
+    found = gradient(lambda p: p[0][0][0] * p[1][0][1], ((shared,), (shared,)))
+    assert found == (([3.0, 2.0],), ([3.0, 2.0],))
+
+
 class Node:
     def __init__(self, w: float) -> None:
         self.w = w

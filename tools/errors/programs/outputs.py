@@ -7,9 +7,11 @@ from autodiff import (
     SeedError,
     gradient,
     jacobian,
+    jvp,
     pullback,
     pushforward,
     value_and_gradient,
+    vhp,
 )
 from tools.errors.entries import entry
 
@@ -272,3 +274,26 @@ def number_as_tangent_of_a_dict() -> None:
 def dict_as_tangent_of_a_dict() -> None:
     _, push = pushforward(lambda p: p["slope"] * 2, {"slope": 1.0})
     assert push({"slope": 1.0}) == 2.0
+
+
+@entry("Two tangents for one object", SeedError)
+def two_tangents_for_one_object() -> None:
+    layer = [1.0, 2.0]
+    jvp(lambda layers: layers[0][0] * layers[1][1], ((layer, layer),), (([1.0, 0.0], [0.0, 1.0]),))
+
+
+@two_tangents_for_one_object.instead("Give two objects")
+def two_tangents_for_two_objects() -> None:
+    layers = ([1.0, 2.0], [1.0, 2.0])
+    slope = jvp(lambda p: p[0][0] * p[1][1], (layers,), (([1.0, 0.0], [0.0, 1.0]),))[1]
+    assert slope == 3.0
+
+
+@entry("A vector of another shape", SeedError)
+def vector_of_another_shape() -> None:
+    vhp(lambda x: np.sum(x**3), np.ones(3), np.ones(2))
+
+
+@vector_of_another_shape.instead("Give one of the shape of the argument")
+def vector_of_the_same_shape() -> None:
+    assert np.all(vhp(lambda x: np.sum(x**3), np.ones(3), np.ones(3)) == 6.0)

@@ -310,3 +310,69 @@ def test_two_parameters_read_at_once() -> None:
     x = np.array([0.2, 1.5, -1.0])
     found = gradient(lambda x: np.sum(np.maximum(x, 0.0) * x), x)
     np.testing.assert_allclose(found, [0.4, 3.0, 0.0])
+
+
+# ------------------------------------------------------------------------------------- dtypes
+
+_F32 = np.array([0.3, 0.7, 1.5], np.float32)
+_COMPLEX = np.array([0.3 + 1j, -0.7 + 0.2j, 0.5 - 2j])
+
+
+@pytest.mark.parametrize("x", [A, _F32, _F32.astype(np.float16), _COMPLEX, _F32 + np.complex64(1j)])
+@pytest.mark.parametrize("c", [2, 2.5, B, B.astype(np.float32), np.arange(3), 1.5j, np.array(2.0)])
+def test_generated_code_gives_the_bits_of_the_general_path(x: Any, c: Any) -> None:
+    def f(x: Any) -> Any:
+        y = np.sin(x) * c
+        z = x * x
+        y = y / z
+        z = np.abs(y)
+        y = c * x
+        z = y + z
+        return np.sum(np.abs(z))
+
+    dot = np.cos(np.arange(3)).astype(x.dtype)
+    found = [(gradient(f, x), pushforward(f, x)[1](dot), hvp(f, x, dot)) for _ in range(4)]
+    for later in found[1:]:
+        for a, b in zip(found[0], later, strict=True):
+            assert np.asarray(a).dtype == np.asarray(b).dtype
+            np.testing.assert_array_equal(a, b)
+    assert found[0][0].dtype == x.dtype
+
+
+def test_code_for_one_dtype_is_not_taken_for_another() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return np.sum(np.abs(np.tanh(x) * y))
+
+    values = [A, A.astype(np.float32), A + 1j, A[:, None], A.astype(np.float16)]
+    expected = {}
+    for i, j in itertools.product(range(len(values)), repeat=2):
+        forget_decisions()
+        expected[i, j] = gradient(f, values[i], values[j])
+    forget_decisions()
+    for _ in range(2):
+        for (i, j), bars in expected.items():
+            for a, b in zip(gradient(f, values[i], values[j]), bars, strict=True):
+                assert a.dtype == b.dtype
+                np.testing.assert_array_equal(a, b)
+
+
+def test_operations_on_arrays_made_inside_can_be_written_into() -> None:
+    def f(x: Any) -> Any:
+        total = 0.0
+        for k in range(4):
+            made = np.zeros(3) + k
+            scaled = np.exp(made * 0.5)
+            scaled[1] = x[k % 3]
+            total = total + np.sum(scaled * made)
+        return total
+
+    np.testing.assert_allclose(gradient(f, A), [3.0, 1.0, 2.0])
+
+
+def test_a_value_beside_itself_and_beside_an_array_made_inside() -> None:
+    def f(x: Any) -> Any:
+        ones = np.ones(3)
+        return np.sum(x * x + ones * x + x * ones + x / x)
+
+    for _ in range(3):
+        np.testing.assert_allclose(gradient(f, A), 2 * A + 2)

@@ -230,7 +230,7 @@ def test_functions_that_are_rewritten_by_several_threads_at_once():
         for n in range(200):
             found["names"].append(call_site_cache.slot_for("math.sin", globals()))
             found["attributes"].append(call_site_cache.slot_of_attribute(f"a{k}_{n}"))
-            found["expressions"].append(fusion_sites.Site(fusion_sites.Expression()).place)
+            found["expressions"].append(fusion_sites.Site([]).place)
             if n % 20 == 0:
                 call_site_cache.forget()
 
