@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch.arguments import place_of_out
-from autodiff.structured.ir import Block, If, Items, Memory, Op, Program, Slot, Value
+from autodiff.structured.ir import Block, If, Items, Memory, Named, Op, Program, Slot, Value
 from autodiff.structured.kinds import (
     SCALARS,
     UNKNOWN,
@@ -106,14 +106,14 @@ class Builder:
             ):
                 raise UnsupportedError("a variable that is one function and then another")
             return
-        if isinstance(value, tuple) and (type(value) is Items or not is_plain(value)):
+        if type(value) in (Items, Named) or (isinstance(value, tuple) and not is_plain(value)):
             names = [f"{name}.{i}" for i in range(len(value))]
-            form = type(value)(names)
+            form = formed(value, names)
             if name in self.scope.slots or self.scope.forms.setdefault(name, form) != form:
                 raise UnsupportedError("a variable that is of one kind and then of another")
             if name in self.scope.lasting:
                 self.scope.lasting.update(names)
-            for part, x in zip(names, value, strict=True):
+            for part, x in zip(names, parts_of(value), strict=True):
                 self.bind(part, x)
             return
         if name in self.scope.forms or name in self.scope.functions:
@@ -150,7 +150,7 @@ class Builder:
         """Return the value of a variable of a function."""
         form = scope.forms.get(name)
         if form is not None:
-            return type(form)([self.read_in(scope, part) for part in form])
+            return formed(form, [self.read_in(scope, part) for part in parts_of(form)])
         if name in scope.functions:
             return scope.functions[name]
         slot = scope.slots.get(name)
@@ -388,12 +388,22 @@ class Builder:
         self.branches(test, lambda: None, lambda: self.done(Op("raise", [])))
 
 
+def parts_of(x: tuple | Named) -> list:
+    """Return the parts of a tuple, list or dict that are known one by one."""
+    return list(x.values() if type(x) is Named else x)
+
+
+def formed(x: tuple | Named, parts: list) -> Any:
+    """Return a tuple, list or dict like this one, of other parts."""
+    return Named(zip(x, parts, strict=True)) if type(x) is Named else type(x)(parts)
+
+
 def is_plain(x: tuple) -> bool:
-    """Whether nested tuples hold neither arrays nor floats that are not known."""
+    """Whether nested tuples hold neither lists, nor arrays or floats that are not known."""
     return all(
         is_plain(p)
-        if isinstance(p, tuple)
-        else p.kind.is_known or not (p.kind.is_array or p.kind.is_inexact)
+        if type(p) is tuple
+        else type(p) is Value and (p.kind.is_known or not (p.kind.is_array or p.kind.is_inexact))
         for p in x
     )
 

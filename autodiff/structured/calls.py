@@ -17,7 +17,7 @@ import math
 import time
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from autodiff import caches
 from autodiff.dispatch.call import outputs
 from autodiff.intercept.source.library_code import is_ours
 from autodiff.mutation.assignment import assign_item, is_writeable
-from autodiff.structured.ir import flat
+from autodiff.structured.ir import Items, Named, flat
 from autodiff.structured.kinds import UNKNOWN, UnsupportedError
 from autodiff.structured.runtime import Structured
 from autodiff.trace.linearize import Linearised
@@ -62,6 +62,8 @@ _TAKES_MORE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _MOST_FAILURES = 3
 _TRACERS = (Tracer, FloatTracer)
 _KNOWN = (bool, str, type(None))
+_MOST_PARTS = 50
+_NESTS = (tuple, list, dict)
 _PLAIN = (int, float, np.float64, np.int64)
 
 
@@ -120,8 +122,45 @@ def _called(
         if placed is None:
             return body(*args, **kwargs)
         args = placed
-    tape = programs.tape_of(args)
-    return body(*args) if tape is None else programs.call(g, body, args, tape)
+    if len(args) != programs.n:
+        return body(*args)
+    leaves: list = []
+    form = tuple([_form_of(a, leaves) for a in args])
+    tape = programs.tape_of(tuple(leaves))
+    if tape is None:
+        return body(*args)
+    return programs.call(g, body, args, tuple(leaves), form, tape)
+
+
+def _form_of(x: Any, leaves: list, depth: int = 0) -> Any:
+    """Return a nest of tuples, lists and dicts with None for each leaf, which it collects."""
+    if type(x) not in _NESTS or len(x) > _MOST_PARTS or depth > _MOST_PARTS:
+        leaves.append(x)
+        return None
+    if type(x) is not dict:
+        return (Items if type(x) is list else tuple)([_form_of(v, leaves, depth + 1) for v in x])
+    if not all(type(k) is str for k in x):
+        leaves.append(x)
+        return None
+    return Named({k: _form_of(v, leaves, depth + 1) for k, v in x.items()})
+
+
+def _nest_of(form: Any, leaves: Iterator) -> Any:
+    """Return the nest of a form with these leaves."""
+    if form is None:
+        return next(leaves)
+    if type(form) is Named:
+        return {k: _nest_of(part, leaves) for k, part in form.items()}
+    return (list if type(form) is Items else tuple)([_nest_of(part, leaves) for part in form])
+
+
+def key_of_form(form: Any) -> Any:
+    """Return a form as a key: lists and tuples differ, and so do dicts of other keys."""
+    if form is None:
+        return None
+    if type(form) is Named:
+        return (dict, *[(k, key_of_form(part)) for k, part in form.items()])
+    return (type(form), *map(key_of_form, form))
 
 
 def _placed(g: types.FunctionType, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
@@ -158,10 +197,10 @@ class Programs:
         self.why: str | None = None
         self.n = g.__code__.co_argcount
 
-    def tape_of(self, args: tuple) -> Tape | None:
-        """Return the one tape of the arguments, if a program could make the call."""
+    def tape_of(self, leaves: tuple) -> Tape | None:
+        """Return the one tape of the numbers and arrays, if a program could make the call."""
         found: Tape | None = None
-        for a in args:
+        for a in leaves:
             if type(a) in _TRACERS:
                 tape = a._tape
                 if tape is CONSTANT:
@@ -170,24 +209,28 @@ class Programs:
                     found = tape
                 elif tape is not found:
                     return None
-        if found is None or self.failures > _MOST_FAILURES or len(args) != self.n:
+        if found is None or self.failures > _MOST_FAILURES:
             return None
         if type(found) is not Tape or found.observer is not None or not is_recording(found):
             return None
         return found
 
-    def call(self, g: types.FunctionType, body: Callable, args: tuple, tape: Tape) -> Any:
+    def call(
+        self, g: types.FunctionType, body: Callable, args: tuple, leaves: tuple, form: tuple,
+        tape: Tape,
+    ) -> Any:  # fmt: skip
         """Make the call, by a program if there is one."""
         if not self.known and not self.is_worth_it():
             return self.timed(body, args)
-        key = key_of(args)
-        if key is None or id(g.__globals__) != self.globals:
+        kinds = key_of(leaves)
+        if kinds is None or id(g.__globals__) != self.globals:
             return body(*args)
+        key = (key_of_form(form), kinds)
         program = self.known.get(key, UNKNOWN)
         if program is UNKNOWN:
             if not self.is_worth_it() or len(self.known) >= _MOST_KINDS:
                 return self.timed(body, args)
-            program = self.known[key] = self.made(g, args)
+            program = self.known[key] = self.made(g, form, leaves)
         if program is None:
             return body(*args)
         outside = program.outside(g)
@@ -195,19 +238,19 @@ class Programs:
             del self.known[key]
             self.failures += 1
             return body(*args)
-        if not can_run(program, args, outside):
+        if not can_run(program, leaves, outside):
             return body(*args)
-        values = tuple([a._value if type(a) in _TRACERS else a for a in args])
+        values = tuple([a._value if type(a) in _TRACERS else a for a in leaves])
         values = tuple([tape.kept(v) if type(v) is np.ndarray and v is a else v
-                        for v, a in zip(values, args, strict=True)])  # fmt: skip
+                        for v, a in zip(values, leaves, strict=True)])  # fmt: skip
         values += tuple(map(tape.kept, outside))
         try:
-            run = Run(program, body, values)
+            run = Run(program, body, form, values)
         except Exception:
             # It is the function's own error, or a value that the program was not made for.
             self.failures += 1
             return body(*args)
-        return recorded(run, g, args, tape)
+        return recorded(run, g, leaves, tape)
 
     def timed(self, body: Callable, args: tuple) -> Any:
         """Trace a call, and note how long that takes."""
@@ -221,14 +264,14 @@ class Programs:
         """Whether tracing takes longer than reading the source and running a program."""
         return self.spent >= Settings.worth and self.last >= Settings.least
 
-    def made(self, g: types.FunctionType, args: tuple) -> Structured | None:
+    def made(self, g: types.FunctionType, form: tuple, leaves: tuple) -> Structured | None:
         """Return a program for arguments like these, if one can be made."""
-        values = tuple([a._value if type(a) in _TRACERS else a for a in args])
+        values = tuple([a._value if type(a) in _TRACERS else a for a in leaves])
         active = tuple(
-            [i for i, a in enumerate(args) if type(a) in _TRACERS and a._tape is not CONSTANT]
+            [i for i, a in enumerate(leaves) if type(a) in _TRACERS and a._tape is not CONSTANT]
         )
         try:
-            return Structured(g, values, active)
+            return Structured(g, form, values, active)
         except UnsupportedError as error:
             self.why = str(error)
             return None
@@ -277,9 +320,10 @@ def can_run(program: Structured, args: tuple, outside: list[np.ndarray]) -> bool
 class Run:
     """One call by a program: its values, and what its reverse sweep needs."""
 
-    def __init__(self, program: Structured, body: Callable, values: tuple) -> None:
+    def __init__(self, program: Structured, body: Callable, form: tuple, values: tuple) -> None:
         self.program = program
         self.body = body
+        self.form = form
         self.values = values
         self.state: tuple | None
         self.result, self.written, self.state = program.run(values)
@@ -325,7 +369,9 @@ class Run:
                 args[i] = x
             for i in program.written:
                 args[i] = np.array(args[i], order="K")
-            outs = [*flat(self.body(*args)), *[args[i] for i in program.written]]
+            given = iter(args)
+            nests = [_nest_of(part, given) for part in self.form]
+            outs = [*flat(self.body(*nests)), *[args[i] for i in program.written]]
             return tuple([outs[k] for k in chosen])
 
         traced = Linearised(again, tuple([self.values[i] for i in program.active]), {}, None)

@@ -13,7 +13,7 @@ import numpy as np
 from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
 from autodiff.structured.building import Builder
 from autodiff.structured.indices import has_arrays, kind_of_index
-from autodiff.structured.ir import Items, Op, Value, known
+from autodiff.structured.ir import Items, Named, Op, Value, known
 from autodiff.structured.kinds import (
     UNKNOWN,
     Kind,
@@ -93,6 +93,13 @@ class Expressions(Builder):
         """Read a list."""
         return Items(self._displayed(node.elts))
 
+    def on_dict(self, node: ast.Dict) -> Named:
+        """Read a dict whose keys are texts."""
+        keys = [UNKNOWN if k is None else known(self.value(k)) for k in node.keys]
+        if not all(type(k) is str for k in keys):
+            raise UnsupportedError("a dict with keys that are no texts")
+        return Named(zip(keys, map(self.expression, node.values), strict=True))
+
     def _displayed(self, nodes: list[ast.expr]) -> list:
         parts: list = []
         for node in nodes:
@@ -152,6 +159,8 @@ class Expressions(Builder):
                 if (known(a) is None) or (known(b) is None):
                     return self.const(same is isinstance(op, ast.Is))
             raise UnsupportedError(f"comparison {type(op).__name__}")
+        if type(a) is Value and type(known(a)) is str is type(known(b)):
+            return self.const(f(known(a), known(b)))
         return self._binary(f, a, b)
 
     def on_ifexp(self, node: ast.IfExp) -> Any:
@@ -202,6 +211,11 @@ class Expressions(Builder):
     def on_subscript(self, node: ast.Subscript) -> Any:
         """Read an index."""
         base = self.expression(node.value)
+        if type(base) is Named:
+            key = known(self.value(node.slice))
+            if type(key) is not str or key not in base:
+                raise UnsupportedError("a key that is not known")
+            return base[key]
         if isinstance(base, tuple) or base.kind.parts or base.kind.classes == {tuple}:
             return self._part(base, self.value(node.slice))
         return self.indexed(base, *self._index(node.slice))
@@ -271,7 +285,10 @@ class Expressions(Builder):
             raise UnsupportedError("** in a call")
         own: list[Value] = []
         if isinstance(node.func, ast.Attribute):
-            owner = self.value(node.func.value)
+            owner = self.expression(node.func.value)
+            if type(owner) is Named:
+                return self._of_dict(owner, node)
+            owner = self.one(owner)
             if owner.kind.is_array:
                 f = getattr(np.ndarray, node.func.attr, None)
                 own = [owner]
@@ -287,6 +304,15 @@ class Expressions(Builder):
         args = [*own, *self._displayed(node.args)]
         return self.called(f, args, self._named(node))
 
+    def _of_dict(self, x: Named, node: ast.Call) -> tuple:
+        name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
+        if node.args or node.keywords or name not in ("keys", "values", "items"):
+            raise UnsupportedError(f"method {name} of a dict")
+        keys = map(self.const, x)
+        if name == "keys":
+            return tuple(keys)
+        return tuple(x.values() if name == "values" else zip(keys, x.values(), strict=True))
+
     def _named(self, node: ast.Call) -> dict[str, Any]:
         return {k.arg: self.expression(k.value) for k in node.keywords if k.arg}
 
@@ -294,8 +320,10 @@ class Expressions(Builder):
         """Read a call of a known function."""
         if f is len and len(args) == 1 and not options:
             (x,) = args
-            if isinstance(x, tuple) or x.kind.parts:
-                return self.const(len(x if isinstance(x, tuple) else x.kind.parts))
+            if isinstance(x, (tuple, Named)):
+                return self.const(len(x))
+            if x.kind.parts:
+                return self.const(len(x.kind.parts))
             if x.kind.is_array and x.kind.ndim:
                 return self.made(Op("form", [x], data="len"), Kind(frozenset([int])))
         if f is isinstance and len(args) == 2 and not options:
@@ -320,8 +348,10 @@ class Expressions(Builder):
 
     def _is_instance(self, x: Any, classes: Any) -> Value:
         asked = known(self.one(classes))
-        if isinstance(x, tuple):
-            answers = {isinstance([] if type(x) is Items else (), asked)}
+        if isinstance(x, (tuple, Named)):
+            answers = {
+                isinstance([] if type(x) is Items else {} if type(x) is Named else (), asked)
+            }
         elif x.kind.is_known:
             answers = {isinstance(x.kind.value, asked)}
         else:

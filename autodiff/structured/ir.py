@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from autodiff.structured.kinds import UNKNOWN, Kind
+from autodiff.structured.kinds import UNKNOWN, Kind, UnsupportedError
 
 WRITES = frozenset({"store", "add", "sub"})
 """Operations that change what an array holds."""
@@ -207,6 +207,15 @@ class Program:
 
 class Items(tuple):
     """What a list displays: its items are known one by one, and nobody changes them."""
+
+
+class Named(dict):
+    """A dict whose keys are known texts, and which nobody changes."""
+
+    @property
+    def kind(self) -> Kind:
+        """Raise an error: it has none, since it is no value of the program."""
+        raise UnsupportedError("a dict as a value")
 
 
 def known(value: Value) -> Any:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from autodiff.structured.activity import blocks_of
 from autodiff.structured.expressions import Expressions
-from autodiff.structured.ir import WRITES, For, Items, Value, While, known
+from autodiff.structured.ir import WRITES, For, Items, Named, Value, While, known
 from autodiff.structured.jumps import breaks, structured
 from autodiff.structured.kinds import Kind, UnsupportedError, join
 from autodiff.structured.known_functions import turns_of
@@ -34,6 +34,8 @@ class _Turns:
         Returns the item of a turn, given its number.
     bounds : list of Value, optional
         Of a range.
+    known : int, optional
+        The number of turns, if it is known.
     """
 
     def __init__(
@@ -41,10 +43,12 @@ class _Turns:
         length: Callable[[], Value],
         item: Callable[[Value], Any],
         bounds: list[Value] | None = None,
+        known: int | None = None,
     ) -> None:
         self.length = length
         self.item = item
         self.bounds = bounds
+        self.known = known
 
 
 class Loops(Expressions):
@@ -65,7 +69,7 @@ class Loops(Expressions):
         if node.orelse:
             raise UnsupportedError("else of a loop")
         over = self.iterated(node.iter)
-        if isinstance(over, tuple):
+        if over.known is not None:
             self._unroll(node, over)
             return
         if over.bounds is not None and isinstance(node.target, ast.Name):
@@ -94,15 +98,22 @@ class Loops(Expressions):
         slot.writes += 2
         self.add_node(For(slot, bounds, body, flag))
 
-    def _unroll(self, node: ast.For, items: tuple) -> None:
+    def _unroll(self, node: ast.For, over: _Turns) -> None:
         nodes, flag = self._body_of(node)
-        if flag or len(items) > _MOST_UNROLLED:
-            raise UnsupportedError("a loop over a tuple that ends early, or is long")
-        for item in items:
+        if flag:
+            raise UnsupportedError("a loop over a tuple that ends early")
+        for item in self._items(over):
             self.assign(node.target, item)
             self.statements(nodes)
 
-    def iterated(self, node: ast.expr) -> _Turns | tuple:
+    def _items(self, over: _Turns) -> Iterator[Any]:
+        """Yield what a loop goes over if the number of turns is known."""
+        if over.known is None or over.known > _MOST_UNROLLED:
+            raise UnsupportedError("many turns, or nobody knows how many")
+        for i in range(over.known):
+            yield over.item(self.const(i))
+
+    def iterated(self, node: ast.expr) -> _Turns:
         """Read what a loop goes over."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             found = self.expression(node.func)
@@ -114,10 +125,10 @@ class Loops(Expressions):
                 options = {k.arg or "": known(self.value(k.value)) for k in node.keywords}
                 return method(self, node.args, **options)
         value = self.expression(node)
-        if isinstance(value, tuple):
-            return value
-        if not value.kind.is_array:
-            return tuple(self._parts_of(value))
+        if type(value) is Named:
+            return self._over(list(map(self.const, value)))
+        if isinstance(value, tuple) or not value.kind.is_array:
+            return self._over(self._parts_of(value))
         if value.kind.ndim == 0:
             raise UnsupportedError("a loop over an array without axes")
         name = self.held(value)
@@ -125,6 +136,10 @@ class Loops(Expressions):
             lambda: self.called(len, [self.read(name)], {}),
             lambda i: self.indexed(self.read(name), [i], ("value", 0)),
         )
+
+    def _over(self, items: list) -> _Turns:
+        n = self.const(len(items))
+        return _Turns(lambda: n, lambda i: items[known(i)], known=len(items))
 
     def on_range(self, nodes: list[ast.expr]) -> _Turns:
         """Read a range as a loop goes over it."""
@@ -147,7 +162,7 @@ class Loops(Expressions):
         """Return an integer of Python's: the items of a range are such."""
         return value if value.kind.classes == _INT else self.call(int, [value])
 
-    def on_enumerate(self, nodes: list[ast.expr], start: int = 0) -> _Turns | tuple:
+    def on_enumerate(self, nodes: list[ast.expr], start: int = 0) -> _Turns:
         """Read ``enumerate(items, start)``."""
         if not 1 <= len(nodes) <= 2 or (nodes[1:] and start):
             raise UnsupportedError("a call that fails")
@@ -155,43 +170,49 @@ class Loops(Expressions):
         first = self.value(nodes[1]) if nodes[1:] else self.const(start)
         if first.kind.classes != _INT:
             raise UnsupportedError("enumerate from what is no integer")
-        if isinstance(over, tuple):
-            numbers = [self.call(operator.add, [first, self.const(i)]) for i in range(len(over))]
-            return tuple(zip(numbers, over, strict=True))
         name = self.held(first)
         item = over.item
         return _Turns(
-            over.length, lambda i: (self.call(operator.add, [self.read(name), i]), item(i))
+            over.length,
+            lambda i: (self.call(operator.add, [self.read(name), i]), item(i)),
+            known=over.known,
         )
 
-    def on_zip(self, nodes: list[ast.expr], strict: bool = False) -> _Turns | tuple:
+    def on_zip(self, nodes: list[ast.expr], strict: bool = False) -> _Turns:
         """Read ``zip(...)``: it ends with the shortest."""
         overs = [self.iterated(a) for a in nodes]
-        known_ones = [over for over in overs if isinstance(over, tuple)]
-        turns = [over for over in overs if isinstance(over, _Turns)]
-        if not turns:
-            if strict and len(set(map(len, known_ones))) > 1:
-                raise UnsupportedError("a call that fails")
-            return tuple(zip(*known_ones, strict=False))
-        if known_ones:
-            raise UnsupportedError("zip of an array and a tuple")
-        lengths = [over.length() for over in turns]
+        if not overs:
+            return self._over([])
+        lengths = [over.length() for over in overs]
         if strict is not False:
             for n in lengths[1:]:
                 self.leave_unless(self.call(operator.eq, [lengths[0], n]))
-        least = self.held(self.call(min, lengths) if lengths[1:] else lengths[0])
-        return _Turns(lambda: self.read(least), lambda i: tuple([over.item(i) for over in turns]))
+        turns = [over.known for over in overs if over.known is not None]
+        if turns:  # the others are expected to be as long
+            shortest = self.const(min(turns))
+            for n in lengths:
+                self.leave_unless(self.call(operator.ge, [n, shortest]))
+        else:
+            shortest = self.call(min, lengths) if lengths[1:] else lengths[0]
+        name = self.held(shortest)
+        return _Turns(
+            lambda: self.read(name),
+            lambda i: tuple([over.item(i) for over in overs]),
+            known=min(turns) if turns else None,
+        )
 
-    def on_reversed(self, nodes: list[ast.expr]) -> _Turns | tuple:
+    def on_reversed(self, nodes: list[ast.expr]) -> _Turns:
         """Read ``reversed(items)``."""
         if len(nodes) != 1:
             raise UnsupportedError("a call that fails")
         over = self.iterated(nodes[0])
-        if isinstance(over, tuple):
-            return over[::-1]
         name = self.held(self.call(operator.sub, [over.length(), self.const(1)]))
         item = over.item
-        return _Turns(over.length, lambda i: item(self.call(operator.sub, [self.read(name), i])))
+        return _Turns(
+            over.length,
+            lambda i: item(self.call(operator.sub, [self.read(name), i])),
+            known=over.known,
+        )
 
     # -- comprehensions ----------------------------------------------------------------------------
 
@@ -206,13 +227,13 @@ class Loops(Expressions):
     def _comprehended(self, node: ast.ListComp | ast.GeneratorExp) -> list:
         first, *others = node.generators
         over = self.iterated(first.iter)
-        if others or first.ifs or first.is_async or not isinstance(over, tuple):
+        if others or first.ifs or first.is_async:
             raise UnsupportedError("this form of comprehension")
         targets = {part.id for part in ast.walk(first.target) if isinstance(part, ast.Name)}
         scope = self.scope
         outer = scope.locals, scope.slots, scope.forms
         made = []
-        for item in over:
+        for item in self._items(over):
             # Its variables are its own.
             scope.locals |= targets
             scope.slots = {k: v for k, v in outer[1].items() if k.partition(".")[0] not in targets}

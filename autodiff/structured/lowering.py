@@ -16,9 +16,10 @@ from typing import Any
 
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library, is_ours
+from autodiff.structured.building import formed, parts_of
 from autodiff.structured.expressions import BINARY
 from autodiff.structured.indices import has_arrays, kind_of_index, parts_of_index
-from autodiff.structured.ir import WRITES, Items, Memory, Op, Program, Value
+from autodiff.structured.ir import WRITES, Items, Memory, Op, Program, Value, flat
 from autodiff.structured.jumps import always_returns, jumps, leaving, structured
 from autodiff.structured.kinds import Kind, UnsupportedError, kind_of, kind_of_result
 from autodiff.structured.loops import Loops
@@ -28,24 +29,28 @@ RETURNED = ".returned"
 _MOST_INLINED = 8
 
 
-def lower(function: types.FunctionType, kinds: list[Kind], known_args: dict[int, Any]) -> Lowered:
+def lower(
+    function: types.FunctionType, form: Any, kinds: list[Kind], known_args: dict[int, Any]
+) -> Lowered:
     """Read a function from its source, for arguments of these kinds.
 
     Parameters
     ----------
     function : FunctionType
         The function.
+    form : tuple
+        The nest of its positional arguments, with None for each number or array.
     kinds : list of Kind
-        Those of its positional arguments.
+        Those of the numbers and arrays in it.
     known_args : dict
-        Position → value of the arguments that the program is made for.
+        Position → value of those that the program is made for.
 
     Raises
     ------
     UnsupportedError
         If it uses what is not handled.
     """
-    return _Lowering().function(function, kinds, known_args)
+    return _Lowering().function(function, form, kinds, known_args)
 
 
 class Lowered:
@@ -64,23 +69,19 @@ class _Lowering(Loops):
     # -- functions ---------------------------------------------------------------------------------
 
     def function(
-        self, function: types.FunctionType, kinds: list[Kind], known_args: dict[int, Any]
+        self, function: types.FunctionType, form: Any, kinds: list[Kind], known_args: dict[int, Any]
     ) -> Lowered:
         node = self._definition(function)
         self.calling.append(node)
         self.scope = Scope(function, 0)
-        for i, (a, kind) in enumerate(zip(_parameters(node), kinds, strict=True)):
-            slot = self._slot(a)
-            slot.writes += 1
-            if i in known_args:
-                self.kinds[slot] = kind_of(known_args[i], known=True)
-                continue
-            self.kinds[slot] = kind
-            slot.memory = Memory() if kind.is_array else None
-            self.program.parameters.append(slot)
+        leaves = iter(enumerate(kinds))
+        for name, part in zip(_parameters(node), form, strict=True):
+            self._parameter(name, part, leaves, known_args)
         self.program.returned = self._statements_of(_statements(node))
+        if not all(type(v) is Value for v in flat(self.program.returned)):
+            raise UnsupportedError("a dict or function as a result")
         if _has_lists(self.program.returned):
-            raise UnsupportedError("a list or function as a result")
+            raise UnsupportedError("a list as a result")
         self.end_block()
         self.program.body = self.body
         for slot, where in self.arrays:
@@ -92,6 +93,24 @@ class _Lowering(Loops):
             if any(v.memory.root().is_written for v in pair):  # type: ignore[union-attr]
                 raise UnsupportedError("a write into what may be a view")
         return Lowered(self.program, self.guards)
+
+    def _parameter(self, name: str, form: Any, leaves: Iterator, known_args: dict) -> None:
+        """Bind a parameter: a number or array, or the parts of a nest of such."""
+        if form is not None:
+            names = [f"{name}.{i}" for i in range(len(form))]
+            self.scope.forms[name] = formed(form, names)
+            for place, part in zip(names, parts_of(form), strict=True):
+                self._parameter(place, part, leaves, known_args)
+            return
+        i, kind = next(leaves)
+        slot = self._slot(name)
+        slot.writes += 1
+        if i in known_args:
+            self.kinds[slot] = kind_of(known_args[i], known=True)
+            return
+        self.kinds[slot] = kind
+        slot.memory = Memory() if kind.is_array else None
+        self.program.parameters.append(slot)
 
     def _definition(self, function: types.FunctionType) -> ast.FunctionDef | ast.Lambda:
         found = definition_of(function)
@@ -334,7 +353,7 @@ class _Lowering(Loops):
 
 
 def _has_lists(x: Any) -> bool:
-    return type(x) in (Items, LocalFunction) or (isinstance(x, tuple) and any(map(_has_lists, x)))
+    return type(x) is Items or (isinstance(x, tuple) and any(map(_has_lists, x)))
 
 
 def _parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:

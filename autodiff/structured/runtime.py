@@ -112,7 +112,9 @@ class Structured:
         The generated code.
     """
 
-    def __init__(self, f: types.FunctionType, args: tuple, active: tuple[int, ...]) -> None:
+    def __init__(
+        self, f: types.FunctionType, form: tuple, args: tuple, active: tuple[int, ...]
+    ) -> None:
         kinds, known = [], {}
         self.name = f.__qualname__
         self.n = len(args)
@@ -125,7 +127,7 @@ class Structured:
                 continue
             kinds.append(kind_of(a))
             self.positions.append(i)
-        lowered = lower(f, kinds, known)
+        lowered = lower(f, form, kinds, known)
         self.guards = lowered.guards
         program = self.program = lowered.program
         self.positions += range(len(args), len(args) + len(program.captured))

@@ -191,3 +191,65 @@ def test_unpacking_that_fails_raises_what_python_raises(runs: list[str]) -> None
 def test_wrong_names_of_arguments_raise_what_python_raises() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'turn'"):
         gradient(lambda x: scaled(x, turn=2), X)  # type: ignore[call-arg]
+
+
+def recurrent(params: dict, xs: Any) -> Any:
+    h = np.zeros(3)
+    total = 0.0
+    for x in xs:
+        h = np.tanh(params["W"] @ h + params["b"] * x)
+        for scale, part in zip(params["scales"], h, strict=False):
+            total += scale * part
+    for name, value in params.items():
+        if name == "b":
+            total += np.sum(value)
+    return total
+
+
+PARAMS = {
+    "W": np.cos(np.arange(9.0)).reshape(3, 3),
+    "b": np.array([0.1, -0.2, 0.3]),
+    "scales": [0.5, (1.5), -0.3],
+}
+
+
+def test_arguments_in_dicts_and_lists(runs: list[str], traced: Callable) -> None:
+    xs = np.array([0.3, -0.5])
+    found = gradient(recurrent, PARAMS, xs)
+    assert runs == ["recurrent"]
+    expected = traced(recurrent, PARAMS, xs)
+    np.testing.assert_allclose(found[1], expected[1])
+    assert found[0].keys() == expected[0].keys()
+    np.testing.assert_allclose(found[0]["W"], expected[0]["W"])
+    np.testing.assert_allclose(found[0]["b"], expected[0]["b"])
+    assert found[0]["scales"] == pytest.approx(expected[0]["scales"])
+
+
+def filled(arrays: list, x: Any) -> None:
+    for i in range(len(x)):
+        arrays[0][i] = x[i] * 2.0
+        arrays[1][i] += arrays[0][i] * x[i]
+
+
+def test_arrays_in_lists_are_written_into(runs: list[str]) -> None:
+    def f(x: Any) -> Any:
+        arrays = [np.zeros_like(x) * x, x * 1.0]
+        filled(arrays, x)
+        return np.sum(arrays[0] * arrays[1])
+
+    check_gradient(f, X)
+    assert "filled" in runs
+
+
+def test_a_list_that_holds_itself_is_traced(runs: list[str]) -> None:
+    cycle: list = [1.0]
+    cycle.append(cycle)
+
+    def f(x: Any, items: list) -> Any:
+        total = 0.0
+        for _ in range(3):
+            total += x * items[1][0]
+        return total
+
+    assert gradient(lambda x: f(x, cycle), 2.0) == 3.0
+    assert not runs
