@@ -21,6 +21,7 @@ from chainrules_core.config import (
 from chainrules_core.define import STEPS, DecomposeRule, LinearRule, PairRule, ScalarRule, opt_out
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import ARITHMETIC, Partial
+from chainrules_core.define.precision import is_less_precise
 from chainrules_core.define.scalar import (
     constant_product,
     has_nan,
@@ -79,7 +80,8 @@ __all__ = [
     "is_inplaceable_destination", "may_repeat", "scatter", "spread_to", "unbroadcast",
     "unbroadcast_rows", "unthunk", "zero_tangent",
     # Products of an elementwise function's partial derivatives.
-    "constant_product", "has_nan", "is_exact_zero", "plain_product", "strong_product",
+    "constant_product", "has_nan", "is_exact_zero", "is_less_precise", "plain_product",
+    "strong_product",
     "where_true",
     # Where errors come from, and what becomes of them.
     "BadInplaceError", "ChainRulesError", "CotangentError", "MADE_HERE",

@@ -21,6 +21,7 @@ from autodiff.trace.tracer import FloatTracer, Tracer, bare, shape_of, untraced,
 from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, frule, rrule
 from chainrules_core.define import ScalarRule
 from chainrules_core.define.partial import Partial
+from chainrules_core.define.precision import is_less_precise
 from chainrules_core.define.scalar import (
     has_nan,
     plain_product,
@@ -145,11 +146,13 @@ def apply(f: Callable, args: tuple) -> Any:
 def _kinds_beneath(values: list) -> tuple | None:
     """Return the types of values, some traced on outer levels; None for arrays of objects there.
 
-    None also where one of those is a constant.
+    None also where one of those is a constant, and where precisions differ: the rule computes in
+    that of the result.
     """
     kinds = tuple(map(type, values))
     if _TRACED.isdisjoint(kinds):
-        return kinds
+        a, b = values[0], values[-1]
+        return None if is_less_precise(a, b) or is_less_precise(b, a) else kinds
     if any(
         x._tape is CONSTANT if kind in _TRACED else kind is _ndarray and x.dtype.kind == "O"
         for x, kind in zip(values, kinds, strict=True)

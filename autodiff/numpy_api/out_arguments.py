@@ -141,7 +141,7 @@ def nan_to_num(
     if copy or not isinstance(x, np.ndarray):
         return y
     assign(target_of(x), y)
-    return x
+    return x if x.ndim else y  # a number, and so no view
 
 
 WRITERS: dict[Callable, Callable] = {

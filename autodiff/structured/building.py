@@ -97,32 +97,32 @@ class Builder:
 
         A tuple of arrays or floats becomes variables of their own, one for each part.
         """
+        scope = self.scope
+        if self.depth == scope.blocks:  # what it was before is read no more
+            scope.functions.pop(name, None)
+            scope.forms.pop(name, None)
+        was = scope.functions.get(name, scope.forms.get(name, scope.slots.get(name)))
         if type(value) is LocalFunction:
-            known = self.scope.functions.setdefault(name, value)
-            if (
-                name in self.scope.slots
-                or known.node is not value.node
-                or known.scope is not value.scope
-            ):
-                raise UnsupportedError("a variable that is one function and then another")
-            return
-        if type(value) in (Items, Named) or (isinstance(value, tuple) and not is_plain(value)):
+            scope.functions[name] = value
+            is_the_same = was is None or (
+                type(was) is LocalFunction and was.node is value.node and was.scope is value.scope
+            )
+        elif type(value) in (Items, Named) or (isinstance(value, tuple) and not is_plain(value)):
             names = [f"{name}.{i}" for i in range(len(value))]
-            form = formed(value, names)
-            if name in self.scope.slots or self.scope.forms.setdefault(name, form) != form:
-                raise UnsupportedError("a variable that is of one kind and then of another")
-            if name in self.scope.lasting:
-                self.scope.lasting.update(names)
+            form = scope.forms[name] = formed(value, names)
+            is_the_same = was is None or (type(was) is type(form) and was == form)
+            scope.lasting.update(names if name in scope.lasting else ())
             for part, x in zip(names, parts_of(value), strict=True):
                 self.bind(part, x)
-            return
-        if name in self.scope.forms or name in self.scope.functions:
+        else:
+            slot, value = self._slot(name), self.one(value)
+            is_the_same = was is None or was is slot
+            self.bind_slot(slot, value)
+            if name in scope.lasting:
+                kind = value.kind.general()
+                self.lasting_kinds[slot] = join(self.lasting_kinds.get(slot, kind), kind)
+        if not is_the_same and self.depth > scope.blocks:
             raise UnsupportedError("a variable that is of one kind and then of another")
-        slot, value = self._slot(name), self.one(value)
-        self.bind_slot(slot, value)
-        if name in self.scope.lasting:
-            kind = value.kind.general()
-            self.lasting_kinds[slot] = join(self.lasting_kinds.get(slot, kind), kind)
 
     def bind_slot(self, slot: Slot, value: Value) -> None:
         """Bind a variable to a value."""

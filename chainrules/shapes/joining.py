@@ -81,9 +81,9 @@ def register_join(f: Callable, align: Alignment, axis: int | None = None) -> Non
         if "dtype" in options and rounds(options["dtype"]):
             return y, _zero_pullback
         kind, dtype = type(arrays), y.dtype
-        is_array = not (kind is list or kind is tuple)
+        is_array = not isinstance(arrays, (list, tuple))
         # Where all parts have the dtype of the result, the pieces of its cotangent have it too.
-        is_alike = not is_array and dtype.kind in "fc"
+        is_alike = (kind is list or kind is tuple) and dtype.kind in "fc"
         is_alike = is_alike and all([_has(a, dtype) for a in arrays])  # noqa: C419 - a third less
         shapes = tuple([a.shape for a in arrays] if is_alike else shapes_of(arrays))
         space = None if is_alike else ProjectTo(arrays)

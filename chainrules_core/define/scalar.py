@@ -16,6 +16,7 @@ from chainrules_core.arithmetic import is_zero
 from chainrules_core.broadcasting import unbroadcast
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import Partial
+from chainrules_core.define.precision import precise
 from chainrules_core.errors import RuleDefinitionError, counted
 from chainrules_core.projection import ProjectTo, is_foreign
 from chainrules_core.quiet import quiet
@@ -67,7 +68,7 @@ class ScalarRule(Rule):
 
     def _kept(self, y: Any, args: tuple, wanted: tuple[int, ...]) -> list:
         """Return ``(y, *args)`` with what no wanted partial reads left out."""
-        values = [y, *args]
+        values = [y, *precise(y, args)]
         if self.setup is not None:
             return values
         reads = self.reads(wanted)
@@ -182,7 +183,7 @@ class ScalarRule(Rule):
         wanted: tuple[int, ...],
     ) -> tuple:
         """Pull many cotangents back at once: products broadcast over them."""
-        values = self._evaluated([y, *args])
+        values = self._evaluated([y, *precise(y, args)])
         varying = {0, *[j + 1 for j in wanted]}
         first = next((b for b in y_bars if not isinstance(b, _SPECIAL)), None)
         of_one = y_bars if not self.several else first
@@ -231,7 +232,7 @@ class ScalarRule(Rule):
     ) -> tuple[Any, Any]:
         """Compute the primal and the sum over the arguments of ∂y/∂x_j ẋ_j."""
         y = self.primal(args, options, config)
-        values = self._evaluated([y, *args])
+        values = self._evaluated([y, *precise(y, args)])
         dots = tuple([unthunk(d) for d in dots])
         with quiet():
             rows = [self._push_row(row, values, dots, args) for row in self.partials]
@@ -252,7 +253,7 @@ class ScalarRule(Rule):
 
     def derivatives(self, y: Any, args: tuple) -> tuple[tuple[Any, ...], ...]:
         """Return ``D[i][j]`` = ∂y_i/∂x_j."""
-        values = self._evaluated([y, *args])
+        values = self._evaluated([y, *precise(y, args)])
         with quiet():
             return tuple(tuple(p(*values) for p in row) for row in self.partials)
 

@@ -44,6 +44,7 @@ from autodiff.fastpath.fusion.steps import Operand, Step
 from autodiff.trace.tape import CONSTANT, Forward
 from autodiff.trace.tracer import FloatTracer, Tracer, wrap
 from chainrules_core.define.partial import Partial
+from chainrules_core.define.precision import is_less_precise
 from chainrules_core.projection import KNOWN_SPACES
 
 _ndarray = np.ndarray
@@ -188,6 +189,8 @@ class Operation(OfArrays):
     owns = "bool(bars.owns_current)"
 
     def __init__(self, f: Callable, samples: tuple, wanted: list[int], y: Any) -> None:
+        if any(is_less_precise(x, y) for x in samples):
+            raise Declined  # the rule computes in the precision of the result
         self.f, self.wanted, self.y = f, wanted, y
         self.dtype = getattr(y, "dtype", None)
         step = Step(f, tuple([Operand("leaf", i) for i in range(len(samples))]))

@@ -285,3 +285,15 @@ def test_a_constant_written_into_before_the_pullback_is_called(n):
         back(np.ones(n))
     matrix[0, -1] = 0.0
     np.testing.assert_array_equal(back(np.ones(n)), first)
+
+
+def test_a_number_that_is_filled_in_place_is_no_view():
+    """``np.nan_to_num(x, copy=False)`` of an array without axes returns a number."""
+
+    def f(x):
+        y = np.array(x)
+        z = np.nan_to_num(y, copy=False)
+        y[...] = 0.5
+        return z * y * x
+
+    assert autodiff.value_and_gradient(f, -1.2) == (f(-1.2), pytest.approx(2 * 0.5 * -1.2))

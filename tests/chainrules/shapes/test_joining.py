@@ -1,3 +1,5 @@
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,11 @@ T = REAL.draw((2, 3, 2), rng=7)
 STRIDED = REAL.draw((4, 6), rng=8)[::2, ::-2]
 EMPTY = np.zeros((0, 3))
 POINT = np.array(1.5)
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
 
 
 CONCATENATE = [
@@ -133,6 +140,8 @@ def test_cotangents_are_those_of_each_part():
         lambda x, s: np.vstack([x, [1.0, 2.0, 3.0], x[0] * s]),
         lambda x, s: np.hstack([x, x * s]),
         lambda x, s: np.hstack([x[0], s, 2.0]),
+        lambda x, s: np.hstack(Pair(x[0], s)),
+        lambda x, s: np.concatenate(Pair(x, x * s)),
         lambda x, s: np.dstack([x, x * s]),
         lambda x, s: np.column_stack([x, x[:, 0] * s]),
         lambda x, s: np.append(x, s),
