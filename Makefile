@@ -7,6 +7,7 @@
 VERSION := $(if $(PYTHON),$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null))
 VENV := .venv$(if $(PYTHON),-$(or $(VERSION),unknown))
 OLDEST := $(VENV)-oldest
+SYSTEMS := $(VENV)-systems
 PY := $(VENV)/bin/python
 PYTHONS := $(or $(PYTHON),python3.11 python3 python3.12 python3.13 python3.14 python)
 PACKAGES := chainrules_core chainrules autodiff
@@ -15,7 +16,7 @@ PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test oldest pythons lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly wheels bench bench-quick gradbench coverage bench-rules clean
+.PHONY: help venv demo test oldest pythons lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly systems wheels bench bench-quick gradbench coverage bench-rules clean
 
 help: ## show this list
 	@echo 'usage: make TARGET [ARGS=...] [PYTHON=...]'
@@ -41,6 +42,12 @@ endif
 oldest: export OPENBLAS_NUM_THREADS = 1
 oldest: $(OLDEST)/.installed ## run the tests of SciPy with the oldest versions that are supported
 	PYTHONPATH=. $(OLDEST)/bin/python -m pytest $(PARALLEL) tests/chainrules/scipy tests/programs $(ARGS)
+
+# Newer PyTensor needs other versions of numba than we do: hence an environment of its own.
+systems: export OPENBLAS_NUM_THREADS = 1
+systems: export CHAINRULES_SYSTEMS = all
+systems: $(SYSTEMS)/.installed ## run the tests with PyTorch, JAX, HIPS autograd, PyTensor and PyMC
+	$(SYSTEMS)/bin/python -m pytest $(PARALLEL) tests/autodiff/interop tests/docs $(ARGS)
 
 pythons: $(VENV)/.created ## run the tests of programs and of the core with each other Python that is found
 	@MAKEFLAGS= $(PY) tools/pythons.py $(ARGS)
@@ -126,6 +133,12 @@ $(VENV)/.created:
 $(VENV)/.installed-%: pyproject.toml $(VENV)/.created
 	@echo 'Installing chainrules-python[$*] into $(VENV); the first time takes a minute ...'
 	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+$(SYSTEMS)/.installed: pyproject.toml $(VENV)/.created
+	@echo 'Installing the other systems into $(SYSTEMS); the first time takes some minutes ...'
+	@$(PY) -m venv --clear $(SYSTEMS)
+	@$(SYSTEMS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[systems]'
 	@touch $@
 
 # The lower bounds of pyproject.toml, as they are; tools of the tests in any version.

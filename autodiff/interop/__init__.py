@@ -59,7 +59,7 @@ def __getattr__(name: str) -> Any:
             raise
         raise ImportError(
             f"{name} needs {title}, which is not installed: "
-            f"pip install 'chainrules-python[{package}]'",
+            f"pip install 'chainrules-autodiff[{package}]', or '.[{package}]' in a checkout",
             name=package,
         ) from error
     found = getattr(importlib.import_module(f"{__name__}.{module}"), name)

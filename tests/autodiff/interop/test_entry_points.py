@@ -26,7 +26,7 @@ def test_the_names_are_listed():
 def test_a_missing_system_is_named_with_its_extra(name, system, monkeypatch):
     monkeypatch.setitem(sys.modules, system, None)
     monkeypatch.delitem(vars(interop), name, raising=False)
-    with pytest.raises(ImportError, match=rf"{name} needs .*chainrules-python\[{system}\]"):
+    with pytest.raises(ImportError, match=rf"{name} needs .*chainrules-autodiff\[{system}\]"):
         getattr(interop, name)
 
 
