@@ -81,7 +81,9 @@ class Structure:
         ]
 
 
-def taken_out(x: Any, is_array: Callable[[Any], bool] = is_array) -> tuple[list, Structure]:
+def taken_out(
+    x: Any, is_array: Callable[[Any], bool] = is_array, are_values: bool = False
+) -> tuple[list, Structure]:
     """Take the arrays out of a pytree.
 
     Parameters
@@ -90,11 +92,13 @@ def taken_out(x: Any, is_array: Callable[[Any], bool] = is_array) -> tuple[list,
         The pytree.
     is_array : callable
         Whether a leaf is an array, maybe of another system.
+    are_values : bool
+        Whether arrays are values, which nobody can write into.
 
     Returns
     -------
     arrays : list
-        The arrays, each once even if it is in several places.
+        The arrays; one that is in several places is there once, unless it is a value.
     structure : Structure
         The rest.
     """
@@ -105,7 +109,7 @@ def taken_out(x: Any, is_array: Callable[[Any], bool] = is_array) -> tuple[list,
     def take(leaf: Any) -> Any:
         if not is_array(leaf):
             return leaf
-        hole = places.get(id(leaf))
+        hole = None if are_values else places.get(id(leaf))
         if hole is None:
             hole = places[id(leaf)] = Hole(len(arrays), owner)
             arrays.append(leaf)
@@ -122,7 +126,11 @@ def _mapped(x: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def flat_call(
-    f: Callable, args: tuple, kwargs: dict[str, Any], is_array: Callable[[Any], bool] = is_array
+    f: Callable,
+    args: tuple,
+    kwargs: dict[str, Any],
+    is_array: Callable[[Any], bool] = is_array,
+    are_values: bool = False,
 ) -> tuple[list, FlatCall]:
     """Return the arrays of a call, and the call as a function of them.
 
@@ -134,6 +142,8 @@ def flat_call(
         Its arguments: pytrees of arrays, numbers and anything else. What is no array is static.
     is_array : callable
         Whether a leaf is an array, maybe of another system.
+    are_values : bool
+        Whether that system's arrays are values: the same one in two places is two arrays to `f`.
 
     Returns
     -------
@@ -142,7 +152,7 @@ def flat_call(
     call : FlatCall
         The function of these arrays, given as NumPy arrays.
     """
-    arrays, inputs = taken_out((args, kwargs) if kwargs else args, is_array)
+    arrays, inputs = taken_out((args, kwargs) if kwargs else args, is_array, are_values)
     return arrays, FlatCall(f, inputs, bool(kwargs))
 
 

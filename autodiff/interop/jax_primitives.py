@@ -105,7 +105,7 @@ def to_jax(
 
     @functools.wraps(f)
     def f_in_jax(*args: Any, **kwargs: Any) -> Any:
-        arrays, call = flat_call(f, args, kwargs, _is_array)
+        arrays, call = flat_call(f, args, kwargs, _is_array, are_values=True)
         arrays = [_in_jax(x, call) for x in arrays]
         outputs = call_p.bind(*arrays, call=call, spec=spec, recorded=None, levels=())
         return call.outputs.filled(outputs)

@@ -76,7 +76,7 @@ def to_pytensor(f: Callable[..., Any], /, *, out: Any = None) -> Callable[..., A
 
     @functools.wraps(f)
     def f_of_variables(*args: Any, **kwargs: Any) -> Any:
-        variables, call = flat_call(f, args, kwargs, _is_variable)
+        variables, call = flat_call(f, args, kwargs, _is_variable, are_values=True)
         types = _types_of(call, out, [v.type for v in variables])
         outputs = FlatOp(call, types)(*variables, return_list=True)
         return call.outputs.filled(outputs)

@@ -197,6 +197,20 @@ def test_function_may_write_into_its_arguments(jax, to_jax):
     assert_equal(x, X)
 
 
+def test_an_array_in_two_places_is_two_arrays(jax, to_jax):
+    """Under `jit` nobody can tell whether two arguments are one array."""
+
+    def added(y, z):
+        y += z
+        return y * z
+
+    run = to_jax(added, example=(np.ones(2), np.ones(2)))
+    x = jax.numpy.array([0.3, 0.7])
+    for call in (run, jax.jit(run)):
+        np.testing.assert_allclose(call(x, x), 2 * x * x)
+        np.testing.assert_allclose(jax.grad(lambda x, call=call: call(x, x).sum())(x), 4 * x)
+
+
 def test_forward_pass_is_not_run_again(jax, to_jax):
     runs = []
 
