@@ -9,7 +9,7 @@ that are made often :mod:`autodiff.fastpath.fusion.operation` generates code.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,7 +58,7 @@ class Plan:
         For each such set the partial derivatives.
     """
 
-    __slots__ = ("keeps", "partials", "rule", "wanted")
+    __slots__ = ("computes", "keeps", "partials", "rule", "wanted")
 
     def __init__(self, rule: ScalarRule) -> None:
         self.rule = rule
@@ -67,6 +67,16 @@ class Plan:
         sets = [[j for j in range(n) if bits >> j & 1] for bits in range(1 << n)]
         self.keeps = [[i in read for i in range(n + 1)] for read in map(rule.reads, sets)]
         self.wanted = [tuple([self.partials[j] for j in traced]) for traced in sets]
+        self.computes = any(p.function is not None and p.returns is None for p in self.partials)
+
+    def loses_precision(self, values: Sequence[Any]) -> bool:
+        """Whether a partial derivative would be of lower precision than the result.
+
+        The rule itself computes in that of the result.
+        """
+        a, b = values[0], values[-1]
+        low = a if is_less_precise(a, b) else b if is_less_precise(b, a) else None
+        return low is not None and (self.computes or type(low) is not _ndarray)
 
 
 class _Plans(dict):
@@ -118,7 +128,7 @@ def apply(f: Callable, args: tuple) -> Any:
         return tape.binary(f, *args) if tape.program and len(args) == 2 else NOT_HERE
     kinds = _kinds_beneath(values)
     plan = None if kinds is None else (forward_plans if is_forward else plans)[(f, *kinds)]
-    if plan is None:
+    if plan is None or plan.loses_precision(values):
         return NOT_HERE
     if is_forward:
         tape.check_open()
@@ -146,13 +156,11 @@ def apply(f: Callable, args: tuple) -> Any:
 def _kinds_beneath(values: list) -> tuple | None:
     """Return the types of values, some traced on outer levels; None for arrays of objects there.
 
-    None also where one of those is a constant, and where precisions differ: the rule computes in
-    that of the result.
+    None also where one of those is a constant.
     """
     kinds = tuple(map(type, values))
     if _TRACED.isdisjoint(kinds):
-        a, b = values[0], values[-1]
-        return None if is_less_precise(a, b) or is_less_precise(b, a) else kinds
+        return kinds
     if any(
         x._tape is CONSTANT if kind in _TRACED else kind is _ndarray and x.dtype.kind == "O"
         for x, kind in zip(values, kinds, strict=True)

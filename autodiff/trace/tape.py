@@ -223,7 +223,7 @@ def sweep(
         node = nodes[i]
         if type(node) is not tuple:
             bar = bar if type(bar) in FORCED else unthunk(bar)
-            if type(bar) is float:  # which would take the precision of what it is multiplied by
+            if type(bar) is float and not nested:  # it would take the precision of its factor
                 bar = np.float64(bar)
             if runs is not None:
                 if runs(i, bar, bars, leaves):

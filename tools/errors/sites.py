@@ -3,8 +3,8 @@
 Read from the source: each ``raise`` whose exception is a class derived from `ChainRulesError` (or
 one of the testing kit's failures), or a function that returns one; and each ``warnings.warn``.
 Exceptions that stay inside the packages (control flow) and Python's own, raised where NumPy or
-SciPy would raise them, are not listed, nor are those of `autodiff.interop`, which need other
-systems to be raised.
+SciPy would raise them, are not listed, nor are those of the adapters for JAX and PyTensor, which
+need these systems to be raised.
 """
 
 from __future__ import annotations
@@ -42,13 +42,16 @@ class Site(NamedTuple):
         return f"{self.file}:{self.function}:{self.number}"
 
 
+_OF_OTHERS = ("declared_outputs", "jax_calls", "jax_functions", "jax_primitives", "pytensor_ops")
+
+
 def sites() -> list[Site]:
     """Return every site of the packages, in reading order."""
     paths = [
         path
         for package in PACKAGES
         for path in sorted((ROOT / package).rglob("*.py"))
-        if path.parent.name != "interop"  # needs other systems; its tests raise its errors
+        if path.stem not in _OF_OTHERS
     ]
     return [site for path in paths for site in _of_file(path)]
 

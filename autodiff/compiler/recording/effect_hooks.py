@@ -11,6 +11,7 @@ from autodiff.compiler.compile_errors import CompileError, NotRecordedError
 from autodiff.compiler.recording.function_effects import (
     IMPURE_OWNERS,
     impurity,
+    is_iterative,
     is_message,
     is_setting,
 )
@@ -27,14 +28,18 @@ def watched(g: Any) -> Callable | None:
     """Return what is to be called in place of an impure function; None for others."""
     if g is print:
         return _printing
-    if is_message(g) or is_setting(g):
+    if is_message(g) or is_setting(g) or is_iterative(g):
         return _told(g)
     why = impurity(g)
     return _refusing(g, why) if why else None
 
 
 def _told(g: Any) -> Callable:
-    """A warning is given, or a setting read, at each call: such a function runs as it is."""
+    """Such a function runs as it is.
+
+    A warning is given, or a setting read, at each call; compiled code that iterates over products
+    with a recorded matrix would read other memory than that of its values.
+    """
 
     def called(*args: Any, **kwargs: Any) -> Any:
         if program_tape() is not None:

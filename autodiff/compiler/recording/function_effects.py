@@ -157,12 +157,19 @@ def is_setting(g: Any) -> bool:
 
 
 _MESSAGES = frozenset({"warnings", "logging"})
+_SPARSE_EIGENVALUES = "scipy.sparse.linalg._eigen"
 _CALLABLE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 
 def is_message(g: Any) -> bool:
     """Whether a function warns or writes to a log."""
     return isinstance(g, _CALLABLE) and _module(g) in _MESSAGES
+
+
+def is_iterative(g: Any) -> bool:
+    """Whether a function iterates over products with a sparse matrix, in compiled code."""
+    is_function = isinstance(g, types.FunctionType)
+    return is_function and (g.__module__ or "").startswith(_SPARSE_EIGENVALUES)
 
 
 def _module(g: Callable) -> str:

@@ -18,7 +18,7 @@ Where something does not hold, ``otherwise`` is called: the code for other dtype
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,6 @@ from autodiff.fastpath.fusion.steps import Operand, Step
 from autodiff.trace.tape import CONSTANT, Forward
 from autodiff.trace.tracer import FloatTracer, Tracer, wrap
 from chainrules_core.define.partial import Partial
-from chainrules_core.define.precision import is_less_precise
 from chainrules_core.projection import KNOWN_SPACES
 
 _ndarray = np.ndarray
@@ -189,8 +188,6 @@ class Operation(OfArrays):
     owns = "bool(bars.owns_current)"
 
     def __init__(self, f: Callable, samples: tuple, wanted: list[int], y: Any) -> None:
-        if any(is_less_precise(x, y) for x in samples):
-            raise Declined  # the rule computes in the precision of the result
         self.f, self.wanted, self.y = f, wanted, y
         self.dtype = getattr(y, "dtype", None)
         step = Step(f, tuple([Operand("leaf", i) for i in range(len(samples))]))
@@ -235,7 +232,7 @@ class Operation(OfArrays):
     def way(self) -> Callable:
         """Write the operation, and what leads to the other levels."""
         plan = plans[(self.f, *map(type, self.leaves))]
-        if plan is None:
+        if plan is None or plan.loses_precision(self.leaves):
             raise Declined
         self.plans = {0: plan}
         bits = sum(1 << i for i in self.wanted)
@@ -263,10 +260,14 @@ class Operation(OfArrays):
             return self.function("")
         scope["SPACES"] = KNOWN_SPACES[self.dtype]
         self.lines.append(f"y = t0 = {self.value}")
+        self.keep(seen)
+        return self.function(_ON_TAPE.format(**text))
+
+    def keep(self, seen: Iterable[str]) -> None:
+        """Write copies of the arrays that a node keeps and that others may write into."""
         for x in self.inputs.values():
             if x in seen and x not in self.traced and type(self.samples[x]) is _ndarray:
                 self.lines.append(_KEPT.format(x=x))
-        return self.function(_ON_TAPE.format(**text))
 
     # -- going back ------------------------------------------------------------------------------
 
@@ -359,6 +360,7 @@ class Over(Operation):
     def written(self, scope: dict[str, Any], text: dict[str, str]) -> Callable:
         """Return the code; `scope` is that of the code for one tape."""
         is_other = "type(beneath) is not ndarray or beneath.dtype is not DTYPE"
+        self.keep(text["seen"].split(", "))
         self.scope |= _linked(scope, "otherwise", "on") | {"Node": scope["Node"]}
         return self.function(
             _OVER.format(

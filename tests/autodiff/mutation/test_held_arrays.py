@@ -15,7 +15,7 @@ import scipy.ndimage
 import scipy.sparse
 
 import autodiff
-from autodiff import MutationError, gradient, pushforward, value_and_gradient
+from autodiff import MutationError, gradient, hvp, pullback, pushforward, value_and_gradient
 from chainrules_core import ChainRulesError
 from tests.helpers import check_gradient
 
@@ -326,3 +326,20 @@ def test_compiled_functions_do_not_hold_what_changes() -> None:
     for k in (1.0, 2.0, 3.0):
         assert compiled(k * X) == pytest.approx(f(k * X))
         assert without_source(k * X) == pytest.approx(namespace["g"](k * X))
+
+
+def test_an_array_overwritten_after_its_use_on_nested_levels() -> None:
+    """Code that is generated after some calls keeps a copy, as the general path does."""
+    c = np.linspace(-1.5, 2.0, 4)
+
+    def f(x: Any) -> Any:
+        r = c - 1.0
+        s = np.sum(r * x * x)
+        r[:] = 7.0
+        return s
+
+    x, v = np.ones(4), np.arange(4.0)
+    for _ in range(20):
+        np.testing.assert_allclose(hvp(f, x, v), 2 * (c - 1.0) * v)
+        gradients = pullback(lambda x: gradient(f, x), x)[1]
+        np.testing.assert_allclose(gradients(v), 2 * (c - 1.0) * v)
