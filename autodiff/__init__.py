@@ -15,6 +15,9 @@ As functions that return functions, as in JAX and HIPS autograd: `grad`, `value_
 `jacrev`, `elementwise_grad`, `vjp`, `jvp`. They differentiate by the first argument; `gradient` and
 its kin by all, unless ``argnums`` says otherwise.
 
+Parameters in nests: `ravel` makes one vector of them, `tree_map`, `tree_add` and `tree_scale` change
+them variable by variable.
+
 To change how a function is differentiated: `custom_gradient`, `custom_vjp`, `custom_jvp`,
 `ignore_derivatives` (`stop_gradient`), `cotangent_hook`, `checkpoint`, `numeric_fallback`. To make
 it fast: `compile`, `automatic_compile`. To find out what happens: `explain`, `debug_nans`,
@@ -64,6 +67,12 @@ from autodiff.api.jacobians import (
 from autodiff.api.numeric_fallback import numeric_fallback as numeric_fallback
 from autodiff.api.stop_gradient import ignore_derivatives as ignore_derivatives
 from autodiff.api.tracebacks import full_tracebacks as full_tracebacks
+from autodiff.api.trees import (
+    ravel as ravel,
+    tree_add as tree_add,
+    tree_map as tree_map,
+    tree_scale as tree_scale,
+)
 from autodiff.autocompile import automatic_compile as automatic_compile
 from autodiff.compiler import CompileError as CompileError, compile as compile
 from autodiff.errors import (
@@ -124,9 +133,13 @@ __all__ = [
     "OutputError",
     "pullback",
     "pushforward",
+    "ravel",
     "SeedError",
     "SourceError",
     "stop_gradient",
+    "tree_add",
+    "tree_map",
+    "tree_scale",
     "value_and_grad",
     "value_and_gradient",
     "vhp",
