@@ -15,8 +15,8 @@ As functions that return functions, as in JAX and HIPS autograd: `grad`, `value_
 `jacrev`, `elementwise_grad`, `vjp`, `jvp`. They differentiate by the first argument; `gradient` and
 its kin by all, unless ``argnums`` says otherwise.
 
-Parameters in nests: `ravel` makes one vector of them, `tree_map`, `tree_add` and `tree_scale` change
-them variable by variable.
+Parameters in nests: `ravel` makes one vector of them; `tree_map`, `tree_add` and `tree_scale`
+change them variable by variable. `autodiff.optimize` fits them.
 
 To change how a function is differentiated: `custom_gradient`, `custom_vjp`, `custom_jvp`,
 `ignore_derivatives` (`stop_gradient`), `cotangent_hook`, `checkpoint`, `numeric_fallback`. To make
@@ -92,6 +92,7 @@ from autodiff.trace.decisions import NoPathWarning as NoPathWarning
 from chainrules_core._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from autodiff import optimize as optimize
     from autodiff.explanation import Explanation as Explanation, explain as explain
 
 stop_gradient = ignore_derivatives
@@ -148,7 +149,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded at first use, with what Python has for HTML, files and memory.
+    # Loaded at first use: SciPy's optimisers, and what Python has for HTML, files and memory.
+    if name == "optimize":
+        return importlib.import_module("autodiff.optimize")
     if name not in ("Explanation", "explain", "explanation"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     explanation = importlib.import_module("autodiff.explanation")

@@ -22,7 +22,7 @@ from autodiff.trace.pytree import (
     parts_of,
     variables_of,
 )
-from autodiff.trace.trace_stack import is_recording
+from autodiff.trace.trace_stack import is_differentiating
 from autodiff.trace.tracer import bare, is_tracer, shape_of, untraced
 
 
@@ -210,7 +210,7 @@ def tree_map(f: Callable, params: Any, /, *others: Any) -> Any:
     >>> tree_map(lambda p, slope: p - 0.5 * slope, params, slopes)
     {'a': 0.0, 'b': array([0., 0.]), 'name': 'p', 'order': 2, 'none': None}
     """
-    f = intercept(f) if is_recording() else f
+    f = intercept(f) if is_differentiating() else f
     rows = [leaves_like(params, other) for other in others]
     columns = iter(zip(*rows, strict=True)) if rows else None
 

@@ -1,5 +1,6 @@
 """Parameters in nests: ravel, tree_map, tree_add, tree_scale."""
 
+import math
 import types
 
 import numpy as np
@@ -150,6 +151,13 @@ def test_maps_are_traced_also_where_the_function_has_captured_a_variable():
     rate, slope = gradient(f, 0.3, {"a": 1.0, "b": 2.0})
     expected = differences(by_hand, np.array([0.3, 1.0, 2.0]))
     np.testing.assert_allclose([rate, slope["a"], slope["b"]], expected, rtol=1e-7)
+
+
+def test_maps_in_forward_mode():
+    def f(rate):
+        return tree_map(lambda a: math.exp(a * rate), {"a": 2.0, "n": 1})["a"]
+
+    assert autodiff.derivative(f, 0.5) == pytest.approx(2 * np.e)
 
 
 def test_parts_are_found_by_name():
