@@ -1,5 +1,12 @@
 """From a gradient to a fit: SciPy's solvers on parameters in nests."""
 
+from autodiff.optimize.first_order import (
+    Optimiser as Optimiser,
+    adam as adam,
+    cosine_decay as cosine_decay,
+    exponential_decay as exponential_decay,
+    sgd as sgd,
+)
 from autodiff.optimize.fits import curve_fit as curve_fit
 from autodiff.optimize.history import History as History
 from autodiff.optimize.solvers import (
@@ -7,5 +14,18 @@ from autodiff.optimize.solvers import (
     minimize as minimize,
     root as root,
 )
+from autodiff.optimize.training import train as train
 
-__all__ = ["curve_fit", "History", "least_squares", "minimize", "root"]
+__all__ = [
+    "adam",
+    "cosine_decay",
+    "curve_fit",
+    "exponential_decay",
+    "History",
+    "least_squares",
+    "minimize",
+    "Optimiser",
+    "root",
+    "sgd",
+    "train",
+]

@@ -57,7 +57,8 @@ def curve_fit(
     -------
     scipy.optimize.OptimizeResult
         That of :func:`least_squares`, with ``covariance``, the matrix of the parameters in the
-        order of :func:`autodiff.ravel` (infinite where the data do not determine them).
+        order of :func:`autodiff.ravel`. It is infinite where the data do not determine them, and
+        NaN after Ctrl-C.
 
     Raises
     ------
@@ -86,6 +87,8 @@ def curve_fit(
     result = least_squares(
         _misfit, params0, args=(f, xdata, ydata, sigma), bounds=bounds, method=method, **options
     )
+    if "jac" not in result:
+        return with_items(result, covariance=np.full(2 * result.x.shape, np.nan))
     count = shape_of(result.fun)[0]
     covariance = inverse_of_squares(result.jac)
     if not absolute_sigma:

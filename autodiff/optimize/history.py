@@ -40,6 +40,21 @@ class History:
         self.gradient_norms.append(gradient_norm)
         self.times.append(time.perf_counter() - self._start)
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return what was noted, for a checkpoint."""
+        named = {"values": self.values, "gradient_norms": self.gradient_norms, "times": self.times}
+        return {name: np.array(noted, float) for name, noted in named.items()}
+
+    @classmethod
+    def of_arrays(cls, arrays: dict[str, np.ndarray]) -> History:
+        """Return the history that `arrays` was taken from; its clock goes on."""
+        history = cls()
+        history.values = arrays["values"].tolist()
+        history.gradient_norms = arrays["gradient_norms"].tolist()
+        history.times = arrays["times"].tolist()
+        history._start -= history.times[-1] if history.times else 0.0
+        return history
+
     @property
     def rate(self) -> float:
         """Evaluations per second so far."""

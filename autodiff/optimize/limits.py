@@ -112,14 +112,8 @@ def _constraint(constraint: Any, ravelling: Ravelling, second: bool) -> Any:
     if isinstance(constraint, optimize.NonlinearConstraint):
         _check_derived(constraint.jac)
         posed = Problem(constraint.fun, ravelling, ())
-        known: dict[str, Any] = {"jac": posed.of_vector(jacobian_at)}
-        if second:
-            known["hess"] = posed.of_vector(weighted_hessian_at)
-        if np.any(constraint.keep_feasible):
-            known["keep_feasible"] = constraint.keep_feasible
-        return intercept(optimize.NonlinearConstraint)(
-            posed.of_vector(vector_at), constraint.lb, constraint.ub, **known
-        )
+        keep = {"keep_feasible": True} if np.any(constraint.keep_feasible) else {}
+        return _nonlinear(posed, constraint.lb, constraint.ub, second, keep)
     if not isinstance(constraint, dict) or not {"type", "fun"} <= constraint.keys():
         raise ArgumentError(
             'a constraint is a dict {"type": "eq" or "ineq", "fun": function of the parameters}, a '
@@ -127,8 +121,19 @@ def _constraint(constraint: Any, ravelling: Ravelling, second: bool) -> Any:
         )
     _check_derived(constraint.get("jac"))
     posed = Problem(constraint["fun"], ravelling, tuple(constraint.get("args", ())))
+    if second:
+        highest = 0.0 if constraint["type"] == "eq" else np.inf
+        return _nonlinear(posed, 0.0, highest, second, {})
     f, jac = posed.of_vector(vector_at), posed.of_vector(jacobian_at)
     return {"type": constraint["type"], "fun": f, "jac": jac}
+
+
+def _nonlinear(posed: Problem, low: Any, high: Any, second: bool, options: dict) -> Any:
+    known = {"jac": posed.of_vector(jacobian_at)}
+    if second:
+        known["hess"] = posed.of_vector(weighted_hessian_at)
+    make = intercept(optimize.NonlinearConstraint)
+    return make(posed.of_vector(vector_at), low, high, **known, **options)
 
 
 def _check_derived(jac: Any) -> None:

@@ -35,6 +35,8 @@ class Run:
         Whether to start from it.
     callback : callable, optional
         The user's.
+    named : str
+        What the lowest value is called in the result of a run that was cut short.
     by_iteration : bool
         Whether the best point is that of the last iteration: where there are constraints, the
         lowest value may be that of a point that is not allowed.
@@ -48,6 +50,7 @@ class Run:
         checkpoint: Any = None,
         resume: bool = False,
         callback: Callable | None = None,
+        named: str = "fun",
         by_iteration: bool = False,
     ) -> None:
         self.ravelling = ravelling
@@ -59,6 +62,7 @@ class Run:
         self._resume = resume and checkpoint is not None
         self._latest: Any = None
         self._callback = callback
+        self._named = named
         self._by_iteration = by_iteration
         self._saved_at = time.monotonic()
 
@@ -121,7 +125,7 @@ class Run:
             Further arguments of the solver.
         """
         if self._resume:
-            saved = load(self._checkpoint, {"x": x, "value": 0.0})
+            saved, _ = load(self._checkpoint, {"x": x, "value": 0.0})
             x = x if saved is None else saved["x"]
         self.best = x.copy()
         try:
@@ -142,8 +146,9 @@ class Run:
         which = "of the last iteration" if self._by_iteration else "with the lowest value"
         count = len(self.history)
         return OptimizeResult(
-            x=self.best, fun=self.lowest, success=False, status=INTERRUPTED, nfev=count,
+            x=self.best, success=False, status=INTERRUPTED, nfev=count,
             message=f"{how} after {count} evaluations; x is the point {which} so far.",
+            **{self._named: self.lowest},
         )  # fmt: skip
 
 

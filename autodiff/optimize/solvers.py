@@ -89,9 +89,9 @@ def minimize(
     Returns
     -------
     scipy.optimize.OptimizeResult
-        SciPy's result, with ``params`` (the nest) and ``history``. After Ctrl-C, or StopIteration
-        by the callback, ``success`` is False or as SciPy has it, and ``params`` the best point so
-        far: that of the lowest value, or with constraints that of the last iteration.
+        SciPy's result, with ``params`` (the nest) and ``history``. After Ctrl-C ``success`` is
+        False and ``params`` the best point so far: that of the lowest value, or with constraints
+        that of the last iteration.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def least_squares(
     -------
     scipy.optimize.OptimizeResult
         SciPy's result, with ``params`` and ``history``, whose values are half the sum of squares
-        at each evaluation.
+        at each evaluation. After Ctrl-C ``params`` and ``cost`` are those of the best point so far.
 
     Raises
     ------
@@ -220,7 +220,9 @@ def least_squares(
     if is_differentiating():
         solve = intercept(optimize.least_squares)
         return _traced(posed, solve, posed.of_vector(vector_at), **options)
-    run = Run(posed.ravelling, progress=progress, checkpoint=checkpoint, resume=resume)
+    run = Run(
+        posed.ravelling, progress=progress, checkpoint=checkpoint, resume=resume, named="cost"
+    )
     residuals = run.watched(posed.of_vector(vector_at), _cost)
     return run.solve(optimize.least_squares, residuals, posed.start, **options)
 
@@ -278,7 +280,7 @@ def root(
     equations = functools.partial(_square, posed.of_vector(vector_at), posed.ravelling.size)
     if is_differentiating():
         return _traced(posed, intercept(optimize.root), equations, **named)
-    run = Run(posed.ravelling, progress=progress)
+    run = Run(posed.ravelling, progress=progress, named="cost")
     return run.solve(optimize.root, run.watched(equations, _cost), posed.start, **named)
 
 

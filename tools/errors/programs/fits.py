@@ -7,7 +7,7 @@ import numpy as np
 from scipy import optimize
 
 from autodiff import ArgumentError
-from autodiff.optimize import curve_fit, least_squares, minimize, root
+from autodiff.optimize import curve_fit, least_squares, minimize, root, train
 from tools.errors.entries import entry
 
 X = np.linspace(0, 1, 5)
@@ -160,3 +160,43 @@ def checkpoint_of_its_own() -> None:
         minimize(bowl, START, checkpoint=Path(folder, "fit.npz"))
         larger = {"a": 1.0, "b": np.zeros(3)}
         minimize(bowl, larger, checkpoint=Path(folder, "larger.npz"), resume=True)
+
+
+def mean_error(p, x, y):
+    return np.mean((p["a"] * x - y) ** 2)
+
+
+@entry("Examples of different numbers", ArgumentError)
+def missing_example() -> None:
+    train(mean_error, {"a": 1.0}, (X, 2 * X[1:]))
+
+
+@missing_example.instead("Give as many of each")
+def whole_examples() -> None:
+    assert train(mean_error, {"a": 1.0}, (X, 2 * X)).nit == 1
+
+
+@entry("Batches without examples", ArgumentError)
+def empty_batch() -> None:
+    train(mean_error, {"a": 1.0}, (X, 2 * X), batch_size=0)
+
+
+@empty_batch.instead("Give at least one")
+def batch_of_two() -> None:
+    assert train(mean_error, {"a": 1.0}, (X, 2 * X), batch_size=2).nit == 3
+
+
+@entry("A checkpoint of other data", ArgumentError)
+def checkpoint_of_other_data() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "fit.npz")
+        train(mean_error, {"a": 1.0}, (X, 2 * X), checkpoint=file)
+        train(mean_error, {"a": 1.0}, (X, 2 * X), checkpoint=file, resume=True, batch_size=2)
+
+
+@checkpoint_of_other_data.instead("Give the same data and options")
+def checkpoint_of_the_same_data() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "fit.npz")
+        train(mean_error, {"a": 1.0}, (X, 2 * X), checkpoint=file)
+        train(mean_error, {"a": 1.0}, (X, 2 * X), checkpoint=file, resume=True, epochs=2)
