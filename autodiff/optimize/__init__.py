@@ -15,17 +15,31 @@ from autodiff.optimize.solvers import (
     root as root,
 )
 from autodiff.optimize.training import train as train
+from autodiff.optimize.uncertainty import (
+    Profile as Profile,
+    confidence_band as confidence_band,
+    covariance as covariance,
+    profile as profile,
+    profile_interval as profile_interval,
+    standard_errors as standard_errors,
+)
 
 __all__ = [
     "adam",
+    "confidence_band",
     "cosine_decay",
+    "covariance",
     "curve_fit",
     "exponential_decay",
     "History",
     "least_squares",
     "minimize",
     "Optimiser",
+    "Profile",
+    "profile",
+    "profile_interval",
     "root",
     "sgd",
+    "standard_errors",
     "train",
 ]

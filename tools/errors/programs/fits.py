@@ -7,7 +7,16 @@ import numpy as np
 from scipy import optimize
 
 from autodiff import ArgumentError
-from autodiff.optimize import curve_fit, least_squares, minimize, root, train
+from autodiff.optimize import (
+    covariance,
+    curve_fit,
+    least_squares,
+    minimize,
+    profile,
+    profile_interval,
+    root,
+    train,
+)
 from tools.errors.entries import entry
 
 X = np.linspace(0, 1, 5)
@@ -200,3 +209,38 @@ def checkpoint_of_the_same_data() -> None:
         file = Path(folder, "fit.npz")
         train(mean_error, {"a": 1.0}, (X, 2 * X), checkpoint=file)
         train(mean_error, {"a": 1.0}, (X, 2 * X), checkpoint=file, resume=True, epochs=2)
+
+
+@entry("The covariance away from a minimum", ArgumentError)
+def covariance_of_a_sum() -> None:
+    covariance(lambda p: (p["a"] + p["b"] - 1) ** 2, {"a": 1.0, "b": 0.0})
+
+
+@covariance_of_a_sum.instead("Leave out what is redundant")
+def covariance_of_one() -> None:
+    covariance(lambda p: (p["a"] - 1) ** 2, {"a": 1.0})
+
+
+@covariance_of_a_sum.instead("Add a prior")
+def covariance_with_a_prior() -> None:
+    covariance(lambda p: (p["a"] + p["b"] - 1) ** 2 + 0.1 * p["b"] ** 2, {"a": 1.0, "b": 0.0})
+
+
+@entry("A level in per cent", ArgumentError)
+def level_in_per_cent() -> None:
+    profile_interval(bowl, {"a": 0.0, "b": np.ones(2)}, "a", level=95)
+
+
+@level_in_per_cent.instead("Give a probability")
+def level_as_probability() -> None:
+    profile_interval(bowl, {"a": 0.0, "b": np.ones(2)}, "a", level=0.95)
+
+
+@entry("The profile of an array", ArgumentError)
+def profile_of_an_array() -> None:
+    profile(bowl, {"a": 0.0, "b": np.ones(2)}, "b")
+
+
+@profile_of_an_array.instead("Name one number")
+def profile_of_a_number() -> None:
+    profile(bowl, {"a": 0.0, "b": np.ones(2)}, ("b", 0))
