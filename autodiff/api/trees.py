@@ -46,6 +46,7 @@ class Ravelling:
         self.like = map_leaves(params, untraced)
         self.is_real = real
         self.forms = [_form(leaf) for leaf in variables_of(params)]
+        self.shapes = [shape for shape, *_ in self.forms]
         self.places: list[slice] = []
         self.size = 0
         for shape, dtype, _ in self.forms:
@@ -58,15 +59,22 @@ class Ravelling:
     def vector(self, params: Any) -> Any:
         """Return the variables of a nest of this form as a vector, in their order."""
         leaves = variables_of(params)
-        if [shape_of(leaf) for leaf in leaves] != [shape for shape, *_ in self.forms]:
+        shapes = [leaf.shape if type(leaf) is np.ndarray else shape_of(leaf) for leaf in leaves]
+        if shapes != self.shapes:
             raise ArgumentError(
-                f"a nest with variables of shapes {[shape_of(leaf) for leaf in leaves]} does not "
-                f"have the form of this vector, which is {[shape for shape, *_ in self.forms]}."
+                f"a nest with variables of shapes {shapes} does not have the form of this vector, "
+                f"which is {self.shapes}."
             )
-        if not leaves:
-            return np.zeros(0, self.dtype)
-        vector = np.concatenate([self._flat(leaf) for leaf in leaves])
-        return vector if bare(vector).dtype == self.dtype else vector.astype(self.dtype)
+        if any(map(is_tracer, leaves)):
+            vector = np.concatenate([self._flat(leaf) for leaf in leaves])
+            return vector if bare(vector).dtype == self.dtype else vector.astype(self.dtype)
+        whole = np.empty(self.size, self.dtype)
+        for place, leaf, (_, dtype, _) in zip(self.places, leaves, self.forms, strict=True):
+            if dtype.kind == "c":
+                whole[place] = self._flat(leaf)
+            else:
+                whole[place] = leaf.reshape(-1) if type(leaf) is np.ndarray else leaf
+        return whole
 
     def _flat(self, leaf: Any) -> Any:
         flat = np.reshape(leaf, (-1,))
@@ -99,7 +107,7 @@ class Ravelling:
                 f"the vector has the shape {shape_of(vector)}; the nest is made of {self.size} "
                 f"numbers, so it takes one of shape ({self.size},)."
             )
-        made = iter(list(map(self._leaf, self.places, self.forms, [vector] * len(self.forms))))
+        made = map(self._leaf, self.places, self.forms, [vector] * len(self.forms))
         if is_perturbable(self.like):
             return next(made)
         return map_leaves(
@@ -109,6 +117,9 @@ class Ravelling:
     def _leaf(self, place: slice, form: tuple, vector: Any) -> Any:
         shape, dtype, kind = form
         part = vector[place]
+        if type(part) is np.ndarray and part.dtype == dtype:
+            # A copy: who writes into a leaf does not write into the vector.
+            return part.reshape(shape).copy() if kind is np.ndarray else kind(part[0])
         is_complex = dtype.kind == "c"
         if self.is_real and is_complex:
             part = np.reshape(part, (-1, 2))
@@ -120,12 +131,11 @@ class Ravelling:
                     "nest has real numbers. Keep it real there, or make the numbers of the nest "
                     "complex."
                 )
-            part = np.real(part)
+            part = np.real(part).copy()
         if bare(part).dtype != dtype:
             part = part.astype(dtype)
         if kind is np.ndarray:
-            # A copy: who writes into a leaf does not write into the vector.
-            return np.reshape(part, shape) if is_tracer(part) else part.reshape(shape).copy()
+            return np.reshape(part, shape)
         return part[0] if is_tracer(part) else kind(part[0])
 
 

@@ -101,7 +101,12 @@ class Run:
             save(self._checkpoint, {"x": self.best, "value": self.lowest})
             self._saved_at = time.monotonic()
 
-    def iterated(self, x: Any, *_: Any) -> None:
+    @property
+    def callback(self) -> Callable | None:
+        """What SciPy is to call after an iteration, if there is something to do then."""
+        return self._iterated if self._by_iteration or self._callback is not None else None
+
+    def _iterated(self, x: Any, *_: Any) -> None:
         """Take what SciPy gives its callback after an iteration: the point first."""
         # A point that was not evaluated last is that of the iteration before, if a step is refused.
         if self._by_iteration and np.array_equal(x, self._latest[0]):

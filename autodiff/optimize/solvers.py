@@ -140,7 +140,7 @@ def minimize(
         run.watched(posed.of_vector(evaluate), _value_and_norm if has_gradient else _value),
         posed.start,
         jac=has_gradient or None,
-        callback=run.iterated,
+        callback=run.callback,
     )
 
 
