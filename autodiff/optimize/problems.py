@@ -16,7 +16,7 @@ import numpy as np
 
 from autodiff.api.gradients import gradient, value_and_gradient
 from autodiff.api.jacobians import hvp, jacobian
-from autodiff.api.trees import Ravelling
+from autodiff.api.trees import Ravelling, tree_map
 from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
 from autodiff.trace.linearize import promoted
@@ -46,10 +46,25 @@ class Problem(NamedTuple):
         """Return one of the functions below as a function of the vector."""
         return functools.partial(function, self.f, self.ravelling, self.args)
 
+    def differentiated(self) -> Problem:
+        """Return the problem for a solution that is differentiated: in double precision.
+
+        The conditions that hold there are solved more exactly than float32 could tell.
+        """
+        wide = tree_map(_in_double_precision, self.ravelling.like)
+        return self._replace(ravelling=Ravelling(wide, real=True))
+
     @property
     def start(self) -> Any:
         """The parameters as a vector."""
         return self.ravelling.vector(self.ravelling.like)
+
+
+def _in_double_precision(leaf: Any) -> Any:
+    dtype = np.result_type(leaf)
+    return (
+        leaf if dtype.char in "dDgG" else np.multiply(leaf, 1.0, dtype=np.result_type(dtype, "d"))
+    )
 
 
 def problem(f: Callable, params0: Any, args: Any = ()) -> Problem:

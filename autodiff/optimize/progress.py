@@ -45,6 +45,7 @@ class Bar(NoBar):
             TimeElapsedColumn,
         )
 
+        console = _console() if console is None else console
         fields = "value {task.fields[value]:.6g}  |gradient| {task.fields[length]:.3g}"
         self._progress = Progress(
             TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn(),
@@ -82,6 +83,16 @@ class Bar(NoBar):
                 self._task, completed=len(history), value=history.values[-1],
                 length=history.gradient_norms[-1], rate=history.rate,
             )  # fmt: skip
+
+
+def _console() -> Any:
+    """Return where to draw: in a notebook by widgets, or as text if these are not installed."""
+    from rich.console import Console
+
+    console = Console()
+    if console.is_jupyter and importlib.util.find_spec("ipywidgets") is None:
+        return Console(force_jupyter=False, force_terminal=True, width=100)
+    return console
 
 
 def bar_for(progress: Any, total: int | None = None) -> NoBar:

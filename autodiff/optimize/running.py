@@ -143,7 +143,8 @@ class Run:
         else:
             if self._by_iteration:
                 self.best, self.lowest = np.array(result.x), float(result.fun)
-        self.save()
+        finally:
+            self.save()  # an error of the user's function loses nothing either
         params = self.ravelling.nest(np.asarray(result.x, float))
         return with_items(result, params=params, history=self.history)
 

@@ -111,7 +111,8 @@ def minimize(
     >>> result.params
     {'a': 2.0, 'b': array([-1., -1.]), 'name': 'p'}
     """
-    posed = problem(f, params0, args)
+    given = problem(f, params0, args)
+    posed = given.differentiated() if is_differentiating() else given
     limits = bounds_of(bounds, posed.ravelling)
     if method is None:
         method = "SLSQP" if constraints else "BFGS" if limits is None else "L-BFGS-B"
@@ -129,7 +130,7 @@ def minimize(
     has_gradient = name not in WITHOUT_GRADIENT
     if is_differentiating():
         jac = posed.of_vector(gradient_at) if has_gradient else None
-        return _traced(posed, solve, posed.of_vector(value_at), jac=jac)
+        return _traced(given, posed, solve, posed.of_vector(value_at), jac=jac)
     run = Run(
         posed.ravelling, progress=progress, checkpoint=checkpoint, resume=resume,
         callback=callback, by_iteration=bool(conditions) or name == "trust-constr",
@@ -144,10 +145,10 @@ def minimize(
     )
 
 
-def _traced(posed: Problem, solve: Callable, *functions: Any, **named: Any) -> Any:
-    """Return a result that is differentiated: by the rule of SciPy's solver."""
-    result = solve(functions[0], posed.start, **named)
-    return with_items(result, params=posed.ravelling.nest(result.x))
+def _traced(given: Problem, posed: Problem, solve: Callable, f: Callable, **named: Any) -> Any:
+    """Return a result that is differentiated, by the rule of SciPy's solver, in the user's nest."""
+    result = solve(f, posed.start, **named)
+    return with_items(result, params=given.ravelling.nest(result.x))
 
 
 def _value(y: Any) -> tuple[Any, float]:
@@ -212,14 +213,15 @@ def least_squares(
     >>> round(result.params["a"], 6), round(result.params["b"], 6)
     (2.0, 1.0)
     """
-    posed = problem(f, params0, args)
+    given = problem(f, params0, args)
+    posed = given.differentiated() if is_differentiating() else given
     limits = bounds_of(bounds, posed.ravelling)
     if limits is not None:
         options["bounds"] = (limits.lb, limits.ub)
     options |= {"method": method, "jac": posed.of_vector(jacobian_at)}
     if is_differentiating():
         solve = intercept(optimize.least_squares)
-        return _traced(posed, solve, posed.of_vector(vector_at), **options)
+        return _traced(given, posed, solve, posed.of_vector(vector_at), **options)
     run = Run(
         posed.ravelling, progress=progress, checkpoint=checkpoint, resume=resume, named="cost"
     )
@@ -273,13 +275,14 @@ def root(
     >>> round(result.params["x"], 6), round(result.params["y"], 6)
     (2.0, 4.0)
     """
-    posed = problem(f, params0, args)
+    given = problem(f, params0, args)
+    posed = given.differentiated() if is_differentiating() else given
     named: dict[str, Any] = {"method": method, "tol": tol, "options": options}
     if method in ROOTS_WITH_JACOBIAN:
         named["jac"] = posed.of_vector(jacobian_at)
     equations = functools.partial(_square, posed.of_vector(vector_at), posed.ravelling.size)
     if is_differentiating():
-        return _traced(posed, intercept(optimize.root), equations, **named)
+        return _traced(given, posed, intercept(optimize.root), equations, **named)
     run = Run(posed.ravelling, progress=progress, named="cost")
     return run.solve(optimize.root, run.watched(equations, _cost), posed.start, **named)
 

@@ -124,7 +124,8 @@ def train(
     except StopIteration:
         success, status = False, INTERRUPTED
         message = f"Stopped by the callback after {state.step} steps."
-    state.write()
+    finally:
+        state.write()  # an error of the user's function loses nothing either
     values = state.history.values
     return OptimizeResult(
         params=state.params, fun=values[-1] if values else np.nan, nit=state.step,

@@ -167,6 +167,21 @@ def test_checkpoints_are_written_while_a_run_goes_on(tmp_path, monkeypatch):
     assert all(there)
 
 
+def test_an_error_of_the_function_loses_nothing(tmp_path):
+    calls = []
+
+    def failing(p):
+        calls.append(p)
+        if len(calls) == 15:
+            raise ZeroDivisionError
+        return rosen(p)
+
+    with pytest.raises(ZeroDivisionError):
+        minimize(failing, START, checkpoint=tmp_path / "fit.npz")
+    result = minimize(rosen, START, checkpoint=tmp_path / "fit.npz", resume=True)
+    assert result.history.values[0] < rosen(START)
+
+
 def test_least_squares_goes_on(tmp_path):
     x = np.linspace(0, 1, 20)
 

@@ -371,6 +371,21 @@ def test_directional_derivatives_of_optima(f):
     np.testing.assert_allclose(found, gradient(f, at) @ along, rtol=1e-7)
 
 
+def test_an_optimum_in_float32_and_complex_parameters():
+    def f(v):
+        start = {"z": np.array([1j], np.complex64), "a": np.float32(0.0)}
+        found = minimize(
+            lambda p: np.sum(np.abs(p["z"] - (v[0] + 1j * v[1])) ** 2 + np.abs(p["z"]) ** 4 / 2)
+            + (p["a"] - v[0]) ** 2 * v[1] + p["a"] ** 2, start, method="trust-exact",
+        ).params  # fmt: skip
+        assert (found["z"].dtype, found["a"].dtype) == (np.complex64, np.float32)
+        return found["z"].real[0] * 2 + found["z"].imag[0] ** 2 + found["a"]
+
+    at = np.array([1.0, 0.5])
+    expected = differences(f, at, 1e-2, order=4)  # of values in float32
+    np.testing.assert_allclose(gradient(f, at), expected, rtol=1e-3)
+
+
 def test_second_derivatives_of_an_optimum():
     def f(penalty):
         return minimize(ridge, START2, args=(DATA.y, penalty), options=TIGHT).params["a"]
