@@ -15,6 +15,9 @@ As functions that return functions, as in JAX and HIPS autograd: `grad`, `value_
 `jacrev`, `elementwise_grad`, `vjp`, `jvp`. They differentiate by the first argument; `gradient` and
 its kin by all, unless ``argnums`` says otherwise.
 
+Parameters in nests: `ravel` makes one vector of them; `tree_map`, `tree_add` and `tree_scale`
+change them variable by variable. `autodiff.optimize` fits them.
+
 To change how a function is differentiated: `custom_gradient`, `custom_vjp`, `custom_jvp`,
 `ignore_derivatives` (`stop_gradient`), `cotangent_hook`, `checkpoint`, `numeric_fallback`. To make
 it fast: `compile`, `automatic_compile`. To find out what happens: `explain`, `debug_nans`,
@@ -64,6 +67,12 @@ from autodiff.api.jacobians import (
 from autodiff.api.numeric_fallback import numeric_fallback as numeric_fallback
 from autodiff.api.stop_gradient import ignore_derivatives as ignore_derivatives
 from autodiff.api.tracebacks import full_tracebacks as full_tracebacks
+from autodiff.api.trees import (
+    ravel as ravel,
+    tree_add as tree_add,
+    tree_map as tree_map,
+    tree_scale as tree_scale,
+)
 from autodiff.autocompile import automatic_compile as automatic_compile
 from autodiff.compiler import CompileError as CompileError, compile as compile
 from autodiff.errors import (
@@ -83,6 +92,7 @@ from autodiff.trace.decisions import NoPathWarning as NoPathWarning
 from chainrules_core._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from autodiff import optimize as optimize
     from autodiff.explanation import Explanation as Explanation, explain as explain
 
 stop_gradient = ignore_derivatives
@@ -124,9 +134,13 @@ __all__ = [
     "OutputError",
     "pullback",
     "pushforward",
+    "ravel",
     "SeedError",
     "SourceError",
     "stop_gradient",
+    "tree_add",
+    "tree_map",
+    "tree_scale",
     "value_and_grad",
     "value_and_gradient",
     "vhp",
@@ -135,7 +149,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded at first use, with what Python has for HTML, files and memory.
+    # Loaded at first use: SciPy's optimisers, and what Python has for HTML, files and memory.
+    if name == "optimize":
+        return importlib.import_module("autodiff.optimize")
     if name not in ("Explanation", "explain", "explanation"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     explanation = importlib.import_module("autodiff.explanation")

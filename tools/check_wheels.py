@@ -36,9 +36,9 @@ WHEELS = [
           ["tests/chainrules_core"]),
     Wheel("rules", "chainrules", {"numpy", "scipy", "chainrules-core"}, "autodiff",
           ["tests/docs/test_toy_engines.py", "docs/engine_author"]),
-    Wheel("autodiff", "autodiff", {"numpy", "chainrules-core", "chainrules-rules"}, "torch",
-          ["tests/docs/test_examples.py", "README.md", "docs/engine_author",
-           "docs/rule_author"]),
+    Wheel("autodiff", "autodiff", {"numpy", "scipy", "chainrules-core", "chainrules-rules"},
+          "torch", ["tests/docs/test_examples.py", "README.md", "docs/engine_author",
+                    "docs/rule_author"]),
 ]  # fmt: skip
 TEST_TOOLS = ["hypothesis>=6.100", "pytest>=8.2", "pytest-xdist>=3.6"]
 SHARED = ["pyproject.toml", "tests/conftest.py"]

@@ -68,6 +68,11 @@ def is_flat(x: Any) -> bool:
     return (kind is list or kind is tuple) and _FLAT.issuperset(map(type, x))
 
 
+def _is_flat_dict(x: Any) -> bool:
+    """Whether `x` is a dict in which all parts are of common leaf types."""
+    return type(x) is dict and _FLAT.issuperset(map(type, x.values()))
+
+
 def is_row(x: Any) -> bool:
     """Whether `x` is flat or a namedtuple of such parts."""
     kind = type(x)
@@ -286,6 +291,11 @@ def map_leaves(
         if not every and all(map(operator.is_, new, x)):
             return x
         return new if type(x) is list else tuple(new)
+    if _is_flat_dict(x):
+        changed_items = {key: change(part) for key, part in x.items()}
+        if not every and all(map(operator.is_, changed_items.values(), x.values())):
+            return x
+        return changed_items
     parts = parts_of(x)
     if parts is None:
         return change(x)
@@ -382,6 +392,8 @@ def leaves_of(x: Any) -> list[Any]:
     """Return the leaves of a pytree in order; those of an object in several places only once."""
     if is_flat(x):
         return list(x)
+    if _is_flat_dict(x):
+        return list(x.values())
     parts = parts_of(x)
     if parts is None:
         return [x]

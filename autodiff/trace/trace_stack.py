@@ -61,6 +61,11 @@ def is_recording(tape: Tape | None = None) -> bool:
     return bool(_levels.tapes) if tape is None else tape in _levels.tapes
 
 
+def is_differentiating() -> bool:
+    """Whether a function is differentiated in this thread, in reverse or forward mode."""
+    return bool(_levels.tapes) or noticed.innermost() is not None
+
+
 def is_free() -> bool:
     """Whether nothing is differentiated or recorded, in this thread or the one that started it."""
     return not _levels.tapes and not _levels.around

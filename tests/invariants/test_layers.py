@@ -68,8 +68,13 @@ def allowed(package: str, path: Path, source: str, found: Import) -> bool:
         guarded = room.startswith("projection") and "sys.modules" in source
         return guarded and found.late and found.module.startswith("scipy.sparse")
     if package == "autodiff" and found.top == "rich":
-        # The tree of explain is drawn with rich, where it is there.
-        return found.late and path.parent.name == "explanation"
+        # The tree of explain and the progress of a fit are drawn with rich, where it is there.
+        return found.late and (path.parent.name == "explanation" or path.name == "progress.py")
+    if package == "autodiff" and path.parent.name == "optimize":
+        # Fits are over SciPy's solvers, and their history is drawn with matplotlib if it is there.
+        drawn = found.late and path.name == "history.py" and found.top == "matplotlib"
+        if found.module.startswith("scipy.optimize") or drawn:
+            return True
     if package == "autodiff" and found.top == "numba":
         # Programs become machine code where it is installed.
         return found.late and "compiler" in path.parts
@@ -124,6 +129,10 @@ def test_every_folder_of_modules_is_a_package(package):
         ("autodiff/dispatch/call.py", "def f(): import torch"),
         ("autodiff/interop/pytorch.py", "import jax"),
         ("autodiff/dispatch/call.py", "from benchmarks import timing"),
+        ("autodiff/optimize/fits.py", "from scipy import linalg"),
+        ("autodiff/optimize/fits.py", "def f(): import rich"),
+        ("autodiff/optimize/history.py", "import matplotlib"),
+        ("autodiff/optimize/progress.py", "import rich"),
     ],
 )
 def test_a_violation_is_seen(path, source):
@@ -137,6 +146,8 @@ def test_a_violation_is_seen(path, source):
         ("chainrules/linalg/norms.py", "from ..names import Array; from . import einsum"),
         ("chainrules/coverage/writing.py", "def f(): from rich.table import Table"),
         ("autodiff/interop/pytorch.py", "import torch.nn"),
+        ("autodiff/optimize/fits.py", "from scipy import optimize"),
+        ("autodiff/optimize/history.py", "def f(): from matplotlib import pyplot"),
         (
             "autodiff/dispatch/call.py",
             "import chainrules, math, numpy.linalg; from .tape import Tape",

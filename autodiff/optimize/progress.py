@@ -1,0 +1,110 @@
+"""A progress bar in the terminal or a notebook, where rich is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from typing import Any
+
+from autodiff.optimize.history import History
+
+_BETWEEN = 0.1
+"""Seconds between two updates."""
+
+
+class NoBar:
+    """Shows nothing."""
+
+    def __enter__(self) -> NoBar:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End."""
+
+    def show(self, history: History) -> None:
+        """Show nothing."""
+
+
+class Bar(NoBar):
+    """Shows evaluations, value, length of the gradient and evaluations per second.
+
+    Parameters
+    ----------
+    console : rich.console.Console, optional
+        Where; by default the terminal or the notebook.
+    total : int, optional
+        How many evaluations there will be, if that is known.
+    """
+
+    def __init__(self, console: Any = None, total: int | None = None) -> None:
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+        )
+
+        console = _console() if console is None else console
+        fields = "value {task.fields[value]:.6g}  |gradient| {task.fields[length]:.3g}"
+        self._progress = Progress(
+            TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn(),
+            TextColumn(fields + "  {task.fields[rate]:.1f}/s"), TimeElapsedColumn(),
+            console=console,
+        )  # fmt: skip
+        nan = float("nan")
+        self._task = self._progress.add_task(
+            "evaluations", total=total, value=nan, length=nan, rate=0.0
+        )
+        self._history: History | None = None
+        self._shown_at = 0.0
+
+    def __enter__(self) -> Bar:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Show the last evaluation, and leave the bar."""
+        if self._history is not None:
+            self._update(self._history)
+        self._progress.stop()
+
+    def show(self, history: History) -> None:
+        """Show the last evaluation of a history, if the one before was shown some time ago."""
+        self._history = history
+        now = time.monotonic()
+        if now - self._shown_at > _BETWEEN:
+            self._shown_at = now
+            self._update(history)
+
+    def _update(self, history: History) -> None:
+        if len(history):
+            self._progress.update(
+                self._task, completed=len(history), value=history.values[-1],
+                length=history.gradient_norms[-1], rate=history.rate,
+            )  # fmt: skip
+
+
+def _console() -> Any:
+    """Return where to draw: in a notebook by widgets, or as text if these are not installed."""
+    from rich.console import Console
+
+    console = Console()
+    if console.is_jupyter and importlib.util.find_spec("ipywidgets") is None:
+        return Console(force_jupyter=False, force_terminal=True, width=100)
+    return console
+
+
+def bar_for(progress: Any, total: int | None = None) -> NoBar:
+    """Return a bar: one that shows nothing if none is asked for, or if rich is not installed.
+
+    Parameters
+    ----------
+    progress : bool or rich.console.Console
+        Whether to show one, or where.
+    total : int, optional
+        How many evaluations there will be.
+    """
+    if progress is False or progress is None or importlib.util.find_spec("rich") is None:
+        return NoBar()
+    return Bar(None if progress is True else progress, total)

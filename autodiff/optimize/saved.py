@@ -1,0 +1,65 @@
+"""Checkpoints: the variables of a nest in a file of arrays, which runs nothing when it is read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autodiff.errors import ArgumentError
+from autodiff.trace.pytree import is_perturbable, map_leaves, variables_of
+
+
+def save(path: Any, nest: Any, **others: np.ndarray) -> None:
+    """Write the variables of a nest, and other arrays; a crash leaves the old file or the new."""
+    target = Path(path)
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    leaves = {f"leaf_{i}": np.asarray(leaf) for i, leaf in enumerate(variables_of(nest))}
+    with beside.open("wb") as file:
+        np.savez(file, allow_pickle=False, **leaves, **others)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(target)
+
+
+def load(path: Any, like: Any) -> tuple[Any, dict[str, np.ndarray]]:
+    """Return a nest with the variables of a file, and the other arrays in it.
+
+    The nest is None if the file does not exist.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    like : Any
+        A nest of the same structure.
+
+    Raises
+    ------
+    ArgumentError
+        If the file is that of another nest.
+    """
+    if not Path(path).exists():
+        return None, {}
+    with np.load(path, allow_pickle=False) as file:
+        arrays = dict(file)
+    count = sum(name.startswith("leaf_") for name in arrays)
+    found = [arrays.pop(f"leaf_{i}") for i in range(count)]
+    forms = [(np.shape(leaf), np.result_type(leaf)) for leaf in variables_of(like)]
+    if [(leaf.shape, leaf.dtype) for leaf in found] != forms:
+        raise ArgumentError(
+            f"the checkpoint {Path(path).name} is of other parameters, or of another method: its "
+            f"arrays have the shapes {[a.shape for a in found]}; {[s for s, _ in forms]} are "
+            "expected. Delete the file, or give another name."
+        )
+    leaves = iter(found)
+
+    def read(leaf: Any) -> Any:
+        if not is_perturbable(leaf):
+            return leaf
+        new = next(leaves)
+        return new if isinstance(leaf, np.ndarray) else type(leaf)(new[()])
+
+    return map_leaves(like, read, every=True), arrays

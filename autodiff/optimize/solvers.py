@@ -1,0 +1,297 @@
+"""minimize, least_squares, root: SciPy's solvers on nests, with the derivatives they ask for."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from autodiff.errors import ArgumentError
+from autodiff.intercept import intercept
+from autodiff.optimize.limits import bounds_of, constraints_of
+from autodiff.optimize.problems import (
+    Problem,
+    gradient_at,
+    hessian_at,
+    jacobian_at,
+    pair_at,
+    problem,
+    product_at,
+    value_at,
+    vector_at,
+)
+from autodiff.optimize.running import Run, with_items
+from autodiff.trace.trace_stack import is_differentiating
+
+WITHOUT_GRADIENT = {"nelder-mead", "powell", "cobyla", "cobyqa"}
+WITH_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
+WITH_HESSIAN = {"dogleg", "trust-exact"}
+ROOTS_WITH_JACOBIAN = {"hybr", "lm"}
+
+
+def minimize(
+    f: Callable,
+    params0: Any,
+    *,
+    args: Any = (),
+    method: str | Callable | None = None,
+    bounds: Any = None,
+    constraints: Any = (),
+    tol: float | None = None,
+    options: dict[str, Any] | None = None,
+    callback: Callable | None = None,
+    progress: Any = False,
+    checkpoint: Any = None,
+    resume: bool = False,
+) -> Any:
+    """Minimise a function of a nest of parameters by one of SciPy's methods.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(params, *args)`` returns a real number.
+    params0 : Any
+        Where to start: a number, an array, or a nest of them, as :func:`autodiff.gradient` takes
+        it. What is no float, complex number or array of them is a constant.
+    args : tuple
+        Further arguments of `f`.
+    method : str or callable, optional
+        A method of `scipy.optimize.minimize`, by default SciPy's choice: SLSQP with constraints,
+        L-BFGS-B with bounds, else BFGS. Value and gradient come from one pass. Newton-CG,
+        trust-ncg, trust-krylov and trust-constr get products with the Hessian, dogleg and
+        trust-exact the Hessian.
+    bounds : Any
+        A nest like `params0` with a pair ``(lowest, highest)`` of numbers, arrays or None in the
+        place of a variable. Parts may be left out or None. For an array also a sequence of pairs,
+        or `scipy.optimize.Bounds`.
+    constraints : Any
+        One, or a sequence of them: dicts ``{"type": "eq" or "ineq", "fun": ...}``,
+        `scipy.optimize.NonlinearConstraint`, whose functions take the nest, or
+        `scipy.optimize.LinearConstraint` on the vector of :func:`autodiff.ravel`. Derivatives are
+        computed.
+    tol : float, optional
+        SciPy's tolerance.
+    options : dict, optional
+        SciPy's options of the method.
+    callback : callable, optional
+        Called after each iteration with an `OptimizeResult` of the present `params`, the vector `x`
+        and the number of evaluations `nfev`. It may raise StopIteration to stop.
+    progress : bool or rich.console.Console
+        Whether to show a progress bar, if `rich` is installed.
+    checkpoint : path, optional
+        A file to write the best point to, every few seconds and at the end.
+    resume : bool
+        Whether to start from that file, if it exists, in place of `params0`.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        SciPy's result, with ``params`` (the nest) and ``history``. After Ctrl-C ``success`` is
+        False and ``params`` the best point so far: that of the lowest value, or with constraints
+        that of the last iteration.
+
+    Raises
+    ------
+    ArgumentError
+        If there is nothing to fit, or if bounds or constraints do not fit the parameters.
+
+    Notes
+    -----
+    Inside a function that is differentiated, the minimum is differentiated with respect to `args`,
+    bounds, constraints and what `f` has captured, by the implicit function theorem: see the rules
+    of `scipy.optimize`. There the run is not watched: no history, progress or checkpoint.
+
+    Examples
+    --------
+    >>> result = minimize(lambda p: (p["a"] - 3) ** 2 + np.sum((p["b"] + 1) ** 2),
+    ...                   {"a": 0.0, "b": np.zeros(2), "name": "p"}, bounds={"a": (None, 2.0)})
+    >>> result.params
+    {'a': 2.0, 'b': array([-1., -1.]), 'name': 'p'}
+    """
+    given = problem(f, params0, args)
+    posed = given.differentiated() if is_differentiating() else given
+    limits = bounds_of(bounds, posed.ravelling)
+    if method is None:
+        method = "SLSQP" if constraints else "BFGS" if limits is None else "L-BFGS-B"
+    name = method.lower() if isinstance(method, str) else ""
+    conditions = constraints_of(constraints, posed.ravelling, name == "trust-constr")
+    known: dict[str, Any] = {}
+    if name in WITH_HESSIAN:
+        known = {"hess": posed.of_vector(hessian_at)}
+    elif name in WITH_PRODUCTS or not name:
+        known = {"hessp": posed.of_vector(product_at)}
+    solve = functools.partial(
+        optimize.minimize if not is_differentiating() else intercept(optimize.minimize),
+        method=method, bounds=limits, constraints=conditions, tol=tol, options=options, **known,
+    )  # fmt: skip
+    has_gradient = name not in WITHOUT_GRADIENT
+    if is_differentiating():
+        jac = posed.of_vector(gradient_at) if has_gradient else None
+        return _traced(given, posed, solve, posed.of_vector(value_at), jac=jac)
+    run = Run(
+        posed.ravelling, progress=progress, checkpoint=checkpoint, resume=resume,
+        callback=callback, by_iteration=bool(conditions) or name == "trust-constr",
+    )  # fmt: skip
+    evaluate = pair_at if has_gradient else value_at
+    return run.solve(
+        solve,
+        run.watched(posed.of_vector(evaluate), _value_and_norm if has_gradient else _value),
+        posed.start,
+        jac=has_gradient or None,
+        callback=run.callback,
+    )
+
+
+def _traced(given: Problem, posed: Problem, solve: Callable, f: Callable, **named: Any) -> Any:
+    """Return a result that is differentiated, by the rule of SciPy's solver, in the user's nest."""
+    result = solve(f, posed.start, **named)
+    return with_items(result, params=given.ravelling.nest(result.x))
+
+
+def _value(y: Any) -> tuple[Any, float]:
+    return y, np.nan
+
+
+def _value_and_norm(y: Any) -> tuple[Any, Any]:
+    return y[0], np.sqrt(np.dot(y[1], y[1]))
+
+
+def _cost(y: Any) -> tuple[Any, float]:
+    return np.dot(y, y) / 2, np.nan
+
+
+def least_squares(
+    f: Callable,
+    params0: Any,
+    *,
+    args: Any = (),
+    bounds: Any = None,
+    method: str = "trf",
+    progress: Any = False,
+    checkpoint: Any = None,
+    resume: bool = False,
+    **options: Any,
+) -> Any:
+    """Minimise half the sum of squares of a function of a nest of parameters.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(params, *args)`` returns the residuals: an array, or a nest of numbers and arrays.
+    params0 : Any
+        Where to start, as for :func:`minimize`.
+    args : tuple
+        Further arguments of `f`.
+    bounds : Any
+        In the nest of the parameters, as for :func:`minimize`.
+    method : {"trf", "dogbox", "lm"}
+        The method of `scipy.optimize.least_squares`. Its Jacobian is computed in the cheaper of
+        forward and reverse mode.
+    progress, checkpoint, resume
+        As for :func:`minimize`.
+    **options : Any
+        Further options of `scipy.optimize.least_squares`: ``loss``, ``f_scale``, ``xtol``, ...
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        SciPy's result, with ``params`` and ``history``, whose values are half the sum of squares
+        at each evaluation. After Ctrl-C ``params`` and ``cost`` are those of the best point so far.
+
+    Raises
+    ------
+    ArgumentError
+        If there is nothing to fit, or if bounds do not fit the parameters.
+
+    Examples
+    --------
+    >>> x, y = np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 5.0])
+    >>> result = least_squares(lambda p: p["a"] * x + p["b"] - y, {"a": 0.0, "b": 0.0})
+    >>> round(result.params["a"], 6), round(result.params["b"], 6)
+    (2.0, 1.0)
+    """
+    given = problem(f, params0, args)
+    posed = given.differentiated() if is_differentiating() else given
+    limits = bounds_of(bounds, posed.ravelling)
+    if limits is not None:
+        options["bounds"] = (limits.lb, limits.ub)
+    options |= {"method": method, "jac": posed.of_vector(jacobian_at)}
+    if is_differentiating():
+        solve = intercept(optimize.least_squares)
+        return _traced(given, posed, solve, posed.of_vector(vector_at), **options)
+    run = Run(
+        posed.ravelling, progress=progress, checkpoint=checkpoint, resume=resume, named="cost"
+    )
+    residuals = run.watched(posed.of_vector(vector_at), _cost)
+    return run.solve(optimize.least_squares, residuals, posed.start, **options)
+
+
+def root(
+    f: Callable,
+    params0: Any,
+    *,
+    args: Any = (),
+    method: str = "hybr",
+    tol: float | None = None,
+    options: dict[str, Any] | None = None,
+    progress: Any = False,
+) -> Any:
+    """Solve as many equations as there are parameters in a nest.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(params, *args)`` returns what is to be zero: an array, or a nest of numbers and arrays,
+        with as many numbers as the parameters have.
+    params0 : Any
+        Where to start, as for :func:`minimize`.
+    args : tuple
+        Further arguments of `f`.
+    method : str
+        A method of `scipy.optimize.root`. "hybr" and "lm" get the Jacobian.
+    tol : float, optional
+        SciPy's tolerance.
+    options : dict, optional
+        SciPy's options of the method.
+    progress : bool or rich.console.Console
+        As for :func:`minimize`.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        SciPy's result, with ``params`` and ``history``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is nothing to solve for, or another number of equations.
+
+    Examples
+    --------
+    >>> result = root(lambda p: (p["x"] ** 2 - p["y"], p["y"] - 4), {"x": 1.0, "y": 1.0})
+    >>> round(result.params["x"], 6), round(result.params["y"], 6)
+    (2.0, 4.0)
+    """
+    given = problem(f, params0, args)
+    posed = given.differentiated() if is_differentiating() else given
+    named: dict[str, Any] = {"method": method, "tol": tol, "options": options}
+    if method in ROOTS_WITH_JACOBIAN:
+        named["jac"] = posed.of_vector(jacobian_at)
+    equations = functools.partial(_square, posed.of_vector(vector_at), posed.ravelling.size)
+    if is_differentiating():
+        return _traced(given, posed, intercept(optimize.root), equations, **named)
+    run = Run(posed.ravelling, progress=progress, named="cost")
+    return run.solve(optimize.root, run.watched(equations, _cost), posed.start, **named)
+
+
+def _square(f: Callable, n: int, x: Any) -> Any:
+    y = f(x)
+    if len(y) != n:
+        raise ArgumentError(
+            f"root was given {len(y)} equations for {n} unknowns. Use least_squares where there "
+            "are more equations, or leave out unknowns."
+        )
+    return y

@@ -1,0 +1,203 @@
+"""train: a first-order optimiser over minibatches; a run that is interrupted goes on as if not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from autodiff.api.gradients import pullback, value_and_gradient
+from autodiff.api.trees import Ravelling
+from autodiff.errors import ArgumentError
+from autodiff.optimize.first_order import Optimiser, adam
+from autodiff.optimize.history import History
+from autodiff.optimize.problems import problem
+from autodiff.optimize.progress import bar_for
+from autodiff.optimize.running import EVERY, INTERRUPTED
+from autodiff.optimize.saved import load, save
+from autodiff.trace.linearize import check_scalar
+
+
+def train(
+    loss: Callable,
+    params0: Any,
+    data: Any,
+    *,
+    optimiser: Optimiser | None = None,
+    batch_size: int | None = None,
+    epochs: int = 1,
+    seed: int = 0,
+    callback: Callable | None = None,
+    progress: Any = False,
+    checkpoint: Any = None,
+    resume: bool = False,
+) -> OptimizeResult:
+    """Minimise a mean over examples by steps on minibatches of them.
+
+    Parameters
+    ----------
+    loss : callable
+        ``loss(params, *batch)`` returns the mean loss of a batch, a real number.
+    params0 : Any
+        Where to start, a nest as for :func:`minimize`. Dtypes are kept.
+    data : ndarray or tuple of ndarray
+        The examples along the first axis of each array.
+    optimiser : Optimiser, optional
+        By default :func:`adam`.
+    batch_size : int, optional
+        Examples in a batch; by default all of them. The last batch of an epoch may be smaller.
+    epochs : int
+        How often each example is used, in a new order in each epoch.
+    seed : int
+        Of these orders.
+    callback : callable, optional
+        Called after each step with an `OptimizeResult` of ``params``, ``fun`` (the loss of the
+        batch) and ``nit``. It may raise StopIteration to stop.
+    progress : bool or rich.console.Console
+        Whether to show a progress bar, if `rich` is installed.
+    checkpoint : path, optional
+        A file to write the state to, every ten seconds and at the end.
+    resume : bool
+        Whether to go on from that file, if it exists.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        ``params``, ``fun`` (the loss of the last batch), ``nit`` (steps), ``history``, ``success``
+        and ``message``. After Ctrl-C the parameters are those of the last step: losses of
+        different batches cannot be compared.
+
+    Raises
+    ------
+    ArgumentError
+        If the data have different lengths, if there is nothing to fit, or if the checkpoint is
+        that of another run.
+
+    Notes
+    -----
+    A run that goes on from a checkpoint takes the steps that it would have taken, bit for bit: the
+    order of examples depends on `seed` and the epoch alone. With `checkpoint` the loss is not
+    compiled automatically, since a program may differ in the last bits.
+
+    Examples
+    --------
+    >>> x = np.linspace(-1, 1, 64)
+    >>> def loss(p, x, y):
+    ...     return np.mean((p["a"] * x + p["b"] - y) ** 2)
+    >>> result = train(loss, {"a": 0.0, "b": 0.0}, (x, 2 * x + 1), optimiser=adam(0.1),
+    ...                batch_size=16, epochs=100)
+    >>> round(result.params["a"], 3), round(result.params["b"], 3)
+    (2.0, 1.0)
+    """
+    params = problem(loss, params0).ravelling.like
+    optimiser = adam() if optimiser is None else optimiser
+    arrays = data if isinstance(data, tuple) else (data,)
+    lengths = {len(a) for a in arrays}
+    if len(lengths) != 1 or 0 in lengths:
+        raise ArgumentError(
+            f"the data have the lengths {[len(a) for a in arrays]}: each array has the same number "
+            "of examples along its first axis, and at least one."
+        )
+    (count,) = lengths
+    size = count if batch_size is None else min(batch_size, count)
+    if size < 1:
+        raise ArgumentError(f"batch_size is {batch_size}; a batch has at least one example.")
+    state = Training(loss, params, optimiser, count, size, seed, checkpoint)
+    if resume:
+        state.read()
+    total = epochs * state.in_epoch
+    bar = bar_for(progress, total)
+    success, status, message = True, 0, "All epochs are done."
+    try:
+        with bar:
+            while state.step < total:
+                value = state.advance(arrays)
+                bar.show(state.history)
+                if callback is not None:
+                    callback(OptimizeResult(params=state.params, fun=value, nit=state.step))
+    except KeyboardInterrupt:
+        success, status = False, INTERRUPTED
+        message = f"Interrupted by Ctrl-C after {state.step} steps; params are those of the last."
+    except StopIteration:
+        success, status = False, INTERRUPTED
+        message = f"Stopped by the callback after {state.step} steps."
+    finally:
+        state.write()  # an error of the user's function loses nothing either
+    values = state.history.values
+    return OptimizeResult(
+        params=state.params, fun=values[-1] if values else np.nan, nit=state.step,
+        history=state.history, success=success, status=status, message=message,
+    )  # fmt: skip
+
+
+class Training:
+    """Where a run is: parameters, what the optimiser remembers, and steps taken."""
+
+    def __init__(
+        self, loss: Callable, params: Any, optimiser: Optimiser, count: int, size: int, seed: int,
+        checkpoint: Any,
+    ) -> None:  # fmt: skip
+        self.loss = loss
+        self.params, self.memory, self.step = params, optimiser.start(params), 0
+        self.history = History()
+        self.in_epoch = -(-count // size)
+        self._optimiser, self._count, self._size, self._seed = optimiser, count, size, seed
+        self._ravelling = Ravelling(params, real=True)
+        self._checkpoint, self._saved_at = checkpoint, time.monotonic()
+        self._epoch, self._order = -1, np.arange(0)
+
+    def advance(self, arrays: tuple) -> float:
+        """Take one step; return the loss of the batch."""
+        epoch, place = divmod(self.step, self.in_epoch)
+        if epoch != self._epoch:
+            # A function of the seed and the epoch: a run that is resumed draws the same.
+            self._order = np.random.default_rng([self._seed, epoch]).permutation(self._count)
+            self._epoch = epoch
+        chosen = self._order[place * self._size : (place + 1) * self._size]
+        batch = [a[chosen] for a in arrays]
+        value, slopes = self._evaluate(batch)
+        params, memory = self._optimiser.step(self.params, slopes, self.memory, self.step)
+        length = float(np.linalg.norm(self._ravelling.vector(slopes)))
+        # All of it at once: an interrupt comes before or after.
+        self.params, self.memory, self.step = params, memory, self.step + 1
+        self.history.note(float(value), length)
+        if self._checkpoint is not None and time.monotonic() - self._saved_at > EVERY:
+            self.write()
+        return float(value)
+
+    def _evaluate(self, batch: list) -> tuple[Any, Any]:
+        if self._checkpoint is None:
+            return value_and_gradient(self.loss, self.params, *batch, argnums=0)
+        # By a pullback, since these are never compiled automatically.
+        value, back = pullback(self.loss, self.params, *batch, argnums=0)
+        check_scalar(self.loss, value)
+        return value, back(1.0)
+
+    @property
+    def _run(self) -> np.ndarray:
+        return np.array([self._count, self._size, self._seed])
+
+    def write(self) -> None:
+        """Write the state to the checkpoint, if there is one."""
+        if self._checkpoint is not None:
+            state = {"params": self.params, "memory": self.memory, "step": float(self.step)}
+            save(self._checkpoint, state, run=self._run, **self.history.arrays())
+            self._saved_at = time.monotonic()
+
+    def read(self) -> None:
+        """Go on from the checkpoint, if its file exists."""
+        like = {"params": self.params, "memory": self.memory, "step": 0.0}
+        state, extras = load(self._checkpoint, like) if self._checkpoint is not None else ({}, {})
+        if not state:
+            return
+        if not np.array_equal(extras["run"], self._run):
+            raise ArgumentError(
+                "the checkpoint is of a run with other data or options: its number of examples, "
+                f"batch_size and seed are {extras['run'].tolist()}, and now {self._run.tolist()}. "
+                "Give the same, or another file."
+            )
+        self.params, self.memory, self.step = state["params"], state["memory"], int(state["step"])
+        self.history = History.of_arrays(extras)
