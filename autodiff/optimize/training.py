@@ -144,7 +144,7 @@ class Training:
         self.params, self.memory, self.step = params, optimiser.start(params), 0
         self.history = History()
         self.in_epoch = -(-count // size)
-        self._optimiser, self._count, self._size, self._seed = optimiser, count, size, seed
+        self._optimiser, self._count, self._size, self.seed = optimiser, count, size, seed
         self._ravelling = Ravelling(params, real=True)
         self._checkpoint, self._saved_at = checkpoint, time.monotonic()
         self._epoch, self._order = -1, np.arange(0)
@@ -154,7 +154,7 @@ class Training:
         epoch, place = divmod(self.step, self.in_epoch)
         if epoch != self._epoch:
             # A function of the seed and the epoch: a run that is resumed draws the same.
-            self._order = np.random.default_rng([self._seed, epoch]).permutation(self._count)
+            self._order = np.random.default_rng([self.seed, epoch]).permutation(self._count)
             self._epoch = epoch
         chosen = self._order[place * self._size : (place + 1) * self._size]
         batch = [a[chosen] for a in arrays]
@@ -178,7 +178,7 @@ class Training:
 
     @property
     def _run(self) -> np.ndarray:
-        return np.array([self._count, self._size, self._seed])
+        return np.array([self._count, self._size, self.seed])
 
     def write(self) -> None:
         """Write the state to the checkpoint, if there is one."""

@@ -3,8 +3,8 @@
 Read from the source: each ``raise`` whose exception is a class derived from `ChainRulesError` (or
 one of the testing kit's failures), or a function that returns one; and each ``warnings.warn``.
 Exceptions that stay inside the packages (control flow) and Python's own, raised where NumPy or
-SciPy would raise them, are not listed, nor are those of the adapters for JAX and PyTensor, which
-need these systems to be raised.
+SciPy would raise them, are not listed, nor are those of the adapters for other systems, which
+need these to be raised.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ class Site(NamedTuple):
         return f"{self.file}:{self.function}:{self.number}"
 
 
-_OF_OTHERS = ("declared_outputs", "jax_calls", "jax_functions", "jax_primitives", "pytensor_ops")
+_OF_OTHERS = (
+    "declared_outputs", "hips_autograd", "jax_calls", "jax_functions", "jax_primitives",
+    "pytensor_ops", "pytorch",
+)  # fmt: skip
 
 
 def sites() -> list[Site]:
