@@ -120,16 +120,15 @@ def _somebody_may_have_rules() -> bool:
 
 def load_imported() -> bool:
     """Load the pending rules of packages that are imported by now; say whether there were any."""
-    is_asked = _unread and not _this_thread.loads and len(sys.modules) != _looked_at[0]
-    if is_asked and _somebody_may_have_rules() and _nothing_half_imported():
-        read_entry_points()
-    if not _pending or len(sys.modules) == _looked_at[0]:
+    if len(sys.modules) == _looked_at[0]:
         return False
     # The rules' own registrations come here again, and must not load what imports their module.
     if _this_thread.loads or _this_thread.loads_imported:
         return False
     if not _nothing_half_imported():
         return False
+    if _unread and _somebody_may_have_rules():
+        read_entry_points()
     loaded = False
     _this_thread.loads_imported = True
     try:

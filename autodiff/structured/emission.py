@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.functions import SIGNS, known
+from autodiff.functions import SIGNS, UFUNC_OF
 from autodiff.structured.activity import blocks_of, is_active
 from autodiff.structured.block_sweep import BlockSweep
 from autodiff.structured.indices import region_of
@@ -28,7 +28,7 @@ from autodiff.structured.known_functions import CALLED
 from autodiff.structured.partial_source import Constants
 
 SYMBOLS: dict[Any, str] = {
-    **{f: SIGNS[ufunc] for f, ufunc in known("ufunc").items() if ufunc in SIGNS and f is not ufunc},
+    **{f: SIGNS[ufunc] for f, ufunc in UFUNC_OF.items() if ufunc in SIGNS and f is not ufunc},
     operator.floordiv: "//",
     operator.mod: "%",
     operator.pow: "**",

@@ -19,7 +19,7 @@ from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.structured.building import formed, parts_of
 from autodiff.structured.expressions import BINARY
 from autodiff.structured.indices import has_arrays, kind_of_index, parts_of_index
-from autodiff.structured.ir import WRITES, Items, Memory, Op, Program, Value, flat
+from autodiff.structured.ir import WRITES, Memory, Op, Program, Value
 from autodiff.structured.jumps import always_returns, jumps, leaving, structured
 from autodiff.structured.kinds import Kind, UnsupportedError, kind_of, kind_of_result
 from autodiff.structured.loops import Loops
@@ -78,10 +78,8 @@ class _Lowering(Loops):
         for name, part in zip(_parameters(node), form, strict=True):
             self._parameter(name, part, leaves, known_args)
         self.program.returned = self._statements_of(_statements(node))
-        if not all(type(v) is Value for v in flat(self.program.returned)):
-            raise UnsupportedError("a dict or function as a result")
-        if _has_lists(self.program.returned):
-            raise UnsupportedError("a list as a result")
+        if not _can_be_returned(self.program.returned):
+            raise UnsupportedError("a list, dict or function as a result")
         self.end_block()
         self.program.body = self.body
         for slot, where in self.arrays:
@@ -352,8 +350,8 @@ class _Lowering(Loops):
         )
 
 
-def _has_lists(x: Any) -> bool:
-    return type(x) is Items or (isinstance(x, tuple) and any(map(_has_lists, x)))
+def _can_be_returned(x: Any) -> bool:
+    return type(x) is Value or (type(x) is tuple and all(map(_can_be_returned, x)))
 
 
 def _parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:

@@ -36,6 +36,14 @@ def jax():
 
 
 @pytest.fixture
+def jax_calls(jax):
+    """What the adapter for JAX keeps of calls."""
+    from autodiff.interop import jax_calls
+
+    return jax_calls
+
+
+@pytest.fixture
 def jax32():
     """JAX as it is by default, in single precision."""
     return system("jax")
@@ -47,3 +55,9 @@ def pytensor():
     pytensor = system("pytensor")
     with pytensor.config.change_flags(mode="FAST_COMPILE", linker="py"):
         yield pytensor
+
+
+@pytest.fixture
+def pymc():
+    """PyMC."""
+    return system("pymc")

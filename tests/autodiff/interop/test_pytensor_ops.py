@@ -177,8 +177,8 @@ def assert_recovered(posterior, **true):
 
 
 @pytest.mark.filterwarnings("ignore")  # of PyMC and what it uses
-def test_posterior_of_a_differential_equation(pt, to_pytensor):
-    pm = pytest.importorskip("pymc")
+def test_posterior_of_a_differential_equation(pt, pymc, to_pytensor):
+    pm = pymc
     rng = np.random.default_rng(1)
     data = population(1.4, 3.0) * np.exp(0.05 * rng.normal(size=TIMES.size))
     solution = to_pytensor(population, out=pt.TensorType("float64", TIMES.shape))
@@ -190,8 +190,8 @@ def test_posterior_of_a_differential_equation(pt, to_pytensor):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_posterior_with_a_special_function(pt, to_pytensor):
-    pm = pytest.importorskip("pymc")
+def test_posterior_with_a_special_function(pt, pymc, to_pytensor):
+    pm = pymc
     rng = np.random.default_rng(1)
     x = np.linspace(0.1, 3.0, 30)
     data = scipy.special.gammainc(1.7, x) + 0.02 * rng.normal(size=30)

@@ -1,12 +1,10 @@
-from typing import Any, NamedTuple
-
 import numpy as np
 import pytest
 
 from chainrules_core import NoTangent, Tangent, rrule
 from chainrules_core.testing.check import check_rule
 from chainrules_core.testing.domains import COMPLEX, REAL
-from tests.helpers import case
+from tests.helpers import Pair, case
 
 V = REAL.draw(3, rng=1)
 W = REAL.draw(2, rng=2)
@@ -18,11 +16,6 @@ T = REAL.draw((2, 3, 2), rng=7)
 STRIDED = REAL.draw((4, 6), rng=8)[::2, ::-2]
 EMPTY = np.zeros((0, 3))
 POINT = np.array(1.5)
-
-
-class Pair(NamedTuple):
-    a: Any
-    b: Any
 
 
 CONCATENATE = [
