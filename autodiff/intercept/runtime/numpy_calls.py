@@ -29,6 +29,7 @@ from autodiff.numpy_api.pyfunc_loops import (
     vectorized as vectorized,
 )
 from autodiff.trace.conversions import TracedText, check_texts
+from autodiff.trace.number_classes import check_class
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import check_free, may_hold_traced
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, note_view
@@ -288,6 +289,7 @@ def _general(g: Callable, key: Any, place: int, begin: Callable) -> Callable:
 
 def _with_objects(begin: Callable, key: Any, x: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call it with objects that stand for arrays as these; `NOT_HERE` if `x` is none."""
+    check_class(type(x))
     body = getattr(key, "_implementation", None)
     if body is not None and hasattr(x, key.__name__):
         return calls.body_of(body)(*args, **kwargs)  # it calls the object's own method

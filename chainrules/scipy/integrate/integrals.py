@@ -40,6 +40,7 @@ from chainrules_core import (
     HasForwardMode,
     HasReverseMode,
     NoTangent,
+    ZeroTangent,
     frule,
     primitive,
     rrule,
@@ -260,7 +261,7 @@ def integral_frule(config, dots, f, a, b, wvar, *args, known=None, weight=None, 
         n = len(dots) - k
         if fast is not None:
             return fast(dots[:n], dots[n:], t, *args)[1]
-        return pushed(config, f, (*dots[:n], 0.0, *dots[n:]), (t, *args))
+        return pushed(config, f, (*dots[:n], ZeroTangent(), *dots[n:]), (t, *args))
 
     if own:
         y_dot = y_dot + integral(inside, a, b, wvar, *args, *own, weight=weight, options=options)

@@ -173,6 +173,8 @@ def test_a_torch_function_without_the_wrapper(torch, call, name):
         lambda t, x: np.multiply(x, t),
         lambda t, x: np.stack([x, t]),
         lambda t, x: x + sum(t),
+        lambda t, x: np.dot(x, t),
+        lambda t, x: np.where(t > 0, x, 0.0),
     ],
 )
 def test_a_tensor_in_a_derivative(torch, call):

@@ -197,9 +197,7 @@ COARSE = frozenset(
     "entry", [e for e in FUNCTIONS[::3] if e.name not in COARSE], ids=lambda entry: entry.name
 )
 def test_wrapped_functions(to_autograd, check_grads, entry):
-    # A derivative of the forward mode of a double integral is an error of the engine (issue 20).
-    modes = ("rev",) if entry.name == "scipy.integrate.dblquad" else ("fwd", "rev")
-    check_grads(to_autograd(entry.function), *entry.arguments, modes=modes)
+    check_grads(to_autograd(entry.function), *entry.arguments, modes=("fwd", "rev"))
 
 
 def test_nests_keywords_and_other_values(autograd, to_autograd):

@@ -40,11 +40,9 @@ def assert_equal(found, expected, rtol=1e-9):
 
 # ---------------------------------------------------------------------------------------- the table
 
+
 # Second order in both modes compiles some twenty programs for each function: every other one.
-EVERY_OTHER = [f for f in FUNCTIONS[::2] if f.name != "scipy.integrate.dblquad"]
-
-
-@pytest.mark.parametrize("entry", EVERY_OTHER, ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", FUNCTIONS[::2], ids=lambda entry: entry.name)
 def test_second_order_compiled(jax, to_jax, entry):
     from jax.test_util import check_grads
 

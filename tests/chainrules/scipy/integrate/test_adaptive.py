@@ -206,6 +206,7 @@ PROGRAMS = [
 TWICE = [
     (captured, [1.3]), (arguments, [1.3, 0.4]), (limits, [1.3, 0.4]), (half_infinite, [1.3, 0.3]),
     (vector_arguments, [1.0, 0.3]), (jump, [0.4, 1.5]), (double, [1.0, 0.3]),
+    (triple, [1.0, 0.3, 0.5]),
 ]  # fmt: skip
 
 
@@ -227,6 +228,8 @@ def test_both_modes(f, x):
 def test_second_order(f, x):
     expected = differences(lambda x: gradient(f, x), x, 1e-4, order=4)
     np.testing.assert_allclose(hessian(f, x), expected, rtol=1e-6, atol=1e-8)
+    forward = gradient(lambda x: pushforward(f, x)[1](np.ones(len(x))), x)
+    np.testing.assert_allclose(forward, np.sum(expected, axis=0), rtol=1e-6, atol=1e-8)
 
 
 def test_infinite_limits_of_several_variables():
