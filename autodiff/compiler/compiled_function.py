@@ -448,8 +448,8 @@ def _one_recording(
     tape = Recording(strict, *most)
     inputs = Inputs(tape, Names())
     parameters = [f"a{i}" for i in range(len(args) + len(kwargs))]
-    given = zip((*args, *kwargs.values()), parameters, strict=True)
-    traced = [inputs.traced(a, name) for a, name in given]
+    given = list(zip(parameters, (*args, *kwargs.values()), strict=True))
+    traced = [inputs.traced(a, name) for name, a in given]
     tape.generators = inputs.generators
     named = dict(zip(kwargs, traced[len(args) :], strict=True))
     try:
@@ -462,7 +462,7 @@ def _one_recording(
         raise NotRecordedError(tape.spoilt)
     if tape.has_changed():
         raise NotRecordedError("a function without source writes into an array after its use")
-    inputs.check_written()
+    inputs.check_written(f, given)
     for late in tape.late:
         late()
     return tape, inputs, outputs, parameters

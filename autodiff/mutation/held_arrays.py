@@ -20,6 +20,8 @@ class Holding:
 
     Attributes
     ----------
+    copied : list of tuple
+        The arrays among the arguments: what stands for it, what a write replaces there, the array.
     held : dict
         References to the user's arrays that pullbacks may hold, by id.
     copies : dict
@@ -39,12 +41,13 @@ class Holding:
     """
 
     __slots__ = (
-        "changed", "copies", "epoch", "goes_on", "held", "seen_as", "watched", "watching",
+        "changed", "copied", "copies", "epoch", "goes_on", "held", "seen_as", "watched", "watching",
     )  # fmt: skip
 
     small = SMALL
 
     def __init__(self) -> None:
+        self.copied: list[tuple[Any, Any, Any]] = []
         self.held: dict[int, Callable[[], Any]] = {}
         self.copies: dict[int, tuple[Callable[[], Any], np.ndarray]] = {}
         self.watched: dict[int, Watched] = {}
@@ -118,6 +121,10 @@ class Holding:
         """Whether the memory of this owner is held."""
         known = self.held.get(id(owner))
         return known is not None and known() is owner
+
+    def is_given(self, x: np.ndarray) -> bool:
+        """Whether an array shares memory with an argument, of which the function has a copy."""
+        return any(type(y) is np.ndarray and np.may_share_memory(x, y) for _, _, y in self.copied)
 
 
 def _reference(owner: Any) -> Callable[[], Any]:

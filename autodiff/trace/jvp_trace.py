@@ -30,6 +30,7 @@ from autodiff.intercept import intercept
 from autodiff.mutation.memory_layout import laid_like
 from autodiff.mutation.shared_arguments import Given, copied
 from autodiff.mutation.views import note_shared
+from autodiff.mutation.written_arguments import check_writes
 from autodiff.trace.conversions import constant
 from autodiff.trace.decisions import check_forward
 from autodiff.trace.linearize import checked_argnums, nothing_to_differentiate, promoted
@@ -268,17 +269,21 @@ class Pushed:
     def _run(self, traced: list, arguments: list, dots: tuple) -> tuple[Any, Any]:
         """Run the function with these tangents; `traced` becomes the arguments of the call."""
         tape = new_forward()
+        args = tuple(traced)
         given = Given() if len(traced) + len(self.kwargs) > 1 or parts_of(arguments[0]) else None
+        containers: list = []
         for i, a, dot in zip(self.argnums, arguments, dots, strict=True):
-            traced[i] = self._traced(a, dot, tape, given, {})
+            traced[i] = self._traced(a, dot, tape, given, {}, containers)
         if given is not None and len(self.argnums) < len(traced) + len(self.kwargs):
             others = [a for i, a in enumerate(traced) if i not in self.argnums]
             given.note_others((*others, *self.kwargs.values()), tape)
         try:
-            with recording(tape) if tape.aliases else noticing():
+            with recording(tape) if tape.copied or tape.aliases else noticing():
                 y = intercept(self.f)(*traced, **self.kwargs)
         finally:
             tape.close()
+        if tape.copied or containers:
+            check_writes(self.f, (*args, *self.kwargs.values()), tape.copied, containers)
         if tape.decisions and not indices_on(y, tape):
             check_forward(self.f, tape, y)
         if type(y) is Tracer:
@@ -289,7 +294,13 @@ class Pushed:
         )
 
     def _traced(
-        self, x: Any, dot: Any, tape: Forward, given: Given | None, known: dict[int, tuple]
+        self,
+        x: Any,
+        dot: Any,
+        tape: Forward,
+        given: Given | None,
+        known: dict[int, tuple],
+        containers: list,
     ) -> Any:
         """Return a pytree whose leaves have the tangents in the pytree `dot`.
 
@@ -300,8 +311,10 @@ class Pushed:
             if is_constant(x):
                 x = x._value
             made = self._leaf(x, dot, tape)
-            if given is not None and type(made) is Tracer and isinstance(x, np.ndarray):
-                given.note(made, x, False)
+            if type(made) is Tracer and isinstance(x, np.ndarray):
+                tape.copied.append((made, made._index, x))
+                if given is not None:
+                    given.note(made, x, False)
             return made
         parts = parts_of(x)
         if parts is None:
@@ -314,10 +327,11 @@ class Pushed:
         new = []
         for key, part in parts:
             part_dot = None if is_zero else PUSHFORWARD.part(self.f, x, dot, key)
-            new.append(self._traced(part, part_dot, tape, given, known))
+            new.append(self._traced(part, part_dot, tape, given, known, containers))
         made = rebuilt(x, new)
         if not issubclass(type(x), tuple):  # two equal ones may be one object by chance
             known[id(x)] = made, dot
+            containers.append((x, [part for _, part in parts], made, new))
         return made
 
     def _leaf(self, x: Any, dot: Any, tape: Forward) -> Any:

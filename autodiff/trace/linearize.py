@@ -16,6 +16,7 @@ from autodiff.intercept import intercept
 from autodiff.mutation.held_arrays import COPIED
 from autodiff.mutation.memory_layout import copy_of
 from autodiff.mutation.shared_arguments import Given
+from autodiff.mutation.written_arguments import check_writes
 from autodiff.trace import pytree
 from autodiff.trace.decisions import check_arguments
 from autodiff.trace.nodes import Leaf
@@ -100,17 +101,18 @@ class Linearised:
         self.arguments: list[Any] = []
         self.ends: list[tuple[int, int]] = []
         given: Given | None = None
+        containers: list = []
         for i in asked:
             a = promoted(f, args, i, argnums is not None)
             self.arguments.append(a)
             kind = type(a)
-            if kind is float:
-                traced[i] = _leaf(a, tape, None, at_once)
+            is_leaf = (kind is np.ndarray and a.dtype.kind == "f") or is_perturbable(a)
+            if given is None and kind is not float and (len(args) + len(kwargs) > 1 or not is_leaf):
+                given = Given()
+            if is_leaf:
+                traced[i] = _leaf(a, tape, given, at_once)
             else:
-                is_leaf = (kind is np.ndarray and a.dtype.kind == "f") or is_perturbable(a)
-                if given is None and (len(args) + len(kwargs) > 1 or not is_leaf):
-                    given = Given()
-                traced[i] = (_leaf if is_leaf else _traced)(a, tape, given, at_once)
+                traced[i] = _traced(a, tape, given, at_once, containers)
             self.ends.append((i, len(tape.nodes)))
         if given is not None and len(asked) < len(args) + len(kwargs):
             others = [a for i, a in enumerate(args) if i not in asked]
@@ -123,6 +125,9 @@ class Linearised:
                 output = intercept(f)(*traced, **kwargs)
         finally:
             self.nodes = tape.close()
+        if tape.copied or containers:
+            check_writes(f, (*args, *kwargs.values()), tape.copied, containers)
+            tape.copied = []
         if tape.watched and tape.has_changed():
             raise MutationError(
                 f"an array that was used while {name_of(f)} ran is written into afterwards, by "
@@ -353,13 +358,13 @@ def nothing_to_differentiate(f: Callable, args: tuple) -> ArgumentError:
     )
 
 
-def _traced(x: Any, tape: Tape, given: Given | None, at_once: bool) -> Any:
+def _traced(x: Any, tape: Tape, given: Given | None, at_once: bool, containers: list) -> Any:
     """Return a pytree with its leaves traced on `tape`."""
 
     def trace(leaf: Any) -> Any:
         return _leaf(leaf, tape, given, at_once) if is_perturbable(leaf) else leaf
 
-    return map_leaves(x, trace, contents=True)
+    return map_leaves(x, trace, contents=True, copies=containers)
 
 
 def _leaf(x: Any, tape: Tape, given: Given | None, at_once: bool) -> Any:
@@ -372,8 +377,10 @@ def _leaf(x: Any, tape: Tape, given: Given | None, at_once: bool) -> Any:
     place = tape.add(Leaf(ProjectTo(x)))
     if type(x) is not np.ndarray:
         traced = wrap(x, tape, place)
-        if given is not None and type(x) is Tracer and isinstance(x, np.ndarray):
-            given.note(traced, x, False)
+        if type(x) is Tracer and isinstance(x, np.ndarray):
+            tape.copied.append((traced, place, x))
+            if given is not None:
+                given.note(traced, x, False)
         return traced
     is_copied = not at_once or x.nbytes <= COPIED
     if is_copied:
@@ -384,6 +391,7 @@ def _leaf(x: Any, tape: Tape, given: Given | None, at_once: bool) -> Any:
     else:
         tape.hold(x)
         traced = Tracer(x, tape, place)
+    tape.copied.append((traced, place, x))
     if given is not None:
         given.note(traced, x, is_copied)
     return traced

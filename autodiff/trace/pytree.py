@@ -267,7 +267,11 @@ def _fill(x: Any, shell: Any, parts: list[Any]) -> None:
 
 
 def map_leaves(
-    x: Any, change: Callable[[Any], Any], every: bool = False, contents: bool = False
+    x: Any,
+    change: Callable[[Any], Any],
+    every: bool = False,
+    contents: bool = False,
+    copies: list[tuple[Any, list, Any, list]] | None = None,
 ) -> Any:
     """Apply `change` to every leaf of a pytree; return `x` itself if no leaf changes.
 
@@ -285,16 +289,22 @@ def map_leaves(
     contents : bool
         Whether to copy lists and dicts in containers that are copied, since they may be written
         into.
+    copies : list, optional
+        Gets each container that is copied and may be changed, with its parts, and the copy's.
     """
     if is_flat(x):
         new = [change(part) for part in x]
         if not every and all(map(operator.is_, new, x)):
             return x
+        if copies is not None and type(x) is list:
+            copies.append((x, list(x), new, list(new)))
         return new if type(x) is list else tuple(new)
     if _is_flat_dict(x):
         changed_items = {key: change(part) for key, part in x.items()}
         if not every and all(map(operator.is_, changed_items.values(), x.values())):
             return x
+        if copies is not None:
+            copies.append((x, list(x.values()), changed_items, list(changed_items.values())))
         return changed_items
     parts = parts_of(x)
     if parts is None:
@@ -307,7 +317,7 @@ def map_leaves(
         _add_contents(dirty, order)
     if id(x) not in dirty:
         return x
-    return _assembled(x, {id(o): (o, parts) for o, parts in order}, changed, dirty, {})
+    return _assembled(x, {id(o): (o, parts) for o, parts in order}, changed, dirty, {}, copies)
 
 
 def _visit(x: Any, parts: list, change: Callable, changed: dict, order: list, seen: dict) -> None:
@@ -368,7 +378,9 @@ def _add_contents(dirty: set[int], order: list) -> None:
                 )
 
 
-def _assembled(x: Any, containers: dict, changed: dict, dirty: set[int], made: dict) -> Any:
+def _assembled(
+    x: Any, containers: dict, changed: dict, dirty: set[int], made: dict, copies: list | None
+) -> Any:
     """Return the copy of a container with its changed parts."""
     if id(x) in made:
         return made[id(x)]
@@ -378,13 +390,15 @@ def _assembled(x: Any, containers: dict, changed: dict, dirty: set[int], made: d
     parts = []
     for i, (_, part) in enumerate(containers[id(x)][1]):
         if id(part) in dirty and id(part) in containers:
-            parts.append(_assembled(part, containers, changed, dirty, made))
+            parts.append(_assembled(part, containers, changed, dirty, made, copies))
         else:
             parts.append(changed.get((id(x), i), part))
     if shell is None:
         shell = made[id(x)] = rebuilt(x, parts)
     else:
         _fill(x, shell, parts)
+        if copies is not None:
+            copies.append((x, [part for _, part in parts_of(x) or ()], shell, parts))
     return shell
 
 

@@ -139,7 +139,7 @@ def check_free(x: Any) -> None:
     if type(x) is not np.ndarray:
         return
     owner = owner_of(x)
-    if any(tape.holds(owner) for tape in _levels.tapes + _levels.around):
+    if any(tape.holds(owner) or tape.is_given(x) for tape in _levels.tapes + _levels.around):
         raise MutationError(
             "an array that was made outside the function being differentiated, or inside it of "
             "plain values, is written into after it was used: the derivative needs its old values. "

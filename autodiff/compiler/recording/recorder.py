@@ -82,11 +82,13 @@ class Recording(Tape):
     may_copy, writes : bool
         Whether a view was made that is a copy of arrays that lie otherwise in memory, and whether
         an array was written into: what else changes then hangs on how the arguments lie.
+    written : list
+        The containers and arrays that derivatives inside were given and that these write into.
     """
 
     __slots__ = (
         "assumes_no_nan", "bytes_left", "generators", "inputs", "late", "may_copy", "metas", "most",
-        "own_generators", "reads", "spoilt", "steps", "strict", "writes",
+        "own_generators", "reads", "spoilt", "steps", "strict", "writes", "written",
     )  # fmt: skip
 
     records = False
@@ -106,6 +108,7 @@ class Recording(Tape):
         self.may_copy = self.writes = False
         self.generators: dict[int, str] = {}  # those among the arguments, by identity
         self.own_generators: list[Any] = []  # those made while recording, from a seed
+        self.written: list[Any] = []
         self.late: list[Callable] = []  # what is to be done when the recording has worked out
 
     def check_open(self) -> None:

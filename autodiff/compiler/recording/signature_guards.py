@@ -22,6 +22,7 @@ import numpy as np
 from autodiff.compiler.compile_errors import NotRecordedError
 from autodiff.compiler.recording.ir import Ref
 from autodiff.compiler.recording.recorder import Recording
+from autodiff.mutation.written_arguments import has_parts, known_twice
 from autodiff.trace.pytree import leaves_of, parts_of, rebuilt
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import owner_id
@@ -96,6 +97,7 @@ class Inputs:
         self.numbers: list[int] = []
         self.generators: dict[int, str] = {}
         self._arrays: list[tuple[str, Any, np.ndarray]] = []
+        self._containers: list[tuple[str, Any, list, Any, list]] = []
         self._n = 0
 
     def _unless(self, condition: str) -> None:
@@ -187,13 +189,17 @@ class Inputs:
         ]
         if all(n is part for n, (_, part) in zip(new, parts, strict=True)):
             return x
-        return rebuilt(x, new)
+        made = rebuilt(x, new)
+        if not isinstance(x, tuple):
+            self._containers.append((name, x, [part for _, part in parts], made, new))
+        return made
 
-    def check_written(self) -> None:
-        """Note what is asked of arrays that are written into: the program leaves them as they are.
+    def check_written(self, f: Callable, args: list[tuple[str, Any]]) -> None:
+        """Note what is asked of arguments that are written into: the program leaves these alone.
 
-        Eagerly, others that share their memory would change with them; read-only ones are an error.
+        Eagerly, what shares their memory would change with them; read-only arrays are an error.
         """
+        self._check_names(f, args)
         if self.recording.may_copy and self.recording.writes:
             for name, _, x in self._arrays:
                 self._unless(f"{name}.strides != {x.strides}")
@@ -214,6 +220,31 @@ class Inputs:
                     if np.may_share_memory(x, y):
                         raise NotRecordedError("an argument is written into that shares memory")
                     self._unless(f"{shares}({name}, {other})")
+
+    def _check_names(self, f: Callable, args: list[tuple[str, Any]]) -> None:
+        """Ask that the function knows what it writes into by no other name."""
+        for _, x, parts, _, _ in self._containers:
+            if not has_parts(x, parts):
+                raise NotRecordedError("an argument is written into by another name")
+        inside = {id(x) for x in self.recording.written}
+        written = [
+            (name, x)
+            for name, x, _, made, new in self._containers
+            if id(made) in inside or not has_parts(made, new)
+        ]
+        written += [
+            (name, x)
+            for name, traced, x in self._arrays
+            if id(traced) in inside or name != f"v{traced._index}"
+        ]
+        if not written:
+            return
+        if known_twice(f, tuple(a for _, a in args), [x for _, x in written]) is not None:
+            raise NotRecordedError("an argument is written into that has another name")
+        given = "".join([f"{name}, " for name, _ in args])
+        names = ", ".join([name for name, _ in written])
+        twice = self.names.of(known_twice, "known_twice")
+        self._unless(f"{twice}({self.names.of(f, 'f')}, ({given}), [{names}]) is not None")
 
     def _by_content(self, x: Any, source: str) -> Any:
         """Return a container that stays the same object when it changes."""

@@ -431,3 +431,37 @@ def integrand_with_an_argument() -> None:
         return area * scale[0]
 
     gradient(loss, 2.0)
+
+
+# -- arguments that have another name --------------------------------------------------------------
+
+
+@entry("An argument is written into, and read by another name", MutationError)
+def argument_with_another_name() -> None:
+    state = [1.0, 2.0]
+
+    def loss(values):
+        values[0] = values[0] * 3.0
+        return state[0] * values[1]
+
+    gradient(loss, state)
+
+
+@argument_with_another_name.instead("Use the argument alone")
+def argument_alone() -> None:
+    def loss(values):
+        values[0] = values[0] * 3.0
+        return values[0] * values[1]
+
+    assert gradient(loss, [1.0, 2.0]) == [6.0, 3.0]
+
+
+@argument_with_another_name.instead("Give it a copy")
+def copy_of_the_argument() -> None:
+    state = [1.0, 2.0]
+
+    def loss(values):
+        values[0] = values[0] * 3.0
+        return state[0] * values[1]
+
+    assert gradient(loss, list(state)) == [0.0, 1.0]
