@@ -29,6 +29,7 @@ from chainrules_core.define import (
     scalar_rule,
 )
 from chainrules_core.define.bits import remainder, turned_by_sign, where_true
+from chainrules_core.define.precision import precise
 from chainrules_core.define.scalar import conjugate, fit, has_nan, strong_product
 from chainrules_core.errors import ChainRulesError, RuleDefinitionError
 from chainrules_core.frame import part, parts
@@ -75,9 +76,9 @@ __all__ = [
     "unthunk_deep", "zero_tangent",
     # Helpers of formulas: shapes, parts of outputs, lists, scattering, products with truth values.
     "NO_VALUE", "array_of", "conjugate", "coords_of", "entries_of", "fit", "has_nan",
-    "is_foreign", "natural", "part", "parts", "remainder", "scatter", "scatter_along_into",
-    "scatter_into", "spread_to", "strong_product", "turned_by_sign", "unbroadcast",
-    "where_true", "with_entries",
+    "is_foreign", "natural", "part", "parts", "precise", "remainder", "scatter",
+    "scatter_along_into", "scatter_into", "spread_to", "strong_product", "turned_by_sign",
+    "unbroadcast", "where_true", "with_entries",
     # Rules that call back into the engine.
     "Closure", "HasForwardMode", "HasReverseMode", "RuleConfig", "frule_via_ad",
     "ignore_derivatives", "rrule_via_ad",

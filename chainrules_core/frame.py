@@ -244,10 +244,15 @@ def missing_along(rule: Rule, f: Callable, dots: tuple, args: tuple, bound: tupl
 
 
 def materialised(dot: Any, primal: Any) -> Any:
-    """Return a tangent that hand-written rules can compute with: zeros made concrete."""
-    if isinstance(dot, AbstractZero) and not isinstance(dot, NoTangent):
-        return zero_tangent(primal)
-    return dot
+    """Return a tangent that hand-written rules can compute with: zeros made concrete.
+
+    An array of integers is like one of floats that stays where it is.
+    """
+    if not isinstance(dot, AbstractZero):
+        return dot
+    if isinstance(primal, np.ndarray) and primal.dtype.kind in "iub":
+        return np.zeros(primal.shape)
+    return dot if isinstance(dot, NoTangent) else zero_tangent(primal)
 
 
 def _check_finite(rule: Rule, y_bar: Any, bound: tuple, bars: tuple) -> None:

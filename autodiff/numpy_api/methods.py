@@ -18,12 +18,22 @@ from autodiff.dispatch import dispatch_cache
 from autodiff.dispatch.call import NO_RULE, require_rule
 from autodiff.errors import DifferentiationError, MutationError, missing_attribute, missing_rule
 from autodiff.mutation.assignment import assign, assign_item, reshape_in_place
+from autodiff.mutation.shared_arguments import itself
 from autodiff.mutation.views import refuse
 from autodiff.numpy_api.iterators import Flat, set_flat
 from autodiff.numpy_api.out_arguments import put, target_of
 from autodiff.numpy_api.protocols import ruled
 from autodiff.trace.tape import CONSTANT
-from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, note_view, untraced
+from autodiff.trace.trace_stack import argument_of
+from autodiff.trace.tracer import (
+    FloatTracer,
+    Tracer,
+    bare,
+    is_tracer,
+    note_view,
+    untraced,
+    wrap,
+)
 
 # These do not depend on the numbers.
 _CONSTANT_ATTRIBUTES = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "device"})
@@ -378,6 +388,18 @@ _PROTOCOLS: dict[str, Callable] = {
 _BARE_MEMORY = ("__array_interface__", "__array_struct__")
 
 
+def _with_view(x: Tracer) -> Tracer:
+    """Give an argument a view in place of the user's array, on each level of tracing."""
+    first = itself(x)
+    value = first._value
+    if is_tracer(value):
+        first._value = _with_view(wrap(value._value, value._tape, value._index))
+    else:
+        first._value = value.view()
+    x._value = first._value
+    return x
+
+
 def attribute(self: Tracer, name: str) -> Any:
     """Return an attribute of the value, traced where it depends on it."""
     value = self._value
@@ -390,6 +412,8 @@ def attribute(self: Tracer, name: str) -> Any:
             seen._tape.spoil(f"x.{name} says how an array lies in memory, which is not followed")
             if name == "flags":  # the function runs again after the recording, with the same array
                 plain = seen._value = plain.view()
+        elif name == "flags" and bare(argument_of(itself(self))) is plain:
+            plain = bare(_with_view(self))  # the flags of the user's array stay
         return getattr(plain, name)
     if name in _PROTOCOLS and isinstance(plain, np.ndarray):
         return types.MethodType(_shown_as(_PROTOCOLS[name], np.ndarray, name), self)

@@ -333,7 +333,7 @@ class Expressions(Builder):
         if f is sum and args and isinstance(args[0], tuple) and not options:
             return self._sum(*args)
         if type(f) is types.FunctionType and f not in PURE and rrule.entry(f) is None:
-            if f.__module__.partition(".")[0] == "numpy":
+            if (f.__module__ or "").partition(".")[0] == "numpy":
                 raise UnsupportedError(f"{f.__name__} has no rule")
             return self.inline(f, args, options)
         if any(type(a) is Items for a in (*args, *options.values())) and not _takes_lists(f):

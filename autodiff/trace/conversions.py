@@ -31,7 +31,8 @@ def constant(y: Any) -> Any:
     kind = type(y)
     if kind is str:  # without digits it is no number
         return TracedText(y) if any(map(str.isdigit, y)) else y
-    if kind is np.ndarray and y.dtype.kind in "US":
+    plain = y._value if hasattr(kind, "_tape") and y._tape.program else y
+    if isinstance(plain, (np.ndarray, np.character)) and plain.dtype.kind in "US":
         raise number_of_text("an array of texts, which holds the digits of each element,")
     if not _is_rounded(y, kind):
         raise exact_integer()

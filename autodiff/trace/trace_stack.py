@@ -147,6 +147,12 @@ def check_free(x: Any) -> None:
         )
 
 
+def argument_of(traced: Any) -> Any:
+    """Return the argument for which a function was given this tracer; None if it is no argument."""
+    tapes = _levels.tapes + _levels.around
+    return next((x for tape in tapes for t, _, x in tape.copied if t is traced), None)
+
+
 def watch_held(goes_on: bool = False) -> None:
     """Note that code runs whose writes are not visible: held arrays are compared at the end.
 

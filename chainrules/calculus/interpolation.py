@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chainrules_core import NoTangent, Numeric, conj, pair_rule, thunk
-from chainrules_core.authoring import fit, scatter
+from chainrules_core.authoring import fit, precise, scatter
 
 
 class Line(NamedTuple):
@@ -156,6 +156,7 @@ class Periodic:
 @pair_rule(np.interp, Numeric, Numeric, Numeric, lists=True)
 def interp_rule(x, xp, fp, left=None, right=None, period=None):
     y = np.interp(x, xp, fp, left, right, period)
+    x, xp, fp = precise(y, (x, xp, fp))
 
     def interp_pushforward(*dots):
         if period is None:

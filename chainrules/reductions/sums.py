@@ -42,7 +42,7 @@ from chainrules_core import (
     unbroadcast,
     unthunk,
 )
-from chainrules_core.authoring import fit, is_foreign, spread_to
+from chainrules_core.authoring import fit, is_foreign, precise, spread_to
 
 _NO_INITIAL = NoTangent()
 
@@ -234,6 +234,7 @@ def average(a: Any, weights: Any, axis: Any, returned: bool, keepdims: Any) -> A
 def average_rrule(a, weights=None, *, axis=None, returned=False, keepdims=False):
     result = average(a, weights, axis, returned, keepdims)
     y = result[0] if returned else result
+    a, weights = precise(y, (a, weights))
     shape = np.shape(a)
 
     def average_pullback(y_bar):
@@ -268,6 +269,7 @@ def average_frule(dots, a, weights=None, *, axis=None, returned=False, keepdims=
     a_dot, w_dot = dots
     result = average(a, weights, axis, returned, keepdims)
     y = result[0] if returned else result
+    a, weights = precise(y, (a, weights))
     options = options_of(keepdims=keepdims)
     y_dot: Any = ZeroTangent()
     total_dot: Any = ZeroTangent()

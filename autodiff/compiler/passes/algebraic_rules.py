@@ -55,7 +55,7 @@ class Algebra:
 
     def _simplified(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
         """Return a value that is there already, or None."""
-        if f in _RULES:
+        if f in _RULES and _KEEP_THE_VALUE.issuperset(kwargs):
             return _RULES[f](self, f, args, kwargs, meta)
         if f in _OPERATIONS and len(args) == 2 and not kwargs:
             return _OPERATIONS[f](self, args[0], args[1], meta)
@@ -170,6 +170,8 @@ class Algebra:
     def _sum(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
         """The sum of products is a dot product."""
         x = args[0] if args else None
+        if len(args) > 2:  # with more than an axis
+            return None
         if self._is_number(x) and meta.is_scalar:
             return x if self._fits(x, meta) else None
         origin = self._origin_of(x) if len(args) == 1 else None
@@ -382,6 +384,8 @@ class Algebra:
         return a, b
 
 
+# Options that change the form of a result, and not what it is computed of.
+_KEEP_THE_VALUE = frozenset({"axis", "axes", "dtype", "keepdims", "copy", "order", "part", "subok"})
 _COPIES = (np.copy, np.array, np.asarray, np.asanyarray, operator.pos, np.positive)
 _RULES: dict[Any, Callable] = {
     **dict.fromkeys(_COPIES, Algebra._copy),

@@ -20,7 +20,7 @@ from chainrules.linalg.norms import norm_of
 from chainrules.linalg.singular import values_tangent
 from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
 from chainrules_core import Array, NoTangent, Numeric, Tangent, ZeroTangent, pair_rule
-from chainrules_core.authoring import part, parts
+from chainrules_core.authoring import part, parts, precise
 
 # --------------------------------------------------------------------------------- norm and det
 
@@ -115,7 +115,8 @@ def pinvh_rule(a, *, atol=None, rtol=None, lower=True, return_rank=False, check_
 
 def pseudoinverse(a: Any, rank: Any, cond: Any) -> PseudoInverse:
     """The pseudoinverse, cut off where SciPy cuts it off."""
-    return PseudoInverse(a, rank, np.finfo(a.dtype).eps if cond is None else cond)
+    dtype = a.dtype if a.dtype.kind in "fc" else float
+    return PseudoInverse(a, rank, np.finfo(dtype).eps if cond is None else cond)
 
 
 @pair_rule(linalg.lstsq, Array, Array, lists=True)
@@ -126,6 +127,7 @@ def lstsq_rule(
         return None
     fit = linalg.lstsq(a, b, cond, check_finite=check_finite, lapack_driver=lapack_driver)
     x, residuals, rank, s = fit
+    a, b = precise(x, (a, b))
     x, shape = as_columns(x), np.shape(b)
 
     def lstsq_pushforward(a_dot, b_dot):

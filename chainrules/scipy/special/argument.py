@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_core import frule, rrule
-from chainrules_core.authoring import conjugate, fit
+from chainrules_core.authoring import conjugate, fit, precise
 
 
 def argument_rule(f: Callable | tuple[Callable, ...], name: str, slope: Callable) -> None:
@@ -26,18 +26,23 @@ def argument_rule(f: Callable | tuple[Callable, ...], name: str, slope: Callable
         _register(target, name, slope)
 
 
+def widened(y: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the other arguments in a precision in which they do not wrap around."""
+    return dict(zip(options, precise(y, tuple(options.values())), strict=True))
+
+
 def _register(f: Callable, name: str, slope: Callable) -> None:
     def argument_rrule(x: Any, **options: Any) -> Any:
         y = f(**{name: x}, **options)
 
         def argument_pullback(y_bar: Any) -> Any:
-            return conjugate(slope(y, x, **options)) * y_bar
+            return conjugate(slope(y, x, **widened(y, options))) * y_bar
 
         return y, argument_pullback
 
     def argument_frule(dots: tuple, x: Any, **options: Any) -> Any:
         y = f(**{name: x}, **options)
-        return y, fit(slope(y, x, **options) * dots[0], y)
+        return y, fit(slope(y, x, **widened(y, options)) * dots[0], y)
 
     kinds = inspect.Parameter
     own = [kinds(name, kinds.POSITIONAL_OR_KEYWORD), kinds("options", kinds.VAR_KEYWORD)]

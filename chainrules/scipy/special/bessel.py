@@ -21,7 +21,7 @@ from scipy import special
 
 from chainrules.scipy.special.parameters import by_parameter, of_power
 from chainrules_core import NoTangent, ZeroTangent, pair_rule, scalar_rule, thunk
-from chainrules_core.authoring import conjugate, fit, strong_product
+from chainrules_core.authoring import conjugate, fit, precise, strong_product
 
 
 def over(y: Any, x: Any) -> Any:
@@ -120,6 +120,7 @@ def scaled_rule(f: Callable, slope: Callable, rate: Callable) -> None:
     @pair_rule(f, broadcasts=True)
     def scaled_rule(v: Any, z: Any) -> Any:
         y = f(v, z)
+        v, z = precise(y, (v, z))
 
         def scaled_pushforward(v_dot: Any, z_dot: Any) -> Any:
             y_dot = slope(f, v, z) * z_dot + y * np.real(rate(z) * z_dot)

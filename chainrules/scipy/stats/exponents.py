@@ -35,7 +35,7 @@ def transformed(x: Any, lmbda: Any, xp: Any = None) -> Any:
 
 
 def likelihood(data: Any, lmb: Any, axis: int) -> Any:
-    x = np.asarray(data)
+    x = np.asarray(data) * 1.0  # the logarithm of small integers has half precision
     logs, values = np.log(x), plain(x)
     end = (np.max if plain(lmb) >= 0 else np.min)(values, axis=axis, keepdims=True)
     log_variance = np.log(np.var(special.boxcox(x / end, lmb), axis=axis))

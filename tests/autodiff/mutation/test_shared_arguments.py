@@ -338,3 +338,22 @@ def test_a_recording_does_not_make_an_argument_read_only() -> None:
     x = np.array([1.0, 2.0])
     compiled = autodiff.compile(lambda x: gradient(f, x))
     np.testing.assert_allclose(compiled(x), 2.0 * x)
+
+
+@pytest.mark.parametrize("size", [3, 9000])
+@pytest.mark.parametrize("form", [lambda x: x, lambda x: np.require(x, float, "W")])
+def test_flags_of_the_users_array_stay(size: int, form: Callable) -> None:
+    def f(x: Any) -> Any:
+        form(x).flags.writeable = False
+        return np.sum(x * x) if not x.flags.writeable else 0.0
+
+    def along(x: Any) -> Any:
+        return pushforward(f, x)[1](ones)
+
+    x, ones = np.arange(float(size)), np.ones(size)
+    for _ in range(2):
+        np.testing.assert_array_equal(gradient(f, x), 2 * x)
+        assert along(x) == 2 * np.sum(x)
+        assert pushforward(along, x)[1](ones) == 2 * size
+        np.testing.assert_array_equal(gradient(along, x), 2 * ones)
+        assert x.flags.writeable

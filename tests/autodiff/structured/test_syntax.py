@@ -253,3 +253,20 @@ def test_a_list_that_holds_itself_is_traced(runs: list[str]) -> None:
 
     assert gradient(lambda x: f(x, cycle), 2.0) == 3.0
     assert not runs
+
+
+def test_a_function_that_belongs_to_no_module_is_read_or_traced() -> None:
+    scope: dict = {"np": np}
+    exec("def scaled(a, k=2.0):\n    a *= k\n", scope)
+    scaled = scope["scaled"]
+    scaled.__module__ = None
+
+    def f(x: Any) -> Any:
+        r = X * 2.0
+        total = 0.0
+        for _ in range(3):
+            scaled(r)
+            total = total + np.vdot(r * x, x)
+        return total
+
+    check_gradient(f, X)

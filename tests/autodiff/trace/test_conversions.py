@@ -329,3 +329,16 @@ def test_after_the_end_a_value_is_shown_as_plain_text(differentiate):
     differentiate(lambda x: [kept.append(x), np.sum(x * x)][1], np.ones(2))
     for text in (repr(kept[0]), str(kept[0]), f"{kept[0]!s:>9}"):
         assert type(text) is str  # test runners send it to other processes
+
+
+@pytest.mark.parametrize("kind", [str, "U32", "S32"])
+@pytest.mark.parametrize("element", [False, True], ids=["array", "element"])
+def test_numbers_read_from_arrays_of_texts(kind, element):
+    def f(x):
+        y = np.array([x, 2.0])
+        return np.sum((y[0] if element else y).astype(kind).astype(float)) * x
+
+    with pytest.raises(LostValueError, match="texts"):
+        gradient(f, 1.3)
+    with pytest.raises(LostValueError, match="texts"):
+        autodiff.compile(lambda x: gradient(f, x))(1.3)

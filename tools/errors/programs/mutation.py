@@ -447,6 +447,26 @@ def argument_with_another_name() -> None:
     gradient(loss, state)
 
 
+@entry("What is an argument is written into by its other name", MutationError)
+def argument_changed_by_another_name() -> None:
+    state = [1.0, 2.0]
+
+    def loss(values):
+        state[0] = 5.0
+        return values[0] * values[1]
+
+    gradient(loss, state)
+
+
+@argument_changed_by_another_name.instead("Write into the argument")
+def write_into_the_argument() -> None:
+    def loss(values):
+        values[0] = 5.0
+        return values[0] * values[1]
+
+    assert gradient(loss, [1.0, 2.0]) == [0.0, 5.0]
+
+
 @argument_with_another_name.instead("Use the argument alone")
 def argument_alone() -> None:
     def loss(values):

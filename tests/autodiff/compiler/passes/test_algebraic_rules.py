@@ -1,0 +1,32 @@
+"""A call is replaced by a shorter one only where its options leave the value as it is."""
+
+import numpy as np
+import pytest
+
+from autodiff import compile
+
+OPTIONS = {
+    "sum-of-number": lambda a, b: np.sum(np.sum(a), initial=1.0),
+    "sum-of-number-by-place": lambda a, b: np.sum(np.sum(a), None, None, None, False, 2.0),
+    "sum-of-number-where": lambda a, b: np.sum(np.sum(a), where=b[0] > 0.0),
+    "sum-of-products-nowhere": lambda a, b: np.sum(a * b, where=False),
+    "sum-of-products-from": lambda a, b: np.sum(a * b, initial=b[0]),
+    "sum-of-products-where": lambda a, b: np.sum(a * b, where=b > 0.0),
+    "mean-where": lambda a, b: np.mean(a * b, where=b > 0.0),
+    "any-where": lambda a, b: float(np.any(a[0] > 0.0, where=b[0] > 0.0)),
+    "exp-where": lambda a, b: np.exp(b - np.logaddexp(a, b), where=b > 0.0, out=np.ones(2)),
+    "negative-where": lambda a, b: np.negative(-a, where=b > 0.0, out=np.zeros(2)),
+    "conj-where": lambda a, b: np.conj(a, where=b > 0.0, out=np.zeros(2)),
+    "positive-where": lambda a, b: np.positive(a, where=b > 0.0, out=np.zeros(2)),
+    "prod-from": lambda a, b: np.prod(np.sum(a), initial=2.0),
+    "max-from": lambda a, b: np.max(np.sum(a), initial=2.0),
+}
+
+
+@pytest.mark.parametrize("f", OPTIONS.values(), ids=OPTIONS)
+def test_options_that_change_the_value(f):
+    compiled = compile(f)
+    x, y = np.array([0.1, 0.3]), np.array([0.2, -0.4])
+    with np.errstate(all="ignore"):
+        for a, b in [(x, y), (y, x), (x + 1.0, y + 1.0), (-x, -y)]:
+            np.testing.assert_allclose(compiled(a, b), f(a, b), rtol=1e-15)
