@@ -23,4 +23,3 @@ COUNTED = (
 refuse(stats.multiscale_graphcorr, COMPILED)
 if hasattr(stats, "power"):
     refuse(stats.power, COUNTED)
-refuse((stats.fit, stats.goodness_of_fit), SEARCHED)
