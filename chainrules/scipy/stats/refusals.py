@@ -1,4 +1,4 @@
-"""Statistics that are computed by compiled code or by a search, and are not differentiated."""
+"""Statistics of compiled code and of simulations, which are not differentiated."""
 
 from __future__ import annotations
 
@@ -9,11 +9,6 @@ from chainrules.refused import refuse
 COMPILED = (
     "it is computed in C, and has no rule. Wrap its arguments in "
     "autodiff.ignore_derivatives(...) if the result is to be a constant."
-)
-SEARCHED = (
-    "its result is found by a search, which has no rule. Maximise the likelihood with "
-    "scipy.optimize.minimize, or wrap its arguments in autodiff.ignore_derivatives(...) if the "
-    "result is to be a constant."
 )
 COUNTED = (
     "it counts the simulations in which a test rejects, a number that jumps. Differentiate the "
