@@ -145,20 +145,6 @@ def test_twice(check_engine):
     check_engine(lambda y: interpolate.CubicSpline(X, y - 0.5).roots(extrapolate=False), Y)
 
 
-@pytest.mark.parametrize(
-    "f",
-    [
-        lambda y: interpolate.UnivariateSpline(X, y, s=0.001)(Q),
-        lambda y: interpolate.splev(Q, interpolate.splrep(X, y, s=0.001)),
-        lambda y: interpolate.make_splrep(X, y, s=0.001)(Q),
-        lambda y: interpolate.splprep([X, y], s=0.001)[0][1][0],
-    ],
-)
-def test_a_smoothing_factor_is_refused(f):
-    with pytest.raises(RefusedError, match="smoothing factor"):
-        autodiff.gradient(lambda y: np.sum(f(y)), Y)
-
-
 def test_roots_that_meet():
     with pytest.raises(ValueError, match="two roots meet"):
         autodiff.gradient(lambda c: interpolate.PPoly(c[:, None], [-1.0, 1.0]).roots()[0],
