@@ -78,9 +78,7 @@ def test_second_derivatives():
     def f(y):
         return by_splrep(X, y, W, S, 3)
 
-    expected = np.stack(
-        [differences(lambda y, i=i: gradient(f, y)[i], Y, 1e-5) for i in range(3)]
-    )
+    expected = np.stack([differences(lambda y, i=i: gradient(f, y)[i], Y, 1e-5) for i in range(3)])
     # The gradient itself jumps a little with what FITPACK leaves of s.
     scale = np.max(np.abs(expected))
     np.testing.assert_allclose(hessian(f, Y)[:3], expected, rtol=0.02, atol=0.02 * scale)

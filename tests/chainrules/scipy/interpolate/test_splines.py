@@ -5,7 +5,6 @@ import pytest
 from scipy import interpolate
 
 import autodiff
-from chainrules.refused import RefusedError
 
 # SciPy 1.18 has deprecated lagrange, pade and approximate_taylor_polynomial.
 pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated and will be removed in SciPy")
