@@ -127,10 +127,8 @@ def padded(c: Any, n: int) -> Any:
 
 def chosen_knots(x: Any, k: int, xb: Any, xe: Any, ier: int, known: Any) -> Any:
     """The knots that FITPACK has taken, as functions of the abscissae."""
-    if ier == -1:
-        inner = knots_between(x, k)
-    else:
-        inner = abscissae_at(x, known[k + 1 : len(known) - k - 1])
+    chosen = known[k + 1 : len(known) - k - 1]
+    inner = knots_between(x, k) if ier == -1 else abscissae_at(x, chosen)
     return with_ends(inner, k, xb, xe)
 
 

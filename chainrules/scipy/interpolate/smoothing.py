@@ -8,7 +8,7 @@ the inner knots and z the weighted data, the coefficients and λ solve
 (Dierckx, Curve and Surface Fitting with Splines, 1993, section 5.2). FITPACK stops where the sum of
 squares is s to 0.001; how far it is from s there counts as a constant. Its λ is taken from its
 coefficients, and moved by two steps of Newton's method with a constant slope, which make the first
-and second derivatives right. The knots are abscissae, and move with them; which ones, is a constant.
+and second derivatives right. The knots are abscissae, and move with them; which ones is a constant.
 """
 
 from __future__ import annotations

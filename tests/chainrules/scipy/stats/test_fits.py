@@ -13,9 +13,8 @@ DIRECTION = np.cos(np.arange(9.0))
 
 def precise(f, x, args=(), disp=0):
     """A search that ends close enough for differences."""
-    found = optimize.fmin(f, x, args=args, disp=disp, xtol=1e-10, ftol=1e-13, maxfun=9000,
-                          maxiter=9000)  # fmt: skip
-    return found
+    return optimize.fmin(f, x, args=args, disp=disp, xtol=1e-10, ftol=1e-13, maxfun=9000,
+                         maxiter=9000)  # fmt: skip
 
 
 def total(dist, **options):
