@@ -112,7 +112,10 @@ def register(cls: Any) -> None:
         y = mass(dist, x, M, n, N, odds)
 
         def mass_pullback(y_bar: Any) -> Any:
-            bar = thunk(lambda: y * score(dist)(dist, x, M, n, N, odds) * y_bar)
+            def odds_bar() -> Any:  # masses that underflow have a slope of zero
+                return strong_product(y_bar, y * score(dist)(dist, x, M, n, N, odds))
+
+            bar = thunk(odds_bar)
             # The others are integers: where they are not there is no mass.
             return (NoTangent(), *[ZeroTangent()] * 4, bar)
 

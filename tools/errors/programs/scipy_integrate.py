@@ -151,26 +151,30 @@ def points_of_an_interval() -> None:
 # -- differential equations ------------------------------------------------------------------------
 
 
-def string(k, **options):
-    """The values of a boundary value problem."""
-    t, y = np.linspace(0, 1, 5), np.zeros((2, 5))
+def heated(k):
+    """The right-hand side of a boundary value problem."""
+    return lambda t, y: np.vstack([y[1], k * np.exp(y[0])])
 
-    def ends(start, end):
-        return np.array([start[0] - 1, end[0] - 1])
 
-    return integrate.solve_bvp(
-        lambda t, y: np.vstack([y[1], k * np.exp(y[0])]), ends, t, y, **options
-    ).y
+def ends(start, end):
+    """Its boundary conditions."""
+    return np.array([start[0] - 1, end[0] - 1])
 
 
 @entry("A boundary value problem that is not solved", BoundaryError)
 def boundary_value_problem() -> None:
-    gradient(lambda k: string(k, tol=1e-9, max_nodes=6)[0, 2], 1.0)
+    t, y = np.linspace(0, 1, 5), np.zeros((2, 5))
+
+    def f(k):
+        return integrate.solve_bvp(heated(k), ends, t, y, tol=1e-9, max_nodes=6).y[0, 2]
+
+    gradient(f, 1.0)
 
 
 @boundary_value_problem.instead("Ask for more nodes")
 def boundary_value_problem_with_nodes() -> None:
-    gradient(lambda k: string(k, tol=1e-9)[0, 2], 1.0)
+    t, y = np.linspace(0, 1, 5), np.zeros((2, 5))
+    gradient(lambda k: integrate.solve_bvp(heated(k), ends, t, y, tol=1e-6).y[0, 2], 1.0)
 
 
 @entry("A method that calls back at its steps", RefusedError)

@@ -35,6 +35,22 @@ def smoothing_penalty() -> None:
     assert np.isclose(np.sum(g), 1.0)
 
 
+@entry("A smoothing factor that the chosen knots meet without smoothing", RefusedError)
+def smoothing_without_effect() -> None:
+    x = np.linspace(0, 1, 9)
+    y = np.cos(9 * x)
+    s = interpolate.LSQUnivariateSpline(x, y, [0.25, 0.375, 0.5, 0.75]).get_residual()
+    gradient(lambda y: interpolate.UnivariateSpline(x, y, s=s)(0.4), y)
+
+
+@smoothing_without_effect.instead("Give the knots")
+def knots_without_smoothing() -> None:
+    x = np.linspace(0, 1, 9)
+    knots = [0.25, 0.375, 0.5, 0.75]
+    g = gradient(lambda y: interpolate.LSQUnivariateSpline(x, y, knots)(0.4), np.cos(9 * x))
+    assert np.isclose(np.sum(g), 1.0)
+
+
 @entry("The knots that a smoothing factor chooses", RefusedError)
 def chosen_knots() -> None:
     x = np.linspace(0, 1, 9)

@@ -51,6 +51,15 @@ def test_second_derivatives(dist):
     np.testing.assert_allclose(hessian(f, X), expected, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize("dist", [FISHER, WALLENIUS])
+def test_masses_that_underflow(dist):
+    def f(odds):
+        return dist.entropy(1400, 800, 600, odds)
+
+    step = (f(0.5 + 1e-4) - f(0.5 - 1e-4)) / 2e-4
+    np.testing.assert_allclose(gradient(f, 0.5), step, rtol=1e-4)
+
+
 def test_large_numbers():
     def f(odds):
         return WALLENIUS.logpmf(29_500, 100_000, 50_000, 60_000, odds)
