@@ -88,35 +88,42 @@ class Solution:
 
     def __call__(self, t: Any) -> Any:
         """The states at a time, or at several, one in each column."""
-        flat = np.reshape(np.array(t), (-1,))
-        at = plain(flat)
-        slack = 1e-9 * (self.t_max - self.t_min)
-        if np.any(at < self.t_min - slack) or np.any(at > self.t_max + slack):
-            raise OutsideError(
-                "the dense output of scipy.integrate.solve_ivp has a derivative between the ends "
-                f"of t_span alone, {self.t_min} and {self.t_max}. Solve over a longer interval."
-            )
-        order = np.argsort(at if self.found.ascending else -at)
-        ordered = flat if len(at) == 1 else flat[order]
-        times = np.concatenate([np.reshape(self.t0, (1,)), ordered])
-        values = dense_plainly(flat[order], self.found)
-        known = np.concatenate([np.reshape(plain(self.y0), (-1, 1)), values], axis=1)
-        y = states(self.fun, times, self.y0, known=known, how=self.how)
-        y = y[:, 1:][:, np.argsort(order)]
-        return y if np.ndim(t) else y[:, 0]
+        return evaluated(t, self.fun, self.t0, self.y0, self.how, self.found)
 
 
-def vector_at(fun: Callable, args: tuple, n: int, t: Any, y: Any) -> Any:
+def evaluated(t: Any, fun: Callable, t0: Any, y0: Any, how: Any, found: Any) -> Any:
+    """The states at a time, or at several, one in each column, of a dense output from `t0` on."""
+    flat = np.reshape(np.array(t), (-1,))
+    at = plain(flat)
+    slack = 1e-9 * (found.t_max - found.t_min)
+    if np.any(at < found.t_min - slack) or np.any(at > found.t_max + slack):
+        raise OutsideError(
+            "the dense output of an initial value problem has a derivative between the ends of "
+            f"what was solved alone, {found.t_min} and {found.t_max}. Solve over a longer interval."
+        )
+    order = np.argsort(at if plain(t0) == found.t_min else -at)
+    ordered = flat if len(at) == 1 else flat[order]
+    times = np.concatenate([np.reshape(t0, (1,)), ordered])
+    values = dense_plainly(flat[order], found)
+    known = np.concatenate([np.reshape(plain(y0), (-1, 1)), values], axis=1)
+    y = states(fun, times, y0, known=known, how=how)
+    y = y[:, 1:][:, np.argsort(order)]
+    return y if np.ndim(t) else y[:, 0]
+
+
+def vector_at(fun: Callable, args: tuple, n: int, columns: bool, t: Any, y: Any) -> Any:
     """The right-hand side as a vector of the length `n`."""
-    return np.reshape(np.array(fun(t, y, *args)), (n,))
+    return np.reshape(np.array(fun(t, y[:, None] if columns else y, *args)), (n,))
 
 
-def right_hand_side(fun: Callable, args: tuple, n: int) -> Callable:
+def right_hand_side(fun: Callable, args: tuple, n: int, columns: bool = False) -> Callable:
     """The right-hand side as a function of time and state, with a vector for its value.
+
+    With `columns` the function itself takes several states, as columns.
 
     A partial: what only plain values reach is not looked into by an engine.
     """
-    return functools.partial(vector_at, fun, args, n)
+    return functools.partial(vector_at, fun, args, n, columns)
 
 
 def moved_events(event: Callable, rhs: Callable, start: tuple, ts: Any, ys: Any, how: dict):
@@ -146,7 +153,7 @@ def solve_ivp(fun: Callable, t_span: Any, y0: Any, method: Any = "RK45", t_eval:
     args = () if args is None else tuple(args)
     t0, tf = t_span
     y0 = np.array(y0)
-    rhs = right_hand_side(fun, args, np.shape(y0)[0])
+    rhs = right_hand_side(fun, args, np.shape(y0)[0], vectorized)
     given = options.pop("jac", None)
     jac = (lambda t, y: given(t, y, *args)) if callable(given) else plain(given)
     listed = [] if events is None else [events] if callable(events) else list(events)

@@ -1,7 +1,7 @@
 """FITPACK in one variable: ``splrep``, ``splev``, ``UnivariateSpline`` and their kin.
 
 The spline of coefficients c is Σ c_i B_i (see `bsplines`). Interpolating and least squares splines
-have the coefficients that `fitting` solves for; those of a smoothing factor are refused there.
+have the coefficients that `fitting` solves for; those of a smoothing factor are in `smoothing`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 
 from chainrules.refused import RefusedError
 from chainrules.scipy.interpolate.bsplines import design, integrals, interpolating, values
-from chainrules.scipy.interpolate.fitting import SMOOTHED
 from chainrules.scipy.interpolate.kernels import kernel, plainly, polished
 from chainrules.scipy.interpolate.least_squares import fitted
+from chainrules.scipy.interpolate.smoothing import SMOOTHED, abscissae_at, smoothing
 from chainrules.scipy.private import Private
 from chainrules_core import ignore_derivatives, non_differentiable
 
@@ -125,22 +125,38 @@ def padded(c: Any, n: int) -> Any:
     return np.concatenate([c, np.zeros(n - np.shape(c)[0])])
 
 
-def chosen_knots(x: Any, k: int, xb: Any, xe: Any, ier: int, name: str) -> Any:
+def chosen_knots(x: Any, k: int, xb: Any, xe: Any, ier: int, known: Any) -> Any:
     """The knots that FITPACK has taken, as functions of the abscissae."""
-    if ier == -1:
-        inner = knots_between(x, k)
-    elif ier == -2:
-        inner = x[:0]
-    else:
-        raise RefusedError(f"scipy.interpolate.{name}", SMOOTHED)
+    chosen = known[k + 1 : len(known) - k - 1]
+    inner = knots_between(x, k) if ier == -1 else abscissae_at(x, chosen)
     return with_ends(inner, k, xb, xe)
 
 
-def knots_of(iopt: int, x: Any, t: Any, n: int, k: int, xb: Any, xe: Any, ier: int) -> Any:
-    """The knots of a fit: those that are given, or that FITPACK has taken."""
+def fit_of(knots: Any, k: int, x: Any, y: Any, w: Any, s: Any, known: Any, ier: int,
+           name: str) -> tuple[Any, Any]:  # fmt: skip
+    """Return the coefficients that FITPACK has found, and the weighted sum of squares left."""
+    if ier < 0:
+        return coefficients(knots, k, x, y, w)
+    return smoothing(knots, k, x, y, w, s, known, name)
+
+
+def curve_fit(iopt: int, x: Any, y: Any, w: Any, t: Any, k: int, s: Any, xb: Any, xe: Any,
+              known: Any, c: Any, ier: int) -> tuple[Any, Any, Any]:  # fmt: skip
+    """Return the knots, coefficients and sum of squares of splrep."""
+    n = len(known)
     if iopt == -1:
-        return with_ends(t[k + 1 : n - k - 1], k, xb, xe)
-    return chosen_knots(x, k, xb, xe, ier, "splrep")
+        knots = with_ends(t[k + 1 : n - k - 1], k, xb, xe)
+        return knots, *coefficients(knots, k, x, y, w)
+    knots = chosen_knots(x, k, xb, xe, ier, known)
+    return knots, *fit_of(knots, k, x, y, w, s, c[: n - k - 1], ier, "splrep")
+
+
+@non_differentiable
+def curfit_plainly(iopt: Any, x: Any, y: Any, w: Any, t: Any, *others: Any) -> tuple:
+    """Call FITPACK on plain values; also the knots, which it writes into an array."""
+    knots = np.copy(t)
+    found = _dfitpack.curfit(iopt, x, y, w, knots, *others)
+    return knots, found
 
 
 @kernel("curfit", _dfitpack)
@@ -148,11 +164,10 @@ def curfit_body(iopt, x, y, w, t, wrk, iwrk, xb=None, xe=None, k=3, s=0.0):
     xb = x[0] if xb is None else xb
     xe = x[-1] if xe is None else xe
     args = (iopt, x, y, w, t, wrk, iwrk, xb, xe, k, s)
-    n, c, _, ier = plainly(_dfitpack.curfit, *args)
+    known, (n, c, _, ier) = curfit_plainly(*args)
     if ier == 10:
         return n, c, 0.0, ier
-    t[:n] = knots = knots_of(iopt, x, t, n, k, xb, xe, ier)
-    found, fp = coefficients(knots, k, x, y, w)
+    t[:n], found, fp = curve_fit(iopt, x, y, w, t, k, s, xb, xe, known[:n], c, ier)
     return n, padded(found, np.shape(c)[0]), fp, ier
 
 
@@ -162,8 +177,7 @@ def curfit_in_c_body(iopt, x, y, w, xb, xe, k, s, t, wrk, iwrk):
     n, known, c, _, ier = plainly(_fitpack.curfit, *args)
     if ier == 10:
         return n, known, c, 0.0, ier
-    knots = knots_of(iopt, x, t, n, k, xb, xe, ier)
-    found, fp = coefficients(knots, k, x, y, w)
+    knots, found, fp = curve_fit(iopt, x, y, w, t, k, s, xb, xe, known[:n], c, ier)
     return n, padded(knots, np.shape(known)[0]), padded(found, np.shape(c)[0]), fp, ier
 
 
@@ -200,17 +214,23 @@ def periodic(x: Any, y: Any, w: Any, k: int, ier: int) -> tuple[Any, Any, Any]:
     return knots, found[np.arange(m + k) % m], fp
 
 
-def refit(data: tuple, x: Any, y: Any, w: Any, xb: Any, xe: Any, knots: Any = None) -> tuple:
+def refit(data: tuple, x: Any, y: Any, w: Any, xb: Any, xe: Any, knots: Any = None,
+          factor: Any = None) -> tuple:  # fmt: skip
     """Return FITPACK's record of a fit with knots and coefficients made of traced values."""
     k, s, n, t, c, fp, fpint, nrdata, ier = data[5:]
-    if ier > 0 and ier != 1 and knots is None:
-        return data
+    s = s if factor is None else factor  # which data has as a plain value
     w = np.ones(np.shape(x)) if w is None else w
     xb = x[0] if xb is None else xb
     xe = x[-1] if xe is None else xe
+    if ier == 1 and np.shape(t)[0] < np.shape(x)[0] + k + 1:  # SciPy goes on with more places
+        return x, y, w, xb, xe, k, s, *data[7:]
+    if ier > 0 and knots is None:
+        raise RefusedError("scipy.interpolate.UnivariateSpline", SMOOTHED)
     if knots is None:
-        knots = chosen_knots(x, k, xb, xe, ier, "UnivariateSpline")
-    found, fp = coefficients(knots, k, x, y, w)
+        knots = chosen_knots(x, k, xb, xe, ier, t[:n])
+        found, fp = fit_of(knots, k, x, y, w, s, c[: n - k - 1], ier, "UnivariateSpline")
+    else:
+        found, fp = coefficients(knots, k, x, y, w)
     knots_padded = padded(knots, np.shape(t)[0])
     found = padded(found, np.shape(c)[0])
     return x, y, w, xb, xe, k, s, n, knots_padded, found, fp, fpint, nrdata, ier
@@ -221,13 +241,13 @@ def fpcurf0_body(x, y, k, w=None, xb=None, xe=None, s=None, nest=None):
     given = {"w": w, "xb": xb, "xe": xe, "s": s, "nest": nest}
     options = {n: v for n, v in given.items() if v is not None}
     data = plainly(_dfitpack.fpcurf0, x, y, k, **options)
-    return refit(data, x, y, w, xb, xe)
+    return refit(data, x, y, w, xb, xe, factor=s)
 
 
 @kernel("fpcurf1", _dfitpack)
 def fpcurf1_body(x, y, w, xb, xe, k, s, n, t, c, fp, fpint, nrdata, ier):
     args = (x, y, w, xb, xe, k, s, n, t, c, fp, fpint, nrdata, ier)
-    return refit(plainly(_dfitpack.fpcurf1, *args), x, y, w, xb, xe)
+    return refit(plainly(_dfitpack.fpcurf1, *args), x, y, w, xb, xe, factor=s)
 
 
 @kernel("fpcurfm1", _dfitpack)
@@ -243,7 +263,7 @@ PARAMETRIC = "_parcur" if _fitpack.has("_parcur") else "parcur"
 @kernel(PARAMETRIC, _fitpack)
 def parcur_body(x, w, u, ub, ue, k, task, ipar, s, t, nest, wrk, iwrk, per):
     args = (x, w, u, ub, ue, k, task, ipar, s, t, nest, wrk, iwrk, per)
-    knots, _, record = plainly(_fitpack.get(PARAMETRIC), *args)
+    known, c, record = plainly(_fitpack.get(PARAMETRIC), *args)
     points = np.reshape(x, (np.shape(w)[0], -1))
     if not ipar:
         steps = np.sqrt(np.sum(np.diff(points, axis=0) ** 2, axis=1))
@@ -257,10 +277,12 @@ def parcur_body(x, w, u, ub, ue, k, task, ipar, s, t, nest, wrk, iwrk, per):
             'make_interp_spline(..., bc_type="periodic").',
         )
     if task == -1:
-        knots = with_ends(t[k + 1 : np.shape(knots)[0] - k - 1], k, ub, ue)
+        knots = with_ends(t[k + 1 : np.shape(known)[0] - k - 1], k, ub, ue)
+        found, fp = coefficients(knots, k, u, points, w)
     else:
-        knots = chosen_knots(u, k, ub, ue, record["ier"], "splprep")
-    found, fp = coefficients(knots, k, u, points, w)
+        knots = chosen_knots(u, k, ub, ue, record["ier"], known)
+        columns = np.reshape(c, (np.shape(points)[1], -1))[:, : len(known) - k - 1].T
+        found, fp = fit_of(knots, k, u, points, w, s, columns, record["ier"], "splprep")
     # Memory of its own: older versions of SciPy set its shape.
     flat = np.copy(np.ravel(np.transpose(found)))
     return knots, flat, {**record, "u": u, "ub": ub, "ue": ue, "fp": fp}

@@ -2,9 +2,8 @@
 
 For given knots the coefficients solve A c = y, with A the matrix of B-splines at the abscissae, or
 are its least squares solution, so they are differentiated as such solutions. Where the knots are
-made of the abscissae ("not-a-knot"), they are traced values too. Splines with a smoothing factor
-choose their knots by looking at the residuals, and stop at one that is right to 0.001: these are
-refused.
+made of the abscissae ("not-a-knot"), they are traced values too. Those of a smoothing factor are in
+`smoothing`.
 """
 
 from __future__ import annotations
@@ -18,11 +17,12 @@ from scipy import linalg
 from scipy.interpolate import BSpline, NdBSpline, approximate_taylor_polynomial, lagrange
 from scipy.linalg import lapack
 
-from chainrules.refused import refuse
+from chainrules.refused import RefusedError, refuse
 from chainrules.scipy.found import with_value
 from chainrules.scipy.interpolate.bsplines import interpolating, values_or_nan
 from chainrules.scipy.interpolate.kernels import kernel, twin_of
 from chainrules.scipy.interpolate.least_squares import fitted
+from chainrules.scipy.interpolate.smoothing import SMOOTHED, abscissae_at, smoothing
 from chainrules.scipy.private import Private
 from chainrules_core import decompose, ignore_derivatives, non_differentiable
 
@@ -30,11 +30,9 @@ _bsplines = Private("interpolate._bsplines")
 _fitpack_repro = Private("interpolate._fitpack_repro")
 _ndbspline = Private("interpolate._ndbspline")
 
-SMOOTHED = (
-    "a smoothing factor s > 0 chooses knots by the residuals and meets s only to 0.001. "
-    "Interpolate (s=0), give the knots (make_lsq_spline, LSQUnivariateSpline, "
-    "splrep(..., t=knots)) or the penalty (make_smoothing_spline(..., lam=...)), or wrap the data "
-    "in autodiff.ignore_derivatives(...)."
+CHOSEN = (
+    "it chooses knots by the residuals, and which ones these are jumps. Use make_splrep, which "
+    "takes the choice as a constant, or wrap the data in autodiff.ignore_derivatives(...)."
 )
 
 
@@ -58,7 +56,7 @@ def not_a_knot_body(x, k):
 
 @decompose(_bsplines._lsq_solve_qr)
 def lsq_solve_qr_body(x, y, t, k, w, periodic=False):
-    assert not periodic, "only make_splrep and generate_knots ask for it, which are refused"
+    assert not periodic, "only splines of a smoothing factor ask for it, which are refused"
     c, away = fitted(t, k, x, y, w)
     residuals = np.sum(away**2, axis=1)
     if not has_residuals():
@@ -90,14 +88,37 @@ def lagrange_body(x, w):
     return np.poly1d(total)
 
 
-for _name, _public in (
-    ("_make_splrep_impl", "make_splrep"),
-    ("_generate_knots_impl", "generate_knots"),
-):
-    if _fitpack_repro.has(_name):
-        refuse(_fitpack_repro.get(_name), SMOOTHED, name=f"scipy.interpolate.{_public}")
-if not _fitpack_repro.has("_make_splrep_impl"):
+@non_differentiable
+def smoothed_by_scipy(*args: Any) -> BSpline:
+    """Call SciPy's function on plain values."""
+    return _fitpack_repro._make_splrep_impl(*args)
+
+
+def make_splrep_body(x, y, w, xb, xe, k, s, t, nest, periodic, xp=np):
+    if periodic:
+        raise RefusedError(
+            "scipy.interpolate.make_splrep",
+            'with bc_type="periodic" a smoothing factor has no rule. Interpolate by '
+            'make_interp_spline(..., bc_type="periodic").',
+        )
+    found = smoothed_by_scipy(x, y, w, xb, xe, k, s, t, nest, periodic)
+    inner = found.t[k + 1 : len(found.t) - k - 1]
+    if t is None:
+        ends = np.stack([xb] * (k + 1)), np.stack([xe] * (k + 1))
+        t = np.concatenate([ends[0], abscissae_at(x, inner), ends[1]])
+    if len(inner):
+        c = smoothing(t, k, x, y, w, s, found.c, "make_splrep")[0]
+    else:
+        c = np.reshape(fitted(t, k, x, np.reshape(y, (len(x), -1)), w)[0], np.shape(found.c))
+    return BSpline(t, c, k)
+
+
+if _fitpack_repro.has("_make_splrep_impl"):
+    decompose(_fitpack_repro._make_splrep_impl)(make_splrep_body)
+else:
     refuse(_fitpack_repro.F, SMOOTHED, name="scipy.interpolate.make_splrep")
+if _fitpack_repro.has("_generate_knots_impl"):
+    refuse(_fitpack_repro._generate_knots_impl, CHOSEN, name="scipy.interpolate.generate_knots")
 
 
 interpolating_by_scipy = twin_of(_bsplines.make_interp_spline)

@@ -21,5 +21,7 @@ from chainrules.scipy.stats import (
     parameters as parameters,
     ranks as ranks,
     refusals as refusals,
+    stable as stable,
+    urns as urns,
     vectors as vectors,
 )

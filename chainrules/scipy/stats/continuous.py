@@ -22,9 +22,18 @@ import numpy as np
 from scipy import stats
 
 from chainrules.scipy.special.incomplete import smaller_slope
-from chainrules.scipy.special.parameters import parameter_slope
-from chainrules_core import NoTangent, ZeroTangent, decompose, frule, rrule, thunk
+from chainrules.scipy.special.parameters import ParameterDerivativeError, parameter_slope
+from chainrules_core import (
+    NoTangent,
+    ZeroTangent,
+    decompose,
+    frule,
+    not_implemented,
+    rrule,
+    thunk,
+)
 from chainrules_core.authoring import fit, strong_product
+from chainrules_core.noticed import forgive
 
 # Whose shapes are integers: nothing depends on their fraction.
 BY_INTEGERS = ("irwinhall", "ksone", "kstwo")
@@ -111,8 +120,15 @@ def method_rule(cls: type, name: str) -> None:
         y = f(dist, x, *shapes)
 
         def method_pullback(y_bar: Any) -> Any:
+            def product(position: int) -> Any:
+                try:
+                    return slope(dist, y, x, shapes, position) * y_bar
+                except ParameterDerivativeError as error:
+                    forgive(error)  # SciPy broadcasts: perhaps nobody asks for this one
+                    return not_implemented(str(error))
+
             def bar(position: int) -> Any:
-                return thunk(lambda: slope(dist, y, x, shapes, position) * y_bar)
+                return thunk(lambda: product(position))
 
             return (NoTangent(), *[bar(j) for j in range(1 + len(shapes))])
 
@@ -153,3 +169,5 @@ methods("_pdf _cdf _sf _ppf _isf", stats.landau, stats.irwinhall)
 methods("_pdf", stats.kstwo)
 methods("_pdf _logpdf _ppf", stats.kappa4)
 methods("_pdf _logpdf _cdf _sf _ppf _isf", stats.pearson3)
+# By quadrature in compiled code.
+methods("_pdf _cdf", stats.studentized_range, stats.levy_stable)

@@ -1,4 +1,4 @@
-"""Statistics that are computed by compiled code or by a search, and are not differentiated."""
+"""Statistics of compiled code and of simulations, which are not differentiated."""
 
 from __future__ import annotations
 
@@ -10,11 +10,6 @@ COMPILED = (
     "it is computed in C, and has no rule. Wrap its arguments in "
     "autodiff.ignore_derivatives(...) if the result is to be a constant."
 )
-SEARCHED = (
-    "its result is found by a search, which has no rule. Maximise the likelihood with "
-    "scipy.optimize.minimize, or wrap its arguments in autodiff.ignore_derivatives(...) if the "
-    "result is to be a constant."
-)
 COUNTED = (
     "it counts the simulations in which a test rejects, a number that jumps. Differentiate the "
     "statistic of the test, or wrap the arguments in autodiff.ignore_derivatives(...)."
@@ -23,4 +18,3 @@ COUNTED = (
 refuse(stats.multiscale_graphcorr, COMPILED)
 if hasattr(stats, "power"):
     refuse(stats.power, COUNTED)
-refuse((stats.fit, stats.goodness_of_fit), SEARCHED)

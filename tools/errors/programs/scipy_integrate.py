@@ -8,7 +8,9 @@ from scipy import integrate
 from autodiff import gradient, ignore_derivatives
 from chainrules.refused import RefusedError
 from chainrules.scipy.integrate.adaptive import LimitError
+from chainrules.scipy.integrate.boundary_value import BoundaryError
 from chainrules.scipy.integrate.initial_value import OutsideError
+from chainrules.scipy.integrate.series import SeriesError
 from chainrules.scipy.integrate.states import MixedError, UnsolvedError
 from tools.errors.entries import entry
 
@@ -102,65 +104,119 @@ def tanhsinh_for_each_kind() -> None:
     assert np.isclose(gradient(f, 2.0), (-1 + 3 * np.exp(-2.0)) / 4 - 1 / 4)
 
 
-@entry("A sum by nsum", RefusedError)
-def sum_by_nsum() -> None:
-    gradient(lambda a: integrate.nsum(lambda k: np.exp(-a * k), 0, np.inf).sum, 1.0)
+@entry("nsum of finite and infinite sums in one array", RefusedError)
+def sums_of_two_kinds() -> None:
+    def f(p):
+        return np.sum(integrate.nsum(lambda k: k**-p, 1, np.array([9.0, np.inf])).sum)
+
+    gradient(f, 2.0)
 
 
-@sum_by_nsum.instead("Sum with NumPy")
-def sum_by_numpy() -> None:
-    g = gradient(lambda a: np.sum(np.exp(-a * np.arange(100.0))), 1.0)
-    assert np.isclose(g, -np.exp(-1.0) / (1 - np.exp(-1.0)) ** 2)
+@sums_of_two_kinds.instead("Call it once for each kind")
+def sums_of_one_kind() -> None:
+    def f(p):
+        return sum(integrate.nsum(lambda k: k**-p, 1, b).sum for b in (9.0, np.inf))
+
+    gradient(f, 2.0)
+
+
+@entry("A series of which SciPy sums a part that quadrature does not see", SeriesError)
+def series_with_a_spike() -> None:
+    def f(p):
+        return integrate.nsum(lambda k: k**-p + np.exp(-((k - 800) ** 2)), 1, np.inf).sum
+
+    gradient(f, 2.0)
+
+
+@series_with_a_spike.instead("Sum more terms: the first ones apart")
+def spike_apart() -> None:
+    def f(p):
+        spike = integrate.nsum(lambda k: np.exp(-((k - 800) ** 2)), 1, 2000).sum
+        return integrate.nsum(lambda k: k**-p, 1, np.inf).sum + spike
+
+    gradient(f, 2.0)
+
+
+@entry("qmc_quad over an interval of no length", RefusedError)
+def points_of_an_empty_interval() -> None:
+    gradient(lambda k: integrate.qmc_quad(lambda t: k * t[0], [1.0], [1.0]).integral, 1.0)
+
+
+@points_of_an_empty_interval.instead("Move one of the limits")
+def points_of_an_interval() -> None:
+    g = gradient(lambda k: integrate.qmc_quad(lambda t: k * t[0], [1.0], [2.0]).integral, 1.0)
+    assert np.isclose(g, 1.5, rtol=1e-3)
 
 
 # -- differential equations ------------------------------------------------------------------------
 
 
-@entry("A boundary value problem by solve_bvp", RefusedError)
+def heated(k):
+    """The right-hand side of a boundary value problem."""
+    return lambda t, y: np.vstack([y[1], k * np.exp(y[0])])
+
+
+def ends(start, end):
+    """Its boundary conditions."""
+    return np.array([start[0] - 1, end[0] - 1])
+
+
+@entry("A boundary value problem that is not solved", BoundaryError)
 def boundary_value_problem() -> None:
+    t, y = np.linspace(0, 1, 5), np.zeros((2, 5))
+
     def f(k):
-        t, y = np.linspace(0, 1, 5), np.zeros((2, 5))
-        found = integrate.solve_bvp(
-            lambda t, y: np.vstack([y[1], k * y[0]]),
-            lambda start, end: np.array([start[0] - 1, end[0] - 1]), t, y,
-        )  # fmt: skip
-        return found.y[0, 2]
+        return integrate.solve_bvp(heated(k), ends, t, y, tol=1e-9, max_nodes=6).y[0, 2]
 
     gradient(f, 1.0)
 
 
-@boundary_value_problem.instead("Find the initial values with root, of a problem for solve_ivp")
-def shooting() -> None:
-    from scipy import optimize
+@boundary_value_problem.instead("Ask for more nodes")
+def boundary_value_problem_with_nodes() -> None:
+    t, y = np.linspace(0, 1, 5), np.zeros((2, 5))
+    gradient(lambda k: integrate.solve_bvp(heated(k), ends, t, y, tol=1e-6).y[0, 2], 1.0)
 
+
+@entry("A method that calls back at its steps", RefusedError)
+def called_at_each_step() -> None:
     def f(k):
-        def solved(slope, end):
-            return integrate.solve_ivp(
-                lambda t, y: np.array([y[1], k * y[0]]), (0, end), np.array([1.0, slope]),
-                rtol=1e-8, atol=1e-8,
-            ).y[0, -1]  # fmt: skip
-
-        slope = optimize.brentq(lambda s: solved(s, 1.0) - 1.0, -2.0, 2.0, xtol=1e-12)
-        return solved(slope, 0.5)
-
-    assert np.isclose(gradient(f, 1.0), -0.25 * np.tanh(0.5) / np.cosh(0.5), rtol=1e-5)
-
-
-@entry("An object that steps through a differential equation", RefusedError)
-def stepping_object() -> None:
-    def f(k):
-        solver = integrate.ode(lambda t, y: -k * y).set_initial_value([1.0])
-        return solver.integrate(1.0)[0]
+        solver = integrate.ode(lambda t, y: -k * y).set_integrator("dopri5")
+        seen = []
+        solver.set_solout(lambda t, y: seen.append(y[0]))
+        return solver.set_initial_value([1.0]).integrate(1.0)[0]
 
     gradient(f, 1.0)
 
 
-@stepping_object.instead("Use solve_ivp")
-def solve_ivp_for_a_stepping_object() -> None:
+@called_at_each_step.instead("Ask integrate() for one time after the other")
+def time_after_time() -> None:
     def f(k):
-        return integrate.solve_ivp(lambda t, y: -k * y, (0, 1), [1.0], rtol=1e-8).y[0, -1]
+        solver = integrate.ode(lambda t, y: -k * y).set_integrator("dopri5")
+        solver.set_initial_value([1.0])
+        seen = [solver.integrate(t)[0] for t in (0.5, 1.0)]
+        return seen[-1]
 
     assert np.isclose(gradient(f, 1.0), -np.exp(-1.0), rtol=1e-4)
+
+
+@entry("What the method of a solver keeps", RefusedError)
+def slopes_of_a_solver() -> None:
+    def f(k):
+        solver = integrate.RK45(lambda t, y: -k * y, 0.0, [1.0], 1.0)
+        solver.step()
+        return solver.K[0, 0]
+
+    gradient(f, 1.0)
+
+
+@slopes_of_a_solver.instead("Use t, y and dense_output()")
+def states_of_a_solver() -> None:
+    def f(k):
+        solver = integrate.RK45(lambda t, y: -k * y, 0.0, [1.0], 1.0)
+        solver.step()
+        return -k * solver.y_old[0]
+
+    assert np.isclose(gradient(f, 1.0), -1.0)
 
 
 @entry("The dense output outside the interval of the solution", OutsideError)

@@ -8,37 +8,79 @@ from chainrules.refused import RefusedError
 from tools.errors.entries import entry
 
 
-@entry("UnivariateSpline with a smoothing factor", RefusedError)
+@entry("A smoothing factor that is too small to be met", RefusedError)
 def smoothing_factor() -> None:
     x = np.linspace(0, 1, 9)
-    gradient(lambda y: interpolate.UnivariateSpline(x, y, s=1e-3)(0.4), np.cos(9 * x))
+    gradient(lambda y: interpolate.UnivariateSpline(x, y, s=1e-28)(0.4), np.cos(9 * x))
 
 
-@smoothing_factor.instead("Give the penalty instead")
-def smoothing_penalty() -> None:
+@smoothing_factor.instead("Interpolate")
+def no_smoothing_factor() -> None:
     x = np.linspace(0, 1, 9)
-    g = gradient(lambda y: interpolate.make_smoothing_spline(x, y, lam=1e-3)(0.4), np.cos(9 * x))
+    g = gradient(lambda y: interpolate.UnivariateSpline(x, y, s=0)(0.4), np.cos(9 * x))
     assert np.isclose(np.sum(g), 1.0)
 
 
-@smoothing_factor.instead("Give the knots instead")
+@smoothing_factor.instead("Give the knots")
 def least_squares_with_knots() -> None:
     x = np.linspace(0, 1, 9)
     g = gradient(lambda y: interpolate.LSQUnivariateSpline(x, y, [0.3, 0.6])(0.4), np.cos(9 * x))
     assert np.isclose(np.sum(g), 1.0)
 
 
-@entry("make_splrep with a smoothing factor", RefusedError)
-def make_splrep_with_a_smoothing_factor() -> None:
+@smoothing_factor.instead("Give the penalty")
+def smoothing_penalty() -> None:
     x = np.linspace(0, 1, 9)
-    gradient(lambda y: interpolate.make_splrep(x, y, s=1e-3)(0.4), np.cos(9 * x))
-
-
-@make_splrep_with_a_smoothing_factor.instead("Interpolate")
-def make_splrep_that_interpolates() -> None:
-    x = np.linspace(0, 1, 9)
-    g = gradient(lambda y: interpolate.make_splrep(x, y, s=0)(0.4), np.cos(9 * x))
+    g = gradient(lambda y: interpolate.make_smoothing_spline(x, y, lam=1e-3)(0.4), np.cos(9 * x))
     assert np.isclose(np.sum(g), 1.0)
+
+
+@entry("A smoothing factor that the chosen knots meet without smoothing", RefusedError)
+def smoothing_without_effect() -> None:
+    x = np.linspace(0, 1, 9)
+    y = np.cos(9 * x)
+    s = interpolate.LSQUnivariateSpline(x, y, [0.25, 0.375, 0.5, 0.75]).get_residual()
+    gradient(lambda y: interpolate.UnivariateSpline(x, y, s=s)(0.4), y)
+
+
+@smoothing_without_effect.instead("Give the knots")
+def knots_without_smoothing() -> None:
+    x = np.linspace(0, 1, 9)
+    knots = [0.25, 0.375, 0.5, 0.75]
+    g = gradient(lambda y: interpolate.LSQUnivariateSpline(x, y, knots)(0.4), np.cos(9 * x))
+    assert np.isclose(np.sum(g), 1.0)
+
+
+@entry("The knots that a smoothing factor chooses", RefusedError)
+def chosen_knots() -> None:
+    x = np.linspace(0, 1, 9)
+    gradient(lambda y: list(interpolate.generate_knots(x, y, s=1e-3))[-1][4], np.cos(9 * x))
+
+
+@chosen_knots.instead("Use make_splrep")
+def spline_on_chosen_knots() -> None:
+    x = np.linspace(0, 1, 9)
+    g = gradient(lambda y: interpolate.make_splrep(x, y, s=1e-3)(0.4), np.cos(9 * x))
+    assert np.isclose(np.sum(g), 1.0)
+
+
+@entry("A periodic make_splrep with a smoothing factor", RefusedError)
+def periodic_make_splrep() -> None:
+    x = np.linspace(0, 1, 9)
+    y = np.cos(2 * np.pi * x)
+    gradient(lambda y: interpolate.make_splrep(x, y, s=1e-3, bc_type="periodic")(0.4), y)
+
+
+@periodic_make_splrep.instead("Interpolate")
+def periodic_make_interp_spline() -> None:
+    x = np.linspace(0, 1, 9)
+    y = np.cos(2 * np.pi * x)
+
+    def f(y):
+        periodic = np.concatenate([y[:-1], y[:1]])
+        return interpolate.make_interp_spline(x, periodic, bc_type="periodic")(0.4)
+
+    gradient(f, y)
 
 
 @entry("A periodic splrep of an even degree", RefusedError)

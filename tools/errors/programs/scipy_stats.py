@@ -98,27 +98,6 @@ def entropy_and_logarithm() -> None:
 # -- tests and statistics --------------------------------------------------------------------------
 
 
-@entry("A result of a search among distributions", RefusedError)
-def fit_by_a_search() -> None:
-    x = np.array([0.3, 1.2, 2.4, 0.8])
-    gradient(lambda x: stats.fit(stats.norm, x, {"loc": (-5, 5)}).params.loc, x)
-
-
-@fit_by_a_search.instead("Maximise the likelihood with minimize")
-def maximum_likelihood() -> None:
-    from scipy import optimize
-
-    x = np.array([0.3, 1.2, 2.4, 0.8])
-
-    def f(x):
-        def loss(p):
-            return -np.sum(stats.norm.logpdf(x, p[0], np.exp(p[1])))
-
-        return optimize.minimize(loss, [0.0, 0.0]).x[0]
-
-    assert np.allclose(gradient(f, x), 0.25, atol=1e-5)  # of the mean
-
-
 @entry("The power of a test", RefusedError)
 def power_of_a_test() -> None:
     x = np.array([0.3, 1.2, 2.4, 0.8])

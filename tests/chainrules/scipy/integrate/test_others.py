@@ -5,7 +5,6 @@ import pytest
 from scipy import differentiate, integrate
 
 from autodiff import gradient, pushforward
-from chainrules.refused import RefusedError
 from tests.helpers import differences
 
 Y = np.array([1.0, 0.3, -0.4, 0.8, 0.2])
@@ -47,32 +46,3 @@ def test_traced(f, x):
     np.testing.assert_allclose(gradient(f, x), expected, rtol=1e-6, atol=1e-8)
     direction = np.array([0.3, -1.0, 0.5, 0.8, 0.1])[: len(x)]
     np.testing.assert_allclose(pushforward(f, x)[1](direction), expected @ direction, rtol=1e-6)
-
-
-def decay(k):
-    return lambda t, y: -k * y
-
-
-REFUSED = [
-    ("tanhsinh", lambda k: integrate.tanhsinh(lambda t: -k * t, 0.0, 1.0, log=True).integral),
-    ("nsum", lambda k: integrate.nsum(lambda n: np.exp(-k * n), 1, 10).sum),
-    ("qmc_quad", lambda k: integrate.qmc_quad(lambda p: np.exp(-k * p[0]), [0.0], [1.0]).integral),
-    ("solve_bvp",
-     lambda k: integrate.solve_bvp(decay(k), decay(k), np.linspace(0, 1, 5), np.ones((1, 5)))),
-    ("ode", lambda k: integrate.ode(decay(k))),
-    ("complex_ode", lambda k: integrate.complex_ode(decay(k))),
-    ("RK23", lambda k: integrate.RK23(decay(k), 0.0, [1.0], 1.0)),
-    ("RK45", lambda k: integrate.RK45(decay(k), 0.0, [1.0], 1.0)),
-    ("DOP853", lambda k: integrate.DOP853(decay(k), 0.0, [1.0], 1.0)),
-    ("Radau", lambda k: integrate.Radau(decay(k), 0.0, [1.0], 1.0)),
-    ("BDF", lambda k: integrate.BDF(decay(k), 0.0, [1.0], 1.0)),
-    ("LSODA", lambda k: integrate.LSODA(decay(k), 0.0, [1.0], 1.0)),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("name, f", REFUSED)
-def test_refused(name, f, value_of):
-    value_of(getattr, integrate, name)
-    for mode in (gradient, lambda f, k: pushforward(f, k)[1](1.0)):
-        with pytest.raises(RefusedError, match=r"Use|Write"):
-            mode(f, 1.0)

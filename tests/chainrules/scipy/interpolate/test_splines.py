@@ -5,7 +5,6 @@ import pytest
 from scipy import interpolate
 
 import autodiff
-from chainrules.refused import RefusedError
 
 # SciPy 1.18 has deprecated lagrange, pade and approximate_taylor_polynomial.
 pytestmark = pytest.mark.filterwarnings("ignore:.* is deprecated and will be removed in SciPy")
@@ -143,20 +142,6 @@ def test_twice(check_engine):
     check_engine(lambda y, q: interpolate.CubicSpline(X, y)(q), Y, Q)
     check_engine(lambda y, q: interpolate.make_interp_spline(X, y)(q), Y, Q)
     check_engine(lambda y: interpolate.CubicSpline(X, y - 0.5).roots(extrapolate=False), Y)
-
-
-@pytest.mark.parametrize(
-    "f",
-    [
-        lambda y: interpolate.UnivariateSpline(X, y, s=0.001)(Q),
-        lambda y: interpolate.splev(Q, interpolate.splrep(X, y, s=0.001)),
-        lambda y: interpolate.make_splrep(X, y, s=0.001)(Q),
-        lambda y: interpolate.splprep([X, y], s=0.001)[0][1][0],
-    ],
-)
-def test_a_smoothing_factor_is_refused(f):
-    with pytest.raises(RefusedError, match="smoothing factor"):
-        autodiff.gradient(lambda y: np.sum(f(y)), Y)
 
 
 def test_roots_that_meet():
