@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 import linecache
+import time
 import types
 from collections.abc import Callable
 from typing import Any
@@ -22,8 +25,18 @@ from autodiff.structured.emission import Emitter
 from autodiff.structured.ir import flat
 from autodiff.structured.kinds import UnsupportedError, kind_of
 from autodiff.structured.lowering import lower
-from autodiff.structured.runtime_calls import SCOPE
+from autodiff.structured.runtime_calls import SCOPE, SteppedAsideError
 from autodiff.structured.scopes import looked_up
+from autodiff.structured.settings import Settings
+
+
+_MOST_ASIDES = 3
+
+
+@functools.cache
+def has_llvm() -> bool:
+    """Whether loops can become machine code."""
+    return importlib.util.find_spec("llvmlite") is not None
 
 
 class Structured:
@@ -41,6 +54,10 @@ class Structured:
         In the form of what is returned: which argument it is, or None.
     source : str
         The generated code.
+    native : Native or None
+        The loops as machine code, once they are.
+    why : str, optional
+        Why there are none.
     """
 
     def __init__(
@@ -65,11 +82,12 @@ class Structured:
         resolve_rules(blocks_of(program.body))
         mark_active(program, {self.positions.index(i) for i in active})
         self.broadcasts = False
+        self.spent = 0.0
         self._write()
 
     def _write(self) -> None:
         program = self.program
-        emitter = Emitter(program, self.broadcasts)
+        emitter = self.emitter = Emitter(program, self.broadcasts)
         self.source, scope = emitter.emit()
         parameters = program.parameters
         self.written = [self.positions[parameters.index(s)] for s in emitter.written_parameters]
@@ -86,11 +104,35 @@ class Structured:
         own = [id(v.memory.root()) for v, same in results if v.memory is not None and same is None]
         if len(set(own)) < len(own):
             raise UnsupportedError("results that may share memory")
+        self.code = self._compiled(self.source, scope)
+        self.native: Any = None
+        self.native_code: Any = None
+        self.why: str | None = None if has_llvm() else "llvmlite is not installed"
+        self.asides = 0
+
+    def _compiled(self, source: str, scope: dict[str, Any]) -> tuple[Callable, Callable]:
         name = f"<structured {self.name}>"
-        linecache.cache[name] = (len(self.source), None, self.source.splitlines(True), name)
+        linecache.cache[name] = (len(source), None, source.splitlines(True), name)
         namespace = {**SCOPE, **scope}
-        exec(compile(self.source, name, "exec"), namespace)
-        self.code: tuple[Callable, Callable] = namespace["forward"], namespace["backward"]
+        exec(compile(source, name, "exec"), namespace)
+        return namespace["forward"], namespace["backward"]
+
+    def _make_native(self) -> None:
+        """Write the loops as machine code, as far as they can be."""
+        from autodiff.structured.native.regions import Native
+
+        try:
+            self.native = Native(self.emitter)
+        except UnsupportedError as error:
+            self.why = str(error)
+            return
+        self.native_code = self._compiled(self.native.source, self.native.scope)
+
+    def step_aside(self, why: str) -> None:
+        """Note that machine code could not do what was asked; after some times it is given up."""
+        self.asides += 1
+        if self.asides > _MOST_ASIDES:
+            self.native, self.native_code, self.why = None, None, why
 
     def _same_as_argument(self, returned: Any) -> Any:
         """Say which argument is returned; a view of one is not handled."""
@@ -134,8 +176,20 @@ class Structured:
 
     def run(self, args: tuple) -> tuple[Any, list, tuple]:
         """Return what the function returns, the written arrays, and the state for the sweep."""
+        if self.native is None and self.why is None and self.spent >= Settings.native:
+            self._make_native()
+        values = [args[i] for i in self.positions]
+        start = time.perf_counter()
         forward, backward = self.code
-        outs, frame, tape = forward(*[args[i] for i in self.positions])
+        found: Any = None
+        if self.native_code is not None:
+            try:
+                found = self.native_code[0](*values)
+                backward = self.native_code[1]
+            except SteppedAsideError as error:
+                self.step_aside(str(error))
+        outs, frame, tape = found or forward(*values)
+        self.spent += time.perf_counter() - start
         n = self.n_outputs
         given = iter(outs[:n])
 
@@ -147,7 +201,14 @@ class Structured:
     def sweep(self, state: tuple, bars: list[Any]) -> tuple:
         """Return the cotangents of all arguments, None where there is none."""
         backward, *left = state
-        found = iter(backward(*left, bars))
+        start = time.perf_counter()
+        try:
+            found = iter(backward(*left, bars))
+        except (SteppedAsideError, ValueError) as error:
+            if isinstance(error, SteppedAsideError) or self.broadcasts:
+                self.step_aside(str(error))
+            raise
+        self.spent += time.perf_counter() - start
         result: list[Any] = []
         at = 0
         for position in self.positions:

@@ -11,6 +11,10 @@ from chainrules_core import AbstractZero, unbroadcast, unthunk
 add_at = np.add.at
 
 
+class SteppedAsideError(Exception):
+    """Machine code does not know what NumPy does here: its source is run."""
+
+
 class ChangedError(Exception):
     """A value is of another kind than the program was made for."""
 

@@ -14,28 +14,32 @@ from autodiff.structured.kinds import Kind, UnsupportedError
 from autodiff.structured.native.code import (
     I32,
     I64,
+    MAY_WARN,
     PTR,
     SHAPES_DIFFER,
+    STEPS_ASIDE,
     TYPES,
     Code,
     element_of,
 )
 from autodiff.structured.native.machine import Compiled
+from autodiff.structured.native import memory
 from autodiff.structured.native.memory import Tape
 from autodiff.structured.native.scalars import tag_of
 from autodiff.structured.native.statements import Statements, has_tag
+from autodiff.structured.runtime_calls import SteppedAsideError
 from autodiff.structured.native.values import TAGS, Array, Number, letter_of
 
 _DATA, _NDIM, _SHAPE, _STRIDES = 16, 24, 32, 40  # in an array of NumPy, by its C interface
 # What is invalid, divisions by zero, and what overflows: FE_... of C.
 _EXCEPTIONS = {"x86_64": 1 | 4 | 8, "AMD64": 1 | 4 | 8, "aarch64": 1 | 2 | 4, "arm64": 1 | 2 | 4}
 _CLASSES = {tag: cls for cls, tag in TAGS.items()}
+_WHY = {
+    STEPS_ASIDE: "an index out of bounds, a division by zero, or large integers",
+    MAY_WARN: "NaN or Inf made of numbers",
+}
 _EXACT = 2**53
 _C_TYPES = {"d": ctypes.c_double, "s": ctypes.c_double, "i": ctypes.c_int64, "b": ctypes.c_int64}
-
-
-class SteppedAsideError(Exception):
-    """Machine code does not know what NumPy does here: its source is run."""
 
 
 class Part:
@@ -48,7 +52,7 @@ class Part:
     given : list of str
         The names that it reads, in the order of its arguments.
     results : list of str
-        The numbers that it hands back.
+        The names that it hands back.
     """
 
     def __init__(
@@ -68,9 +72,8 @@ class Part:
                     raise UnsupportedError("an array without axes")
             else:
                 letter_of(kind)
-        if any(kinds[x].is_array for x in results):
-            raise UnsupportedError("an array bound in a loop and read behind it")
-        if any(len(kinds[x].classes) > 1 and not has_tag(kinds[x]) for x in results):
+        numbers = [kinds[x] for x in results if not kinds[x].is_array]
+        if any(len(kind.classes) > 1 and not has_tag(kind) for kind in numbers):
             raise UnsupportedError("a number of several classes")
 
     def types(self) -> list[Any]:
@@ -95,6 +98,7 @@ def enter(code: Code, part: Part, statements: Statements) -> None:
     _, _, *args = code.function.args
     rest = iter(args)
     b = code.b
+    memory.begin(code, statements.state)
     for name in part.given:
         kind = part.kinds[name]
         x = next(rest)
@@ -131,7 +135,7 @@ def _array(code: Code, x: Any, kind: Kind, group: Any, name: str) -> Array:
     assert kind.dtype is not None
     odd = b.and_(together, code.int(kind.dtype.itemsize - 1))
     code.exit_if(b.icmp_signed("!=", odd, code.int(0)))
-    return Array(kind.dtype, address, sizes, steps, group, name)
+    return Array(kind.dtype, address, sizes, steps, group, name, steps[-1])
 
 
 def leave(code: Code, part: Part, statements: Statements) -> None:
@@ -140,6 +144,12 @@ def leave(code: Code, part: Part, statements: Statements) -> None:
     out = code.function.args[1]
     k = 0
     for name in part.results:
+        if part.kinds[name].is_array:
+            x = statements.read(name)
+            for word in (b.ptrtoint(x.address, I64), *x.shape, *x.strides):
+                code.set_word(out, k, word)
+                k += 1
+            continue
         number = statements.scalars.number(statements.read(name))
         letter = letter_of(part.kinds[name])
         value = statements.scalars.converted(number, "d" if letter == "s" else letter)
@@ -154,7 +164,7 @@ def leave(code: Code, part: Part, statements: Statements) -> None:
             k += 1
     if statements.forward:
         found = code.call("fetestexcept", I32, [ir.Constant(I32, _exceptions())])
-        code.exit_if(b.icmp_signed("!=", found, ir.Constant(I32, 0)))
+        code.exit_if(b.icmp_signed("!=", found, ir.Constant(I32, 0)), MAY_WARN)
     code.finish()
 
 
@@ -188,7 +198,7 @@ def _caller(part: Part, compiled: Compiled, is_forward: bool) -> Callable:
     f = compiled.function(part.name, part.types())
     kinds = [part.kinds[x] for x in part.given]
     results = [part.kinds[x] for x in part.results]
-    n = len(results) + sum(map(has_tag, results))
+    n = sum(map(_words_of, results))
 
     def call(tape: Tape, args: tuple) -> Any:
         given: list[Any] = []
@@ -204,8 +214,8 @@ def _caller(part: Part, compiled: Compiled, is_forward: bool) -> Callable:
         if status:
             if status == SHAPES_DIFFER and not is_forward:
                 raise ValueError("arrays that are broadcast against each other")
-            raise SteppedAsideError("something that machine code does not do")
-        return _taken(out, results)
+            raise SteppedAsideError(_WHY.get(status, "arrays that do not fit"))
+        return _taken(out, results, (tape, args))
 
     return call
 
@@ -225,11 +235,21 @@ def _give(x: Any, kind: Kind, given: list[Any]) -> None:
         given.append(TAGS[type(x)])
 
 
-def _taken(out: Any, results: list[Kind]) -> tuple:
+def _words_of(kind: Kind) -> int:
+    return 1 + 2 * kind.ndim if kind.is_array else 1 + has_tag(kind)
+
+
+def _taken(out: Any, results: list[Kind], owner: tuple) -> tuple:
     doubles = ctypes.cast(out, ctypes.POINTER(ctypes.c_double))
-    made = []
+    made: list[Any] = []
     k = 0
     for kind in results:
+        if kind.dtype is not None:
+            n = kind.ndim
+            made.append(_array_at(kind, out[k], out[k + 1 : k + 1 + n],
+                                  out[k + 1 + n : k + 1 + 2 * n], owner))  # fmt: skip
+            k += 1 + 2 * n
+            continue
         letter = letter_of(kind)
         x: Any = doubles[k] if letter in "ds" else out[k]
         k += 1
@@ -240,6 +260,24 @@ def _taken(out: Any, results: list[Kind]) -> tuple:
             (cls,) = kind.classes
         made.append(cls(x))
     return tuple(made)
+
+
+class _Memory:
+    """Where an array is, for NumPy; what owns the memory lives as long."""
+
+    def __init__(self, interface: dict[str, Any], owner: tuple) -> None:
+        self.__array_interface__ = interface
+        self.owner = owner
+
+
+def _array_at(kind: Kind, address: int, shape: list, strides: list, owner: tuple) -> np.ndarray:
+    """Return the array at an address, in memory of the run or of an argument."""
+    dtype: Any = kind.dtype
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    interface = {"version": 3, "typestr": dtype.str, "data": (address, False),
+                 "shape": tuple(shape), "strides": tuple(strides)}  # fmt: skip
+    return np.asarray(_Memory(interface, owner))
 
 
 def is_readable() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
@@ -23,12 +24,18 @@ ELEMENTS: dict[Any, tuple[Any, str]] = {
     np.dtype(np.float32): (F32, "s"),
     np.dtype(np.int64): (I64, "i"),
     np.dtype(np.int32): (I32, "i"),
+    np.dtype(np.int16): (ir.IntType(16), "i"),
+    np.dtype(np.int8): (I8, "i"),
+    np.dtype(np.uint32): (I32, "i"),
+    np.dtype(np.uint16): (ir.IntType(16), "i"),
+    np.dtype(np.uint8): (I8, "i"),
     np.dtype(np.bool_): (I8, "b"),
 }
 """How elements of arrays lie in memory, and which numbers they are."""
 
-STEPS_ASIDE, SHAPES_DIFFER = 1, 2
-"""What a function returns where it does not know what NumPy does, or arrays do not fit."""
+STEPS_ASIDE, SHAPES_DIFFER, MAY_WARN = 1, 2, 3
+"""What a function returns where it does not know what NumPy does, arrays do not fit, or NumPy may
+warn."""
 
 
 def element_of(dtype: Any) -> tuple[Any, str]:
@@ -123,8 +130,12 @@ class Code:
             yield both
 
     @contextmanager
-    def counted(self, n: Any) -> Any:
-        """Write a loop of n turns; it gives the number of the turn."""
+    def counted(self, n: Any, alone: bool = False) -> Any:
+        """Write a loop of n turns; it gives the number of the turn.
+
+        `alone` says that no turn reads what another one writes (`accessed` marks what is read and
+        written): LLVM then asks no questions before it works on several elements at once.
+        """
         before = self.b.block
         head = self.function.append_basic_block("head")
         body = self.function.append_basic_block("body")
@@ -140,8 +151,15 @@ class Code:
         self.behind.pop()
         following = self.b.add(i, self.int(1), flags=("nsw",))
         i.add_incoming(following, self.b.block)
-        self.b.branch(head)
+        back = self.b.branch(head)
+        if alone:
+            back.set_metadata("llvm.loop", self.module.add_metadata([f"loop {id(back)}"]))
         self.b.position_at_end(after)
+
+    def accessed(self, instruction: Any) -> Any:
+        """Mark what is read or written in a loop whose turns are on their own."""
+        instruction.set_metadata("llvm.access.group", self.module.add_metadata(["accesses"]))
+        return instruction
 
     def endless(self, body: Callable[[Any], None]) -> None:
         """Write a loop without end; `body` is given the block behind it."""
@@ -171,3 +189,18 @@ class Code:
     def set_word(self, pointer: Any, k: int, value: Any) -> None:
         """Write the k-th word of a struct."""
         self.b.store(value, self.at(pointer, self.int(8 * k)))
+
+
+def text_of(module: ir.Module) -> str:
+    """Return a module as LLVM reads it, with the marks of loops as it wants them."""
+    text = str(module)
+    found = re.search(r'(!\d+) = !{ !"accesses" }', text)
+    if found is None:
+        return text
+    group = found.group(1)
+    text = text.replace(found.group(0), f"{group} = distinct !{{}}")
+    count = len(module.metadata)
+    parallel = f'!{{!"llvm.loop.parallel_accesses", {group}}}'
+    loops = re.compile(r'(!\d+) = !{ !"loop \d+" }')
+    text = loops.sub(rf"\1 = distinct !{{\1, !{count}}}", text)
+    return f"{text}\n!{count} = {parallel}\n"

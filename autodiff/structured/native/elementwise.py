@@ -48,7 +48,7 @@ class Elementwise:
             strides.insert(0, size)
             size = self.b.mul(size, n)
         address = memory.allocated(self.code, self.state, store, size)
-        return Array(dtype, address, list(shape), strides, Fresh())
+        return Array(dtype, address, list(shape), strides, Fresh(), last=strides[-1])
 
     def computed(self, x: Array | Tree, store: int) -> Array:
         """Return a new array with the elements of another one."""
@@ -103,31 +103,34 @@ class Elementwise:
                 self.code.exit_if(self.b.not_(fits), SHAPES_DIFFER)
 
     def each(
-        self, shape: list, arrays: list[Array], body: Callable[[list], None]
+        self, shape: list, arrays: list[Array], body: Callable[[list], None], alone: bool = True
     ) -> None:
         """Run a body for all elements; it is given their addresses, one for each array.
 
-        Where all arrays go by element along the last axis, the loop knows it.
+        `alone` says that none reads what another one writes. Where all arrays go by element along
+        the last axis, the loop knows it.
         """
         if not shape:
             raise UnsupportedError("an array without axes")
-        self._axis(shape, arrays, [a.address for a in arrays], 0, body)
+        self._axis(shape, arrays, [a.address for a in arrays], 0, body, alone)
 
     def _axis(
-        self, shape: list, arrays: list[Array], at: list, axis: int, body: Callable[[list], None]
-    ) -> None:
+        self, shape: list, arrays: list[Array], at: list, axis: int, body: Callable[[list], None],
+        alone: bool,
+    ) -> None:  # fmt: skip
         code, b = self.code, self.b
-        steps = [self._stride(a, shape, axis) for a in arrays]
+        found = [self._stride(a, shape, axis) for a in arrays]
+        steps = [s for s, _ in found]
         n = shape[axis]
         if axis < len(shape) - 1:
             with code.counted(n) as i:
                 rows = [code.at(p, b.mul(i, s)) if s is not None else p
                         for p, s in zip(at, steps, strict=True)]  # fmt: skip
-                self._axis(shape, arrays, rows, axis + 1, body)
+                self._axis(shape, arrays, rows, axis + 1, body, alone)
             return
 
         def loop(contiguous: bool) -> None:
-            with code.counted(n) as i:
+            with code.counted(n, alone) as i:
                 places = []
                 for a, p, s in zip(arrays, at, steps, strict=True):
                     if s is None:
@@ -140,7 +143,7 @@ class Elementwise:
                 body(places)
 
         moving = [(a, s) for a, s in zip(arrays, steps, strict=True) if s is not None]
-        if len(moving) > _MOST_CONTIGUOUS:
+        if len(moving) > _MOST_CONTIGUOUS or not all(is_last for _, is_last in found):
             loop(False)
             return
         test: Any = None
@@ -158,15 +161,19 @@ class Elementwise:
             with otherwise:
                 loop(False)
 
-    def _stride(self, a: Array, shape: list, axis: int) -> Any:
-        """Return the step along an axis; None if the array does not have it."""
+    def _stride(self, a: Array, shape: list, axis: int) -> tuple[Any, bool]:
+        """Return the step along an axis, and whether elements may lie side by side there.
+
+        None if the array does not have the axis.
+        """
         k = axis - (len(shape) - len(a.shape))
         if k < 0:
-            return None
+            return None, True
+        is_last = a.strides[k] is a.last
         if a.shape[k] is shape[axis]:
-            return a.strides[k]
+            return a.strides[k], is_last
         one = self.code.equal(a.shape[k], self.code.int(1))
-        return self.b.select(one, self.code.int(0), a.strides[k])
+        return self.b.select(one, self.code.int(0), a.strides[k]), is_last
 
     def element(self, x: Any, places: dict[int, Any]) -> Number:
         """Return an element of an array; `places` says where those of arrays are."""
@@ -179,11 +186,12 @@ class Elementwise:
     def read(self, dtype: np.dtype, address: Any) -> Number:
         """Return the number at an address."""
         kind, letter = element_of(dtype)
-        value = self.b.load(address, typ=kind)
+        value = self.code.accessed(self.b.load(address, typ=kind))
         if letter == "b":
             value = self.b.trunc(value, TYPES["b"])
         elif letter == "i" and kind is not TYPES["i"]:
-            value = self.b.sext(value, TYPES["i"])
+            longer = self.b.sext if dtype.kind == "i" else self.b.zext
+            value = longer(value, TYPES["i"])
         return Number(Kind(frozenset([dtype.type])), letter, value)
 
     def put(self, dtype: np.dtype, x: Number, address: Any) -> None:
@@ -194,7 +202,7 @@ class Elementwise:
         value = self.scalars.converted(x, letter)
         if letter == "b":
             value = self.b.zext(value, kind)
-        self.b.store(value, address)
+        self.code.accessed(self.b.store(value, address))
 
     def write(self, target: Array, x: Any, f: Any = None) -> None:
         """Write into an array: `x`, or what a function makes of what was there and of `x`.
@@ -255,7 +263,7 @@ class Elementwise:
             found = [old, self.element(x, by_array)]
             self.put(made.dtype, self.scalars.function(operator.add, found, made.kind), places[0])
 
-        self.each(x.shape, [made, *sources], body)
+        self.each(x.shape, [made, *sources], body, alone=False)
         return made
 
     # -- products ----------------------------------------------------------------------------------
@@ -271,7 +279,7 @@ class Elementwise:
         if ranks == (1, 2):
             rows, columns = y.shape
             y = self.at_hand(y)
-            y = Array(y.dtype, y.address, [columns, rows], y.strides[::-1], y.group)
+            y = Array(y.dtype, y.address, [columns, rows], y.strides[::-1], y.group, last=y.last)
             x, y = y, x
         elif ranks != (2, 1):
             raise UnsupportedError("a product of matrices")
@@ -286,7 +294,7 @@ class Elementwise:
         with code.branches(along) as (then, otherwise):
             with then, code.counted(x.shape[0]) as i:
                 row = Array(x.dtype, code.at(x.address, b.mul(i, x.strides[0])), [x.shape[1]],
-                            [x.strides[1]], x.group)  # fmt: skip
+                            [x.strides[1]], x.group, last=x.strides[1])  # fmt: skip
                 vector = Kind(frozenset([np.ndarray]), made.dtype, 1)
                 found = self.total(Tree(vector, operator.mul, [row, y], y.shape))
                 self.put(made.dtype, found, code.at(made.address, b.mul(i, made.strides[0])))
@@ -294,7 +302,7 @@ class Elementwise:
                 self.write(made, zero)
                 with code.counted(x.shape[1]) as j:
                     column = Array(x.dtype, code.at(x.address, b.mul(j, x.strides[1])),
-                                   [x.shape[0]], [x.strides[0]], x.group)  # fmt: skip
+                                   [x.shape[0]], [x.strides[0]], x.group, last=x.strides[0])  # fmt: skip
                     factor = self.read(y.dtype, code.at(y.address, b.mul(j, y.strides[0])))
                     vector = Kind(frozenset([np.ndarray]), made.dtype, 1)
                     self.write(made, Tree(vector, operator.mul, [column, factor], column.shape),

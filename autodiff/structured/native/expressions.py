@@ -129,7 +129,7 @@ class Expressions:
         if isinstance(node.op, ast.MatMult):
             f = operator.matmul
         if f is None:
-            raise UnsupportedError("an operator in machine code")
+            raise UnsupportedError(f"operator {type(node.op).__name__} in machine code")
         return self.call(f, [self.expression(node.left), self.expression(node.right)])
 
     def on_compare(self, node: ast.Compare) -> Any:
@@ -151,7 +151,7 @@ class Expressions:
             return Several([self.whole(n) for n in owner.shape])
         if node.attr == "T":
             return Array(owner.dtype, owner.address, owner.shape[::-1], owner.strides[::-1],
-                         owner.group, ast.unparse(node))  # fmt: skip
+                         owner.group, ast.unparse(node), owner.last)  # fmt: skip
         if node.attr == "size":
             size: Any = self.code.int(1)
             for n in owner.shape:
@@ -314,6 +314,9 @@ class Expressions:
             x = rest[0]
             kind = Kind(frozenset([np.ndarray]), x.kind.dtype, len(x.shape))
             return Tree(kind, operator.pos, [self.scalars.number(g)], x.shape)
+        if f is np.where and len(rest) == 3 and not options:
+            zero = self.scalars.known(0.0)
+            return self.call(np.where, [rest[0], g, zero] if j == 1 else [rest[0], zero, g])
         if facts_of(f).kind != PRODUCT or len(rest) != 2 or options:
             raise UnsupportedError(f"the adjoint of {f.__name__} in machine code")
         x, y = rest
@@ -340,16 +343,18 @@ class Expressions:
 
     def on_fitted(self, x: Any, shape: Any) -> Any:
         """``fitted(x, shape)``: summed over the axes that were broadcast."""
-        sizes = [p.value for p in shape.parts]
-        if len(sizes) != len(x.shape):
-            return self.elementwise.summed_to(x, sizes, self.store_of_new())
-        self.elementwise.check_shape(x.shape, sizes)
+        return self.fitting(x, [p.value for p in shape.parts])
+
+    def fitting(self, x: Array | Tree, shape: list) -> Array | Tree:
+        """Return a cotangent, summed over the axes that were broadcast."""
+        if len(shape) != len(x.shape):
+            return self.elementwise.summed_to(x, shape, self.store_of_new())
+        self.elementwise.check_shape(x.shape, shape)
         return x
 
     def on_settled(self, x: Any, primal: Any) -> Any:
         """``settled(x, primal)``: a cotangent of this shape."""
-        self.elementwise.check_shape(x.shape, primal.shape)
-        return x
+        return self.fitting(x, primal.shape)
 
     def on_number(self, x: Any) -> Any:
         """``number(x)``: a cotangent of a number."""
@@ -357,8 +362,7 @@ class Expressions:
 
     def on_gather(self, shadow: Any, x: Any) -> None:
         """``gather(shadow, x)``: add to a shadow."""
-        self.elementwise.check_shape(x.shape, shadow.shape)
-        self.write(shadow, x, operator.add)
+        self.write(shadow, self.fitting(x, shadow.shape), operator.add)
 
     def _add_at(self, node: ast.Call) -> None:
         """``add_at(shadow, s_[places], x)``: add at an array of places."""
@@ -383,7 +387,8 @@ class Expressions:
             made = self.scalars.function(operator.add, [old, found], shadow.kind)
             e.put(shadow.dtype, made, address)
 
-        e.each(places.shape, [places, *([] if isinstance(x, Number) else [x])], body)
+        arrays = [places] if isinstance(x, Number) else [places, x]
+        e.each(places.shape, arrays, body, alone=False)  # places may come again
 
     # -- writes ------------------------------------------------------------------------------------
 

@@ -61,10 +61,11 @@ class Indexing:
             # NumPy does not move on where there is nothing; neither is read.
             address = code.at(address, code.b.mul(start, stride))
             shape.append(length)
-            strides.append(code.b.mul(stride, step))
+            is_one = isinstance(step, ir.Constant) and step.constant == 1
+            strides.append(stride if is_one else code.b.mul(stride, step))
         if not shape:
             return address
-        return Array(a.dtype, address, shape, strides, a.group, text)
+        return Array(a.dtype, address, shape, strides, a.group, text, a.last)
 
     def place(self, i: Any, n: Any) -> Any:
         """Return an index that counts from the start; leave where it is out of bounds."""

@@ -10,6 +10,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from autodiff.structured.native import memory
+from autodiff.structured.native.code import text_of
 
 _lock = threading.Lock()
 _ready: list[Any] = []  # the machine that code is written for, once it is known
@@ -27,11 +28,11 @@ class Compiled:
     def __init__(self, module: ir.Module) -> None:
         with _lock:
             machine = _machine()
-            made = llvm.parse_assembly(str(module))
+            made = llvm.parse_assembly(text_of(module))
             made.verify()
             made.triple = machine.triple
             made.data_layout = str(machine.target_data)
-            options = llvm.create_pipeline_tuning_options(speed_level=2)
+            options = llvm.create_pipeline_tuning_options(speed_level=1)
             options.loop_vectorization = True
             options.slp_vectorization = False
             options.loop_unrolling = False
@@ -51,7 +52,7 @@ def _new_machine() -> Any:
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
-        opt=2,
+        opt=1,
         jit=True,
     )
 

@@ -18,7 +18,9 @@ WORDS, USED, ROOM = 0, 1, 2  # the stack
 SCRATCH, KEPT = 3, 6  # of each store: the last piece, what is used of it, its size
 _WORDS_OF_STATE = 9
 _PIECE = 1 << 20
-_LARGEST_POOLED = 1 << 23
+_HEAD = 64  # bytes at the beginning of a piece
+_LARGEST_POOLED = 1 << 26
+_MOST_POOLED = 2
 
 
 class State(ctypes.Structure):
@@ -67,20 +69,34 @@ class Tape:
     def __del__(self) -> None:
         words = self._state.words
         for store in (SCRATCH, KEPT):
-            piece = words[store]
-            while piece:
-                before = ctypes.c_int64.from_address(piece).value
-                _free(piece)
-                piece = before
-            words[store] = words[store + 1] = words[store + 2] = 0
+            self._give_back(store)
         words[USED] = 0
-        if words[ROOM] > _LARGEST_POOLED:
+        if 8 * words[ROOM] > _LARGEST_POOLED:
             _free(words[WORDS])
             words[WORDS] = words[ROOM] = 0
-        if len(self._pool) < 2:
+        if len(self._pool) < _MOST_POOLED:
             self._pool.append(self._state)
-        elif words[WORDS]:
-            _free(words[WORDS])
+            return
+        for place in (WORDS, SCRATCH, KEPT):
+            if words[place]:
+                _free(words[place])
+
+    def _give_back(self, store: int) -> None:
+        """Free the pieces of a store but for the last, which is the largest."""
+        words = self._state.words
+        last = words[store]
+        piece = ctypes.c_int64.from_address(last).value if last else 0
+        if last and words[store + 2] > _LARGEST_POOLED:
+            piece, words[store] = last, 0
+        while piece:
+            before = ctypes.c_int64.from_address(piece).value
+            _free(piece)
+            piece = before
+        if words[store]:
+            ctypes.c_int64.from_address(last).value = 0
+            words[store + 1] = _HEAD
+        else:
+            words[store + 1] = words[store + 2] = 0
 
 
 def define_functions(module: ir.Module) -> None:
@@ -114,7 +130,7 @@ def _define_more(module: ir.Module) -> None:
     store, n = code.function.args
     doubled = code.b.mul(code.word(store, 2), code.int(2))
     size = code.b.select(code.less(doubled, code.int(_PIECE)), code.int(_PIECE), doubled)
-    least = code.b.add(n, code.int(64))
+    least = code.b.add(n, code.int(_HEAD))
     size = code.b.select(code.less(size, least), least, size)
     piece = code.call("structured_take", PTR, [size])
     is_there = code.b.icmp_unsigned("!=", code.b.ptrtoint(piece, I64), code.int(0))
@@ -125,7 +141,7 @@ def _define_more(module: ir.Module) -> None:
         code.set_word(store, 0, piece)
         code.set_word(store, 1, least)
         code.set_word(store, 2, size)
-    found = code.b.select(is_there, code.at(piece, code.int(64)), ir.Constant(PTR, None))
+    found = code.b.select(is_there, code.at(piece, code.int(_HEAD)), ir.Constant(PTR, None))
     code.b.ret(found)
     code.head.branch(code._first)
 
@@ -159,6 +175,12 @@ def allocated(code: Code, state: Any, store: int, size: Any) -> Any:
     address = b.load(found, typ=PTR)
     code.exit_if(b.icmp_unsigned("==", b.ptrtoint(address, I64), code.int(0)))
     return address
+
+
+def begin(code: Code, state: Any) -> None:
+    """Be sure that there is a piece in the store ``scratch``."""
+    with code.branch(code.equal(code.word(state, SCRATCH), code.int(0))):
+        allocated(code, state, SCRATCH, code.int(_HEAD))
 
 
 def marked(code: Code, state: Any) -> tuple[Any, Any]:

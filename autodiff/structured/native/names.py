@@ -148,6 +148,46 @@ class Flow:
             self.reads[name] = None
 
 
+class Liveness:
+    """Which names are read after each statement of a function, before they are bound again.
+
+    Attributes
+    ----------
+    after : dict
+        Line → names.
+    """
+
+    def __init__(self, function: ast.FunctionDef) -> None:
+        self.after: dict[int, set[str]] = {}
+        self._body(function.body, set(), set())
+
+    def _body(self, body: list[ast.stmt], live: set[str], left: set[str]) -> set[str]:
+        """Return what is live before statements; `left` is what is live behind the loop."""
+        for node in reversed(body):
+            self.after.setdefault(node.lineno, set()).update(live)
+            live = self._before(node, live, left)
+        return live
+
+    def _before(self, node: ast.stmt, live: set[str], left: set[str]) -> set[str]:
+        if isinstance(node, ast.Break):
+            return set(left)
+        if isinstance(node, (ast.Raise, ast.Return)):
+            return set(loaded(node))
+        if isinstance(node, ast.If):
+            branches = [self._body(b, set(live), left) for b in (node.body, node.orelse)]
+            return branches[0] | branches[1] | set(loaded(node.test))
+        if isinstance(node, (ast.For, ast.While)):
+            own = set(stored(node.target)) if isinstance(node, ast.For) else set[str]()
+            inside: set[str] = set(live) if isinstance(node, ast.For) else set()
+            while True:
+                found = (self._body(node.body, set(inside), live) - own) | inside
+                if found == inside:
+                    break
+                inside = found
+            return inside | (set(loaded(node.iter)) if isinstance(node, ast.For) else set())
+        return (live - set(stored(node))) | set(loaded(node))
+
+
 def loaded(node: ast.AST) -> Iterator[str]:
     """Yield the names that are read in a node."""
     for part in ast.walk(node):

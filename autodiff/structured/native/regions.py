@@ -16,12 +16,11 @@ from autodiff.structured.native.calling import Loop, Part, enter, is_readable, l
 from autodiff.structured.native.code import Code
 from autodiff.structured.native.machine import Compiled
 from autodiff.structured.native.memory import define_functions
-from autodiff.structured.native.names import Flow, Names, loaded
+from autodiff.structured.native.names import Flow, Liveness, Names
 from autodiff.structured.native.statements import Statements
 from autodiff.structured.runtime_calls import SCOPE
 
 _OWN = frozenset({"push", "pop", "range", "reversed", "len", "type", "Changed"})
-_TEMPORARY = frozenset({"w", "s", "g", "q", *[f"p{k}" for k in range(20)]})
 
 
 class Native:
@@ -52,7 +51,7 @@ class Native:
         self.count = 0
         if not is_readable():
             raise UnsupportedError("arrays that lie in memory in another way")
-        self.whole = [ast.parse("\n".join(lines)) for lines in self._whole()]
+        self.live = [self._liveness(*lines) for lines in self._functions()]
         self._nodes(emitter.program.body)
         if not self.parts:
             raise UnsupportedError("; ".join(self.why) or "no loops")
@@ -62,10 +61,17 @@ class Native:
             self.scope[f"{forward.name}_loop"] = Loop(compiled, forward, backward)
         self.source = self._source()
 
-    def _whole(self) -> Iterator[list[str]]:
+    def _functions(self) -> Iterator[tuple[list[str], list[str]]]:
         e = self.emitter
-        yield [*e.forward_head, *e.forward_lines]
-        yield [*e.backward_head, *e.backward_lines]
+        yield e.forward_head, e.forward_lines
+        yield e.backward_head, e.backward_lines
+
+    def _liveness(self, head: list[str], lines: list[str]) -> dict[int, set[str]]:
+        """Return for each line of a function which names are read after it."""
+        (function,) = ast.parse("\n".join([*head, *lines])).body
+        assert isinstance(function, ast.FunctionDef)
+        first = len(head) + 1
+        return {n - first: names for n, names in Liveness(function).after.items()}
 
     def _nodes(self, nodes: list) -> None:
         for node in nodes:
@@ -106,8 +112,8 @@ class Native:
         flow = Flow(body)
         known = self.scope.keys() | _OWN
         binds = flow.binds - known
-        outside = self._read_outside(body, 0 if is_forward else 1)
-        results = sorted(x for x in binds & outside - _TEMPORARY if self._lasts(x))
+        live = self.live[0 if is_forward else 1][first + body[-1].lineno - 1]
+        results = sorted(binds & live)
         given = [x for x in flow.reads if x not in known]
         given += [x for x in results if x not in flow.surely and x not in given]
         part = Part(name, given, results, self.names.kinds)
@@ -122,20 +128,6 @@ class Native:
         statements.statements(body)
         leave(code, part, statements)
         return part
-
-    def _lasts(self, name: str) -> bool:
-        """Whether a name is read in other blocks than it is bound in."""
-        return name in self.names.variables
-
-    def _read_outside(self, body: list[ast.stmt], which: int) -> set[str]:
-        """Return the names that are read more often in the function than in these statements."""
-        counts: dict[str, int] = {}
-        for name in loaded(self.whole[which]):
-            counts[name] = counts.get(name, 0) + 1
-        for statement in body:
-            for name in loaded(statement):
-                counts[name] -= 1
-        return {name for name, n in counts.items() if n}
 
     def _source(self) -> str:
         e = self.emitter

@@ -266,8 +266,8 @@ class Scalars:
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             args = [of(node.left), of(node.comparators[0])]
             f = BINARY.get(type(node.ops[0]))
-            if isinstance(node.ops[0], ast.In) and all(isinstance(a, Known) for a in args):
-                return Known(args[0].x in args[1].x)
+            if isinstance(node.ops[0], ast.Is) and all(isinstance(a, Known) for a in args):
+                return Known(args[0].x is args[1].x)
             return self._operation(f, args, "b")
         if isinstance(node, ast.Tuple):
             parts = [of(p) for p in node.elts]
@@ -300,7 +300,7 @@ class Scalars:
 
     def _operation(self, f: Any, args: list[Any], letter: str) -> Any:
         if f is None:
-            raise UnsupportedError("an operator in machine code")
+            raise UnsupportedError(f"operator {f} in machine code")
         if all(isinstance(a, Known) for a in args):
             return Known(f(*[a.x for a in args]))
         numbers = [self.number(a) for a in args]
@@ -380,7 +380,7 @@ class Scalars:
         names = [p.arg for p in definition.args.args]
         if len(names) != len(args):
             raise UnsupportedError(f"{f.__name__} in machine code")
-        scope = dict(zip(names, args, strict=True))
+        scope = dict(zip(names, map(_known_again, args), strict=True))
         found = self._result(definition.body, scope, f.__globals__, letter, depth)
         if found is None:
             raise UnsupportedError(f"{f.__name__} in machine code")
@@ -403,6 +403,14 @@ class Scalars:
                 continue
             raise UnsupportedError(f"{type(node).__name__} in a rule")
         return None
+
+
+def _known_again(x: Number) -> Any:
+    """Return a literal as what is known."""
+    if x.letter in "id" and isinstance(x.value, ir.Constant) and len(x.kind.classes) == 1:
+        (cls,) = x.kind.classes
+        return Known(cls(x.value.constant))
+    return x
 
 
 def tag_of(code: Code, x: Number) -> Any:

@@ -15,6 +15,7 @@ from autodiff.structured.native.expressions import Expressions
 from autodiff.structured.native.names import Names, escaping, loaded, stored
 from autodiff.structured.native.scalars import BINARY, tag_of
 from autodiff.structured.native.values import (
+    TAGS,
     Array,
     Fresh,
     Known,
@@ -111,7 +112,7 @@ class Statements(Expressions):
             sizes = [b.load(p, typ=I64) for p in place.sizes]
             assert kind.dtype is not None
             return Array(kind.dtype, b.load(place.value, typ=PTR), sizes[: kind.ndim],
-                         sizes[kind.ndim :], self.names.groups.get(name), name)  # fmt: skip
+                         sizes[kind.ndim :], self.names.groups.get(name), name, sizes[-1])  # fmt: skip
         letter = letter_of(kind)
         tag = b.load(place.tag, typ=I64) if place.tag is not None else None
         return Number(kind, letter, b.load(place.value, typ=TYPES[letter]), tag)
@@ -123,7 +124,7 @@ class Statements(Expressions):
         if isinstance(value, Tree) and (name in self.names.variables or name in self.escaping):
             value = self.elementwise.computed(value, memory.KEPT)
         if is_own and self.forward and not isinstance(value, (Known, Several, Turns)):
-            self._check_kind(name, kind, value)
+            value = self._checked(name, kind, value)
         if self.forward and isinstance(value, Array) and isinstance(value.group, Fresh):
             value.group = self.names.groups.get(name, value.group)
         if name in self.names.variables:
@@ -131,12 +132,23 @@ class Statements(Expressions):
         else:
             self.bound[name] = value
 
-    def _check_kind(self, name: str, kind: Any, value: Any) -> None:
+    def _checked(self, name: str, kind: Any, value: Any) -> Any:
         """Be sure that a value is what it was found to be when the program was made."""
         mine = value.kind
-        same = mine.dtype == kind.dtype and mine.ndim == kind.ndim
-        if not same or not (mine.is_array or mine.classes <= kind.classes):
-            raise UnsupportedError(f"{name} of another kind in machine code")
+        if mine.is_array or kind.is_array:
+            if mine.dtype != kind.dtype or mine.ndim != kind.ndim:
+                raise UnsupportedError(f"{name} of another kind in machine code")
+            return value
+        if mine.classes <= kind.classes:
+            return value
+        if value.tag is None:
+            raise UnsupportedError(f"{name} of another class in machine code")
+        classes = mine.classes & kind.classes
+        expected: Any = ir.Constant(TYPES["b"], 0)
+        for cls in classes:
+            expected = self.b.or_(expected, self.code.equal(value.tag, self.code.int(TAGS[cls])))
+        self.code.exit_if(self.b.not_(expected))
+        return Number(Kind(classes), value.letter, value.value, value.tag)
 
     def _set(self, name: str, value: Any) -> None:
         place, b = self.place(name), self.b
@@ -341,7 +353,8 @@ class Statements(Expressions):
                 shape = [next(words) for _ in range(kind.ndim)]
                 strides = [next(words) for _ in range(kind.ndim)]
                 assert kind.dtype is not None
-                value: Any = Array(kind.dtype, address, shape, strides, self.names.groups.get(name), name)
+                value: Any = Array(kind.dtype, address, shape, strides,
+                                   self.names.groups.get(name), name, strides[-1])  # fmt: skip
             else:
                 letter = letter_of(kind)
                 word = next(words)

@@ -88,6 +88,8 @@ class Array:
         Arrays of different groups never share memory.
     text : str
         How it is written, if it is a part of another.
+    last : llvmlite value, optional
+        The stride of the axis along which elements are expected to lie side by side.
     """
 
     dtype: np.dtype
@@ -96,6 +98,7 @@ class Array:
     strides: list
     group: Any
     text: str = ""
+    last: Any = None
 
     @property
     def kind(self) -> Kind:
