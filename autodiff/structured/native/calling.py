@@ -25,6 +25,7 @@ from autodiff.structured.native.code import (
 from autodiff.structured.native.machine import Compiled
 from autodiff.structured.native import memory
 from autodiff.structured.native.memory import Tape
+from autodiff.structured.native.names import Names
 from autodiff.structured.native.scalars import tag_of
 from autodiff.structured.native.statements import Statements, has_tag
 from autodiff.structured.runtime_calls import SteppedAsideError
@@ -103,7 +104,7 @@ def enter(code: Code, part: Part, statements: Statements) -> None:
         kind = part.kinds[name]
         x = next(rest)
         if kind.is_array:
-            value: Any = _array(code, x, kind, statements.names.groups.get(name), name)
+            value: Any = _array(code, x, kind, statements.names, name)
         else:
             letter = letter_of(kind)
             if letter == "s":
@@ -119,7 +120,7 @@ def enter(code: Code, part: Part, statements: Statements) -> None:
         code.call("feclearexcept", I32, [ir.Constant(I32, _exceptions())])
 
 
-def _array(code: Code, x: Any, kind: Kind, group: Any, name: str) -> Array:
+def _array(code: Code, x: Any, kind: Kind, names: Names, name: str) -> Array:
     b = code.b
     ndim = b.load(code.at(x, code.int(_NDIM)), typ=I32)
     code.exit_if(b.icmp_signed("!=", ndim, ir.Constant(I32, kind.ndim)))
@@ -135,7 +136,12 @@ def _array(code: Code, x: Any, kind: Kind, group: Any, name: str) -> Array:
     assert kind.dtype is not None
     odd = b.and_(together, code.int(kind.dtype.itemsize - 1))
     code.exit_if(b.icmp_signed("!=", odd, code.int(0)))
-    return Array(kind.dtype, address, sizes, steps, group, name, steps[-1])
+    if name in names.dense:
+        dense = code.int(kind.dtype.itemsize)
+        apart = b.and_(b.not_(code.equal(steps[-1], dense)), code.less(code.int(1), sizes[-1]))
+        code.exit_if(apart)
+        steps[-1] = dense
+    return Array(kind.dtype, address, sizes, steps, names.groups.get(name), name)
 
 
 def leave(code: Code, part: Part, statements: Statements) -> None:

@@ -19,8 +19,6 @@ from autodiff.structured.native.code import SHAPES_DIFFER, TYPES, Code, element_
 from autodiff.structured.native.scalars import Scalars
 from autodiff.structured.native.values import Array, Fresh, Number, Tree, leaves
 
-_MOST_CONTIGUOUS = 16  # arrays for which a loop is written twice
-
 
 class Elementwise:
     """Writes loops over the elements of arrays."""
@@ -48,7 +46,7 @@ class Elementwise:
             strides.insert(0, size)
             size = self.b.mul(size, n)
         address = memory.allocated(self.code, self.state, store, size)
-        return Array(dtype, address, list(shape), strides, Fresh(), last=strides[-1])
+        return Array(dtype, address, list(shape), strides, Fresh())
 
     def computed(self, x: Array | Tree, store: int) -> Array:
         """Return a new array with the elements of another one."""
@@ -69,46 +67,45 @@ class Elementwise:
         return Tree(kind, f, parts, shape)
 
     def broadcast(self, a: list, c: list) -> list:
-        """Return the shape of two arrays that are broadcast against each other."""
+        """Return the shape of two arrays that are broadcast against each other.
+
+        Axes of one element are broadcast if that is known; else all have to be as long.
+        """
         if len(a) < len(c):
             a, c = c, a
         made = list(a)
-        one = self.code.int(1)
         for k, n in enumerate(c, len(a) - len(c)):
-            m = a[k]
-            if m is n:
-                continue
-            size = self.b.select(self.code.equal(m, one), n, m)
-            fits = self.b.or_(self.code.equal(n, size), self.code.equal(n, one))
-            self.code.exit_if(self.b.not_(fits), SHAPES_DIFFER)
-            made[k] = size
+            if is_one(made[k]):
+                made[k] = n
+            elif not is_one(n):
+                self._check_equal(made[k], n)
         return made
+
+    def _check_equal(self, m: Any, n: Any) -> None:
+        if m is not n:
+            self.code.exit_if(self.b.not_(self.code.equal(m, n)), SHAPES_DIFFER)
 
     def check_shape(self, shape: list, wanted: list) -> None:
         """Leave unless two shapes are the same."""
         if len(shape) != len(wanted):
             raise UnsupportedError("arrays of other axes")
         for m, n in zip(shape, wanted, strict=True):
-            if m is not n:
-                self.code.exit_if(self.b.not_(self.code.equal(m, n)), SHAPES_DIFFER)
+            self._check_equal(m, n)
 
     def check_fits(self, shape: list, target: list) -> None:
         """Leave unless an array can be broadcast to a shape."""
         if len(shape) > len(target):
             raise UnsupportedError("an array of more axes")
-        one = self.code.int(1)
         for m, n in zip(shape, target[len(target) - len(shape) :], strict=True):
-            if m is not n:
-                fits = self.b.or_(self.code.equal(m, n), self.code.equal(m, one))
-                self.code.exit_if(self.b.not_(fits), SHAPES_DIFFER)
+            if not is_one(m):
+                self._check_equal(m, n)
 
     def each(
         self, shape: list, arrays: list[Array], body: Callable[[list], None], alone: bool = True
     ) -> None:
         """Run a body for all elements; it is given their addresses, one for each array.
 
-        `alone` says that none reads what another one writes. Where all arrays go by element along
-        the last axis, the loop knows it.
+        `alone` says that none reads what another one writes.
         """
         if not shape:
             raise UnsupportedError("an array without axes")
@@ -119,8 +116,7 @@ class Elementwise:
         alone: bool,
     ) -> None:  # fmt: skip
         code, b = self.code, self.b
-        found = [self._stride(a, shape, axis) for a in arrays]
-        steps = [s for s, _ in found]
+        steps = [self._stride(a, shape, axis) for a in arrays]
         n = shape[axis]
         if axis < len(shape) - 1:
             with code.counted(n) as i:
@@ -129,51 +125,23 @@ class Elementwise:
                 self._axis(shape, arrays, rows, axis + 1, body, alone)
             return
 
-        def loop(contiguous: bool) -> None:
-            with code.counted(n, alone) as i:
-                places = []
-                for a, p, s in zip(arrays, at, steps, strict=True):
-                    if s is None:
-                        places.append(p)
-                    elif contiguous:
-                        kind, _ = element_of(a.dtype)
-                        places.append(b.gep(p, [i], source_etype=kind))
-                    else:
-                        places.append(code.at(p, b.mul(i, s)))
-                body(places)
+        with code.counted(n, alone) as i:
+            places = []
+            for a, p, s in zip(arrays, at, steps, strict=True):
+                if s is None:
+                    places.append(p)
+                elif isinstance(s, ir.Constant) and s.constant == a.dtype.itemsize:
+                    places.append(b.gep(p, [i], source_etype=element_of(a.dtype)[0]))
+                else:
+                    places.append(code.at(p, b.mul(i, s)))
+            body(places)
 
-        moving = [(a, s) for a, s in zip(arrays, steps, strict=True) if s is not None]
-        if len(moving) > _MOST_CONTIGUOUS or not all(is_last for _, is_last in found):
-            loop(False)
-            return
-        test: Any = None
-        for a, s in moving:
-            if isinstance(s, ir.Constant) and s.constant == a.dtype.itemsize:
-                continue
-            same = code.equal(s, code.int(a.dtype.itemsize))
-            test = same if test is None else b.and_(test, same)
-        if test is None:
-            loop(True)
-            return
-        with code.branches(test) as (then, otherwise):
-            with then:
-                loop(True)
-            with otherwise:
-                loop(False)
-
-    def _stride(self, a: Array, shape: list, axis: int) -> tuple[Any, bool]:
-        """Return the step along an axis, and whether elements may lie side by side there.
-
-        None if the array does not have the axis.
-        """
+    def _stride(self, a: Array, shape: list, axis: int) -> Any:
+        """Return the step along an axis; None if the array is broadcast there."""
         k = axis - (len(shape) - len(a.shape))
-        if k < 0:
-            return None, True
-        is_last = a.strides[k] is a.last
-        if a.shape[k] is shape[axis]:
-            return a.strides[k], is_last
-        one = self.code.equal(a.shape[k], self.code.int(1))
-        return self.b.select(one, self.code.int(0), a.strides[k]), is_last
+        if k < 0 or (is_one(a.shape[k]) and not is_one(shape[axis])):
+            return None
+        return a.strides[k]
 
     def element(self, x: Any, places: dict[int, Any]) -> Number:
         """Return an element of an array; `places` says where those of arrays are."""
@@ -279,7 +247,7 @@ class Elementwise:
         if ranks == (1, 2):
             rows, columns = y.shape
             y = self.at_hand(y)
-            y = Array(y.dtype, y.address, [columns, rows], y.strides[::-1], y.group, last=y.last)
+            y = Array(y.dtype, y.address, [columns, rows], y.strides[::-1], y.group)
             x, y = y, x
         elif ranks != (2, 1):
             raise UnsupportedError("a product of matrices")
@@ -294,7 +262,7 @@ class Elementwise:
         with code.branches(along) as (then, otherwise):
             with then, code.counted(x.shape[0]) as i:
                 row = Array(x.dtype, code.at(x.address, b.mul(i, x.strides[0])), [x.shape[1]],
-                            [x.strides[1]], x.group, last=x.strides[1])  # fmt: skip
+                            [x.strides[1]], x.group)  # fmt: skip
                 vector = Kind(frozenset([np.ndarray]), made.dtype, 1)
                 found = self.total(Tree(vector, operator.mul, [row, y], y.shape))
                 self.put(made.dtype, found, code.at(made.address, b.mul(i, made.strides[0])))
@@ -302,7 +270,7 @@ class Elementwise:
                 self.write(made, zero)
                 with code.counted(x.shape[1]) as j:
                     column = Array(x.dtype, code.at(x.address, b.mul(j, x.strides[1])),
-                                   [x.shape[0]], [x.strides[0]], x.group, last=x.strides[0])  # fmt: skip
+                                   [x.shape[0]], [x.strides[0]], x.group)  # fmt: skip
                     factor = self.read(y.dtype, code.at(y.address, b.mul(j, y.strides[0])))
                     vector = Kind(frozenset([np.ndarray]), made.dtype, 1)
                     self.write(made, Tree(vector, operator.mul, [column, factor], column.shape),
@@ -322,3 +290,8 @@ class Elementwise:
         one, zero = self.code.int(1), self.code.int(0)
         column = Array(x.dtype, x.address, [x.shape[0], one], [x.strides[0], zero], x.group)
         return Tree(kind, operator.mul, [column, y], [x.shape[0], y.shape[0]])
+
+
+def is_one(n: Any) -> bool:
+    """Whether it is known that an axis has one element."""
+    return isinstance(n, ir.Constant) and n.constant == 1

@@ -13,7 +13,7 @@ from autodiff.functions import PRODUCT, facts_of
 from autodiff.structured.kinds import Kind, UnsupportedError, kind_of_result
 from autodiff.structured.native import memory
 from autodiff.structured.native.code import Code
-from autodiff.structured.native.elementwise import Elementwise
+from autodiff.structured.native.elementwise import Elementwise, is_one
 from autodiff.structured.native.indexing import Indexing, parts_of
 from autodiff.structured.native.scalars import BINARY, UNARY, Scalars
 from autodiff.structured.native.values import (
@@ -151,7 +151,7 @@ class Expressions:
             return Several([self.whole(n) for n in owner.shape])
         if node.attr == "T":
             return Array(owner.dtype, owner.address, owner.shape[::-1], owner.strides[::-1],
-                         owner.group, ast.unparse(node), owner.last)  # fmt: skip
+                         owner.group, ast.unparse(node))  # fmt: skip
         if node.attr == "size":
             size: Any = self.code.int(1)
             for n in owner.shape:
@@ -347,7 +347,8 @@ class Expressions:
 
     def fitting(self, x: Array | Tree, shape: list) -> Array | Tree:
         """Return a cotangent, summed over the axes that were broadcast."""
-        if len(shape) != len(x.shape):
+        is_narrow = any(is_one(m) and not is_one(n) for m, n in zip(shape, x.shape, strict=False))
+        if len(shape) != len(x.shape) or is_narrow:
             return self.elementwise.summed_to(x, shape, self.store_of_new())
         self.elementwise.check_shape(x.shape, shape)
         return x

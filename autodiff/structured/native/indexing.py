@@ -65,7 +65,7 @@ class Indexing:
             strides.append(stride if is_one else code.b.mul(stride, step))
         if not shape:
             return address
-        return Array(a.dtype, address, shape, strides, a.group, text, a.last)
+        return Array(a.dtype, address, shape, strides, a.group, text)
 
     def place(self, i: Any, n: Any) -> Any:
         """Return an index that counts from the start; leave where it is out of bounds."""
@@ -82,6 +82,9 @@ class Indexing:
         code, b = self.code, self.code.b
         zero, one = code.int(0), code.int(1)
         step = one if part.step is None else part.step
+        if part.step is None and _is_next(part.start, part.stop):
+            code.exit_if(b.icmp_signed("<=", n, part.start))
+            return part.start, one, one
         if not isinstance(step, ir.Constant) or step.constant == 0:
             raise UnsupportedError("a step that is not known")
         down = step.constant < 0
@@ -125,3 +128,9 @@ class Indexing:
 def parts_of(node: ast.expr) -> list[ast.expr]:
     """Return the parts of an index in source."""
     return list(node.elts) if isinstance(node, ast.Tuple) else [node]
+
+
+def _is_next(start: Any, stop: Any) -> bool:
+    """Whether a slice has one element, wherever there is one."""
+    are_known = isinstance(start, ir.Constant) and isinstance(stop, ir.Constant)
+    return are_known and 0 <= start.constant == stop.constant - 1

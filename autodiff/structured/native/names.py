@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff.structured.activity import blocks_of
 from autodiff.structured.indices import region_of
-from autodiff.structured.ir import For, If, Memory, Program, Slot, While
+from autodiff.structured.ir import For, If, Memory, Program, Slot, Value, While
 from autodiff.structured.kinds import ANYTHING, Kind
 
 _INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
@@ -27,6 +27,8 @@ class Names:
         Name of an array → what stands for the memory that it is in.
     variables : set of str
         Names that are bound in one block and read in others; the others belong to one block.
+    dense : set of str
+        Names of arrays whose elements lie side by side along the last axis.
     """
 
     def __init__(self, program: Program, old_name: Any) -> None:
@@ -48,6 +50,31 @@ class Names:
             for slot in block.writes:
                 self._slot(slot)
         self._flags(program.body)
+        self.dense = self._dense(program, old_name)
+
+    def _dense(self, program: Program, old_name: Any) -> set[str]:
+        """Return the names of arrays whose elements lie side by side along the last axis.
+
+        These are what machine code makes, and what is given to it, where that is looked after.
+        """
+        blocks = list(blocks_of(program.body))
+        writes = [(slot, v) for block in blocks for slot, v in block.writes.items()]
+        odd: set[Slot] = set()
+        while True:
+            n = len(odd)
+            odd |= {slot for slot, v in writes if not _is_dense(v, odd)}
+            if len(odd) == n:
+                break
+        names: set[str] = set()
+        for slot in {*program.slots, *[slot for slot, _ in writes]} - odd:
+            names |= {slot.name, f"{slot.name}_in"}
+        for op in [op for block in blocks for op in block.ops]:
+            if op.out is None:
+                if op.code not in ("break", "raise"):
+                    names.add(old_name(op))
+            elif _is_dense(op.out, odd):
+                names.add(op.out.name)
+        return names | {f"{name}_b" for name in names} | {f"{name}_b_in" for name in names}
 
     def _slot(self, slot: Slot) -> None:
         kind = slot.kind or ANYTHING
@@ -81,6 +108,13 @@ class Names:
         """Note a variable that counts turns."""
         self.kinds[name] = _INT
         self.variables.add(name)
+
+
+def _is_dense(v: Value, odd: set[Slot]) -> bool:
+    """Whether elements of an array lie side by side, if they do in all variables but `odd` ones."""
+    if v.op.code == "read":
+        return v.op.data not in odd
+    return v.op.code in ("call", "load")
 
 
 def _cotangent(kind: Kind) -> Kind:

@@ -111,8 +111,10 @@ class Statements(Expressions):
         if kind.is_array:
             sizes = [b.load(p, typ=I64) for p in place.sizes]
             assert kind.dtype is not None
+            if name in self.names.dense:
+                sizes[-1] = self.code.int(kind.dtype.itemsize)
             return Array(kind.dtype, b.load(place.value, typ=PTR), sizes[: kind.ndim],
-                         sizes[kind.ndim :], self.names.groups.get(name), name, sizes[-1])  # fmt: skip
+                         sizes[kind.ndim :], self.names.groups.get(name), name)  # fmt: skip
         letter = letter_of(kind)
         tag = b.load(place.tag, typ=I64) if place.tag is not None else None
         return Number(kind, letter, b.load(place.value, typ=TYPES[letter]), tag)
@@ -353,8 +355,10 @@ class Statements(Expressions):
                 shape = [next(words) for _ in range(kind.ndim)]
                 strides = [next(words) for _ in range(kind.ndim)]
                 assert kind.dtype is not None
+                if name in self.names.dense:
+                    strides[-1] = self.code.int(kind.dtype.itemsize)
                 value: Any = Array(kind.dtype, address, shape, strides,
-                                   self.names.groups.get(name), name, strides[-1])  # fmt: skip
+                                   self.names.groups.get(name), name)  # fmt: skip
             else:
                 letter = letter_of(kind)
                 word = next(words)

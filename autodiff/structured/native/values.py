@@ -83,13 +83,12 @@ class Array:
     address : llvmlite value
         Of the first one.
     shape, strides : list
-        Integers; strides in bytes.
+        Integers; strides in bytes. Where elements are known to lie side by side, the stride is a
+        constant.
     group : Any
         Arrays of different groups never share memory.
     text : str
         How it is written, if it is a part of another.
-    last : llvmlite value, optional
-        The stride of the axis along which elements are expected to lie side by side.
     """
 
     dtype: np.dtype
@@ -98,7 +97,6 @@ class Array:
     strides: list
     group: Any
     text: str = ""
-    last: Any = None
 
     @property
     def kind(self) -> Kind:
