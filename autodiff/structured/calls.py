@@ -39,7 +39,6 @@ from chainrules_core import AbstractZero, ZeroTangent, unthunk
 from chainrules_core.quiet import quiet
 from chainrules_core.rule import Rule, name_of
 
-
 _MOST_KINDS = 8
 _TAKES_MORE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _MOST_FAILURES = 3

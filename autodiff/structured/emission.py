@@ -433,6 +433,7 @@ class Emitter:
         self.out.add(f"{target} {sign} {self._text(value)}")
 
     def old_name(self, op: Op) -> str:
+        """Return the name of what a write overwrites."""
         return f"old{id(op)}"
 
     # -- backward ----------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import importlib.util
 import linecache
 import time
@@ -29,14 +30,17 @@ from autodiff.structured.runtime_calls import SCOPE, SteppedAsideError
 from autodiff.structured.scopes import looked_up
 from autodiff.structured.settings import Settings
 
-
 _MOST_ASIDES = 3
+_LLVMLITE = (0, 45)
 
 
 @functools.cache
 def has_llvm() -> bool:
-    """Whether loops can become machine code."""
-    return importlib.util.find_spec("llvmlite") is not None
+    """Whether loops can become machine code: llvmlite is there, and not too old."""
+    if importlib.util.find_spec("llvmlite") is None:
+        return False
+    first, second = importlib.metadata.version("llvmlite").split(".")[:2]
+    return (int(first), int(second)) >= _LLVMLITE
 
 
 class Structured:
@@ -107,7 +111,7 @@ class Structured:
         self.code = self._compiled(self.source, scope)
         self.native: Any = None
         self.native_code: Any = None
-        self.why: str | None = None if has_llvm() else "llvmlite is not installed"
+        self.why: str | None = None if has_llvm() else "there is no llvmlite"
         self.asides = 0
 
     def _compiled(self, source: str, scope: dict[str, Any]) -> tuple[Callable, Callable]:
@@ -121,12 +125,14 @@ class Structured:
         """Write the loops as machine code, as far as they can be."""
         from autodiff.structured.native.regions import Native
 
+        self.why = "it could not be compiled"  # once is enough
         try:
-            self.native = Native(self.emitter)
+            native = Native(self.emitter)
         except UnsupportedError as error:
             self.why = str(error)
             return
-        self.native_code = self._compiled(self.native.source, self.native.scope)
+        self.native_code = self._compiled(native.source, native.scope)
+        self.native, self.why = native, None
 
     def step_aside(self, why: str) -> None:
         """Note that machine code could not do what was asked; after some times it is given up."""
@@ -182,7 +188,7 @@ class Structured:
         start = time.perf_counter()
         forward, backward = self.code
         found: Any = None
-        if self.native_code is not None:
+        if self.native_code is not None and self.spent >= Settings.native:
             try:
                 found = self.native_code[0](*values)
                 backward = self.native_code[1]

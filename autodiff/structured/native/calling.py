@@ -11,6 +11,7 @@ import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.kinds import Kind, UnsupportedError
+from autodiff.structured.native import memory
 from autodiff.structured.native.code import (
     I32,
     I64,
@@ -23,13 +24,12 @@ from autodiff.structured.native.code import (
     element_of,
 )
 from autodiff.structured.native.machine import Compiled
-from autodiff.structured.native import memory
 from autodiff.structured.native.memory import Tape
 from autodiff.structured.native.names import Names
 from autodiff.structured.native.scalars import tag_of
 from autodiff.structured.native.statements import Statements, has_tag
-from autodiff.structured.runtime_calls import SteppedAsideError
 from autodiff.structured.native.values import TAGS, Array, Number, letter_of
+from autodiff.structured.runtime_calls import SteppedAsideError
 
 _DATA, _NDIM, _SHAPE, _STRIDES = 16, 24, 32, 40  # in an array of NumPy, by its C interface
 # What is invalid, divisions by zero, and what overflows: FE_... of C.
@@ -122,11 +122,11 @@ def enter(code: Code, part: Part, statements: Statements) -> None:
 
 def _array(code: Code, x: Any, kind: Kind, names: Names, name: str) -> Array:
     b = code.b
-    ndim = b.load(code.at(x, code.int(_NDIM)), typ=I32)
+    ndim = b.load(code.at(x, code.whole(_NDIM)), typ=I32)
     code.exit_if(b.icmp_signed("!=", ndim, ir.Constant(I32, kind.ndim)))
-    address = b.load(code.at(x, code.int(_DATA)), typ=PTR)
-    shape = b.load(code.at(x, code.int(_SHAPE)), typ=PTR)
-    strides = b.load(code.at(x, code.int(_STRIDES)), typ=PTR)
+    address = b.load(code.at(x, code.whole(_DATA)), typ=PTR)
+    shape = b.load(code.at(x, code.whole(_SHAPE)), typ=PTR)
+    strides = b.load(code.at(x, code.whole(_STRIDES)), typ=PTR)
     sizes = [code.word(shape, k) for k in range(kind.ndim)]
     steps = [code.word(strides, k) for k in range(kind.ndim)]
     # Elements lie where numbers of their size do.
@@ -134,11 +134,11 @@ def _array(code: Code, x: Any, kind: Kind, names: Names, name: str) -> Array:
     for s in steps:
         together = b.or_(together, s)
     assert kind.dtype is not None
-    odd = b.and_(together, code.int(kind.dtype.itemsize - 1))
-    code.exit_if(b.icmp_signed("!=", odd, code.int(0)))
+    odd = b.and_(together, code.whole(kind.dtype.itemsize - 1))
+    code.exit_if(b.icmp_signed("!=", odd, code.whole(0)))
     if name in names.dense:
-        dense = code.int(kind.dtype.itemsize)
-        apart = b.and_(b.not_(code.equal(steps[-1], dense)), code.less(code.int(1), sizes[-1]))
+        dense = code.whole(kind.dtype.itemsize)
+        apart = b.and_(b.not_(code.equal(steps[-1], dense)), code.less(code.whole(1), sizes[-1]))
         code.exit_if(apart)
         steps[-1] = dense
     return Array(kind.dtype, address, sizes, steps, names.groups.get(name), name)
@@ -214,6 +214,8 @@ def _caller(part: Part, compiled: Compiled, is_forward: bool) -> Callable:
                     raise SteppedAsideError("an array of another kind")
                 given.append(x)
                 continue
+            if is_forward and type(x) not in kind.classes:
+                raise SteppedAsideError("a number of another class")
             _give(x, kind, given)
         out = (ctypes.c_int64 * (n + 1))()
         status = f(tape.address, ctypes.addressof(out), *given)

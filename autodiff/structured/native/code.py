@@ -77,7 +77,7 @@ class Code:
 
     # -- numbers -----------------------------------------------------------------------------------
 
-    def int(self, n: int) -> Any:
+    def whole(self, n: int) -> Any:
         """Return an integer."""
         return ir.Constant(I64, n)
 
@@ -143,13 +143,13 @@ class Code:
         self.b.branch(head)
         self.b.position_at_end(head)
         i = self.b.phi(I64)
-        i.add_incoming(self.int(0), before)
+        i.add_incoming(self.whole(0), before)
         self.b.cbranch(self.less(i, n), body, after)
         self.b.position_at_end(body)
         self.behind.append(after)
         yield i
         self.behind.pop()
-        following = self.b.add(i, self.int(1), flags=("nsw",))
+        following = self.b.add(i, self.whole(1), flags=("nsw",))
         i.add_incoming(following, self.b.block)
         back = self.b.branch(head)
         if alone:
@@ -184,11 +184,11 @@ class Code:
 
     def word(self, pointer: Any, k: int, kind: Any = I64) -> Any:
         """Read the k-th word of a struct."""
-        return self.b.load(self.at(pointer, self.int(8 * k)), typ=kind)
+        return self.b.load(self.at(pointer, self.whole(8 * k)), typ=kind)
 
     def set_word(self, pointer: Any, k: int, value: Any) -> None:
         """Write the k-th word of a struct."""
-        self.b.store(value, self.at(pointer, self.int(8 * k)))
+        self.b.store(value, self.at(pointer, self.whole(8 * k)))
 
 
 def text_of(module: ir.Module) -> str:

@@ -17,7 +17,7 @@ from autodiff.structured.kinds import Kind, UnsupportedError
 from autodiff.structured.native import memory
 from autodiff.structured.native.code import SHAPES_DIFFER, TYPES, Code, element_of
 from autodiff.structured.native.scalars import Scalars
-from autodiff.structured.native.values import Array, Fresh, Number, Tree, leaves
+from autodiff.structured.native.values import Array, Fresh, Number, Tree, dtype_of, leaves
 
 
 class Elementwise:
@@ -39,9 +39,9 @@ class Elementwise:
     def made(self, dtype: np.dtype, shape: list, store: int) -> Array:
         """Return a new array, whose elements are not set."""
         self.taken += store == memory.SCRATCH
-        kind, _ = element_of(dtype)
-        size: Any = self.code.int(dtype.itemsize)
-        strides = []
+        element_of(dtype)
+        size: Any = self.code.whole(dtype.itemsize)
+        strides: list[Any] = []
         for n in reversed(shape):
             strides.insert(0, size)
             size = self.b.mul(size, n)
@@ -50,7 +50,7 @@ class Elementwise:
 
     def computed(self, x: Array | Tree, store: int) -> Array:
         """Return a new array with the elements of another one."""
-        made = self.made(x.kind.dtype, x.shape, store)
+        made = self.made(dtype_of(x), x.shape, store)
         self.write(made, x)
         return made
 
@@ -196,7 +196,7 @@ class Elementwise:
 
     def total(self, x: Array | Tree) -> Number:
         """Return the sum of all elements, in an order of its own, as NumPy does."""
-        dtype = x.kind.dtype
+        dtype = dtype_of(x)
         _, letter = element_of(dtype)
         if letter not in "ds":
             raise UnsupportedError("a sum of what is no float")
@@ -216,7 +216,7 @@ class Elementwise:
 
     def summed_to(self, x: Array | Tree, shape: list, store: int) -> Array:
         """Return a cotangent, summed over the axes that were broadcast."""
-        made = self.made(x.kind.dtype, shape, store)
+        made = self.made(dtype_of(x), shape, store)
         _, letter = element_of(made.dtype)
         if letter not in "ds":
             raise UnsupportedError("a sum of what is no float")
@@ -253,6 +253,7 @@ class Elementwise:
             raise UnsupportedError("a product of matrices")
         x, y = self.at_hand(x), self.at_hand(y)
         self.check_shape([x.shape[1]], y.shape)
+        assert kind.dtype is not None
         made = self.made(kind.dtype, [x.shape[0]], store)
         zero = Number(Kind(frozenset([made.dtype.type])), element_of(made.dtype)[1],
                       ir.Constant(element_of(made.dtype)[0], 0.0))  # fmt: skip
@@ -278,7 +279,7 @@ class Elementwise:
         return made
 
     def _size(self, n: Any) -> Any:
-        return self.b.select(self.code.less(n, self.code.int(0)), self.b.neg(n), n)
+        return self.b.select(self.code.less(n, self.code.whole(0)), self.b.neg(n), n)
 
     def at_hand(self, x: Array | Tree) -> Array:
         """Return an array whose elements are computed."""
@@ -287,7 +288,7 @@ class Elementwise:
     def outer(self, x: Any, y: Any, kind: Kind) -> Tree:
         """Return the products of all elements of two vectors."""
         x, y = self.at_hand(x), self.at_hand(y)
-        one, zero = self.code.int(1), self.code.int(0)
+        one, zero = self.code.whole(1), self.code.whole(0)
         column = Array(x.dtype, x.address, [x.shape[0], one], [x.strides[0], zero], x.group)
         return Tree(kind, operator.mul, [column, y], [x.shape[0], y.shape[0]])
 

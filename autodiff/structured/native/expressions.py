@@ -116,15 +116,19 @@ class Expressions:
     # -- what is written how -----------------------------------------------------------------------
 
     def on_constant(self, node: ast.Constant) -> Known:
+        """Read a literal."""
         return Known(node.value)
 
     def on_name(self, node: ast.Name) -> Any:
+        """Read a variable, or what is known by name."""
         return self.read(node.id)
 
     def on_tuple(self, node: ast.Tuple) -> Several:
+        """Read a tuple."""
         return Several([self.expression(p) for p in node.elts])
 
     def on_binop(self, node: ast.BinOp) -> Any:
+        """Read an operator."""
         f = BINARY.get(type(node.op))
         if isinstance(node.op, ast.MatMult):
             f = operator.matmul
@@ -133,15 +137,18 @@ class Expressions:
         return self.call(f, [self.expression(node.left), self.expression(node.right)])
 
     def on_compare(self, node: ast.Compare) -> Any:
+        """Read a comparison."""
         f = BINARY.get(type(node.ops[0]))
         if f is None or len(node.ops) > 1:
             raise UnsupportedError("a comparison in machine code")
         return self.call(f, [self.expression(node.left), self.expression(node.comparators[0])])
 
     def on_unaryop(self, node: ast.UnaryOp) -> Any:
+        """Read a sign."""
         return self.call(UNARY[type(node.op)], [self.expression(node.operand)])
 
     def on_attribute(self, node: ast.Attribute) -> Any:
+        """Read the shape or size of an array, or its transpose."""
         owner = self.expression(node.value)
         if isinstance(owner, Tree):
             owner = self.elementwise.at_hand(owner)
@@ -153,13 +160,14 @@ class Expressions:
             return Array(owner.dtype, owner.address, owner.shape[::-1], owner.strides[::-1],
                          owner.group, ast.unparse(node))  # fmt: skip
         if node.attr == "size":
-            size: Any = self.code.int(1)
+            size: Any = self.code.whole(1)
             for n in owner.shape:
                 size = self.b.mul(size, n)
             return self.whole(size)
         raise UnsupportedError(f"attribute {node.attr} in machine code")
 
     def on_subscript(self, node: ast.Subscript) -> Any:
+        """Read a part of an array or tuple."""
         base = self.expression(node.value)
         if isinstance(base, Several):
             k = self.expression(node.slice)
@@ -221,6 +229,7 @@ class Expressions:
     # -- calls -------------------------------------------------------------------------------------
 
     def on_call(self, node: ast.Call) -> Any:
+        """Read a call."""
         f = self.expression(node.func) if isinstance(node.func, ast.Name) else None
         if isinstance(node.func, ast.Attribute) and node.func.attr == "copy":
             return self._new(self.expression(node.func.value))
@@ -229,13 +238,13 @@ class Expressions:
         if f.x is add_at:
             return self._add_at(node)
         args = [self.expression(a) for a in node.args]
-        options = {k.arg: self.expression(k.value) for k in node.keywords}
+        options = {str(k.arg): self.expression(k.value) for k in node.keywords}
         own = _OWN.get(f.x)
         if own is not None:
             return own(self, *args, **options)
         found = self.adjoints.get(id(f.x))
         if found is not None:
-            return self._adjoint(*found, args, options)
+            return self._adjoint(found[0], found[1], args, options)
         if f.x in _MAKERS:
             return self._maker(f.x, args, options)
         if f.x in _FLIPS and len(args) == 1 and not options:
@@ -265,7 +274,7 @@ class Expressions:
         if facts_of(f).kind == PRODUCT:
             if len(args) != 2 or not all(isinstance(a, (Array, Tree)) for a in args):
                 raise UnsupportedError("a product in machine code")
-            return self.elementwise.product(*args, kind, self.store_of_new())
+            return self.elementwise.product(args[0], args[1], kind, self.store_of_new())
         if f in _SUMS and len(args) == 1:
             return self.elementwise.total(args[0])
         if not kind.is_array:
@@ -297,7 +306,7 @@ class Expressions:
             parts = args[0].parts if isinstance(args[0], Several) else [args[0]]
             shape = [self.scalars.converted(self.scalars.number(p), "i") for p in parts]
             for n in shape:
-                self.code.exit_if(self.code.less(n, self.code.int(0)))
+                self.code.exit_if(self.code.less(n, self.code.whole(0)))
         made = e.made(own if dtype is None else np.dtype(dtype.x), shape, self.store_of_new())
         if fill is not None:
             e.write(made, self.scalars.known(fill))

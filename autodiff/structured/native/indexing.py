@@ -45,8 +45,8 @@ class Indexing:
         address, axis = a.address, 0
         for part in index:
             if part is None:
-                shape.append(code.int(1))
-                strides.append(code.int(0))
+                shape.append(code.whole(1))
+                strides.append(code.whole(0))
                 continue
             n, stride = a.shape[axis], a.strides[axis]
             axis += 1
@@ -71,16 +71,16 @@ class Indexing:
         """Return an index that counts from the start; leave where it is out of bounds."""
         code, b = self.code, self.code.b
         if isinstance(i, ir.Constant):
-            i = code.int(i.constant) if i.constant >= 0 else b.add(n, i)
+            i = code.whole(i.constant) if i.constant >= 0 else b.add(n, i)
         else:
-            i = b.select(code.less(i, code.int(0)), b.add(i, n), i)
+            i = b.select(code.less(i, code.whole(0)), b.add(i, n), i)
         code.exit_if(b.icmp_unsigned(">=", i, n))
         return i
 
     def bounds(self, part: slice, n: Any) -> tuple[Any, Any, Any]:
         """Return start, length and step of a slice, as Python has them."""
         code, b = self.code, self.code.b
-        zero, one = code.int(0), code.int(1)
+        zero, one = code.whole(0), code.whole(1)
         step = one if part.step is None else part.step
         if part.step is None and _is_next(part.start, part.stop):
             code.exit_if(b.icmp_signed("<=", n, part.start))
@@ -88,7 +88,7 @@ class Indexing:
         if not isinstance(step, ir.Constant) or step.constant == 0:
             raise UnsupportedError("a step that is not known")
         down = step.constant < 0
-        low = code.int(-1) if down else zero
+        low = code.whole(-1) if down else zero
         high = b.sub(n, one) if down else n
 
         def inside(x: Any, otherwise: Any) -> Any:
@@ -106,7 +106,7 @@ class Indexing:
         if step.constant == 1:
             length = b.sub(stop, start)
         else:
-            size = code.int(abs(step.constant))
+            size = code.whole(abs(step.constant))
             span = b.sub(start, stop) if down else b.sub(stop, start)
             length = b.sdiv(b.add(span, b.sub(size, one)), size)
         empty = b.icmp_signed("<=", length, zero)
@@ -118,8 +118,8 @@ class Indexing:
         code, b = self.code, self.code.b
         address, strides = a.address, list(a.strides)
         for k in axes:
-            last = b.sub(a.shape[k], code.int(1))
-            last = b.select(code.less(last, code.int(0)), code.int(0), last)
+            last = b.sub(a.shape[k], code.whole(1))
+            last = b.select(code.less(last, code.whole(0)), code.whole(0), last)
             address = code.at(address, b.mul(last, strides[k]))
             strides[k] = b.neg(strides[k])
         return Array(a.dtype, address, a.shape, strides, a.group, text)

@@ -36,6 +36,7 @@ class Compiled:
             options.loop_vectorization = True
             options.slp_vectorization = False
             options.loop_unrolling = False
+            options.loop_interleaving = False
             builder = llvm.create_pass_builder(machine, options)
             builder.getModulePassManager().run(made, builder)
             self.engine = llvm.create_mcjit_compiler(made, _new_machine())

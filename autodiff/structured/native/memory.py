@@ -1,14 +1,14 @@
 """The memory of a run: a stack of words, and two stores of arrays.
 
 What the reverse sweep reads is pushed onto the stack, word by word. Arrays that it reads lie in the
-store ``kept``, those that last for one turn of a loop in the store ``scratch``. A store is a list of
-pieces, which never move; the stack moves as it grows.
+store ``kept``, those that last for one turn of a loop in the store ``scratch``. A store is a list
+of pieces, which never move; the stack moves as it grows.
 """
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from typing import Any, ClassVar
 
 from llvmlite import ir
 
@@ -56,7 +56,7 @@ class Tape:
     """
 
     __slots__ = ("_state", "address", "held")
-    _pool: list[State] = []
+    _pool: ClassVar[list[State]] = []
 
     def __init__(self) -> None:
         try:
@@ -110,13 +110,13 @@ def _define_room(module: ir.Module) -> None:
     code = _function(module, "structured_room", I1, [PTR, I64])
     state, n = code.function.args
     wanted = code.b.add(code.word(state, USED), n)
-    doubled = code.b.mul(code.word(state, ROOM), code.int(2))
-    first = code.b.select(code.less(doubled, code.int(1024)), code.int(1024), doubled)
+    doubled = code.b.mul(code.word(state, ROOM), code.whole(2))
+    first = code.b.select(code.less(doubled, code.whole(1024)), code.whole(1024), doubled)
     room = code.b.select(code.less(first, wanted), wanted, first)
     moved = code.call(
-        "structured_move", PTR, [code.word(state, WORDS, PTR), code.b.mul(room, code.int(8))]
+        "structured_move", PTR, [code.word(state, WORDS, PTR), code.b.mul(room, code.whole(8))]
     )
-    is_there = code.b.icmp_unsigned("!=", code.b.ptrtoint(moved, I64), code.int(0))
+    is_there = code.b.icmp_unsigned("!=", code.b.ptrtoint(moved, I64), code.whole(0))
     with code.branch(is_there):
         code.set_word(state, WORDS, moved)
         code.set_word(state, ROOM, room)
@@ -128,12 +128,12 @@ def _define_more(module: ir.Module) -> None:
     """``structured_more(store, bytes)``: the address of so many bytes in a new piece."""
     code = _function(module, "structured_more", PTR, [PTR, I64])
     store, n = code.function.args
-    doubled = code.b.mul(code.word(store, 2), code.int(2))
-    size = code.b.select(code.less(doubled, code.int(_PIECE)), code.int(_PIECE), doubled)
-    least = code.b.add(n, code.int(_HEAD))
+    doubled = code.b.mul(code.word(store, 2), code.whole(2))
+    size = code.b.select(code.less(doubled, code.whole(_PIECE)), code.whole(_PIECE), doubled)
+    least = code.b.add(n, code.whole(_HEAD))
     size = code.b.select(code.less(size, least), least, size)
     piece = code.call("structured_take", PTR, [size])
-    is_there = code.b.icmp_unsigned("!=", code.b.ptrtoint(piece, I64), code.int(0))
+    is_there = code.b.icmp_unsigned("!=", code.b.ptrtoint(piece, I64), code.whole(0))
     with code.branch(is_there):
         code.set_word(piece, 0, code.word(store, 0))
         code.set_word(piece, 1, code.word(store, 1))
@@ -141,7 +141,7 @@ def _define_more(module: ir.Module) -> None:
         code.set_word(store, 0, piece)
         code.set_word(store, 1, least)
         code.set_word(store, 2, size)
-    found = code.b.select(is_there, code.at(piece, code.int(_HEAD)), ir.Constant(PTR, None))
+    found = code.b.select(is_there, code.at(piece, code.whole(_HEAD)), ir.Constant(PTR, None))
     code.b.ret(found)
     code.head.branch(code._first)
 
@@ -160,8 +160,8 @@ def _function(module: ir.Module, name: str, result: Any, types: list) -> Code:
 def allocated(code: Code, state: Any, store: int, size: Any) -> Any:
     """Return the address of so many bytes in a store."""
     b = code.b
-    place = code.at(state, code.int(8 * store))
-    rounded = b.and_(b.add(size, code.int(63)), code.int(-64))
+    place = code.at(state, code.whole(8 * store))
+    rounded = b.and_(b.add(size, code.whole(63)), code.whole(-64))
     used = code.word(place, 1)
     after = b.add(used, rounded)
     fits = code.b.icmp_signed("<=", after, code.word(place, 2))
@@ -173,14 +173,14 @@ def allocated(code: Code, state: Any, store: int, size: Any) -> Any:
         with otherwise:
             b.store(code.call("structured_more", PTR, [place, rounded]), found)
     address = b.load(found, typ=PTR)
-    code.exit_if(b.icmp_unsigned("==", b.ptrtoint(address, I64), code.int(0)))
+    code.exit_if(b.icmp_unsigned("==", b.ptrtoint(address, I64), code.whole(0)))
     return address
 
 
 def begin(code: Code, state: Any) -> None:
     """Be sure that there is a piece in the store ``scratch``."""
-    with code.branch(code.equal(code.word(state, SCRATCH), code.int(0))):
-        allocated(code, state, SCRATCH, code.int(_HEAD))
+    with code.branch(code.equal(code.word(state, SCRATCH), code.whole(0))):
+        allocated(code, state, SCRATCH, code.whole(_HEAD))
 
 
 def marked(code: Code, state: Any) -> tuple[Any, Any]:
@@ -212,11 +212,11 @@ def pushed(code: Code, state: Any, words: list) -> None:
     """Push words onto the stack."""
     b = code.b
     used = code.word(state, USED)
-    after = b.add(used, code.int(len(words)))
+    after = b.add(used, code.whole(len(words)))
     with b.if_then(b.icmp_signed(">", after, code.word(state, ROOM)), likely=False):
-        there = code.call("structured_room", I1, [state, code.int(len(words))])
+        there = code.call("structured_room", I1, [state, code.whole(len(words))])
         code.exit_if(b.not_(there))
-    base = code.at(code.word(state, WORDS, PTR), b.mul(used, code.int(8)))
+    base = code.at(code.word(state, WORDS, PTR), b.mul(used, code.whole(8)))
     for k, word in enumerate(words):
         code.set_word(base, k, word)
     code.set_word(state, USED, after)
@@ -225,7 +225,7 @@ def pushed(code: Code, state: Any, words: list) -> None:
 def popped(code: Code, state: Any, kinds: list) -> list:
     """Pop words from the stack."""
     b = code.b
-    used = b.sub(code.word(state, USED), code.int(len(kinds)))
+    used = b.sub(code.word(state, USED), code.whole(len(kinds)))
     code.set_word(state, USED, used)
-    base = code.at(code.word(state, WORDS, PTR), b.mul(used, code.int(8)))
+    base = code.at(code.word(state, WORDS, PTR), b.mul(used, code.whole(8)))
     return [code.word(base, k, kind) for k, kind in enumerate(kinds)]

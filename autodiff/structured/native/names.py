@@ -246,7 +246,11 @@ def escaping(body: list[ast.stmt], variables: set[str]) -> set[str]:
     found: set[str] = set()
     views: list[tuple[set[str], set[str]]] = []
     for node in [part for statement in body for part in ast.walk(statement)]:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "push":
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "push"
+        ):
             found |= {name for a in node.args for name in loaded(a)}
         elif isinstance(node, ast.Assign):
             targets = {name for t in node.targets for name in stored(t)}

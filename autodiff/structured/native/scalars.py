@@ -1,17 +1,19 @@
 """Functions of numbers: arithmetic, and what `autodiff.functions` says how loops are written.
 
-What Python or NumPy would raise or warn of, and machine code does not, leaves the function: the loop
-is then run as NumPy source.
+What Python or NumPy would raise or warn of, and machine code does not, leaves the function: the
+loop is then run as NumPy source.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import inspect
 import math
 import operator
 import textwrap
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,7 +49,7 @@ _SIGNS = {
     operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=", operator.eq: "==",
     operator.ne: "!=",
 }  # fmt: skip
-BINARY = {**_ARITHMETIC, **_COMPARISONS}
+BINARY: dict[Any, Any] = {**_ARITHMETIC, **_COMPARISONS}
 """The function of each operator in source."""
 UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_,
          ast.Invert: operator.invert}  # fmt: skip
@@ -91,7 +93,7 @@ class Scalars:
                 return ir.Constant(TYPES[letter], float(value.constant))
             if self.raises:
                 near = b.icmp_unsigned(
-                    "<", b.add(value, self.code.int(_EXACT)), self.code.int(2 * _EXACT)
+                    "<", b.add(value, self.code.whole(_EXACT)), self.code.whole(2 * _EXACT)
                 )
                 self.code.exit_if(b.not_(near))
             return b.sitofp(value, TYPES[letter])
@@ -105,7 +107,7 @@ class Scalars:
             return b.zext(value, I64)
         if letter == "b":
             if x.letter == "i":
-                return b.icmp_signed("!=", value, self.code.int(0))
+                return b.icmp_signed("!=", value, self.code.whole(0))
             return b.fcmp_unordered("!=", value, ir.Constant(value.type, 0.0))
         raise UnsupportedError("a float in the place of an integer")
 
@@ -124,7 +126,7 @@ class Scalars:
         if f is int and args[0].letter in "ib":
             return Number(kind, "i", self.converted(args[0], "i"))
         if letter == "i":
-            if not kind.is_array and not is_whole(kind):
+            if kind.dtype != np.int64 if kind.is_array else not is_whole(kind):
                 raise UnsupportedError("integers of less than 64 bits")
             return Number(kind, "i", self._integers(f, [self.converted(a, "i") for a in args]))
         if f in (operator.floordiv, operator.mod, operator.pow) and self._is_strange(f, args):
@@ -145,7 +147,7 @@ class Scalars:
             return None
         if int in kind.classes or getattr(f, "__module__", "") != "_operator":
             raise UnsupportedError("a number of several classes")
-        tag: Any = self.code.int(1)
+        tag: Any = self.code.whole(1)
         for a in args:
             other = tag_of(self.code, a)
             tag = self.b.select(self.code.less(tag, other), other, tag)
@@ -158,7 +160,7 @@ class Scalars:
         if f in (operator.add, operator.sub, operator.mul):
             a, c = args
             if isinstance(a, ir.Constant) and isinstance(c, ir.Constant):
-                return code.int(f(a.constant, c.constant))
+                return code.whole(f(a.constant, c.constant))
             if not self.raises:
                 return {operator.add: b.add, operator.sub: b.sub, operator.mul: b.mul}[f](a, c)
             method = {operator.add: b.sadd_with_overflow, operator.sub: b.ssub_with_overflow,
@@ -167,18 +169,22 @@ class Scalars:
             code.exit_if(b.extract_value(both, 1))
             return b.extract_value(both, 0)
         if f in (operator.neg, operator.pos):
-            return args[0] if f is operator.pos else b.sub(code.int(0), args[0])
+            return args[0] if f is operator.pos else b.sub(code.whole(0), args[0])
         if f in (operator.floordiv, operator.mod):
             a, c = args
             # -2**63 // -1 does not fit, either.
-            code.exit_if(b.icmp_unsigned("<", b.add(c, code.int(1)), code.int(2)))
+            code.exit_if(b.icmp_unsigned("<", b.add(c, code.whole(1)), code.whole(2)))
             q, r = b.sdiv(a, c), b.srem(a, c)
-            down = b.and_(code.less(b.xor(r, c), code.int(0)), b.not_(code.equal(r, code.int(0))))
+            down = b.and_(
+                code.less(b.xor(r, c), code.whole(0)), b.not_(code.equal(r, code.whole(0)))
+            )
             if f is operator.mod:
                 return b.select(down, b.add(r, c), r)
-            return b.select(down, b.sub(q, code.int(1)), q)
+            return b.select(down, b.sub(q, code.whole(1)), q)
         if f is abs:
-            return b.select(code.less(args[0], code.int(0)), b.sub(code.int(0), args[0]), args[0])
+            return b.select(
+                code.less(args[0], code.whole(0)), b.sub(code.whole(0), args[0]), args[0]
+            )
         if f is min or f is max:
             raise UnsupportedError(f"{f.__name__} of integers")
         raise UnsupportedError(f"{f} of integers")
@@ -194,7 +200,9 @@ class Scalars:
         weak = [x for x in (a, c) if x.letter == "d" and x.kind.classes <= {int, float}]
         letter = "d" if "s" not in letters or ("d" in letters and not weak) else "s"
         x, y = self.converted(a, letter), self.converted(c, letter)
-        return self.b.fcmp_unordered("!=", x, y) if sign == "!=" else self.b.fcmp_ordered(sign, x, y)
+        return (
+            self.b.fcmp_unordered("!=", x, y) if sign == "!=" else self.b.fcmp_ordered(sign, x, y)
+        )
 
     def _written(self, f: Any, args: list[Number], letter: str, depth: int) -> Any:
         b = self.b
@@ -242,7 +250,6 @@ class Scalars:
         self, node: ast.expr, scope: dict[str, Any], outer: dict, letter: str, depth: int
     ) -> Any:
         """Return an expression of numbers, all of them held alike."""
-        b = self.b
 
         def of(part: ast.expr) -> Any:
             return self.evaluated(part, scope, outer, letter, depth)
@@ -250,45 +257,35 @@ class Scalars:
         if isinstance(node, ast.Constant):
             return Known(node.value)
         if isinstance(node, ast.Name):
-            if node.id in scope:
-                return scope[node.id]
-            return Known(outer.get(node.id, getattr(builtins, node.id, getattr(math, node.id, None))))
+            return scope[node.id] if node.id in scope else Known(_named(node.id, outer))
         if isinstance(node, ast.Attribute):
-            owner = of(node.value)
-            if not isinstance(owner, Known):
+            if not isinstance(node.value, ast.Name) or node.value.id in scope:
                 raise UnsupportedError("an attribute of a number")
-            module = {"math": math, "np": np}.get(getattr(node.value, "id", ""), owner.x)
-            return Known(getattr(module, node.attr))
+            return Known(getattr(_named(node.value.id, outer), node.attr))
         if isinstance(node, ast.BinOp):
             return self._operation(BINARY[type(node.op)], [of(node.left), of(node.right)], letter)
         if isinstance(node, ast.UnaryOp):
             return self._operation(UNARY[type(node.op)], [of(node.operand)], letter)
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             args = [of(node.left), of(node.comparators[0])]
-            f = BINARY.get(type(node.ops[0]))
             if isinstance(node.ops[0], ast.Is) and all(isinstance(a, Known) for a in args):
                 return Known(args[0].x is args[1].x)
-            return self._operation(f, args, "b")
-        if isinstance(node, ast.Tuple):
-            parts = [of(p) for p in node.elts]
-            if all(isinstance(p, Known) for p in parts):
-                return Known(tuple([p.x for p in parts]))
+            return self._operation(BINARY.get(type(node.ops[0])), args, "b")
         if isinstance(node, ast.BoolOp):
-            values = [of(v) for v in node.values]
             f = operator.and_ if isinstance(node.op, ast.And) else operator.or_
-            found = values[0]
-            for v in values[1:]:
-                found = self._operation(f, [found, v], "b")
-            return found
+            values = [of(v) for v in node.values]
+            return functools.reduce(lambda x, y: self._operation(f, [x, y], "b"), values)
         if isinstance(node, ast.IfExp):
-            test = of(node.test)
-            if isinstance(test, Known):
-                return of(node.body if test.x else node.orelse)
-            both = [self.converted(self.number(of(p)), letter) for p in (node.body, node.orelse)]
-            return self._plain(letter, b.select(self.converted(test, "b"), *both))
+            return self._chosen(of(node.test), (node.body, node.orelse), of, letter)
         if isinstance(node, ast.Call) and not node.keywords:
             return self._called(of(node.func), [of(a) for a in node.args], letter, depth)
         raise UnsupportedError(f"{type(node).__name__} in machine code")
+
+    def _chosen(self, test: Any, both: tuple, of: Callable, letter: str) -> Any:
+        if isinstance(test, Known):
+            return of(both[0] if test.x else both[1])
+        values = [self.converted(self.number(of(p)), letter) for p in both]
+        return self._plain(letter, self.b.select(self.converted(test, "b"), *values))
 
     def number(self, x: Any) -> Number:
         """Return what is known, or a number, as a number."""
@@ -392,6 +389,10 @@ class Scalars:
                 continue
             if isinstance(node, ast.Return) and node.value is not None:
                 return self.evaluated(node.value, scope, outer, letter, depth)
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                made = self.evaluated(node.value, scope, outer, letter, depth)
+                scope = {**scope, node.targets[0].id: made}
+                continue
             if isinstance(node, ast.If):
                 test = self.evaluated(node.test, scope, outer, "b", depth)
                 if not isinstance(test, Known):
@@ -401,8 +402,16 @@ class Scalars:
                 if found is not None:
                     return found
                 continue
-            raise UnsupportedError(f"{type(node).__name__} in a rule")
+            raise UnsupportedError(f"{ast.unparse(node)} in a rule")
         return None
+
+
+def _named(name: str, outer: dict) -> Any:
+    """Return what a name is in a rule, or in what `autodiff.functions` says."""
+    for scope in (outer, {"math": math, "np": np}, vars(math), vars(builtins)):
+        if name in scope:
+            return scope[name]
+    raise UnsupportedError(f"{name} in machine code")
 
 
 def _known_again(x: Number) -> Any:
@@ -418,7 +427,7 @@ def tag_of(code: Code, x: Number) -> Any:
     if x.tag is not None:
         return x.tag
     (cls,) = x.kind.classes
-    return code.int(TAGS.get(cls, 2))
+    return code.whole(TAGS.get(cls, 2))
 
 
 def _held(kind: Kind) -> str:

@@ -112,7 +112,7 @@ class Statements(Expressions):
             sizes = [b.load(p, typ=I64) for p in place.sizes]
             assert kind.dtype is not None
             if name in self.names.dense:
-                sizes[-1] = self.code.int(kind.dtype.itemsize)
+                sizes[-1] = self.code.whole(kind.dtype.itemsize)
             return Array(kind.dtype, b.load(place.value, typ=PTR), sizes[: kind.ndim],
                          sizes[kind.ndim :], self.names.groups.get(name), name)  # fmt: skip
         letter = letter_of(kind)
@@ -148,7 +148,7 @@ class Statements(Expressions):
         classes = mine.classes & kind.classes
         expected: Any = ir.Constant(TYPES["b"], 0)
         for cls in classes:
-            expected = self.b.or_(expected, self.code.equal(value.tag, self.code.int(TAGS[cls])))
+            expected = self.b.or_(expected, self.code.equal(value.tag, self.code.whole(TAGS[cls])))
         self.code.exit_if(self.b.not_(expected))
         return Number(Kind(classes), value.letter, value.value, value.tag)
 
@@ -224,6 +224,7 @@ class Statements(Expressions):
             self._compute(name)
 
     def on_assign_statement(self, node: ast.Assign) -> None:
+        """Read an assignment."""
         targets = {name for t in node.targets for name in stored(t)}
         lasts = targets & (self.names.variables | self.escaping)
         self.store = memory.KEPT if lasts else memory.SCRATCH
@@ -266,6 +267,7 @@ class Statements(Expressions):
         e.put(base.dtype, number, found)
 
     def on_augassign_statement(self, node: ast.AugAssign) -> None:
+        """Read an operation in place."""
         f = BINARY[type(node.op)]
         value = self.expression(node.value)
         if isinstance(node.target, ast.Subscript):
@@ -283,22 +285,28 @@ class Statements(Expressions):
         self.bind(name, self.call(f, [old, value]))
 
     def on_expr_statement(self, node: ast.Expr) -> None:
+        """Read a call that stands alone."""
         call = node.value
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "push":
+        if (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Name)
+            and call.func.id == "push"
+        ):
             self._push(call)
             return
         self.expression(call)
 
     def on_pass_statement(self, node: ast.Pass) -> None:
-        pass
+        """Read nothing."""
 
     def on_raise_statement(self, node: ast.Raise) -> None:
+        """Leave."""
         self.code.exit_if(ir.Constant(TYPES["b"], 1))
 
     # -- the stack ---------------------------------------------------------------------------------
 
     def _push(self, node: ast.Call) -> None:
-        arg = node.args[0]
+        arg: Any = node.args[0]
         names = self.pushes.get(node.lineno)
         self.store = memory.KEPT
         if names is None:
@@ -356,7 +364,7 @@ class Statements(Expressions):
                 strides = [next(words) for _ in range(kind.ndim)]
                 assert kind.dtype is not None
                 if name in self.names.dense:
-                    strides[-1] = self.code.int(kind.dtype.itemsize)
+                    strides[-1] = self.code.whole(kind.dtype.itemsize)
                 value: Any = Array(kind.dtype, address, shape, strides,
                                    self.names.groups.get(name), name)  # fmt: skip
             else:
@@ -373,11 +381,12 @@ class Statements(Expressions):
     # -- loops and branches ------------------------------------------------------------------------
 
     def on_if_statement(self, node: ast.If) -> None:
+        """Read a branch."""
         if _is_check(node):
             return  # what is bound is of the kind that was expected, or not written at all
         if _is_pop(node.test):
             (word,) = memory.popped(self.code, self.state, [I64])
-            test = self.code.b.icmp_signed("!=", word, self.code.int(0))
+            test = self.code.b.icmp_signed("!=", word, self.code.whole(0))
         else:
             test = self._test(node.test)
         self._settle_all()
@@ -422,6 +431,7 @@ class Statements(Expressions):
             memory.released(self.code, self.state, mark)
 
     def on_for_statement(self, node: ast.For) -> None:
+        """Read a loop over a range."""
         self._settle_all()
         code, b = self.code, self.code.b
         over = node.iter
@@ -434,19 +444,19 @@ class Statements(Expressions):
             start, step = turns.start, turns.step
         else:  # range(pop())
             (count,) = memory.popped(code, self.state, [I64])
-            turns, start, step = Turns(code.int(0), count, code.int(1)), None, None
+            turns, start, step = Turns(code.whole(0), count, code.whole(1)), None, None
         n = self._count(turns)
         is_back = not isinstance(over, ast.Name)
         with code.counted(n) as i:
             if start is not None and node.target.id != "_":
-                k = b.sub(b.sub(n, code.int(1)), i) if is_back else i
+                k = b.sub(b.sub(n, code.whole(1)), i) if is_back else i
                 x = b.add(start, b.mul(k, step))
                 b.store(x, self.place(node.target.id).value)
             self._turn(node.body)
 
     def _count(self, turns: Turns) -> Any:
         code, b = self.code, self.code.b
-        step, zero, one = turns.step, code.int(0), code.int(1)
+        step, zero, one = turns.step, code.whole(0), code.whole(1)
         if isinstance(step, ir.Constant) and step.constant == 1:
             n = b.sub(turns.stop, turns.start)
         else:
@@ -460,6 +470,7 @@ class Statements(Expressions):
         return b.select(code.less(n, zero), zero, n)
 
     def on_while_statement(self, node: ast.While) -> None:
+        """Read a loop without a range."""
         self._settle_all()
         self.code.endless(lambda after: self._turn(node.body))
 
@@ -468,8 +479,8 @@ class Statements(Expressions):
         if isinstance(node.func, ast.Name) and node.func.id == "range":
             bounds = [self.integer(a) for a in node.args]
             if len(bounds) == 1:
-                bounds.insert(0, self.code.int(0))
-            return Turns(*bounds, *([self.code.int(1)] if len(bounds) == 2 else []))
+                bounds.insert(0, self.code.whole(0))
+            return Turns(*bounds, *([self.code.whole(1)] if len(bounds) == 2 else []))
         return super().on_call(node)
 
 

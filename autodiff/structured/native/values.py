@@ -1,4 +1,4 @@
-"""What expressions are while machine code is written: numbers, arrays, and arrays yet to be made."""
+"""What expressions are while machine code is written: numbers, arrays, arrays yet to be made."""
 
 from __future__ import annotations
 
@@ -147,3 +147,10 @@ def leaves(x: Any) -> list[Array]:
     if isinstance(x, Array):
         return [x]
     return [leaf for p in x.parts for leaf in leaves(p)] if isinstance(x, Tree) else []
+
+
+def dtype_of(x: Array | Tree) -> np.dtype:
+    """Return the dtype of an array."""
+    dtype = x.kind.dtype
+    assert dtype is not None
+    return dtype
