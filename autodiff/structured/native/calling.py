@@ -27,8 +27,8 @@ from autodiff.structured.native.machine import Compiled
 from autodiff.structured.native.memory import Tape
 from autodiff.structured.native.names import Names
 from autodiff.structured.native.scalars import tag_of
-from autodiff.structured.native.statements import Statements, has_tag
-from autodiff.structured.native.values import TAGS, Array, Number, letter_of
+from autodiff.structured.native.statements import Statements
+from autodiff.structured.native.values import TAGS, Array, Number, has_tag, letter_of
 from autodiff.structured.runtime_calls import SteppedAsideError
 
 _DATA, _NDIM, _SHAPE, _STRIDES = 16, 24, 32, 40  # in an array of NumPy, by its C interface

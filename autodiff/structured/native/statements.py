@@ -23,6 +23,7 @@ from autodiff.structured.native.values import (
     Several,
     Tree,
     Turns,
+    has_tag,
     leaves,
     letter_of,
 )
@@ -41,11 +42,6 @@ class Place:
         self.value = code.variable(TYPES[letter_of(kind)])
         if has_tag(kind):
             self.tag = code.variable(I64)
-
-
-def has_tag(kind: Kind) -> bool:
-    """Whether a number may be of several classes that count."""
-    return len(kind.classes) > 1 and letter_of(kind) == "d"
 
 
 class Statements(Expressions):

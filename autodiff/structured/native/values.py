@@ -39,6 +39,11 @@ def is_whole(kind: Kind) -> bool:
     return kind.classes <= _INTEGERS
 
 
+def has_tag(kind: Kind) -> bool:
+    """Whether a number may be of several classes that count."""
+    return len(kind.classes) > 1 and letter_of(kind) == "d"
+
+
 @dataclass
 class Known:
     """What is known while code is written: a literal, a function, a dtype."""
