@@ -118,7 +118,7 @@ class BlockSweep:
         texts = [e.need(a) for a in at] if memory.is_active or memory.is_needed else []
         index = e.index(op.data, texts) if texts or not at else ""
         if memory.is_needed:
-            old = e._old_name(op)
+            old = e.old_name(op)
             e.pushing[old] = old
             where = e.need(base)
             self.out.add(f"{where}[{index}] = {old}")
@@ -232,7 +232,9 @@ class BlockSweep:
                 continue
             if j not in rule.argnums:
                 raise UnsupportedError("an argument that a rule does not differentiate")
-            adjoint = e.constants.name(rule.adjoints[rule.argnums.index(j)])
+            made = rule.adjoints[rule.argnums.index(j)]
+            adjoint = e.constants.name(made)
+            e.adjoints[id(made)] = op.f, j
             texts = [g]
             for i, b in enumerate(bound.args):
                 is_space = i == j or (rule.joint and i in rule.argnums)

@@ -128,6 +128,7 @@ class Builder:
         """Bind a variable to a value."""
         value = self._here(value)
         slot.writes += 1 if self.depth == 0 else 2
+        slot.holds(value.kind)
         self.bound[slot] = value
         self.kinds[slot] = value.kind
         self.block.writes[slot] = value
@@ -170,6 +171,7 @@ class Builder:
         slot = Slot(self.fresh("outside"))
         slot.writes = 1
         slot.memory = Memory()
+        slot.holds(kind_of(x))
         self.lasting_kinds[slot] = kind_of(x)
         self.arrays.append((slot, where))
         self.program.slots.append(slot)
@@ -254,6 +256,7 @@ class Builder:
             self.program.slots.append(slot)
             self.lasting_kinds[slot] = value.kind
             slot.writes = 2
+            slot.holds(value.kind)
             block.writes[slot] = value
             slot.memory = value.memory
         return self.read_slot(slot)

@@ -29,6 +29,7 @@ from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.structured.ir import Items, Named, flat
 from autodiff.structured.kinds import UNKNOWN, UnsupportedError
 from autodiff.structured.runtime import Structured
+from autodiff.structured.settings import Settings
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.nodes import CallRule
 from autodiff.trace.tape import CONSTANT, Tape
@@ -37,25 +38,6 @@ from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import AbstractZero, ZeroTangent, unthunk
 from chainrules_core.quiet import quiet
 from chainrules_core.rule import Rule, name_of
-
-
-class Settings:
-    """How calls are made.
-
-    Attributes
-    ----------
-    enabled : bool
-        Whether programs are made and used.
-    worth : float
-        Seconds of tracing after which the source of a function is read.
-    least : float
-        Seconds that one traced call takes at the least: a program saves nothing in shorter ones.
-    """
-
-    enabled = True
-    worth = 0.03
-    least = 0.0005
-
 
 _MOST_KINDS = 8
 _TAKES_MORE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS

@@ -69,6 +69,16 @@ class Emitter:
         self.inlined: dict[Value, str] = {}
         self.renamed: set[Value] = set()
         self.late: set[Slot] = set()  # parameters whose shadows the backward function makes
+        # What becomes of it in machine code: lines, those of each loop, what is pushed where.
+        self.forward_head: list[str] = []
+        self.forward_lines: list[str] = []
+        self.backward_head: list[str] = []
+        self.backward_lines: list[str] = []
+        self.forward_spans: dict[Any, tuple[int, int]] = {}
+        self.backward_spans: dict[Any, tuple[int, int]] = {}
+        self.push_names: dict[int, list[str]] = {}
+        self.counters: list[str] = []
+        self.adjoints: dict[int, tuple[Any, int]] = {}  # by id: of which function and argument
 
     def emit(self) -> tuple[str, dict[str, Any]]:
         """Return the source of both functions, and what it reads by name."""
@@ -77,12 +87,13 @@ class Emitter:
         while True:
             needed = {id(m) for m in self._memories() if m.is_needed}
             self.pushes = {}
-            backward = self._backward()
+            self.backward_lines = self._backward()
             if needed == {id(m) for m in self._memories() if m.is_needed}:
                 break
-        forward = self._forward()
-        head = self._backward_head()
-        return f"{forward}\n\n{head}\n{backward}", self.constants.scope
+        self._forward()
+        self.backward_head = self._backward_head()
+        lines = [*self.forward_head, *self.forward_lines, "", *self.backward_head]
+        return "\n".join([*lines, *self.backward_lines]), self.constants.scope
 
     def _memories(self) -> list[Memory]:
         found = []
@@ -142,7 +153,7 @@ class Emitter:
 
     # -- forward -----------------------------------------------------------------------------------
 
-    def _forward(self) -> str:
+    def _forward(self) -> None:
         body = self.out = Source()
         self._forward_nodes(self.program.body)
         outs = [self._returned(v) for v in self.outputs]
@@ -152,7 +163,7 @@ class Emitter:
         shadowed = [s for s in self.program.parameters if s.is_stable and _has_shadow(s)]
         self.late = {s for s in shadowed if not re.search(rf"\b{s.name}_b\b", text)}
         body.add(f"return outs, ({''.join(f'{n}, ' for n in self._frame())}), tape")
-        return "\n".join([*self._forward_head(), *body.lines])
+        self.forward_head, self.forward_lines = self._forward_head(), body.lines
 
     def _forward_head(self) -> list[str]:
         source = Source()
@@ -217,38 +228,46 @@ class Emitter:
         for node in nodes:
             if isinstance(node, Block):
                 self._forward_block(node)
-            elif isinstance(node, For):
-                bounds = ", ".join(self._text(b) for b in node.bounds)
-                n = self.fresh("r")
-                self.out.add(f"{n} = range({bounds})")
-                if node.broken is None:
-                    self._turns(f"for {node.slot.name} in {n}:", node.body)
-                    self.out.add(f"push({n})")
-                    continue
-                self.out.add(f"{node.broken} = False")
-                self.out.add(f"{n}_ = 0")
-                last = [f"{n}_ += 1", f"if {node.broken}: break"]
-                self._turns(f"for {node.slot.name} in {n}:", node.body, *last)
-                self.out.add(f"push({n}[:{n}_])")
-            elif isinstance(node, While):
-                n = self.fresh("n")
-                self.out.add(f"{n} = 0")
-                if node.broken is not None:
-                    self.out.add(f"{node.broken} = False")
-                self.out.add("while True:")
-                self.out.depth += 1
-                self._forward_nodes(node.before)
-                self.out.add(f"if not {self._text(node.test)}: break")
-                self._forward_nodes(node.body)
-                self.out.add(f"{n} += 1")
-                if node.broken is not None:
-                    self.out.add(f"if {node.broken}: break")
-                self.out.depth -= 1
-                self.out.add(f"push({n})")
-            else:
+            elif isinstance(node, If):
                 test = self._text(node.test)
                 self._turns(f"if {test}:", node.then, "push(True)")
                 self._turns("else:", node.otherwise, "push(False)")
+            else:
+                first = len(self.out.lines)
+                (self._forward_for if isinstance(node, For) else self._forward_while)(node)
+                self.forward_spans[node] = first, len(self.out.lines)
+
+    def _forward_for(self, node: For) -> None:
+        bounds = ", ".join(self._text(b) for b in node.bounds)
+        n = self.fresh("r")
+        self.out.add(f"{n} = range({bounds})")
+        if node.broken is None:
+            self._turns(f"for {node.slot.name} in {n}:", node.body)
+            self.out.add(f"push({n})")
+            return
+        self.counters.append(f"{n}_")
+        self.out.add(f"{node.broken} = False")
+        self.out.add(f"{n}_ = 0")
+        last = [f"{n}_ += 1", f"if {node.broken}: break"]
+        self._turns(f"for {node.slot.name} in {n}:", node.body, *last)
+        self.out.add(f"push({n}[:{n}_])")
+
+    def _forward_while(self, node: While) -> None:
+        n = self.fresh("n")
+        self.counters.append(n)
+        self.out.add(f"{n} = 0")
+        if node.broken is not None:
+            self.out.add(f"{node.broken} = False")
+        self.out.add("while True:")
+        self.out.depth += 1
+        self._forward_nodes(node.before)
+        self.out.add(f"if not {self._text(node.test)}: break")
+        self._forward_nodes(node.body)
+        self.out.add(f"{n} += 1")
+        if node.broken is not None:
+            self.out.add(f"if {node.broken}: break")
+        self.out.depth -= 1
+        self.out.add(f"push({n})")
 
     def _turns(self, head: str, nodes: list, *last: str) -> None:
         self.out.add(head)
@@ -306,6 +325,7 @@ class Emitter:
                 out.add(f"{value.name}_b = zeros_like({value.name})")
         names = [self._pushed(p) for p in pushes.values()]
         if names:
+            self.push_names[len(out.lines)] = list(pushes)
             out.add(f"push({names[0]})" if len(names) == 1 else f"push(({', '.join(names)}))")
         slots, values = [], []
         for slot, value in block.writes.items():
@@ -397,7 +417,7 @@ class Emitter:
             return
         base, value, *at = op.args
         target = f"{self._text(base)}[{self.index(op.data, [self._text(a) for a in at])}]"
-        old = self._old_name(op)
+        old = self.old_name(op)
         if old in self.pushes.get(block, {}):
             is_array = region_of(op).is_array
             self.out.add(f"{old} = {target}" + (".copy()" if is_array else ""))
@@ -412,12 +432,13 @@ class Emitter:
             return
         self.out.add(f"{target} {sign} {self._text(value)}")
 
-    def _old_name(self, op: Op) -> str:
+    def old_name(self, op: Op) -> str:
+        """Return the name of what a write overwrites."""
         return f"old{id(op)}"
 
     # -- backward ----------------------------------------------------------------------------------
 
-    def _backward(self) -> str:
+    def _backward(self) -> list[str]:
         source = self.out = Source()
         active = [s for s in self.program.slots if s.is_active and s.memory is None]
         for s in active:
@@ -448,9 +469,9 @@ class Emitter:
             else:
                 results.append("None")
         source.add(f"return ({''.join(f'{r}, ' for r in results)})")
-        return "\n".join(source.lines)
+        return source.lines
 
-    def _backward_head(self) -> str:
+    def _backward_head(self) -> list[str]:
         source = Source()
         source.lines.append("def backward(frame, tape, outs, seeds):")
         source.add("pop = tape.pop")
@@ -460,7 +481,7 @@ class Emitter:
         for slot in self.program.parameters:
             if slot in self.late:
                 source.add(f"{slot.name}_b = zeros_like({slot.name})")
-        return "\n".join(source.lines)
+        return source.lines
 
     def _seed(self, v: Value, text: str) -> None:
         self.seeded.setdefault(v, []).append(text)
@@ -470,7 +491,9 @@ class Emitter:
         for node in reversed(nodes):
             if isinstance(node, Block):
                 self._backward_block(node)
-            elif isinstance(node, For):
+                continue
+            first = len(out.lines)
+            if isinstance(node, For):
                 own = not _binds(node.body, node.slot)
                 out.add(f"for {node.slot.name if own else '_'} in reversed(pop()):")
                 if own:
@@ -486,6 +509,7 @@ class Emitter:
                 self._indented(node.then)
                 out.add("else:")
                 self._indented(node.otherwise)
+            self.backward_spans[node] = first, len(out.lines)
 
     def _indented(self, nodes: list) -> None:
         self.out.depth += 1

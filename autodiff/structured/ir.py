@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from autodiff.structured.kinds import UNKNOWN, Kind, UnsupportedError
+from autodiff.structured.kinds import ANYTHING, UNKNOWN, Kind, UnsupportedError, join
 
 WRITES = frozenset({"store", "add", "sub"})
 """Operations that change what an array holds."""
@@ -59,15 +59,26 @@ class Memory:
 class Slot:
     """A variable: its name in the generated code, and the values bound to it."""
 
-    __slots__ = ("is_active", "is_stable", "memory", "name", "reads", "writes")
+    __slots__ = ("is_active", "is_stable", "kind", "memory", "name", "reads", "writes")
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.kind: Kind | None = None  # of all that it holds
         self.memory: Memory | None = None
         self.is_active = False
         self.is_stable = False  # bound once, before any loop or branch: always at hand
         self.writes = 0
         self.reads = 0
+
+    def holds(self, kind: Kind) -> None:
+        """Note that it holds a value of this kind, too."""
+        if self.kind is None:
+            self.kind = kind.general()
+        elif self.kind != kind:
+            try:
+                self.kind = join(self.kind, kind.general())
+            except UnsupportedError:
+                self.kind = ANYTHING
 
     def __repr__(self) -> str:
         return self.name

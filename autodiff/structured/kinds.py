@@ -95,6 +95,10 @@ class Kind(NamedTuple):
         return self._replace(value=UNKNOWN, parts=tuple([p.general() for p in self.parts]))
 
 
+ANYTHING = Kind(frozenset([object]))
+"""Of a variable that holds values of different kinds in different places."""
+
+
 def kind_of(x: Any, known: bool = False) -> Kind:
     """Return the kind of a value; with `known` of this one value.
 

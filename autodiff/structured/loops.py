@@ -90,6 +90,7 @@ class Loops(Expressions):
             self.statements(nodes)
 
         def turn() -> list:
+            slot.holds(Kind(_INT))
             self.kinds[slot] = Kind(_INT)
             return self.apart(read)
 

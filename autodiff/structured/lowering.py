@@ -106,6 +106,7 @@ class _Lowering(Loops):
         if i in known_args:
             self.kinds[slot] = kind_of(known_args[i], known=True)
             return
+        slot.holds(kind)
         self.kinds[slot] = kind
         slot.memory = Memory() if kind.is_array else None
         self.program.parameters.append(slot)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.metadata
+import importlib.util
 import linecache
+import time
 import types
 from collections.abc import Callable
 from typing import Any
@@ -22,77 +26,21 @@ from autodiff.structured.emission import Emitter
 from autodiff.structured.ir import flat
 from autodiff.structured.kinds import UnsupportedError, kind_of
 from autodiff.structured.lowering import lower
+from autodiff.structured.runtime_calls import SCOPE, SteppedAsideError
 from autodiff.structured.scopes import looked_up
-from chainrules_core import AbstractZero, unbroadcast, unthunk
+from autodiff.structured.settings import Settings
+
+_MOST_ASIDES = 3
+_LLVMLITE = (0, 45)
 
 
-class ChangedError(Exception):
-    """A value is of another kind than the program was made for."""
-
-
-def total(x: Any) -> Any:
-    """Return the sum of all elements."""
-    return x.sum() if type(x) is np.ndarray else x
-
-
-def inner(d: Any, g: Any) -> Any:
-    """Return the sum of the products of elements."""
-    if type(d) is np.ndarray and type(g) is np.ndarray and d.shape == g.shape:
-        return np.vdot(d, g)
-    return total(d * g)
-
-
-def fitted(x: Any, shape: tuple[int, ...]) -> Any:
-    """Sum a cotangent back to the shape that was broadcast."""
-    return x if x.shape == shape else unbroadcast(x, shape)
-
-
-def gather(shadow: np.ndarray, x: Any) -> None:
-    """Add what a rule has returned to a shadow."""
-    x = unthunk(x)
-    if not isinstance(x, AbstractZero):
-        if np.shape(x) != shadow.shape:
-            x = unbroadcast(x, shadow.shape)
-        shadow += x
-
-
-def settled(x: Any, primal: np.ndarray) -> Any:
-    """Return what a rule has returned as an array of the shape of the primal."""
-    x = unthunk(x)
-    if isinstance(x, AbstractZero):
-        return np.zeros_like(primal)
-    return x if np.shape(x) == primal.shape else unbroadcast(x, primal.shape)
-
-
-def number(x: Any) -> Any:
-    """Return what a rule has returned for a number."""
-    x = unthunk(x)
-    if isinstance(x, AbstractZero):
-        return 0.0
-    return total(x)
-
-
-def part(x: Any, i: int) -> Any:
-    """Return what a rule has returned for one part of an argument that is a list."""
-    x = unthunk(x)
-    return x if isinstance(x, AbstractZero) else x[i]
-
-
-_SCOPE = {
-    "part": part,
-    "total": total,
-    "inner": inner,
-    "fitted": fitted,
-    "gather": gather,
-    "settled": settled,
-    "number": number,
-    "add_at": np.add.at,
-    "s_": np.s_,
-    "zeros_like": np.zeros_like,
-    "array": np.array,
-    "Changed": ChangedError,
-    "__name__": "autodiff.structured.generated",
-}
+@functools.cache
+def has_llvm() -> bool:
+    """Whether loops can become machine code: llvmlite is there, and not too old."""
+    if importlib.util.find_spec("llvmlite") is None:
+        return False
+    first, second = importlib.metadata.version("llvmlite").split(".")[:2]
+    return (int(first), int(second)) >= _LLVMLITE
 
 
 class Structured:
@@ -110,6 +58,10 @@ class Structured:
         In the form of what is returned: which argument it is, or None.
     source : str
         The generated code.
+    native : Native or None
+        The loops as machine code, once they are.
+    why : str, optional
+        Why there are none.
     """
 
     def __init__(
@@ -134,11 +86,12 @@ class Structured:
         resolve_rules(blocks_of(program.body))
         mark_active(program, {self.positions.index(i) for i in active})
         self.broadcasts = False
+        self.spent = 0.0
         self._write()
 
     def _write(self) -> None:
         program = self.program
-        emitter = Emitter(program, self.broadcasts)
+        emitter = self.emitter = Emitter(program, self.broadcasts)
         self.source, scope = emitter.emit()
         parameters = program.parameters
         self.written = [self.positions[parameters.index(s)] for s in emitter.written_parameters]
@@ -155,11 +108,37 @@ class Structured:
         own = [id(v.memory.root()) for v, same in results if v.memory is not None and same is None]
         if len(set(own)) < len(own):
             raise UnsupportedError("results that may share memory")
+        self.code = self._compiled(self.source, scope)
+        self.native: Any = None
+        self.native_code: Any = None
+        self.why: str | None = None if has_llvm() else "there is no llvmlite"
+        self.asides = 0
+
+    def _compiled(self, source: str, scope: dict[str, Any]) -> tuple[Callable, Callable]:
         name = f"<structured {self.name}>"
-        linecache.cache[name] = (len(self.source), None, self.source.splitlines(True), name)
-        namespace = {**_SCOPE, **scope}
-        exec(compile(self.source, name, "exec"), namespace)
-        self.code: tuple[Callable, Callable] = namespace["forward"], namespace["backward"]
+        linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+        namespace = {**SCOPE, **scope}
+        exec(compile(source, name, "exec"), namespace)
+        return namespace["forward"], namespace["backward"]
+
+    def _make_native(self) -> None:
+        """Write the loops as machine code, as far as they can be."""
+        from autodiff.structured.native.regions import Native
+
+        self.why = "it could not be compiled"  # once is enough
+        try:
+            native = Native(self.emitter)
+        except UnsupportedError as error:
+            self.why = str(error)
+            return
+        self.native_code = self._compiled(native.source, native.scope)
+        self.native, self.why = native, None
+
+    def step_aside(self, why: str) -> None:
+        """Note that machine code could not do what was asked; after some times it is given up."""
+        self.asides += 1
+        if self.asides > _MOST_ASIDES:
+            self.native, self.native_code, self.why = None, None, why
 
     def _same_as_argument(self, returned: Any) -> Any:
         """Say which argument is returned; a view of one is not handled."""
@@ -203,8 +182,20 @@ class Structured:
 
     def run(self, args: tuple) -> tuple[Any, list, tuple]:
         """Return what the function returns, the written arrays, and the state for the sweep."""
+        if self.native is None and self.why is None and self.spent >= Settings.native:
+            self._make_native()
+        values = [args[i] for i in self.positions]
+        start = time.perf_counter()
         forward, backward = self.code
-        outs, frame, tape = forward(*[args[i] for i in self.positions])
+        found: Any = None
+        if self.native_code is not None and self.spent >= Settings.native:
+            try:
+                found = self.native_code[0](*values)
+                backward = self.native_code[1]
+            except SteppedAsideError as error:
+                self.step_aside(str(error))
+        outs, frame, tape = found or forward(*values)
+        self.spent += time.perf_counter() - start
         n = self.n_outputs
         given = iter(outs[:n])
 
@@ -216,7 +207,14 @@ class Structured:
     def sweep(self, state: tuple, bars: list[Any]) -> tuple:
         """Return the cotangents of all arguments, None where there is none."""
         backward, *left = state
-        found = iter(backward(*left, bars))
+        start = time.perf_counter()
+        try:
+            found = iter(backward(*left, bars))
+        except (SteppedAsideError, ValueError) as error:
+            if isinstance(error, SteppedAsideError) or self.broadcasts:
+                self.step_aside(str(error))
+            raise
+        self.spent += time.perf_counter() - start
         result: list[Any] = []
         at = 0
         for position in self.positions:

@@ -78,6 +78,9 @@ def allowed(package: str, path: Path, source: str, found: Import) -> bool:
     if package == "autodiff" and found.top == "numba":
         # Programs become machine code where it is installed.
         return found.late and "compiler" in path.parts
+    if package == "autodiff" and found.top == "llvmlite":
+        # So do the loops of structured programs: the room is loaded where llvmlite is installed.
+        return path.parent.name == "native"
     if package == "autodiff" and found.top in ADAPTERS.values():
         # Each adapter is loaded when it is asked for, and imports its own system alone.
         return path.parent.name == "interop" and ADAPTERS.get(path.stem) == found.top

@@ -1,0 +1,206 @@
+"""Instructions: a thin layer over llvmlite's builder, with loops, branches and memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from autodiff.structured.kinds import UnsupportedError
+
+I64, I32, I8, I1 = ir.IntType(64), ir.IntType(32), ir.IntType(8), ir.IntType(1)
+F64, F32 = ir.DoubleType(), ir.FloatType()
+PTR = ir.PointerType()
+
+TYPES: dict[str, Any] = {"d": F64, "s": F32, "i": I64, "b": I1}
+"""Of numbers in machine code: doubles, single precision, integers and truth values."""
+
+ELEMENTS: dict[Any, tuple[Any, str]] = {
+    np.dtype(np.float64): (F64, "d"),
+    np.dtype(np.float32): (F32, "s"),
+    np.dtype(np.int64): (I64, "i"),
+    np.dtype(np.int32): (I32, "i"),
+    np.dtype(np.int16): (ir.IntType(16), "i"),
+    np.dtype(np.int8): (I8, "i"),
+    np.dtype(np.uint32): (I32, "i"),
+    np.dtype(np.uint16): (ir.IntType(16), "i"),
+    np.dtype(np.uint8): (I8, "i"),
+    np.dtype(np.bool_): (I8, "b"),
+}
+"""How elements of arrays lie in memory, and which numbers they are."""
+
+STEPS_ASIDE, SHAPES_DIFFER, MAY_WARN = 1, 2, 3
+"""What a function returns where it does not know what NumPy does, arrays do not fit, or NumPy may
+warn."""
+
+
+def element_of(dtype: Any) -> tuple[Any, str]:
+    """Return how elements of a dtype are held."""
+    if dtype not in ELEMENTS:
+        raise UnsupportedError(f"elements of {dtype}")
+    return ELEMENTS[dtype]
+
+
+class Code:
+    """Writes the instructions of one function.
+
+    Parameters
+    ----------
+    module : llvmlite.ir.Module
+        Where the function belongs.
+    name : str
+        Its name.
+    types : list
+        Of its parameters.
+    """
+
+    def __init__(self, module: ir.Module, name: str, types: list) -> None:
+        self.module = module
+        self.function = ir.Function(module, ir.FunctionType(I32, types), name)
+        entry = self.function.append_basic_block("entry")
+        self.head = ir.IRBuilder(entry)  # variables
+        self.b = ir.IRBuilder(self.function.append_basic_block("body"))
+        self._first = self.b.block
+        self.exits: dict[int, Any] = {}
+        self.behind: list[Any] = []  # the blocks behind the loops that are open
+
+    def finish(self) -> None:
+        """Return with success, and write the ways out."""
+        self.b.ret(ir.Constant(I32, 0))
+        for status, block in self.exits.items():
+            ir.IRBuilder(block).ret(ir.Constant(I32, status))
+        self.head.branch(self._first)
+
+    # -- numbers -----------------------------------------------------------------------------------
+
+    def whole(self, n: int) -> Any:
+        """Return an integer."""
+        return ir.Constant(I64, n)
+
+    def variable(self, kind: Any) -> Any:
+        """Return the place of a variable."""
+        return self.head.alloca(kind)
+
+    def external(self, name: str, result: Any, types: list) -> Any:
+        """Return a function of the C library."""
+        found = self.module.globals.get(name)
+        if found is not None:
+            return found
+        return ir.Function(self.module, ir.FunctionType(result, types), name)
+
+    def call(self, name: str, result: Any, args: list) -> Any:
+        """Call a function of the C library."""
+        return self.b.call(self.external(name, result, [a.type for a in args]), args)
+
+    def less(self, a: Any, b: Any) -> Any:
+        """Compare integers."""
+        return self.b.icmp_signed("<", a, b)
+
+    def equal(self, a: Any, b: Any) -> Any:
+        """Compare integers."""
+        return self.b.icmp_signed("==", a, b)
+
+    # -- ways --------------------------------------------------------------------------------------
+
+    def exit_if(self, test: Any, status: int = STEPS_ASIDE) -> None:
+        """Leave the function where a test holds."""
+        if isinstance(test, ir.Constant) and test.constant in (0, False):
+            return
+        if status not in self.exits:
+            self.exits[status] = self.function.append_basic_block(f"exit{status}")
+        following = self.function.append_basic_block()
+        branch = self.b.cbranch(test, self.exits[status], following)
+        branch.set_weights([1, 9999])
+        self.b.position_at_end(following)
+
+    @contextmanager
+    def branch(self, test: Any) -> Any:
+        """Write what runs where a test holds."""
+        with self.b.if_then(test):
+            yield
+
+    @contextmanager
+    def branches(self, test: Any) -> Any:
+        """Write two branches."""
+        with self.b.if_else(test) as both:
+            yield both
+
+    @contextmanager
+    def counted(self, n: Any, alone: bool = False) -> Any:
+        """Write a loop of n turns; it gives the number of the turn.
+
+        `alone` says that no turn reads what another one writes (`accessed` marks what is read and
+        written): LLVM then asks no questions before it works on several elements at once.
+        """
+        before = self.b.block
+        head = self.function.append_basic_block("head")
+        body = self.function.append_basic_block("body")
+        after = self.function.append_basic_block("after")
+        self.b.branch(head)
+        self.b.position_at_end(head)
+        i = self.b.phi(I64)
+        i.add_incoming(self.whole(0), before)
+        self.b.cbranch(self.less(i, n), body, after)
+        self.b.position_at_end(body)
+        self.behind.append(after)
+        yield i
+        self.behind.pop()
+        following = self.b.add(i, self.whole(1), flags=("nsw",))
+        i.add_incoming(following, self.b.block)
+        back = self.b.branch(head)
+        if alone:
+            back.set_metadata("llvm.loop", self.module.add_metadata([f"loop {id(back)}"]))
+        self.b.position_at_end(after)
+
+    def accessed(self, instruction: Any) -> Any:
+        """Mark what is read or written in a loop whose turns are on their own."""
+        instruction.set_metadata("llvm.access.group", self.module.add_metadata(["accesses"]))
+        return instruction
+
+    def endless(self, body: Callable[[Any], None]) -> None:
+        """Write a loop without end; `body` is given the block behind it."""
+        head = self.function.append_basic_block("while")
+        after = self.function.append_basic_block("left")
+        self.b.branch(head)
+        self.b.position_at_end(head)
+        self.behind.append(after)
+        body(after)
+        self.behind.pop()
+        if not self.b.block.is_terminated:
+            self.b.branch(head)
+        self.b.position_at_end(after)
+
+    # -- memory ------------------------------------------------------------------------------------
+
+    def at(self, pointer: Any, offset: Any) -> Any:
+        """Return the address so many bytes further on."""
+        if isinstance(offset, ir.Constant) and offset.constant == 0:
+            return pointer
+        return self.b.gep(pointer, [offset], source_etype=I8)
+
+    def word(self, pointer: Any, k: int, kind: Any = I64) -> Any:
+        """Read the k-th word of a struct."""
+        return self.b.load(self.at(pointer, self.whole(8 * k)), typ=kind)
+
+    def set_word(self, pointer: Any, k: int, value: Any) -> None:
+        """Write the k-th word of a struct."""
+        self.b.store(value, self.at(pointer, self.whole(8 * k)))
+
+
+def text_of(module: ir.Module) -> str:
+    """Return a module as LLVM reads it, with the marks of loops as it wants them."""
+    text = str(module)
+    found = re.search(r'(!\d+) = !{ !"accesses" }', text)
+    if found is None:
+        return text
+    group = found.group(1)
+    text = text.replace(found.group(0), f"{group} = distinct !{{}}")
+    count = len(module.metadata)
+    parallel = f'!{{!"llvm.loop.parallel_accesses", {group}}}'
+    loops = re.compile(r'(!\d+) = !{ !"loop \d+" }')
+    text = loops.sub(rf"\1 = distinct !{{\1, !{count}}}", text)
+    return f"{text}\n!{count} = {parallel}\n"

@@ -1,0 +1,298 @@
+"""Arrays element by element: loops over all axes, sums, and products of vectors and matrices.
+
+An array is computed where it is used, with what it is made of, in one loop. Before that becomes
+wrong, since something is written into what it reads, it is computed.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from autodiff.structured.kinds import Kind, UnsupportedError
+from autodiff.structured.native import memory
+from autodiff.structured.native.code import SHAPES_DIFFER, TYPES, Code, element_of
+from autodiff.structured.native.scalars import Scalars
+from autodiff.structured.native.values import Array, Fresh, Number, Tree, dtype_of, leaves
+
+
+class Elementwise:
+    """Writes loops over the elements of arrays."""
+
+    def __init__(self, code: Code, scalars: Scalars, state: Any) -> None:
+        self.code = code
+        self.scalars = scalars
+        self.state = state
+        self.taken = 0  # how many arrays there are in the store that is given back
+
+    @property
+    def b(self) -> Any:
+        """The builder."""
+        return self.code.b
+
+    # -- memory ------------------------------------------------------------------------------------
+
+    def made(self, dtype: np.dtype, shape: list, store: int) -> Array:
+        """Return a new array, whose elements are not set."""
+        self.taken += store == memory.SCRATCH
+        element_of(dtype)
+        size: Any = self.code.whole(dtype.itemsize)
+        strides: list[Any] = []
+        for n in reversed(shape):
+            strides.insert(0, size)
+            size = self.b.mul(size, n)
+        address = memory.allocated(self.code, self.state, store, size)
+        return Array(dtype, address, list(shape), strides, Fresh())
+
+    def computed(self, x: Array | Tree, store: int) -> Array:
+        """Return a new array with the elements of another one."""
+        made = self.made(dtype_of(x), x.shape, store)
+        self.write(made, x)
+        return made
+
+    # -- loops -------------------------------------------------------------------------------------
+
+    def tree(self, f: Any, kind: Kind, parts: list) -> Tree:
+        """Return what a function makes of arrays and numbers, element by element."""
+        shape: list = []
+        for p in parts:
+            if not isinstance(p, Number):
+                shape = self.broadcast(shape, p.shape)
+        if len(shape) != kind.ndim:
+            raise UnsupportedError("an array of other axes")
+        return Tree(kind, f, parts, shape)
+
+    def broadcast(self, a: list, c: list) -> list:
+        """Return the shape of two arrays that are broadcast against each other.
+
+        Axes of one element are broadcast if that is known; else all have to be as long.
+        """
+        if len(a) < len(c):
+            a, c = c, a
+        made = list(a)
+        for k, n in enumerate(c, len(a) - len(c)):
+            if is_one(made[k]):
+                made[k] = n
+            elif not is_one(n):
+                self._check_equal(made[k], n)
+        return made
+
+    def _check_equal(self, m: Any, n: Any) -> None:
+        if m is not n:
+            self.code.exit_if(self.b.not_(self.code.equal(m, n)), SHAPES_DIFFER)
+
+    def check_shape(self, shape: list, wanted: list) -> None:
+        """Leave unless two shapes are the same."""
+        if len(shape) != len(wanted):
+            raise UnsupportedError("arrays of other axes")
+        for m, n in zip(shape, wanted, strict=True):
+            self._check_equal(m, n)
+
+    def check_fits(self, shape: list, target: list) -> None:
+        """Leave unless an array can be broadcast to a shape."""
+        if len(shape) > len(target):
+            raise UnsupportedError("an array of more axes")
+        for m, n in zip(shape, target[len(target) - len(shape) :], strict=True):
+            if not is_one(m):
+                self._check_equal(m, n)
+
+    def each(
+        self, shape: list, arrays: list[Array], body: Callable[[list], None], alone: bool = True
+    ) -> None:
+        """Run a body for all elements; it is given their addresses, one for each array.
+
+        `alone` says that none reads what another one writes.
+        """
+        if not shape:
+            raise UnsupportedError("an array without axes")
+        self._axis(shape, arrays, [a.address for a in arrays], 0, body, alone)
+
+    def _axis(
+        self, shape: list, arrays: list[Array], at: list, axis: int, body: Callable[[list], None],
+        alone: bool,
+    ) -> None:  # fmt: skip
+        code, b = self.code, self.b
+        steps = [self._stride(a, shape, axis) for a in arrays]
+        n = shape[axis]
+        if axis < len(shape) - 1:
+            with code.counted(n) as i:
+                rows = [code.at(p, b.mul(i, s)) if s is not None else p
+                        for p, s in zip(at, steps, strict=True)]  # fmt: skip
+                self._axis(shape, arrays, rows, axis + 1, body, alone)
+            return
+
+        with code.counted(n, alone) as i:
+            places = []
+            for a, p, s in zip(arrays, at, steps, strict=True):
+                if s is None:
+                    places.append(p)
+                elif isinstance(s, ir.Constant) and s.constant == a.dtype.itemsize:
+                    places.append(b.gep(p, [i], source_etype=element_of(a.dtype)[0]))
+                else:
+                    places.append(code.at(p, b.mul(i, s)))
+            body(places)
+
+    def _stride(self, a: Array, shape: list, axis: int) -> Any:
+        """Return the step along an axis; None if the array is broadcast there."""
+        k = axis - (len(shape) - len(a.shape))
+        if k < 0 or (is_one(a.shape[k]) and not is_one(shape[axis])):
+            return None
+        return a.strides[k]
+
+    def element(self, x: Any, places: dict[int, Any]) -> Number:
+        """Return an element of an array; `places` says where those of arrays are."""
+        if isinstance(x, Number):
+            return x
+        if isinstance(x, Array):
+            return self.read(x.dtype, places[id(x)])
+        return self.scalars.function(x.f, [self.element(p, places) for p in x.parts], x.kind)
+
+    def read(self, dtype: np.dtype, address: Any) -> Number:
+        """Return the number at an address."""
+        kind, letter = element_of(dtype)
+        value = self.code.accessed(self.b.load(address, typ=kind))
+        if letter == "b":
+            value = self.b.trunc(value, TYPES["b"])
+        elif letter == "i" and kind is not TYPES["i"]:
+            longer = self.b.sext if dtype.kind == "i" else self.b.zext
+            value = longer(value, TYPES["i"])
+        return Number(Kind(frozenset([dtype.type])), letter, value)
+
+    def put(self, dtype: np.dtype, x: Number, address: Any) -> None:
+        """Write a number to an address."""
+        kind, letter = element_of(dtype)
+        if letter == "i" and (kind is not TYPES["i"] or x.letter not in "ib"):
+            raise UnsupportedError("a write into an array of integers")
+        value = self.scalars.converted(x, letter)
+        if letter == "b":
+            value = self.b.zext(value, kind)
+        self.code.accessed(self.b.store(value, address))
+
+    def write(self, target: Array, x: Any, f: Any = None) -> None:
+        """Write into an array: `x`, or what a function makes of what was there and of `x`.
+
+        Nothing that `x` reads may lie in the array otherwise than at the same places.
+        """
+        if not isinstance(x, Number):
+            self.check_fits(x.shape, target.shape)
+        sources = leaves(x)
+        arrays = [target, *sources]
+
+        def body(places: list) -> None:
+            by_array = {id(a): p for a, p in zip(sources, places[1:], strict=True)}
+            found = self.element(x, by_array)
+            if f is not None:
+                old = self.read(target.dtype, places[0])
+                found = self.scalars.function(f, [old, found], target.kind)
+            self.put(target.dtype, found, places[0])
+
+        self.each(target.shape, arrays, body)
+
+    # -- sums --------------------------------------------------------------------------------------
+
+    def total(self, x: Array | Tree) -> Number:
+        """Return the sum of all elements, in an order of its own, as NumPy does."""
+        dtype = dtype_of(x)
+        _, letter = element_of(dtype)
+        if letter not in "ds":
+            raise UnsupportedError("a sum of what is no float")
+        kind = TYPES[letter]
+        place = self.code.variable(kind)
+        b = self.b
+        b.store(ir.Constant(kind, 0.0), place)
+        sources = leaves(x)
+
+        def body(places: list) -> None:
+            found = self.element(x, {id(a): p for a, p in zip(sources, places, strict=True)})
+            value = self.scalars.converted(found, letter)
+            b.store(b.fadd(b.load(place, typ=kind), value, flags=("reassoc",)), place)
+
+        self.each(x.shape, sources, body)
+        return Number(Kind(frozenset([dtype.type])), letter, b.load(place, typ=kind))
+
+    def summed_to(self, x: Array | Tree, shape: list, store: int) -> Array:
+        """Return a cotangent, summed over the axes that were broadcast."""
+        made = self.made(dtype_of(x), shape, store)
+        _, letter = element_of(made.dtype)
+        if letter not in "ds":
+            raise UnsupportedError("a sum of what is no float")
+        self.write(made, Number(Kind(frozenset([made.dtype.type])), letter,
+                                ir.Constant(TYPES[letter], 0.0)))  # fmt: skip
+        self.check_fits(shape, x.shape)
+        sources = leaves(x)
+
+        def body(places: list) -> None:
+            by_array = {id(a): p for a, p in zip(sources, places[1:], strict=True)}
+            old = self.read(made.dtype, places[0])
+            found = [old, self.element(x, by_array)]
+            self.put(made.dtype, self.scalars.function(operator.add, found, made.kind), places[0])
+
+        self.each(x.shape, [made, *sources], body, alone=False)
+        return made
+
+    # -- products ----------------------------------------------------------------------------------
+
+    def product(self, x: Any, y: Any, kind: Kind, store: int) -> Any:
+        """Return the product of vectors, or of a matrix and a vector."""
+        ranks = (len(x.shape), len(y.shape))
+        if ranks == (1, 1):
+            self.check_shape(x.shape, y.shape)
+            dtype = np.result_type(x.kind.dtype, y.kind.dtype)
+            vector = Kind(frozenset([np.ndarray]), dtype, 1)
+            return self.total(Tree(vector, operator.mul, [x, y], x.shape))
+        if ranks == (1, 2):
+            rows, columns = y.shape
+            y = self.at_hand(y)
+            y = Array(y.dtype, y.address, [columns, rows], y.strides[::-1], y.group)
+            x, y = y, x
+        elif ranks != (2, 1):
+            raise UnsupportedError("a product of matrices")
+        x, y = self.at_hand(x), self.at_hand(y)
+        self.check_shape([x.shape[1]], y.shape)
+        assert kind.dtype is not None
+        made = self.made(kind.dtype, [x.shape[0]], store)
+        zero = Number(Kind(frozenset([made.dtype.type])), element_of(made.dtype)[1],
+                      ir.Constant(element_of(made.dtype)[0], 0.0))  # fmt: skip
+        # Along the axis in which elements lie side by side.
+        b, code = self.b, self.code
+        along = b.icmp_signed("<=", self._size(x.strides[1]), self._size(x.strides[0]))
+        with code.branches(along) as (then, otherwise):
+            with then, code.counted(x.shape[0]) as i:
+                row = Array(x.dtype, code.at(x.address, b.mul(i, x.strides[0])), [x.shape[1]],
+                            [x.strides[1]], x.group)  # fmt: skip
+                vector = Kind(frozenset([np.ndarray]), made.dtype, 1)
+                found = self.total(Tree(vector, operator.mul, [row, y], y.shape))
+                self.put(made.dtype, found, code.at(made.address, b.mul(i, made.strides[0])))
+            with otherwise:
+                self.write(made, zero)
+                with code.counted(x.shape[1]) as j:
+                    column = Array(x.dtype, code.at(x.address, b.mul(j, x.strides[1])),
+                                   [x.shape[0]], [x.strides[0]], x.group)  # fmt: skip
+                    factor = self.read(y.dtype, code.at(y.address, b.mul(j, y.strides[0])))
+                    vector = Kind(frozenset([np.ndarray]), made.dtype, 1)
+                    self.write(made, Tree(vector, operator.mul, [column, factor], column.shape),
+                               operator.add)  # fmt: skip
+        return made
+
+    def _size(self, n: Any) -> Any:
+        return self.b.select(self.code.less(n, self.code.whole(0)), self.b.neg(n), n)
+
+    def at_hand(self, x: Array | Tree) -> Array:
+        """Return an array whose elements are computed."""
+        return x if isinstance(x, Array) else self.computed(x, memory.SCRATCH)
+
+    def outer(self, x: Any, y: Any, kind: Kind) -> Tree:
+        """Return the products of all elements of two vectors."""
+        x, y = self.at_hand(x), self.at_hand(y)
+        one, zero = self.code.whole(1), self.code.whole(0)
+        column = Array(x.dtype, x.address, [x.shape[0], one], [x.strides[0], zero], x.group)
+        return Tree(kind, operator.mul, [column, y], [x.shape[0], y.shape[0]])
+
+
+def is_one(n: Any) -> bool:
+    """Whether it is known that an axis has one element."""
+    return isinstance(n, ir.Constant) and n.constant == 1

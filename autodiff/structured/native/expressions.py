@@ -1,0 +1,436 @@
+"""Expressions in the source of structured programs, as instructions."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.functions import PRODUCT, facts_of
+from autodiff.structured.kinds import Kind, UnsupportedError, kind_of_result
+from autodiff.structured.native import memory
+from autodiff.structured.native.code import Code
+from autodiff.structured.native.elementwise import Elementwise, is_one
+from autodiff.structured.native.indexing import Indexing, parts_of
+from autodiff.structured.native.scalars import BINARY, UNARY, Scalars
+from autodiff.structured.native.values import (
+    Array,
+    Known,
+    Number,
+    Several,
+    Tree,
+    Turns,
+    leaves,
+)
+from autodiff.structured.runtime_calls import (
+    add_at,
+    fitted,
+    gather,
+    inner,
+    number,
+    settled,
+    total,
+)
+
+_INT = Kind(frozenset([int]))
+_COPIES = frozenset({np.copy, np.ndarray.copy})
+_SUMS = frozenset({np.sum, np.ndarray.sum})
+_FLIPS: dict[Any, Callable[[int], range]] = {
+    np.flip: lambda n: range(n),
+    np.flipud: lambda n: range(1),
+    np.fliplr: lambda n: range(1, 2),
+}
+
+
+class Expressions:
+    """Reads expressions.
+
+    Parameters
+    ----------
+    code : Code
+        Where instructions are written.
+    state : llvmlite value
+        The memory of the run.
+    scope : dict
+        What source reads by name: functions, dtypes, and what else was known.
+    adjoints : dict
+        id of an adjoint → the function it belongs to, and which of its arguments it is for.
+    forward : bool
+        Whether this is the function itself, where what raises leaves.
+    """
+
+    def __init__(
+        self, code: Code, state: Any, scope: dict[str, Any], adjoints: dict[int, tuple],
+        forward: bool,
+    ) -> None:  # fmt: skip
+        self.code = code
+        self.state = state
+        self.scope = scope
+        self.adjoints = adjoints
+        self.forward = forward
+        self.scalars = Scalars(code, forward)
+        self.elementwise = Elementwise(code, self.scalars, state)
+        self.indexing = Indexing(code)
+
+    @property
+    def b(self) -> Any:
+        """The builder."""
+        return self.code.b
+
+    def read(self, name: str) -> Any:
+        """Return the value of a variable."""
+        raise NotImplementedError
+
+    def expression(self, node: ast.expr) -> Any:
+        """Read an expression."""
+        method = getattr(self, f"on_{type(node).__name__.lower()}", None)
+        if method is None:
+            raise UnsupportedError(f"{type(node).__name__} in machine code")
+        return method(node)
+
+    def number(self, node: ast.expr) -> Number:
+        """Read an expression that is a number."""
+        found = self.scalars.number(self.expression(node))
+        if not isinstance(found, Number):
+            raise UnsupportedError("an array in the place of a number")
+        return found
+
+    def integer(self, node: ast.expr) -> Any:
+        """Read an expression that is an integer."""
+        found = self.number(node)
+        if found.letter != "i":
+            raise UnsupportedError("an index that is no integer")
+        return found.value
+
+    def truth(self, node: ast.expr) -> Any:
+        """Read a test."""
+        return self.scalars.converted(self.number(node), "b")
+
+    def whole(self, n: Any) -> Number:
+        """Return an integer of Python's."""
+        return Number(_INT, "i", n)
+
+    # -- what is written how -----------------------------------------------------------------------
+
+    def on_constant(self, node: ast.Constant) -> Known:
+        """Read a literal."""
+        return Known(node.value)
+
+    def on_name(self, node: ast.Name) -> Any:
+        """Read a variable, or what is known by name."""
+        return self.read(node.id)
+
+    def on_tuple(self, node: ast.Tuple) -> Several:
+        """Read a tuple."""
+        return Several([self.expression(p) for p in node.elts])
+
+    def on_binop(self, node: ast.BinOp) -> Any:
+        """Read an operator."""
+        f = BINARY.get(type(node.op))
+        if isinstance(node.op, ast.MatMult):
+            f = operator.matmul
+        if f is None:
+            raise UnsupportedError(f"operator {type(node.op).__name__} in machine code")
+        return self.call(f, [self.expression(node.left), self.expression(node.right)])
+
+    def on_compare(self, node: ast.Compare) -> Any:
+        """Read a comparison."""
+        f = BINARY.get(type(node.ops[0]))
+        if f is None or len(node.ops) > 1:
+            raise UnsupportedError("a comparison in machine code")
+        return self.call(f, [self.expression(node.left), self.expression(node.comparators[0])])
+
+    def on_unaryop(self, node: ast.UnaryOp) -> Any:
+        """Read a sign."""
+        return self.call(UNARY[type(node.op)], [self.expression(node.operand)])
+
+    def on_attribute(self, node: ast.Attribute) -> Any:
+        """Read the shape or size of an array, or its transpose."""
+        owner = self.expression(node.value)
+        if isinstance(owner, Tree):
+            owner = self.elementwise.at_hand(owner)
+        if not isinstance(owner, Array):
+            raise UnsupportedError(f"attribute {node.attr} in machine code")
+        if node.attr == "shape":
+            return Several([self.whole(n) for n in owner.shape])
+        if node.attr == "T":
+            return Array(owner.dtype, owner.address, owner.shape[::-1], owner.strides[::-1],
+                         owner.group, ast.unparse(node))  # fmt: skip
+        if node.attr == "size":
+            size: Any = self.code.whole(1)
+            for n in owner.shape:
+                size = self.b.mul(size, n)
+            return self.whole(size)
+        raise UnsupportedError(f"attribute {node.attr} in machine code")
+
+    def on_subscript(self, node: ast.Subscript) -> Any:
+        """Read a part of an array or tuple."""
+        base = self.expression(node.value)
+        if isinstance(base, Several):
+            k = self.expression(node.slice)
+            if not isinstance(k, Known):
+                raise UnsupportedError("an index of a tuple")
+            return base.parts[k.x]
+        if isinstance(base, Tree):
+            base = self.elementwise.at_hand(base)
+        if not isinstance(base, Array):
+            raise UnsupportedError("an index in machine code")
+        found = self.part(base, node)
+        return found if isinstance(found, Array) else self.elementwise.read(base.dtype, found)
+
+    def part(self, base: Array, node: ast.Subscript) -> Any:
+        """Return a part of an array: an array, or the address of an element."""
+        parts = [self._index(p) for p in parts_of(node.slice)]
+        if any(isinstance(p, Array) for p in parts):
+            if len(parts) > 1 or len(base.shape) > 1 or len(parts[0].shape) > 1:
+                raise UnsupportedError("an array as one of several indices")
+            return self._taken(base, parts[0])
+        return self.indexing.part(base, parts, ast.unparse(node))
+
+    def _index(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Slice):
+            bounds = (node.lower, node.upper, node.step)
+            return slice(*[None if p is None else self._bound(p) for p in bounds])
+        found = self.expression(node)
+        if isinstance(found, Known) and (found.x is None or found.x is Ellipsis):
+            return found.x
+        if isinstance(found, (Array, Tree)):
+            if found.kind.letter != "i":
+                raise UnsupportedError("truth values as an index")
+            return self.elementwise.at_hand(found)
+        made = self.scalars.number(found)
+        if made.letter != "i":
+            raise UnsupportedError("an index that is no integer")
+        return made.value
+
+    def _bound(self, node: ast.expr) -> Any:
+        return self.integer(node)
+
+    def _taken(self, base: Array, places: Array) -> Array:
+        """Return the elements at an array of places."""
+        e = self.elementwise
+        made = e.made(base.dtype, places.shape, self.store_of_new())
+
+        def body(at: list) -> None:
+            i = self.indexing.place(e.read(places.dtype, at[1]).value, base.shape[0])
+            address = self.code.at(base.address, self.b.mul(i, base.strides[0]))
+            e.put(made.dtype, e.read(base.dtype, address), at[0])
+
+        e.each(made.shape, [made, places], body)
+        return made
+
+    def store_of_new(self) -> int:
+        """Where the memory of a new array is."""
+        return memory.SCRATCH
+
+    # -- calls -------------------------------------------------------------------------------------
+
+    def on_call(self, node: ast.Call) -> Any:
+        """Read a call."""
+        f = self.expression(node.func) if isinstance(node.func, ast.Name) else None
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "copy":
+            return self._new(self.expression(node.func.value))
+        if not isinstance(f, Known):
+            raise UnsupportedError("a call in machine code")
+        if f.x is add_at:
+            return self._add_at(node)
+        args = [self.expression(a) for a in node.args]
+        options = {str(k.arg): self.expression(k.value) for k in node.keywords}
+        own = _OWN.get(f.x)
+        if own is not None:
+            return own(self, *args, **options)
+        found = self.adjoints.get(id(f.x))
+        if found is not None:
+            return self._adjoint(found[0], found[1], args, options)
+        if f.x in _MAKERS:
+            return self._maker(f.x, args, options)
+        if f.x in _FLIPS and len(args) == 1 and not options:
+            a = self.elementwise.at_hand(args[0])
+            return self.indexing.flipped(a, _FLIPS[f.x](len(a.shape)), ast.unparse(node))
+        if options:
+            raise UnsupportedError("an argument by name in machine code")
+        return self.call(f.x, args)
+
+    def call(self, f: Any, args: list) -> Any:
+        """Return what a function makes of numbers and arrays."""
+        if all(isinstance(a, Known) for a in args) and f is not len:
+            made = f(*[a.x for a in args])
+            if type(made) in (int, float, bool):
+                return Known(made)
+        if f is len and isinstance(args[0], (Array, Tree)):
+            return self.whole(args[0].shape[0])
+        if f in _COPIES:
+            return self._new(args[0])
+        args = [self.scalars.number(a) for a in args]
+        if not all(isinstance(a, (Number, Array, Tree)) for a in args):
+            raise UnsupportedError("a tuple in machine code")
+        if all(isinstance(a, Number) for a in args):
+            kind = kind_of_result(f, [a.kind for a in args])
+            return self.scalars.function(f, args, kind)
+        kind = kind_of_result(f, [a.kind for a in args])
+        if facts_of(f).kind == PRODUCT:
+            if len(args) != 2 or not all(isinstance(a, (Array, Tree)) for a in args):
+                raise UnsupportedError("a product in machine code")
+            return self.elementwise.product(args[0], args[1], kind, self.store_of_new())
+        if f in _SUMS and len(args) == 1:
+            return self.elementwise.total(args[0])
+        if not kind.is_array:
+            raise UnsupportedError(f"{f.__name__} in machine code")
+        if not (isinstance(f, np.ufunc) or facts_of(f).loops or _is_partial(f)):
+            ufunc = facts_of(f).ufunc
+            if ufunc is None:
+                raise UnsupportedError(f"{f.__name__} of arrays in machine code")
+        return self.elementwise.tree(f, kind, args)
+
+    def _new(self, x: Any) -> Any:
+        if isinstance(x, (Array, Tree)):
+            return self.elementwise.computed(x, self.store_of_new())
+        return x
+
+    def _maker(self, f: Any, args: list, options: dict[str, Any]) -> Array:
+        """Make a new array."""
+        fill, is_like = _MAKERS[f]
+        e = self.elementwise
+        dtype = options.pop("dtype", None)
+        if not is_like and len(args) == 2:
+            dtype = args.pop()
+        if options or len(args) != 1 or not (dtype is None or isinstance(dtype, Known)):
+            raise UnsupportedError(f"this call of {f.__name__} in machine code")
+        if is_like:
+            shape, own = args[0].shape, args[0].kind.dtype
+        else:
+            own = np.dtype(float)
+            parts = args[0].parts if isinstance(args[0], Several) else [args[0]]
+            shape = [self.scalars.converted(self.scalars.number(p), "i") for p in parts]
+            for n in shape:
+                self.code.exit_if(self.code.less(n, self.code.whole(0)))
+        made = e.made(own if dtype is None else np.dtype(dtype.x), shape, self.store_of_new())
+        if fill is not None:
+            e.write(made, self.scalars.known(fill))
+        return made
+
+    # -- what the reverse sweep calls --------------------------------------------------------------
+
+    def _adjoint(self, f: Any, j: int, args: list, options: dict[str, Any]) -> Any:
+        """Apply the adjoint of a product, sum or copy: what is summed stands in its loops."""
+        g, *rest = args
+        if f in _COPIES:
+            return g
+        if f in _SUMS and len(rest) == 1 and not options:
+            x = rest[0]
+            kind = Kind(frozenset([np.ndarray]), x.kind.dtype, len(x.shape))
+            return Tree(kind, operator.pos, [self.scalars.number(g)], x.shape)
+        if f is np.where and len(rest) == 3 and not options:
+            zero = self.scalars.known(0.0)
+            return self.call(np.where, [rest[0], g, zero] if j == 1 else [rest[0], zero, g])
+        if facts_of(f).kind != PRODUCT or len(rest) != 2 or options:
+            raise UnsupportedError(f"the adjoint of {f.__name__} in machine code")
+        x, y = rest
+        if not all(isinstance(a, (Array, Tree)) for a in rest):
+            raise UnsupportedError("a product in machine code")
+        e, store = self.elementwise, self.store_of_new()
+        kind = rest[j].kind
+        ranks = (len(x.shape), len(y.shape))
+        if ranks == (1, 1):
+            return e.tree(operator.mul, kind, [g, rest[1 - j]])
+        if ranks == (2, 1):
+            return e.outer(g, y, kind) if j == 0 else e.product(g, x, kind, store)
+        if ranks == (1, 2):
+            return e.product(y, g, kind, store) if j == 0 else e.outer(x, g, kind)
+        raise UnsupportedError("a product of matrices")
+
+    def on_total(self, x: Any) -> Any:
+        """``total(x)``: the sum of all elements."""
+        return x if isinstance(x, Number) else self.elementwise.total(x)
+
+    def on_inner(self, d: Any, g: Any) -> Any:
+        """``inner(d, g)``: the sum of the products of elements."""
+        return self.on_total(self.call(operator.mul, [d, g]))
+
+    def on_fitted(self, x: Any, shape: Any) -> Any:
+        """``fitted(x, shape)``: summed over the axes that were broadcast."""
+        return self.fitting(x, [p.value for p in shape.parts])
+
+    def fitting(self, x: Array | Tree, shape: list) -> Array | Tree:
+        """Return a cotangent, summed over the axes that were broadcast."""
+        is_narrow = any(is_one(m) and not is_one(n) for m, n in zip(shape, x.shape, strict=False))
+        if len(shape) != len(x.shape) or is_narrow:
+            return self.elementwise.summed_to(x, shape, self.store_of_new())
+        self.elementwise.check_shape(x.shape, shape)
+        return x
+
+    def on_settled(self, x: Any, primal: Any) -> Any:
+        """``settled(x, primal)``: a cotangent of this shape."""
+        return self.fitting(x, primal.shape)
+
+    def on_number(self, x: Any) -> Any:
+        """``number(x)``: a cotangent of a number."""
+        return self.on_total(x)
+
+    def on_gather(self, shadow: Any, x: Any) -> None:
+        """``gather(shadow, x)``: add to a shadow."""
+        self.write(shadow, self.fitting(x, shadow.shape), operator.add)
+
+    def _add_at(self, node: ast.Call) -> None:
+        """``add_at(shadow, s_[places], x)``: add at an array of places."""
+        shadow = self.expression(node.args[0])
+        index: Any = node.args[1]
+        parts = [self._index(p) for p in parts_of(index.slice)]
+        if len(parts) > 1 or not isinstance(parts[0], Array) or len(shadow.shape) > 1:
+            raise UnsupportedError("an array as one of several indices")
+        places = parts[0]
+        x = self.scalars.number(self.expression(node.args[2]))
+        e = self.elementwise
+        self.settle(shadow.group)
+        if not isinstance(x, Number):
+            x = e.at_hand(x)
+            e.check_fits(x.shape, places.shape)
+
+        def body(at: list) -> None:
+            i = self.indexing.place(e.read(places.dtype, at[0]).value, shadow.shape[0])
+            address = self.code.at(shadow.address, self.b.mul(i, shadow.strides[0]))
+            found = x if isinstance(x, Number) else e.read(x.dtype, at[1])
+            old = e.read(shadow.dtype, address)
+            made = self.scalars.function(operator.add, [old, found], shadow.kind)
+            e.put(shadow.dtype, made, address)
+
+        arrays = [places] if isinstance(x, Number) else [places, x]
+        e.each(places.shape, arrays, body, alone=False)  # places may come again
+
+    # -- writes ------------------------------------------------------------------------------------
+
+    def settle(self, group: Any) -> None:
+        """Compute what reads memory that is about to be written into."""
+        raise NotImplementedError
+
+    def write(self, target: Array, x: Any, f: Any = None) -> None:
+        """Write into an array, as if what is written had been computed before."""
+        x = self.scalars.number(x)
+        if isinstance(x, (Several, Known, Turns)):
+            raise UnsupportedError("a write of what is no number or array")
+        self.settle(target.group)
+        for leaf in leaves(x):
+            is_same = leaf is target or (leaf.text and leaf.text == target.text)
+            if leaf.group is target.group and not is_same:
+                x = self.elementwise.computed(x, memory.SCRATCH)
+                break
+        self.elementwise.write(target, x, f)
+
+
+def _is_partial(f: Any) -> bool:
+    return getattr(f, "__module__", "").partition(".")[0] == "chainrules"
+
+
+_MAKERS: dict[Any, tuple[float | None, bool]] = {
+    np.zeros: (0.0, False), np.ones: (1.0, False), np.empty: (None, False),
+    np.ndarray: (None, False), np.zeros_like: (0.0, True), np.ones_like: (1.0, True),
+    np.empty_like: (None, True),
+}  # fmt: skip
+
+_OWN: dict[Any, Callable] = {
+    total: Expressions.on_total, inner: Expressions.on_inner, fitted: Expressions.on_fitted,
+    settled: Expressions.on_settled, number: Expressions.on_number, gather: Expressions.on_gather,
+}  # fmt: skip

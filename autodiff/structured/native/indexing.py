@@ -1,0 +1,136 @@
+"""Parts of arrays: elements, slices, and views."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from llvmlite import ir
+
+from autodiff.structured.kinds import UnsupportedError
+from autodiff.structured.native.code import Code
+from autodiff.structured.native.values import Array
+
+
+class Indexing:
+    """Writes indices: what is out of bounds leaves the function."""
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+
+    def part(self, a: Array, index: list, text: str) -> Any:
+        """Return the part of an array at an index: an array, or the address of an element.
+
+        Parameters
+        ----------
+        a : Array
+            The array.
+        index : list
+            Integers, ``slice`` of integers or None, None for a new axis, and Ellipsis.
+        text : str
+            How the part is written.
+        """
+        code = self.code
+        given = sum(1 for part in index if part is not None and part is not Ellipsis)
+        if given > len(a.shape) or index.count(Ellipsis) > 1:
+            raise UnsupportedError("an index of too many axes")
+        rest = len(a.shape) - given
+        if Ellipsis in index:
+            k = index.index(Ellipsis)
+            index = [*index[:k], *[slice(None)] * rest, *index[k + 1 :]]
+        else:
+            index = [*index, *[slice(None)] * rest]
+        shape: list[Any] = []
+        strides: list[Any] = []
+        address, axis = a.address, 0
+        for part in index:
+            if part is None:
+                shape.append(code.whole(1))
+                strides.append(code.whole(0))
+                continue
+            n, stride = a.shape[axis], a.strides[axis]
+            axis += 1
+            if not isinstance(part, slice):
+                address = code.at(address, code.b.mul(self.place(part, n), stride))
+                continue
+            if part == slice(None):
+                shape.append(n)
+                strides.append(stride)
+                continue
+            start, length, step = self.bounds(part, n)
+            # NumPy does not move on where there is nothing; neither is read.
+            address = code.at(address, code.b.mul(start, stride))
+            shape.append(length)
+            is_one = isinstance(step, ir.Constant) and step.constant == 1
+            strides.append(stride if is_one else code.b.mul(stride, step))
+        if not shape:
+            return address
+        return Array(a.dtype, address, shape, strides, a.group, text)
+
+    def place(self, i: Any, n: Any) -> Any:
+        """Return an index that counts from the start; leave where it is out of bounds."""
+        code, b = self.code, self.code.b
+        if isinstance(i, ir.Constant):
+            i = code.whole(i.constant) if i.constant >= 0 else b.add(n, i)
+        else:
+            i = b.select(code.less(i, code.whole(0)), b.add(i, n), i)
+        code.exit_if(b.icmp_unsigned(">=", i, n))
+        return i
+
+    def bounds(self, part: slice, n: Any) -> tuple[Any, Any, Any]:
+        """Return start, length and step of a slice, as Python has them."""
+        code, b = self.code, self.code.b
+        zero, one = code.whole(0), code.whole(1)
+        step = one if part.step is None else part.step
+        if part.step is None and _is_next(part.start, part.stop):
+            code.exit_if(b.icmp_signed("<=", n, part.start))
+            return part.start, one, one
+        if not isinstance(step, ir.Constant) or step.constant == 0:
+            raise UnsupportedError("a step that is not known")
+        down = step.constant < 0
+        low = code.whole(-1) if down else zero
+        high = b.sub(n, one) if down else n
+
+        def inside(x: Any, otherwise: Any) -> Any:
+            if x is None:
+                return otherwise
+            if isinstance(x, ir.Constant) and x.constant >= 0:
+                made: Any = x
+                return b.select(code.less(high, made), high, made)
+            wrapped = b.select(code.less(x, zero), b.add(x, n), x)
+            made = b.select(code.less(wrapped, low), low, wrapped)
+            return b.select(code.less(high, made), high, made)
+
+        first, last = (high, low) if down else (low, high)
+        start, stop = inside(part.start, first), inside(part.stop, last)
+        if step.constant == 1:
+            length = b.sub(stop, start)
+        else:
+            size = code.whole(abs(step.constant))
+            span = b.sub(start, stop) if down else b.sub(stop, start)
+            length = b.sdiv(b.add(span, b.sub(size, one)), size)
+        empty = b.icmp_signed("<=", length, zero)
+        empty = b.or_(empty, code.less(b.sub(start, stop) if down else b.sub(stop, start), one))
+        return start, b.select(empty, zero, length), step
+
+    def flipped(self, a: Array, axes: range, text: str) -> Array:
+        """Return a view whose elements go the other way along some axes."""
+        code, b = self.code, self.code.b
+        address, strides = a.address, list(a.strides)
+        for k in axes:
+            last = b.sub(a.shape[k], code.whole(1))
+            last = b.select(code.less(last, code.whole(0)), code.whole(0), last)
+            address = code.at(address, b.mul(last, strides[k]))
+            strides[k] = b.neg(strides[k])
+        return Array(a.dtype, address, a.shape, strides, a.group, text)
+
+
+def parts_of(node: ast.expr) -> list[ast.expr]:
+    """Return the parts of an index in source."""
+    return list(node.elts) if isinstance(node, ast.Tuple) else [node]
+
+
+def _is_next(start: Any, stop: Any) -> bool:
+    """Whether a slice has one element, wherever there is one."""
+    are_known = isinstance(start, ir.Constant) and isinstance(stop, ir.Constant)
+    return are_known and 0 <= start.constant == stop.constant - 1

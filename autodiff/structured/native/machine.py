@@ -1,0 +1,68 @@
+"""Compiling instructions with LLVM."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+from autodiff.structured.native import memory
+from autodiff.structured.native.code import text_of
+
+_lock = threading.Lock()
+_ready: list[Any] = []  # the machine that code is written for, once it is known
+
+
+class Compiled:
+    """Functions as machine code: it is there as long as this object.
+
+    Parameters
+    ----------
+    module : llvmlite.ir.Module
+        The functions.
+    """
+
+    def __init__(self, module: ir.Module) -> None:
+        with _lock:
+            machine = _machine()
+            made = llvm.parse_assembly(text_of(module))
+            made.verify()
+            made.triple = machine.triple
+            made.data_layout = str(machine.target_data)
+            options = llvm.create_pipeline_tuning_options(speed_level=1)
+            options.loop_vectorization = True
+            options.slp_vectorization = False
+            options.loop_unrolling = False
+            options.loop_interleaving = False
+            builder = llvm.create_pass_builder(machine, options)
+            builder.getModulePassManager().run(made, builder)
+            self.engine = llvm.create_mcjit_compiler(made, _new_machine())
+            self.engine.finalize_object()
+
+    def function(self, name: str, types: list[Any]) -> Any:
+        """Return a function, to be called with values of these types of ctypes."""
+        address = self.engine.get_function_address(name)
+        return ctypes.CFUNCTYPE(ctypes.c_int32, *types)(address)
+
+
+def _new_machine() -> Any:
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=1,
+        jit=True,
+    )
+
+
+def _machine() -> Any:
+    if not _ready:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        for name, f in memory.FUNCTIONS.items():
+            llvm.add_symbol(name, ctypes.cast(f, ctypes.c_void_p).value)
+        _ready.append(_new_machine())
+    return _ready[0]

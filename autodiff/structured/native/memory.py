@@ -1,0 +1,231 @@
+"""The memory of a run: a stack of words, and two stores of arrays.
+
+What the reverse sweep reads is pushed onto the stack, word by word. Arrays that it reads lie in the
+store ``kept``, those that last for one turn of a loop in the store ``scratch``. A store is a list
+of pieces, which never move; the stack moves as it grows.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, ClassVar
+
+from llvmlite import ir
+
+from autodiff.structured.native.code import I1, I64, PTR, Code
+
+WORDS, USED, ROOM = 0, 1, 2  # the stack
+SCRATCH, KEPT = 3, 6  # of each store: the last piece, what is used of it, its size
+_WORDS_OF_STATE = 9
+_PIECE = 1 << 20
+_HEAD = 64  # bytes at the beginning of a piece
+_LARGEST_POOLED = 1 << 26
+_MOST_POOLED = 2
+
+
+class State(ctypes.Structure):
+    """What a run has in memory."""
+
+    _fields_ = [("words", ctypes.c_int64 * _WORDS_OF_STATE)]
+
+
+_take = ctypes.pythonapi.PyMem_RawMalloc
+_free = ctypes.pythonapi.PyMem_RawFree
+_take.restype = ctypes.c_void_p
+_take.argtypes = [ctypes.c_size_t]
+_free.restype = None
+_free.argtypes = [ctypes.c_void_p]
+
+FUNCTIONS: dict[str, Any] = {
+    "structured_take": _take,
+    "structured_free": _free,
+    "structured_move": ctypes.pythonapi.PyMem_RawRealloc,
+}
+"""Python's functions of memory, under the names that machine code calls."""
+
+
+class Tape:
+    """The memory of one run.
+
+    Attributes
+    ----------
+    address : int
+        Of its `State`.
+    held : tuple
+        The arrays of NumPy that addresses on the tape point into.
+    """
+
+    __slots__ = ("_state", "address", "held")
+    _pool: ClassVar[list[State]] = []
+
+    def __init__(self) -> None:
+        try:
+            self._state = self._pool.pop()
+        except IndexError:
+            self._state = State()
+        self.address = ctypes.addressof(self._state)
+        self.held: tuple = ()
+
+    def __del__(self) -> None:
+        words = self._state.words
+        for store in (SCRATCH, KEPT):
+            self._give_back(store)
+        words[USED] = 0
+        if 8 * words[ROOM] > _LARGEST_POOLED:
+            _free(words[WORDS])
+            words[WORDS] = words[ROOM] = 0
+        if len(self._pool) < _MOST_POOLED:
+            self._pool.append(self._state)
+            return
+        for place in (WORDS, SCRATCH, KEPT):
+            if words[place]:
+                _free(words[place])
+
+    def _give_back(self, store: int) -> None:
+        """Free the pieces of a store but for the last, which is the largest."""
+        words = self._state.words
+        last = words[store]
+        piece = ctypes.c_int64.from_address(last).value if last else 0
+        if last and words[store + 2] > _LARGEST_POOLED:
+            piece, words[store] = last, 0
+        while piece:
+            before = ctypes.c_int64.from_address(piece).value
+            _free(piece)
+            piece = before
+        if words[store]:
+            ctypes.c_int64.from_address(last).value = 0
+            words[store + 1] = _HEAD
+        else:
+            words[store + 1] = words[store + 2] = 0
+
+
+def define_functions(module: ir.Module) -> None:
+    """Write the functions that make room: they return an address, 0 if there is no memory."""
+    _define_room(module)
+    _define_more(module)
+
+
+def _define_room(module: ir.Module) -> None:
+    """``structured_room(state, n)``: room for n more words on the stack; 0 if there is none."""
+    code = _function(module, "structured_room", I1, [PTR, I64])
+    state, n = code.function.args
+    wanted = code.b.add(code.word(state, USED), n)
+    doubled = code.b.mul(code.word(state, ROOM), code.whole(2))
+    first = code.b.select(code.less(doubled, code.whole(1024)), code.whole(1024), doubled)
+    room = code.b.select(code.less(first, wanted), wanted, first)
+    moved = code.call(
+        "structured_move", PTR, [code.word(state, WORDS, PTR), code.b.mul(room, code.whole(8))]
+    )
+    is_there = code.b.icmp_unsigned("!=", code.b.ptrtoint(moved, I64), code.whole(0))
+    with code.branch(is_there):
+        code.set_word(state, WORDS, moved)
+        code.set_word(state, ROOM, room)
+    code.b.ret(is_there)
+    code.head.branch(code._first)
+
+
+def _define_more(module: ir.Module) -> None:
+    """``structured_more(store, bytes)``: the address of so many bytes in a new piece."""
+    code = _function(module, "structured_more", PTR, [PTR, I64])
+    store, n = code.function.args
+    doubled = code.b.mul(code.word(store, 2), code.whole(2))
+    size = code.b.select(code.less(doubled, code.whole(_PIECE)), code.whole(_PIECE), doubled)
+    least = code.b.add(n, code.whole(_HEAD))
+    size = code.b.select(code.less(size, least), least, size)
+    piece = code.call("structured_take", PTR, [size])
+    is_there = code.b.icmp_unsigned("!=", code.b.ptrtoint(piece, I64), code.whole(0))
+    with code.branch(is_there):
+        code.set_word(piece, 0, code.word(store, 0))
+        code.set_word(piece, 1, code.word(store, 1))
+        code.set_word(piece, 2, code.word(store, 2))
+        code.set_word(store, 0, piece)
+        code.set_word(store, 1, least)
+        code.set_word(store, 2, size)
+    found = code.b.select(is_there, code.at(piece, code.whole(_HEAD)), ir.Constant(PTR, None))
+    code.b.ret(found)
+    code.head.branch(code._first)
+
+
+def _function(module: ir.Module, name: str, result: Any, types: list) -> Code:
+    code = Code.__new__(Code)
+    code.module = module
+    code.function = ir.Function(module, ir.FunctionType(result, types), name)
+    code.head = ir.IRBuilder(code.function.append_basic_block("entry"))
+    code.b = ir.IRBuilder(code.function.append_basic_block("body"))
+    code._first = code.b.block
+    code.exits, code.behind = {}, []
+    return code
+
+
+def allocated(code: Code, state: Any, store: int, size: Any) -> Any:
+    """Return the address of so many bytes in a store."""
+    b = code.b
+    place = code.at(state, code.whole(8 * store))
+    rounded = b.and_(b.add(size, code.whole(63)), code.whole(-64))
+    used = code.word(place, 1)
+    after = b.add(used, rounded)
+    fits = code.b.icmp_signed("<=", after, code.word(place, 2))
+    found = code.variable(PTR)
+    with code.branches(fits) as (then, otherwise):
+        with then:
+            b.store(code.at(code.word(place, 0, PTR), used), found)
+            code.set_word(place, 1, after)
+        with otherwise:
+            b.store(code.call("structured_more", PTR, [place, rounded]), found)
+    address = b.load(found, typ=PTR)
+    code.exit_if(b.icmp_unsigned("==", b.ptrtoint(address, I64), code.whole(0)))
+    return address
+
+
+def begin(code: Code, state: Any) -> None:
+    """Be sure that there is a piece in the store ``scratch``."""
+    with code.branch(code.equal(code.word(state, SCRATCH), code.whole(0))):
+        allocated(code, state, SCRATCH, code.whole(_HEAD))
+
+
+def marked(code: Code, state: Any) -> tuple[Any, Any]:
+    """Return how far the store ``scratch`` is used."""
+    return code.word(state, SCRATCH), code.word(state, SCRATCH + 1)
+
+
+def released(code: Code, state: Any, mark: tuple[Any, Any]) -> None:
+    """Give back what was taken of the store ``scratch`` since it was marked."""
+    piece, used = mark
+    b = code.b
+
+    def body(after: Any) -> None:
+        last = code.word(state, SCRATCH)
+        going = code.function.append_basic_block()
+        b.cbranch(code.equal(last, piece), after, going)
+        b.position_at_end(going)
+        pointer = b.inttoptr(last, PTR)
+        before = [code.word(pointer, k) for k in range(3)]
+        code.b.call(code.external("structured_free", ir.VoidType(), [PTR]), [pointer])
+        for k, x in enumerate(before):
+            code.set_word(state, SCRATCH + k, x)
+
+    code.endless(body)
+    code.set_word(state, SCRATCH + 1, used)
+
+
+def pushed(code: Code, state: Any, words: list) -> None:
+    """Push words onto the stack."""
+    b = code.b
+    used = code.word(state, USED)
+    after = b.add(used, code.whole(len(words)))
+    with b.if_then(b.icmp_signed(">", after, code.word(state, ROOM)), likely=False):
+        there = code.call("structured_room", I1, [state, code.whole(len(words))])
+        code.exit_if(b.not_(there))
+    base = code.at(code.word(state, WORDS, PTR), b.mul(used, code.whole(8)))
+    for k, word in enumerate(words):
+        code.set_word(base, k, word)
+    code.set_word(state, USED, after)
+
+
+def popped(code: Code, state: Any, kinds: list) -> list:
+    """Pop words from the stack."""
+    b = code.b
+    used = b.sub(code.word(state, USED), code.whole(len(kinds)))
+    code.set_word(state, USED, used)
+    base = code.at(code.word(state, WORDS, PTR), b.mul(used, code.whole(8)))
+    return [code.word(base, k, kind) for k, kind in enumerate(kinds)]

@@ -1,0 +1,267 @@
+"""The names in the source of a structured program: what they hold, and which memory that is in."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from autodiff.structured.activity import blocks_of
+from autodiff.structured.indices import region_of
+from autodiff.structured.ir import For, If, Memory, Program, Slot, Value, While
+from autodiff.structured.kinds import ANYTHING, Kind
+
+_INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
+
+
+class Names:
+    """What the names of a program hold.
+
+    Attributes
+    ----------
+    kinds : dict
+        Name → kind.
+    groups : dict
+        Name of an array → what stands for the memory that it is in.
+    variables : set of str
+        Names that are bound in one block and read in others; the others belong to one block.
+    dense : set of str
+        Names of arrays whose elements lie side by side along the last axis.
+    """
+
+    def __init__(self, program: Program, old_name: Any) -> None:
+        self.kinds: dict[str, Kind] = {}
+        self.groups: dict[str, Any] = {}
+        self.variables: set[str] = set()
+        self._shadows: dict[int, object] = {}  # by the id of what stands for the memory
+        for slot in program.slots:
+            self._slot(slot)
+        for block in blocks_of(program.body):
+            for op in block.ops:
+                if op.out is not None:
+                    self._add(op.out.name, op.out.kind.general(), op.out.memory)
+                elif op.code not in ("break", "raise") and op.args:
+                    base = op.args[0]
+                    self._add(old_name(op), region_of(op), None)
+                    self.groups[old_name(op)] = object()
+                    assert base.memory is not None
+            for slot in block.writes:
+                self._slot(slot)
+        self._flags(program.body)
+        self.dense = self._dense(program, old_name)
+
+    def _dense(self, program: Program, old_name: Any) -> set[str]:
+        """Return the names of arrays whose elements lie side by side along the last axis.
+
+        These are what machine code makes, and what is given to it, where that is looked after.
+        """
+        blocks = list(blocks_of(program.body))
+        writes = [(slot, v) for block in blocks for slot, v in block.writes.items()]
+        odd: set[Slot] = set()
+        while True:
+            n = len(odd)
+            odd |= {slot for slot, v in writes if not _is_dense(v, odd)}
+            if len(odd) == n:
+                break
+        names: set[str] = set()
+        for slot in {*program.slots, *[slot for slot, _ in writes]} - odd:
+            names |= {slot.name, f"{slot.name}_in"}
+        for op in [op for block in blocks for op in block.ops]:
+            if op.out is None:
+                if op.code not in ("break", "raise"):
+                    names.add(old_name(op))
+            elif _is_dense(op.out, odd):
+                names.add(op.out.name)
+        return names | {f"{name}_b" for name in names} | {f"{name}_b_in" for name in names}
+
+    def _slot(self, slot: Slot) -> None:
+        kind = slot.kind or ANYTHING
+        self._add(slot.name, kind, slot.memory)
+        self._add(f"{slot.name}_in", kind, slot.memory)
+        self.variables |= {slot.name, f"{slot.name}_b", f"{slot.name}_in", f"{slot.name}_b_in"}
+
+    def _add(self, name: str, kind: Kind, memory: Memory | None) -> None:
+        self.kinds[name] = kind
+        shadow = f"{name}_b"
+        if kind.is_array:
+            root = memory.root() if memory is not None else object()
+            self.groups[name] = root
+            self.groups[shadow] = self._shadows.setdefault(id(root), object())
+            self.kinds[shadow] = kind
+        elif kind.is_scalar:
+            self.kinds[shadow] = _cotangent(kind)
+
+    def _flags(self, nodes: list) -> None:
+        for node in nodes:
+            if isinstance(node, (For, While)):
+                if node.broken is not None:
+                    self.kinds[node.broken] = _BOOL
+                    self.variables.add(node.broken)
+                self._flags(node.body)
+            elif isinstance(node, If):
+                self._flags(node.then)
+                self._flags(node.otherwise)
+
+    def counter(self, name: str) -> None:
+        """Note a variable that counts turns."""
+        self.kinds[name] = _INT
+        self.variables.add(name)
+
+
+def _is_dense(v: Value, odd: set[Slot]) -> bool:
+    """Whether elements of an array lie side by side, if they do in all variables but `odd` ones."""
+    if v.op.code == "read":
+        return v.op.data not in odd
+    return v.op.code in ("call", "load")
+
+
+def _cotangent(kind: Kind) -> Kind:
+    """Return the kind of the cotangent of a number."""
+    return Kind(frozenset([np.float32 if kind.classes == {np.float32} else np.float64]))
+
+
+class Flow:
+    """Which names statements read before they bind them, and which they bind.
+
+    Attributes
+    ----------
+    reads : list of str
+        Names that are read and may not have been bound.
+    binds : set of str
+        Names that may be bound.
+    surely : set of str
+        Names that are bound whatever way is taken.
+    """
+
+    def __init__(self, body: list[ast.stmt]) -> None:
+        self.reads: dict[str, None] = {}
+        self.binds: set[str] = set()
+        self.surely = self._statements(body, set())
+
+    def _statements(self, body: list[ast.stmt], bound: set[str]) -> set[str]:
+        for node in body:
+            bound = self._statement(node, bound)
+        return bound
+
+    def _statement(self, node: ast.stmt, bound: set[str]) -> set[str]:
+        if isinstance(node, ast.If):
+            self._read(node.test, bound)
+            branches = [self._statements(b, set(bound)) for b in (node.body, node.orelse)]
+            if node.body and isinstance(node.body[-1], (ast.Break, ast.Raise)):
+                return branches[1]
+            return branches[0] & branches[1]
+        if isinstance(node, ast.For):
+            self._read(node.iter, bound)
+            targets = set(stored(node.target))
+            self.binds |= targets
+            self._statements(node.body, bound | targets)
+            return bound
+        if isinstance(node, ast.While):  # it has no test
+            first: set[str] = set(bound)
+            for k, part in enumerate(node.body):
+                if isinstance(part, ast.If) and any(isinstance(b, ast.Break) for b in part.body):
+                    self._statements(node.body[k:], set(first))
+                    break
+                first = self._statement(part, first)
+            return first
+        self._read(node, bound)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            self._note(node.target.id, bound)
+        made = set(stored(node))
+        self.binds |= made
+        return bound | made
+
+    def _read(self, node: ast.AST, bound: set[str]) -> None:
+        for name in loaded(node):
+            self._note(name, bound)
+
+    def _note(self, name: str, bound: set[str]) -> None:
+        if name not in bound:
+            self.reads[name] = None
+
+
+class Liveness:
+    """Which names are read after each statement of a function, before they are bound again.
+
+    Attributes
+    ----------
+    after : dict
+        Line → names.
+    """
+
+    def __init__(self, function: ast.FunctionDef) -> None:
+        self.after: dict[int, set[str]] = {}
+        self._body(function.body, set(), set())
+
+    def _body(self, body: list[ast.stmt], live: set[str], left: set[str]) -> set[str]:
+        """Return what is live before statements; `left` is what is live behind the loop."""
+        for node in reversed(body):
+            self.after.setdefault(node.lineno, set()).update(live)
+            live = self._before(node, live, left)
+        return live
+
+    def _before(self, node: ast.stmt, live: set[str], left: set[str]) -> set[str]:
+        if isinstance(node, ast.Break):
+            return set(left)
+        if isinstance(node, (ast.Raise, ast.Return)):
+            return set(loaded(node))
+        if isinstance(node, ast.If):
+            branches = [self._body(b, set(live), left) for b in (node.body, node.orelse)]
+            return branches[0] | branches[1] | set(loaded(node.test))
+        if isinstance(node, (ast.For, ast.While)):
+            own = set(stored(node.target)) if isinstance(node, ast.For) else set[str]()
+            inside: set[str] = set(live) if isinstance(node, ast.For) else set()
+            while True:
+                found = (self._body(node.body, set(inside), live) - own) | inside
+                if found == inside:
+                    break
+                inside = found
+            return inside | (set(loaded(node.iter)) if isinstance(node, ast.For) else set())
+        return (live - set(stored(node))) | set(loaded(node))
+
+
+def loaded(node: ast.AST) -> Iterator[str]:
+    """Yield the names that are read in a node."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
+            yield part.id
+        elif isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
+            yield part.target.id
+
+
+def stored(node: ast.AST) -> Iterator[str]:
+    """Yield the names that are bound in a node."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            yield part.id
+
+
+def escaping(body: list[ast.stmt], variables: set[str]) -> set[str]:
+    """Return the names of arrays that are read after the turn of the loop that makes them.
+
+    They are pushed, bound to variables, or seen through a view of which that holds.
+    """
+    found: set[str] = set()
+    views: list[tuple[set[str], set[str]]] = []
+    for node in [part for statement in body for part in ast.walk(statement)]:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "push"
+        ):
+            found |= {name for a in node.args for name in loaded(a)}
+        elif isinstance(node, ast.Assign):
+            targets = {name for t in node.targets for name in stored(t)}
+            if targets & variables:
+                found |= targets | set(loaded(node.value))
+            elif not isinstance(node.value, (ast.BinOp, ast.UnaryOp, ast.Compare)):
+                views.append((targets, set(loaded(node.value))))
+    while True:
+        before = len(found)
+        for targets, sources in views:
+            if targets & found:
+                found |= sources
+        if len(found) == before:
+            return found

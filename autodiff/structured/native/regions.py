@@ -1,0 +1,164 @@
+"""Which loops of a program become machine code, and the source that calls them."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from llvmlite import ir
+
+from autodiff.structured.emission import Emitter
+from autodiff.structured.ir import For, If, While
+from autodiff.structured.kinds import UnsupportedError
+from autodiff.structured.native.calling import Loop, Part, enter, is_readable, leave
+from autodiff.structured.native.code import Code
+from autodiff.structured.native.machine import Compiled
+from autodiff.structured.native.memory import define_functions
+from autodiff.structured.native.names import Flow, Liveness, Names
+from autodiff.structured.native.statements import Statements
+from autodiff.structured.runtime_calls import SCOPE
+
+_OWN = frozenset({"push", "pop", "range", "reversed", "len", "type", "Changed"})
+
+
+class Native:
+    """A program whose loops are machine code as far as they can be.
+
+    Attributes
+    ----------
+    source : str
+        The source around the loops.
+    scope : dict
+        What it finds by name.
+    why : list of str
+        For each loop that is no machine code, what of it is not.
+    count : int
+        How many loops are machine code, with those inside them.
+    """
+
+    def __init__(self, emitter: Emitter) -> None:
+        self.emitter = emitter
+        self.names = Names(emitter.program, emitter.old_name)
+        for name in emitter.counters:
+            self.names.counter(name)
+        self.scope = {**SCOPE, **emitter.constants.scope}
+        self.module = ir.Module("structured")
+        define_functions(self.module)
+        self.parts: list[tuple[Any, Part, Part]] = []
+        self.why: list[str] = []
+        self.count = 0
+        if not is_readable():
+            raise UnsupportedError("arrays that lie in memory in another way")
+        self.live = [self._liveness(*lines) for lines in self._functions()]
+        self._nodes(emitter.program.body)
+        if not self.parts:
+            raise UnsupportedError("; ".join(self.why) or "no loops")
+        compiled = Compiled(self.module)
+        self.scope = dict(emitter.constants.scope)
+        for _, forward, backward in self.parts:
+            self.scope[f"{forward.name}_loop"] = Loop(compiled, forward, backward)
+        self.source = self._source()
+
+    def _functions(self) -> Iterator[tuple[list[str], list[str]]]:
+        e = self.emitter
+        yield e.forward_head, e.forward_lines
+        yield e.backward_head, e.backward_lines
+
+    def _liveness(self, head: list[str], lines: list[str]) -> dict[int, set[str]]:
+        """Return for each line of a function which names are read after it."""
+        (function,) = ast.parse("\n".join([*head, *lines])).body
+        assert isinstance(function, ast.FunctionDef)
+        first = len(head) + 1
+        return {n - first: names for n, names in Liveness(function).after.items()}
+
+    def _nodes(self, nodes: list) -> None:
+        for node in nodes:
+            if isinstance(node, If):
+                self._nodes(node.then)
+                self._nodes(node.otherwise)
+            elif isinstance(node, (For, While)):
+                self._loop(node)
+
+    def _loop(self, node: For | While) -> None:
+        """Write a loop as machine code; if that cannot be, those inside it."""
+        e = self.emitter
+        k = len(self.parts) + len(self.why)
+        name = f"loop{k}"
+        try:
+            first, last = e.forward_spans[node]
+            forward = self._part(f"{name}_forward", e.forward_lines[first:last], True, first)
+            first, last = e.backward_spans[node]
+            backward = self._part(f"{name}_backward", e.backward_lines[first:last], False, first)
+        except UnsupportedError as error:
+            self.why.append(str(error))
+            for direction in ("forward", "backward"):
+                made = self.module.globals.pop(f"{name}_{direction}", None)
+                if made is not None:
+                    self.module.scope._useset.discard(f"{name}_{direction}")
+            if isinstance(node, While):
+                self._nodes(node.before)
+            self._nodes(node.body)
+            return
+        self.count += 1 + _loops_in(node.body)
+        self.parts.append((node, forward, backward))
+
+    def _part(self, name: str, lines: list[str], is_forward: bool, first: int) -> Part:
+        """Write one direction of a loop."""
+        body = ast.parse(textwrap.dedent("\n".join(lines))).body
+        if not is_forward and not _pops(body):
+            raise UnsupportedError("a loop that pops nothing")
+        flow = Flow(body)
+        known = self.scope.keys() | _OWN
+        binds = flow.binds - known
+        live = self.live[0 if is_forward else 1][first + body[-1].lineno - 1]
+        results = sorted(binds & live)
+        given = [x for x in flow.reads if x not in known]
+        given += [x for x in results if x not in flow.surely and x not in given]
+        part = Part(name, given, results, self.names.kinds)
+        code = Code(self.module, name, part.llvm_types())
+        e = self.emitter
+        pushes = {line - first + 1: names for line, names in e.push_names.items()}
+        statements = Statements(
+            code, code.function.args[0], self.scope, e.adjoints, is_forward, self.names,
+            pushes if is_forward else {}, body,
+        )  # fmt: skip
+        enter(code, part, statements)
+        statements.statements(body)
+        leave(code, part, statements)
+        return part
+
+    def _source(self) -> str:
+        e = self.emitter
+        forward, backward = list(e.forward_lines), list(e.backward_lines)
+        spans = [(e.forward_spans[node], part, f"{part.name}_loop.forward", "push")
+                 for node, part, _ in self.parts]  # fmt: skip
+        _replace(forward, spans)
+        spans = [(e.backward_spans[node], back, f"{part.name}_loop.backward", "pop()")
+                 for node, part, back in self.parts]  # fmt: skip
+        _replace(backward, spans)
+        return "\n".join([*e.forward_head, *forward, "", "", *e.backward_head, *backward])
+
+
+def _replace(lines: list[str], spans: list[tuple]) -> None:
+    """Put calls in the places of loops."""
+    for (first, last), part, callee, own in sorted(spans, key=lambda s: -s[0][0]):
+        depth = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
+        call = f"{callee}({', '.join([own, *part.given])})"
+        results = "".join(f"{x}, " for x in part.results)
+        lines[first:last] = [f"{depth}{results}= {call}" if results else depth + call]
+
+
+def _pops(body: list[ast.stmt]) -> bool:
+    return any(isinstance(p, ast.Name) and p.id == "pop" for s in body for p in ast.walk(s))
+
+
+def _loops_in(nodes: list) -> int:
+    count = 0
+    for node in nodes:
+        if isinstance(node, If):
+            count += _loops_in(node.then) + _loops_in(node.otherwise)
+        elif isinstance(node, (For, While)):
+            count += 1 + _loops_in(node.body)
+    return count

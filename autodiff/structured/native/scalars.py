@@ -1,0 +1,434 @@
+"""Functions of numbers: arithmetic, and what `autodiff.functions` says how loops are written.
+
+What Python or NumPy would raise or warn of, and machine code does not, leaves the function: the
+loop is then run as NumPy source.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import inspect
+import math
+import operator
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from autodiff.functions import facts_of
+from autodiff.structured.kinds import Kind, UnsupportedError, kind_of
+from autodiff.structured.native.code import I64, TYPES, Code, element_of
+from autodiff.structured.native.values import TAGS, Known, Number, is_whole, letter_of
+
+_EXACT = 2**53
+_MOST_DEPTH = 6
+_LIBRARY = {
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh",
+    "arccosh": "acosh", "arctanh": "atanh", "pow": "pow",
+}  # fmt: skip
+_INTRINSICS = {"sqrt", "floor", "ceil", "trunc", "fabs", "copysign"}
+_IN_LIBRARY = {
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "hypot", "sinh", "cosh", "tanh", "asinh",
+    "acosh", "atanh", "exp", "expm1", "log", "log1p", "log2", "log10", "cbrt", "pow",
+}  # fmt: skip
+_ARITHMETIC = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
+    ast.Pow: operator.pow, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}  # fmt: skip
+_COMPARISONS = {
+    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne,
+}  # fmt: skip
+_SIGNS = {
+    operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=", operator.eq: "==",
+    operator.ne: "!=",
+}  # fmt: skip
+BINARY: dict[Any, Any] = {**_ARITHMETIC, **_COMPARISONS}
+"""The function of each operator in source."""
+UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_,
+         ast.Invert: operator.invert}  # fmt: skip
+
+
+class Scalars:
+    """Writes functions of numbers.
+
+    Attributes
+    ----------
+    raises : bool
+        Whether to leave where Python would raise: in the forward function. In the sweep what is
+        not finite is noticed at its end.
+    """
+
+    def __init__(self, code: Code, raises: bool) -> None:
+        self.code = code
+        self.raises = raises
+
+    @property
+    def b(self) -> Any:
+        """The builder."""
+        return self.code.b
+
+    def known(self, x: Any) -> Number:
+        """Return a literal as a number."""
+        kind = kind_of(x).general()
+        letter = letter_of(kind)
+        if letter == "i" and not -(2**62) < int(x) < 2**62:
+            raise UnsupportedError("a large integer")
+        made = float(x) if letter in "ds" else int(x)
+        return Number(kind, letter, ir.Constant(TYPES[letter], made))
+
+    def converted(self, x: Number, letter: str) -> Any:
+        """Return a number as it is held for another letter."""
+        value, b = x.value, self.b
+        if x.letter == letter:
+            return value
+        if letter in "ds" and x.letter == "i":
+            if isinstance(value, ir.Constant):
+                return ir.Constant(TYPES[letter], float(value.constant))
+            if self.raises:
+                near = b.icmp_unsigned(
+                    "<", b.add(value, self.code.whole(_EXACT)), self.code.whole(2 * _EXACT)
+                )
+                self.code.exit_if(b.not_(near))
+            return b.sitofp(value, TYPES[letter])
+        if letter in "ds" and x.letter == "b":
+            return b.uitofp(value, TYPES[letter])
+        if letter == "d" and x.letter == "s":
+            return b.fpext(value, TYPES["d"])
+        if letter == "s" and x.letter == "d":
+            return b.fptrunc(value, TYPES["s"])
+        if letter == "i" and x.letter == "b":
+            return b.zext(value, I64)
+        if letter == "b":
+            if x.letter == "i":
+                return b.icmp_signed("!=", value, self.code.whole(0))
+            return b.fcmp_unordered("!=", value, ir.Constant(value.type, 0.0))
+        raise UnsupportedError("a float in the place of an integer")
+
+    def function(self, f: Any, args: list[Any], kind: Kind, depth: int = 0) -> Number:
+        """Return what a function makes of numbers; `kind` says what that is.
+
+        For elements of arrays `kind` has the dtype of the result.
+        """
+        letter = _held(kind)
+        if f in _SIGNS:
+            return Number(kind, "b", self.compared(_SIGNS[f], *args))
+        if f is operator.not_:
+            return Number(kind, "b", self.b.not_(self.converted(args[0], "b")))
+        if f in (float, np.float64):
+            return Number(kind, letter, self.converted(args[0], letter))
+        if f is int and args[0].letter in "ib":
+            return Number(kind, "i", self.converted(args[0], "i"))
+        if letter == "i":
+            if kind.dtype != np.int64 if kind.is_array else not is_whole(kind):
+                raise UnsupportedError("integers of less than 64 bits")
+            return Number(kind, "i", self._integers(f, [self.converted(a, "i") for a in args]))
+        if f in (operator.floordiv, operator.mod, operator.pow) and self._is_strange(f, args):
+            raise UnsupportedError(f"{f.__name__} of floats")
+        value = self._written(f, args, letter, depth)
+        made = Number(kind, letter, value)
+        made.tag = self._tag(f, args, kind)
+        self._check(f, args, made)
+        return made
+
+    def _is_strange(self, f: Any, args: list[Number]) -> bool:
+        """Whether a power may be a complex number, or a function is not written."""
+        return f is not operator.pow
+
+    def _tag(self, f: Any, args: list[Number], kind: Kind) -> Any:
+        """Return the class of a result that may be of several: the highest of the arguments."""
+        if kind.is_array or len(kind.classes) < 2:
+            return None
+        if int in kind.classes or getattr(f, "__module__", "") != "_operator":
+            raise UnsupportedError("a number of several classes")
+        tag: Any = self.code.whole(1)
+        for a in args:
+            other = tag_of(self.code, a)
+            tag = self.b.select(self.code.less(tag, other), other, tag)
+        return tag
+
+    # -- integers ----------------------------------------------------------------------------------
+
+    def _integers(self, f: Any, args: list[Any]) -> Any:
+        b, code = self.b, self.code
+        if f in (operator.add, operator.sub, operator.mul):
+            a, c = args
+            if isinstance(a, ir.Constant) and isinstance(c, ir.Constant):
+                return code.whole(f(a.constant, c.constant))
+            if not self.raises:
+                return {operator.add: b.add, operator.sub: b.sub, operator.mul: b.mul}[f](a, c)
+            method = {operator.add: b.sadd_with_overflow, operator.sub: b.ssub_with_overflow,
+                      operator.mul: b.smul_with_overflow}[f]  # fmt: skip
+            both = method(a, c)
+            code.exit_if(b.extract_value(both, 1))
+            return b.extract_value(both, 0)
+        if f in (operator.neg, operator.pos):
+            return args[0] if f is operator.pos else b.sub(code.whole(0), args[0])
+        if f in (operator.floordiv, operator.mod):
+            a, c = args
+            # -2**63 // -1 does not fit, either.
+            code.exit_if(b.icmp_unsigned("<", b.add(c, code.whole(1)), code.whole(2)))
+            q, r = b.sdiv(a, c), b.srem(a, c)
+            down = b.and_(
+                code.less(b.xor(r, c), code.whole(0)), b.not_(code.equal(r, code.whole(0)))
+            )
+            if f is operator.mod:
+                return b.select(down, b.add(r, c), r)
+            return b.select(down, b.sub(q, code.whole(1)), q)
+        if f is abs:
+            return b.select(
+                code.less(args[0], code.whole(0)), b.sub(code.whole(0), args[0]), args[0]
+            )
+        if f is min or f is max:
+            raise UnsupportedError(f"{f.__name__} of integers")
+        raise UnsupportedError(f"{f} of integers")
+
+    # -- floats ------------------------------------------------------------------------------------
+
+    def compared(self, sign: str, a: Number, c: Number) -> Any:
+        """Compare two numbers."""
+        letters = {a.letter, c.letter}
+        if letters <= {"i", "b"}:
+            return self.b.icmp_signed(sign, self.converted(a, "i"), self.converted(c, "i"))
+        # A float of Python's takes part in single precision if the other one is NumPy's.
+        weak = [x for x in (a, c) if x.letter == "d" and x.kind.classes <= {int, float}]
+        letter = "d" if "s" not in letters or ("d" in letters and not weak) else "s"
+        x, y = self.converted(a, letter), self.converted(c, letter)
+        return (
+            self.b.fcmp_unordered("!=", x, y) if sign == "!=" else self.b.fcmp_ordered(sign, x, y)
+        )
+
+    def _written(self, f: Any, args: list[Number], letter: str, depth: int) -> Any:
+        b = self.b
+        if letter == "b":
+            if f in (operator.and_, np.bitwise_and, np.logical_and):
+                return b.and_(*[self.converted(a, "b") for a in args])
+            if f in (operator.or_, np.bitwise_or, np.logical_or):
+                return b.or_(*[self.converted(a, "b") for a in args])
+        plain = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul",
+                 operator.truediv: "fdiv"}.get(f)  # fmt: skip
+        if plain is not None:
+            x, y = [self.converted(a, letter) for a in args]
+            return getattr(b, plain)(x, y)
+        ufunc = facts_of(f).ufunc
+        text = facts_of(f).loops or (facts_of(ufunc).loops if ufunc is not None else "")
+        if text:
+            names = [f"_{k}" for k in range(len(args))]
+            tree = ast.parse(text.format(*names), mode="eval").body
+            scope = dict(zip(names, args, strict=True))
+            return self.converted(self.evaluated(tree, scope, {}, letter, depth + 1), letter)
+        if getattr(f, "__module__", "") == "math" and len(args) == 1:
+            return self.library(f.__name__, [self.converted(args[0], letter)], letter)
+        if inspect.isfunction(f):
+            return self.converted(self._inlined(f, args, letter, depth + 1), letter)
+        raise UnsupportedError(f"{getattr(f, '__name__', f)} in machine code")
+
+    def _check(self, f: Any, args: list[Number], made: Number) -> None:
+        """Leave where Python would raise: NumPy's source says how."""
+        if not self.raises or made.letter != "d":
+            return
+        b, code = self.b, self.code
+        if made.kind.is_array or not (
+            float in made.kind.classes or getattr(f, "__module__", "") == "math"
+        ):
+            return
+        value = made.value
+        zero = ir.Constant(TYPES["d"], 0.0)
+        if f is operator.truediv:
+            code.exit_if(b.fcmp_ordered("==", self.converted(args[1], "d"), zero))
+        elif f is operator.pow or getattr(f, "__module__", "") == "math":
+            # Inf and NaN: what is no error is rare.
+            code.exit_if(b.fcmp_unordered("!=", b.fsub(value, value), zero))
+
+    def evaluated(
+        self, node: ast.expr, scope: dict[str, Any], outer: dict, letter: str, depth: int
+    ) -> Any:
+        """Return an expression of numbers, all of them held alike."""
+
+        def of(part: ast.expr) -> Any:
+            return self.evaluated(part, scope, outer, letter, depth)
+
+        if isinstance(node, ast.Constant):
+            return Known(node.value)
+        if isinstance(node, ast.Name):
+            return scope[node.id] if node.id in scope else Known(_named(node.id, outer))
+        if isinstance(node, ast.Attribute):
+            if not isinstance(node.value, ast.Name) or node.value.id in scope:
+                raise UnsupportedError("an attribute of a number")
+            return Known(getattr(_named(node.value.id, outer), node.attr))
+        if isinstance(node, ast.BinOp):
+            return self._operation(BINARY[type(node.op)], [of(node.left), of(node.right)], letter)
+        if isinstance(node, ast.UnaryOp):
+            return self._operation(UNARY[type(node.op)], [of(node.operand)], letter)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            args = [of(node.left), of(node.comparators[0])]
+            if isinstance(node.ops[0], ast.Is) and all(isinstance(a, Known) for a in args):
+                return Known(args[0].x is args[1].x)
+            return self._operation(BINARY.get(type(node.ops[0])), args, "b")
+        if isinstance(node, ast.BoolOp):
+            f = operator.and_ if isinstance(node.op, ast.And) else operator.or_
+            values = [of(v) for v in node.values]
+            return functools.reduce(lambda x, y: self._operation(f, [x, y], "b"), values)
+        if isinstance(node, ast.IfExp):
+            return self._chosen(of(node.test), (node.body, node.orelse), of, letter)
+        if isinstance(node, ast.Call) and not node.keywords:
+            return self._called(of(node.func), [of(a) for a in node.args], letter, depth)
+        raise UnsupportedError(f"{type(node).__name__} in machine code")
+
+    def _chosen(self, test: Any, both: tuple, of: Callable, letter: str) -> Any:
+        if isinstance(test, Known):
+            return of(both[0] if test.x else both[1])
+        values = [self.converted(self.number(of(p)), letter) for p in both]
+        return self._plain(letter, self.b.select(self.converted(test, "b"), *values))
+
+    def number(self, x: Any) -> Number:
+        """Return what is known, or a number, as a number."""
+        return self.known(x.x) if isinstance(x, Known) else x
+
+    def _plain(self, letter: str, value: Any) -> Number:
+        cls = {"d": np.float64, "s": np.float32, "i": int, "b": bool}[letter]
+        return Number(Kind(frozenset([cls])), letter, value)
+
+    def _operation(self, f: Any, args: list[Any], letter: str) -> Any:
+        if f is None:
+            raise UnsupportedError(f"operator {f} in machine code")
+        if all(isinstance(a, Known) for a in args):
+            return Known(f(*[a.x for a in args]))
+        numbers = [self.number(a) for a in args]
+        if f in _SIGNS:
+            return self._plain("b", self.compared(_SIGNS[f], *numbers))
+        if f is operator.not_:
+            return self._plain("b", self.b.not_(self.converted(numbers[0], "b")))
+        if letter == "b" or (f in (operator.and_, operator.or_)):
+            method = self.b.and_ if f is operator.and_ else self.b.or_
+            if f not in (operator.and_, operator.or_):
+                raise UnsupportedError("an operator of truth values")
+            return self._plain("b", method(*[self.converted(a, "b") for a in numbers]))
+        values = [self.converted(a, letter) for a in numbers]
+        if f is operator.neg:
+            return self._plain(letter, self.b.fneg(values[0]))
+        if f is operator.pos:
+            return self._plain(letter, values[0])
+        if f is operator.pow:
+            return self._plain(letter, self._power(values, args[1], letter))
+        method = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul",
+                  operator.truediv: "fdiv"}.get(f)  # fmt: skip
+        if method is None:
+            raise UnsupportedError(f"{f.__name__} of floats")
+        return self._plain(letter, getattr(self.b, method)(*values))
+
+    def _power(self, values: list[Any], exponent: Any, letter: str) -> Any:
+        constant = values[1].constant if isinstance(values[1], ir.Constant) else None
+        if constant == 2.0:
+            return self.b.fmul(values[0], values[0])
+        if constant == 1.0:
+            return values[0]
+        return self.library("pow", values, letter)
+
+    def library(self, name: str, values: list[Any], letter: str) -> Any:
+        """Call a function of the C library, or one that the processor has."""
+        code, kind = self.code, TYPES[letter]
+        if name in _INTRINSICS:
+            full = f"llvm.{name}.{'f64' if letter == 'd' else 'f32'}"
+            return code.call(full, kind, values)
+        name = _LIBRARY.get(name, name)
+        if name not in _IN_LIBRARY:
+            raise UnsupportedError(f"{name} in machine code")
+        doubles = [self.b.fpext(v, TYPES["d"]) for v in values] if letter == "s" else values
+        found = code.call(name, TYPES["d"], doubles)
+        return self.b.fptrunc(found, kind) if letter == "s" else found
+
+    def _called(self, f: Any, args: list[Any], letter: str, depth: int) -> Any:
+        if not isinstance(f, Known) or depth > _MOST_DEPTH:
+            raise UnsupportedError("a call in machine code")
+        f = f.x
+        if f is type and len(args) == 1:
+            return Known(None) if not isinstance(args[0], Known) else Known(type(args[0].x))
+        if f in (np.ndim, np.iscomplexobj) and len(args) == 1:
+            return Known(0 if f is np.ndim else False)
+        if all(isinstance(a, Known) for a in args) and facts_of(f).is_pure:
+            return Known(f(*[a.x for a in args]))
+        numbers = [self.number(a) for a in args]
+        if f in (abs, np.absolute, np.fabs):
+            return self._plain(
+                letter, self.library("fabs", [self.converted(numbers[0], letter)], letter)
+            )
+        name = getattr(f, "__name__", "")
+        if _LIBRARY.get(name, name) in _INTRINSICS | _IN_LIBRARY:
+            return self._plain(
+                letter, self.library(name, [self.converted(a, letter) for a in numbers], letter)
+            )
+        return self._plain(letter, self._written(f, numbers, letter, depth))
+
+    def _inlined(self, f: Any, args: list[Any], letter: str, depth: int) -> Number:
+        """Read a small function of a rule's in the place of its call."""
+        try:
+            definition: Any = ast.parse(textwrap.dedent(inspect.getsource(f))).body[0]
+        except (OSError, TypeError, SyntaxError) as error:
+            raise UnsupportedError(f"the source of {f}") from error
+        if not isinstance(definition, ast.FunctionDef) or f.__closure__ or depth > _MOST_DEPTH:
+            raise UnsupportedError(f"{f.__name__} in machine code")
+        names = [p.arg for p in definition.args.args]
+        if len(names) != len(args):
+            raise UnsupportedError(f"{f.__name__} in machine code")
+        scope = dict(zip(names, map(_known_again, args), strict=True))
+        found = self._result(definition.body, scope, f.__globals__, letter, depth)
+        if found is None:
+            raise UnsupportedError(f"{f.__name__} in machine code")
+        return self.number(found)
+
+    def _result(self, body: list, scope: dict, outer: dict, letter: str, depth: int) -> Any:
+        for node in body:
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                continue
+            if isinstance(node, ast.Return) and node.value is not None:
+                return self.evaluated(node.value, scope, outer, letter, depth)
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                made = self.evaluated(node.value, scope, outer, letter, depth)
+                scope = {**scope, node.targets[0].id: made}
+                continue
+            if isinstance(node, ast.If):
+                test = self.evaluated(node.test, scope, outer, "b", depth)
+                if not isinstance(test, Known):
+                    raise UnsupportedError("a branch in a rule")
+                branch = node.body if test.x else node.orelse
+                found = self._result(branch, scope, outer, letter, depth)
+                if found is not None:
+                    return found
+                continue
+            raise UnsupportedError(f"{ast.unparse(node)} in a rule")
+        return None
+
+
+def _named(name: str, outer: dict) -> Any:
+    """Return what a name is in a rule, or in what `autodiff.functions` says."""
+    for scope in (outer, {"math": math, "np": np}, vars(math), vars(builtins)):
+        if name in scope:
+            return scope[name]
+    raise UnsupportedError(f"{name} in machine code")
+
+
+def _known_again(x: Number) -> Any:
+    """Return a literal as what is known."""
+    if x.letter in "id" and isinstance(x.value, ir.Constant) and len(x.kind.classes) == 1:
+        (cls,) = x.kind.classes
+        return Known(cls(x.value.constant))
+    return x
+
+
+def tag_of(code: Code, x: Number) -> Any:
+    """Return what says of which class a number is."""
+    if x.tag is not None:
+        return x.tag
+    (cls,) = x.kind.classes
+    return code.whole(TAGS.get(cls, 2))
+
+
+def _held(kind: Kind) -> str:
+    return element_of(kind.dtype)[1] if kind.is_array else letter_of(kind)

@@ -1,0 +1,497 @@
+"""The statements of a loop in the source of a structured program, as instructions."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from autodiff.structured.kinds import Kind, UnsupportedError
+from autodiff.structured.native import memory
+from autodiff.structured.native.code import I64, PTR, TYPES, Code
+from autodiff.structured.native.expressions import Expressions
+from autodiff.structured.native.names import Names, escaping, loaded, stored
+from autodiff.structured.native.scalars import BINARY, tag_of
+from autodiff.structured.native.values import (
+    TAGS,
+    Array,
+    Fresh,
+    Known,
+    Number,
+    Several,
+    Tree,
+    Turns,
+    has_tag,
+    leaves,
+    letter_of,
+)
+
+
+class Place:
+    """Where a variable is: a number with its tag, or address, shape and strides of an array."""
+
+    def __init__(self, code: Code, kind: Kind) -> None:
+        self.kind = kind
+        self.tag: Any = None
+        if kind.is_array:
+            self.value = code.variable(PTR)
+            self.sizes = [code.variable(I64) for _ in range(2 * kind.ndim)]
+            return
+        self.value = code.variable(TYPES[letter_of(kind)])
+        if has_tag(kind):
+            self.tag = code.variable(I64)
+
+
+class Statements(Expressions):
+    """Reads the statements of a loop.
+
+    Parameters
+    ----------
+    code, state, scope, adjoints, forward
+        As for `Expressions`.
+    names : Names
+        What the names of the program hold.
+    pushes : dict
+        For each line with a ``push`` the names under which the sweep pops.
+    body : list of ast.stmt
+        What is read.
+    """
+
+    def __init__(
+        self, code: Code, state: Any, scope: dict[str, Any], adjoints: dict[int, tuple],
+        forward: bool, names: Names, pushes: dict[int, list[str]], body: list[ast.stmt],
+    ) -> None:  # fmt: skip
+        super().__init__(code, state, scope, adjoints, forward)
+        self.names = names
+        self.pushes = pushes
+        self.places: dict[str, Place] = {}
+        self.bound: dict[str, Any] = {}
+        self.left: dict[str, int] = {}  # how often arrays that are not computed are still read
+        self.escaping = escaping(body, names.variables)
+        self.store = memory.SCRATCH
+
+    # -- variables ---------------------------------------------------------------------------------
+
+    def place(self, name: str) -> Place:
+        """Return where a variable is."""
+        found = self.places.get(name)
+        if found is None:
+            kind = self.names.kinds.get(name)
+            if kind is None or not (kind.is_array or kind.is_scalar):
+                raise UnsupportedError(f"{name} in machine code")
+            found = self.places[name] = Place(self.code, kind)
+        return found
+
+    def read(self, name: str) -> Any:
+        """Return the value of a name."""
+        if name in self.bound:
+            found = self.bound[name]
+            if isinstance(found, Tree) and name in self.left:
+                self.left[name] -= 1
+                if not self.left[name]:
+                    del self.left[name]
+            return found
+        if name in self.scope:
+            return Known(self.scope[name])
+        if name in self.names.variables:
+            return self._variable(name)
+        if name == "len":
+            return Known(len)
+        raise UnsupportedError(f"{name} in machine code")
+
+    def _variable(self, name: str) -> Any:
+        place, b = self.place(name), self.b
+        kind = place.kind
+        if kind.is_array:
+            sizes = [b.load(p, typ=I64) for p in place.sizes]
+            assert kind.dtype is not None
+            if name in self.names.dense:
+                sizes[-1] = self.code.whole(kind.dtype.itemsize)
+            return Array(kind.dtype, b.load(place.value, typ=PTR), sizes[: kind.ndim],
+                         sizes[kind.ndim :], self.names.groups.get(name), name)  # fmt: skip
+        letter = letter_of(kind)
+        tag = b.load(place.tag, typ=I64) if place.tag is not None else None
+        return Number(kind, letter, b.load(place.value, typ=TYPES[letter]), tag)
+
+    def bind(self, name: str, value: Any) -> None:
+        """Bind a name."""
+        kind = self.names.kinds.get(name)
+        is_own = kind is not None and (kind.is_array or kind.is_scalar)
+        if isinstance(value, Tree) and (name in self.names.variables or name in self.escaping):
+            value = self.elementwise.computed(value, memory.KEPT)
+        if is_own and self.forward and not isinstance(value, (Known, Several, Turns)):
+            value = self._checked(name, kind, value)
+        if self.forward and isinstance(value, Array) and isinstance(value.group, Fresh):
+            value.group = self.names.groups.get(name, value.group)
+        if name in self.names.variables:
+            self._set(name, value)
+        else:
+            self.bound[name] = value
+
+    def _checked(self, name: str, kind: Any, value: Any) -> Any:
+        """Be sure that a value is what it was found to be when the program was made."""
+        mine = value.kind
+        if mine.is_array or kind.is_array:
+            if mine.dtype != kind.dtype or mine.ndim != kind.ndim:
+                raise UnsupportedError(f"{name} of another kind in machine code")
+            return value
+        if mine.classes <= kind.classes:
+            return value
+        if value.tag is None:
+            raise UnsupportedError(f"{name} of another class in machine code")
+        classes = mine.classes & kind.classes
+        expected: Any = ir.Constant(TYPES["b"], 0)
+        for cls in classes:
+            expected = self.b.or_(expected, self.code.equal(value.tag, self.code.whole(TAGS[cls])))
+        self.code.exit_if(self.b.not_(expected))
+        return Number(Kind(classes), value.letter, value.value, value.tag)
+
+    def _set(self, name: str, value: Any) -> None:
+        place, b = self.place(name), self.b
+        kind = place.kind
+        if kind.is_array:
+            if not isinstance(value, Array) or len(value.shape) != kind.ndim:
+                raise UnsupportedError(f"{name} of another kind in machine code")
+            b.store(value.address, place.value)
+            for p, n in zip(place.sizes, [*value.shape, *value.strides], strict=True):
+                b.store(n, p)
+            return
+        number = self.scalars.number(value)
+        if not isinstance(number, Number):
+            raise UnsupportedError(f"{name} of another kind in machine code")
+        b.store(self.scalars.converted(number, letter_of(kind)), place.value)
+        if place.tag is not None:
+            if len(number.kind.classes) > 1 and number.tag is None:
+                raise UnsupportedError("a number of several classes")
+            b.store(tag_of(self.code, number), place.tag)
+
+    def settle(self, group: Any) -> None:
+        """Compute what reads memory of a group, which is about to be written into."""
+        for name in list(self.left):
+            tree = self.bound[name]
+            if any(leaf.group is group for leaf in leaves(tree)):
+                self._compute(name)
+
+    def _settle_all(self) -> None:
+        for name in list(self.left):
+            self._compute(name)
+
+    def _compute(self, name: str) -> None:
+        made = self.elementwise.computed(self.bound[name], memory.SCRATCH)
+        if self.forward:
+            made.group = self.names.groups.get(name, made.group)
+        self.bound[name] = made
+        del self.left[name]
+
+    def store_of_new(self) -> int:
+        """Where the memory of a new array is."""
+        return self.store
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def statements(self, body: list[ast.stmt]) -> None:
+        """Read statements."""
+        for k, node in enumerate(body):
+            method = getattr(self, f"on_{type(node).__name__.lower()}_statement", None)
+            if method is None:
+                raise UnsupportedError(f"{type(node).__name__} in machine code")
+            method(node)
+            if isinstance(node, ast.Assign):
+                for target in node.targets:
+                    for name in stored(target):
+                        self._is_read_later(name, body[k + 1 :])
+
+    def _is_read_later(self, name: str, rest: list[ast.stmt]) -> None:
+        """Compute an array now if it is read more than once."""
+        if not isinstance(self.bound.get(name), Tree):
+            return
+        count = 0
+        for node in rest:
+            count += sum(1 for found in loaded(node) if found == name)
+            if isinstance(node, ast.Assign) and name in set(stored(node)):
+                break
+        if not count:
+            del self.bound[name]
+            return
+        self.left[name] = count
+        if count > 1:
+            self._compute(name)
+
+    def on_assign_statement(self, node: ast.Assign) -> None:
+        """Read an assignment."""
+        targets = {name for t in node.targets for name in stored(t)}
+        lasts = targets & (self.names.variables | self.escaping)
+        self.store = memory.KEPT if lasts else memory.SCRATCH
+        if _is_pop(node.value):
+            self._popped(node.targets[0])
+        else:
+            value = self.expression(node.value)
+            for target in node.targets:
+                self._assign(target, value)
+        self.store = memory.SCRATCH
+
+    def _assign(self, target: ast.expr, value: Any) -> None:
+        if isinstance(target, ast.Name):
+            self.bind(target.id, value)
+        elif isinstance(target, ast.Tuple) and isinstance(value, Several):
+            for t, v in zip(target.elts, value.parts, strict=True):
+                self._assign(t, v)
+        elif isinstance(target, ast.Subscript):
+            self._put(target, value)
+        else:
+            raise UnsupportedError("an assignment in machine code")
+
+    def _put(self, target: ast.Subscript, value: Any, f: Any = None) -> None:
+        base = self.expression(target.value)
+        if not isinstance(base, Array):
+            raise UnsupportedError("a write into what is no array")
+        found = self.part(base, target)
+        if isinstance(found, Array):
+            if isinstance(found.text, str) and not found.text:
+                raise UnsupportedError("a write at an array of places")
+            self.write(found, value, f)
+            return
+        number = self.scalars.number(value)
+        if not isinstance(number, Number):
+            raise UnsupportedError("an array written as an element")
+        self.settle(base.group)
+        e = self.elementwise
+        if f is not None:
+            number = self.scalars.function(f, [e.read(base.dtype, found), number], base.kind)
+        e.put(base.dtype, number, found)
+
+    def on_augassign_statement(self, node: ast.AugAssign) -> None:
+        """Read an operation in place."""
+        f = BINARY[type(node.op)]
+        value = self.expression(node.value)
+        if isinstance(node.target, ast.Subscript):
+            self._put(node.target, value, f)
+            return
+        if not isinstance(node.target, ast.Name):
+            raise UnsupportedError("an assignment in machine code")
+        name = node.target.id
+        old = self.read(name)
+        if isinstance(old, Tree):
+            raise UnsupportedError("a write into what is not computed")
+        if isinstance(old, Array):
+            self.write(old, value, f)
+            return
+        self.bind(name, self.call(f, [old, value]))
+
+    def on_expr_statement(self, node: ast.Expr) -> None:
+        """Read a call that stands alone."""
+        call = node.value
+        if (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Name)
+            and call.func.id == "push"
+        ):
+            self._push(call)
+            return
+        self.expression(call)
+
+    def on_pass_statement(self, node: ast.Pass) -> None:
+        """Read nothing."""
+
+    def on_raise_statement(self, node: ast.Raise) -> None:
+        """Leave."""
+        self.code.exit_if(ir.Constant(TYPES["b"], 1))
+
+    # -- the stack ---------------------------------------------------------------------------------
+
+    def _push(self, node: ast.Call) -> None:
+        arg: Any = node.args[0]
+        names = self.pushes.get(node.lineno)
+        self.store = memory.KEPT
+        if names is None:
+            words = self._of_loop(arg)
+        else:
+            values = arg.elts if len(names) > 1 else [arg]
+            words = []
+            for name, part in zip(names, values, strict=True):
+                words += self._words(name, self.expression(part))
+        self.store = memory.SCRATCH
+        memory.pushed(self.code, self.state, words)
+
+    def _of_loop(self, arg: ast.expr) -> list:
+        """Return what is pushed of a loop or branch."""
+        if isinstance(arg, ast.Subscript) and isinstance(arg.slice, ast.Slice):
+            turns = self.expression(arg.value)
+            count = self.integer(arg.slice.upper)  # type: ignore[arg-type] # emission gives one
+            last = self.b.add(turns.start, self.b.mul(count, turns.step))
+            return [turns.start, last, turns.step]
+        found = self.expression(arg)
+        if isinstance(found, Turns):
+            return [found.start, found.stop, found.step]
+        return [self.scalars.converted(self.scalars.number(found), "i")]
+
+    def _words(self, name: str, value: Any) -> list:
+        kind = self.names.kinds.get(name)
+        if kind is None:
+            raise UnsupportedError(f"{name} on the stack of machine code")
+        if kind.is_array:
+            if isinstance(value, Tree):
+                value = self.elementwise.computed(value, memory.KEPT)
+            if not isinstance(value, Array) or value.dtype != kind.dtype:
+                raise UnsupportedError(f"{name} of another kind in machine code")
+            address = self.b.ptrtoint(value.address, I64)
+            return [address, *value.shape, *value.strides]
+        number = self.scalars.number(value)
+        letter = letter_of(kind)
+        if not isinstance(number, Number) or (letter == "i") != (number.letter == "i"):
+            raise UnsupportedError(f"{name} of another kind in machine code")
+        if letter in "ib":
+            return [self.scalars.converted(number, "i")]
+        return [self.b.bitcast(self.scalars.converted(number, "d"), I64)]
+
+    def _popped(self, target: ast.expr) -> None:
+        names = [t.id for t in (target.elts if isinstance(target, ast.Tuple) else [target])]  # type: ignore[attr-defined]
+        kinds = [self.names.kinds.get(name) for name in names]
+        sizes = [1 + 2 * k.ndim if k is not None and k.is_array else 1 for k in kinds]
+        words = iter(memory.popped(self.code, self.state, [I64] * sum(sizes)))
+        for name, kind in zip(names, kinds, strict=True):
+            if kind is None:
+                raise UnsupportedError(f"{name} on the stack of machine code")
+            if kind.is_array:
+                address = self.b.inttoptr(next(words), PTR)
+                shape = [next(words) for _ in range(kind.ndim)]
+                strides = [next(words) for _ in range(kind.ndim)]
+                assert kind.dtype is not None
+                if name in self.names.dense:
+                    strides[-1] = self.code.whole(kind.dtype.itemsize)
+                value: Any = Array(kind.dtype, address, shape, strides,
+                                   self.names.groups.get(name), name)  # fmt: skip
+            else:
+                letter = letter_of(kind)
+                word = next(words)
+                if letter in "ds":
+                    word = self.b.bitcast(word, TYPES["d"])
+                    word = self.b.fptrunc(word, TYPES["s"]) if letter == "s" else word
+                elif letter == "b":
+                    word = self.b.trunc(word, TYPES["b"])
+                value = Number(_one(kind), letter, word)
+            self.bound[name] = value
+
+    # -- loops and branches ------------------------------------------------------------------------
+
+    def on_if_statement(self, node: ast.If) -> None:
+        """Read a branch."""
+        if _is_check(node):
+            return  # what is bound is of the kind that was expected, or not written at all
+        if _is_pop(node.test):
+            (word,) = memory.popped(self.code, self.state, [I64])
+            test = self.code.b.icmp_signed("!=", word, self.code.whole(0))
+        else:
+            test = self._test(node.test)
+        self._settle_all()
+        if isinstance(node.body[0], ast.Raise):
+            self.code.exit_if(test)
+            return
+        if isinstance(node.body[0], ast.Break):
+            following = self.code.function.append_basic_block()
+            self.b.cbranch(test, self.code.behind[-1], following)
+            self.b.position_at_end(following)
+            return
+        with self.code.branches(test) as (then, otherwise):
+            with then:
+                self._inside(node.body)
+            with otherwise:
+                self._inside(node.orelse)
+
+    def _test(self, node: ast.expr) -> Any:
+        """Read a test, one of memory layouts too."""
+        if isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute):
+            sides = (node.left, node.comparators[0])
+            if all(isinstance(s, ast.Attribute) and s.attr == "strides" for s in sides):
+                a, c = [self.expression(s.value).strides for s in sides]  # type: ignore[attr-defined]
+                differ: Any = ir.Constant(TYPES["b"], 0)
+                for m, n in zip(a, c, strict=True):
+                    differ = self.b.or_(differ, self.b.icmp_signed("!=", m, n))
+                return differ
+        return self.truth(node)
+
+    def _inside(self, body: list[ast.stmt]) -> None:
+        before = dict(self.bound)
+        self.statements(body)
+        self._settle_all()
+        self.bound = before
+
+    def _turn(self, body: list[ast.stmt]) -> None:
+        """Read the body of a loop; what was taken for one turn is given back."""
+        mark = memory.marked(self.code, self.state)
+        before = self.elementwise.taken
+        self._inside(body)
+        if self.elementwise.taken != before:
+            memory.released(self.code, self.state, mark)
+
+    def on_for_statement(self, node: ast.For) -> None:
+        """Read a loop over a range."""
+        self._settle_all()
+        code, b = self.code, self.code.b
+        over = node.iter
+        assert isinstance(node.target, ast.Name)
+        if isinstance(over, ast.Name):
+            turns = self.read(over.id)
+            start, step = turns.start, turns.step
+        elif isinstance(over, ast.Call) and over.func.id == "reversed":  # type: ignore[attr-defined]
+            turns = Turns(*memory.popped(code, self.state, [I64] * 3))
+            start, step = turns.start, turns.step
+        else:  # range(pop())
+            (count,) = memory.popped(code, self.state, [I64])
+            turns, start, step = Turns(code.whole(0), count, code.whole(1)), None, None
+        n = self._count(turns)
+        is_back = not isinstance(over, ast.Name)
+        with code.counted(n) as i:
+            if start is not None and node.target.id != "_":
+                k = b.sub(b.sub(n, code.whole(1)), i) if is_back else i
+                x = b.add(start, b.mul(k, step))
+                b.store(x, self.place(node.target.id).value)
+            self._turn(node.body)
+
+    def _count(self, turns: Turns) -> Any:
+        code, b = self.code, self.code.b
+        step, zero, one = turns.step, code.whole(0), code.whole(1)
+        if isinstance(step, ir.Constant) and step.constant == 1:
+            n = b.sub(turns.stop, turns.start)
+        else:
+            code.exit_if(code.equal(step, zero))
+            down = code.less(step, zero)
+            span = b.sub(turns.stop, turns.start)
+            span = b.select(down, b.neg(span), span)
+            size = b.select(down, b.neg(step), step)
+            n = b.sdiv(b.add(span, b.sub(size, one)), size)
+            n = b.select(code.less(span, one), zero, n)
+        return b.select(code.less(n, zero), zero, n)
+
+    def on_while_statement(self, node: ast.While) -> None:
+        """Read a loop without a range."""
+        self._settle_all()
+        self.code.endless(lambda after: self._turn(node.body))
+
+    def on_call(self, node: ast.Call) -> Any:
+        """Read a call; ``range`` gives the turns of a loop."""
+        if isinstance(node.func, ast.Name) and node.func.id == "range":
+            bounds = [self.integer(a) for a in node.args]
+            if len(bounds) == 1:
+                bounds.insert(0, self.code.whole(0))
+            return Turns(*bounds, *([self.code.whole(1)] if len(bounds) == 2 else []))
+        return super().on_call(node)
+
+
+def _is_pop(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "pop"
+
+
+def _is_check(node: ast.If) -> bool:
+    """Whether a statement checks the kind of a result."""
+    if not isinstance(node.body[0], ast.Raise):
+        return False
+    text = ast.unparse(node.test)
+    return text.startswith("type(") or ".dtype != " in text
+
+
+def _one(kind: Kind) -> Kind:
+    """Return the kind of a number in the sweep, where its class does not count."""
+    return Kind(frozenset([np.float64])) if letter_of(kind) == "d" else kind

@@ -1,0 +1,161 @@
+"""What expressions are while machine code is written: numbers, arrays, arrays yet to be made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autodiff.structured.kinds import Kind, UnsupportedError
+
+_INTEGERS = frozenset({int, np.int64, np.intp})
+_DOUBLES = frozenset({int, float, np.float64})
+_TRUTHS = frozenset({bool, np.bool_})
+_OTHER_INTEGERS = frozenset({np.int32, np.int16, np.int8, np.uint8, np.uint16, np.uint32})
+
+TAGS: dict[type, int] = {int: 0, float: 1, np.float64: 2}
+"""What says of which class a number is, where it may be of several."""
+
+
+def letter_of(kind: Kind) -> str:
+    """Return how a number of a kind is held: d, s, i or b, the keys of `code.TYPES`."""
+    classes = kind.classes
+    if kind.is_array or not classes:
+        raise UnsupportedError("an array in the place of a number")
+    if classes <= _INTEGERS or classes <= _OTHER_INTEGERS:
+        return "i"
+    if classes <= _DOUBLES:
+        return "d"
+    if classes <= _TRUTHS:
+        return "b"
+    if classes == {np.float32}:
+        return "s"
+    raise UnsupportedError(f"a number of class {sorted(c.__name__ for c in classes)}")
+
+
+def is_whole(kind: Kind) -> bool:
+    """Whether integers of a kind have 64 bits, so that what overflows is seen."""
+    return kind.classes <= _INTEGERS
+
+
+def has_tag(kind: Kind) -> bool:
+    """Whether a number may be of several classes that count."""
+    return len(kind.classes) > 1 and letter_of(kind) == "d"
+
+
+@dataclass
+class Known:
+    """What is known while code is written: a literal, a function, a dtype."""
+
+    x: Any
+
+
+@dataclass
+class Number:
+    """A number.
+
+    Attributes
+    ----------
+    kind : Kind
+        Of which classes it may be.
+    letter : str
+        How it is held.
+    value : llvmlite value
+        The number.
+    tag : llvmlite value, optional
+        Of which class it is, if it may be of several.
+    """
+
+    kind: Kind
+    letter: str
+    value: Any
+    tag: Any = None
+
+
+class Fresh:
+    """Stands for the memory of an array that machine code has made."""
+
+
+@dataclass
+class Array:
+    """An array in memory.
+
+    Attributes
+    ----------
+    dtype : np.dtype
+        Of its elements.
+    address : llvmlite value
+        Of the first one.
+    shape, strides : list
+        Integers; strides in bytes. Where elements are known to lie side by side, the stride is a
+        constant.
+    group : Any
+        Arrays of different groups never share memory.
+    text : str
+        How it is written, if it is a part of another.
+    """
+
+    dtype: np.dtype
+    address: Any
+    shape: list
+    strides: list
+    group: Any
+    text: str = ""
+
+    @property
+    def kind(self) -> Kind:
+        """What it is."""
+        return Kind(frozenset([np.ndarray]), self.dtype, len(self.shape))
+
+
+@dataclass
+class Tree:
+    """An array that is computed element by element where it is used.
+
+    Attributes
+    ----------
+    kind : Kind
+        What it is.
+    f : callable
+        The function that makes each element.
+    parts : list
+        Numbers, arrays and trees.
+    shape : list
+        Integers.
+    """
+
+    kind: Kind
+    f: Any
+    parts: list = field(default_factory=list)
+    shape: list = field(default_factory=list)
+
+
+@dataclass
+class Several:
+    """A tuple."""
+
+    parts: list
+
+
+@dataclass
+class Turns:
+    """A range."""
+
+    start: Any
+    stop: Any
+    step: Any
+
+
+def leaves(x: Any) -> list[Array]:
+    """Return the arrays that are read for an array."""
+    if isinstance(x, Array):
+        return [x]
+    return [leaf for p in x.parts for leaf in leaves(p)] if isinstance(x, Tree) else []
+
+
+def dtype_of(x: Array | Tree) -> np.dtype:
+    """Return the dtype of an array."""
+    dtype = x.kind.dtype
+    assert dtype is not None
+    return dtype

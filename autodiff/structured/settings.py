@@ -1,0 +1,24 @@
+"""When functions are read from their source, and when their loops become machine code."""
+
+from __future__ import annotations
+
+
+class Settings:
+    """How calls are made.
+
+    Attributes
+    ----------
+    enabled : bool
+        Whether programs are made and used.
+    worth : float
+        Seconds of tracing after which the source of a function is read.
+    least : float
+        Seconds that one traced call takes at the least: a program saves nothing in shorter ones.
+    native : float
+        Seconds that a program has to take before its loops become machine code.
+    """
+
+    enabled = True
+    worth = 0.03
+    least = 0.0005
+    native = 0.1

@@ -1,0 +1,38 @@
+"""Random programs with loops: by machine code, by the source for NumPy, and traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import autodiff
+from autodiff.structured import calls
+from autodiff.structured.runtime import Structured
+from tools.fuzz import generators, judge
+
+
+@pytest.mark.parametrize("first", [500, 510])
+def test_programs(first: int, made: list[Structured], traced: Callable, by_numpy: Callable) -> None:
+    for seed in range(first, first + 10):
+        f, arguments = judge.load(generators.write("loops", seed))
+        calls.Settings.worth = calls.Settings.least = -1.0
+        with np.errstate(all="ignore"):
+            results = [_outcome(way, f, arguments)
+                       for way in (traced, by_numpy, autodiff.gradient)]  # fmt: skip
+        expected = results[0]
+        for found in results[1:]:
+            if isinstance(expected, type):
+                assert found is expected, seed
+                continue
+            for x, y in zip(found, expected, strict=True):
+                np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11, err_msg=f"seed {seed}")
+    assert sum(p.native.count for p in made if p.native is not None) > 10
+
+
+def _outcome(gradient: Callable, f: Callable, arguments: tuple) -> object:
+    try:
+        return gradient(f, *judge.fresh(arguments))
+    except Exception as error:
+        return type(error)
