@@ -62,6 +62,10 @@ class MutationError(DifferentiationError, TypeError):
     """A write into an array could not be followed."""
 
 
+class ShardError(DifferentiationError, RuntimeError):
+    """Workers did not evaluate a shard: they were lost, or too slow, again and again."""
+
+
 class LeakedTracerError(DifferentiationError, RuntimeError):
     """A traced value was used after the differentiation that made it had ended."""
 

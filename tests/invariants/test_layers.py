@@ -75,6 +75,12 @@ def allowed(package: str, path: Path, source: str, found: Import) -> bool:
         drawn = found.late and path.name == "history.py" and found.top == "matplotlib"
         if found.module.startswith("scipy.optimize") or drawn:
             return True
+    if package == "autodiff" and path.parent.name == "distributed":
+        # What packs functions, and what reads files, is asked for at need.
+        if found.late and (path.stem, found.top) in {
+            ("packing", "cloudpickle"), ("loading", "pyarrow"), ("loading", "zarr"),
+        }:  # fmt: skip
+            return True
     if package == "autodiff" and found.top == "numba":
         # Programs become machine code where it is installed.
         return found.late and "compiler" in path.parts
