@@ -16,8 +16,8 @@ As functions that return functions, as in JAX and HIPS autograd: `grad`, `value_
 its kin by all, unless ``argnums`` says otherwise.
 
 Parameters in nests: `ravel` makes one vector of them; `tree_map`, `tree_add` and `tree_scale`
-change them variable by variable. `autodiff.optimize` fits them; `autodiff.distributed` has sums over
-data that are larger than memory, or than a machine.
+change them variable by variable. `autodiff.optimize` fits them; `autodiff.distributed` has sums
+over data that are larger than memory, or than a machine.
 
 To change how a function is differentiated: `custom_gradient`, `custom_vjp`, `custom_jvp`,
 `ignore_derivatives` (`stop_gradient`), `cotangent_hook`, `checkpoint`, `numeric_fallback`. To make

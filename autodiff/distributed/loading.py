@@ -57,11 +57,12 @@ def _library(name: str, path: str) -> Any:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if error.name != name.partition(".")[0]:
+        package = name.partition(".")[0]
+        if (error.name or "").partition(".")[0] != package:
             raise
         raise ArgumentError(
-            f"{Path(path).name} is read with {error.name}, which is not installed on the worker: "
-            "pip install 'chainrules-autodiff[cluster]'."
+            f"{Path(path).name} is read with {package}, which is not installed on the worker: "
+            f"pip install {package}."
         ) from error
 
 
@@ -85,8 +86,8 @@ def _prepared_part(part: Any, packs: bool) -> Any:
         path = Path(part).absolute()  # the worker may be in another directory
         if path.suffix not in READERS:
             raise ArgumentError(
-                f"the shard {str(part)!r} is a file of a kind that is not known: {path.suffix!r} is "
-                f"none of {', '.join(READERS)}. Give a function that loads it and returns arrays."
+                f"the shard {str(part)!r} is a file of a kind that is not known: {path.suffix!r} "
+                f"is none of {', '.join(READERS)}. Give a function that loads it."
             )
         return File(str(path))
     if is_lazy(part):

@@ -57,7 +57,7 @@ def pack(thing: Any, what: str) -> bytes:
 def _packed_by_value(cloudpickle: Any, thing: Any) -> bytes:
     texts: dict[str, str] = {}
 
-    class Pickler(cloudpickle.CloudPickler):  # type: ignore[misc] # imported late
+    class Pickler(cloudpickle.CloudPickler):
         def reducer_override(self, obj: Any) -> Any:
             reduced = super().reducer_override(obj)
             if reduced is not NotImplemented and isinstance(obj, types.FunctionType):

@@ -12,7 +12,7 @@ import numpy as np
 from autodiff.api.trees import Ravelling
 from autodiff.distributed.loading import described, is_lazy
 from autodiff.distributed.tree import TreeSum, group_size
-from autodiff.distributed.worker import Failed, Work
+from autodiff.distributed.worker import LossError, Work
 from autodiff.distributed.workers import Workers, place_for
 from autodiff.errors import ArgumentError, ShardError
 from autodiff.trace.trace_stack import is_differentiating
@@ -193,7 +193,7 @@ class _Tasks:
             return None  # another worker was faster
         try:
             taken = self._place.taken(future)
-        except Failed as failed:
+        except LossError as failed:
             raise self._of_user(failed) from failed.error.__cause__ if failed.error else None
         except Exception as cause:
             self._again(group, generation, cause)
@@ -217,7 +217,7 @@ class _Tasks:
             raise self._total.given_up(self._total.members(group), cause) from cause
         self._submit(group)
 
-    def _of_user(self, failed: Failed) -> Exception:
+    def _of_user(self, failed: LossError) -> Exception:
         """Return what the loss raised, with a note of where."""
         where = f"shard {failed.place} ({described(self._total.shards[failed.place])})"
         if failed.error is None:

@@ -13,6 +13,8 @@ from autodiff.api.trees import Ravelling
 from autodiff.distributed.loading import loaded
 from autodiff.distributed.packing import unpacked
 from autodiff.distributed.tree import TreeSum
+from autodiff.intercept import intercept
+from autodiff.trace.trace_stack import is_differentiating
 
 
 class Work(NamedTuple):
@@ -33,7 +35,7 @@ class Work(NamedTuple):
     args: tuple
 
 
-class Failed(Exception):
+class LossError(Exception):
     """The user's code raised on a worker. Everything else that a task raises is a lost worker.
 
     Parameters
@@ -80,7 +82,8 @@ def run(work: Any, kernel: Callable, vectors: tuple, first: int, shards: list) -
         try:
             y = kernel(f, known.ravelling, (*loaded(shard), *known.args), *vectors)
         except Exception as error:
-            raise Failed(first + i, _sendable(error), traceback.format_exc()) from None
+            text = traceback.format_exc()
+            raise LossError(first + i, _sendable(error), text) from None
         total.add(i, _in_double_precision(y))
     return total.total
 
@@ -98,7 +101,8 @@ class InPython:
         self.__module__ = getattr(f, "__module__", None) or ""
 
     def __call__(self, *args: Any) -> Any:
-        return self._f(*args)
+        """Return the loss."""
+        return (intercept(self._f) if is_differentiating() else self._f)(*args)
 
 
 def _in_double_precision(y: Any) -> Any:

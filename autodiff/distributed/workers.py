@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 import queue
@@ -9,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 from autodiff.distributed.loading import is_lazy, prepared
 from autodiff.distributed.packing import pack
@@ -17,7 +18,8 @@ from autodiff.distributed.worker import Work, add, run
 from autodiff.errors import ArgumentError
 
 
-class Workers(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Workers:
     """An executor, and what to do with workers that are lost or slow.
 
     Attributes
