@@ -58,9 +58,7 @@ class SimulatedCluster:
     packs = False
     generation = None
 
-    def __init__(
-        self, count: int, seconds: Callable, loss: float = 0.0, seed: int = 0
-    ) -> None:
+    def __init__(self, count: int, seconds: Callable, loss: float = 0.0, seed: int = 0) -> None:
         self.count = count
         self.clock = self.busy = 0.0
         self.given_out = self.losses = self.most_pending = 0
@@ -123,7 +121,7 @@ class SimulatedCluster:
     def total(self, taken: Any) -> Any:
         return taken
 
-    def repair(self, generation: Any, cause: Exception) -> bool:
+    def repair(self, generation: Any, cause: Exception, futures: list) -> bool:
         return True
 
     def close(self) -> None:

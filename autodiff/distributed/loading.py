@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pickle
 from collections.abc import Callable
@@ -10,8 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autodiff.distributed.dask_data import computed_there, is_lazy
 from autodiff.distributed.packing import pack
 from autodiff.errors import ArgumentError
+from chainrules_core.rules import name_of
 
 
 class Loader(NamedTuple):
@@ -91,25 +94,10 @@ def _prepared_part(part: Any, packs: bool) -> Any:
             )
         return File(str(path))
     if is_lazy(part):
-        # A graph of Dask, for workers that are not Dask's own: these run it themselves.
-        return Loader(pack(_Computed(part), "a dask collection")) if packs else _Computed(part)
+        part = computed_there(part)
     if callable(part):
         return Loader(pack(part, "the function that loads a shard")) if packs else part
     return part
-
-
-class _Computed(NamedTuple):
-    """A dask collection, computed where it is loaded."""
-
-    collection: Any
-
-    def __call__(self) -> Any:
-        return self.collection.compute(scheduler="synchronous")
-
-
-def is_lazy(part: Any) -> bool:
-    """Whether something is a collection of Dask: delayed, or an array."""
-    return hasattr(type(part), "__dask_graph__")
 
 
 def loaded(shard: Any) -> tuple:
@@ -132,4 +120,8 @@ def described(shard: Any) -> str:
         return Path(shard).name
     if isinstance(shard, np.ndarray):
         return f"array of shape {shard.shape}"
-    return getattr(shard, "__qualname__", type(shard).__name__)
+    if isinstance(shard, functools.partial):
+        given = [*map(repr, shard.args), *(f"{k}={v!r}" for k, v in shard.keywords.items())]
+        listed = ", ".join(given)
+        return f"{name_of(shard.func)}({listed[:40] + '…' if len(listed) > 40 else listed})"
+    return name_of(shard) if callable(shard) else type(shard).__name__

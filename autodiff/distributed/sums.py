@@ -194,7 +194,13 @@ class _Tasks:
         try:
             taken = self._place.taken(future)
         except LossError as failed:
-            raise self._of_user(failed) from failed.error.__cause__ if failed.error else None
+            where = f"shard {failed.place} ({described(self._total.shards[failed.place])})"
+            if failed.error is None:
+                raise ShardError(
+                    f"the loss of {where} raised what cannot be sent back:\n{failed.text}"
+                ) from None
+            failed.error.add_note(f"This is the loss of {where}; on its worker:\n{failed.text}")
+            raise failed.error from failed.error.__cause__
         except Exception as cause:
             self._again(group, generation, cause)
             return None
@@ -206,7 +212,7 @@ class _Tasks:
 
     def _again(self, group: int, generation: Any, cause: Exception) -> None:
         """Give a task out again; raise if it was given out often enough."""
-        can_go_on = self._place.repair(generation, cause)
+        can_go_on = self._place.repair(generation, cause, self._running[group])
         if not can_go_on:
             raise ShardError(
                 "a process of the pool has died, and the pool with it "
@@ -216,14 +222,6 @@ class _Tasks:
         if self._times[group] > self._total.workers.retries:
             raise self._total.given_up(self._total.members(group), cause) from cause
         self._submit(group)
-
-    def _of_user(self, failed: LossError) -> Exception:
-        """Return what the loss raised, with a note of where."""
-        where = f"shard {failed.place} ({described(self._total.shards[failed.place])})"
-        if failed.error is None:
-            return ShardError(f"the loss of {where} raised on its worker:\n{failed.text}")
-        failed.error.add_note(f"This is the loss of {where}; on its worker:\n{failed.text}")
-        return failed.error
 
     def _forget(self, group: int) -> list:
         self._until.pop(group, None)

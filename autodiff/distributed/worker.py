@@ -124,4 +124,4 @@ def _sendable(error: Exception) -> Exception | None:
         again = pickle.loads(pickle.dumps(error))
     except Exception:
         return None
-    return error.with_traceback(None) if type(again) is type(error) else None
+    return error if type(again) is type(error) else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
 import queue
 import sys
@@ -111,7 +110,7 @@ class Pool:
         """What is lost as a whole."""
         return self._executor
 
-    def repair(self, generation: Any, cause: Exception) -> bool:
+    def repair(self, generation: Any, cause: Exception, futures: list) -> bool:
         """Make up for what was lost; return whether tasks can be given out again."""
         if not isinstance(cause, BrokenExecutor) or generation is not self._executor:
             return True
@@ -138,7 +137,8 @@ class Cluster:
         self.count = workers.count or max(1, sum(self._client.nthreads().values()))
         self.events: Callable[[], Any] = queue.SimpleQueue
         self.now = time.monotonic
-        self._submit = functools.partial(self._client.submit, pure=False)
+        self._timeout, self._retries = workers.timeout, workers.retries
+        self._slow: set[str] = set()
         self._packed = b""
         self._vectors: tuple = ()
         self._scattered: Any = None
@@ -151,10 +151,25 @@ class Cluster:
     def begin(self, vectors: tuple) -> None:
         """Send the parameters to each worker, once."""
         self._vectors = vectors
+        self._slow = set()
         self._scattered = self._scatter(vectors)
 
+    def _submit(self, f: Callable, *args: Any) -> Any:
+        others: dict[str, Any] = {}
+        if self._slow:
+            fast = self._client.nthreads().keys() - self._slow
+            others = {"workers": list(fast), "allow_other_workers": True} if fast else {}
+        return self._client.submit(f, *args, pure=False, **others)
+
     def _scatter(self, thing: Any) -> Any:
-        return self._client.scatter([thing], broadcast=True, hash=False)[0]
+        for left in reversed(range(self._retries + 1)):
+            try:
+                return self._client.scatter([thing], broadcast=True, hash=False)[0]
+            except OSError:  # a worker died while it was sent
+                if not left:
+                    raise
+                time.sleep(1.0)  # the scheduler has to notice
+        raise AssertionError("the last attempt returns or raises")
 
     def kept(self, shard: Any) -> Any:
         """Return a shard as it is kept between evaluations: Dask's collections on the workers."""
@@ -179,12 +194,17 @@ class Cluster:
 
     def total(self, taken: Any) -> Any:
         """Return the numbers of a sum."""
-        return taken.result()
+        return taken.result(self._timeout)
 
-    def repair(self, generation: Any, cause: Exception) -> bool:
-        """Send again what may have been on the lost worker alone."""
-        self._work = self._scatter(self._packed)
-        self._scattered = self._scatter(self._vectors)
+    def repair(self, generation: Any, cause: Exception, futures: list) -> bool:
+        """Send again what may have been on the lost worker alone; leave a slow one alone."""
+        if isinstance(cause, TimeoutError):
+            keys = {future.key for future in futures}
+            processing = self._client.processing()
+            self._slow |= {worker for worker, of in processing.items() if keys.intersection(of)}
+        else:
+            self._work = self._scatter(self._packed)
+            self._scattered = self._scatter(self._vectors)
         return True
 
     def close(self) -> None:

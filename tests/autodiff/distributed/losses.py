@@ -38,7 +38,7 @@ def dying_once(marker, seed):
         Path(marker).touch(exist_ok=False)
     except FileExistsError:
         return rows(seed)
-    os.kill(os.getpid(), signal.SIGKILL)
+    return os.kill(os.getpid(), signal.SIGKILL)
 
 
 def dying(seed):
@@ -51,7 +51,7 @@ def slow_once(marker, seed):
         Path(marker).touch(exist_ok=False)
     except FileExistsError:
         return rows(seed)
-    time.sleep(20)
+    time.sleep(12)
     return rows(seed)
 
 
@@ -68,8 +68,6 @@ class UnsendableError(Exception):
 
 def failing_badly(p, x):
     raise UnsendableError(1, 2)
-
-
 
 
 def of_table(p, table):

@@ -4,7 +4,6 @@ import functools
 import importlib.util
 import multiprocessing
 import os
-import pickle
 import signal
 import subprocess
 import sys
@@ -93,9 +92,9 @@ def test_a_shard_that_kills_each_process():
 
 
 def test_a_pool_that_cannot_be_replaced():
-    with two_processes() as executor, pytest.raises(ShardError, match="Give a function that makes"):
-        shards = [functools.partial(losses.dying, 1)]
-        value_and_gradient(losses.logistic, PARAMS, shards, executor)
+    shards = [functools.partial(losses.dying, 1)]
+    with two_processes() as pool, pytest.raises(ShardError, match="Give a function that makes"):
+        value_and_gradient(losses.logistic, PARAMS, shards, pool)
 
 
 def test_a_slow_shard_is_given_to_another(expected, tmp_path):
@@ -109,7 +108,7 @@ def test_a_slow_shard_is_given_to_another(expected, tmp_path):
             value_and_gradient(losses.logistic, PARAMS, shards, Workers(executor, timeout=3)),
             expected,
         )
-        assert time.monotonic() - begun < 15
+        assert time.monotonic() - begun < 11
         for process in set(multiprocessing.active_children()).difference(others):
             process.kill()
 
@@ -189,13 +188,17 @@ def test_errors_keep_their_class_where_they_can(pool):
     (note,) = caught.value.__notes__
     assert note.startswith("This is the loss of shard 3 (array of shape (2,)); on its worker:")
     assert "losses.py" in note
-    with pytest.raises(ShardError, match=r"(?s)loss of shard \d.*UnsendableError: 1 and 2"):
+    with pytest.raises(
+        ShardError, match=r"(?s)loss of shard \d.* sent back.*UnsendableError: 1 and 2"
+    ):
         value_and_gradient(losses.failing_badly, {"a": 1.0}, shards, pool)
 
 
 def test_a_lambda_needs_cloudpickle(pool, monkeypatch):
     monkeypatch.setitem(sys.modules, "cloudpickle", None)
-    with pytest.raises(ArgumentError, match="the loss, with its arguments, cannot be sent.*install"):
+    with pytest.raises(
+        ArgumentError, match=r"the loss, with its arguments, cannot be sent.*install"
+    ):
         value_and_gradient(lambda p, x: np.sum(p * x), 1.0, [np.ones(2)], pool)
     with pytest.raises(ArgumentError, match="function that loads a shard cannot be sent"):
         value_and_gradient(losses.squares, {"a": 1.0}, [lambda: np.ones(2)], pool)
@@ -234,12 +237,6 @@ def test_functions_of_a_notebook_are_differentiated_from_their_source(pool):
     value, slope = value_and_gradient(namespace["of_cell"], 0.5, [x, x], pool)
     assert value == pytest.approx(2 * np.sum(np.sin(0.5 * x)))
     assert slope == pytest.approx(2 * np.sum(x * np.cos(0.5 * x)))
-
-
-def test_bytes_of_a_step():
-    # The data stay where they are: what is sent is a few parameters.
-    captured = functools.partial(losses.rows, 3, 10**6)
-    assert len(pickle.dumps(captured)) < 200
 
 
 # ------------------------------------------------------------------------------------------- files

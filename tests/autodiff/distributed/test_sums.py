@@ -2,7 +2,6 @@
 
 import functools
 import io
-import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -127,7 +126,9 @@ def test_minimize(method):
 def test_bounds_constraints_and_resuming(tmp_path):
     given = {"shards": shards_of(6), "executor": two_threads, "checkpoint": tmp_path / "fit.npz"}
     start = {"w": np.zeros(4), "b": 0.0}
-    first = minimize(losses.logistic, start, bounds={"b": (0.5, 1)}, options={"maxiter": 3}, **given)
+    first = minimize(
+        losses.logistic, start, bounds={"b": (0.5, 1)}, options={"maxiter": 3}, **given
+    )
     again = minimize(losses.logistic, start, bounds={"b": (0.5, 1)}, resume=True, **given)
     assert again.history.values[0] == first.fun
     assert 0.5 <= again.params["b"] <= 1
@@ -138,13 +139,6 @@ def test_bounds_constraints_and_resuming(tmp_path):
 
 
 def test_an_interrupt_leaves_the_best_point():
-    calls = itertools.count()
-
-    def load(seed):
-        if next(calls) == 40:
-            raise KeyboardInterrupt
-        return losses.rows(seed)
-
     def interrupted(state):
         if state.nfev > 4:
             raise KeyboardInterrupt
@@ -170,7 +164,7 @@ def simulated(count=200, shards=300, timeout=None, retries=8, **options):
 
 
 def test_lost_workers_and_slow_ones_change_no_bit():
-    plain, (value, slope) = simulated(count=3)
+    _, (value, slope) = simulated(count=3)
     for options in [{"loss": 0.2}, {"timeout": 25.0}, {"loss": 0.1, "timeout": 30.0, "seed": 4}]:
         cluster, (again, slope_again) = simulated(**options)
         assert (again, slope_again[0]) == (value, slope[0])

@@ -34,7 +34,7 @@ def test_its_shape(count, expected):
 @pytest.mark.parametrize("count", [1, 2, 6, 37, 64, 65])
 def test_groups_of_neighbours_are_parts_of_it(count):
     numbers = np.random.default_rng(count).normal(size=count) * 10.0 ** np.arange(count % 20, 20)[0]
-    numbers = numbers ** 9
+    numbers = numbers**9
     whole = summed(numbers, range(count))
     for size in (1, 2, 4, 8, 16):
         groups = [list(numbers[i : i + size]) for i in range(0, count, size)]
