@@ -71,7 +71,7 @@ class ShardedSum:
         self._report = report
         try:
             self.shards = [self.place.kept(shard) for shard in self.shards]
-            self.place.share(Work(loss, ravelling, args))
+            self.place.share(Work(loss, ravelling.without_numbers(), args))
         except BaseException:
             self.place.close()
             raise

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from autodiff import ArgumentError, ShardError, gradient
+from autodiff import ArgumentError, DifferentiationError, ShardError, gradient
 from autodiff.distributed import Workers, value_and_gradient
 from autodiff.optimize import minimize
 from tests.autodiff.distributed import losses
@@ -81,6 +81,34 @@ def test_blocks_of_dask_arrays_and_delayed(client, way):
         value_and_gradient(losses.squares, {"a": 1.0}, list(kept.to_delayed().ravel()), one_thread)
     with pytest.raises(ArgumentError, match=r"shards is one Array.*x.to_delayed\(\)"):
         value_and_gradient(losses.squares, {"a": 1.0}, x, executor)
+
+
+def test_dask_arrays_inside_a_function():
+    array = pytest.importorskip("dask.array")
+    dask = pytest.importorskip("dask")
+    x = array.from_array(np.arange(6.0), chunks=3)
+    for f, argument in [
+        (lambda z: np.sum(z**2), x),
+        (lambda p: np.sum(p["x"] ** 2), {"x": x}),
+        (lambda a: np.sum(np.where(x > 2, a, 0.0)), 2.0),
+    ]:
+        with pytest.raises(ArgumentError, match=r"what Dask computes is not .*x.to_delayed\(\)"):
+            gradient(f, argument)
+    for f, argument in [
+        (lambda a: (a * x).sum().compute(), 2.0),
+        (lambda a: np.sum(x * a), np.ones(6)),
+        (lambda a: x @ a, np.ones(6)),
+        (lambda a: x.map_blocks(lambda b: b * a).sum().compute(), 2.0),
+    ]:
+        with pytest.raises(DifferentiationError):
+            gradient(f, argument)
+    # What is computed of it is a constant, and what is delayed is Python.
+    assert gradient(lambda a: a * x.sum().compute(), 2.0) == 15.0
+    tasks = [dask.delayed(lambda a, i: i * a**2) for _ in range(4)]
+    total = gradient(
+        lambda a: dask.delayed(sum)([task(a, i) for i, task in enumerate(tasks)]).compute(), 3.0
+    )
+    assert total == 36.0
 
 
 def test_errors_of_the_loss(client):
