@@ -151,7 +151,8 @@ def simulated(console: Console, count: int, shards: int) -> None:
         most = max(most, len(self.pending))
 
     cases = [("gamma", 0.0, None), ("gamma", 0.01, None), ("log-normal", 0.0, None),
-             ("log-normal", 0.02, 40.0), ("1 % hang", 0.0, None), ("1 % hang", 0.01, 40.0)]  # fmt: skip
+             ("log-normal", 0.02, 40.0), ("1 % hang", 0.0, None),
+             ("1 % hang", 0.01, 40.0)]  # fmt: skip
     for name, deaths, limit in cases:
         cluster = SimulatedCluster(count, delays[name], deaths)
         workers = Workers(None, timeout=limit, retries=20)
