@@ -20,6 +20,7 @@ ADAPTERS = {
     "jax_calls": "jax",
     "jax_functions": "jax",
     "jax_primitives": "jax",
+    "nutpie_models": "nutpie",
     "pytensor_ops": "pytensor",
     "pytorch": "torch",
 }
