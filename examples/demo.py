@@ -2,8 +2,8 @@
 
 Run ``python examples/demo.py`` for the data sets of ``examples/data``, and for a table larger than
 the memory that the demo allows itself; or ``python examples/demo.py --data my.csv`` for your own.
-``logistic.py`` and ``gaussian_process.py`` hold the models, in plain NumPy; ``training.py`` is where
-``autodiff`` comes in. ``larger.py`` fits the large table with worker processes.
+``logistic.py`` and ``gaussian_process.py`` hold the models, in plain NumPy; ``training.py`` is
+where ``autodiff`` comes in. ``larger.py`` fits the large table with worker processes.
 """
 
 import argparse
