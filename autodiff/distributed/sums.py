@@ -13,7 +13,7 @@ from autodiff.api.trees import Ravelling
 from autodiff.distributed.loading import described, is_lazy
 from autodiff.distributed.tree import TreeSum, group_size
 from autodiff.distributed.worker import LossError, Work
-from autodiff.distributed.workers import Workers, place_for
+from autodiff.distributed.workers import TooSlowError, Workers, place_for
 from autodiff.errors import ArgumentError, ShardError
 from autodiff.trace.trace_stack import is_differentiating
 
@@ -138,7 +138,7 @@ class ShardedSum:
             f"shard {named}{more} could not be evaluated: given to workers {times} times, the last "
             f"time it ended with {type(cause).__name__}: {cause}. Workers die of too little memory "
             "most of all: make shards smaller, or run fewer at once (Workers(executor, count=...))."
-            if not isinstance(cause, TimeoutError)
+            if not isinstance(cause, TooSlowError)
             else f"shard {named}{more} could not be evaluated: {times} workers have had it for "
             f"{self.workers.timeout} s each. Give more time (Workers(executor, timeout=...)), or "
             "make shards smaller."
@@ -187,7 +187,7 @@ class _Tasks:
         except queue.Empty:
             now = self._place.now()
             for group in [g for g, until in self._until.items() if until <= now]:
-                self._again(group, self._place.generation, TimeoutError())
+                self._again(group, self._place.generation, TooSlowError())
             return None
         if group not in self._running:
             return None  # another worker was faster

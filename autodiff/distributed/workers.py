@@ -50,6 +50,10 @@ class Workers:
     retries: int = 3
 
 
+class TooSlowError(Exception):
+    """A task has not ended in the time that a worker has for it."""
+
+
 def place_for(workers: Workers) -> Pool | Cluster:
     """Return where tasks are sent; raise if it is no executor."""
     client = getattr(sys.modules.get("distributed"), "Client", None)
@@ -198,7 +202,7 @@ class Cluster:
 
     def repair(self, generation: Any, cause: Exception, futures: list) -> bool:
         """Send again what may have been on the lost worker alone; leave a slow one alone."""
-        if isinstance(cause, TimeoutError):
+        if isinstance(cause, TooSlowError):
             keys = {future.key for future in futures}
             processing = self._client.processing()
             self._slow |= {worker for worker, of in processing.items() if keys.intersection(of)}
