@@ -46,12 +46,10 @@ def dying(seed):
 
 
 def slow_once(marker, seed):
-    """Rows; who loads them first takes long."""
-    try:
-        Path(marker).touch(exist_ok=False)
-    except FileExistsError:
-        return rows(seed)
-    time.sleep(12)
+    """Rows; who loads them first takes long, and leaves its number."""
+    if not marker.exists():
+        marker.write_text(str(os.getpid()))
+        time.sleep(60)
     return rows(seed)
 
 

@@ -100,17 +100,13 @@ def test_a_pool_that_cannot_be_replaced():
 def test_a_slow_shard_is_given_to_another(expected, tmp_path):
     shards = loaders(12)
     shards[3] = functools.partial(losses.slow_once, tmp_path / "slow", 3)
-    others = multiprocessing.active_children()
     with two_processes() as executor:
         value_and_gradient(losses.logistic, PARAMS, loaders(2), executor)  # imports take time
         begun = time.monotonic()
-        same(
-            value_and_gradient(losses.logistic, PARAMS, shards, Workers(executor, timeout=3)),
-            expected,
-        )
-        assert time.monotonic() - begun < 11
-        for process in set(multiprocessing.active_children()).difference(others):
-            process.kill()
+        workers = Workers(executor, timeout=5, retries=8)
+        same(value_and_gradient(losses.logistic, PARAMS, shards, workers), expected)
+        assert time.monotonic() - begun < 50
+        os.kill(int((tmp_path / "slow").read_text()), signal.SIGKILL)
 
 
 CLIENT = """
