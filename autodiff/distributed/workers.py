@@ -120,14 +120,14 @@ class Pool:
             return True
         if self._make is None:
             return False
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        self._executor.shutdown(wait=False)
         self._executor = self._make()
         return True
 
     def close(self) -> None:
         """End the pool, if it was made here."""
         if self._make is not None:
-            self._executor.shutdown(wait=False, cancel_futures=True)
+            self._executor.shutdown(wait=False)
 
 
 class Cluster:
