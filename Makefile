@@ -8,6 +8,7 @@ VERSION := $(if $(PYTHON),$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.
 VENV := .venv$(if $(PYTHON),-$(or $(VERSION),unknown))
 OLDEST := $(VENV)-oldest
 SYSTEMS := $(VENV)-systems
+CLUSTER := $(VENV)-cluster
 PY := $(VENV)/bin/python
 PYTHONS := $(or $(PYTHON),python3.11 python3 python3.12 python3.13 python3.14 python)
 PACKAGES := chainrules_core chainrules autodiff
@@ -16,7 +17,7 @@ PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test oldest pythons lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly systems wheels bench bench-quick gradbench coverage bench-rules clean
+.PHONY: help venv demo test oldest pythons lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly systems cluster wheels bench bench-quick gradbench coverage bench-rules clean
 
 help: ## show this list
 	@echo 'usage: make TARGET [ARGS=...] [PYTHON=...]'
@@ -48,6 +49,11 @@ systems: export OPENBLAS_NUM_THREADS = 1
 systems: export CHAINRULES_SYSTEMS = all
 systems: $(SYSTEMS)/.installed ## run the tests with PyTorch, JAX, HIPS autograd, PyTensor and PyMC
 	$(SYSTEMS)/bin/python -m pytest $(PARALLEL) tests/autodiff/interop tests/docs $(ARGS)
+
+cluster: export OPENBLAS_NUM_THREADS = 1
+cluster: export CHAINRULES_CLUSTER = 1
+cluster: $(CLUSTER)/.installed ## run the tests of sums over shards with a cluster of Dask on this machine
+	$(CLUSTER)/bin/python -m pytest tests/autodiff/distributed $(ARGS)
 
 pythons: $(VENV)/.created ## run the tests of programs and of the core with each other Python that is found
 	@MAKEFLAGS= $(PY) tools/pythons.py $(ARGS)
@@ -139,6 +145,12 @@ $(SYSTEMS)/.installed: pyproject.toml $(VENV)/.created
 	@echo 'Installing the other systems into $(SYSTEMS); the first time takes some minutes ...'
 	@$(PY) -m venv --clear $(SYSTEMS)
 	@$(SYSTEMS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[systems]'
+	@touch $@
+
+$(CLUSTER)/.installed: pyproject.toml $(VENV)/.created
+	@echo 'Installing Dask and what reads files into $(CLUSTER); the first time takes a minute ...'
+	@$(PY) -m venv --clear $(CLUSTER)
+	@$(CLUSTER)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cluster,fit]' 'pytest>=8.2'
 	@touch $@
 
 # The lower bounds of pyproject.toml, as they are; tools of the tests in any version.

@@ -16,7 +16,8 @@ As functions that return functions, as in JAX and HIPS autograd: `grad`, `value_
 its kin by all, unless ``argnums`` says otherwise.
 
 Parameters in nests: `ravel` makes one vector of them; `tree_map`, `tree_add` and `tree_scale`
-change them variable by variable. `autodiff.optimize` fits them.
+change them variable by variable. `autodiff.optimize` fits them; `autodiff.distributed` has sums
+over data that are larger than memory, or than a machine.
 
 To change how a function is differentiated: `custom_gradient`, `custom_vjp`, `custom_jvp`,
 `ignore_derivatives` (`stop_gradient`), `cotangent_hook`, `checkpoint`, `numeric_fallback`. To make
@@ -84,6 +85,7 @@ from autodiff.errors import (
     MutationError as MutationError,
     OutputError as OutputError,
     SeedError as SeedError,
+    ShardError as ShardError,
     SourceError as SourceError,
 )
 from autodiff.fastpath import scalar_methods as scalar_methods
@@ -92,7 +94,7 @@ from autodiff.trace.decisions import NoPathWarning as NoPathWarning
 from chainrules_core._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from autodiff import optimize as optimize
+    from autodiff import distributed as distributed, optimize as optimize
     from autodiff.explanation import Explanation as Explanation, explain as explain
 
 stop_gradient = ignore_derivatives
@@ -136,6 +138,7 @@ __all__ = [
     "pushforward",
     "ravel",
     "SeedError",
+    "ShardError",
     "SourceError",
     "stop_gradient",
     "tree_add",
@@ -150,8 +153,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Loaded at first use: SciPy's optimisers, and what Python has for HTML, files and memory.
-    if name == "optimize":
-        return importlib.import_module("autodiff.optimize")
+    if name in ("distributed", "optimize"):
+        return importlib.import_module(f"autodiff.{name}")
     if name not in ("Explanation", "explain", "explanation"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     explanation = importlib.import_module("autodiff.explanation")

@@ -62,6 +62,10 @@ class MutationError(DifferentiationError, TypeError):
     """A write into an array could not be followed."""
 
 
+class ShardError(DifferentiationError, RuntimeError):
+    """Workers did not evaluate a shard: they were lost, or too slow, again and again."""
+
+
 class LeakedTracerError(DifferentiationError, RuntimeError):
     """A traced value was used after the differentiation that made it had ended."""
 
@@ -178,15 +182,25 @@ class System(NamedTuple):
         The call of :mod:`autodiff.interop` that wraps a function of ours for it.
     from_it : str
         The call that wraps a function of its own for this engine; empty if there is none.
+    instead : str
+        What to do, where no call wraps a function for it.
     """
 
     title: str
     to_it: str
     from_it: str = ""
+    instead: str = ""
 
 
 SYSTEMS = {
     "autograd": System("HIPS autograd", "to_autograd(f)"),
+    "dask.array": System(
+        "Dask",
+        "",
+        instead="Give its blocks as shards, list(x.to_delayed().ravel()), to "
+        "autodiff.distributed.value_and_gradient, or its numbers, x.compute(), if they fit into "
+        "memory.",
+    ),
     "jax": System("JAX", "to_jax(f)", "from_jax(g)"),
     "jaxlib": System("JAX", "to_jax(f)", "from_jax(g)"),
     "pytensor": System("PyTensor", "to_pytensor(f)"),
@@ -198,7 +212,9 @@ SYSTEMS = {
 def system_of(kind: type) -> System | None:
     """Return the other system that a class, or a base of it, belongs to."""
     for base in kind.__mro__:
-        system = SYSTEMS.get(base.__module__.partition(".")[0])
+        name = base.__module__
+        is_dask = name.startswith("dask.array")  # not what is delayed, which is Python
+        system = SYSTEMS.get("dask.array" if is_dask else name.partition(".")[0])
         if system is not None:
             return system
     return None

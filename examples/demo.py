@@ -1,12 +1,14 @@
 """Train two real models on real data, with gradients of ordinary NumPy functions.
 
-Run ``python examples/demo.py`` for the data sets of ``examples/data``, or
-``python examples/demo.py --data my.csv`` for your own. ``logistic.py`` and ``gaussian_process.py``
-hold the models, in plain NumPy; ``training.py`` is where ``autodiff`` comes in.
+Run ``python examples/demo.py`` for the data sets of ``examples/data``, and for a table larger than
+the memory that the demo allows itself; or ``python examples/demo.py --data my.csv`` for your own.
+``logistic.py`` and ``gaussian_process.py`` hold the models, in plain NumPy; ``training.py`` is
+where ``autodiff`` comes in. ``larger.py`` fits the large table with worker processes.
 """
 
 import argparse
 import sys
+import tempfile
 from pathlib import Path
 
 from tables import DataError, read_table
@@ -83,7 +85,28 @@ def parse(arguments):
     parser.add_argument(
         "--seed", type=int, default=0, help="of the random split and the gradient's check"
     )
+    parser.add_argument(
+        "--shards",
+        type=int,
+        metavar="N",
+        help="parts of the generated table, 0 for none (default: 64; 0 with --quick, --data "
+        "or --model)",
+    )
+    parser.add_argument("--workers", type=int, default=2, help="processes that fit it (default: 2)")
+    parser.add_argument(
+        "--memory",
+        type=int,
+        default=64,
+        metavar="MB",
+        help="what each process may take beyond its imports; the table is four times as large "
+        "(default: 64)",
+    )
     options = parser.parse_args(arguments)
+    if options.shards is None:
+        is_whole = options.data is None and options.model == "auto" and not options.quick
+        options.shards = 64 if is_whole else 0
+    if options.workers < 1 or options.memory < 1 or options.shards < 0:
+        parser.error("--workers and --memory must be positive, --shards not negative")
     if options.target is not None and options.data is None:
         parser.error("--target needs --data")
     if options.seed < 0:
@@ -111,9 +134,27 @@ def run(options):
             reports.append(report)
     console = Console()
     show(console, reports)
+    if options.shards:
+        fit_larger(options, console)
     titles = [f"{report.model}: {report.test_score}".replace("\n", " ") for report in reports]
     draw(list(zip(titles, (report.picture for report in reports), strict=True)), options.output)
     print(f"The plot is in {_shown(options.output)}")
+
+
+def fit_larger(options, console):
+    """Fit a table that is larger than memory."""
+    import larger
+    from rich.console import Console
+
+    with tempfile.TemporaryDirectory() as folder:
+        lines = larger.fit(
+            Path(folder),
+            shards=options.shards,
+            workers=options.workers,
+            memory=options.memory,
+            console=Console(stderr=True),
+        )
+    larger.show(console, lines)
 
 
 def find_jobs(options):

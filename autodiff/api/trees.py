@@ -7,6 +7,7 @@ work on traced values as well.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from typing import Any
@@ -55,6 +56,14 @@ class Ravelling:
             self.size += length
         dtypes = [dtype for _, dtype, _ in self.forms]
         self.dtype = np.result_type(*dtypes) if dtypes and not real else np.dtype(float)
+
+    def without_numbers(self) -> Ravelling:
+        """Return the same for other workers: with the structure, and not the values."""
+        small = copy.copy(self)
+        small.like = map_leaves(
+            self.like, lambda leaf: 0.0 if is_perturbable(leaf) else leaf, every=True
+        )
+        return small
 
     def vector(self, params: Any) -> Any:
         """Return the variables of a nest of this form as a vector, in their order."""

@@ -7,6 +7,7 @@
                                      in a `gradient`
 `to_autograd`, `register_all`        HIPS autograd: a function, and all rules that it lacks
 `to_pytensor`                        PyTensor, and so PyMC: a function as an Op
+`to_nutpie`                          nutpie: a log-density as a model for its sampler
 ==================================== ===========================================================
 
 Each loads its system when it is first used, and says which extra to install if that is missing.
@@ -25,6 +26,7 @@ _MODULES = {
     "to_autograd": "hips_autograd",
     "register_all": "hips_autograd",
     "to_pytensor": "pytensor_ops",
+    "to_nutpie": "nutpie_models",
 }
 """The module of each public name."""
 _SYSTEMS = {
@@ -33,6 +35,7 @@ _SYSTEMS = {
     "jax_functions": ("jax", "JAX"),
     "hips_autograd": ("autograd", "HIPS autograd"),
     "pytensor_ops": ("pytensor", "PyTensor"),
+    "nutpie_models": ("nutpie", "nutpie"),
 }
 """The package that each module imports, which is also the name of the extra, and its title."""
 
@@ -42,6 +45,7 @@ __all__ = [
     "register_all",
     "to_autograd",
     "to_jax",
+    "to_nutpie",
     "to_pytensor",
     "to_torch",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import time
 from typing import Any
 
@@ -22,6 +23,9 @@ class NoBar:
         """End."""
 
     def show(self, history: History) -> None:
+        """Show nothing."""
+
+    def parts(self, done: int, total: int) -> None:
         """Show nothing."""
 
 
@@ -46,16 +50,13 @@ class Bar(NoBar):
         )
 
         console = _console() if console is None else console
-        fields = "value {task.fields[value]:.6g}  |gradient| {task.fields[length]:.3g}"
         self._progress = Progress(
             TextColumn("{task.description}"), BarColumn(bar_width=20), MofNCompleteColumn(),
-            TextColumn(fields + "  {task.fields[rate]:.1f}/s"), TimeElapsedColumn(),
+            TextColumn("{task.fields[state]}"), TimeElapsedColumn(),
             console=console,
         )  # fmt: skip
-        nan = float("nan")
-        self._task = self._progress.add_task(
-            "evaluations", total=total, value=nan, length=nan, rate=0.0
-        )
+        self._task = self._progress.add_task("evaluations", total=total, state="")
+        self._parts: Any = None
         self._history: History | None = None
         self._shown_at = 0.0
 
@@ -77,12 +78,19 @@ class Bar(NoBar):
             self._shown_at = now
             self._update(history)
 
+    def parts(self, done: int, total: int) -> None:
+        """Show how many shards of the present evaluation are done, on a line of their own."""
+        if self._parts is None:
+            self._parts = self._progress.add_task("shards", state="")
+        self._progress.update(self._parts, completed=done, total=total)
+
     def _update(self, history: History) -> None:
         if len(history):
-            self._progress.update(
-                self._task, completed=len(history), value=history.values[-1],
-                length=history.gradient_norms[-1], rate=history.rate,
-            )  # fmt: skip
+            length = history.gradient_norms[-1]
+            state = f"value {history.values[-1]:.6g}  "
+            state += "" if math.isnan(length) else f"|gradient| {length:.3g}  "
+            state += f"{history.rate:.1f}/s"
+            self._progress.update(self._task, completed=len(history), state=state)
 
 
 def _console() -> Any:

@@ -40,6 +40,11 @@ class Run:
     by_iteration : bool
         Whether the best point is that of the last iteration: where there are constraints, the
         lowest value may be that of a point that is not allowed.
+
+    Attributes
+    ----------
+    parts : callable
+        ``parts(done, total)`` shows how far an evaluation over shards is.
     """
 
     def __init__(
@@ -58,6 +63,7 @@ class Run:
         self.best: Any = None
         self.lowest = np.inf
         self._bar = bar_for(progress)
+        self.parts = self._bar.parts
         self._checkpoint = checkpoint
         self._resume = resume and checkpoint is not None
         self._latest: Any = None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from scipy import optimize
 
+from autodiff.distributed.sums import ShardedSum
 from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
 from autodiff.optimize.limits import bounds_of, constraints_of
@@ -46,6 +48,8 @@ def minimize(
     progress: Any = False,
     checkpoint: Any = None,
     resume: bool = False,
+    shards: Any = None,
+    executor: Any = None,
 ) -> Any:
     """Minimise a function of a nest of parameters by one of SciPy's methods.
 
@@ -85,6 +89,11 @@ def minimize(
         A file to write the best point to, every few seconds and at the end.
     resume : bool
         Whether to start from that file, if it exists, in place of `params0`.
+    shards : sequence, optional
+        Data in parts, as :func:`autodiff.distributed.value_and_gradient` takes them: the sum of
+        ``f(params, *shard, *args)`` over them is minimised.
+    executor : Executor, callable, dask.distributed.Client or Workers
+        With `shards`: who evaluates them, values and derivatives of every kind.
 
     Returns
     -------
@@ -97,6 +106,8 @@ def minimize(
     ------
     ArgumentError
         If there is nothing to fit, or if bounds or constraints do not fit the parameters.
+    ShardError
+        If workers that evaluate a shard are lost, or too slow, again and again.
 
     Notes
     -----
@@ -118,31 +129,46 @@ def minimize(
         method = "SLSQP" if constraints else "BFGS" if limits is None else "L-BFGS-B"
     name = method.lower() if isinstance(method, str) else ""
     conditions = constraints_of(constraints, posed.ravelling, name == "trust-constr")
-    known: dict[str, Any] = {}
-    if name in WITH_HESSIAN:
-        known = {"hess": posed.of_vector(hessian_at)}
-    elif name in WITH_PRODUCTS or not name:
-        known = {"hessp": posed.of_vector(product_at)}
-    solve = functools.partial(
-        optimize.minimize if not is_differentiating() else intercept(optimize.minimize),
-        method=method, bounds=limits, constraints=conditions, tol=tol, options=options, **known,
-    )  # fmt: skip
-    has_gradient = name not in WITHOUT_GRADIENT
-    if is_differentiating():
-        jac = posed.of_vector(gradient_at) if has_gradient else None
-        return _traced(given, posed, solve, posed.of_vector(value_at), jac=jac)
     run = Run(
         posed.ravelling, progress=progress, checkpoint=checkpoint, resume=resume,
         callback=callback, by_iteration=bool(conditions) or name == "trust-constr",
     )  # fmt: skip
-    evaluate = pair_at if has_gradient else value_at
-    return run.solve(
-        solve,
-        run.watched(posed.of_vector(evaluate), _value_and_norm if has_gradient else _value),
-        posed.start,
-        jac=has_gradient or None,
-        callback=run.callback,
-    )
+    with _evaluated(posed, shards, executor, run.parts) as of_vector:
+        known: dict[str, Any] = {}
+        if name in WITH_HESSIAN:
+            known = {"hess": of_vector(hessian_at)}
+        elif name in WITH_PRODUCTS or not name:
+            known = {"hessp": of_vector(product_at)}
+        solve = functools.partial(
+            optimize.minimize if not is_differentiating() else intercept(optimize.minimize),
+            method=method, bounds=limits, constraints=conditions, tol=tol, options=options, **known,
+        )  # fmt: skip
+        has_gradient = name not in WITHOUT_GRADIENT
+        if is_differentiating():
+            jac = of_vector(gradient_at) if has_gradient else None
+            return _traced(given, posed, solve, of_vector(value_at), jac=jac)
+        evaluate = of_vector(pair_at if has_gradient else value_at)
+        return run.solve(
+            solve,
+            run.watched(evaluate, _value_and_norm if has_gradient else _value),
+            posed.start,
+            jac=has_gradient or None,
+            callback=run.callback,
+        )
+
+
+@contextlib.contextmanager
+def _evaluated(posed: Problem, shards: Any, executor: Any, report: Callable) -> Iterator[Callable]:
+    """Give what makes functions of the vector of those of a problem: here, or by workers."""
+    if shards is None and executor is None:
+        yield posed.of_vector
+        return
+    if shards is None or executor is None:
+        raise ArgumentError(
+            "shards and executor belong together: give both, or evaluate the whole loss here."
+        )
+    with ShardedSum(posed.f, posed.ravelling, posed.args, shards, executor, report) as total:
+        yield total.of_vector
 
 
 def _traced(given: Problem, posed: Problem, solve: Callable, f: Callable, **named: Any) -> Any:

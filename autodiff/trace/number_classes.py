@@ -62,13 +62,17 @@ def check_class(kind: type) -> None:
 
 def of_system(kind: type, system: System) -> ArgumentError:
     """Build the error for an object of another system where arrays are differentiated."""
-    way = f"Give arrays of its numbers, or wrap the function for {system.title}: {system.to_it}"
-    if system.from_it:
-        way += f"; wrap a function of {system.title} that it calls: {system.from_it}"
+    if system.instead:
+        way = system.instead
+    else:
+        way = f"Give arrays of its numbers, or wrap the function for {system.title}: {system.to_it}"
+        if system.from_it:
+            way += f"; wrap a function of {system.title} that it calls: {system.from_it}"
+        way += " (in autodiff.interop)."
     return ArgumentError(
         f"{kind.__module__.partition('.')[0]}.{kind.__qualname__}, a class of "
         f"{system.title}, meets a value that is differentiated here, and what {system.title} "
-        f"computes is not followed. {way} (in autodiff.interop)."
+        f"computes is not followed. {way}"
     )
 
 

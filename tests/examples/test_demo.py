@@ -6,6 +6,7 @@ from pathlib import Path
 
 import demo
 import gaussian_process
+import larger
 import logistic
 import numpy as np
 import pytest
@@ -306,6 +307,27 @@ def test_quick_run_of_both_models(tmp_path, capsys):
     differences = [float(number) for number in re.findall(r"\d\.\de[-+]\d\d", printed)]
     assert len(differences) == 4
     assert max(differences) < 1e-6
+
+
+def test_a_table_larger_than_memory(tmp_path, capsys):
+    output = tmp_path / "demo.png"
+    given = ["--quick", "--model", "logistic", "--output", output, "--shards"]
+    printed = run(capsys, *given, 48, "--memory", 16, "--workers", 2)
+    assert "64 MB" in printed
+    assert "16 MB" in printed
+    assert float(re.search(r"largest error of a weight +([\d.]+)", printed)[1]) < 0.02
+    assert demo.main([str(a) for a in [*given, 39]]) == 2
+    assert "--shards 39: one must fit into memory; give 40" in capsys.readouterr().err
+
+
+def test_the_limit_of_memory_holds():
+    with larger.limited_here(32) as is_kept:
+        if not is_kept:
+            pytest.skip("this system has no such limit")
+        np.ones(2**20)
+        with pytest.raises(MemoryError):
+            np.ones(16 * 2**20)
+    np.ones(16 * 2**20)
 
 
 def test_own_labels(tmp_path, capsys):

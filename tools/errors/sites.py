@@ -43,8 +43,8 @@ class Site(NamedTuple):
 
 
 _OF_OTHERS = (
-    "declared_outputs", "hips_autograd", "jax_calls", "jax_functions", "jax_primitives",
-    "pytensor_ops", "pytorch",
+    "dask_data", "declared_outputs", "hips_autograd", "jax_calls", "jax_functions",
+    "jax_primitives", "nutpie_models", "pytensor_ops", "pytorch",
 )  # fmt: skip
 
 

@@ -61,3 +61,9 @@ def pytensor():
 def pymc():
     """PyMC."""
     return system("pymc")
+
+
+@pytest.fixture
+def nutpie():
+    """Nutpie."""
+    return system("nutpie")

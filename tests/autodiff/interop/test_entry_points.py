@@ -15,6 +15,7 @@ SYSTEMS = {
     "to_autograd": "autograd",
     "register_all": "autograd",
     "to_pytensor": "pytensor",
+    "to_nutpie": "nutpie",
 }
 
 

@@ -1,0 +1,6 @@
+"""Gradients of sums over data that are larger than memory, or than a machine."""
+
+from autodiff.distributed.gradients import value_and_gradient as value_and_gradient
+from autodiff.distributed.workers import Workers as Workers
+
+__all__ = ["value_and_gradient", "Workers"]

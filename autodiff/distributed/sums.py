@@ -1,0 +1,248 @@
+"""A sum over shards: tasks are given out, lost ones again, and what arrives is added in a tree."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
+from typing import Any
+
+import numpy as np
+
+from autodiff.api.trees import Ravelling
+from autodiff.distributed.loading import described, is_lazy
+from autodiff.distributed.tree import TreeSum, group_size
+from autodiff.distributed.worker import LossError, Work
+from autodiff.distributed.workers import TooSlowError, Workers, place_for
+from autodiff.errors import ArgumentError, ShardError
+from autodiff.trace.trace_stack import is_differentiating
+
+_TASKS = 4  # for each worker: few enough to send little, so many that none waits long for another
+
+
+def _nothing(done: int, total: int) -> None:
+    """Report to nobody."""
+
+
+class ShardedSum:
+    """Sums of a loss, or of its derivatives, over shards.
+
+    Parameters
+    ----------
+    loss : callable
+        ``loss(params, *shard, *args)``.
+    ravelling : Ravelling
+        How the parameters lie in the vector.
+    args : tuple
+        Further arguments of `loss`.
+    shards : sequence
+        The shards.
+    workers : Any
+        An executor, or :class:`Workers`.
+    report : callable
+        Called as ``report(done, total)``, in shards.
+    place : Any
+        Where tasks are sent, by default what `workers` says.
+
+    Raises
+    ------
+    ArgumentError
+        If there are no shards, if the executor is none, or if the loss cannot be sent to it.
+    """
+
+    def __init__(
+        self,
+        loss: Callable,
+        ravelling: Ravelling,
+        args: tuple,
+        shards: Any,
+        workers: Any,
+        report: Callable[[int, int], None] = _nothing,
+        place: Any = None,
+    ) -> None:
+        if is_differentiating():
+            raise ArgumentError(
+                "a sum over shards is evaluated by workers, and what they compute cannot be "
+                "differentiated again. Call this outside of the function that is differentiated."
+            )
+        self.workers = workers if isinstance(workers, Workers) else Workers(workers)
+        self.shards = _checked(shards)
+        self.place = place_for(self.workers) if place is None else place
+        self._report = report
+        try:
+            self.shards = [self.place.kept(shard) for shard in self.shards]
+            self.place.share(Work(loss, ravelling.without_numbers(), args))
+        except BaseException:
+            self.place.close()
+            raise
+        self.size = group_size(len(self.shards), _TASKS * self.place.count)
+        self.groups = -(-len(self.shards) // self.size)
+
+    def __enter__(self) -> ShardedSum:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Let the workers go."""
+        self.place.close()
+
+    def of_vector(self, kernel: Callable) -> Callable:
+        """Return the sum of a function of :mod:`autodiff.optimize.problems`, of the vector."""
+        return lambda *vectors: self.evaluate(kernel, vectors)
+
+    def evaluate(self, kernel: Callable, vectors: tuple) -> Any:
+        """Return the sum of a kernel over all shards.
+
+        Raises
+        ------
+        ShardError
+            If a shard was given out again and again without success.
+        Exception
+            What the loss raised on a worker.
+        """
+        cause: Exception | None = None
+        for _ in range(self.workers.retries + 1):
+            self.place.begin(vectors)
+            gathered = self._gathered(kernel)
+            try:
+                return self.place.total(gathered)
+            except Exception as error:  # sums were lost with their workers
+                cause = error
+        raise self.given_up(range(len(self.shards)), cause) from cause
+
+    def _gathered(self, kernel: Callable) -> Any:
+        """Return the sum as the workers have it."""
+        total = TreeSum(self.groups, self.place.combine)
+        tasks, count, done = _Tasks(self, kernel), len(self.shards), 0
+        try:
+            while done < count:
+                tasks.give_out()
+                ended = tasks.next()
+                if ended is not None:
+                    total.add(*ended)
+                    done += len(self.members(ended[0]))
+                    self._report(done, count)
+        finally:
+            tasks.end()
+        return total.total
+
+    def members(self, group: int) -> range:
+        """Return the places of the shards of a group."""
+        return range(group * self.size, min((group + 1) * self.size, len(self.shards)))
+
+    def given_up(self, places: range, cause: Exception | None) -> ShardError:
+        """Build the error for shards that were given out again and again."""
+        named = ", ".join(f"{i} ({described(self.shards[i])})" for i in places[:3])
+        more = f" and {len(places) - 3} more" if len(places) > 3 else ""
+        times = self.workers.retries + 1
+        return ShardError(
+            f"shard {named}{more} could not be evaluated: given to workers {times} times, the last "
+            f"time it ended with {type(cause).__name__}: {cause}. Workers die of too little memory "
+            "most of all: make shards smaller, or run fewer at once (Workers(executor, count=...))."
+            if not isinstance(cause, TooSlowError)
+            else f"shard {named}{more} could not be evaluated: {times} workers have had it for "
+            f"{self.workers.timeout} s each. Give more time (Workers(executor, timeout=...)), or "
+            "make shards smaller."
+        )
+
+
+class _Tasks:
+    """The tasks of one evaluation: groups of shards that are with workers."""
+
+    def __init__(self, total: ShardedSum, kernel: Callable) -> None:
+        self._total, self._place, self._kernel = total, total.place, kernel
+        self._events = total.place.events()
+        self._next = 0
+        # Group → futures of the task, how often it was given out, and until when it has time.
+        self._running: dict[int, list] = {}
+        self._times: dict[int, int] = {}
+        self._until: dict[int, float] = {}
+
+    def give_out(self) -> None:
+        """Give out tasks, so many that no worker waits for the next."""
+        while self._next < self._total.groups and len(self._running) < 2 * self._place.count:
+            self._submit(self._next)
+            self._next += 1
+
+    def _submit(self, group: int) -> None:
+        places = self._total.members(group)
+        shards = self._total.shards[places.start : places.stop]
+        generation = self._place.generation
+        self._times[group] = self._times.get(group, 0) + 1
+        if self._total.workers.timeout is not None:
+            self._until[group] = self._place.now() + self._total.workers.timeout
+        self._running.setdefault(group, [])
+        try:
+            future = self._place.submit(self._kernel, places.start, shards)
+        except BrokenExecutor as error:
+            self._again(group, generation, error)
+            return
+        self._running[group].append(future)
+        events = self._events
+        future.add_done_callback(lambda ended: events.put((group, generation, ended)))
+
+    def next(self) -> tuple[int, Any] | None:
+        """Wait; return a group that has ended and its sum, or None if there is none yet."""
+        try:
+            group, generation, future = self._events.get(timeout=self._patience())
+        except queue.Empty:
+            now = self._place.now()
+            for group in [g for g, until in self._until.items() if until <= now]:
+                self._again(group, self._place.generation, TooSlowError())
+            return None
+        if group not in self._running:
+            return None  # another worker was faster
+        try:
+            taken = self._place.taken(future)
+        except LossError as failed:
+            where = f"shard {failed.place} ({described(self._total.shards[failed.place])})"
+            if failed.error is None:
+                raise ShardError(
+                    f"the loss of {where} raised what cannot be sent back:\n{failed.text}"
+                ) from None
+            failed.error.add_note(f"This is the loss of {where}; on its worker:\n{failed.text}")
+            raise failed.error from failed.error.__cause__
+        except Exception as cause:
+            self._again(group, generation, cause)
+            return None
+        self._forget(group)
+        return group, taken
+
+    def _patience(self) -> float | None:
+        return max(0.0, min(self._until.values()) - self._place.now()) if self._until else None
+
+    def _again(self, group: int, generation: Any, cause: Exception) -> None:
+        """Give a task out again; raise if it was given out often enough."""
+        can_go_on = self._place.repair(generation, cause, self._running[group])
+        if not can_go_on:
+            raise ShardError(
+                "a process of the pool has died, and the pool with it "
+                f"({type(cause).__name__}). Give a function that makes the pool, so that a new one "
+                "can be made: functools.partial(ProcessPoolExecutor, 2)."
+            ) from cause
+        if self._times[group] > self._total.workers.retries:
+            raise self._total.given_up(self._total.members(group), cause) from cause
+        self._submit(group)
+
+    def _forget(self, group: int) -> list:
+        self._until.pop(group, None)
+        return self._running.pop(group)
+
+    def end(self) -> None:
+        """Take back what is not needed any more."""
+        for group in list(self._running):
+            for future in self._forget(group):
+                future.cancel()
+
+
+def _checked(shards: Any) -> list:
+    """Return the shards as a list."""
+    if isinstance(shards, (np.ndarray, str, bytes, dict)) or is_lazy(shards):
+        raise ArgumentError(
+            f"shards is one {type(shards).__name__}. Give a list of shards: arrays "
+            "(np.array_split(x, 8)), tuples of arrays, files, or functions that load them; of an "
+            "array of Dask its blocks (list(x.to_delayed().ravel()))."
+        )
+    listed = list(shards)
+    if not listed:
+        raise ArgumentError("there are no shards: give a list of at least one.")
+    return listed

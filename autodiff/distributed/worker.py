@@ -1,0 +1,127 @@
+"""What runs on a worker: the sum over some neighbouring shards."""
+
+from __future__ import annotations
+
+import pickle
+import traceback
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autodiff.api.trees import Ravelling
+from autodiff.distributed.loading import loaded
+from autodiff.distributed.packing import unpacked
+from autodiff.distributed.tree import TreeSum
+from autodiff.intercept import intercept
+from autodiff.trace.trace_stack import is_differentiating
+
+
+class Work(NamedTuple):
+    """What all tasks of a fit share.
+
+    Attributes
+    ----------
+    loss : callable
+        ``loss(params, *shard, *args)``.
+    ravelling : Ravelling
+        How the parameters lie in the vector.
+    args : tuple
+        Further arguments of the loss.
+    """
+
+    loss: Callable
+    ravelling: Ravelling
+    args: tuple
+
+
+class LossError(Exception):
+    """The user's code raised on a worker. Everything else that a task raises is a lost worker.
+
+    Parameters
+    ----------
+    place : int
+        Which shard it was.
+    error : Exception or None
+        What was raised, if it can be sent.
+    text : str
+        The traceback.
+    """
+
+    def __init__(self, place: int, error: Exception | None, text: str) -> None:
+        super().__init__(place, error, text)
+        self.place, self.error, self.text = place, error, text
+
+
+def run(work: Any, kernel: Callable, vectors: tuple, first: int, shards: list) -> Any:
+    """Return the sum over neighbouring shards.
+
+    Parameters
+    ----------
+    work : Work or bytes
+        What all tasks share, packed if it came from another process.
+    kernel : callable
+        ``kernel(loss, ravelling, args, *vectors)`` returns a number, an array or a tuple of them:
+        a function of :mod:`autodiff.optimize.problems`.
+    vectors : tuple of ndarray
+        The point, and other arguments of the kernel.
+    first : int
+        The place of the first shard.
+    shards : list
+        The shards as :func:`autodiff.distributed.loading.prepared` made them.
+
+    Returns
+    -------
+    ndarray or tuple of ndarray
+        Of float64.
+    """
+    known = unpacked(work) if isinstance(work, bytes) else work
+    f = InPython(known.loss)
+    total = TreeSum(len(shards), add)
+    for i, shard in enumerate(shards):
+        try:
+            y = kernel(f, known.ravelling, (*loaded(shard), *known.args), *vectors)
+        except Exception as error:
+            text = traceback.format_exc()
+            raise LossError(first + i, _sendable(error), text) from None
+        total.add(i, _in_double_precision(y))
+    return total.total
+
+
+class InPython:
+    """A loss that is traced in each evaluation, and never compiled automatically.
+
+    A program may differ from the traced function in the last bits. Then the result would depend on
+    what a worker has done before.
+    """
+
+    def __init__(self, f: Callable) -> None:
+        self._f = f
+        self.__qualname__ = getattr(f, "__qualname__", type(f).__name__)
+        self.__module__ = getattr(f, "__module__", None) or ""
+
+    def __call__(self, *args: Any) -> Any:
+        """Return the loss."""
+        return (intercept(self._f) if is_differentiating() else self._f)(*args)
+
+
+def _in_double_precision(y: Any) -> Any:
+    if isinstance(y, tuple):
+        return tuple(np.asarray(part, float) for part in y)
+    return np.asarray(y, float)
+
+
+def add(left: Any, right: Any) -> Any:
+    """Return the sum of two partial sums."""
+    if isinstance(left, tuple):
+        return tuple(a + b for a, b in zip(left, right, strict=True))
+    return left + right
+
+
+def _sendable(error: Exception) -> Exception | None:
+    """Return an error if it survives its way to another process."""
+    try:
+        again = pickle.loads(pickle.dumps(error))
+    except Exception:
+        return None
+    return error if type(again) is type(error) else None
