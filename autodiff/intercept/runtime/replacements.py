@@ -30,6 +30,7 @@ from autodiff.intercept.runtime import (
     compiled_callbacks,
     context_managers,
     coroutines,
+    functions_behind,
     replacement_cache,
     stores,
     syntax_ops,
@@ -77,7 +78,7 @@ from autodiff.mutation import identity
 from autodiff.mutation.escape_check import object_holds_traced
 from autodiff.trace.conversions import TracedText
 from autodiff.trace.trace_stack import check_free
-from autodiff.trace.tracer import is_tracer
+from autodiff.trace.tracer import bare, is_tracer
 from chainrules_core import (
     Closure,
     ignore_derivatives as core_ignore_derivatives,
@@ -432,9 +433,23 @@ def _wrapper(g: Any) -> Callable:
         check_free(owner)
     if type(owner) is str:
         return text_calls.of_method(g) or g
+    if type(owner) in _DESCRIPTORS and g.__name__ == "__get__":
+        return functools.partial(_described, owner)
     if g.__name__ == "__call__" and isinstance(owner, type) and is_made_in_python(owner):
         return constructing_for(owner)
     return _other(g, type(g))
+
+
+_DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
+
+
+def _described(descriptor: Any, *args: Any) -> Any:
+    """Read an attribute by its descriptor in C; on a traced value as on its value."""
+    if args and is_tracer(args[0]):
+        if isinstance(args[0], descriptor.__objclass__):
+            return get_attribute(args[0], descriptor.__name__)
+        args = (bare(args[0]), *args[1:])  # an error in its own words
+    return descriptor.__get__(*args)
 
 
 def _other(g: Any, kind: type) -> Callable:
@@ -443,6 +458,14 @@ def _other(g: Any, kind: type) -> Callable:
         return _class(g)
     if kind is np.vectorize:
         return vectorized(g, intercept)
+    behind = functions_behind.behind(g, kind)
+    if behind is not None and not has_rule(g):
+        return functions_behind.unless_traced(_by_its_class(g, kind), behind)
+    return _by_its_class(g, kind)
+
+
+def _by_its_class(g: Any, kind: type) -> Callable:
+    """Decide on a callable object by the ``__call__`` of its class."""
     call: Any = getattr(kind, "__call__", None)  # noqa: B004 - the function itself is wanted
     if type(call) is types.FunctionType and not is_tracer(g):
         return types.MethodType(intercept(call), g)
