@@ -19,7 +19,7 @@ from autodiff.mutation.shared_arguments import Given
 from autodiff.trace import pytree
 from autodiff.trace.decisions import check_arguments
 from autodiff.trace.nodes import Leaf
-from autodiff.trace.number_classes import of_system
+from autodiff.trace.number_classes import given_out, of_system
 from autodiff.trace.observers import indices_on, new_tape
 from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves
 from autodiff.trace.seeds import PULLBACK
@@ -121,6 +121,8 @@ class Linearised:
         try:
             with recording(tape):
                 output = intercept(f)(*traced, **kwargs)
+                if type(output) is not Tracer and type(output) is not FloatTracer:
+                    output = given_out(output)
         finally:
             self.nodes = tape.close()
         if tape.watched and tape.has_changed():

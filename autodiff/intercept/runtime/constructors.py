@@ -8,6 +8,8 @@ from typing import Any
 
 from autodiff.dispatch import call as calls
 from autodiff.intercept.runtime import syntax_ops
+from autodiff.intercept.runtime.builtin_calls import type_of_value
+from autodiff.numpy_api.array_subclasses import Instance
 from chainrules_core.tangents.fields import in_class
 
 
@@ -51,10 +53,10 @@ def constructing_for(g: type) -> Callable:
         if post is not hook:
             hooked, hook = _with_post_init(g, post), post
         if hooked is None:
-            init: Any = type(made).__init__
+            init: Any = type_of_value(made).__init__
             if type(init) is types.FunctionType:
                 syntax_ops.intercept(init)(made, *args, **kwargs)
-            else:
+            elif type(made) is not Instance:  # np.ndarray has none
                 init(made, *args, **kwargs)
             return made
         object.__setattr__(made, "__class__", hooked)

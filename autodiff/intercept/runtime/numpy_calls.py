@@ -18,7 +18,7 @@ from autodiff.functions import known
 from autodiff.intercept.runtime import syntax_ops, text_calls
 from autodiff.intercept.runtime.write_checks import check_out
 from autodiff.mutation.views import refuse
-from autodiff.numpy_api import iterators, protocols
+from autodiff.numpy_api import array_subclasses, iterators, protocols
 from autodiff.numpy_api.iterators import Flat, flattened
 from autodiff.numpy_api.methods import method_of_array
 from autodiff.numpy_api.out_arguments import WRITERS, into
@@ -219,6 +219,8 @@ def _of_lists(key: Any, looking: Callable) -> Callable:
             made = gathered(key, args[0], kwargs)
             if made is not NOT_HERE:
                 return made
+        if args and type(args[0]) is array_subclasses.Instance:
+            return array_subclasses.converted(key, *args, **kwargs)
         return looking(*args, **kwargs)
 
     return of_list

@@ -9,6 +9,7 @@ what cannot hold a traced value, is left as it is.
 from __future__ import annotations
 
 import builtins
+import collections
 import contextvars
 import functools
 import itertools
@@ -242,6 +243,22 @@ def _of_system(g: types.FunctionType, system: System) -> Callable:
     return tracing
 
 
+# An object of these may hold traced values, which cannot be looked for without using it up.
+_HIDING = frozenset(
+    {
+        types.GeneratorType, functools.partial, collections.deque, map, filter, zip, enumerate,
+        reversed,
+        *(type(f(())) for f in (iter, itertools.chain, itertools.cycle)),
+        *(type(iter(v)) for v in ([], {}, {}.values(), {}.items(), set(), reversed([]))),
+        *(type(v) for v in ({}.values(), {}.items())),
+        itertools.islice, itertools.starmap, itertools.takewhile, itertools.dropwhile,
+        itertools.filterfalse, itertools.accumulate, itertools.compress, itertools.zip_longest,
+        itertools.product, itertools.pairwise, itertools.repeat, itertools.groupby,
+        type(itertools.tee(())[0]),
+    }
+)  # fmt: skip
+
+
 def _seen(g: types.FunctionType) -> Callable:
     """Return the rewritten function; for a library's function one that decides at each call."""
     if (
@@ -261,12 +278,15 @@ def _seen(g: types.FunctionType) -> Callable:
         nonlocal made
         if innermost(args, kwargs) is None and not object_holds_traced(args):
             values = (*args, *kwargs.values()) if kwargs else args
-            if _FUNCTION not in map(type, values) or not captured_values.have_captured(values):
+            kinds = set(map(type, values))
+            if _HIDING.isdisjoint(kinds) and (
+                _FUNCTION not in kinds or not captured_values.have_captured(values)
+            ):
                 look(args, kwargs)
                 if kwargs and any(is_constant(kwargs.get(name)) for name in OUTPUTS):
                     return with_copies(g, args, kwargs, OUTPUTS)
                 found = compiled_callbacks.calling_back(g, args, kwargs)
-                if TracedText in map(type, values):
+                if TracedText in kinds:
                     return text_calls.of_texts(found, values, g)
                 return found
         if made is None:
