@@ -79,6 +79,8 @@ class Instance:
             return found.__get__(None, type(self._shell))
         if get is None:
             return found
+        if name.startswith("__array_"):  # NumPy goes on with `__array__`
+            raise AttributeError(f"a traced {type(self._shell).__name__} has no attribute {name!r}")
         raise _not_followed(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -288,6 +290,10 @@ def call_function(f: Any, kinds: Any, args: tuple, kwargs: dict[str, Any]) -> An
     return _function_of_arrays(f, args, kwargs)
 
 
+_STRUCTURAL = frozenset({np.broadcast_arrays, np.broadcast_to})
+"""Functions whose body asks NumPy for the memory of arrays."""
+
+
 def _instances_in(values: Any) -> tuple:
     return tuple(
         [
@@ -304,6 +310,9 @@ def _function_of_arrays(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         given += value if type(value) in (list, tuple) else [value]
     if all(type(x) is not Instance for x in given):
         return calls.call(f, args, kwargs)
+    if f in _STRUCTURAL:
+        made = calls.call(f, tuple(map(_data, args)), kwargs)
+        return result_like(made, lambda: f._implementation(*map(_shell, args), **kwargs))
     body = getattr(f, "_implementation", None)
     if type(body) is types.FunctionType:
         return calls.body_of(body)(*args, **kwargs)
@@ -383,6 +392,9 @@ class _Base(np.ndarray):
 
     def __float__(self) -> float:
         raise lost_value("float(), or a C function that takes a float,", type(self._shell).__name__)
+
+    def setflags(self, *args: Any, **kwargs: Any) -> None:
+        self._traced.setflags(*args, **kwargs)
 
     def item(self, *args: Any) -> Any:
         return self._traced.item(*args)

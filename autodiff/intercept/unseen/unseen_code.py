@@ -89,7 +89,7 @@ def guarded(g: types.FunctionType) -> Callable:
     known: dict[tuple, tuple[str, list]] = {}  # by the classes of the arguments
     is_written_for_class = g.__name__.startswith("__")
     module = sys.modules.get(g.__globals__.get("__name__") or "")
-    is_of_library = is_library_file(getattr(module, "__file__", None) or "")
+    is_of_library = is_library(g) or is_library_file(getattr(module, "__file__", None) or "")
 
     @functools.wraps(g)
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -113,7 +113,7 @@ def guarded(g: types.FunctionType) -> Callable:
             if why:
                 raise _refusal(g, why, is_of_library)
         try:
-            return g(*args, **kwargs)
+            return (_with_calls_seen(g) if is_of_library else g)(*args, **kwargs)
         except (TypeError, ValueError, AttributeError) as error:
             # C code may have met a tracer where it takes a number, and no error of ours.
             is_ours = isinstance(error, ChainRulesError)
@@ -124,6 +124,24 @@ def guarded(g: types.FunctionType) -> Callable:
             raise _refusal(g, why, is_of_library) from error
 
     return called
+
+
+def _with_calls_seen(g: types.FunctionType) -> types.FunctionType:
+    """Return a function with the functions seen that were put into a namespace of its own.
+
+    Libraries make a function of another signature so: its text calls the given one by a name.
+    """
+    if caches.is_of_module(g.__globals__):
+        return g
+    held = {name: g.__globals__.get(name) for name in g.__code__.co_names}
+    seen = {n: syntax_ops.intercept(v) for n, v in held.items() if type(v) is types.FunctionType}
+    if not seen:
+        return g
+    made = types.FunctionType(
+        g.__code__, {**g.__globals__, **seen}, g.__name__, g.__defaults__, g.__closure__
+    )
+    made.__kwdefaults__ = g.__kwdefaults__
+    return made
 
 
 def _seen(x: Any) -> Any:
