@@ -322,20 +322,30 @@ def _function_of_arrays(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     )
 
 
+CONVERTED: dict[type, Callable[[Any], Any]] = {Instance: lambda x: x._traced}
+"""Class → function that returns the traced array in an object; None if there is none."""
+
+
 def converted(
-    f: Any, x: Instance, dtype: Any = None, *, copy: Any = True, subok: bool = False, **options: Any
+    f: Any, x: Any, dtype: Any = None, *, copy: Any = True, subok: bool = False, **options: Any
 ) -> Any:
-    """Do ``np.array``, ``np.asarray`` or ``np.asanyarray`` of an `Instance`."""
+    """Do ``np.array``, ``np.asarray`` or ``np.asanyarray`` of an object that holds a traced array.
+
+    Return None if it holds a plain one.
+    """
+    traced = CONVERTED[type(x)](x)
+    if traced is None:
+        return None
     if f is np.array:
         options["subok"] = subok
     elif f is np.asanyarray:
         subok = True
     if f is np.array or copy is not True:
         options["copy"] = copy
-    made = calls.call(f, (x._traced, dtype), options)
-    if not subok:
+    made = calls.call(f, (traced, dtype), options)
+    if not subok or type(x) is not Instance:
         return made
-    return Instance(made, x._shell.copy()) if made is not x._traced else x
+    return x if made is traced else Instance(made, x._shell.copy())
 
 
 # -- what the class leaves to np.ndarray --------------------------------------------------------

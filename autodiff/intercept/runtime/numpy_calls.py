@@ -219,8 +219,10 @@ def _of_lists(key: Any, looking: Callable) -> Callable:
             made = gathered(key, args[0], kwargs)
             if made is not NOT_HERE:
                 return made
-        if args and type(args[0]) is array_subclasses.Instance:
-            return array_subclasses.converted(key, *args, **kwargs)
+        if args and type(args[0]) in array_subclasses.CONVERTED:
+            made = array_subclasses.converted(key, *args, **kwargs)
+            if made is not None:
+                return made
         return looking(*args, **kwargs)
 
     return of_list

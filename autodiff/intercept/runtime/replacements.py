@@ -32,6 +32,7 @@ from autodiff.intercept.runtime import (
     context_managers,
     coroutines,
     functions_behind,
+    packages,
     replacement_cache,
     stores,
     syntax_ops,
@@ -189,6 +190,9 @@ def _function(g: types.FunctionType) -> Callable:
         return _remember(g, watched)
     if (g.__module__, g.__qualname__) in CALLED_ELSEWHERE:
         return _remember(g, handing_on(g, _body(g)))
+    of_package = packages.instead(g)
+    if of_package is not None:
+        return _remember(g, of_package(_body(g)))
     of_text = text_calls.of_function(g)
     if of_text is not None:
         return _remember(g, of_text(asking_for(g) if has_rule(g) else _body(g)))
