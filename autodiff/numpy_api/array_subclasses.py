@@ -326,6 +326,15 @@ CONVERTED: dict[type, Callable[[Any], Any]] = {Instance: lambda x: x._traced}
 """Class → function that returns the traced array in an object; None if there is none."""
 
 
+def plain_array(x: Any) -> Any:
+    """Return the traced array in an object, or that of its plain numbers; others as they are."""
+    get = CONVERTED.get(type(x))
+    if get is None or type(x) is Instance:
+        return x
+    traced = get(x)
+    return np.asarray(x) if traced is None else traced
+
+
 def converted(
     f: Any, x: Any, dtype: Any = None, *, copy: Any = True, subok: bool = False, **options: Any
 ) -> Any:

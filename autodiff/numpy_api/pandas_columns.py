@@ -22,9 +22,11 @@ from autodiff.dispatch.arguments import innermost, is_constant
 from autodiff.dispatch.call import as_array
 from autodiff.errors import DifferentiationError, lost_value
 from autodiff.numpy_api.array_subclasses import CONVERTED
+from autodiff.trace.pytree import TABLES, Table
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import program_tape
 from autodiff.trace.tracer import Tracer, bare, is_tracer
+from chainrules_core.tangents.fields import dict_of
 
 
 class TracedDtype(ExtensionDtype):
@@ -199,6 +201,22 @@ class TracedColumn(ExtensionArray):
             return np.array(made)
         return TracedColumn(as_array(made))
 
+    def round(self, decimals: int = 0, *args: Any, **kwargs: Any) -> TracedColumn:
+        """Round: the derivative is zero."""
+        return TracedColumn(np.round(self.values, decimals))
+
+    def interpolate(self, **options: Any) -> Any:
+        """Raise, unless there is nothing to interpolate."""
+        if self.isna().any():
+            raise _refused("interpolate")
+        return self.copy() if options.get("copy") else self
+
+    def _quantile(self, qs: Any, interpolation: str) -> TracedColumn:
+        values = self.values[~self.isna()]
+        if not len(values):
+            return TracedColumn(np.full(len(qs), np.nan))
+        return TracedColumn(np.quantile(values, np.asarray(qs), method=interpolation))
+
     def map(self, mapper: Any, na_action: Any = None) -> Any:
         """Return what a function makes of each number."""
         if not callable(mapper):
@@ -337,7 +355,7 @@ def ndarray_to_mgr(body: Callable) -> Callable:
         table = np.reshape(values, (-1, 1)) if np.ndim(bare(values)) == 1 else values
         names = pd.RangeIndex(table.shape[1]) if columns is None else columns
         made = {i: TracedColumn(table[:, i]) for i in range(table.shape[1])}
-        frame = pd.DataFrame(made, index=index)
+        frame = pd.DataFrame(made, index=index, copy=False)
         frame.columns = names
         return frame._mgr
 
@@ -415,4 +433,55 @@ def _windows(name: str, window: Any, series: Any, args: tuple, kwargs: dict[str,
     return pd.Series(column, index=series.index[:: window.step or 1], name=series.name)
 
 
+# -- Series and DataFrames as nests of arrays ----------------------------------------------------
+
+
+def _blocks(x: Any) -> list | None:
+    """Return the arrays in which pandas keeps the numbers; None for an object that is being made.
+
+    No code of the object's class runs.
+    """
+    manager = dict_of(x).get("_mgr")
+    return None if manager is None else [block.values for block in manager.blocks]
+
+
+def _series_parts(x: pd.Series) -> list[tuple[Any, Any]] | None:
+    values = (_blocks(x) or [None])[0]
+    if isinstance(values, TracedColumn):
+        return [("values", values.values)]
+    is_column = type(values) is np.ndarray and values.dtype.kind == "f"
+    return [("values", values)] if is_column else None
+
+
+def _series_with(x: pd.Series, parts: list) -> pd.Series:
+    return pd.Series(_held(parts[0]), index=x.index, name=x.name, copy=False)
+
+
+def _held(values: Any) -> Any:
+    return TracedColumn(values) if is_tracer(values) else values
+
+
+def _frame_parts(x: pd.DataFrame) -> list[tuple[Any, Any]] | None:
+    """Return the traced columns, or, if none is, all of them where all hold floats."""
+    blocks = _blocks(x)
+    if not blocks:
+        return None
+    if any(isinstance(values, TracedColumn) for values in blocks):
+        columns = [x.iloc[:, i].array for i in range(x.shape[1])]
+        return [(i, c.values) for i, c in enumerate(columns) if isinstance(c, TracedColumn)]
+    if not all(type(values) is np.ndarray and values.dtype.kind == "f" for values in blocks):
+        return None
+    return [(i, x.iloc[:, i].to_numpy()) for i in range(x.shape[1])]
+
+
+def _frame_with(x: pd.DataFrame, parts: list) -> pd.DataFrame:
+    new = dict(zip([i for i, _ in _frame_parts(x) or ()], parts, strict=True))
+    columns = {i: _held(new[i]) if i in new else x.iloc[:, i].array for i in range(x.shape[1])}
+    made = pd.DataFrame(columns, index=x.index, copy=False)
+    made.columns = x.columns
+    return made
+
+
+TABLES[pd.Series] = Table(_series_parts, _series_with)
+TABLES[pd.DataFrame] = Table(_frame_parts, _frame_with)
 CONVERTED[pd.Series] = CONVERTED[pd.DataFrame] = array_of

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import enum
+import importlib
 import operator
 import types
 from collections.abc import Callable, Iterable
@@ -107,11 +108,40 @@ class Facts(NamedTuple):
 _FACTS: dict[type, Facts] = caches.register("facts of classes", {}, of_classes=True)
 
 
+class Table(NamedTuple):
+    """How the objects of a class of labelled numbers are taken apart.
+
+    Attributes
+    ----------
+    parts : callable
+        ``parts(x)`` returns ``(key, part)`` for each array of numbers; None for a leaf.
+    rebuilt : callable
+        ``rebuilt(x, parts)`` returns such an object with other arrays, and the same labels.
+    """
+
+    parts: Callable[[Any], list[tuple[Any, Any]] | None]
+    rebuilt: Callable[[Any, list], Any]
+
+
+TABLES: dict[type, Table] = {}
+"""Classes of other packages that hold numbers with labels."""
+TABLES_OF = {"pandas": (("Series", "DataFrame"), "autodiff.numpy_api.pandas_columns")}
+"""Package → names of such classes, and the module that knows about them."""
+
+
+def _load_table(kind: type) -> None:
+    """Import what is known about a class of another package, which is imported itself."""
+    names, module = TABLES_OF.get(kind.__module__.partition(".")[0], ((), ""))
+    if kind.__name__ in names:
+        importlib.import_module(module)
+
+
 def facts_of(kind: type) -> Facts:
     """Return the facts about a class; cached unless a function has made the class."""
     known = _FACTS.get(kind)
     if known is not None:
         return known
+    _load_table(kind)
     fields = _has_fields(kind)
     is_other = issubclass(kind, (*_LEAF_BASES, Tracer, type(None))) or system_of(kind) is not None
     is_leaf = is_other or not (issubclass(kind, (tuple, list, dict)) or is_sparse(kind) or fields)
@@ -152,6 +182,8 @@ def parts_of(x: Any) -> list[tuple[Any, Any]] | None:
         return None
     if is_sparse(kind):
         return [("data", entries_of(x))]
+    if kind in TABLES:
+        return TABLES[kind].parts(x)
     if issubclass(kind, (tuple, list)):
         fields = getattr(kind, "_fields", None)
         return list(zip(fields if fields is not None else range(len(x)), x, strict=True))
@@ -217,6 +249,8 @@ def rebuilt(x: Any, parts: list[Any]) -> Any:
     kind = type(x)
     if is_sparse(kind):
         return with_entries(x, parts[0])
+    if kind in TABLES:
+        return TABLES[kind].rebuilt(x, parts)
     if issubclass(kind, tuple):
         if kind is tuple:
             return kind(parts)
@@ -373,7 +407,7 @@ def _assembled(x: Any, containers: dict, changed: dict, dirty: set[int], made: d
     if id(x) in made:
         return made[id(x)]
     shell = None
-    if not issubclass(type(x), tuple) and not is_sparse(type(x)):
+    if not (issubclass(type(x), tuple) or is_sparse(type(x)) or type(x) in TABLES):
         shell = made[id(x)] = _shell(x)
     parts = []
     for i, (_, part) in enumerate(containers[id(x)][1]):

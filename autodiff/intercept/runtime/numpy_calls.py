@@ -270,6 +270,10 @@ def _general(g: Callable, key: Any, place: int, begin: Callable) -> Callable:
                 traced = True
             elif kind in _LISTS:
                 listed = True
+            elif kind in array_subclasses.CONVERTED and _takes_arrays(key, kind):
+                plain = map(array_subclasses.plain_array, args)
+                named = {k: array_subclasses.plain_array(v) for k, v in kwargs.items()}
+                return begin(*plain, **named)
             elif kind not in _NUMBERS and syntax_ops.converts(kind):
                 result = _with_objects(begin, key, a, args, kwargs)
                 if result is not NOT_HERE:
@@ -288,6 +292,17 @@ def _general(g: Callable, key: Any, place: int, begin: Callable) -> Callable:
         return g(*args, **kwargs)
 
     return call
+
+
+def _takes_arrays(key: Any, kind: type) -> bool:
+    """Whether a function of NumPy takes objects of a class as arrays, and asks none of its methods.
+
+    A ufunc asks its ``__array_ufunc__``, ``np.mean(s)`` calls ``s.mean()``.
+    """
+    if isinstance(key, np.ufunc) or hasattr(kind, "__array_function__"):
+        return False
+    body = getattr(key, "_implementation", None)
+    return type(body) is not types.FunctionType or not hasattr(kind, key.__name__)
 
 
 def _with_objects(begin: Callable, key: Any, x: Any, args: tuple, kwargs: dict[str, Any]) -> Any:

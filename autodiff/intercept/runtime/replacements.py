@@ -78,6 +78,7 @@ from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.intercept.unseen import frames, unseen_code
 from autodiff.mutation import identity
 from autodiff.mutation.escape_check import object_holds_traced
+from autodiff.trace import pytree
 from autodiff.trace.conversions import TracedText
 from autodiff.trace.trace_stack import check_free
 from autodiff.trace.tracer import bare, is_tracer
@@ -276,10 +277,14 @@ def _seen(g: types.FunctionType) -> Callable:
 
     made: Callable | None = None
     look = look_of(g)
+    is_of_tables = (g.__module__ or "").partition(".")[0] in pytree.TABLES_OF
 
     @functools.wraps(g)
     def deciding(*args: Any, **kwargs: Any) -> Any:
         nonlocal made
+        if is_of_tables and not _shows_traced((*args, *kwargs.values())):
+            # Its columns know what to do.
+            return g(*map(_seen_function, args), **{k: _seen_function(v) for k, v in kwargs.items()})
         if innermost(args, kwargs) is None and not object_holds_traced(args):
             values = (*args, *kwargs.values()) if kwargs else args
             kinds = set(map(type, values))
@@ -298,6 +303,21 @@ def _seen(g: types.FunctionType) -> Callable:
         return made(*args, **kwargs)
 
     return deciding
+
+
+_NESTS = frozenset({list, tuple, dict})
+
+
+def _shows_traced(values: tuple) -> bool:
+    """Whether a traced value is among some values, or in a list, tuple or dict of them."""
+    return any(
+        is_tracer(v) or (type(v) in _NESTS and innermost((v,), {}) is not None) for v in values
+    )
+
+
+def _seen_function(x: Any) -> Any:
+    """Return a user's function with its calls seen; anything else as it is."""
+    return intercept(x) if type(x) is _FUNCTION and not is_library(x) else x
 
 
 def traced_body(g: Callable) -> Callable:

@@ -18,6 +18,7 @@ from autodiff.fastpath import scalar_methods
 from autodiff.intercept.runtime.compiled_callbacks import calling_back, reads_numbers, sees_traced
 from autodiff.intercept.runtime.write_checks import Copies, look_of, with_copies
 from autodiff.intercept.source.library_code import is_library
+from autodiff.numpy_api.array_subclasses import CONVERTED, plain_array
 from autodiff.numpy_api.out_arguments import into, into_each
 from autodiff.trace.pytree import leaves_of, map_leaves
 from autodiff.trace.trace_stack import check_free
@@ -88,6 +89,8 @@ def asking_for(g: Callable) -> Callable:
                 result = asking(*args, **kwargs)
                 is_ufunc = isinstance(g, np.ufunc)
                 return into_each(out, result, is_ufunc) if type(out) is tuple else into(out, result)
+        if not CONVERTED.keys().isdisjoint(map(type, args)):
+            args = tuple(map(plain_array, args))
         result = by_rule(g, args, kwargs)
         if result is not NO_RULE:
             return result
