@@ -270,7 +270,7 @@ def _seen(g: types.FunctionType) -> Callable:
         not is_library(g)
         or hasattr(g, "__wrapped__")
         or calls_back(g)
-        or frames.looks_at_frames(g.__code__)
+        or frames.looks_at_frames(g)
     ):
         body = unseen_code.seen_or_guarded(g)
         return by_program(g, body) if rewritten_code.has_loops(g) else body

@@ -167,8 +167,7 @@ def refusing_for(g: Callable) -> Callable:
                 restore(before)
                 return result
             # What a function that it calls has raised is not its own.
-            inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
-            if inside and system_of_function(g) is None:
+            if _raised_inside(error) and system_of_function(g) is None:
                 raise
             if innermost(args, kwargs) is not None:
                 raise missing_rule(g, args) from error
@@ -177,6 +176,19 @@ def refusing_for(g: Callable) -> Callable:
         return _with_plain_arrays(g, args, kwargs)
 
     return refusing
+
+
+def _raised_inside(error: BaseException) -> bool:
+    """Whether a function of Python's, which a C function has called, has raised an error.
+
+    Frames that Cython makes up for its own code are the C function's.
+    """
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+        if not step.tb_frame.f_code.co_filename.endswith((".pyx", ".pxd", "stringsource>")):
+            return True
+    return False
 
 
 def _with_plain_arrays(g: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:

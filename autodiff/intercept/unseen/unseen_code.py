@@ -36,6 +36,7 @@ from autodiff.intercept.source import rewritten_code
 from autodiff.intercept.source.library_code import is_library
 from autodiff.intercept.source.source_texts import why_without
 from autodiff.intercept.unseen.bytecode import Facts, facts_of, returns_nothing
+from autodiff.intercept.unseen.checking_wrappers import CHANGED, handed_on
 from autodiff.trace.nodes import Leaf
 from autodiff.trace.tape import Tape
 from autodiff.trace.trace_stack import program_tape, watch_held
@@ -111,6 +112,9 @@ def guarded(g: types.FunctionType) -> Callable:
                 if walk.lasts and not kwargs:
                     known[kinds] = why, walk.read
             if why:
+                made = handed_on(g, args, kwargs)
+                if made is not CHANGED:
+                    return made
                 raise _refusal(g, why, is_of_library)
         try:
             return (_with_calls_seen(g) if is_of_library else g)(*args, **kwargs)
