@@ -4,12 +4,14 @@ A subclass may give operators, ufuncs and functions of NumPy another meaning
 (``__array_ufunc__``, ``__array_function__``). So its instance is no tracer, which rules would take
 for a plain array, but an `Instance`: a traced array together with an instance of the class that
 carries its attributes. The class's own Python code runs, rewritten, on the `Instance`; what it
-leaves to ``np.ndarray`` is done with the traced array by `_Base`. Of which class the result is, and
-which attributes it has, is asked of NumPy by the same operation on the plain instances.
+leaves to ``np.ndarray`` is done with the traced array
+(:mod:`autodiff.numpy_api.array_subclass_methods`). Of which class the result is, and which
+attributes it has, is asked of NumPy by the same operation on the plain instances, and the numbers
+of both are compared.
 
-``super()`` in a method of the class has to find `_Base` where it would find ``np.ndarray``, whose
-own methods take no other objects. So an `Instance` passes for an instance of a class made here,
-with the class and `_Base` as its bases: `_Base` comes just before ``np.ndarray`` in the order of
+``super()`` in a method of the class has to find methods for an `Instance` where it would find those
+of ``np.ndarray``, which take no other objects. So an `Instance` passes for an instance of a class
+made here, with two bases: the class, and one that comes just before ``np.ndarray`` in the order of
 methods.
 """
 
@@ -29,6 +31,9 @@ from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import Tracer, bare, is_tracer
 from chainrules_core.quiet import quiet
 from chainrules_core.tangents.fields import in_class
+
+MEANING = ("__array_ufunc__", "__array_wrap__", "__mul__", "__add__")
+"""What gives the numbers of an instance a meaning that a plain array would lose."""
 
 
 class Instance:
@@ -53,8 +58,8 @@ class Instance:
         """A class that stands for that of the instance; see :mod:`numpy_api.array_subclasses`."""
         return _class_above_base(type(self._shell))
 
-    @property  # type: ignore[misc]
-    def __dict__(self) -> dict[str, Any]:
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override] # likewise
         """The attributes of the instance."""
         return self._shell.__dict__
 
@@ -62,26 +67,26 @@ class Instance:
         kind = self.__class__
         found = in_class(kind, name)
         if type(found) is types.FunctionType:
-            return types.MethodType(_body(found), self)
-        if isinstance(found, property):
-            return _body(found.fget)(self)
+            return types.MethodType(body_of(found), self)
+        if isinstance(found, property) and found.fget is not None:
+            return body_of(found.fget)(self)
         if name in self._shell.__dict__:
             return self._shell.__dict__[name]
         if found is None:
             fallback = in_class(kind, "__getattr__")
             if type(fallback) is types.FunctionType:
-                return _body(fallback)(self, name)
+                return body_of(fallback)(self, name)
             return getattr(self._shell, name)  # raises the class's own AttributeError
         get = getattr(type(found), "__get__", None)
         if type(get) is types.FunctionType:
-            return _body(get)(found, self, type(self._shell))
+            return body_of(get)(found, self, type(self._shell))
         if isinstance(found, (classmethod, staticmethod)):
             return found.__get__(None, type(self._shell))
         if get is None:
             return found
         if name.startswith("__array_"):  # NumPy goes on with `__array__`
             raise AttributeError(f"a traced {type(self._shell).__name__} has no attribute {name!r}")
-        raise _not_followed(self, name)
+        raise not_followed(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         found = in_class(type(self._shell), name)
@@ -89,11 +94,11 @@ class Instance:
         if isinstance(found, property):
             if found.fset is None:
                 raise AttributeError(f"can't set attribute {name!r}")
-            _body(found.fset)(self, value)
+            body_of(found.fset)(self, value)
         elif type(put) is types.FunctionType:
-            _body(put)(found, self, value)
+            body_of(put)(found, self, value)
         elif found is not None and hasattr(np.ndarray, name):
-            raise _not_followed(self, name)
+            raise not_followed(self, name)
         else:
             setattr(self._shell, name, value)
 
@@ -109,7 +114,7 @@ class Instance:
     def given_out(self) -> Any:
         """Return the plain array, as an output; raise if the class says what its numbers mean."""
         kind = type(self._shell)
-        if any(in_class(kind, name) not in (None, in_class(np.ndarray, name)) for name in _MEANING):
+        if any(in_class(kind, name) not in (None, in_class(np.ndarray, name)) for name in MEANING):
             raise OutputError(
                 f"the function returns a {kind.__qualname__}, a class of arrays with arithmetic of "
                 "its own: a gradient is that of plain numbers. Return those, in the unit that is "
@@ -133,9 +138,20 @@ class Instance:
 INSTANCES.add(Instance)
 
 
-def _body(f: Callable) -> Any:
+_OURS = "autodiff.numpy_api."
+
+
+def body_of(f: Callable) -> Any:
     """Return a function of a class with its calls seen."""
-    return f if getattr(f, "__module__", None) == __name__ else calls.body_of(f)
+    return f if (getattr(f, "__module__", None) or "").startswith(_OURS) else calls.body_of(f)
+
+
+base: type = np.ndarray
+
+
+def connect(methods: type) -> None:
+    """Put in the class with the methods of ``np.ndarray``; see :mod:`autodiff.wiring`."""
+    globals().update(base=methods)
 
 
 _classes: dict[type, type] = caches.register("classes of traced subclasses", {}, of_classes=True)
@@ -146,14 +162,14 @@ def _class_above_base(kind: type) -> type:
     if kind not in _classes:
         names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__slots__": ()}
         _classes[kind] = types.new_class(
-            kind.__name__, (kind, _Base), exec_body=lambda scope: scope.update(names)
+            kind.__name__, (kind, base), exec_body=lambda scope: scope.update(names)
         )
     return _classes[kind]
 
 
 def original(kind: type) -> type:
     """Return the subclass that a class of ours stands for; any other class as it is."""
-    return kind.__mro__[1] if _Base in kind.__mro__[:-2] and kind is not _Base else kind
+    return kind.__mro__[1] if _classes.get(kind.__mro__[1]) is kind else kind
 
 
 def view(data: Any, kind: type) -> Any:
@@ -175,21 +191,24 @@ def _as_instance(x: Any) -> Any:
     return x
 
 
-def _data(x: Any) -> Any:
+def data_of(x: Any) -> Any:
+    """Return the traced array of an `Instance`, also in a list; anything else as it is."""
     if type(x) is Instance:
         return x._traced
-    return [_data(v) for v in x] if type(x) in (list, tuple) else x
+    return [data_of(v) for v in x] if type(x) in (list, tuple) else x
 
 
-def _shell(x: Any) -> Any:
+def shell_of(x: Any) -> Any:
+    """Return the plain instance of an `Instance`, also in a list, and the value of a tracer."""
     if type(x) is Instance:
         return x._shell
     if type(x) in (list, tuple):
-        return type(x)([_shell(v) for v in x])
+        return type(x)([shell_of(v) for v in x])
     return bare(x)
 
 
-def _not_followed(x: Instance, name: str) -> DifferentiationError:
+def not_followed(x: Instance, name: str) -> DifferentiationError:
+    """Build the error for what a class leaves to ``np.ndarray`` and is not followed."""
     kind = type(x._shell).__qualname__
     return DifferentiationError(
         f"x.{name} of a {kind} whose elements are traced is not followed: {kind}, a class of "
@@ -218,15 +237,26 @@ def result_like(made: Any, ask: Callable[[], Any]) -> Any:
 
 def _with_shell(made: Any, shell: Any) -> Any:
     kind = type(shell)
-    if is_tracer(made) and isinstance(shell, np.ndarray) and kind is not np.ndarray:
-        return Instance(made, shell)
-    return made
+    if not is_tracer(made):
+        return shell
+    plain = bare(made)
+    if not np.allclose(np.asarray(shell), plain, _NEAR[plain.dtype.itemsize > 4], 0, True):
+        raise DifferentiationError(
+            "an operation on an array of a class with arithmetic of its own gives other numbers "
+            "than that of np.ndarray: what the class does there (__array_wrap__, say) is not "
+            "followed. Take the plain array out first (np.asarray(x), or x.value for units)."
+        )
+    is_instance = isinstance(shell, np.ndarray) and kind is not np.ndarray
+    return Instance(made, shell) if is_instance else made
+
+
+_NEAR = (1e-3, 1e-9)
 
 
 # -- NumPy's protocols --------------------------------------------------------------------------
 
 
-def _by_class(name: str, values: list) -> Iterator[tuple[Instance, types.FunctionType]]:
+def by_class(name: str, values: list) -> Iterator[tuple[Instance, types.FunctionType]]:
     """Yield whose method of a protocol is to be asked, subclasses first, each class once."""
     instances = [x for x in map(_as_instance, values) if type(x) is Instance]
     instances.sort(key=lambda x: -len(type(x._shell).__mro__))
@@ -246,17 +276,17 @@ def call_ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) 
     if out is not None:
         kwargs = {**kwargs, "out": outs}
     asked = False
-    for x, own in _by_class("__array_ufunc__", [*inputs, *outs]):
+    for x, own in by_class("__array_ufunc__", [*inputs, *outs]):
         asked = True
-        made = _body(own)(x, f, method, *inputs, **kwargs)
+        made = body_of(own)(x, f, method, *inputs, **kwargs)
         if made is not NotImplemented:
             return made
     if asked:
         raise TypeError(f"no operand of {f.__name__} implements it for the types of the others")
-    return _ufunc_of_arrays(f, method, inputs, kwargs)
+    return ufunc_of_arrays(f, method, inputs, kwargs)
 
 
-def _ufunc_of_arrays(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
+def ufunc_of_arrays(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
     """Call a ufunc as ``np.ndarray.__array_ufunc__`` does."""
     target: Any = f if method == "__call__" else getattr(f, method)
     if kwargs.get("out") is not None and any(type(x) is Instance for x in kwargs["out"]):
@@ -265,11 +295,11 @@ def _ufunc_of_arrays(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, 
             "are traced (out= or an operator such as *=), which is not followed. Make a new array "
             "(x = x * y)."
         )
-    args = tuple(map(_data, inputs))
+    args = tuple(map(data_of, inputs))
     made = calls.call(target, args, kwargs)
     if all(type(x) is not Instance for x in inputs):
         return made
-    return result_like(made, lambda: target(*map(_shell, inputs), **kwargs))
+    return result_like(made, lambda: target(*map(shell_of, inputs), **kwargs))
 
 
 def call_function(f: Any, kinds: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -277,17 +307,20 @@ def call_function(f: Any, kinds: Any, args: tuple, kwargs: dict[str, Any]) -> An
     given: list[Any] = []
     for value in (*args, *kwargs.values()):
         given += value if type(value) in (list, tuple) else [value]
-    args, kwargs = _instances_in(args), dict(zip(kwargs, _instances_in(kwargs.values()), strict=True))
+    args, kwargs = (
+        _instances_in(args),
+        dict(zip(kwargs, _instances_in(kwargs.values()), strict=True)),
+    )
     kinds = {x.__class__ for x in map(_as_instance, given) if type(x) is Instance}
     asked = False
-    for x, own in _by_class("__array_function__", given):
+    for x, own in by_class("__array_function__", given):
         asked = True
-        made = _body(own)(x, f, kinds, args, kwargs)
+        made = body_of(own)(x, f, kinds, args, kwargs)
         if made is not NotImplemented:
             return made
     if asked:
         raise TypeError(f"no implementation found for {f.__name__} with the types of its arguments")
-    return _function_of_arrays(f, args, kwargs)
+    return function_of_arrays(f, args, kwargs)
 
 
 _STRUCTURAL = frozenset({np.broadcast_arrays, np.broadcast_to})
@@ -303,7 +336,7 @@ def _instances_in(values: Any) -> tuple:
     )
 
 
-def _function_of_arrays(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+def function_of_arrays(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call a function of NumPy as ``np.ndarray.__array_function__`` does: its body runs."""
     given: list[Any] = []
     for value in (*args, *kwargs.values()):
@@ -311,14 +344,15 @@ def _function_of_arrays(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     if all(type(x) is not Instance for x in given):
         return calls.call(f, args, kwargs)
     if f in _STRUCTURAL:
-        made = calls.call(f, tuple(map(_data, args)), kwargs)
-        return result_like(made, lambda: f._implementation(*map(_shell, args), **kwargs))
+        made = calls.call(f, tuple(map(data_of, args)), kwargs)
+        return result_like(made, lambda: f._implementation(*map(shell_of, args), **kwargs))
     body = getattr(f, "_implementation", None)
     if type(body) is types.FunctionType:
         return calls.body_of(body)(*args, **kwargs)
-    made = calls.call(f, tuple(map(_data, args)), {n: _data(v) for n, v in kwargs.items()})
+    made = calls.call(f, tuple(map(data_of, args)), {n: data_of(v) for n, v in kwargs.items()})
+    plainly: Any = f if body is None else body
     return result_like(
-        made, lambda: body(*map(_shell, args), **{n: _shell(v) for n, v in kwargs.items()})
+        made, lambda: plainly(*map(shell_of, args), **{n: shell_of(v) for n, v in kwargs.items()})
     )
 
 
@@ -355,221 +389,3 @@ def converted(
     if not subok or type(x) is not Instance:
         return made
     return x if made is traced else Instance(made, x._shell.copy())
-
-
-# -- what the class leaves to np.ndarray --------------------------------------------------------
-
-
-class _Base(np.ndarray):
-    """The methods of ``np.ndarray`` for instances of subclasses whose elements are traced.
-
-    There are no instances of it: an `Instance` passes for one.
-    """
-
-    __slots__ = ()
-
-    def __array_finalize__(self, obj: Any) -> None:
-        pass
-
-    def __array_ufunc__(self, f: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        others = (*inputs, *(kwargs.get("out") or ()))
-        if next(_by_class("__array_ufunc__", list(others)), None) is not None:
-            return NotImplemented
-        return _ufunc_of_arrays(f, method, inputs, kwargs)
-
-    def __array_function__(self, f: Any, kinds: Any, args: Any, kwargs: Any) -> Any:
-        return _function_of_arrays(f, args, kwargs)
-
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        return view(array, type(self._shell)) if is_tracer(array) else array
-
-    def view(self, dtype: Any = None, type: Any = None) -> Any:
-        if isinstance(dtype, _type) and issubclass(dtype, np.ndarray):
-            dtype, type = None, dtype
-        if dtype is not None and np.dtype(dtype) != self._traced.dtype:
-            raise _not_followed(self, "view")
-        kind = _type(self._shell) if type is None else original(type)
-        data = self._traced.view()
-        return data if kind is np.ndarray else Instance(data, self._shell.view(kind))
-
-    def __getitem__(self, index: Any) -> Any:
-        index = bare(index)
-        made = self._traced[index]
-        return result_like(made, lambda: np.ndarray.__getitem__(self._shell, index))
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self._traced[index] = _data(value)
-
-    def __len__(self) -> int:
-        return len(self._traced)
-
-    def __iter__(self) -> Iterator:
-        return (self[i] for i in range(len(self._traced)))
-
-    def __contains__(self, value: Any) -> bool:
-        return bool(np.any(self == value))
-
-    def __float__(self) -> float:
-        raise lost_value("float(), or a C function that takes a float,", type(self._shell).__name__)
-
-    def setflags(self, *args: Any, **kwargs: Any) -> None:
-        self._traced.setflags(*args, **kwargs)
-
-    def item(self, *args: Any) -> Any:
-        return self._traced.item(*args)
-
-    def tolist(self) -> Any:
-        return self._traced.tolist()
-
-    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> Any:
-        if out is not None or options.get("where") is not None:
-            raise _not_followed(self, "mean")
-        total = np.add.reduce(self, axis=axis, dtype=dtype, **options)
-        return total / (self._traced.size / max(np.size(_shell(total)), 1))
-
-
-_MEANING = ("__array_ufunc__", "__array_wrap__", "__mul__", "__add__")
-_type = type
-_CONSTANT = ("shape", "ndim", "size", "dtype", "itemsize", "nbytes", "flags", "strides", "base")
-_SELECTING = (
-    "astype", "compress", "copy", "diagonal", "flatten", "ravel", "repeat", "reshape", "squeeze",
-    "swapaxes", "take", "transpose",
-)  # fmt: skip
-_REDUCING: dict[str, tuple[np.ufunc, str]] = {
-    "sum": (np.add, "reduce"), "prod": (np.multiply, "reduce"), "max": (np.maximum, "reduce"),
-    "min": (np.minimum, "reduce"), "any": (np.logical_or, "reduce"),
-    "all": (np.logical_and, "reduce"), "cumsum": (np.add, "accumulate"),
-    "cumprod": (np.multiply, "accumulate"),
-}  # fmt: skip
-_BINARY: dict[str, np.ufunc] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide,
-    "floordiv": np.floor_divide, "mod": np.remainder, "pow": np.power, "matmul": np.matmul,
-}  # fmt: skip
-_COMPARING: dict[str, np.ufunc] = {
-    "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "gt": np.greater,
-    "ge": np.greater_equal,
-}  # fmt: skip
-_UNARY: dict[str, np.ufunc] = {"neg": np.negative, "pos": np.positive, "abs": np.absolute}
-_OF_FUNCTION = ("argmax", "argmin", "argsort", "clip", "dot", "nonzero", "std", "trace", "var")
-
-
-def _constant(name: str) -> property:
-    return property(lambda self: getattr(self._traced, name))
-
-
-def _part(name: str) -> property:
-    descriptor = getattr(np.ndarray, name)
-    return property(
-        lambda self: result_like(
-            getattr(self._traced, name), lambda: descriptor.__get__(self._shell)
-        )
-    )
-
-
-def _selecting(name: str) -> Callable:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        args = tuple(map(bare, args))
-        made = getattr(self._traced, name)(*args, **kwargs)
-        return result_like(made, lambda: getattr(np.ndarray, name)(self._shell, *args, **kwargs))
-
-    return method
-
-
-def _reducing(f: np.ufunc, kind: str) -> Callable:
-    def method(self: Any, axis: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if kind == "accumulate" and axis is None:
-            return method(self.ravel(), 0, *args, **kwargs)
-        return call_ufunc(f, kind, (self,), dict(_named(args), axis=axis, **kwargs))
-
-    return method
-
-
-def _named(args: tuple) -> dict[str, Any]:
-    """Return ``dtype`` and ``out`` of a reduction, given by their places."""
-    return {name: v for name, v in zip(("dtype", "out"), args, strict=False) if v is not None}
-
-
-def _binary(f: np.ufunc, is_reflected: bool) -> Callable:
-    def method(self: Any, other: Any, modulo: None = None) -> Any:
-        if getattr(type(other), "__array_ufunc__", f) is None:
-            return NotImplemented  # it wants to be asked itself
-        return call_ufunc(f, "__call__", (other, self) if is_reflected else (self, other), {})
-
-    return method
-
-
-def _unary(f: np.ufunc) -> Callable:
-    return lambda self: call_ufunc(f, "__call__", (self,), {})
-
-
-def _in_place(f: np.ufunc) -> Callable:
-    return lambda self, other: call_ufunc(f, "__call__", (self, other), {"out": (self,)})
-
-
-def _of_function(name: str) -> Callable:
-    f = getattr(np, name)
-    body = f._implementation
-    return lambda self, *args, **kwargs: (
-        _function_by_class(f, body, self, args, kwargs)
-    )
-
-
-def _function_by_class(f: Any, body: Any, x: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Do a method of an array that is not overridden as NumPy's function of the plain array."""
-    if f in (np.argmax, np.argmin, np.argsort, np.nonzero):
-        return f(x._traced, *args, **kwargs)
-    made = calls.call(f, (x._traced, *map(_data, args)), kwargs)
-    return result_like(made, lambda: getattr(np.ndarray, f.__name__)(x._shell, *map(_shell, args), **kwargs))
-
-
-def _delegating(name: str) -> Callable:
-    """Return a special method of `Instance`, which calls the method of the class it passes for."""
-
-    def method(self: Instance, *args: Any) -> Any:
-        found: Any = in_class(self.__class__, name)
-        if found is None:
-            return NotImplemented
-        return _body(found)(self, *args)
-
-    method.__name__ = name
-    return method
-
-
-def _install() -> None:
-    base: Any = _Base
-    for name in _CONSTANT:
-        setattr(base, name, _constant(name))
-    for name in ("T", "mT", "real", "imag"):
-        setattr(base, name, _part(name))
-    for name in _SELECTING:
-        setattr(base, name, _selecting(name))
-    for name, (f, kind) in _REDUCING.items():
-        setattr(base, name, _reducing(f, kind))
-    for name in _OF_FUNCTION:
-        setattr(base, name, _of_function(name))
-    for name in ("conj", "conjugate"):
-        setattr(base, name, _unary(np.conjugate))
-    for name, f in _BINARY.items():
-        setattr(base, f"__{name}__", _binary(f, False))
-        setattr(base, f"__r{name}__", _binary(f, True))
-        setattr(base, f"__i{name}__", _in_place(f))
-    for name, f in _COMPARING.items():
-        setattr(base, f"__{name}__", _binary(f, False))
-    for name, f in _UNARY.items():
-        setattr(base, f"__{name}__", _unary(f))
-    base.__bool__ = lambda self: bool(self._traced)
-    base.__hash__ = None
-    specials = (
-        *(f"__{side}{name}__" for name in _BINARY for side in ("", "r", "i")),
-        *(f"__{name}__" for name in (*_COMPARING, *_UNARY)),
-        *("__len__", "__iter__", "__getitem__", "__setitem__", "__contains__", "__bool__"),
-        *("__float__", "__int__", "__index__", "__complex__", "__round__", "__lshift__"),
-        *("__rlshift__", "__rshift__", "__rrshift__", "__divmod__", "__rdivmod__"),
-    )
-    for name in specials:
-        setattr(Instance, name, _delegating(name))
-    for name in ("__int__", "__index__", "__complex__"):
-        setattr(base, name, base.__float__)
-
-
-_install()

@@ -22,7 +22,7 @@ from autodiff.dispatch.arguments import innermost, is_constant
 from autodiff.dispatch.call import as_array
 from autodiff.errors import DifferentiationError, lost_value
 from autodiff.numpy_api.array_subclasses import CONVERTED
-from autodiff.trace.pytree import TABLES, Table
+from autodiff.trace.tables import TABLES, Table
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import program_tape
 from autodiff.trace.tracer import Tracer, bare, is_tracer
@@ -33,13 +33,13 @@ class TracedDtype(ExtensionDtype):
     """The dtype of a column that is traced; ``s.dtype`` in a traced function is NumPy's."""
 
     name = "traced"
-    type = float
+    type: Any = float
     kind = "f"
     na_value = np.nan
     _is_numeric = True
 
     @classmethod
-    def construct_array_type(cls) -> type:
+    def construct_array_type(cls) -> Any:
         """Return the class of the columns."""
         return TracedColumn
 
@@ -158,7 +158,7 @@ class TracedColumn(ExtensionArray):
         cells = np.empty(len(self), object)
         for i, value in enumerate(self):
             cells[i] = value
-        if dtype == object:
+        if kind == "O" and isinstance(dtype, np.dtype):
             return cells
         return pd.array([str(v) for v in cells], dtype=dtype)
 
@@ -190,7 +190,9 @@ class TracedColumn(ExtensionArray):
         neutral = 1.0 if name == "cumprod" else 0.0
         return TracedColumn(np.where(missing, np.nan, f(np.where(missing, neutral, self.values))))
 
-    def _groupby_op(self, *, how: str, ngroups: int, ids: Any, min_count: int = -1, **options: Any) -> Any:
+    def _groupby_op(
+        self, *, how: str, ngroups: int, ids: Any, min_count: int = -1, **options: Any
+    ) -> Any:
         if how in _ACCUMULATING or how in ("rank", "ohlc", "idxmin", "idxmax"):
             raise _refused(f"groupby(...).{how}")
         there = ~self.isna()
@@ -215,7 +217,8 @@ class TracedColumn(ExtensionArray):
         values = self.values[~self.isna()]
         if not len(values):
             return TracedColumn(np.full(len(qs), np.nan))
-        return TracedColumn(np.quantile(values, np.asarray(qs), method=interpolation))
+        quantile: Any = np.quantile
+        return TracedColumn(quantile(values, np.asarray(qs), method=interpolation))
 
     def map(self, mapper: Any, na_action: Any = None) -> Any:
         """Return what a function makes of each number."""

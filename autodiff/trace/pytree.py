@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import enum
-import importlib
 import operator
 import types
 from collections.abc import Callable, Iterable
@@ -20,6 +19,7 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.errors import system_of
+from autodiff.trace.tables import TABLES, load_table
 from autodiff.trace.tracer import FloatTracer, Tracer, bare
 from chainrules_core import (
     AbstractZero,
@@ -108,40 +108,12 @@ class Facts(NamedTuple):
 _FACTS: dict[type, Facts] = caches.register("facts of classes", {}, of_classes=True)
 
 
-class Table(NamedTuple):
-    """How the objects of a class of labelled numbers are taken apart.
-
-    Attributes
-    ----------
-    parts : callable
-        ``parts(x)`` returns ``(key, part)`` for each array of numbers; None for a leaf.
-    rebuilt : callable
-        ``rebuilt(x, parts)`` returns such an object with other arrays, and the same labels.
-    """
-
-    parts: Callable[[Any], list[tuple[Any, Any]] | None]
-    rebuilt: Callable[[Any, list], Any]
-
-
-TABLES: dict[type, Table] = {}
-"""Classes of other packages that hold numbers with labels."""
-TABLES_OF = {"pandas": (("Series", "DataFrame"), "autodiff.numpy_api.pandas_columns")}
-"""Package → names of such classes, and the module that knows about them."""
-
-
-def _load_table(kind: type) -> None:
-    """Import what is known about a class of another package, which is imported itself."""
-    names, module = TABLES_OF.get(kind.__module__.partition(".")[0], ((), ""))
-    if kind.__name__ in names:
-        importlib.import_module(module)
-
-
 def facts_of(kind: type) -> Facts:
     """Return the facts about a class; cached unless a function has made the class."""
     known = _FACTS.get(kind)
     if known is not None:
         return known
-    _load_table(kind)
+    load_table(kind)
     fields = _has_fields(kind)
     is_other = issubclass(kind, (*_LEAF_BASES, Tracer, type(None))) or system_of(kind) is not None
     is_leaf = is_other or not (issubclass(kind, (tuple, list, dict)) or is_sparse(kind) or fields)

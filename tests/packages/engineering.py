@@ -18,10 +18,10 @@ if fluids is not None:
     import fluids.numerics
     import fluids.vectorized
 if thermo is not None:
+    from chemicals.vapor_pressure import Antoine
     from thermo.eos import PR, SRK
     from thermo.eos_mix import PRMIX
     from thermo.nrtl import NRTL
-    from chemicals.vapor_pressure import Antoine
 if filterpy is not None:
     from filterpy.common import Q_discrete_white_noise
     from filterpy.kalman import ExtendedKalmanFilter, KalmanFilter, MerweScaledSigmaPoints
@@ -53,7 +53,9 @@ def dc_gain(k):
 
 @call(control, 1.5)
 def regulator(q):
-    gain, _, _ = control.lqr(np.array([[0.0, 1.0], [-2.0, -3.0]]), np.array([[0.0], [1.0]]), q * np.eye(2), [[1.0]])
+    gain, _, _ = control.lqr(
+        np.array([[0.0, 1.0], [-2.0, -3.0]]), np.array([[0.0], [1.0]]), q * np.eye(2), [[1.0]]
+    )
     return gain.sum()
 
 
@@ -85,7 +87,9 @@ def atmosphere(z):
 
 @call(fluids, 0.6)
 def orifice(beta):
-    return fluids.C_Reader_Harris_Gallagher(D=0.07, Do=0.07 * beta, rho=1.1, mu=2e-5, m=0.12, taps="flange")
+    return fluids.C_Reader_Harris_Gallagher(
+        D=0.07, Do=0.07 * beta, rho=1.1, mu=2e-5, m=0.12, taps="flange"
+    )
 
 
 @call(fluids, V + 1)
@@ -120,13 +124,17 @@ def equation_of_state_fugacity(t):
 
 @call(thermo, 115.0, h=1e-3)
 def equation_of_state_mixture(t):
-    eos = PRMIX(T=t, P=1e6, Tcs=[126.1, 190.6], Pcs=[33.94e5, 46.04e5], omegas=[0.04, 0.011], zs=[0.5, 0.5])
+    eos = PRMIX(
+        T=t, P=1e6, Tcs=[126.1, 190.6], Pcs=[33.94e5, 46.04e5], omegas=[0.04, 0.011], zs=[0.5, 0.5]
+    )
     return eos.V_l * 1e4
 
 
 @call(thermo, 300.0, h=1e-3)
 def activity(t):
-    model = NRTL(T=t, xs=[0.25, 0.75], tau_bs=[[0.0, 50.0], [80.0, 0.0]], alpha_cs=[[0.0, 0.3], [0.3, 0.0]])
+    model = NRTL(
+        T=t, xs=[0.25, 0.75], tau_bs=[[0.0, 50.0], [80.0, 0.0]], alpha_cs=[[0.0, 0.3], [0.3, 0.0]]
+    )
     return model.GE() + sum(model.gammas())
 
 

@@ -1,4 +1,4 @@
-"""Statistics and machine learning: scikit-learn, statsmodels, lifelines, pyhf, arch, lmfit and others."""
+"""Statistics and machine learning: scikit-learn, statsmodels, lifelines, pyhf and others."""
 
 import numpy as np
 
@@ -115,7 +115,9 @@ def logistic_regression_probability(x):
 
 @call(sklearn, X[:2] + 0.1)
 def perceptron_predicts(x):
-    network = MLPRegressor(hidden_layer_sizes=(3,), max_iter=2000, random_state=0, tol=1e-2).fit(X, V)
+    network = MLPRegressor(hidden_layer_sizes=(3,), max_iter=2000, random_state=0, tol=1e-2).fit(
+        X, V
+    )
     return network.predict(x).sum()
 
 

@@ -268,7 +268,7 @@ def simulation(x):
 
     env.process(process())
     env.run()
-    return env.now ** 2
+    return env.now**2
 
 
 @call(attr, 0.7)

@@ -44,7 +44,7 @@ class Site(NamedTuple):
 
 _OF_OTHERS = (
     "declared_outputs", "hips_autograd", "jax_calls", "jax_functions", "jax_primitives",
-    "pytensor_ops", "pytorch",
+    "pandas_columns", "pytensor_ops", "pytorch",
 )  # fmt: skip
 
 

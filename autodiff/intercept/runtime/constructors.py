@@ -88,7 +88,7 @@ def _by_descriptors(g: type) -> bool:
     if type(init) is not types.FunctionType or init.__code__.co_filename != "<string>":
         return False
     return any(_setter_of(g, field.name) for field in dataclasses.fields(g)) and not any(
-        field._field_type is _INIT_ONLY  # type: ignore[attr-defined] # ``__post_init__`` takes them
+        field._field_type is _INIT_ONLY  # ``__post_init__`` takes them
         for field in vars(g)["__dataclass_fields__"].values()
     )
 

@@ -17,15 +17,10 @@ _STATISTICS = ("sum", "mean", "median", "min", "max", "std", "var", "sem")
 _INSTEAD: dict[tuple[str, str], tuple[str, str, tuple]] = {
     ("pandas.core.construction", "sanitize_array"): (_COLUMNS, "sanitize_array", ()),
     ("pandas.core.internals.construction", "ndarray_to_mgr"): (_COLUMNS, "ndarray_to_mgr", ()),
-    **{
-        (module, name): (_COLUMNS, "as_plain_array", ())
-        for module, name in (
-            ("pandas.core.series", "Series.values"),
-            ("pandas.core.frame", "DataFrame.values"),
-            ("pandas.core.frame", "DataFrame.to_numpy"),
-            ("pandas.core.base", "IndexOpsMixin.to_numpy"),
-        )
-    },
+    ("pandas.core.series", "Series.values"): (_COLUMNS, "as_plain_array", ()),
+    ("pandas.core.frame", "DataFrame.values"): (_COLUMNS, "as_plain_array", ()),
+    ("pandas.core.frame", "DataFrame.to_numpy"): (_COLUMNS, "as_plain_array", ()),
+    ("pandas.core.base", "IndexOpsMixin.to_numpy"): (_COLUMNS, "as_plain_array", ()),
     ("pandas.core.series", "Series.dtype"): (_COLUMNS, "dtype", ()),
     **{
         (f"pandas.core.window.{module}", f"{kind}.{name}"): (_COLUMNS, "window_statistic", (name,))

@@ -78,8 +78,8 @@ from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.intercept.unseen import frames, unseen_code
 from autodiff.mutation import identity
 from autodiff.mutation.escape_check import object_holds_traced
-from autodiff.trace import pytree
 from autodiff.trace.conversions import TracedText
+from autodiff.trace.tables import TABLES_OF
 from autodiff.trace.trace_stack import check_free
 from autodiff.trace.tracer import bare, is_tracer
 from chainrules_core import (
@@ -248,14 +248,15 @@ def _of_system(g: types.FunctionType, system: System) -> Callable:
     return tracing
 
 
+_EMPTY: tuple[Any, ...] = ({}.values(), {}.items(), {}, [], set(), reversed([]))
 # An object of these may hold traced values, which cannot be looked for without using it up.
 _HIDING = frozenset(
     {
         types.GeneratorType, functools.partial, collections.deque, map, filter, zip, enumerate,
         reversed,
         *(type(f(())) for f in (iter, itertools.chain, itertools.cycle)),
-        *(type(iter(v)) for v in ([], {}, {}.values(), {}.items(), set(), reversed([]))),
-        *(type(v) for v in ({}.values(), {}.items())),
+        *map(type, map(iter, _EMPTY)),
+        *map(type, _EMPTY[:2]),
         itertools.islice, itertools.starmap, itertools.takewhile, itertools.dropwhile,
         itertools.filterfalse, itertools.accumulate, itertools.compress, itertools.zip_longest,
         itertools.product, itertools.pairwise, itertools.repeat, itertools.groupby,
@@ -266,25 +267,22 @@ _HIDING = frozenset(
 
 def _seen(g: types.FunctionType) -> Callable:
     """Return the rewritten function; for a library's function one that decides at each call."""
-    if (
-        not is_library(g)
-        or hasattr(g, "__wrapped__")
-        or calls_back(g)
-        or frames.looks_at_frames(g)
-    ):
+    if not is_library(g) or hasattr(g, "__wrapped__") or calls_back(g) or frames.looks_at_frames(g):
         body = unseen_code.seen_or_guarded(g)
         return by_program(g, body) if rewritten_code.has_loops(g) else body
 
     made: Callable | None = None
     look = look_of(g)
-    is_of_tables = (g.__module__ or "").partition(".")[0] in pytree.TABLES_OF
+    is_of_tables = (g.__module__ or "").partition(".")[0] in TABLES_OF
 
     @functools.wraps(g)
     def deciding(*args: Any, **kwargs: Any) -> Any:
         nonlocal made
         if is_of_tables and not _shows_traced((*args, *kwargs.values())):
             # Its columns know what to do.
-            return g(*map(_seen_function, args), **{k: _seen_function(v) for k, v in kwargs.items()})
+            return g(
+                *map(_seen_function, args), **{k: _seen_function(v) for k, v in kwargs.items()}
+            )
         if innermost(args, kwargs) is None and not object_holds_traced(args):
             values = (*args, *kwargs.values()) if kwargs else args
             kinds = set(map(type, values))
