@@ -8,6 +8,7 @@ VERSION := $(if $(PYTHON),$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.
 VENV := .venv$(if $(PYTHON),-$(or $(VERSION),unknown))
 OLDEST := $(VENV)-oldest
 SYSTEMS := $(VENV)-systems
+OTHERS := $(VENV)-packages
 PY := $(VENV)/bin/python
 PYTHONS := $(or $(PYTHON),python3.11 python3 python3.12 python3.13 python3.14 python)
 PACKAGES := chainrules_core chainrules autodiff
@@ -16,7 +17,7 @@ PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test oldest pythons lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly systems wheels bench bench-quick gradbench coverage bench-rules clean
+.PHONY: help venv demo test oldest pythons test-packages lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly systems wheels bench bench-quick gradbench coverage bench-rules clean
 
 help: ## show this list
 	@echo 'usage: make TARGET [ARGS=...] [PYTHON=...]'
@@ -48,6 +49,11 @@ systems: export OPENBLAS_NUM_THREADS = 1
 systems: export CHAINRULES_SYSTEMS = all
 systems: $(SYSTEMS)/.installed ## run the tests with PyTorch, JAX, HIPS autograd, PyTensor and PyMC
 	$(SYSTEMS)/bin/python -m pytest $(PARALLEL) tests/autodiff/interop tests/docs $(ARGS)
+
+# Some hundred megabytes of packages that the tests alone use.
+test-packages: export OPENBLAS_NUM_THREADS = 1
+test-packages: $(OTHERS)/.installed ## differentiate calls of some forty packages as they are
+	$(OTHERS)/bin/python -m pytest tests/packages $(ARGS)
 
 pythons: $(VENV)/.created ## run the tests of programs and of the core with each other Python that is found
 	@MAKEFLAGS= $(PY) tools/pythons.py $(ARGS)
@@ -85,6 +91,7 @@ nightly: $(VENV)/.installed-test ## what takes hours: all tests with each Python
 	$(MAKE) test ARGS=
 	$(MAKE) oldest ARGS=
 	$(MAKE) pythons ARGS=tests
+	$(MAKE) test-packages ARGS=
 	$(PY) -m tools.fuzz --programs all --modes all --count 2000
 	$(PY) -m tools.fuzz --programs mixed --count 50000
 	$(PY) -m tools.fuzz.compiled --kind users --count 500
@@ -139,6 +146,12 @@ $(SYSTEMS)/.installed: pyproject.toml $(VENV)/.created
 	@echo 'Installing the other systems into $(SYSTEMS); the first time takes some minutes ...'
 	@$(PY) -m venv --clear $(SYSTEMS)
 	@$(SYSTEMS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[systems]'
+	@touch $@
+
+$(OTHERS)/.installed: pyproject.toml $(VENV)/.created
+	@echo 'Installing the packages of tests/packages into $(OTHERS); the first time takes some minutes ...'
+	@$(PY) -m venv --clear $(OTHERS)
+	@$(OTHERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[packages]'
 	@touch $@
 
 # The lower bounds of pyproject.toml, as they are; tools of the tests in any version.

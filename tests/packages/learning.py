@@ -141,7 +141,7 @@ def k_means_distances(x):
     return KMeans(2, n_init=1, random_state=0).fit(M + 0.3).transform(x).sum()
 
 
-@call(sklearn, V)
+@call(sklearn, V, "written into an array")
 def partial_least_squares(y):
     return PLSRegression(1).fit(X, y).predict(X[:2]).sum()
 
@@ -171,7 +171,7 @@ def likelihood_glm(p):
     return sm.GLM(V, X, family=sm.families.Gamma(sm.families.links.Log())).loglike(p)
 
 
-@call(statsmodels, V)
+@call(statsmodels, V, "_convert_endog_exog")
 def least_squares_fit(y):
     return (sm.OLS(y, X).fit().params ** 2).sum()
 
@@ -259,7 +259,7 @@ def gini(x):
     return quantecon.gini_coefficient(x)
 
 
-@call(patsy, V)
+@call(patsy, V, "_eval_bspline_basis")
 def spline_basis(x):
     return patsy.dmatrix("bs(x, df=4) - 1", {"x": x}, return_type="matrix").sum()
 
@@ -274,7 +274,7 @@ def cp_reconstruction(a):
     return (tensorly.cp_to_tensor((None, [a, M, M])) ** 2).sum()
 
 
-@call(pykalman, 0.3)
+@call(pykalman, 0.3, "masked array")
 def kalman_likelihood(q):
     filter_ = pykalman.KalmanFilter(transition_covariance=np.array([[1.0]]) * q, n_dim_obs=1)
     return filter_.loglikelihood(V)

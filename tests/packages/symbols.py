@@ -39,17 +39,17 @@ def substituted(x):
     return float((sympy.sin(a) ** 2).subs(a, x))
 
 
-@call(mpmath, 0.7)
+@call(mpmath, 0.7, "turned into an integer")
 def mp_sine(x):
     return mpmath.sin(x)
 
 
-@call(mpmath, 0.7)
+@call(mpmath, 0.7, "source is not to be had")
 def mp_quad(x):
     return mpmath.quad(lambda t: mpmath.exp(-x * t), [0, 1])
 
 
-@call(mpmath, 0.7)
+@call(mpmath, 0.7, "turned into an integer")
 def mp_number(x):
     return mpmath.mpf(x) ** 2
 
@@ -59,22 +59,22 @@ def fp_sine(x):
     return mpmath.fp.sin(x)
 
 
-@call(masked, V)
+@call(masked, V, "MaskedArray")
 def masked_mean(x):
     return np.ma.masked_array(x, mask=[0, 1, 0, 0, 1]).mean()
 
 
-@call(masked, V)
+@call(masked, V, "masked_where")
 def masked_sum(x):
     return (np.ma.masked_where(V > 1.5, x) ** 2).sum()
 
 
-@call(masked, V)
+@call(masked, V, "masked_invalid")
 def masked_filled(x):
     return (np.ma.masked_invalid(x).filled(0.0) ** 2).sum()
 
 
-@call(masked, 1.4)
+@call(masked, 1.4, "masked array")
 def masked_data(p):
     data = np.ma.masked_array(V, mask=[0, 1, 0, 0, 1])
     return ((data - p) ** 2).sum()

@@ -84,7 +84,7 @@ def model_parameter(p):
     return models.Gaussian1D(amplitude=2.0, mean=1.0, stddev=p)(V).sum()
 
 
-@call(astropy_units, 5000.0, h=1e-2)
+@call(astropy_units, 5000.0, "array of dtype object", h=1e-2)
 def model_black_body(t):
     return BlackBody(temperature=t * u.K)(1e15 * u.Hz).value * 1e5
 
@@ -96,7 +96,7 @@ def sky_separation(ra):
     return a.separation(b).deg
 
 
-@call(astropy_units, V)
+@call(astropy_units, V, "_apply_bottleneck")
 def sigma_clipped(x):
     return sigma_clip(x, masked=False).mean()
 

@@ -124,7 +124,7 @@ def beartype_arrays(x):
     return checked_array(x).sum()
 
 
-@call(typeguard, 0.7)
+@call(typeguard, 0.7, "a tool changed the function")
 def typeguard_function(x):
     return guarded(x)
 
@@ -149,18 +149,18 @@ def decorator_function(x):
     return logged_sine(x) ** 2
 
 
-@call(pydantic, 0.7)
+@call(pydantic, 0.7, "ValidateCallWrapper")
 def pydantic_function(x):
     return validated(x)
 
 
-@call(pydantic, 0.7)
+@call(pydantic, 0.7, "validate_python")
 def pydantic_model(x):
     model = Model(a=x)
     return model.a * model.b
 
 
-@call(pydantic, 0.7)
+@call(pydantic, 0.7, "_internal._dataclasses")
 def pydantic_dataclass(x):
     return Point(x, 2.0).a ** 2
 
