@@ -9,6 +9,7 @@ VENV := .venv$(if $(PYTHON),-$(or $(VERSION),unknown))
 OLDEST := $(VENV)-oldest
 SYSTEMS := $(VENV)-systems
 CLUSTER := $(VENV)-cluster
+OTHERS := $(VENV)-packages
 PY := $(VENV)/bin/python
 PYTHONS := $(or $(PYTHON),python3.11 python3 python3.12 python3.13 python3.14 python)
 PACKAGES := chainrules_core chainrules autodiff
@@ -17,7 +18,7 @@ PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test oldest pythons lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly systems cluster wheels bench bench-quick gradbench coverage bench-rules clean
+.PHONY: help venv demo test oldest pythons test-packages lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly systems cluster wheels bench bench-quick gradbench coverage bench-rules clean
 
 help: ## show this list
 	@echo 'usage: make TARGET [ARGS=...] [PYTHON=...]'
@@ -55,6 +56,11 @@ cluster: export CHAINRULES_CLUSTER = 1
 cluster: $(CLUSTER)/.installed ## run the tests of sums over shards with a cluster of Dask on this machine
 	$(CLUSTER)/bin/python -m pytest tests/autodiff/distributed $(ARGS)
 
+# Some hundred megabytes of packages that the tests alone use.
+test-packages: export OPENBLAS_NUM_THREADS = 1
+test-packages: $(OTHERS)/.installed ## differentiate calls of some forty packages as they are
+	$(OTHERS)/bin/python -m pytest tests/packages $(ARGS)
+
 pythons: $(VENV)/.created ## run the tests of programs and of the core with each other Python that is found
 	@MAKEFLAGS= $(PY) tools/pythons.py $(ARGS)
 
@@ -91,6 +97,7 @@ nightly: $(VENV)/.installed-test ## what takes hours: all tests with each Python
 	$(MAKE) test ARGS=
 	$(MAKE) oldest ARGS=
 	$(MAKE) pythons ARGS=tests
+	$(MAKE) test-packages ARGS=
 	$(PY) -m tools.fuzz --programs all --modes all --count 2000
 	$(PY) -m tools.fuzz --programs mixed --count 50000
 	$(PY) -m tools.fuzz.compiled --kind users --count 500
@@ -151,6 +158,12 @@ $(CLUSTER)/.installed: pyproject.toml $(VENV)/.created
 	@echo 'Installing Dask and what reads files into $(CLUSTER); the first time takes a minute ...'
 	@$(PY) -m venv --clear $(CLUSTER)
 	@$(CLUSTER)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cluster,fit]' 'pytest>=8.2'
+	@touch $@
+
+$(OTHERS)/.installed: pyproject.toml $(VENV)/.created
+	@echo 'Installing the packages of tests/packages into $(OTHERS); the first time takes some minutes ...'
+	@$(PY) -m venv --clear $(OTHERS)
+	@$(OTHERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[packages]'
 	@touch $@
 
 # The lower bounds of pyproject.toml, as they are; tools of the tests in any version.

@@ -12,6 +12,7 @@ from autodiff.dispatch import call, plan_cache
 from autodiff.fastpath.fusion import entry
 from autodiff.intercept.runtime import replacements, syntax_ops
 from autodiff.intercept.source import fusion_sites, original_code, rewritten_code
+from autodiff.numpy_api import array_subclass_methods, array_subclasses
 from autodiff.structured import calls as structured_calls
 from autodiff.trace import jvp_trace
 
@@ -32,3 +33,4 @@ call.connect(
     repeated_pullback=cached_derivatives.repeated_pullback,
     repeated_pushforward=cached_derivatives.repeated_pushforward,
 )
+array_subclasses.connect(methods=array_subclass_methods.ArrayMethods)

@@ -60,17 +60,24 @@ def innermost(args: tuple, kwargs: dict[str, Any]) -> Tape | None:
         kind = type(a)
         if kind is FloatTracer or kind is Tracer:
             tape = a._tape
+        elif _has_cells(a):
+            tape = innermost(tuple(a.flat), {})
         elif kind in PLAIN or (facts_of(kind).is_leaf and not issubclass(kind, Tracer)):
             continue
         elif is_flat(a):
             tape = innermost(tuple(a), {})
         else:
-            tape = innermost(tuple([x for x in leaves_of(a) if is_tracer(x)]), {})
+            tape = innermost(tuple([x for x in leaves_of(a) if is_tracer(x) or _has_cells(x)]), {})
         if tape is None or tape is CONSTANT:
             continue
         if found is None or tape.serial > found.serial:
             found = tape
     return found
+
+
+def _has_cells(x: Any) -> bool:
+    """Whether `x` is an array of objects, which may be traced."""
+    return type(x) is np.ndarray and x.dtype.kind == "O"
 
 
 def is_constant(x: Any) -> bool:

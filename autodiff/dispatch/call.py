@@ -35,6 +35,7 @@ from autodiff.mutation.views import note_shared
 from autodiff.trace.conversions import OF_SHAPE, check_texts, constant
 from autodiff.trace.decisions import note_call
 from autodiff.trace.nodes import Node, Part, ProductNode, Whole
+from autodiff.trace.number_classes import INSTANCES, computes_itself
 from autodiff.trace.pytree import as_tangent, is_row, map_leaves, parts_of, rebuilt, tangent_of
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.trace_stack import may_hold_traced
@@ -436,6 +437,8 @@ def config_for(given: Stripped) -> EngineConfig:
 
 def operate_by_rule(op: Callable, a: Any, b: Any) -> Any:
     """Apply a binary operator for which there is no fast path."""
+    if any(type(x) in INSTANCES or computes_itself(type(x)) for x in (a, b)):
+        return NotImplemented  # the class says itself what it computes
     a, b = _as_operand(a, b), _as_operand(b, a)
     if (is_constant(a) or is_constant(b)) and innermost((a, b), {}) is None:
         return untraced_call(op, (a, b), {})

@@ -137,7 +137,8 @@ class NDIter:
     def __new__(cls, op: Any, *args: Any, **kwargs: Any) -> Any:
         """Return NumPy's own where nothing is traced."""
         given = op if isinstance(op, (list, tuple)) else (op,)
-        if not any(map(is_tracer, given)) and innermost(tuple(given), {}) is None:
+        is_plain = all(type(x) is np.ndarray for x in given)  # with cells, perhaps
+        if is_plain or (not any(map(is_tracer, given)) and innermost(tuple(given), {}) is None):
             if len(args) > 1 or "op_flags" in kwargs:
                 for x in given:
                     check_free(x)

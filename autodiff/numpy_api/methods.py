@@ -20,6 +20,7 @@ from autodiff.errors import DifferentiationError, MutationError, missing_attribu
 from autodiff.mutation.assignment import assign, assign_item, reshape_in_place
 from autodiff.mutation.shared_arguments import itself
 from autodiff.mutation.views import refuse
+from autodiff.numpy_api import array_subclasses
 from autodiff.numpy_api.iterators import Flat, set_flat
 from autodiff.numpy_api.out_arguments import put, target_of
 from autodiff.numpy_api.protocols import ruled
@@ -209,12 +210,8 @@ def _view(self: Any, dtype: Any = None, type: Any = None) -> Any:
     if isinstance(dtype, _type) and issubclass(dtype, np.ndarray):
         dtype, type = None, dtype
     if type not in (None, np.ndarray):
-        name = getattr(type, "__name__", type)
-        raise DifferentiationError(
-            f"x.view({name}) makes a traced array one of another class, whose methods are not "
-            "followed. Leave the class as it is, or, if the result is to be a constant, use "
-            "autodiff.ignore_derivatives(x).view(...)."
-        )
+        plain = self if dtype is None else _view(self, dtype)
+        return array_subclasses.view(plain, type)
     if dtype is None or np.dtype(dtype) == self.dtype:
         return ruled(np.reshape, (self, np.shape(self)), {})
     new = np.dtype(dtype)

@@ -14,9 +14,10 @@ from autodiff.dispatch.call import NO_RULE, as_array, by_rule, call, require_rul
 from autodiff.fastpath import scalar_methods
 from autodiff.fastpath.elementwise import NOT_HERE, apply
 from autodiff.fastpath.fusion.operation import note
+from autodiff.numpy_api import array_subclasses
 from autodiff.numpy_api.out_arguments import WRITERS, at, into, into_each, where_true
 from autodiff.numpy_api.pyfunc_loops import by_method, each_element, python_function
-from autodiff.trace.number_classes import check_class
+from autodiff.trace.number_classes import check_class, computes_itself
 from autodiff.trace.pytree import leaves_of
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import FloatTracer, Tracer, bare
@@ -163,10 +164,15 @@ def _without_out(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _array_ufunc(self: Tracer, f: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    if any(map(array_subclasses.is_instance_of_subclass, inputs)):
+        return array_subclasses.call_ufunc(f, method, inputs, kwargs)
     return ufunc(f, method, inputs, kwargs)
 
 
 def _array_function(self: Tracer, f: Any, kinds: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    for kind in kinds:
+        if kind is array_subclasses.Instance or computes_itself(kind):
+            return array_subclasses.call_function(f, kinds, args, kwargs)
     return function(f, args, kwargs)
 
 

@@ -35,6 +35,7 @@ from autodiff.trace.conversions import constant
 from autodiff.trace.decisions import check_forward
 from autodiff.trace.linearize import checked_argnums, nothing_to_differentiate, promoted
 from autodiff.trace.nodes import Leaf
+from autodiff.trace.number_classes import given_out
 from autodiff.trace.observers import indices_on, new_forward
 from autodiff.trace.pytree import (
     has_variables,
@@ -279,7 +280,7 @@ class Pushed:
             given.note_others((*others, *self.kwargs.values()), tape)
         try:
             with recording(tape) if tape.copied or tape.aliases else noticing():
-                y = intercept(self.f)(*traced, **self.kwargs)
+                y = given_out(intercept(self.f)(*traced, **self.kwargs))
         finally:
             tape.close()
         if tape.copied or containers:

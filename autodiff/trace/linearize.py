@@ -20,7 +20,7 @@ from autodiff.mutation.written_arguments import check_writes
 from autodiff.trace import pytree
 from autodiff.trace.decisions import check_arguments
 from autodiff.trace.nodes import Leaf
-from autodiff.trace.number_classes import of_system
+from autodiff.trace.number_classes import given_out, of_system
 from autodiff.trace.observers import indices_on, new_tape
 from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves
 from autodiff.trace.seeds import PULLBACK
@@ -123,6 +123,8 @@ class Linearised:
         try:
             with recording(tape):
                 output = intercept(f)(*traced, **kwargs)
+                if type(output) is not Tracer and type(output) is not FloatTracer:
+                    output = given_out(output)
         finally:
             self.nodes = tape.close()
         if tape.copied or containers:

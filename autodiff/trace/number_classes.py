@@ -9,7 +9,9 @@ meets a traced value as a constant, an argument or a result. So it is for arrays
 
 from __future__ import annotations
 
+import operator
 import weakref
+from typing import Any
 
 import numpy as np
 
@@ -36,14 +38,57 @@ _ARITHMETIC = frozenset(
 _PROTOCOLS = frozenset({"__array__", "__array_function__", "__array_ufunc__", "__array_wrap__"})
 _OTHER_ARRAYS = {"MaskedArray": "a masked array", "matrix": "a np.matrix"}
 _known: weakref.WeakSet[type] = weakref.WeakSet()
+_computing: weakref.WeakSet[type] = weakref.WeakSet()
+INSTANCES: set[type] = set()
+"""What stands for instances of subclasses of arrays whose elements are traced."""
+
+
+def given_out(x: Any) -> Any:
+    """Return an output of a traced function: that of a subclass of arrays as a plain one.
+
+    Lists, tuples and dicts are looked into.
+    """
+    kind = type(x)
+    if kind in INSTANCES:
+        return x.given_out()
+    if kind is list or kind is tuple:
+        new = [given_out(v) for v in x]
+        return x if all(map(operator.is_, new, x)) else kind(new)
+    if kind is dict:
+        named = {key: given_out(v) for key, v in x.items()}
+        return x if all(map(operator.is_, named.values(), x.values())) else named
+    return x
+
+
+def computes_itself(kind: type) -> bool:
+    """Whether a class of arrays gives arithmetic another meaning, and its own code can be run."""
+    if kind is np.ndarray or kind in _known:
+        return False
+    if kind in _computing:
+        return True
+    is_own = (
+        issubclass(kind, np.ndarray)
+        and not any(base.__name__ in _OTHER_ARRAYS for base in kind.__mro__)
+        and bool(overridden(kind))
+    )
+    if is_own:
+        _computing.add(kind)
+    return is_own
 
 
 def check_class(kind: type) -> None:
     """Raise for a class of numbers or arrays with arithmetic of its own."""
     if kind in _known:
         return
+    if kind in INSTANCES:
+        raise ArgumentError(
+            "an array of a class with arithmetic of its own (units, labels), whose elements are "
+            "traced, is given to a function that has a rule for plain arrays: the rule would leave "
+            "out what the class does. Take the plain array out first (np.asarray(x), or x.value "
+            "for units)."
+        )
     if issubclass(kind, _BASES):
-        _check_mask_or_matrix(kind)
+        check_mask_or_matrix(kind)
         own = overridden(kind)
         if own:
             what = "arrays" if issubclass(kind, np.ndarray) else "numbers"
@@ -92,7 +137,8 @@ def overridden(kind: type) -> list[str]:
     return list(own)
 
 
-def _check_mask_or_matrix(kind: type) -> None:
+def check_mask_or_matrix(kind: type) -> None:
+    """Raise for a masked array or a matrix."""
     for base in kind.__mro__:
         if base.__name__ in _OTHER_ARRAYS and base.__module__.partition(".")[0] == "numpy":
             raise ArgumentError(

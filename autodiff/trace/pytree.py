@@ -19,6 +19,7 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.errors import system_of
+from autodiff.trace.tables import TABLES, load_table
 from autodiff.trace.tracer import FloatTracer, Tracer, bare
 from chainrules_core import (
     AbstractZero,
@@ -112,6 +113,7 @@ def facts_of(kind: type) -> Facts:
     known = _FACTS.get(kind)
     if known is not None:
         return known
+    load_table(kind)
     fields = _has_fields(kind)
     is_other = issubclass(kind, (*_LEAF_BASES, Tracer, type(None))) or system_of(kind) is not None
     is_leaf = is_other or not (issubclass(kind, (tuple, list, dict)) or is_sparse(kind) or fields)
@@ -152,6 +154,8 @@ def parts_of(x: Any) -> list[tuple[Any, Any]] | None:
         return None
     if is_sparse(kind):
         return [("data", entries_of(x))]
+    if kind in TABLES:
+        return TABLES[kind].parts(x)
     if issubclass(kind, (tuple, list)):
         fields = getattr(kind, "_fields", None)
         return list(zip(fields if fields is not None else range(len(x)), x, strict=True))
@@ -217,6 +221,8 @@ def rebuilt(x: Any, parts: list[Any]) -> Any:
     kind = type(x)
     if is_sparse(kind):
         return with_entries(x, parts[0])
+    if kind in TABLES:
+        return TABLES[kind].rebuilt(x, parts)
     if issubclass(kind, tuple):
         if kind is tuple:
             return kind(parts)
@@ -385,7 +391,7 @@ def _assembled(
     if id(x) in made:
         return made[id(x)]
     shell = None
-    if not issubclass(type(x), tuple) and not is_sparse(type(x)):
+    if not (issubclass(type(x), tuple) or is_sparse(type(x)) or type(x) in TABLES):
         shell = made[id(x)] = _shell(x)
     parts = []
     for i, (_, part) in enumerate(containers[id(x)][1]):

@@ -253,7 +253,7 @@ def declared_values(x: Any, names: Iterable[str]) -> dict[str, Any]:
             continue
         found = in_class(type(x), name, _ABSENT)
         if found is not _ABSENT and type(found) is not MemberDescriptorType:  # a default
-            with contextlib.suppress(AttributeError):
+            with contextlib.suppress(AttributeError, KeyError):  # it is not set yet
                 described = in_class(type(found), "__get__") is not None
                 values[name] = getattr(x, name) if described else found
     return values

@@ -395,7 +395,7 @@ REFUSED: dict[str, type[Exception]] = {
     "integer ratio": MissingRuleError,
     "hexadecimal": MissingRuleError,
     "memoryview": RefusedError,
-    "object array": MutationError,
+    "object array": DifferentiationError,
     "struct": MissingRuleError,
     "matrix": RefusedError,
     "masked": RefusedError,

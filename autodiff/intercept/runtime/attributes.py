@@ -141,9 +141,11 @@ def _unless_replaced(kind: type, name: str, found: Any, do: Callable, again: Cal
     if type(found) is property:
 
         def by_property(*args: Any) -> Any:
-            if getattr(type(args[0]), name, None) is found:
+            kind = type(args[0])
+            # The attribute of a class may be a metaclass's.
+            if getattr(kind, name, None) is found or in_class(kind, name) is found:
                 return syntax_ops.intercept(do)(*args)
-            _forget(type(args[0]), name)
+            _forget(kind, name)
             return again(*args)
 
         return by_property

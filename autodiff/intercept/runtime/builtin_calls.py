@@ -20,6 +20,7 @@ import numpy as np
 
 from autodiff.errors import missing_attribute
 from autodiff.intercept.runtime import attributes, sorted_containers, syntax_ops, text_calls
+from autodiff.numpy_api.array_subclasses import Instance
 from autodiff.trace.conversions import TracedBytes, TracedText
 from autodiff.trace.trace_stack import begun_here, watch_held
 from autodiff.trace.tracer import Tracer, bare, is_tracer, wrap
@@ -35,6 +36,8 @@ _SHOWING_ANOTHER = (Tracer, TracedText, TracedBytes)
 def type_of_value(*args: Any, **kwargs: Any) -> Any:
     """``type(x)`` is the type of the value."""
     kind = type(*args, **kwargs)
+    if kind is Instance:
+        return type(args[0]._shell)
     return args[0].__class__ if issubclass(kind, _SHOWING_ANOTHER) and len(args) == 1 else kind
 
 
@@ -257,6 +260,8 @@ def get_attribute(owner: Any, name: str, *default: Any) -> Any:
             return attributes.read(owner, name)
         except AttributeError as error:
             raise missing_attribute(owner, name) from error
+    if name == "__class__" and type(owner) is Instance:
+        return type(owner._shell)
     if not default:
         return attributes.read(owner, name)
     try:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any
 
 from autodiff.dispatch import call as calls
 from autodiff.intercept.runtime import syntax_ops
+from autodiff.intercept.runtime.builtin_calls import type_of_value
+from autodiff.numpy_api.array_subclasses import Instance
 from chainrules_core.tangents.fields import in_class
 
 
@@ -50,11 +54,14 @@ def constructing_for(g: type) -> Callable:
         post = getattr(g, "__post_init__", None) if is_dataclass else None
         if post is not hook:
             hooked, hook = _with_post_init(g, post), post
+        if is_dataclass and _by_descriptors(g):
+            _set_fields(g, made, args, kwargs)
+            return made
         if hooked is None:
-            init: Any = type(made).__init__
+            init: Any = type_of_value(made).__init__
             if type(init) is types.FunctionType:
                 syntax_ops.intercept(init)(made, *args, **kwargs)
-            else:
+            elif type(made) is not Instance:  # np.ndarray has none
                 init(made, *args, **kwargs)
             return made
         object.__setattr__(made, "__class__", hooked)
@@ -65,6 +72,50 @@ def constructing_for(g: type) -> Callable:
         return made
 
     return constructing
+
+
+def _setter_of(g: type, name: str) -> types.FunctionType | None:
+    put = getattr(type(in_class(g, name)), "__set__", None)
+    return put if type(put) is types.FunctionType else None
+
+
+def _by_descriptors(g: type) -> bool:
+    """Whether a dataclass has fields that are descriptors written in Python.
+
+    Its generated ``__init__``, which has no source, sets them.
+    """
+    init: Any = g.__init__  # type: ignore[misc] # of a class
+    if type(init) is not types.FunctionType or init.__code__.co_filename != "<string>":
+        return False
+    return any(_setter_of(g, field.name) for field in dataclasses.fields(g)) and not any(
+        field._field_type is _INIT_ONLY  # ``__post_init__`` takes them
+        for field in vars(g)["__dataclass_fields__"].values()
+    )
+
+
+_INIT_ONLY: Any = getattr(dataclasses, "_FIELD_INITVAR", None)
+
+
+def _set_fields(g: Any, made: Any, args: tuple, kwargs: dict[str, Any]) -> None:
+    """Do what the generated ``__init__`` of a dataclass does; its descriptors are traced."""
+    bound = inspect.signature(g.__init__).bind(made, *args, **kwargs)
+    for field in dataclasses.fields(g):
+        if field.init and field.name in bound.arguments:
+            value = bound.arguments[field.name]
+        elif field.default_factory is not dataclasses.MISSING:
+            value = syntax_ops.intercept(field.default_factory)()
+        elif field.init or field.default is not dataclasses.MISSING:
+            value = field.default
+        else:
+            continue
+        put = _setter_of(g, field.name)
+        if put is None:
+            object.__setattr__(made, field.name, value)
+        else:
+            syntax_ops.intercept(put)(in_class(g, field.name), made, value)
+    post = getattr(made, "__post_init__", None)
+    if post is not None:
+        syntax_ops.intercept(post)()
 
 
 def _with_post_init(g: type, post: Any) -> type | None:

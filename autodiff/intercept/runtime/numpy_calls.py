@@ -18,7 +18,7 @@ from autodiff.functions import known
 from autodiff.intercept.runtime import syntax_ops, text_calls
 from autodiff.intercept.runtime.write_checks import check_out
 from autodiff.mutation.views import refuse
-from autodiff.numpy_api import iterators, protocols
+from autodiff.numpy_api import array_subclasses, iterators, protocols
 from autodiff.numpy_api.iterators import Flat, flattened
 from autodiff.numpy_api.methods import method_of_array
 from autodiff.numpy_api.out_arguments import WRITERS, into
@@ -220,6 +220,10 @@ def _of_lists(key: Any, looking: Callable) -> Callable:
             made = gathered(key, args[0], kwargs)
             if made is not NOT_HERE:
                 return made
+        if args and type(args[0]) in array_subclasses.CONVERTED:
+            made = array_subclasses.converted(key, *args, **kwargs)
+            if made is not None:
+                return made
         return looking(*args, **kwargs)
 
     return of_list
@@ -267,6 +271,10 @@ def _general(g: Callable, key: Any, place: int, begin: Callable) -> Callable:
                 traced = True
             elif kind in _LISTS:
                 listed = True
+            elif kind in array_subclasses.CONVERTED and _takes_arrays(key, kind):
+                plain = map(array_subclasses.plain_array, args)
+                named = {k: array_subclasses.plain_array(v) for k, v in kwargs.items()}
+                return begin(*plain, **named)
             elif kind not in _NUMBERS and syntax_ops.converts(kind):
                 result = _with_objects(begin, key, a, args, kwargs)
                 if result is not NOT_HERE:
@@ -285,6 +293,17 @@ def _general(g: Callable, key: Any, place: int, begin: Callable) -> Callable:
         return g(*args, **kwargs)
 
     return call
+
+
+def _takes_arrays(key: Any, kind: type) -> bool:
+    """Whether a function of NumPy takes objects of a class as arrays, and asks none of its methods.
+
+    A ufunc asks its ``__array_ufunc__``, ``np.mean(s)`` calls ``s.mean()``.
+    """
+    if isinstance(key, np.ufunc) or hasattr(kind, "__array_function__"):
+        return False
+    body = getattr(key, "_implementation", None)
+    return type(body) is not types.FunctionType or not hasattr(kind, key.__name__)
 
 
 def _with_objects(begin: Callable, key: Any, x: Any, args: tuple, kwargs: dict[str, Any]) -> Any:

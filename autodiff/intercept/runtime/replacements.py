@@ -9,6 +9,7 @@ what cannot hold a traced value, is left as it is.
 from __future__ import annotations
 
 import builtins
+import collections
 import contextvars
 import functools
 import itertools
@@ -30,6 +31,8 @@ from autodiff.intercept.runtime import (
     compiled_callbacks,
     context_managers,
     coroutines,
+    functions_behind,
+    packages,
     replacement_cache,
     stores,
     syntax_ops,
@@ -76,8 +79,9 @@ from autodiff.intercept.unseen import frames, unseen_code
 from autodiff.mutation import identity
 from autodiff.mutation.escape_check import object_holds_traced
 from autodiff.trace.conversions import TracedText
+from autodiff.trace.tables import TABLES_OF
 from autodiff.trace.trace_stack import check_free
-from autodiff.trace.tracer import is_tracer
+from autodiff.trace.tracer import bare, is_tracer
 from chainrules_core import (
     Closure,
     ignore_derivatives as core_ignore_derivatives,
@@ -187,6 +191,9 @@ def _function(g: types.FunctionType) -> Callable:
         return _remember(g, watched)
     if (g.__module__, g.__qualname__) in CALLED_ELSEWHERE:
         return _remember(g, handing_on(g, _body(g)))
+    of_package = packages.instead(g)
+    if of_package is not None:
+        return _remember(g, of_package(_body(g)))
     of_text = text_calls.of_function(g)
     if of_text is not None:
         return _remember(g, of_text(asking_for(g) if has_rule(g) else _body(g)))
@@ -241,31 +248,52 @@ def _of_system(g: types.FunctionType, system: System) -> Callable:
     return tracing
 
 
+_EMPTY: tuple[Any, ...] = ({}.values(), {}.items(), {}, [], set(), reversed([]))
+# An object of these may hold traced values, which cannot be looked for without using it up.
+_HIDING = frozenset(
+    {
+        types.GeneratorType, functools.partial, collections.deque, map, filter, zip, enumerate,
+        reversed,
+        *(type(f(())) for f in (iter, itertools.chain, itertools.cycle)),
+        *map(type, map(iter, _EMPTY)),
+        *map(type, _EMPTY[:2]),
+        itertools.islice, itertools.starmap, itertools.takewhile, itertools.dropwhile,
+        itertools.filterfalse, itertools.accumulate, itertools.compress, itertools.zip_longest,
+        itertools.product, itertools.pairwise, itertools.repeat, itertools.groupby,
+        type(itertools.tee(())[0]),
+    }
+)  # fmt: skip
+
+
 def _seen(g: types.FunctionType) -> Callable:
     """Return the rewritten function; for a library's function one that decides at each call."""
-    if (
-        not is_library(g)
-        or hasattr(g, "__wrapped__")
-        or calls_back(g)
-        or frames.looks_at_frames(g.__code__)
-    ):
+    if not is_library(g) or hasattr(g, "__wrapped__") or calls_back(g) or frames.looks_at_frames(g):
         body = unseen_code.seen_or_guarded(g)
         return by_program(g, body) if rewritten_code.has_loops(g) else body
 
     made: Callable | None = None
     look = look_of(g)
+    is_of_tables = (g.__module__ or "").partition(".")[0] in TABLES_OF
 
     @functools.wraps(g)
     def deciding(*args: Any, **kwargs: Any) -> Any:
         nonlocal made
+        if is_of_tables and not _shows_traced((*args, *kwargs.values())):
+            # Its columns know what to do.
+            return g(
+                *map(_seen_function, args), **{k: _seen_function(v) for k, v in kwargs.items()}
+            )
         if innermost(args, kwargs) is None and not object_holds_traced(args):
             values = (*args, *kwargs.values()) if kwargs else args
-            if _FUNCTION not in map(type, values) or not captured_values.have_captured(values):
+            kinds = set(map(type, values))
+            if _HIDING.isdisjoint(kinds) and (
+                _FUNCTION not in kinds or not captured_values.have_captured(values)
+            ):
                 look(args, kwargs)
                 if kwargs and any(is_constant(kwargs.get(name)) for name in OUTPUTS):
                     return with_copies(g, args, kwargs, OUTPUTS)
                 found = compiled_callbacks.calling_back(g, args, kwargs)
-                if TracedText in map(type, values):
+                if TracedText in kinds:
                     return text_calls.of_texts(found, values, g)
                 return found
         if made is None:
@@ -273,6 +301,21 @@ def _seen(g: types.FunctionType) -> Callable:
         return made(*args, **kwargs)
 
     return deciding
+
+
+_NESTS = frozenset({list, tuple, dict})
+
+
+def _shows_traced(values: tuple) -> bool:
+    """Whether a traced value is among some values, or in a list, tuple or dict of them."""
+    return any(
+        is_tracer(v) or (type(v) in _NESTS and innermost((v,), {}) is not None) for v in values
+    )
+
+
+def _seen_function(x: Any) -> Any:
+    """Return a user's function with its calls seen; anything else as it is."""
+    return intercept(x) if type(x) is _FUNCTION and not is_library(x) else x
 
 
 def traced_body(g: Callable) -> Callable:
@@ -432,9 +475,23 @@ def _wrapper(g: Any) -> Callable:
         check_free(owner)
     if type(owner) is str:
         return text_calls.of_method(g) or g
+    if type(owner) in _DESCRIPTORS and g.__name__ == "__get__":
+        return functools.partial(_described, owner)
     if g.__name__ == "__call__" and isinstance(owner, type) and is_made_in_python(owner):
         return constructing_for(owner)
     return _other(g, type(g))
+
+
+_DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
+
+
+def _described(descriptor: Any, *args: Any) -> Any:
+    """Read an attribute by its descriptor in C; on a traced value as on its value."""
+    if args and is_tracer(args[0]):
+        if isinstance(args[0], descriptor.__objclass__):
+            return get_attribute(args[0], descriptor.__name__)
+        args = (bare(args[0]), *args[1:])  # an error in its own words
+    return descriptor.__get__(*args)
 
 
 def _other(g: Any, kind: type) -> Callable:
@@ -443,6 +500,14 @@ def _other(g: Any, kind: type) -> Callable:
         return _class(g)
     if kind is np.vectorize:
         return vectorized(g, intercept)
+    behind = functions_behind.behind(g, kind)
+    if behind is not None and not has_rule(g):
+        return functions_behind.unless_traced(_by_its_class(g, kind), behind)
+    return _by_its_class(g, kind)
+
+
+def _by_its_class(g: Any, kind: type) -> Callable:
+    """Decide on a callable object by the ``__call__`` of its class."""
     call: Any = getattr(kind, "__call__", None)  # noqa: B004 - the function itself is wanted
     if type(call) is types.FunctionType and not is_tracer(g):
         return types.MethodType(intercept(call), g)

@@ -18,6 +18,7 @@ from autodiff.fastpath import scalar_methods
 from autodiff.intercept.runtime.compiled_callbacks import calling_back, reads_numbers, sees_traced
 from autodiff.intercept.runtime.write_checks import Copies, look_of, with_copies
 from autodiff.intercept.source.library_code import is_library
+from autodiff.numpy_api.array_subclasses import CONVERTED, plain_array
 from autodiff.numpy_api.out_arguments import into, into_each
 from autodiff.trace.pytree import leaves_of, map_leaves
 from autodiff.trace.trace_stack import check_free
@@ -88,6 +89,8 @@ def asking_for(g: Callable) -> Callable:
                 result = asking(*args, **kwargs)
                 is_ufunc = isinstance(g, np.ufunc)
                 return into_each(out, result, is_ufunc) if type(out) is tuple else into(out, result)
+        if not CONVERTED.keys().isdisjoint(map(type, args)):
+            args = tuple(map(plain_array, args))
         result = by_rule(g, args, kwargs)
         if result is not NO_RULE:
             return result
@@ -164,8 +167,7 @@ def refusing_for(g: Callable) -> Callable:
                 restore(before)
                 return result
             # What a function that it calls has raised is not its own.
-            inside = error.__traceback__ is not None and error.__traceback__.tb_next is not None
-            if inside and system_of_function(g) is None:
+            if _raised_inside(error) and system_of_function(g) is None:
                 raise
             if innermost(args, kwargs) is not None:
                 raise missing_rule(g, args) from error
@@ -174,6 +176,19 @@ def refusing_for(g: Callable) -> Callable:
         return _with_plain_arrays(g, args, kwargs)
 
     return refusing
+
+
+def _raised_inside(error: BaseException) -> bool:
+    """Whether a function of Python's, which a C function has called, has raised an error.
+
+    Frames that Cython makes up for its own code are the C function's.
+    """
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+        if not step.tb_frame.f_code.co_filename.endswith((".pyx", ".pxd", "stringsource>")):
+            return True
+    return False
 
 
 def _with_plain_arrays(g: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:

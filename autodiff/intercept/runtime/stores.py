@@ -22,7 +22,11 @@ def store(value: Any, target: Any, index: Any) -> None:
         check_free(target)
     elif type(target) is np.ndarray or type(target) is np.flatiter:
         check_free(target if type(target) is np.ndarray else target.base)
-        if type(value) is not np.ndarray and innermost((value,), {}) is not None:
+        if (
+            type(value) is not np.ndarray
+            and innermost((value,), {}) is not None
+            and not _is_cell(target, index)
+        ):
             raise untraced_array(
                 target if type(target) is np.ndarray else target.base,
                 "that was made outside the function being differentiated, or inside it of plain "
@@ -36,6 +40,14 @@ def store(value: Any, target: Any, index: Any) -> None:
             syntax_ops.intercept(method)(target, index, value)
             return
     target[index] = value
+
+
+def _is_cell(target: Any, index: Any) -> bool:
+    """Whether an index is that of one element of an array of objects, which keeps any object."""
+    if type(target) is not np.ndarray or target.dtype.kind != "O":
+        return False
+    index = index if type(index) is tuple else (index,)
+    return len(index) == target.ndim and all(isinstance(i, (int, np.integer)) for i in index)
 
 
 class ItemPlace:

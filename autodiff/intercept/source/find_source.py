@@ -12,11 +12,11 @@ import __future__
 import ast
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from autodiff.closures.captured_values import with_cells
-from autodiff.intercept.source.source_texts import trees_of
+from autodiff.intercept.source.source_texts import carried_texts, trees_of
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -63,13 +63,16 @@ class Found:
 
 def definition_of(function: types.FunctionType) -> Found | None:
     """Return the verified definition of a function; None if it is not found."""
-    return definition_of_code(function.__code__, function.__globals__)
+    carried = carried_texts(function)
+    return definition_of_code(function.__code__, function.__globals__, carried)
 
 
-def definition_of_code(code: types.CodeType, namespace: dict[str, Any]) -> Found | None:
+def definition_of_code(
+    code: types.CodeType, namespace: dict[str, Any], carried: Iterable[str] = ()
+) -> Found | None:
     """Return the verified definition of the function in a module that has this code."""
     trees = []
-    for tree in trees_of(code, namespace):
+    for tree in trees_of(code, namespace, carried):
         found = _verified(tree, code, at_its_line=True)
         if found is not None:
             return found

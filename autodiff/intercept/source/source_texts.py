@@ -7,11 +7,12 @@ if it compiles to exactly the code that is running. So a wrong text does no harm
 from __future__ import annotations
 
 import ast
+import itertools
 import linecache
 import sys
 import textwrap
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from autodiff import caches
@@ -34,12 +35,24 @@ caches.on_module_end(_forget_module)
 _IN_A_CELL = ("<timed exec>", "<unknown>", "<magic-timeit>")  # IPython's names of a magic's text
 
 
-def trees_of(code: types.CodeType, namespace: dict[str, Any]) -> Iterator[ast.Module]:
-    """Yield the trees in which the definition of some code may be found, each once."""
+def trees_of(
+    code: types.CodeType, namespace: dict[str, Any], carried: Iterable[str] = ()
+) -> Iterator[ast.Module]:
+    """Yield the trees in which the definition of some code may be found, each once.
+
+    Parameters
+    ----------
+    code : types.CodeType
+        The code of a function.
+    namespace : dict
+        Its globals.
+    carried : iterable of str
+        Texts that the function itself carries.
+    """
     filename = code.co_filename
     file = file_of(filename, namespace)
     seen: set[ast.Module] = set()
-    for text in _texts(code, file, namespace):
+    for text in itertools.chain(_texts(code, file, namespace), carried):
         tree = _tree(text, filename, namespace)
         if tree is not None and tree not in seen:
             seen.add(tree)
@@ -115,6 +128,12 @@ def _tree(text: str, filename: str, namespace: dict[str, Any]) -> ast.Module | N
     known.insert(0, (text, made))
     del known[_MOST:]
     return made
+
+
+def carried_texts(function: types.FunctionType) -> list[str]:
+    """Return the definitions that a function carries as text, as decorators that write code do."""
+    start = f"def {function.__code__.co_name}("
+    return [v for v in vars(function).values() if type(v) is str and start in v]
 
 
 def file_of(filename: str, namespace: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from autodiff import caches
 from autodiff.intercept.source import fusion_sites
 from chainrules_core.places import MADE_HERE, folder_of
 
@@ -74,6 +75,37 @@ if hasattr(sys, "_getframemodulename"):  # since Python 3.12
     REPLACED[sys._getframemodulename] = module_at
 
 
-def looks_at_frames(code: types.CodeType) -> bool:
-    """Whether a function names what looks at its caller's frame."""
+def looks_at_frames(g: types.FunctionType) -> bool:
+    """Whether a function looks at its caller's frame, or calls one of its module that does."""
+    return g.__name__ in _looking_in(g.__globals__) or _names_it(g.__code__)
+
+
+def _names_it(code: types.CodeType) -> bool:
     return not _LOOKING.isdisjoint(code.co_names)
+
+
+# id(globals of a module) → the names of its functions that look at frames.
+_known: dict[int, frozenset[str]] = {}
+caches.on_module_end(lambda key, name: _known.pop(key, None))
+
+
+def _looking_in(namespace: dict[str, Any]) -> frozenset[str]:
+    found = _known.get(id(namespace))
+    if found is not None:
+        return found
+    functions = {
+        name: f.__code__
+        for name, f in list(namespace.items())
+        if type(f) is types.FunctionType and f.__globals__ is namespace
+    }
+    # By a depth: those that go out from the current frame find their way.
+    looking: set[str] = {name for name, code in functions.items() if "_getframe" in code.co_names}
+    grown = bool(looking)
+    while grown:
+        more = {n for n, code in functions.items() if not looking.isdisjoint(code.co_names)}
+        grown = not more <= looking
+        looking |= more
+    result = frozenset(looking)
+    if caches.is_of_module(namespace):
+        _known[id(namespace)] = result
+    return result

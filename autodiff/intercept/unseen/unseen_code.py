@@ -36,6 +36,7 @@ from autodiff.intercept.source import rewritten_code
 from autodiff.intercept.source.library_code import is_library
 from autodiff.intercept.source.source_texts import why_without
 from autodiff.intercept.unseen.bytecode import Facts, facts_of, returns_nothing
+from autodiff.intercept.unseen.checking_wrappers import CHANGED, handed_on
 from autodiff.trace.nodes import Leaf
 from autodiff.trace.tape import Tape
 from autodiff.trace.trace_stack import program_tape, watch_held
@@ -89,7 +90,7 @@ def guarded(g: types.FunctionType) -> Callable:
     known: dict[tuple, tuple[str, list]] = {}  # by the classes of the arguments
     is_written_for_class = g.__name__.startswith("__")
     module = sys.modules.get(g.__globals__.get("__name__") or "")
-    is_of_library = is_library_file(getattr(module, "__file__", None) or "")
+    is_of_library = is_library(g) or is_library_file(getattr(module, "__file__", None) or "")
 
     @functools.wraps(g)
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -111,9 +112,12 @@ def guarded(g: types.FunctionType) -> Callable:
                 if walk.lasts and not kwargs:
                     known[kinds] = why, walk.read
             if why:
+                made = handed_on(g, args, kwargs)
+                if made is not CHANGED:
+                    return made
                 raise _refusal(g, why, is_of_library)
         try:
-            return g(*args, **kwargs)
+            return (_with_calls_seen(g) if is_of_library else g)(*args, **kwargs)
         except (TypeError, ValueError, AttributeError) as error:
             # C code may have met a tracer where it takes a number, and no error of ours.
             is_ours = isinstance(error, ChainRulesError)
@@ -124,6 +128,24 @@ def guarded(g: types.FunctionType) -> Callable:
             raise _refusal(g, why, is_of_library) from error
 
     return called
+
+
+def _with_calls_seen(g: types.FunctionType) -> types.FunctionType:
+    """Return a function with the functions seen that were put into a namespace of its own.
+
+    Libraries make a function of another signature so: its text calls the given one by a name.
+    """
+    if caches.is_of_module(g.__globals__):
+        return g
+    held = {name: g.__globals__.get(name) for name in g.__code__.co_names}
+    seen = {n: syntax_ops.intercept(v) for n, v in held.items() if type(v) is types.FunctionType}
+    if not seen:
+        return g
+    made = types.FunctionType(
+        g.__code__, {**g.__globals__, **seen}, g.__name__, g.__defaults__, g.__closure__
+    )
+    made.__kwdefaults__ = g.__kwdefaults__
+    return made
 
 
 def _seen(x: Any) -> Any:

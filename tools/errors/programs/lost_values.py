@@ -81,16 +81,6 @@ def bits_of_a_constant() -> None:
     gradient(lambda x: np.sum(ignore_derivatives(x).view(np.int64) % 2 * x), np.ones(3))
 
 
-@entry("An array as one of another class", DifferentiationError)
-def array_of_another_class() -> None:
-    gradient(lambda x: np.sum(x.view(np.recarray)), np.ones(3))
-
-
-@array_of_another_class.instead("Leave the class as it is")
-def array_of_its_class() -> None:
-    gradient(lambda x: np.sum(x.view()), np.ones(3))
-
-
 @entry("A field of an array's bytes", DifferentiationError)
 def field_of_bytes() -> None:
     gradient(lambda x: np.sum(x.getfield(np.int32, 4) * x), np.ones(3))

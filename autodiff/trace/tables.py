@@ -1,0 +1,35 @@
+"""Classes of other packages that hold numbers with labels, and how they are taken apart."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Table(NamedTuple):
+    """How the objects of a class of labelled numbers are taken apart.
+
+    Attributes
+    ----------
+    parts : callable
+        ``parts(x)`` returns ``(key, part)`` for each array of numbers; None for a leaf.
+    rebuilt : callable
+        ``rebuilt(x, parts)`` returns such an object with other arrays, and the same labels.
+    """
+
+    parts: Callable[[Any], list[tuple[Any, Any]] | None]
+    rebuilt: Callable[[Any, list], Any]
+
+
+TABLES: dict[type, Table] = {}
+"""Classes of other packages that hold numbers with labels."""
+TABLES_OF = {"pandas": (("Series", "DataFrame"), "autodiff.numpy_api.pandas_columns")}
+"""Package → names of such classes, and the module that knows about them."""
+
+
+def load_table(kind: type) -> None:
+    """Import what is known about a class of another package, which is imported itself."""
+    names, module = TABLES_OF.get(kind.__module__.partition(".")[0], ((), ""))
+    if kind.__name__ in names:
+        importlib.import_module(module)

@@ -1,0 +1,181 @@
+"""Functions of Python behind callables made in C, behind caches, iterators and descriptors."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autodiff import gradient
+from chainrules_core import ChainRulesError
+from tests.helpers import check_gradient, module_from
+
+X = np.array([0.3, 1.2, 0.7])
+
+
+def _of(package: str, **names: Any) -> Any:
+    """An object whose class says that it is of a package, and that cannot be called itself."""
+    kind = type("Compiled", (), {})
+    kind.__module__ = package
+    made = kind()
+    vars(made).update(names)
+    return made
+
+
+def _loop(x):
+    total = 0.0
+    for v in x:
+        total += math.sin(v) ** 2
+    return total
+
+
+compiled = _of("numba.core", py_func=_loop)
+elementwise = _of("numba.np", _dispatcher=_of("numba.core", py_func=lambda a, b: math.sin(a) * b))
+cached = _of("cachetools", __wrapped__=math.sin)
+
+
+def test_the_function_behind_a_compiled_one():
+    found = gradient(lambda x: compiled(x), X)
+    np.testing.assert_allclose(found, np.sin(2 * X))
+
+
+def test_the_function_of_each_element():
+    found = gradient(lambda x: np.sum(elementwise(x, 2.0)), X)
+    np.testing.assert_allclose(found, 2 * np.cos(X))
+
+
+def test_a_cache_is_gone_around():
+    assert gradient(lambda x: cached(x), 0.7) == math.cos(0.7)
+
+
+def test_numba():
+    numba = pytest.importorskip("numba")
+    f = numba.njit(_loop)
+    helper = numba.vectorize(lambda a: a * abs(a))
+    check_gradient(lambda x: f(x) + np.sum(helper(x - 0.5)), X)
+
+
+LIBRARY = """
+import sys
+
+
+def first(items):
+    return float(next(iter(items))) ** 2
+
+
+def from_frame(name):
+    return _look(name)
+
+
+def _look(name, depth=2):
+    return sys._getframe(depth).f_locals[name]
+
+
+class Positive:
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, owner, kind=None):
+        if owner is None:
+            return self
+        return owner.__dict__[self.name]
+
+    def __set__(self, owner, value):
+        owner.__dict__[self.name] = abs(float(value))
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> types.ModuleType:
+    """A module that counts as an installed package."""
+    folder = tmp_path_factory.mktemp("env") / "site-packages"
+    folder.mkdir()
+    path: Path = folder / "iterating_library.py"
+    path.write_text(LIBRARY)
+    module = module_from(path)
+    yield module
+    sys.modules.pop(module.__name__)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        iter, lambda x: map(abs, x), lambda x: (v for v in x),
+        lambda x: dict(enumerate(x)).values(),
+        lambda x: zip(x), reversed,
+    ],
+)  # fmt: skip
+def test_traced_values_in_an_iterator(library, make):
+    if make(X).__class__ is zip:
+
+        def f(x):
+            return library.first(v for (v,) in make(list(x)))
+    else:
+
+        def f(x):
+            return library.first(make([v * 1.0 for v in x.tolist()]))
+
+    expected = np.zeros(3)
+    expected[-1 if make is reversed else 0] = 2 * X[-1 if make is reversed else 0]
+    np.testing.assert_allclose(gradient(f, X), expected)
+
+
+def test_a_function_that_calls_one_that_counts_frames(library):
+    def f(x):
+        y = x * 3.0
+        return library.from_frame("y") + 0.0 * y
+
+    assert gradient(f, 2.0) == 3.0
+
+
+def test_a_dataclass_with_a_descriptor(library):
+    @dataclasses.dataclass(frozen=True)
+    class Box:
+        side: float = library.Positive()
+        height: float = 2.0
+        name: str = dataclasses.field(default_factory=str)
+
+        def __post_init__(self):
+            object.__setattr__(self, "area", self.side * self.side)
+
+    assert gradient(lambda x: Box(x).area * Box(side=x, height=3.0).height, 1.5) == 9.0
+
+
+def test_cells_of_an_array_of_objects():
+    def f(x):
+        cells = np.empty((1, 2), dtype=object)
+        cells[0, 0] = x[:2] * 2.0
+        cells[0, 1] = x[2]
+        return np.sum(cells[0, 0] ** 2) * cells[0, 1]
+
+    check_gradient(f, X)
+
+
+def test_a_text_that_a_function_carries():
+    text = "def carrying(x):\n    return math.sin(x) ** 2\n"
+    scope: dict[str, Any] = {"math": math}
+    exec(compile(text, "<a decorator>", "exec"), scope)
+    carrying = scope["carrying"]
+    with pytest.raises(ChainRulesError):
+        gradient(lambda x: carrying(x), 0.7)
+    again: dict[str, Any] = {"math": math}
+    exec(compile(text, "<a decorator>", "exec"), again)
+    again["carrying"].text = text
+    np.testing.assert_allclose(gradient(lambda x: again["carrying"](x), 0.7), math.sin(1.4))
+
+
+def test_descriptors_made_in_c():
+    def f(x):
+        with pytest.raises(TypeError):
+            type.__dict__["__mro__"].__get__(x)
+        found = np.ndarray.__dict__["T"].__get__(x)
+        return np.sum(found * found) * (not inspect.isclass(x))
+
+    check_gradient(f, X)
