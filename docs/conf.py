@@ -23,6 +23,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "constructs",
     "mathml",
+    "measured",
 ]
 templates_path = ["_templates"]
 exclude_patterns = [
@@ -30,6 +31,7 @@ exclude_patterns = [
     "_templates",
     "examples/**/*.py",
     "examples/**/*.ipynb",
+    "sg_execution_times.rst",
     "**/sg_execution_times.rst",
 ]
 nitpicky = True
