@@ -30,8 +30,12 @@ def load() -> ModuleType:
 
 
 def microseconds(f: Callable, arguments: tuple, rounds: int = 7) -> float:
-    """Measure one gradient of `f`: the shortest of some rounds, after a warm-up."""
-    for _ in range(40):
+    """Measure one gradient of `f`: the shortest of some rounds, after a warm-up.
+
+    The warm-up is long enough for the automatic compiler, which waits for calls of 40 ms in all.
+    """
+    start = time.perf_counter()
+    while time.perf_counter() < start + 0.3:
         autodiff.gradient(f, *arguments)
     best = float("inf")
     for _ in range(rounds):
