@@ -10,6 +10,8 @@ OLDEST := $(VENV)-oldest
 SYSTEMS := $(VENV)-systems
 CLUSTER := $(VENV)-cluster
 OTHERS := $(VENV)-packages
+DOCS := $(VENV)-docs
+SITE := docs/_build/html
 PY := $(VENV)/bin/python
 PYTHONS := $(or $(PYTHON),python3.11 python3 python3.12 python3.13 python3.14 python)
 PACKAGES := chainrules_core chainrules autodiff
@@ -18,12 +20,12 @@ PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test oldest pythons test-packages lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly systems cluster wheels bench bench-quick gradbench coverage bench-rules clean
+.PHONY: help venv demo test oldest pythons test-packages lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly systems cluster wheels docs docs-serve bench bench-quick gradbench coverage bench-rules clean
 
 help: ## show this list
 	@echo 'usage: make TARGET [ARGS=...] [PYTHON=...]'
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1 \2/p' Makefile | \
-	    while read -r target text; do printf '  %-12s%s\n' "$$target" "$$text"; done
+	    while read -r target text; do printf '  %-14s%s\n' "$$target" "$$text"; done
 
 venv: $(VENV)/.installed-dev ## install everything a developer needs into .venv
 
@@ -64,9 +66,11 @@ test-packages: $(OTHERS)/.installed ## differentiate calls of some forty package
 pythons: $(VENV)/.created ## run the tests of programs and of the core with each other Python that is found
 	@MAKEFLAGS= $(PY) tools/pythons.py $(ARGS)
 
-lint: $(VENV)/.installed-dev ## check style and format
+lint: $(VENV)/.installed-dev ## check style and format, and the spelling and the words of all prose
 	$(PY) -m ruff check . $(ARGS)
 	$(PY) -m ruff format --check .
+	git ls-files -z | xargs -0 $(VENV)/bin/codespell -D - -D tools/words/plain.txt
+	git ls-files -z '*.md' ':!docs/coverage.md' ':!docs/errors.md' | xargs -0 $(VENV)/bin/proselint check --config tools/words/proselint.json
 
 format: $(VENV)/.installed-dev ## repair style and format where a tool can
 	$(PY) -m ruff check --fix .
@@ -107,6 +111,14 @@ nightly: $(VENV)/.installed-test ## what takes hours: all tests with each Python
 wheels: $(VENV)/.installed-test ## build the three distributions, and test each where nothing above it is installed
 	$(PY) tools/check_wheels.py
 
+docs: export OPENBLAS_NUM_THREADS = 1
+docs: $(DOCS)/.installed ## build the pages in docs/_build/html, with the gallery, and check their HTML and links
+	$(DOCS)/bin/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs $(SITE) $(ARGS)
+	$(DOCS)/bin/python tools/check_site.py $(SITE)
+
+docs-serve: docs ## build the pages, and show them at http://localhost:8000
+	$(DOCS)/bin/python -m http.server --directory $(SITE) --bind localhost 8000
+
 coverage: $(VENV)/.installed-demo ## write docs/coverage.md: which public functions have rules
 	$(PY) -m chainrules coverage --markdown docs/coverage.md $(ARGS)
 
@@ -126,7 +138,7 @@ bench-rules: $(VENV)/.installed-bench ## measure what each rule's pullback costs
 
 clean: ## remove .venv, those of other Pythons and all that was built
 	rm -rf .venv .venv-* build dist *.egg-info packaging/*/build packaging/*/*.egg-info
-	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf docs/_build docs/examples docs/reference/api .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/.created:
 	@found=; for python in $(PYTHONS); do \
@@ -164,6 +176,12 @@ $(OTHERS)/.installed: pyproject.toml $(VENV)/.created
 	@echo 'Installing the packages of tests/packages into $(OTHERS); the first time takes some minutes ...'
 	@$(PY) -m venv --clear $(OTHERS)
 	@$(OTHERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[packages]'
+	@touch $@
+
+$(DOCS)/.installed: pyproject.toml $(VENV)/.created
+	@echo 'Installing what builds the pages into $(DOCS); the first time takes a minute ...'
+	@$(PY) -m venv --clear $(DOCS)
+	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 # The lower bounds of pyproject.toml, as they are; tools of the tests in any version.

@@ -207,7 +207,7 @@ class Rule:
         Parameters
         ----------
         args, options
-            Bound arguments (see :mod:`chainrules_core.signatures`).
+            Bound arguments (see ``chainrules_core.signatures``).
         wanted : tuple of int, optional
             The positions whose cotangents are wanted; all, and that of `f` itself first, if None.
         config : RuleConfig, optional

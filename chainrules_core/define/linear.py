@@ -44,7 +44,7 @@ class LinearRule(Rule):
     add_into : callable, optional
         ``add_into(x_bar, y_bar, *args, **options)``: add the adjoint into a buffer in place.
     broadcasts, factors, rows
-        As for :func:`linear_rule`.
+        As for `chainrules_core.linear_rule`.
     """
 
     kind = "linear"
