@@ -196,9 +196,10 @@ class _Tasks:
         except LossError as failed:
             where = f"shard {failed.place} ({described(self._total.shards[failed.place])})"
             if failed.error is None:
+                last = failed.text.strip().rpartition("\n")[2]
                 raise ShardError(
-                    f"the loss of {where} raised what cannot be sent back:\n{failed.text}"
-                ) from None
+                    f"the loss of {where} raised what cannot be sent back: {last}"
+                ) from failed
             failed.error.add_note(f"This is the loss of {where}; on its worker:\n{failed.text}")
             raise failed.error from failed.error.__cause__
         except Exception as cause:

@@ -52,6 +52,9 @@ class LossError(Exception):
         super().__init__(place, error, text)
         self.place, self.error, self.text = place, error, text
 
+    def __str__(self) -> str:
+        return self.text
+
 
 def run(work: Any, kernel: Callable, vectors: tuple, first: int, shards: list) -> Any:
     """Return the sum over neighbouring shards.
