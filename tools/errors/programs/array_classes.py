@@ -98,9 +98,9 @@ def result_without_units() -> None:
     gradient(lambda x: np.asarray(np.sum(x.view(Metres)))[()], np.ones(3))
 
 
-@entry("An array with units as one number", LostValueError)
+@entry("An array with units as one number of a text", LostValueError)
 def units_as_a_number() -> None:
-    gradient(lambda x: float(x.view(Noted)[:1]), np.ones(3))
+    gradient(lambda x: len("%.2f" % x.view(Noted)[:1]) * x[0], np.ones(3))  # noqa: UP031
 
 
 @units_as_a_number.instead("Take the element")
