@@ -237,7 +237,7 @@ def _made(
         return None
     table = frule if forward else rrule
     entry = table.entry(f)
-    if entry is None or entry.takes_functions:
+    if entry is None or entry.takes_functions or _writes(f, n, names):
         return None
     plain = [v._value if type(v) in (Tracer, FloatTracer) else v for v in values]
     resolved = entry.resolve(tuple(plain[:n]), dict(zip(names, plain[n:], strict=True)), CONFIG)
@@ -245,7 +245,7 @@ def _made(
         return None
     rule = resolved[0]
     if rule.kind == "non_differentiable":
-        return None if _writes(f, n, names) or f in ASKING else OfConstant(rule.f, n, names)
+        return None if f in ASKING else OfConstant(rule.f, n, names)
     traced = {i for i, v in enumerate(values) if type(v) in (Tracer, FloatTracer)}
     call = bound_call(rule, n, names, {i for i in traced if values[i]._tape is tape})
     if call is None:

@@ -299,9 +299,9 @@ def test_a_large_argument_changed_by_another_name_is_refused() -> None:
 
     with pytest.raises(autodiff.MutationError, match="written into"):
         gradient(f, x0)
-    y, back = autodiff.pullback(f, x0)  # a pullback that is called later has a copy
-    assert y == pytest.approx(np.sum(np.linspace(0.0, 1.0, 50_000) ** 2))
-    np.testing.assert_allclose(back(1.0), 2 * np.linspace(0.0, 1.0, 50_000))
+    with pytest.raises(autodiff.MutationError, match="written into"):
+        autodiff.pullback(f, x0)
+    np.testing.assert_array_equal(x0, np.linspace(0.0, 1.0, 50_000))
 
 
 def test_a_large_argument_written_into_is_left_alone() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import autodiff
+from autodiff import MutationError, gradient
 from autodiff.mutation.memory_layout import overlaps
 from autodiff.numpy_api.out_arguments import added_at, turns_of
 from chainrules_core.testing.check import check_rule
@@ -297,3 +298,24 @@ def test_a_number_that_is_filled_in_place_is_no_view():
         return z * y * x
 
     assert autodiff.value_and_gradient(f, -1.2) == (f(-1.2), pytest.approx(2 * 0.5 * -1.2))
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_einsum_into_a_plain_array(times):
+    """Its rule takes any keyword; an array to be written into is none of them."""
+
+    def f(x):
+        for _ in range(times):
+            out = np.arange(3) * 1.0
+            np.einsum("i->i", x, out=out)
+        return out.sum()
+
+    with pytest.raises(MutationError, match="not traced"):
+        gradient(f, np.array([0.3, 0.5, 0.2]))
+
+    def into_a_new_one(x):
+        out = np.zeros(3)
+        np.einsum("i,i->i", x, x, out=out)
+        return out.sum()
+
+    np.testing.assert_allclose(gradient(into_a_new_one, np.array([0.3, 0.5, 0.2])), [0.6, 1, 0.4])
