@@ -7,7 +7,7 @@ import pytest
 
 import autodiff
 import chainrules_core
-from autodiff import optimize
+from autodiff import distributed, optimize
 from chainrules_core import authoring, engine, testing
 from tests.helpers import ROOT
 
@@ -28,7 +28,12 @@ def listed(page):
 
 @pytest.mark.parametrize(
     "page, module",
-    [("optimize", optimize), ("core", chainrules_core), ("testing", testing)],
+    [
+        ("optimize", optimize),
+        ("distributed", distributed),
+        ("core", chainrules_core),
+        ("testing", testing),
+    ],
 )
 def test_package(page, module):
     assert listed(page) == public(module)

@@ -132,3 +132,10 @@ def test_limits_of_several():
     z = np.array([0.0, 0.1, -0.5, 0.4, 0.0, 0.3])
     expected = np.array([0.0, -1, -1, 1, 0.0, 1]) * stats.norm.pdf(z)
     np.testing.assert_allclose(autodiff.gradient(total, z), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
+def test_moments_of_a_periodic_density_are_refused(name):
+    """The density of von Mises goes on over all of the line, and its moments do not exist there."""
+    with pytest.raises(QuadratureError, match="could not be computed"):
+        autodiff.gradient(lambda kappa: getattr(stats.vonmises, name)(kappa, loc=0.3), 3.99)
