@@ -39,7 +39,7 @@ def value_and_gradient(
         Dask's futures and collections; or a tuple of these, one for each argument of `loss`.
         Anything else is sent to the worker as it is.
     executor : Executor, callable, dask.distributed.Client or Workers
-        An executor of :mod:`concurrent.futures`, or a function that makes one, or Dask's client.
+        An executor of ``concurrent.futures``, or a function that makes one, or Dask's client.
         :class:`Workers` holds one, with a time limit and other options.
     args : tuple
         Further arguments of `loss`, sent with each task.

@@ -68,7 +68,7 @@ def place_for(workers: Workers) -> Pool | Cluster:
 
 
 class Pool:
-    """Any executor of :mod:`concurrent.futures`: partial sums come back, and are added here."""
+    """Any executor of ``concurrent.futures``: partial sums come back, and are added here."""
 
     def __init__(self, workers: Workers) -> None:
         self._make = None if hasattr(workers.executor, "submit") else workers.executor
