@@ -38,7 +38,7 @@ NEGLIGIBLE = 45.0  # of a logarithm
 
 def fisher_score(dist: Any, x: Any, M: Any, n: Any, N: Any, odds: Any) -> Any:
     """The derivative of the logarithm of the mass by the odds."""
-    return (x - dist._stats(M, n, N, odds)[0]) / odds
+    return (x - dist._stats(M, n, N, odds, "mv")[0]) / odds
 
 
 def exponent(w: Any, x: Any, M: Any, n: Any, N: Any, odds: Any) -> Any:

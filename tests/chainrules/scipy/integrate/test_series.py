@@ -41,7 +41,7 @@ CASES = {
     "log": lambda x: nsum(lambda n: -x[0] * n, 1, np.inf, log=True),
     "array": lambda x: np.sum(nsum(lambda n, p: 1 / n**p, 1, np.inf, args=(x + 1.5,)) ** 2),
     "ends": lambda x: np.sum(
-        nsum(lambda n, p: 1 / n**p, x, np.array([9.0, 5.0, -3]), args=2.0) ** 2
+        np.nan_to_num(nsum(lambda n, p: 1 / n**p, x, np.array([9.0, 5.0, -3]), args=2.0)) ** 2
     ),
     "qmc_quad": lambda x: quad(x).integral,
     "standard error": lambda x: quad(x).standard_error * 1e3,
