@@ -224,9 +224,9 @@ def _remembered(
     return plan
 
 
-def _writes(f: Any, n: int, names: tuple[str, ...]) -> bool:
-    """Whether a call of `n` arguments and others by name gives an array to be written into."""
-    return n > place_of_out(f)[0] or "out" in names
+def _writes(f: Any, n: int) -> bool:
+    """Whether a call of `n` arguments by place gives an array to be written into."""
+    return n > place_of_out(f)[0]
 
 
 def _made(
@@ -237,7 +237,7 @@ def _made(
         return None
     table = frule if forward else rrule
     entry = table.entry(f)
-    if entry is None or entry.takes_functions or _writes(f, n, names):
+    if entry is None or entry.takes_functions or "out" in names:  # no rule writes into an array
         return None
     plain = [v._value if type(v) in (Tracer, FloatTracer) else v for v in values]
     resolved = entry.resolve(tuple(plain[:n]), dict(zip(names, plain[n:], strict=True)), CONFIG)
@@ -245,7 +245,7 @@ def _made(
         return None
     rule = resolved[0]
     if rule.kind == "non_differentiable":
-        return None if f in ASKING else OfConstant(rule.f, n, names)
+        return None if _writes(f, n) or f in ASKING else OfConstant(rule.f, n, names)
     traced = {i for i, v in enumerate(values) if type(v) in (Tracer, FloatTracer)}
     call = bound_call(rule, n, names, {i for i in traced if values[i]._tape is tape})
     if call is None:

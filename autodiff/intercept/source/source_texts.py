@@ -94,12 +94,23 @@ def _command_line() -> Iterator[str]:
                 yield textwrap.dedent(text)
 
 
+def tree_of(text: str, filename: str = "<unknown>") -> ast.Module:
+    """Parse a text.
+
+    Python 3.11 raises a SystemError if a finaliser that runs meanwhile parses something itself.
+    """
+    try:
+        return ast.parse(text, filename)
+    except SystemError:
+        return ast.parse(text, filename)
+
+
 def _magics(namespace: dict[str, Any]) -> Iterator[str]:
     """Yield the texts that IPython's cell magics (``%%time``) have run, the latest first."""
     for cell in reversed(namespace.get("_ih") or ()):
         if isinstance(cell, str) and "run_cell_magic" in cell:
             try:
-                parsed = ast.parse(cell)
+                parsed = tree_of(cell)
             except (SyntaxError, ValueError, RecursionError):
                 continue
             for node in ast.walk(parsed):
@@ -120,7 +131,7 @@ def _tree(text: str, filename: str, namespace: dict[str, Any]) -> ast.Module | N
             return tree
     made: ast.Module | None
     try:
-        made = ast.parse(text, filename)
+        made = tree_of(text, filename)
     except (SyntaxError, ValueError, RecursionError):
         made = None
     else:
