@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from autodiff import caches
+from autodiff.parsing import tree_of
 
 # File name → texts and their syntax trees, the latest first. A file may be edited after its import:
 # the text that was read before is still the source of what was imported.
@@ -92,17 +93,6 @@ def _command_line() -> Iterator[str]:
             for text in (attached, *sys.orig_argv[i : i + 1]):
                 yield text
                 yield textwrap.dedent(text)
-
-
-def tree_of(text: str, filename: str = "<unknown>") -> ast.Module:
-    """Parse a text.
-
-    Python 3.11 raises a SystemError if a finaliser that runs meanwhile parses something itself.
-    """
-    try:
-        return ast.parse(text, filename)
-    except SystemError:
-        return ast.parse(text, filename)
 
 
 def _magics(namespace: dict[str, Any]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from autodiff.parsing import tree_of
 from autodiff.structured.emission import Emitter
 from autodiff.structured.ir import For, If, While
 from autodiff.structured.kinds import UnsupportedError
@@ -68,7 +69,7 @@ class Native:
 
     def _liveness(self, head: list[str], lines: list[str]) -> dict[int, set[str]]:
         """Return for each line of a function which names are read after it."""
-        (function,) = ast.parse("\n".join([*head, *lines])).body
+        (function,) = tree_of("\n".join([*head, *lines])).body
         assert isinstance(function, ast.FunctionDef)
         first = len(head) + 1
         return {n - first: names for n, names in Liveness(function).after.items()}
@@ -106,7 +107,7 @@ class Native:
 
     def _part(self, name: str, lines: list[str], is_forward: bool, first: int) -> Part:
         """Write one direction of a loop."""
-        body = ast.parse(textwrap.dedent("\n".join(lines))).body
+        body = tree_of(textwrap.dedent("\n".join(lines))).body
         if not is_forward and not _pops(body):
             raise UnsupportedError("a loop that pops nothing")
         flow = Flow(body)

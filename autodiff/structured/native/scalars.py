@@ -20,6 +20,7 @@ import numpy as np
 from llvmlite import ir
 
 from autodiff.functions import facts_of
+from autodiff.parsing import tree_of
 from autodiff.structured.kinds import Kind, UnsupportedError, kind_of
 from autodiff.structured.native.code import I64, TYPES, Code, element_of
 from autodiff.structured.native.values import TAGS, Known, Number, is_whole, letter_of
@@ -220,7 +221,7 @@ class Scalars:
         text = facts_of(f).loops or (facts_of(ufunc).loops if ufunc is not None else "")
         if text:
             names = [f"_{k}" for k in range(len(args))]
-            tree = ast.parse(text.format(*names), mode="eval").body
+            tree = tree_of(text.format(*names), mode="eval").body
             scope = dict(zip(names, args, strict=True))
             return self.converted(self.evaluated(tree, scope, {}, letter, depth + 1), letter)
         if getattr(f, "__module__", "") == "math" and len(args) == 1:
@@ -369,7 +370,7 @@ class Scalars:
     def _inlined(self, f: Any, args: list[Any], letter: str, depth: int) -> Number:
         """Read a small function of a rule's in the place of its call."""
         try:
-            definition: Any = ast.parse(textwrap.dedent(inspect.getsource(f))).body[0]
+            definition: Any = tree_of(textwrap.dedent(inspect.getsource(f))).body[0]
         except (OSError, TypeError, SyntaxError) as error:
             raise UnsupportedError(f"the source of {f}") from error
         if not isinstance(definition, ast.FunctionDef) or f.__closure__ or depth > _MOST_DEPTH:
