@@ -27,6 +27,7 @@ from autodiff.errors import MutationError, untraced_array
 from autodiff.mutation.escape_check import HELD_ONCE
 from autodiff.mutation.memory_layout import (
     axes_in_memory,
+    copy_of,
     overlaps,
     places_of,
     reads_what_it_writes,
@@ -187,7 +188,8 @@ def _is_exclusive(root: Tracer, members: list[Tracer]) -> bool:
 
 def _replaced(before: np.ndarray, path: Path, index: Any, value: Any) -> np.ndarray:
     """Return a copy of an array in which the elements at `index` of a view are replaced."""
-    after = np.array(before, order="K")  # of a number too: the tangent of an array without axes
+    # Of a number too: the tangent of an array without axes.
+    after = copy_of(before) if type(before) is np.ndarray else np.array(before)
     _put(after, path, index, value)
     return after
 
@@ -279,7 +281,7 @@ def _written_outside(before: Any, path: Path, index: Any, new: Any) -> Tracer:
     if is_tracer(before):
         copy = wrap(before._value, before._tape, before._index)
     else:
-        copy = Tracer(before.copy(order="K"), CONSTANT, -1)  # views lie as they did
+        copy = Tracer(copy_of(before), CONSTANT, -1)  # views lie as they did
     _write(copy, path, index, new, outer)
     return copy
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -42,6 +43,9 @@ _NUMBERS = frozenset({float, np.float64})
 FORCED: set[type] = {_ndarray, float, np.float64}
 
 
+_NOTHING: Mapping[int, Any] = MappingProxyType({})
+
+
 class Tape(Holding):
     """The record of one differentiation.
 
@@ -63,7 +67,7 @@ class Tape(Holding):
         nothing is added in place.
     """
 
-    __slots__ = ("aliases", "decisions", "leaves", "nested", "nodes", "serial")
+    __slots__ = ("aliases", "caches", "decisions", "leaves", "nested", "nodes", "serial")
 
     records = True
     forward = False
@@ -80,6 +84,7 @@ class Tape(Holding):
         self.leaves = 0
         self.nested = False
         self.aliases: tuple = ()  # see autodiff.mutation.shared_arguments
+        self.caches: Mapping[int, Any] = _NOTHING  # of functions that remember their results
         self.serial = next(_serials)
 
     def __repr__(self) -> str:
@@ -106,6 +111,7 @@ class Tape(Holding):
         """End the recording and return the nodes. Recording later is an error."""
         nodes = self.nodes
         self.nodes = _CLOSED
+        self.caches = _NOTHING
         return nodes
 
 

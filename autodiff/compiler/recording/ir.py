@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import caches
+from autodiff.mutation.memory_layout import copy_of
 
 FLOAT64 = np.dtype(float)
 
@@ -148,7 +149,7 @@ def part(whole: Any, key: Any) -> Any:
 
 def set_item(before: Any, index: Any, value: Any) -> Any:
     """Return `before` with ``[index]`` replaced: an array, even where `before` is a number."""
-    after = np.array(before, order="K")
+    after = copy_of(before) if type(before) is np.ndarray else np.array(before)
     after[index] = value
     return after
 

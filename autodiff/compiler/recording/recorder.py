@@ -45,6 +45,7 @@ from autodiff.dispatch import call as calls
 from autodiff.dispatch.arguments import PLAIN
 from autodiff.dispatch.call import call as call_again
 from autodiff.functions import facts_of
+from autodiff.mutation.memory_layout import copy_of
 from autodiff.mutation.views import note_shared
 from autodiff.trace.pytree import leaves_of, map_leaves, parts_of, rebuilt
 from autodiff.trace.tape import CONSTANT, Tape
@@ -391,7 +392,7 @@ class Recording(Tape):
         args: tuple
         if not is_known:
             self.hold(before)
-        after = before if in_place else np.array(before, order="K")
+        after = before if in_place else copy_of(before)
         old = before.copy() if path else before
         region = after
         for step in path:

@@ -7,6 +7,7 @@ instead; plain values are left to the callable itself.
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from collections.abc import Callable
@@ -16,6 +17,8 @@ from autodiff.dispatch.arguments import innermost
 from autodiff.dispatch.call import as_array
 from autodiff.intercept.runtime import syntax_ops
 from autodiff.numpy_api.pyfunc_loops import each_element
+from autodiff.trace.tape import CONSTANT
+from autodiff.trace.tracer import bare, is_tracer
 
 
 def behind(g: Any, kind: type) -> Callable | None:
@@ -41,10 +44,89 @@ def unless_traced(plainly: Callable, body: Callable) -> Callable:
     return calling
 
 
-def _uncached(g: Any, kind: type) -> Callable | None:
-    """Return what a cache keeps the results of: it would take equal values for the same."""
+def remembering(g: Any, kind: type) -> Callable | None:
+    """Return a function with a cache that also takes traced values, for each trace anew.
+
+    A call is made once for one traced value, as it is for one plain value. Two traced values are
+    not the same where they are equal: their derivatives differ.
+    """
     function = getattr(g, "__wrapped__", None)
-    return None if function is None else syntax_ops.intercept(function)
+    if function is None:
+        return None
+    parameters = getattr(g, "cache_parameters", dict)()
+    # Caches of packages may have keys of their own, for arrays too.
+    none = (_NoKeyError,) if parameters else (_NoKeyError, TypeError)
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        body = syntax_ops.intercept(function)
+        try:
+            keys = tuple(map(_key, args))
+            named = {name: _key(a) for name, a in kwargs.items()}
+        except none:
+            return body(*args, **kwargs)
+        tape = innermost(args, kwargs)
+        known = tape.caches.get(id(g)) if tape is not None else None
+        if known is None:
+
+            def once(*keys: Any, **named: Any) -> Any:
+                return body(*map(_value, keys), **{n: _value(k) for n, k in named.items()})
+
+            known = g, functools.lru_cache(**(parameters or {"maxsize": None}))(once)
+            if tape is not None:
+                tape.caches = {**tape.caches, id(g): known}
+        return known[1](*keys, **named)
+
+    return called
+
+
+class _NoKeyError(Exception):
+    """A traced value inside an object has no key."""
+
+
+class _Key:
+    """A traced value as a key: equal to what is the same value of the same variables.
+
+    That is the value itself, or one that was computed from it in the same single step.
+    """
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not _Key:
+            return False
+        x, y = self.x, other.x
+        if x is y:
+            return True
+        if x._tape is not y._tape or x._tape is CONSTANT or bare(x) != bare(y):
+            return False
+        i, j, nodes = x._index, y._index, x._tape.nodes
+        if i == j:
+            return True
+        return max(i, j) < len(nodes) and type(nodes[i]) is tuple and nodes[i] == nodes[j]
+
+    def __hash__(self) -> int:
+        return hash(bare(self.x))
+
+
+def _key(a: Any) -> Any:
+    if is_tracer(a):
+        key = _Key(a)
+        hash(key)  # an array has none, as without a trace
+        return key
+    if innermost((a,), {}) is None:
+        return a
+    if type(a) is tuple:
+        return tuple(map(_key, a))
+    raise _NoKeyError
+
+
+def _value(key: Any) -> Any:
+    if type(key) is tuple:
+        return tuple(map(_value, key))
+    return key.x if type(key) is _Key else key
 
 
 def _compiled(g: Any, kind: type) -> Callable | None:
@@ -75,6 +157,6 @@ def _twin(g: Any, kind: type) -> Callable | None:
 
 _BY_PACKAGE: dict[str, Callable[[Any, type], Callable | None]] = {
     "_wrappers": _twin,  # the module that wrapt's classes in C say they are of
-    "cachetools": _uncached,
+    "cachetools": remembering,
     "numba": _compiled,
 }

@@ -458,14 +458,8 @@ def _partial(g: functools.partial) -> Callable:
 
 def _cached(g: Any) -> Callable:
     """A cache would keep traced values, and take one for another that is equal."""
-
-    @functools.wraps(g)
-    def uncached(*args: Any, **kwargs: Any) -> Any:
-        if innermost(args, kwargs) is None:
-            return g(*args, **kwargs)
-        return intercept(g.__wrapped__)(*args, **kwargs)
-
-    return uncached
+    remembering = functions_behind.remembering(g, type(g))
+    return functools.wraps(g)(functions_behind.unless_traced(g, remembering))
 
 
 def _wrapper(g: Any) -> Callable:

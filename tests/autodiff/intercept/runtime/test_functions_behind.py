@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import math
 import sys
 import types
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from autodiff import gradient
+from autodiff import gradient, value_and_gradient
 from chainrules_core import ChainRulesError
 from tests.helpers import check_gradient, module_from
 
@@ -179,3 +181,51 @@ def test_descriptors_made_in_c():
         return np.sum(found * found) * (not inspect.isclass(x))
 
     check_gradient(f, X)
+
+
+def test_a_cached_function_runs_once_for_one_traced_value() -> None:
+    def program(x: Any, how: Callable) -> Any:
+        calls = []
+
+        @functools.cache
+        def noted(a: Any) -> Any:
+            calls.append(1)
+            return a if type(a) is not tuple else a[0]
+
+        return (noted(how(x[0])) + noted(how(x[0]))) * x[1] * len(calls)
+
+    for how in (lambda a: a, lambda a: (a, 1), lambda a: 2.0):
+
+        def f(x: Any, how: Callable = how) -> Any:
+            return program(x, how)
+
+        x = np.array([0.7, 1.3])
+        value, x_bar = value_and_gradient(f, x.copy())
+        assert value == f(x.copy())
+        for i, dx in enumerate(1e-6 * np.eye(2)):
+            assert x_bar[i] == pytest.approx((f(x + dx) - f(x - dx)) / 2e-6, rel=1e-7)
+
+
+def test_recursions_with_a_cache_take_as_many_calls_as_without_a_derivative() -> None:
+    @functools.lru_cache
+    def fibonacci(n: int, x: Any) -> Any:
+        return x if n < 2 else fibonacci(n - 1, x) + fibonacci(n - 2, x) * x
+
+    value, slope = value_and_gradient(lambda x: fibonacci(60, x), 0.5)  # else 2^40 calls
+    difference = (fibonacci(60, 0.5 + 1e-7) - fibonacci(60, 0.5 - 1e-7)) / 2e-7
+    assert value == fibonacci(60, 0.5)
+    assert slope == pytest.approx(difference, rel=1e-6)
+    assert gradient(lambda x: gradient(lambda y: fibonacci(12, y) * x, x), 0.5) == pytest.approx(
+        derivative_of_product(lambda y: gradient(lambda z: fibonacci(12, z), y), 0.5), rel=1e-5
+    )
+
+
+def derivative_of_product(g: Callable, x: float) -> float:
+    """Return the derivative of x g(x) by differences."""
+    return ((x + 1e-6) * g(x + 1e-6) - (x - 1e-6) * g(x - 1e-6)) / 2e-6
+
+
+def test_a_cached_function_of_an_array_is_the_error_that_it_is() -> None:
+    cached = functools.lru_cache(np.sum)
+    with pytest.raises(TypeError, match="unhashable"):
+        gradient(lambda x: cached(x), np.ones(2))
