@@ -28,5 +28,9 @@ class TooLongError(NotRecordedError):
     """A recording has more steps than it may have."""
 
 
+class UnrolledError(NotRecordedError):
+    """A recording writes down each turn of loops that a structured program could run."""
+
+
 class CompileError(DifferentiationError):
     """A function cannot be compiled: it would not do each time what it did once."""

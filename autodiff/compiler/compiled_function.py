@@ -14,7 +14,12 @@ from typing import Any
 import numpy as np
 
 from autodiff import caches
-from autodiff.compiler.compile_errors import MISMATCH, CompileError, NotRecordedError
+from autodiff.compiler.compile_errors import (
+    MISMATCH,
+    CompileError,
+    NotRecordedError,
+    UnrolledError,
+)
 from autodiff.compiler.numba_backend import scalar_kernels
 from autodiff.compiler.numba_backend.array_kernels import Kernel, with_kernels
 from autodiff.compiler.passes.alias_analysis import OUTSIDE, Memory, without_copies
@@ -172,7 +177,8 @@ class Compiled:
             restored(*states)
             restore(before)
             value = self._f(*args, **kwargs)  # an error of the user's own is raised here again
-            self._failures[form] = self._failures.get(form, 0) + 1
+            is_final = isinstance(error, UnrolledError)
+            self._failures[form] = _MOST_FAILURES if is_final else self._failures.get(form, 0) + 1
             self.eager_because = f"{type(error).__name__}: {error}"
             return value
         self._failures.pop(form, None)

@@ -33,8 +33,8 @@ from autodiff.structured.settings import Settings
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.nodes import CallRule
 from autodiff.trace.tape import CONSTANT, Tape
-from autodiff.trace.trace_stack import is_recording
-from autodiff.trace.tracer import FloatTracer, Tracer
+from autodiff.trace.trace_stack import is_recording, program_tape
+from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer
 from chainrules_core import AbstractZero, ZeroTangent, unthunk
 from chainrules_core.quiet import quiet
 from chainrules_core.rule import Rule, name_of
@@ -110,7 +110,11 @@ def _called(
     form = tuple([_form_of(a, leaves) for a in args])
     tape = programs.tape_of(tuple(leaves))
     if tape is None:
-        return body(*args)
+        recording = program_tape()
+        if recording is None:
+            return body(*args)
+        counted = recording.loops.setdefault(programs, Unrolled())
+        return counted.call(recording.steps, programs, g, form, tuple(leaves), body, args)
     return programs.call(g, body, args, tuple(leaves), form, tape)
 
 
@@ -204,7 +208,10 @@ class Programs:
         """Make the call, by a program if there is one."""
         if not self.known and not self.is_worth_it():
             return self.timed(body, args)
-        kinds = key_of(leaves)
+        plain, active = plain_and_active(leaves)
+        if any(map(is_tracer, [a._value for a in leaves if type(a) in _TRACERS])):
+            return body(*args)  # a nested level
+        kinds = key_of(plain, active)
         if kinds is None or id(g.__globals__) != self.globals:
             return body(*args)
         key = (key_of_form(form), kinds)
@@ -212,7 +219,7 @@ class Programs:
         if program is UNKNOWN:
             if not self.is_worth_it() or len(self.known) >= _MOST_KINDS:
                 return self.timed(body, args)
-            program = self.known[key] = self.made(g, form, leaves)
+            program = self.known[key] = self.made(g, form, plain, active)
         if program is None:
             return body(*args)
         outside = program.outside(g)
@@ -222,9 +229,8 @@ class Programs:
             return body(*args)
         if not can_run(program, leaves, outside):
             return body(*args)
-        values = tuple([a._value if type(a) in _TRACERS else a for a in leaves])
         values = tuple([tape.kept(v) if type(v) is np.ndarray and v is a else v
-                        for v, a in zip(values, leaves, strict=True)])  # fmt: skip
+                        for v, a in zip(plain, leaves, strict=True)])  # fmt: skip
         values += tuple(map(tape.kept, outside))
         try:
             run = Run(program, body, form, values)
@@ -246,12 +252,10 @@ class Programs:
         """Whether tracing takes longer than reading the source and running a program."""
         return self.spent >= Settings.worth and self.last >= Settings.least
 
-    def made(self, g: types.FunctionType, form: tuple, leaves: tuple) -> Structured | None:
+    def made(
+        self, g: types.FunctionType, form: tuple, values: tuple, active: tuple[int, ...]
+    ) -> Structured | None:
         """Return a program for arguments like these, if one can be made."""
-        values = tuple([a._value if type(a) in _TRACERS else a for a in leaves])
-        active = tuple(
-            [i for i, a in enumerate(leaves) if type(a) in _TRACERS and a._tape is not CONSTANT]
-        )
         try:
             return Structured(g, form, values, active)
         except UnsupportedError as error:
@@ -259,21 +263,66 @@ class Programs:
             return None
 
 
-def key_of(args: tuple) -> tuple | None:
+class Unrolled:
+    """The calls of a function with loops in a recording, which writes down each turn."""
+
+    __slots__ = ("finished", "last", "start")
+
+    def __init__(self) -> None:
+        self.finished = 0
+        self.start: int | None = None
+
+    def call(
+        self, steps: list, programs: Programs, g: types.FunctionType, form: tuple, leaves: tuple,
+        body: Callable, args: tuple,
+    ) -> Any:  # fmt: skip
+        """Make the call, and count the steps that it takes."""
+        if self.start is not None:  # a recursion
+            return body(*args)
+        self.start = len(steps)
+        self.last = programs, g, form, leaves
+        try:
+            return body(*args)
+        finally:
+            self.finished += len(steps) - self.start
+            self.start = None
+
+    def should_be_program(self, n: int) -> bool:
+        """Whether most of `n` steps are of these calls, and a program can make them."""
+        own = self.finished + (0 if self.start is None else n - self.start)
+        if 2 * own < n:
+            return False
+        programs, g, form, leaves = self.last
+        values, active = plain_and_active(leaves)
+        kinds = key_of(values, active)
+        if kinds is None or not active:
+            return False
+        key = (key_of_form(form), kinds)
+        if key not in programs.known and len(programs.known) < _MOST_KINDS:
+            programs.known[key] = programs.made(g, form, values, active)
+        return programs.known.get(key) is not None
+
+
+def plain_and_active(leaves: tuple) -> tuple[tuple, tuple[int, ...]]:
+    """Return the plain values of arguments, and which of them are differentiated."""
+    active = [
+        type(a) in _TRACERS and a._tape is not CONSTANT and not a._tape.program for a in leaves
+    ]
+    return tuple(map(bare, leaves)), tuple([i for i, is_one in enumerate(active) if is_one])
+
+
+def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
     """Return the kinds of arguments as a key; None if a program takes no such."""
     key: list = []
-    for a in args:
-        kind = type(a)
-        traced = kind in _TRACERS
-        value = a._value if traced else a
+    for i, value in enumerate(values):
         kind = type(value)
-        is_active = traced and a._tape is not CONSTANT
+        is_active = i in active
         if kind is np.ndarray:
             if value.dtype.kind not in ("f" if is_active else "fiub"):
                 return None
             key.append((value.dtype, value.ndim, is_active))
         elif kind in _KNOWN:
-            key.append(a)
+            key.append(value)
         elif kind in _PLAIN:
             key.append((kind, is_active))
         else:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.compile_errors import NotRecordedError, TooLongError
+from autodiff.compiler.compile_errors import NotRecordedError, TooLongError, UnrolledError
 from autodiff.compiler.recording import masks as masks
 from autodiff.compiler.recording.function_effects import (
     STRUCTURAL,
@@ -63,6 +63,7 @@ _READS = frozenset({bool, int, operator.index, round})
 _EQUALITY = (operator.eq, operator.ne)
 _REPETITION = (operator.mul, operator.imul)
 _MOST = (1_000_000, sys.maxsize)
+_LONG = 3000  # steps: then loops that could run from their source are looked for
 
 
 class Recording(Tape):
@@ -88,8 +89,9 @@ class Recording(Tape):
     """
 
     __slots__ = (
-        "assumes_no_nan", "bytes_left", "generators", "inputs", "late", "may_copy", "metas", "most",
-        "own_generators", "reads", "spoilt", "steps", "strict", "writes", "written",
+        "assumes_no_nan", "bytes_left", "generators", "inputs", "late", "loops", "may_copy",
+        "metas", "most", "next_look", "own_generators", "reads", "spoilt", "steps", "strict",
+        "writes", "written",
     )  # fmt: skip
 
     records = False
@@ -100,6 +102,8 @@ class Recording(Tape):
         self.watching = True  # no write into what the program reads goes unnoticed
         self.most, self.bytes_left = most
         self.inputs = 0
+        self.loops: dict[Any, Any] = {}  # functions with loops: see autodiff.structured.calls
+        self.next_look = _LONG
         self.steps: list[Step] = []
         self.metas: list[Meta] = []
         self.reads: dict[tuple, Any] = {}
@@ -117,8 +121,13 @@ class Recording(Tape):
         super().check_open()
         if not is_mild():
             self.spoil("a floating-point error raises in it, or calls a function")
-        if len(self.steps) > self.most:
+        n = len(self.steps)
+        if n > self.most:
             raise TooLongError(f"more than {self.most} steps are recorded")
+        if n > self.next_look:
+            self.next_look = 2 * n
+            if any(calls.should_be_program(n) for calls in list(self.loops.values())):
+                raise UnrolledError("its loops run from their source, which is shorter")
 
     def spoil(self, why: str) -> None:
         """Note that the program cannot be used; the recording goes on for its results."""

@@ -53,7 +53,7 @@ def remembering(g: Any, kind: type) -> Callable | None:
     function = getattr(g, "__wrapped__", None)
     if function is None:
         return None
-    parameters = getattr(g, "cache_parameters", dict)()
+    parameters: dict[str, Any] = getattr(g, "cache_parameters", dict)()
     # Caches of packages may have keys of their own, for arrays too.
     none = (_NoKeyError,) if parameters else (_NoKeyError, TypeError)
 

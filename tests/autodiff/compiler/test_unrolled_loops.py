@@ -1,0 +1,92 @@
+"""Long loops are not written down turn by turn: they run from their source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autodiff import compile, gradient
+from autodiff.structured.settings import Settings
+
+X = np.linspace(0.2, 1.4, 40)
+
+
+def recurrence(x: Any, turns: int) -> Any:
+    y = x.copy()
+    for t in range(turns):
+        for i in range(1, len(y)):
+            y[i] = 0.9 * y[i] + 0.1 * np.sin(y[i - 1]) * x[t % 3]
+    return np.sum(y * y)
+
+
+def in_place(x: Any, turns: int) -> Any:
+    y = x * 1.0
+    advance(y, turns)
+    return y @ y
+
+
+def advance(y: Any, turns: int) -> None:
+    for _ in range(turns):
+        for i in range(1, len(y) - 1):
+            y[i] += 0.1 * (y[i - 1] - 2.0 * y[i] + y[i + 1])
+
+
+def with_helpers(x: Any, turns: int) -> Any:
+    total = 0.0
+    for t in range(turns):
+        total = total + short(x, t)
+    return total
+
+
+def short(x: Any, t: int) -> Any:
+    y = x[0]
+    for i in range(20):
+        y = 0.5 * y + x[i] * x[(i + t) % 40]
+    return y
+
+
+def complex_numbers(x: Any, turns: int) -> Any:
+    z = x[0] + 1j * x[1]
+    for t in range(turns):
+        z = z * 0.9 + x[t % 40] * 1j
+    return abs(z)
+
+
+@pytest.mark.parametrize("f", [recurrence, in_place, with_helpers])
+@pytest.mark.parametrize("turns", [2, 120])
+def test_what_is_long_runs_as_it_is_written(f: Callable, turns: int) -> None:
+    compiled = compile(lambda x: gradient(lambda x: f(x, turns), x))
+    for x in (X, X[::-1].copy(), X + 0.3):
+        direction = np.cos(X)
+        slope = (f(x + 1e-6 * direction, turns) - f(x - 1e-6 * direction, turns)) / 2e-6
+        assert compiled(x.copy()) @ direction == pytest.approx(slope, rel=1e-6)
+    is_long = turns > 2
+    assert compiled.variants == (not is_long)
+    assert (compiled.eager_because is not None) == is_long
+    if is_long:
+        assert "UnrolledError: its loops run from their source" in compiled.eager_because
+
+
+def test_a_long_loop_that_no_program_can_run_is_recorded() -> None:
+    compiled = compile(lambda x: gradient(lambda x: complex_numbers(x, 900), x))
+    expected = gradient(lambda x: complex_numbers(x, 900), X)
+    assert compiled(X) == pytest.approx(expected, rel=1e-10)
+    assert compiled.variants == 1
+
+
+def test_without_structured_programs_loops_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Settings, "enabled", False)
+    compiled = compile(lambda x: gradient(lambda x: in_place(x, 40), x))
+    assert compiled(X) == pytest.approx(gradient(lambda x: in_place(x, 40), X), rel=1e-10)
+    assert compiled.variants == 1
+
+
+def test_second_derivatives_of_a_long_loop() -> None:
+    def slope(x: Any) -> Any:
+        return np.sum(gradient(lambda x: in_place(x, 60), x) ** 2)
+
+    compiled = compile(lambda x: gradient(slope, x))
+    assert compiled(X) == pytest.approx(gradient(slope, X), rel=1e-9)
