@@ -72,7 +72,7 @@ def tape_as_svg(explanation: Explanation, most: int = 300, times: bool = True) -
         _STYLE,
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
         'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#90a4ae"/></marker></defs>',
-        f"<title>{escape(explanation.root.name)}</title>",
+        f"<title>{escape(explanation.root.name.rpartition('.')[2])}</title>",
     ]
     for (a, b), route in zip(edges, routes, strict=True):
         ends = not boxes[b].is_recorded or not boxes[b].is_reached
