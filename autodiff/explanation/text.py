@@ -83,7 +83,7 @@ def heading(explanation: Explanation) -> str:
         f"{root.name}{signature(root)}  forward {seconds_as_text(forward)}, backward "
         f"{seconds_as_text(backward)}, together {seconds_as_text(forward + backward)}; an ordinary "
         f"gradient call {seconds_as_text(explanation.ordinary)}"
-        f"{' (it runs a program, which has no lines)' if is_faster else ''}, the first one "
+        f"{' (it may run a program, which has no lines)' if is_faster else ''}, the first one "
         f"{seconds_as_text(explanation.first)}"
     )
 
