@@ -21,6 +21,7 @@ import numpy as np
 
 from autodiff.dispatch.arguments import PLAIN
 from autodiff.dispatch.call import NO_RULE
+from autodiff.explanation.lines import OURS, Line
 from autodiff.intercept.source.fusion_sites import is_generic
 from autodiff.mutation.assignment import Write
 from autodiff.trace.nodes import Leaf, Node, Part
@@ -29,10 +30,8 @@ from autodiff.trace.pytree import is_perturbable, leaves_of
 from autodiff.trace.tape import Forward, Tape
 from autodiff.trace.tracer import is_tracer, untraced
 from chainrules_core import AbstractZero, InplaceableThunk, Tangent, unthunk
-from chainrules_core.places import MADE_HERE, folder_of
 from chainrules_core.rules import name_of
 
-_OURS = (*map(folder_of, ("autodiff", "chainrules", "chainrules_core")), MADE_HERE)
 # Kind of a rule → kind of its calls; all others are shown as "rule".
 _KINDS = {"scalar": "elementwise", "checkpoint": "checkpoint", "numeric": "numeric"}
 _INSIDE = frozenset({"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"})
@@ -70,6 +69,8 @@ class Call:
         Its own places on the tape, and those of the values that it was computed from.
     children : list of Call
         The calls in its body.
+    line : Line
+        The user's line that makes it.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Call:
     places: list[int] = dataclasses.field(default_factory=list)
     parents: list[int] = dataclasses.field(default_factory=list)
     children: list[Call] = dataclasses.field(default_factory=list)
+    line: Line = dataclasses.field(default_factory=Line, repr=False)
 
     @property
     def is_recorded(self) -> bool:
@@ -106,18 +108,23 @@ class Call:
             if is_open(call):
                 waiting.extend(reversed(call.children))
 
+    def measured(self) -> Iterator[Call]:
+        """Yield the calls that were measured: itself, or those in the body of a traced call."""
+        below = self._below(lambda call: call.kind == "traced")
+        return (call for call in below if call.kind != "traced")
+
     def total(self, name: str) -> Any:
         """Return a number of the call; for a traced call the sum over the calls in its body."""
-        below = self._below(lambda call: call.kind == "traced")
-        return sum(getattr(call, name) for call in below if call.kind != "traced")
+        return sum(getattr(call, name) for call in self.measured())
 
 
 class Recorder(Observer):
-    """Records the calls of the first differentiation that it sees."""
+    """Records the calls of the first differentiation that it sees, below the user's lines."""
 
-    def __init__(self, memory: bool) -> None:
+    def __init__(self, memory: bool, lines: Line) -> None:
         self.memory = memory
-        self.root = Call("", "traced")
+        self.lines = lines
+        self.root = Call("", "traced", line=lines)
         self.arguments: list[Call] = []
         self.base: types.FrameType | None = None
         self._is_first = True
@@ -219,22 +226,23 @@ class Recorder(Observer):
 
     def _new(self, name: str, kind: str) -> tuple[Call, Call]:
         """Add a new call to the tree; return it and the call that contains it."""
-        parent, where = self._caller()
+        parent, where, line = self._caller()
         if self._open:
             parent = self._open[-1]
-        made = Call(name, kind, where)
+        made = Call(name, kind, where, line=line)
         parent.children.append(made)
         return made, parent
 
-    def _caller(self) -> tuple[Call, str]:
-        """Return the function that makes a call, and the line."""
+    def _caller(self) -> tuple[Call, str, Line]:
+        """Return the function that makes a call, where that is, and the user's line there."""
         frames: list[types.FrameType] = []
         frame: types.FrameType | None = sys._getframe(3)
         while frame is not None and frame is not self.base:
-            if not frame.f_code.co_filename.startswith(_OURS):
+            if not frame.f_code.co_filename.startswith(OURS):
                 frames.append(frame)
             frame = frame.f_back
-        where = _line(frames[0]) if frames else ""
+        where = _where(frames[0]) if frames else ""
+        line = self.lines.at(frames[0], self.base) if frames else self.lines
         frames = [f for f in reversed(frames) if f.f_code.co_name not in _INSIDE]
         frames = [f for f in frames if not is_generic(f.f_code)]
         depth = 0
@@ -243,14 +251,15 @@ class Recorder(Observer):
         del self._path[depth:]
         for frame in frames[depth:]:
             self._path.append((frame, self._function(frame)))
-        return (self._path[-1][1] if self._path else self.root), where
+        return (self._path[-1][1] if self._path else self.root), where, line
 
     def _function(self, frame: types.FrameType) -> Call:
         """Return the call of the function that runs in a frame."""
         if not self._path:
             return self.root
         caller, parent = self._path[-1]
-        made = Call(frame.f_code.co_qualname, "traced", _line(caller))
+        line = self.lines.at(caller, self.base)
+        made = Call(frame.f_code.co_qualname, "traced", _where(caller), line=line)
         parent.children.append(made)
         return made
 
@@ -279,7 +288,7 @@ def _name(f: Callable, args: tuple) -> str:
     return "cotangent_hook" if name == "autodiff.api.cotangent_hooks._hooked" else name
 
 
-def _line(frame: types.FrameType) -> str:
+def _where(frame: types.FrameType) -> str:
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import sys
-import time
 import tracemalloc
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from autodiff.errors import ArgumentError
 from autodiff.explanation.call_tree import Call, Recorder, described, is_all_zero
-from autodiff.explanation.html import page, tree_as_html
+from autodiff.explanation.flame import flame_as_svg
+from autodiff.explanation.html import page, report_as_html
 from autodiff.explanation.svg import tape_as_svg
-from autodiff.explanation.text import as_rich, lines_of
+from autodiff.explanation.text import as_rich, lines_of, table
+from autodiff.explanation.timing import Times, measured, ones_like
+from autodiff.explanation.totals import Row, Total, by_function, by_line, divide, whole
 from autodiff.trace.linearize import Linearised, argnums_of
 from autodiff.trace.observers import indices_on, observing
-from autodiff.trace.pytree import is_perturbable, leaves_of, map_variables, parts_of
-from chainrules_core.rules import name_of, rrule
+from autodiff.trace.pytree import is_perturbable, leaves_of, parts_of
+from chainrules_core.rules import name_of
 from chainrules_core.signatures import signature_of
+
+_SHORT = 0.02  # seconds of a derivative that is worth one more run
 
 
 def explain(
@@ -42,14 +46,15 @@ def explain(
     argnums : int or tuple of int, optional
         The positions of the arguments to differentiate with respect to; all by default.
     memory : bool
-        Whether to measure memory, which slows the run down.
+        Whether to measure memory too, in a run of its own.
     **kwargs : Any
         Keyword arguments of `f`; they are constants.
 
     Returns
     -------
     Explanation
-        To be printed; a notebook displays it; ``save("tape.svg")`` draws the tape.
+        To be printed; a notebook displays it; `lines` and `functions` have the totals as data;
+        ``save("tape.svg")`` draws the tape.
 
     Raises
     ------
@@ -58,8 +63,12 @@ def explain(
 
     Notes
     -----
-    Fast paths are off, so that small operations are slower than usual. Compare the times with each
-    other only.
+    The function is called several times: first to warm up, then without anything that watches it,
+    which gives the times of the whole, then to see how they divide among its lines and calls, and
+    last to measure memory. So it should do the same each time.
+
+    Times of lines and calls add up to those of the whole. A call inside a line has at most its
+    share of what the line takes: see `Explanation.lines`.
 
     Examples
     --------
@@ -74,28 +83,18 @@ def explain(
     >>> print(*result.zeros, sep="\n")
     numpy.argmax (...) is constant: whole numbers and truth values have no derivative
     """
-    rrule.methods()  # rules that still wait load now, and not while it measures
-    recorder = Recorder(memory)
-    recorder.base = sys._getframe()
-    started = memory and not tracemalloc.is_tracing()
-    if started:
-        tracemalloc.start()
-    try:
-        with observing(recorder):
-            start = time.perf_counter()
-            traced = Linearised(f, args, kwargs, argnums_of(argnums))
-            forward = time.perf_counter() - start
-        start = time.perf_counter()
-        ones = map_variables(traced.value, lambda leaf: np.ones_like(leaf)[()])
-        bars = traced.cotangents(ones)
-        backward = time.perf_counter() - start
-    finally:
-        recorder.finish()
-        if started:
-            tracemalloc.stop()
+    times = measured(f, args, kwargs, argnums)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the first call has said it
+        if memory or times.forward + times.backward < _SHORT:  # also to warm up
+            before, _, _ = _recorded(f, args, kwargs, argnums, times, memory)
+        recorder, traced, bars = _recorded(f, args, kwargs, argnums, times, False)
+    if memory:
+        _give_bytes(before.root, recorder.root)
     recorder.root.name = name_of(f)
     recorder.root.inputs = [described(a) for a in args]
     recorder.root.output = described(traced.value)
+    divide(recorder.root, times.root)
     outputs = indices_on(traced.outputs(), traced.tape)
     leaves = [bar for bar in leaves_of(bars) if bar is not None]
     for argument, bar in zip(recorder.arguments, leaves, strict=False):
@@ -104,7 +103,36 @@ def explain(
     names = [n for i in dict.fromkeys(chosen) for n in _leaf_names(_name_of(f, i), args[i])]
     for argument, name in zip(recorder.arguments, names, strict=False):
         argument.name = name
-    return Explanation(recorder.root, recorder.arguments, outputs, (forward, backward), memory)
+    function = getattr(f, "__qualname__", "")
+    return Explanation(recorder.root, recorder.arguments, outputs, times, memory, function)
+
+
+def _recorded(
+    f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any, times: Times, memory: bool
+) -> tuple[Recorder, Linearised, list]:
+    """Differentiate once more and record each call, with or without its memory."""
+    recorder = Recorder(memory, times.root)
+    recorder.base = sys._getframe()
+    started = memory and not tracemalloc.is_tracing()
+    if started:
+        tracemalloc.start()
+    try:
+        with observing(recorder):
+            traced = Linearised(f, args, kwargs, argnums_of(argnums))
+        bars = traced.cotangents(ones_like(traced.value))
+    finally:
+        recorder.finish()
+        if started:
+            tracemalloc.stop()
+    return recorder, traced, bars
+
+
+def _give_bytes(before: Call, root: Call) -> None:
+    """Give calls the memory that those of another run took, where the runs are alike."""
+    for measured_call, call in zip(before.walk(), root.walk(), strict=False):
+        if (measured_call.name, measured_call.kind) != (call.name, call.kind):
+            return
+        call.bytes, call.back_bytes = measured_call.bytes, measured_call.back_bytes
 
 
 def _name_of(f: Callable, i: int) -> str:
@@ -141,7 +169,11 @@ class Explanation:
     outputs : list of int
         The places of the results on the tape.
     seconds : tuple of float
-        The times of the forward run and of the reverse sweep.
+        The times of the forward run and of the reverse sweep, as they are without `explain`.
+    first : float
+        The time of the first call, in which code is read and rules are found.
+    ordinary : float
+        The time of a call of `gradient`.
     has_memory : bool
         Whether memory was measured.
     """
@@ -151,18 +183,45 @@ class Explanation:
         root: Call,
         arguments: list[Call],
         outputs: list[int],
-        seconds: tuple[float, float],
+        times: Times,
         has_memory: bool,
+        function: str = "",
     ) -> None:
         self.root = root
         self.arguments = arguments
         self.outputs = outputs
-        self.seconds = seconds
+        self.seconds = times.forward, times.backward
+        self.first = times.first
+        self.ordinary = times.ordinary
         self.has_memory = has_memory
+        self._lines = times.root
+        self._function = function
 
     def calls(self) -> Iterator[Call]:
         """Yield all calls in the order of execution, the function itself first."""
         return self.root.walk()
+
+    @functools.cached_property
+    def tree(self) -> Row:
+        """The function as a row; calls that are repeated from one line are one row below it."""
+        return whole(self.root, self._lines)
+
+    @functools.cached_property
+    def lines(self) -> list[Total]:
+        """What each line of yours takes, the longest first; together the time of the whole.
+
+        A line has its own time, without the functions of yours that it calls, and that of the
+        pullbacks of its calls. A loop that runs as one program has the line that calls it.
+        """
+        return by_line(self.root, self._lines)
+
+    @functools.cached_property
+    def functions(self) -> list[Total]:
+        """What each function takes, the longest first; together the time of the whole.
+
+        A function of yours has what is not in calls that are differentiated.
+        """
+        return by_function(self.root, self._lines, self._function)
 
     @property
     def zeros(self) -> list[str]:
@@ -203,12 +262,14 @@ class Explanation:
     # -- display ---------------------------------------------------------------------------------
 
     def text(self, most: int | None = 200) -> str:
-        """Return the tree as plain text, with at most `most` calls."""
-        lines = list(lines_of(self, most))
+        """Return the tree and the totals as plain text, with at most `most` rows of each."""
+        parts = ["\n".join(lines_of(self, most))]
+        parts.append(table("Line", self.lines, self.has_memory, min(most or 10, 10)))
+        parts.append(table("Function", self.functions, self.has_memory, min(most or 10, 10)))
         if self.zeros:
-            lines += ["", "Where derivatives become zero:"]
-            lines += [f"  {reason}" for reason in self.zeros[:most]]
-        return "\n".join(lines)
+            reasons = [f"  {reason}" for reason in self.zeros[:most]]
+            parts.append("\n".join(["Where derivatives become zero:", *reasons]))
+        return "\n\n".join(parts)
 
     def __str__(self) -> str:
         if sys.stdout.isatty():
@@ -226,11 +287,24 @@ class Explanation:
         return as_rich(self)
 
     def _repr_html_(self) -> str:
-        return tree_as_html(self)
+        return report_as_html(self)
 
-    def svg(self, most: int = 300) -> str:
-        """Return an SVG drawing of the tape, with at most `most` nodes."""
-        return tape_as_svg(self, most)
+    def svg(self, most: int = 300, times: bool = True) -> str:
+        """Return an SVG drawing of the tape.
+
+        Parameters
+        ----------
+        most : int
+            How many calls to draw. In a larger tape, repeated calls from one line are drawn as
+            one; what is too much even so is left out, and the drawing says how much that is.
+        times : bool
+            Whether the hints of the nodes have times. Without, the drawing is always the same.
+        """
+        return tape_as_svg(self, most, times)
+
+    def flame(self) -> str:
+        """Return the flame graph as SVG: each call as wide as the time that it takes."""
+        return flame_as_svg(self.tree)
 
     def save(self, path: str | Path) -> Path:
         """Write the report to a file.
@@ -238,7 +312,8 @@ class Explanation:
         Parameters
         ----------
         path : str or Path
-            The suffix says what to write: ``.svg`` the tape, ``.txt`` the tree, ``.html`` both.
+            The suffix says what to write: ``.svg`` the tape, ``.txt`` the tree and the totals,
+            ``.html`` all of it and the flame graph.
 
         Returns
         -------

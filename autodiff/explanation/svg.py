@@ -8,62 +8,99 @@ from typing import TYPE_CHECKING
 
 from autodiff.explanation.call_tree import Call
 from autodiff.explanation.dag_layout import layered
-from autodiff.explanation.text import COLOURS, costs, remark, signature
+from autodiff.explanation.text import COLOURS, costs, signature
+from autodiff.explanation.totals import Row, rows_of
 
 if TYPE_CHECKING:
     from autodiff.explanation.report import Explanation
 
 _HIGH, _STEP, _MARGIN = 40.0, 84.0, 20.0
+# Ink that is on the page itself, and not on a colour of ours.
+_STYLE = (
+    "<style>.ink{fill:#263238}.say{fill:#b26a00}@media (prefers-color-scheme: dark)"
+    "{.ink{fill:#eceff1}.say{fill:#ffb74d}}</style>"
+)
 
 
-def tape_as_svg(explanation: Explanation, most: int = 300) -> str:
+class _Box:
+    """A node of the drawing: one call, or repeated calls of one function from one line."""
+
+    def __init__(self, calls: list[Call]) -> None:
+        self.row: Row = rows_of(calls)[0]
+        self.places = [place for call in calls for place in call.places]
+        self.parents = [place for call in calls for place in call.parents]
+        self.is_recorded = any(call.is_recorded for call in calls)
+        self.ends = all(
+            call.kind == "constant" or call.cotangent in ("none", "zero") for call in calls
+        )
+        self.is_reached = any(call.cotangent != "none" for call in calls)
+
+    @property
+    def name(self) -> str:
+        """The name without ``numpy.`` or ``operator.``, with the number of calls."""
+        short = self.row.name.removeprefix("numpy.").removeprefix("operator.")
+        return f"{short} ×{self.row.count}" if self.row.count > 1 else short
+
+
+def tape_as_svg(explanation: Explanation, most: int = 300, times: bool = True) -> str:
     """Return a drawing with the arguments at the top and each call below its inputs.
 
     Calls at which the derivative ends are dashed: constant ones, and those without a cotangent or
     with a zero.
     """
     calls = [*explanation.arguments, *(c for c in explanation.calls() if _is_drawn(c))]
-    left_out = len(calls) - most
-    calls = calls[:most]
-    owner = {place: i for i, call in enumerate(calls) for place in call.places}
+    boxes = [_Box([call]) for call in calls] if len(calls) <= most else _folded(calls)
+    said = "Repeated calls from one line are drawn as one." if len(boxes) < len(calls) else ""
+    if len(boxes) > most:
+        said = f"{said} {len(boxes) - most} more calls are not drawn.".strip()
+    boxes = boxes[:most]
+    owner = {place: i for i, box in enumerate(boxes) for place in box.places}
     edges = sorted({
         (owner[p], i)
-        for i, call in enumerate(calls)
-        for p in call.parents
+        for i, box in enumerate(boxes)
+        for p in box.parents
         if p in owner and owner[p] < i
     })  # fmt: skip
-    widths = [max(7.4 * len(_short(c)), 6.4 * len(c.output)) + 20 for c in calls]
+    widths = [max(7.4 * len(box.name), 6.4 * len(box.row.output)) + 20 for box in boxes]
     places, routes = layered(widths, edges)
     width = max((x + w / 2 for (x, _), w in zip(places, widths, strict=True)), default=0.0)
+    width = max(width, 6.4 * len(said))
     height = max((layer for _, layer in places), default=0) * _STEP + _HIGH
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + 2 * _MARGIN:.0f}" '
         f'height="{height + 2 * _MARGIN + 24:.0f}" font-family="sans-serif" font-size="12">',
+        _STYLE,
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
         'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#90a4ae"/></marker></defs>',
-        f"<title>{escape(explanation.root.name)}</title>",
+        f"<title>{escape(explanation.root.name.rpartition('.')[2])}</title>",
     ]
     for (a, b), route in zip(edges, routes, strict=True):
-        ends = not calls[b].is_recorded or calls[b].cotangent == "none"
-        parts.append(_edge(route, ends, f"{calls[a].name} to {calls[b].name}"))
-    for call, (x, layer), w in zip(calls, places, widths, strict=True):
-        is_output = bool(set(call.places) & set(explanation.outputs))
-        parts.append(_node(call, x + _MARGIN, layer * _STEP + _MARGIN, w, is_output, explanation))
-    if left_out > 0:
-        parts.append(
-            f'<text x="{_MARGIN}" y="{height + 2 * _MARGIN + 12:.0f}" fill="#b26a00">'
-            f"{left_out} more calls are not drawn</text>"
-        )
+        ends = not boxes[b].is_recorded or not boxes[b].is_reached
+        parts.append(_edge(route, ends, f"{boxes[a].row.name} to {boxes[b].row.name}"))
+    for box, (x, layer), w in zip(boxes, places, widths, strict=True):
+        is_output = bool(set(box.places) & set(explanation.outputs))
+        about = [box.row.name, box.row.kind, signature(box.row)]
+        about += [costs(box.row, explanation.has_memory)] if times else []
+        about += [box.row.where, box.row.note]
+        hint = "\n".join(a for a in about if a)
+        parts.append(_node(box, x + _MARGIN, layer * _STEP + _MARGIN, w, is_output, hint))
+    if said:
+        y = height + 2 * _MARGIN + 12
+        parts.append(f'<text x="{_MARGIN}" y="{y:.0f}" class="say">{said}</text>')
     return "\n".join([*parts, "</svg>\n"])
+
+
+def _folded(calls: list[Call]) -> list[_Box]:
+    """Return boxes for calls, repeated ones as one."""
+    groups: dict[tuple, list[Call]] = {}
+    for call in calls:
+        key = (call.name, call.kind, call.where, *([id(call)] if call.kind == "argument" else []))
+        groups.setdefault(key, []).append(call)
+    return [_Box(group) for group in groups.values()]
 
 
 def _is_drawn(call: Call) -> bool:
     return call.is_recorded or (call.kind == "constant" and bool(call.parents))
-
-
-def _short(call: Call) -> str:
-    """Return the name of a call without ``numpy.`` or ``operator.``."""
-    return call.name.removeprefix("numpy.").removeprefix("operator.")
 
 
 def _edge(route: list[tuple[float, int]], ends: bool, title: str) -> str:
@@ -82,23 +119,20 @@ def _edge(route: list[tuple[float, int]], ends: bool, title: str) -> str:
     )
 
 
-def _node(
-    call: Call, x: float, y: float, w: float, is_output: bool, explanation: Explanation
-) -> str:
-    ends = call.kind == "constant" or call.cotangent in ("none", "zero")
-    about = [call.name, call.kind, signature(call), costs(call, explanation.has_memory)]
-    about += [call.where, remark(call)]
-    radius = _HIGH / 2 if call.kind == "argument" else 5
-    dash = ' stroke-dasharray="4 3"' if ends else ""
-    ink = "#263238" if ends else "#fff"
+def _node(box: _Box, x: float, y: float, w: float, is_output: bool, hint: str) -> str:
+    """Draw a node; `hint` is what a pointer that rests on it is told."""
+    colour = COLOURS[box.row.kind]
+    radius = _HIGH / 2 if box.row.kind == "argument" else 5
+    dash = ' stroke-dasharray="4 3"' if box.ends else ""
+    ink = 'class="ink"' if box.ends else 'fill="#fff"'
     return (
-        f"<g><title>{escape(chr(10).join(a for a in about if a))}</title>"
+        f"<g><title>{escape(hint)}</title>"
         f'<rect x="{x - w / 2:.1f}" y="{y:.1f}" width="{w:.1f}" height="{_HIGH:.0f}" '
-        f'rx="{radius:.0f}" fill="{COLOURS[call.kind]}" fill-opacity="{0.45 if ends else 1}" '
-        f'stroke="{"#d84315" if is_output else COLOURS[call.kind]}" '
+        f'rx="{radius:.0f}" fill="{colour}" fill-opacity="{0.3 if box.ends else 1}" '
+        f'stroke="{"#d84315" if is_output else colour}" '
         f'stroke-width="{3 if is_output else 1}"{dash}/>'
-        f'<text x="{x:.1f}" y="{y + 17:.1f}" text-anchor="middle" fill="{ink}">'
-        f"{escape(_short(call))}</text>"
-        f'<text x="{x:.1f}" y="{y + 32:.1f}" text-anchor="middle" fill="{ink}" font-size="10">'
-        f"{escape(call.output)}</text></g>"
+        f'<text x="{x:.1f}" y="{y + 17:.1f}" text-anchor="middle" {ink}>'
+        f"{escape(box.name)}</text>"
+        f'<text x="{x:.1f}" y="{y + 32:.1f}" text-anchor="middle" {ink} font-size="10">'
+        f"{escape(box.row.output)}</text></g>"
     )

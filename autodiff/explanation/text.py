@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from autodiff.explanation.call_tree import Call
+from autodiff.explanation.totals import Row, Total
 
 if TYPE_CHECKING:
     from autodiff.explanation.report import Explanation
@@ -20,23 +21,23 @@ DEEPEST = 50  # trees drawn by recursion are cut off at this depth
 
 
 def lines_of(explanation: Explanation, most: int | None) -> Iterator[str]:
-    """Yield the lines of the tree, with at most `most` calls."""
+    """Yield the lines of the tree, with at most `most` rows."""
     yield heading(explanation)
     count = 0
-    waiting = [("", list(runs(explanation.root.children)))]
+    waiting = [("", list(explanation.tree.children))]
     while waiting:
-        prefix, calls = waiting[-1]
-        if not calls:
+        prefix, rows = waiting[-1]
+        if not rows:
             waiting.pop()
             continue
-        call, n = calls.pop(0)
+        row = rows.pop(0)
         count += 1
         if most is not None and count > most:
             yield f"{prefix}└─ … more calls; .save('explanation.txt') has all of them"
             return
-        last = not calls
-        yield f"{prefix}{'└─ ' if last else '├─ '}{line(call, n, explanation.has_memory)}"
-        waiting.append((prefix + ("   " if last else "│  "), list(runs(call.children))))
+        last = not rows
+        yield f"{prefix}{'└─ ' if last else '├─ '}{line(row, explanation.has_memory)}"
+        waiting.append((prefix + ("   " if last else "│  "), list(row.children)))
 
 
 def as_rich(explanation: Explanation) -> Any:
@@ -45,82 +46,118 @@ def as_rich(explanation: Explanation) -> Any:
     from rich.text import Text
     from rich.tree import Tree
 
-    def label(call: Call, n: int) -> Any:
-        text = Text(call.name, style=f"bold {COLOURS[call.kind]}")
-        text.append(f" ×{n}" if n > 1 else "", style="bold")
-        text.append(f"  {call.kind}", style=COLOURS[call.kind])
-        text.append(f"  {signature(call)}")
-        text.append(f"  {costs(call, explanation.has_memory)}", style="cyan")
-        text.append(f"  {call.where}", style="dim")
-        if remark(call):
-            text.append(f"  {remark(call)}", style="yellow")
+    def label(row: Row) -> Any:
+        text = Text(row.name, style=f"bold {COLOURS[row.kind]}")
+        text.append(f" ×{row.count}" if row.count > 1 else "", style="bold")
+        text.append(f"  {row.kind}", style=COLOURS[row.kind])
+        text.append(f"  {signature(row)}")
+        text.append(f"  {costs(row, explanation.has_memory)}", style="cyan")
+        text.append(f"  {row.where}", style="dim")
+        if row.note:
+            text.append(f"  {row.note}", style="yellow")
         return text
 
-    def grow(branch: Any, call: Call, depth: int = 0) -> None:
-        if depth == DEEPEST and call.children:
+    def grow(branch: Any, row: Row, depth: int = 0) -> None:
+        if depth == DEEPEST and row.children:
             branch.add("…")
             return
-        for child, n in runs(call.children):
-            grow(branch.add(label(child, n)), child, depth + 1)
+        for child in row.children:
+            grow(branch.add(label(child)), child, depth + 1)
 
     tree = Tree(Text(heading(explanation), style="bold"))
-    grow(tree, explanation.root)
-    if not explanation.zeros:
-        return tree
-    reasons = [Text(f"  {reason}") for reason in explanation.zeros]
-    return Group(tree, Text("\nWhere derivatives become zero:", style="bold yellow"), *reasons)
+    grow(tree, explanation.tree)
+    parts: list[Any] = [tree]
+    for title, totals in (("Line", explanation.lines), ("Function", explanation.functions)):
+        parts.append(Text("\n" + table(title, totals, explanation.has_memory, 10)))
+    if explanation.zeros:
+        parts.append(Text("\nWhere derivatives become zero:", style="bold yellow"))
+        parts += [Text(f"  {reason}") for reason in explanation.zeros]
+    return Group(*parts)
 
 
 def heading(explanation: Explanation) -> str:
     """Return the line about the function as a whole."""
     root, (forward, backward) = explanation.root, explanation.seconds
+    is_faster = explanation.ordinary < (forward + backward) / 1.5
     return (
         f"{root.name}{signature(root)}  forward {seconds_as_text(forward)}, backward "
-        f"{seconds_as_text(backward)}"
+        f"{seconds_as_text(backward)}, together {seconds_as_text(forward + backward)}; an ordinary "
+        f"gradient call {seconds_as_text(explanation.ordinary)}"
+        f"{' (it may run a program, which has no lines)' if is_faster else ''}, the first one "
+        f"{seconds_as_text(explanation.first)}"
     )
 
 
-def line(call: Call, n: int, has_memory: bool) -> str:
-    """Return the line for a call."""
+def line(row: Row, has_memory: bool) -> str:
+    """Return the line for a row of the tree."""
     parts = [
-        call.name + (f" ×{n}" if n > 1 else ""),
-        f"[{call.kind}]",
-        signature(call),
-        costs(call, has_memory),
-        call.where,
-        f"! {remark(call)}" if remark(call) else "",
+        row.name + (f" ×{row.count}" if row.count > 1 else ""),
+        f"[{row.kind}]",
+        signature(row),
+        costs(row, has_memory),
+        row.where,
+        f"! {row.note}" if row.note else "",
     ]
     return "  ".join(part for part in parts if part)
 
 
-def runs(calls: list[Call]) -> Iterator[tuple[Call, int]]:
-    """Yield calls, equal ones in a row only once, with their number."""
-    for _, group in itertools.groupby(calls, _key):
-        equal = list(group)
-        yield equal[0], len(equal)
+def cells(totals: list[Total], has_memory: bool) -> Iterator[list[str]]:
+    """Yield the cells of a table of totals, row by row."""
+    whole = sum(total.total for total in totals) or 1.0
+    for total in totals:
+        found = [
+            f"{total.name}  {total.kind}".rstrip(),
+            str(total.count or ""),
+            seconds_as_text(total.total),
+            f"{100 * total.total / whole:.1f}",
+            seconds_as_text(total.seconds),
+            seconds_as_text(total.back_seconds),
+        ]
+        yield [*found, bytes_as_text(total.bytes)] if has_memory else found
 
 
-def _key(call: Call) -> tuple:
-    if call.children:
-        return (id(call),)  # shown by itself
-    return (call.name, call.kind, call.where, call.inputs, call.output, remark(call))
+def headings(title: str, has_memory: bool) -> list[str]:
+    """Return the headings of a table of totals."""
+    return [
+        title,
+        "count",
+        "total",
+        "%",
+        "forward",
+        "backward",
+        *(["memory"] if has_memory else []),
+    ]
 
 
-def signature(call: Call) -> str:
+def table(title: str, totals: list[Total], has_memory: bool, most: int) -> str:
+    """Return a table of totals as plain text, with at most `most` rows."""
+    rows = [headings(title, has_memory), *itertools.islice(cells(totals, has_memory), most)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows
+    ]
+    if len(totals) > most:
+        lines.append(f"… {len(totals) - most} more")
+    return "\n".join(lines)
+
+
+def signature(call: Call | Row) -> str:
     """Return the types of the arguments and of the result."""
     return f"({', '.join(call.inputs)}) → {call.output}" if call.output else ""
 
 
-def costs(call: Call, has_memory: bool) -> str:
-    """Return time and memory of a call, forward and backward."""
+def costs(row: Row, has_memory: bool) -> str:
+    """Return time and memory of a row, forward and backward, and of its calls if they are many."""
     parts = []
     for seconds, size, way in (
-        (call.total("seconds"), call.total("bytes"), "→"),
-        (call.total("back_seconds"), call.total("back_bytes"), "←"),
+        (row.seconds, row.bytes, "→"),
+        (row.back_seconds, row.back_bytes, "←"),
     ):
         if seconds:
             memory = f" {bytes_as_text(size)}" if has_memory else ""
             parts.append(f"{way} {seconds_as_text(seconds)}{memory}")
+    if row.count > 1 and row.most:
+        parts.append(f"each {seconds_as_text(row.least)} to {seconds_as_text(row.most)}")
     return "  ".join(parts)
 
 
@@ -150,17 +187,3 @@ def bytes_as_text(size: int) -> str:
         if size >= factor:
             return f"{size / factor:.3g} {unit}"
     return f"{size} B"
-
-
-def remark(call: Call) -> str:
-    """Return why the derivative ends at a call, if it does."""
-    if call.kind == "constant":
-        return call.note
-    if call.is_recorded and call.kind != "argument":
-        if call.cotangent == "none":
-            return "no cotangent arrived"
-        if call.cotangent == "zero":
-            return "its cotangent is zero"
-        if call.zeros:
-            return f"zero for {', '.join(call.zeros)}"
-    return ""

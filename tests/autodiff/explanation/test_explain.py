@@ -186,13 +186,11 @@ def test_plain_text(example: autodiff.Explanation) -> None:
 
 
 def test_long_trees_are_cut() -> None:
-    def f(x: Any) -> Any:
-        for i in range(300):
-            x = x * (1.0 + i)
-        return x
+    def f(x: Any, n: int) -> Any:
+        return x if n == 0 else f(x * 1.01, n - 1)
 
-    text = explain(f, 1.0, memory=False).text(most=50)
-    assert len(text.splitlines()) == 52
+    text = explain(f, 1.0, 60, argnums=0, memory=False).text(most=50)
+    assert len(text.split("\n\n")[0].splitlines()) == 52
     assert "more calls" in text
 
 
@@ -202,7 +200,7 @@ def test_deep_recursion() -> None:
 
     result = explain(f, 1.0, 100, argnums=0, memory=False)
     assert sum(c.is_recorded for c in result.calls()) == 100
-    assert result._repr_html_().count("<details") == 50
+    assert result._repr_html_().count("<details") == 50 + 3  # the tables and the flame graph
     assert len(result.text(most=None).splitlines()) >= 200
     pytest.importorskip("rich")
     assert as_rich_text(result)
@@ -254,11 +252,23 @@ def test_the_svg_is_well_formed(example: autodiff.Explanation) -> None:
     ]  # fmt: skip
     assert len(root.findall(f"{space}path")) == 5
     assert "1 more calls are not drawn" in example.svg(most=6)
+    assert " µs" in example.svg()
+    assert " µs" not in example.svg(times=False)
+
+
+def test_the_flame_graph_is_well_formed(example: autodiff.Explanation) -> None:
+    space = "{http://www.w3.org/2000/svg}"
+    boxes = ElementTree.fromstring(example.flame()).findall(f"{space}g/{space}rect")
+    assert len(boxes) >= 2
+    whole, *others = [(float(b.get("x")), float(b.get("width"))) for b in boxes]
+    assert all(x >= 0 and x + width <= whole[0] + whole[1] + 1 for x, width in others)
 
 
 def test_in_a_notebook(example: autodiff.Explanation) -> None:
     html = example._repr_html_()
-    assert html.count("<details") == 1
+    assert html.count("<details") == 1 + 3  # the tables and the flame graph
+    assert "<script" not in html
+    assert "http" not in html.replace("http://www.w3.org/2000/svg", "")
     assert "&lt;locals&gt;" in html
 
 
