@@ -134,7 +134,9 @@ def train(
                         callback(OptimizeResult(params=state.params, fun=value, nit=state.step))
         except KeyboardInterrupt:
             success, status = False, INTERRUPTED
-            message = f"Interrupted by Ctrl-C after {state.step} steps; params are those of the last."
+            message = (
+                f"Interrupted by Ctrl-C after {state.step} steps; params are those of the last."
+            )
         except StopIteration:
             success, status = False, INTERRUPTED
             message = f"Stopped by the callback after {state.step} steps."
