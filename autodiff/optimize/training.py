@@ -275,9 +275,9 @@ class Training:
             return
         if not np.array_equal(extras["run"], self._run):
             raise ArgumentError(
-                "the checkpoint is of a run with other data or options: its number of examples or shards, "
-                f"batch_size and seed are {extras['run'].tolist()}, and now {self._run.tolist()}. "
-                "Give the same, or another file."
+                "the checkpoint is of a run with other data or options: its number of examples or "
+                f"shards, batch_size and seed are {extras['run'].tolist()}, and now "
+                f"{self._run.tolist()}. Give the same, or another file."
             )
         self.params, self.memory, self.step = state["params"], state["memory"], int(state["step"])
         self.history = History.of_arrays(extras)
