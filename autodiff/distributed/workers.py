@@ -24,7 +24,7 @@ class Workers:
     Attributes
     ----------
     executor : concurrent.futures.Executor, callable or dask.distributed.Client
-        A pool of threads or processes, or what behaves like one (mpi4py, Ray, loky,
+        A pool of threads or processes, or what behaves like one (that of mpi4py,
         ``client.get_executor()``). A function without arguments makes one:
         ``functools.partial(ProcessPoolExecutor, 4)``. A pool of processes ends with the first
         process that dies; then a new one is made, where a function is given.
