@@ -224,6 +224,8 @@ def system_of_function(f: Any) -> System | None:
     """Return the other system of a function that can be wrapped for this engine."""
     owner = getattr(f, "__self__", None)
     module = getattr(f, "__module__", None) or full_name(f)
+    if module.startswith(("dask.array", "dask.tokenize")):  # operands are given names by a hash
+        return SYSTEMS["dask.array"]
     system = (
         SYSTEMS.get(module.partition(".")[0])
         or system_of(type(f))
@@ -234,6 +236,13 @@ def system_of_function(f: Any) -> System | None:
 
 def unwrapped(name: str, system: System) -> MissingRuleError:
     """Build the error for a function of another system that is given a traced value."""
+    if system.instead:
+        return MissingRuleError(
+            f"an array or a function of {system.title} was given a value that is differentiated "
+            f"here: what {system.title} computes with it is not followed. Compute blocks inside "
+            "the function (sum(np.sum(block.compute() @ w) for block in blocks), where blocks is "
+            f"list(x.to_delayed().ravel())). {system.instead}"
+        )
     wrapper = system.from_it.partition("(")[0]
     return MissingRuleError(
         f"{name} is a function of {system.title}, which computes with arrays and derivatives of "

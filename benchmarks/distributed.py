@@ -77,9 +77,9 @@ class Counting(Pool):
 
     sent = received = 0
 
-    def submit(self, kernel: Any, first: int, shards: list) -> Any:
-        self.sent += len(pickle.dumps((self._work, kernel, self._vectors, first, shards)))
-        return super().submit(kernel, first, shards)
+    def submit(self, kernel: Any, shards: list) -> Any:
+        self.sent += len(pickle.dumps((self._work, kernel, self._vectors, shards)))
+        return super().submit(kernel, shards)
 
     def taken(self, future: Any) -> Any:
         found = super().taken(future)

@@ -84,10 +84,10 @@ class SimulatedCluster:
     def kept(self, shard: Any) -> Any:
         return shard
 
-    def submit(self, kernel: Callable, first: int, shards: list) -> Future:
+    def submit(self, kernel: Callable, shards: list) -> Future:
         self.given_out += 1
         lost = self._rng.random() < self._loss
-        future = Future(lambda: run(self._work, kernel, self._vectors, first, shards), lost)
+        future = Future(lambda: run(self._work, kernel, self._vectors, shards), lost)
         needed = self._seconds(self._rng) * (self._rng.random() if lost else 1.0)
         end = max(self.clock, heapq.heappop(self._free)) + needed
         heapq.heappush(self._free, end + 30.0 * lost)

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.api.gradients import pullback
 from autodiff.distributed.sums import ShardedSum
 from autodiff.optimize.history import History
-from autodiff.optimize.problems import pair_at, problem
+from autodiff.optimize.problems import gradient_nest, pair_at, problem
 from autodiff.optimize.progress import bar_for
 
 
@@ -85,5 +84,4 @@ def value_and_gradient(
             value, vector = total.evaluate(pair_at, (posed.start,))
         history.note(float(value), float(np.linalg.norm(vector)))
         bar.show(history)
-    # The nest that a gradient is, with None for what is no variable.
-    return float(value), pullback(ravelling.vector, ravelling.like)[1](vector)
+    return float(value), gradient_nest(ravelling, vector)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor
 from typing import Any
 
@@ -75,8 +75,6 @@ class ShardedSum:
         except BaseException:
             self.place.close()
             raise
-        self.size = group_size(len(self.shards), _TASKS * self.place.count)
-        self.groups = -(-len(self.shards) // self.size)
 
     def __enter__(self) -> ShardedSum:
         return self
@@ -89,8 +87,17 @@ class ShardedSum:
         """Return the sum of a function of :mod:`autodiff.optimize.problems`, of the vector."""
         return lambda *vectors: self.evaluate(kernel, vectors)
 
-    def evaluate(self, kernel: Callable, vectors: tuple) -> Any:
-        """Return the sum of a kernel over all shards.
+    def evaluate(self, kernel: Callable, vectors: tuple, places: Sequence[int] = ()) -> Any:
+        """Return the sum of a kernel over shards.
+
+        Parameters
+        ----------
+        kernel : callable
+            As for :func:`autodiff.distributed.worker.run`.
+        vectors : tuple of ndarray
+            Its arguments.
+        places : sequence of int
+            Which shards, in the order of the sum; by default all.
 
         Raises
         ------
@@ -100,36 +107,33 @@ class ShardedSum:
             What the loss raised on a worker.
         """
         cause: Exception | None = None
+        chosen = list(places) or list(range(len(self.shards)))
         for _ in range(self.workers.retries + 1):
             self.place.begin(vectors)
-            gathered = self._gathered(kernel)
+            gathered = self._gathered(kernel, chosen)
             try:
                 return self.place.total(gathered)
             except Exception as error:  # sums were lost with their workers
                 cause = error
-        raise self.given_up(range(len(self.shards)), cause) from cause
+        raise self.given_up(chosen, cause) from cause
 
-    def _gathered(self, kernel: Callable) -> Any:
+    def _gathered(self, kernel: Callable, places: list[int]) -> Any:
         """Return the sum as the workers have it."""
-        total = TreeSum(self.groups, self.place.combine)
-        tasks, count, done = _Tasks(self, kernel), len(self.shards), 0
+        tasks, count, done = _Tasks(self, kernel, places), len(places), 0
+        total = TreeSum(len(tasks.groups), self.place.combine)
         try:
             while done < count:
                 tasks.give_out()
                 ended = tasks.next()
                 if ended is not None:
                     total.add(*ended)
-                    done += len(self.members(ended[0]))
+                    done += len(tasks.groups[ended[0]])
                     self._report(done, count)
         finally:
             tasks.end()
         return total.total
 
-    def members(self, group: int) -> range:
-        """Return the places of the shards of a group."""
-        return range(group * self.size, min((group + 1) * self.size, len(self.shards)))
-
-    def given_up(self, places: range, cause: Exception | None) -> ShardError:
+    def given_up(self, places: list[int], cause: Exception | None) -> ShardError:
         """Build the error for shards that were given out again and again."""
         named = ", ".join(f"{i} ({described(self.shards[i])})" for i in places[:3])
         more = f" and {len(places) - 3} more" if len(places) > 3 else ""
@@ -148,8 +152,10 @@ class ShardedSum:
 class _Tasks:
     """The tasks of one evaluation: groups of shards that are with workers."""
 
-    def __init__(self, total: ShardedSum, kernel: Callable) -> None:
+    def __init__(self, total: ShardedSum, kernel: Callable, places: list[int]) -> None:
         self._total, self._place, self._kernel = total, total.place, kernel
+        size = group_size(len(places), _TASKS * self._place.count)
+        self.groups = [places[i : i + size] for i in range(0, len(places), size)]
         self._events = total.place.events()
         self._next = 0
         # Group → futures of the task, how often it was given out, and until when it has time.
@@ -159,20 +165,19 @@ class _Tasks:
 
     def give_out(self) -> None:
         """Give out tasks, so many that no worker waits for the next."""
-        while self._next < self._total.groups and len(self._running) < 2 * self._place.count:
+        while self._next < len(self.groups) and len(self._running) < 2 * self._place.count:
             self._submit(self._next)
             self._next += 1
 
     def _submit(self, group: int) -> None:
-        places = self._total.members(group)
-        shards = self._total.shards[places.start : places.stop]
+        shards = [self._total.shards[place] for place in self.groups[group]]
         generation = self._place.generation
         self._times[group] = self._times.get(group, 0) + 1
         if self._total.workers.timeout is not None:
             self._until[group] = self._place.now() + self._total.workers.timeout
         self._running.setdefault(group, [])
         try:
-            future = self._place.submit(self._kernel, places.start, shards)
+            future = self._place.submit(self._kernel, shards)
         except BrokenExecutor as error:
             self._again(group, generation, error)
             return
@@ -194,7 +199,8 @@ class _Tasks:
         try:
             taken = self._place.taken(future)
         except LossError as failed:
-            where = f"shard {failed.place} ({described(self._total.shards[failed.place])})"
+            place = self.groups[group][failed.place]
+            where = f"shard {place} ({described(self._total.shards[place])})"
             if failed.error is None:
                 last = failed.text.strip().rpartition("\n")[2]
                 raise ShardError(
@@ -221,7 +227,7 @@ class _Tasks:
                 "can be made: functools.partial(ProcessPoolExecutor, 2)."
             ) from cause
         if self._times[group] > self._total.workers.retries:
-            raise self._total.given_up(self._total.members(group), cause) from cause
+            raise self._total.given_up(self.groups[group], cause) from cause
         self._submit(group)
 
     def _forget(self, group: int) -> list:
@@ -247,3 +253,12 @@ def _checked(shards: Any) -> list:
     if not listed:
         raise ArgumentError("there are no shards: give a list of at least one.")
     return listed
+
+
+def is_sharded(shards: Any, executor: Any) -> bool:
+    """Whether a loss is summed by workers; raise if one of the two is missing."""
+    if (shards is None) != (executor is None):
+        raise ArgumentError(
+            "shards and executor belong together: give both, or evaluate the whole loss here."
+        )
+    return shards is not None

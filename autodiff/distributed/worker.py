@@ -41,7 +41,7 @@ class LossError(Exception):
     Parameters
     ----------
     place : int
-        Which shard it was.
+        Which shard of the task it was.
     error : Exception or None
         What was raised, if it can be sent.
     text : str
@@ -56,7 +56,7 @@ class LossError(Exception):
         return self.text
 
 
-def run(work: Any, kernel: Callable, vectors: tuple, first: int, shards: list) -> Any:
+def run(work: Any, kernel: Callable, vectors: tuple, shards: list) -> Any:
     """Return the sum over neighbouring shards.
 
     Parameters
@@ -68,8 +68,6 @@ def run(work: Any, kernel: Callable, vectors: tuple, first: int, shards: list) -
         a function of :mod:`autodiff.optimize.problems`.
     vectors : tuple of ndarray
         The point, and other arguments of the kernel.
-    first : int
-        The place of the first shard.
     shards : list
         The shards as :func:`autodiff.distributed.loading.prepared` made them.
 
@@ -86,7 +84,7 @@ def run(work: Any, kernel: Callable, vectors: tuple, first: int, shards: list) -
             y = kernel(f, known.ravelling, (*loaded(shard), *known.args), *vectors)
         except Exception as error:
             text = traceback.format_exc()
-            raise LossError(first + i, _sendable(error), text) from None
+            raise LossError(i, _sendable(error), text) from None
         total.add(i, _in_double_precision(y))
     return total.total
 

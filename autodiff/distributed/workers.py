@@ -24,7 +24,7 @@ class Workers:
     Attributes
     ----------
     executor : concurrent.futures.Executor, callable or dask.distributed.Client
-        A pool of threads or processes, or what behaves like one (mpi4py, Ray, loky,
+        A pool of threads or processes, or what behaves like one (that of mpi4py,
         ``client.get_executor()``). A function without arguments makes one:
         ``functools.partial(ProcessPoolExecutor, 4)``. A pool of processes ends with the first
         process that dies; then a new one is made, where a function is given.
@@ -92,10 +92,10 @@ class Pool:
         """Return a shard as it is kept between evaluations."""
         return shard
 
-    def submit(self, kernel: Callable, first: int, shards: list) -> Any:
+    def submit(self, kernel: Callable, shards: list) -> Any:
         """Give out a task; return its future."""
         sent = [prepared(shard, self.packs) for shard in shards]
-        return self._executor.submit(run, self._work, kernel, self._vectors, first, sent)
+        return self._executor.submit(run, self._work, kernel, self._vectors, sent)
 
     def taken(self, future: Any) -> Any:
         """Return what a task that has ended stands for in the sum; raise what it raised."""
@@ -181,10 +181,10 @@ class Cluster:
             return tuple(map(self.kept, shard))
         return self._client.compute(shard) if is_lazy(shard) else shard
 
-    def submit(self, kernel: Callable, first: int, shards: list) -> Any:
+    def submit(self, kernel: Callable, shards: list) -> Any:
         """Give out a task; return its future."""
         sent = [prepared(shard, self.packs) for shard in shards]
-        return self._submit(run, self._work, kernel, self._scattered, first, sent)
+        return self._submit(run, self._work, kernel, self._scattered, sent)
 
     def taken(self, future: Any) -> Any:
         """Return the future itself, whose sum stays on the worker; raise what it raised."""

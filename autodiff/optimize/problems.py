@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff.api.gradients import gradient, value_and_gradient
+from autodiff.api.gradients import gradient, pullback, value_and_gradient
 from autodiff.api.jacobians import hvp, jacobian
 from autodiff.api.trees import Ravelling, tree_map
 from autodiff.errors import ArgumentError
@@ -101,6 +101,11 @@ def pair_at(f: Callable, ravelling: Ravelling, args: tuple, x: Any) -> tuple[Any
     """Return value and gradient, from one pass."""
     value, slopes = value_and_gradient(f, ravelling.nest(x), *args, argnums=0)
     return value, ravelling.vector(slopes)
+
+
+def gradient_nest(ravelling: Ravelling, vector: np.ndarray) -> Any:
+    """Return the vector of a gradient as the nest that a gradient is: None for constants."""
+    return pullback(ravelling.vector, ravelling.like)[1](vector)
 
 
 def product_at(f: Callable, ravelling: Ravelling, args: tuple, x: Any, v: Any) -> Any:

@@ -25,6 +25,9 @@ class NoBar:
     def show(self, history: History) -> None:
         """Show nothing."""
 
+    def expect(self, total: int) -> None:
+        """Show nothing."""
+
     def parts(self, done: int, total: int) -> None:
         """Show nothing."""
 
@@ -69,6 +72,10 @@ class Bar(NoBar):
         if self._history is not None:
             self._update(self._history)
         self._progress.stop()
+
+    def expect(self, total: int) -> None:
+        """Show how many evaluations there will be."""
+        self._progress.update(self._task, total=total)
 
     def show(self, history: History) -> None:
         """Show the last evaluation of a history, if the one before was shown some time ago."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-from autodiff.distributed.sums import ShardedSum
+from autodiff.distributed.sums import ShardedSum, is_sharded
 from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
 from autodiff.optimize.limits import bounds_of, constraints_of
@@ -160,13 +160,9 @@ def minimize(
 @contextlib.contextmanager
 def _evaluated(posed: Problem, shards: Any, executor: Any, report: Callable) -> Iterator[Callable]:
     """Give what makes functions of the vector of those of a problem: here, or by workers."""
-    if shards is None and executor is None:
+    if not is_sharded(shards, executor):
         yield posed.of_vector
         return
-    if shards is None or executor is None:
-        raise ArgumentError(
-            "shards and executor belong together: give both, or evaluate the whole loss here."
-        )
     with ShardedSum(posed.f, posed.ravelling, posed.args, shards, executor, report) as total:
         yield total.of_vector
 

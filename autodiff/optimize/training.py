@@ -11,10 +11,11 @@ from scipy.optimize import OptimizeResult
 
 from autodiff.api.gradients import pullback, value_and_gradient
 from autodiff.api.trees import Ravelling
+from autodiff.distributed.sums import ShardedSum, is_sharded
 from autodiff.errors import ArgumentError
 from autodiff.optimize.first_order import Optimiser, adam
 from autodiff.optimize.history import History
-from autodiff.optimize.problems import problem
+from autodiff.optimize.problems import gradient_nest, pair_at, problem
 from autodiff.optimize.progress import bar_for
 from autodiff.optimize.running import EVERY, INTERRUPTED
 from autodiff.optimize.saved import load, save
@@ -24,7 +25,7 @@ from autodiff.trace.linearize import check_scalar
 def train(
     loss: Callable,
     params0: Any,
-    data: Any,
+    data: Any = None,
     *,
     optimiser: Optimiser | None = None,
     batch_size: int | None = None,
@@ -34,6 +35,8 @@ def train(
     progress: Any = False,
     checkpoint: Any = None,
     resume: bool = False,
+    shards: Any = None,
+    executor: Any = None,
 ) -> OptimizeResult:
     """Minimise a mean over examples by steps on minibatches of them.
 
@@ -43,14 +46,15 @@ def train(
         ``loss(params, *batch)`` returns the mean loss of a batch, a real number.
     params0 : Any
         Where to start, a nest as for :func:`minimize`. Dtypes are kept.
-    data : ndarray or tuple of ndarray
-        The examples along the first axis of each array.
+    data : ndarray or tuple of ndarray, optional
+        The examples along the first axis of each array. Left out where `shards` are given.
     optimiser : Optimiser, optional
         By default :func:`adam`.
     batch_size : int, optional
-        Examples in a batch; by default all of them. The last batch of an epoch may be smaller.
+        Examples in a batch, or shards; by default all of them. The last batch of an epoch may be
+        smaller.
     epochs : int
-        How often each example is used, in a new order in each epoch.
+        How often each example or shard is used, in a new order in each epoch.
     seed : int
         Of these orders.
     callback : callable, optional
@@ -62,6 +66,12 @@ def train(
         A file to write the state to, every ten seconds and at the end.
     resume : bool
         Whether to go on from that file, if it exists.
+    shards : sequence, optional
+        Data in parts, as :func:`autodiff.distributed.value_and_gradient` takes them. A batch is
+        some of the shards, and its loss the mean of ``loss(params, *shard)`` over them: make the
+        shards of one length.
+    executor : Executor, callable, dask.distributed.Client or Workers
+        With `shards`: who evaluates them.
 
     Returns
     -------
@@ -75,6 +85,8 @@ def train(
     ArgumentError
         If the data have different lengths, if there is nothing to fit, or if the checkpoint is
         that of another run.
+    ShardError
+        If workers that evaluate a shard are lost, or too slow, again and again.
 
     Notes
     -----
@@ -92,40 +104,44 @@ def train(
     >>> round(result.params["a"], 3), round(result.params["b"], 3)
     (2.0, 1.0)
     """
-    params = problem(loss, params0).ravelling.like
-    optimiser = adam() if optimiser is None else optimiser
-    arrays = data if isinstance(data, tuple) else (data,)
-    lengths = {len(a) for a in arrays}
-    if len(lengths) != 1 or 0 in lengths:
-        raise ArgumentError(
-            f"the data have the lengths {[len(a) for a in arrays]}: each array has the same number "
-            "of examples along its first axis, and at least one."
-        )
-    (count,) = lengths
-    size = count if batch_size is None else min(batch_size, count)
-    if size < 1:
-        raise ArgumentError(f"batch_size is {batch_size}; a batch has at least one example.")
-    state = Training(loss, params, optimiser, count, size, seed, checkpoint)
-    if resume:
-        state.read()
-    total = epochs * state.in_epoch
-    bar = bar_for(progress, total)
-    success, status, message = True, 0, "All epochs are done."
-    try:
-        with bar:
-            while state.step < total:
-                value = state.advance(arrays)
-                bar.show(state.history)
-                if callback is not None:
-                    callback(OptimizeResult(params=state.params, fun=value, nit=state.step))
-    except KeyboardInterrupt:
-        success, status = False, INTERRUPTED
-        message = f"Interrupted by Ctrl-C after {state.step} steps; params are those of the last."
-    except StopIteration:
-        success, status = False, INTERRUPTED
-        message = f"Stopped by the callback after {state.step} steps."
-    finally:
-        state.write()  # an error of the user's function loses nothing either
+    posed = problem(loss, params0)
+    bar = bar_for(progress)
+    examples: Examples | Shards
+    if is_sharded(shards, executor):
+        if data is not None:
+            raise ArgumentError("train was given data and shards: give one of them.")
+        sharded = ShardedSum(loss, posed.ravelling, (), shards, executor, bar.parts)
+        examples = Shards(sharded, posed.ravelling)
+    else:
+        examples = Examples(loss, data, compiled=checkpoint is None)
+    with examples:
+        if batch_size is not None and batch_size < 1:
+            raise ArgumentError(f"batch_size is {batch_size}; a batch has at least one example.")
+        size = min(batch_size or examples.count, examples.count)
+        optimiser = adam() if optimiser is None else optimiser
+        state = Training(examples, posed.ravelling, optimiser, size, seed, checkpoint)
+        if resume:
+            state.read()
+        total = epochs * state.in_epoch
+        bar.expect(total)
+        success, status, message = True, 0, "All epochs are done."
+        try:
+            with bar:
+                while state.step < total:
+                    value = state.advance()
+                    bar.show(state.history)
+                    if callback is not None:
+                        callback(OptimizeResult(params=state.params, fun=value, nit=state.step))
+        except KeyboardInterrupt:
+            success, status = False, INTERRUPTED
+            message = (
+                f"Interrupted by Ctrl-C after {state.step} steps; params are those of the last."
+            )
+        except StopIteration:
+            success, status = False, INTERRUPTED
+            message = f"Stopped by the callback after {state.step} steps."
+        finally:
+            state.write()  # an error of the user's function loses nothing either
     values = state.history.values
     return OptimizeResult(
         params=state.params, fun=values[-1] if values else np.nan, nit=state.step,
@@ -133,23 +149,96 @@ def train(
     )  # fmt: skip
 
 
+class Examples:
+    """Examples along the first axes of arrays.
+
+    Parameters
+    ----------
+    loss : callable
+        ``loss(params, *batch)``.
+    data : ndarray or tuple of ndarray
+        The arrays.
+    compiled : bool
+        Whether the loss may be compiled automatically.
+    """
+
+    def __init__(self, loss: Callable, data: Any, compiled: bool) -> None:
+        self._loss, self._compiled = loss, compiled
+        self._arrays = data if isinstance(data, tuple) else (data,)
+        if data is None or not self._arrays:
+            raise ArgumentError("train was given no data: give arrays, or shards and an executor.")
+        lengths = {len(a) for a in self._arrays}
+        if len(lengths) != 1 or 0 in lengths:
+            raise ArgumentError(
+                f"the data have the lengths {[len(a) for a in self._arrays]}: each array has the "
+                "same number of examples along its first axis, and at least one."
+            )
+        (self.count,) = lengths
+
+    def __enter__(self) -> Examples:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """End."""
+
+    def evaluate(self, params: Any, chosen: np.ndarray) -> tuple[Any, Any]:
+        """Return the mean loss of some examples, and its gradient."""
+        batch = [a[chosen] for a in self._arrays]
+        if self._compiled:
+            return value_and_gradient(self._loss, params, *batch, argnums=0)
+        # By a pullback, since these are never compiled automatically.
+        value, back = pullback(self._loss, params, *batch, argnums=0)
+        check_scalar(self._loss, value)
+        return value, back(1.0)
+
+
+class Shards:
+    """Shards that workers evaluate.
+
+    Parameters
+    ----------
+    total : ShardedSum
+        Sums over them.
+    ravelling : Ravelling
+        How the parameters lie in the vector.
+    """
+
+    def __init__(self, total: ShardedSum, ravelling: Ravelling) -> None:
+        self._total, self._ravelling = total, ravelling
+        self.count = len(total.shards)
+
+    def __enter__(self) -> Shards:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Let the workers go."""
+        self._total.__exit__(*error)
+
+    def evaluate(self, params: Any, chosen: np.ndarray) -> tuple[Any, Any]:
+        """Return the mean loss of some shards, and its gradient."""
+        vectors = (self._ravelling.vector(params),)
+        value, vector = self._total.evaluate(pair_at, vectors, chosen.tolist())
+        return value / len(chosen), gradient_nest(self._ravelling, vector / len(chosen))
+
+
 class Training:
     """Where a run is: parameters, what the optimiser remembers, and steps taken."""
 
     def __init__(
-        self, loss: Callable, params: Any, optimiser: Optimiser, count: int, size: int, seed: int,
-        checkpoint: Any,
+        self, examples: Examples | Shards, ravelling: Ravelling, optimiser: Optimiser, size: int,
+        seed: int, checkpoint: Any,
     ) -> None:  # fmt: skip
-        self.loss = loss
-        self.params, self.memory, self.step = params, optimiser.start(params), 0
+        self.params = ravelling.like
+        self.memory, self.step = optimiser.start(self.params), 0
         self.history = History()
-        self.in_epoch = -(-count // size)
-        self._optimiser, self._count, self._size, self.seed = optimiser, count, size, seed
-        self._ravelling = Ravelling(params, real=True)
+        self.in_epoch = -(-examples.count // size)
+        self._examples, self._count, self._size = examples, examples.count, size
+        self._optimiser, self.seed = optimiser, seed
+        self._ravelling = ravelling
         self._checkpoint, self._saved_at = checkpoint, time.monotonic()
         self._epoch, self._order = -1, np.arange(0)
 
-    def advance(self, arrays: tuple) -> float:
+    def advance(self) -> float:
         """Take one step; return the loss of the batch."""
         epoch, place = divmod(self.step, self.in_epoch)
         if epoch != self._epoch:
@@ -157,8 +246,7 @@ class Training:
             self._order = np.random.default_rng([self.seed, epoch]).permutation(self._count)
             self._epoch = epoch
         chosen = self._order[place * self._size : (place + 1) * self._size]
-        batch = [a[chosen] for a in arrays]
-        value, slopes = self._evaluate(batch)
+        value, slopes = self._examples.evaluate(self.params, chosen)
         params, memory = self._optimiser.step(self.params, slopes, self.memory, self.step)
         length = float(np.linalg.norm(self._ravelling.vector(slopes)))
         # All of it at once: an interrupt comes before or after.
@@ -167,14 +255,6 @@ class Training:
         if self._checkpoint is not None and time.monotonic() - self._saved_at > EVERY:
             self.write()
         return float(value)
-
-    def _evaluate(self, batch: list) -> tuple[Any, Any]:
-        if self._checkpoint is None:
-            return value_and_gradient(self.loss, self.params, *batch, argnums=0)
-        # By a pullback, since these are never compiled automatically.
-        value, back = pullback(self.loss, self.params, *batch, argnums=0)
-        check_scalar(self.loss, value)
-        return value, back(1.0)
 
     @property
     def _run(self) -> np.ndarray:
@@ -195,9 +275,9 @@ class Training:
             return
         if not np.array_equal(extras["run"], self._run):
             raise ArgumentError(
-                "the checkpoint is of a run with other data or options: its number of examples, "
-                f"batch_size and seed are {extras['run'].tolist()}, and now {self._run.tolist()}. "
-                "Give the same, or another file."
+                "the checkpoint is of a run with other data or options: its number of examples or "
+                f"shards, batch_size and seed are {extras['run'].tolist()}, and now "
+                f"{self._run.tolist()}. Give the same, or another file."
             )
         self.params, self.memory, self.step = state["params"], state["memory"], int(state["step"])
         self.history = History.of_arrays(extras)

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 from autodiff import (
     ArgumentError,
@@ -18,7 +19,7 @@ from autodiff import (
     gradient,
 )
 from autodiff.distributed import Workers, value_and_gradient
-from autodiff.optimize import minimize
+from autodiff.optimize import adam, minimize, train
 from tests.autodiff.distributed import losses
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sending large graph")
@@ -101,13 +102,22 @@ def test_dask_arrays_inside_a_function(client):
         with pytest.raises(ArgumentError, match=r"what Dask computes is not .*x.to_delayed\(\)"):
             gradient(f, argument)
     for f, argument in [
-        (lambda a: (a * x).sum().compute(), 2.0),
+        (lambda a: (a * x).sum().compute(), np.ones(6)),
         (lambda a: np.sum(x * a), np.ones(6)),
         (lambda a: x @ a, np.ones(6)),
-        (lambda a: x.map_blocks(lambda b: b * a).sum().compute(), 2.0),
+        (lambda a: a @ x, np.ones(6)),
+        (lambda a: array.sum(array.dot(x, a)).compute(), np.ones(6)),
+        (lambda a: array.from_array(a).sum().compute(), np.ones(6)),
+        (lambda a: (x + a).max().compute(), np.float64(2.0)),
     ]:
-        with pytest.raises(DifferentiationError):
+        with pytest.raises(DifferentiationError, match=r"what Dask computes.*Compute blocks"):
             gradient(f, argument)
+    for f in [
+        lambda a: (a * x).sum().compute(),
+        lambda a: x.map_blocks(lambda b: b * a).sum().compute(),
+    ]:
+        with pytest.raises(DifferentiationError):  # a copy that is sent to a worker, for example
+            gradient(f, 2.0)
     # What is computed of it is a constant, and what is delayed is Python.
     assert gradient(lambda a: a * x.sum().compute(), 2.0) == 15.0
     tasks = [dask.delayed(lambda a, i: i * a**2) for _ in range(4)]
@@ -119,6 +129,42 @@ def test_dask_arrays_inside_a_function(client):
         assert gradient(functools.partial(total, scheduler=scheduler), 3.0) == 36.0
     with pytest.raises(LostValueError, match="A copy in another process"):
         gradient(total, 3.0)
+
+
+def test_sums_over_captured_blocks():
+    """By local schedulers; no cluster is needed."""
+    array = pytest.importorskip("dask.array")
+    dask = pytest.importorskip("dask")
+    x = array.from_array(np.arange(12.0).reshape(6, 2), chunks=(3, 2))
+    y = array.from_array(np.linspace(0, 1, 6), chunks=3)
+    blocks = list(zip(x.to_delayed().ravel(), y.to_delayed().ravel(), strict=True))
+    whole = x.compute(), y.compute()
+
+    def part(w, a, b):
+        return np.sum(np.tanh(a @ w - b) ** 2)
+
+    def delayed(w, **where):
+        return dask.delayed(sum)([dask.delayed(part)(w, a, b) for a, b in blocks]).compute(**where)
+
+    w = np.array([0.3, -0.25])
+    expected = optimize.approx_fprime(w, lambda w: part(w, *whole))
+    for f in [
+        lambda w: sum(part(w, a.compute(), b.compute()) for a, b in blocks),
+        lambda w: sum(part(w, x.blocks[i].compute(), y.blocks[i].compute()) for i in range(2)),
+        functools.partial(delayed, scheduler="synchronous"),
+        functools.partial(delayed, scheduler="threads"),
+        lambda w: part(w, np.asarray(x), np.asarray(y)),
+    ]:
+        np.testing.assert_allclose(gradient(f, w), expected, rtol=1e-5)
+
+
+def test_training(client):
+    start = {"w": np.zeros(4), "b": 0.0}
+    options = {"shards": loaders(6), "batch_size": 4, "epochs": 2, "optimiser": adam(0.1)}
+    whole = train(losses.logistic, start, executor=one_thread, **options)
+    found = train(losses.logistic, start, executor=client, **options)
+    assert found.params["w"].tobytes() == whole.params["w"].tobytes()
+    assert found.history.values == whole.history.values
 
 
 def test_errors_of_the_loss(client):

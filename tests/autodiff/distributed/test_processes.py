@@ -18,7 +18,7 @@ import pytest
 from autodiff import ArgumentError, ShardError
 from autodiff.distributed import Workers, value_and_gradient
 from autodiff.distributed.packing import pack
-from autodiff.optimize import minimize
+from autodiff.optimize import adam, minimize, train
 from tests.autodiff.distributed import losses
 
 two_processes = functools.partial(
@@ -82,6 +82,18 @@ def test_a_fit_goes_on_when_a_process_dies(tmp_path):
     shards[2] = functools.partial(losses.dying_once, tmp_path / "died", 2)
     found = minimize(losses.logistic, start, shards=shards, executor=two_processes)
     assert found.x.tobytes() == whole.x.tobytes()
+
+
+def test_training_goes_on_when_a_process_dies(tmp_path):
+    start = {"w": np.zeros(4), "b": 0.0}
+    options = {"optimiser": adam(0.1), "batch_size": 4, "epochs": 2}
+    shards = loaders(6)
+    whole = train(losses.logistic, start, shards=shards, executor=two_threads, **options)
+    shards[2] = functools.partial(losses.dying_once, tmp_path / "died", 2)
+    found = train(losses.logistic, start, shards=shards, executor=two_processes, **options)
+    assert (tmp_path / "died").exists()
+    assert found.params["w"].tobytes() == whole.params["w"].tobytes()
+    assert found.history.values == whole.history.values
 
 
 def test_a_shard_that_kills_each_process():

@@ -1,8 +1,10 @@
 """First-order optimisers over minibatches; runs that are cut off and go on bit for bit."""
 
+import functools
 import itertools
 import math
 import signal
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -192,3 +194,93 @@ def test_data_that_do_not_fit():
     with pytest.raises(ArgumentError, match="at least one example"):
         train(loss, params, (x, y), batch_size=0)
     assert training.EVERY == running.EVERY
+
+
+# ------------------------------------------------------------------------------------- over shards
+
+
+def parts(count, dtype=float):
+    _, (x, y) = example(dtype)
+    return [(x[i::count], y[i::count].astype(dtype)) for i in range(count)]
+
+
+two_threads = functools.partial(ThreadPoolExecutor, 2)
+
+
+@pytest.mark.parametrize("optimiser", [sgd(0.1, 0.5), adam(0.05)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_shards_give_the_steps_of_the_whole(optimiser, dtype):
+    params, data = example(dtype)
+    data = data[0], data[1].astype(dtype)
+    whole = train(loss, params, data, optimiser=optimiser, epochs=20)
+    found = train(loss, params, shards=parts(5, dtype), executor=two_threads,
+                  optimiser=optimiser, epochs=20)  # fmt: skip
+    close = {"rtol": 1e-3, "atol": 1e-4} if dtype is np.float32 else {"rtol": 1e-9}
+    for name in "wbv":
+        assert found.params[name].dtype == dtype
+        np.testing.assert_allclose(found.params[name], whole.params[name], **close)
+    assert found.params["name"] == "net"
+    assert found.fun == pytest.approx(whole.fun, rel=1e-3)
+
+
+def test_a_batch_is_the_mean_over_some_shards():
+    shards = [np.full(3, float(i)) for i in range(5)]
+    found = train(lambda p, x: np.mean((p - x) ** 2), 1.0, shards=shards, executor=two_threads,
+                  optimiser=sgd(0.1), batch_size=2, epochs=2, seed=3)  # fmt: skip
+    p = 1.0
+    for epoch in range(2):
+        order = np.random.default_rng([3, epoch]).permutation(5)
+        for chosen in (order[:2], order[2:4], order[4:]):
+            p -= 0.1 * 2 * (p - np.mean(chosen))
+    assert found.nit == 6
+    assert found.params == pytest.approx(p, rel=1e-12)
+
+
+def test_complex_parameters_over_shards():
+    target = 2 - 1j
+    found = train(lambda p, x: np.mean(abs(p["z"] - x) ** 2), {"z": 0j},
+                  shards=[np.full(2, target)] * 3, executor=two_threads, optimiser=sgd(0.2),
+                  epochs=60)  # fmt: skip
+    assert abs(found.params["z"] - target) < 1e-3
+
+
+def test_a_run_over_shards_goes_on_bit_for_bit(tmp_path):
+    params, _ = example()
+    options = {"shards": parts(7), "optimiser": adam(0.05), "batch_size": 3, "seed": 4}
+    one_thread = functools.partial(ThreadPoolExecutor, 1)
+    whole = train(loss, params, epochs=8, executor=one_thread, **options)
+    options |= {"executor": two_threads, "checkpoint": tmp_path / "cut.npz", "resume": True}
+    cut = train(loss, params, epochs=8, callback=interrupted(10), **options)
+    assert (cut.nit, cut.success) == (10, False)
+    rest = train(loss, params, epochs=8, **options)
+    assert rest.history.values == whole.history.values
+    for name in "wbv":
+        np.testing.assert_array_equal(rest.params[name], whole.params[name])
+
+
+def test_an_error_of_the_loss_names_the_shard_and_keeps_the_steps(tmp_path):
+    def failing(p, x):
+        if x[0] == 3.0:
+            raise ValueError("a row that cannot be")
+        return np.mean((p - x) ** 2)
+
+    options = {"shards": [np.full(2, float(i)) for i in range(5)], "executor": two_threads,
+               "batch_size": 1, "checkpoint": tmp_path / "run.npz"}  # fmt: skip
+    with pytest.raises(ValueError, match="a row that cannot be") as caught:
+        train(failing, 1.0, **options)
+    assert "shard 3 (array of shape (2,))" in caught.value.__notes__[0]
+    with np.load(tmp_path / "run.npz") as file:
+        order = np.random.default_rng([0, 0]).permutation(5).tolist()
+        assert len(file["values"]) == order.index(3)
+
+
+def test_shards_that_do_not_fit():
+    params, data = example()
+    with pytest.raises(ArgumentError, match="belong together"):
+        train(loss, params, shards=parts(2))
+    with pytest.raises(ArgumentError, match="data and shards"):
+        train(loss, params, data, shards=parts(2), executor=two_threads)
+    with pytest.raises(ArgumentError, match="no data"):
+        train(loss, params)
+    with pytest.raises(ArgumentError, match="at least one"):
+        train(loss, params, shards=parts(2), executor=two_threads, batch_size=0)
