@@ -4,7 +4,8 @@ Each file is a table of modules (or classes, for their methods), and each of the
 
     differentiable   the output depends differentiably on an argument
     higher_order     takes or makes functions: as differentiable as they are
-    constant         integers, truth values, texts, steps, constants made from shapes
+    constant         integers, truth values, texts, steps, constants made from shapes, draws that
+                     jump as their parameters change
     out_of_scope     exceptions, abstract types, configuration
     traced           no rule of its own: the engine differentiates the body, and a test shows it
     errors           reason → functions whose use with traced values is a clear error

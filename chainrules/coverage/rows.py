@@ -17,6 +17,8 @@ ERROR, OUT, MISSING = "error by design", "out of scope", "missing"
 STATES = (RULED, TRACED, CONSTANT, ERROR, OUT, MISSING)
 # Kinds of rules that say how, not that.
 _OWN = frozenset({"rrule", "frule", "scalar", "linear", "lists"})
+# The states of kinds that mathematics gives no derivative.
+_OF_NO_DERIVATIVE = {"constant": CONSTANT, "out_of_scope": OUT}
 # Made public by their modules, but no functions of the module's own.
 _NO_NAMES = frozenset({"test"})
 
@@ -98,20 +100,19 @@ def public(owner: Any, known: Known) -> list[str]:
 
 def _state(name: str, f: Any, kind: str | None, known: Known) -> tuple[str, str]:
     modes = _modes(f, kind) if callable(f) else ()
-    if name in known.errors:
-        return ERROR, known.errors[name]
-    if modes == ("refused",):
-        return ERROR, _reason(key_of(f)[0])
+    refused = known.errors.get(name) or (modes == ("refused",) and _reason(key_of(f)[0]))
+    if refused and kind in _OF_NO_DERIVATIVE:  # an error all the same, which says so
+        return _OF_NO_DERIVATIVE[kind], f"refused: {refused}"
+    if refused:
+        return ERROR, refused
     if modes:
         if modes == ("non_differentiable",):
             return CONSTANT, "declared"
         return RULED, ", ".join(modes)
     if name in known.traced:
         return TRACED, ""
-    if kind == "constant":
-        return CONSTANT, ""
-    if kind == "out_of_scope":
-        return OUT, ""
+    if kind in _OF_NO_DERIVATIVE:
+        return _OF_NO_DERIVATIVE[kind], ""
     return MISSING, ""
 
 

@@ -22,8 +22,9 @@ page from the live registry.
 * *ruled*: it has a rule, in the modes that the last column names (where there is none for forward
   mode, the engine turns the reverse rule round), or another body is differentiated in its place;
 * *traced*: without a rule of its own, the engine differentiates what it calls; a test shows it;
-* *non-differentiable*: integers, truth values, texts, steps; *declared* if a rule says so;
-* *error by design*: a traced value in it is an error that says why;
+* *non-differentiable*: integers, truth values, texts, steps, draws by rejection; *declared* if a
+  rule says so, *refused* if a traced value in it is an error that says why;
+* *error by design*: it is differentiable, but a traced value in it is an error that says why;
 * *out of scope*: exceptions, abstract types, configuration;
 * *missing*: still to come."""
 

@@ -3,7 +3,8 @@
 The functions of the distance r are written in r², so that they are differentiated where r is 0.
 The triangulation and the choice of neighbours are constant. On a simplex with corners p_i the
 weights λ of the linear interpolant solve Σ λ_i p_i = x, Σ λ_i = 1. Clough and Tocher's interpolant
-is linear in the values, y = M f; the matrix M is what it makes of the columns of the identity.
+is linear in the values, y = M f; the matrix M is what it makes of the columns of the identity. In
+the places it is a cubic polynomial on each third of a triangle, which ten of its values determine.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from chainrules.scipy.interpolate.kernels import kernel, plainly
 from chainrules.scipy.private import Private
 from chainrules.scipy.radii import plate, root
 from chainrules.scipy.spatial.distance import all_distances
-from chainrules_core import decompose, ignore_derivatives
+from chainrules_core import decompose, ignore_derivatives, non_differentiable
 
 _interpnd = Private("interpolate._interpnd")
 _rbfinterp = Private("interpolate._rbfinterp")
@@ -149,32 +150,71 @@ class TriangulatedLinear(Triangulated):
 
 
 class TriangulatedCubic(Triangulated):
-    """A `CloughTocher2DInterpolator` of traced values."""
+    """A `CloughTocher2DInterpolator` of traced values, or read at traced places."""
 
     def interpolated(self, x: Any, f: Any, simplex: Any) -> Any:
-        """The values at places."""
-        return np.matmul(cubic_matrix(self.made.tri, self.points, x), f)
+        """The values at places in the simplices of these numbers."""
+        centre, edges, nodes, known = cubic_pieces(self.made, x, simplex)
+        found = with_value(known, np.matmul(cubic_matrix(self.made, self.points, nodes), f))
+        offsets = np.expand_dims(scaled(self.made, x) - centre, -1)
+        local = np.linalg.solve(edges, offsets)[..., 0]
+        weights = np.matmul(monomials(local, THIRD_DEGREE), OF_LATTICE)
+        return np.einsum("ri,rij->rj", weights, np.reshape(found, (*np.shape(weights), -1)))
 
 
-def cubic_matrix(triangulation: Any, points: Any, x: Any) -> Any:
+def cubic_matrix(made: Any, points: Any, x: Any) -> Any:
     """What the interpolant makes of the columns of the identity."""
     identity = np.eye(np.shape(points)[0])
-    return plainly(plainly(CloughTocher2DInterpolator, triangulation, identity, 0.0), x)
+    return plainly(plainly(CloughTocher2DInterpolator, made.tri, identity, 0.0), scaled(made, x))
 
 
 refuse(
     cubic_matrix,
-    "it has a derivative with respect to the values, but none with respect to the points or the "
-    "places. Use LinearNDInterpolator or RBFInterpolator, or wrap points and places in "
+    "it has a derivative with respect to the values and the places, but none with respect to the "
+    "points. Use LinearNDInterpolator or RBFInterpolator, or wrap the points in "
     "autodiff.ignore_derivatives(...).",
     name="scipy.interpolate.CloughTocher2DInterpolator (griddata's cubic method)",
 )
 
+# Ten places in a triangle that determine a cubic polynomial, by two of their weights; inside, since
+# the interpolant has no values beyond the hull.
+LATTICE = np.array([[1 + i, 1 + j] for i in range(4) for j in range(4 - i)]) / 6 - 1 / 18
+THIRD_DEGREE = [(i, j) for i in range(4) for j in range(4 - i)]
+OF_LATTICE = np.linalg.inv(monomials(LATTICE, THIRD_DEGREE))
+
+
+@non_differentiable
+def cubic_pieces(made: Any, x: Any, simplex: Any) -> tuple[Any, Any, Any, Any]:
+    """The triangles with a cubic polynomial, ten places in each, and the values there.
+
+    The interpolant is a cubic polynomial in each of the three triangles that two corners of a
+    simplex form with its centre. A triangle is given by this centre, and the edges to the corners.
+    """
+    p = made.tri.points[made.tri.simplices[simplex]]
+    centre = np.mean(p, 1)
+    right = (scaled(made, x) - p[:, 0])[..., None]
+    rest = np.linalg.solve(np.swapaxes(p[:, 1:] - p[:, :1], 1, 2), right)[..., 0]
+    away = np.argmin(np.concatenate([1 - np.sum(rest, 1, keepdims=True), rest], 1), 1)
+    rows = np.arange(np.shape(x)[0])
+    edges = np.stack([p[rows, (away + 1) % 3], p[rows, (away + 2) % 3]], -1) - centre[..., None]
+    nodes = np.reshape(centre[:, None] + np.matmul(LATTICE, np.swapaxes(edges, 1, 2)), (-1, 2))
+    nodes = nodes if made.scale is None else unscaled(made, nodes)
+    return centre, edges, nodes, np.reshape(made(nodes), (np.shape(nodes)[0], -1))
+
+
+def scaled(made: Any, x: Any) -> Any:
+    """Places in the coordinates of the triangulation."""
+    return x if made.scale is None else (x - made.offset) / made.scale
+
+
+def unscaled(made: Any, x: Any) -> Any:
+    """Places in the coordinates of the user."""
+    return x if made.scale is None else x * made.scale + made.offset
+
 
 def found_simplices(made: Any, x: np.ndarray) -> np.ndarray:
     """The number of the simplex of each place, -1 outside."""
-    scaled = x if made.scale is None else (x - made.offset) / made.scale
-    return made.tri.find_simplex(scaled, tol=1e-12)
+    return made.tri.find_simplex(scaled(made, x), tol=1e-12)
 
 
 def triangulated(kind: type, interpolant: type) -> None:
@@ -203,7 +243,7 @@ def base_init_body(self, points, values, *args, **options):
 @kernel("__call__", _interpnd.NDInterpolatorBase)
 def base_call_body(self, *args, **options):
     kind = TriangulatedLinear if isinstance(self, LinearNDInterpolator) else TriangulatedCubic
-    points = self.points if self.scale is None else self.points * self.scale + self.offset
+    points = unscaled(self, self.points)
     values = np.reshape(self.values, (np.shape(points)[0], *self.values_shape))
     return kind(self, points, values, self.fill_value)(*args, **options)
 

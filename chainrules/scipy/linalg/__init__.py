@@ -19,6 +19,7 @@ from chainrules.scipy.linalg import (
     lu as lu,
     orthogonal as orthogonal,
     other as other,
+    pencils as pencils,
     schur as schur,
     singular as singular,
     solving as solving,

@@ -20,7 +20,6 @@ from scipy import linalg
 
 from chainrules.linalg.gaps import negligible
 from chainrules.linalg.matrices import adjoint, commutator, diagonal, diagonal_matrix
-from chainrules.refused import refuse
 from chainrules.scipy.delegated import both
 from chainrules.scipy.linalg.solvers import of_commutator, solver_rules
 from chainrules_core import (
@@ -272,10 +271,3 @@ def cdf2rdf_body(w, v):
     joined, basis = pairs_of(w)
     values = diagonal_matrix(np.real(w)) + np.expand_dims(np.imag(w), -1) * joined
     return values, np.real(np.matmul(v, basis))
-
-
-refuse(
-    both(linalg.qz, linalg.ordqz),
-    "the generalised Schur form has no rule. Use eig(a, b) for eigenvalues and vectors, or schur "
-    "of solve(b, a).",
-)

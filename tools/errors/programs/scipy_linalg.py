@@ -5,6 +5,7 @@ from scipy import linalg
 
 from autodiff import gradient
 from chainrules.refused import RefusedError
+from chainrules_core import NotImplementedTangentError
 from tools.errors.entries import entry
 
 
@@ -55,17 +56,21 @@ def singular_values_of_a_block() -> None:
     assert np.allclose(g, [[1.0, 0.0], [0.0, 0.0]])
 
 
-@entry("The generalised Schur form", RefusedError)
-def generalised_schur_form() -> None:
+@entry("The scales of alpha and beta of ordqz", NotImplementedTangentError)
+def scales_of_ordqz() -> None:
     b = np.array([[2.0, 0.0], [1.0, 1.0]])
-    gradient(lambda a: np.sum(linalg.qz(a, b)[0]), np.array([[1.0, 2.0], [0.5, 4.0]]))
+    gradient(lambda a: np.sum(linalg.ordqz(a, b)[3]), np.array([[1.0, 5.0], [-5.0, 2.0]]))
 
 
-@generalised_schur_form.instead("Take the eigenvalues")
-def generalised_eigenvalues() -> None:
+@scales_of_ordqz.instead("Take the complex form")
+def complex_form_of_ordqz() -> None:
     b = np.array([[2.0, 0.0], [1.0, 1.0]])
-    g = gradient(lambda a: np.sum(linalg.eigvals(a, b).real), np.array([[1.0, 2.0], [0.5, 4.0]]))
-    assert np.allclose(g, linalg.inv(b).T)
+
+    def f(a):
+        _, _, alpha, beta, _, _ = linalg.ordqz(a, b, output="complex")
+        return np.sum(np.real(alpha / beta))
+
+    assert np.allclose(gradient(f, np.array([[1.0, 5.0], [-5.0, 2.0]])), linalg.inv(b).T)
 
 
 @entry("A routine of BLAS or LAPACK", RefusedError)

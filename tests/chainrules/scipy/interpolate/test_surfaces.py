@@ -90,11 +90,48 @@ def test_triangulations(check_traced):
     check_traced(lambda s, q: interpolate.RBFInterpolator(s, VALUES)(q), SITES, INSIDE, step=1e-4)
 
 
+@pytest.mark.parametrize("rescale", [False, True])
+def test_cubic_on_triangles(rescale, check_traced):
+    sites, inside = SITES * np.array([1.0, 30.0]), INSIDE * np.array([1.0, 30.0])
+
+    def read(v, q):
+        made = interpolate.CloughTocher2DInterpolator(sites, v, -1.0, 1e-12, 4000, rescale=rescale)
+        return made(q)
+
+    check_traced(lambda v: read(v, inside), VALUES, rtol=1e-5)
+    check_traced(lambda q: read(VALUES, q), inside, step=1e-4)
+    outside = inside + 100.0
+    assert np.all(autodiff.gradient(lambda q: np.sum(read(VALUES, q)), outside) == 0)
+    complex_values = VALUES + 1j * VALUES[::-1]
+    check_traced(lambda q: read(complex_values, q), inside, step=1e-4)
+    check_traced(lambda q: read(np.stack([VALUES, VALUES**2], 1), q), inside, step=1e-4)
+    both = lambda q: read(VALUES * np.sum(q), q)  # noqa: E731
+    check_traced(both, inside, step=1e-4, rtol=1e-5)
+
+
+def test_cubic_griddata_by_places(check_traced):
+    def read(x, y):
+        return interpolate.griddata(SITES, VALUES, (x, y), method="cubic")
+
+    check_traced(read, INSIDE[:, 0], INSIDE[:, 1], step=1e-4)
+    check_traced(
+        lambda q: interpolate.griddata(SITES, VALUES, q, method="cubic"), INSIDE, step=1e-4
+    )
+
+
+def test_cubic_on_triangles_twice():
+    made = interpolate.CloughTocher2DInterpolator(SITES, VALUES)
+    slope = lambda q: autodiff.gradient(lambda q: made(q)[0], q)  # noqa: E731
+    found = autodiff.hessian(lambda q: made(q)[0], INSIDE[0])
+    steps = 1e-6 * np.eye(2)
+    expected = [(slope(INSIDE[0] + h) - slope(INSIDE[0] - h)) / 2e-6 for h in steps]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     "f",
     [
-        lambda q: interpolate.CloughTocher2DInterpolator(SITES, VALUES)(q),
-        lambda q: interpolate.griddata(SITES, VALUES, q, method="cubic"),
+        lambda q: interpolate.CloughTocher2DInterpolator(SITES + np.sum(q), VALUES)(INSIDE),
         lambda q: interpolate.SmoothBivariateSpline(FX, FY, np.sum(q) * FX).fp,
         lambda q: interpolate.RectBivariateSpline(GX, GY, Z * np.sum(q), s=0.1)(PX, PY),
         lambda q: interpolate.bisplrep(SX.ravel(), SY.ravel(), Z.ravel() * np.sum(q))[2],
