@@ -186,6 +186,17 @@ def series_covariance(is_scaled: bool) -> Callable:
     return of
 
 
+def autocorrelation(body: Callable) -> Callable:
+    """Return what does ``Series.autocorr``."""
+
+    def called(series: Any, lag: int = 1) -> Any:
+        if array_of(series) is None:
+            return body(series, lag)
+        return series_covariance(True)(body)(series, series.shift(lag))
+
+    return called
+
+
 def _pairwise(table: Any, is_scaled: bool, least: int, ddof: int) -> Any:
     """Return the covariances of columns, each of the rows where both numbers are there."""
     there = ~np.isnan(bare(table))

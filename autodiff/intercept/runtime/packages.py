@@ -27,6 +27,7 @@ _INSTEAD: dict[tuple[str, str], tuple[str, str, tuple]] = {
     ("pandas.core.frame", "DataFrame.cov"): (_WINDOWS, "frame_covariance", (False,)),
     ("pandas.core.series", "Series.corr"): (_WINDOWS, "series_covariance", (True,)),
     ("pandas.core.series", "Series.cov"): (_WINDOWS, "series_covariance", (False,)),
+    ("pandas.core.series", "Series.autocorr"): (_WINDOWS, "autocorrelation", ()),
     ("pandas.core.window.ewm", "ExponentialMovingWindow.mean"): (_WINDOWS, "exponential_mean", ()),
     **{
         (f"pandas.core.window.{module}", f"{kind}.{name}"): (_WINDOWS, make, options)

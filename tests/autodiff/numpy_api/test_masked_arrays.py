@@ -50,7 +50,7 @@ def augmented(x):
         lambda x: ((DATA - x[0]) ** 2).sum(),
         lambda x: np.sum(DATA * x) + np.multiply(x, DATA).sum(),
         lambda x: weighted(ma.exp(of(x))) + weighted(np.exp(of(x))),
-        lambda x: weighted(ma.log(x)) + weighted(np.sqrt(of(x))),
+        lambda x: weighted(np.sqrt(of(x))),
         lambda x: weighted(of(x) / DATA + 1 / of(x)),
         lambda x: weighted(of(x) / (W > 0)) + weighted(of(x) ** 0.5),
         lambda x: weighted(-abs(of(x))),
@@ -62,9 +62,7 @@ def augmented(x):
         lambda x: of(x).min() * of(x).max() + of(x).prod() + of(x).ptp(),
         lambda x: weighted(of(x).cumsum()) + weighted(of(x).anom()),
         lambda x: (of(x).reshape(1, 5).T ** 2).mean(axis=0)[0],
-        lambda x: (
-            ma.array(np.outer(x, W), mask=np.outer(W > 0, X > 0)).std(axis=0) ** 2
-        ).sum(),
+        lambda x: (ma.array(np.outer(x, W), mask=np.outer(W > 0, X > 0)).std(axis=0) ** 2).sum(),
         lambda x: (of(x).data ** 2).sum(),
         lambda x: sum(v**2 for v in of(x) if v is not ma.masked),
         lambda x: (ma.diff(of(x)) ** 2).sum() + weighted(ma.sort(of(x))),
@@ -118,7 +116,7 @@ def test_functions_that_pass_over_the_mask_are_refused(f):
     with pytest.raises(ChainRulesError):
         autodiff.gradient(f, X)
     with pytest.raises(ChainRulesError):
-        autodiff.pushforward(f, X)
+        autodiff.pushforward(f, X)[1](X)
 
 
 @pytest.mark.parametrize("x", [DATA, {"m": DATA}])
@@ -132,7 +130,9 @@ def test_masked_constants_may_be_computed_with():
     np.testing.assert_array_equal(autodiff.gradient(f, X), [14.0, 0.0, 3.0, 4.0, 5.0])
 
 
-@pytest.mark.parametrize("question", [ma.isMA, ma.isMaskedArray, ma.isarray, ma.is_mask, ma.is_masked])
+@pytest.mark.parametrize(
+    "question", [ma.isMA, ma.isMaskedArray, ma.isarray, ma.is_mask, ma.is_masked]
+)
 def test_whether_an_array_is_masked_may_be_asked(question):
     def f(x):
         return np.sum(x * 2.0) if not question(x) else 0.0
