@@ -132,7 +132,6 @@ LOOKED_UP = {
 IMPORTED = (
     ("numpy.fft", "transforms.fourier"),
     ("numpy.random", "random"),
-    ("numpy.ma", "masked"),
     ("numpy.polynomial", "calculus.polynomial_families"),
     ("numpy.polynomial", "calculus.series"),
     ("statistics", "builtins.statistics"),

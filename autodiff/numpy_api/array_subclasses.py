@@ -114,6 +114,13 @@ class Instance:
     def given_out(self) -> Any:
         """Return the plain array, as an output; raise if the class says what its numbers mean."""
         kind = type(self._shell)
+        if isinstance(self._shell, np.ma.MaskedArray):
+            if np.ma.is_masked(self._shell):
+                raise OutputError(
+                    "the function returns a masked array with masked elements, which have no "
+                    "value. Return x.filled(0.0), or x.compressed()."
+                )
+            return self._traced
         if any(in_class(kind, name) not in (None, in_class(np.ndarray, name)) for name in MEANING):
             raise OutputError(
                 f"the function returns a {kind.__qualname__}, a class of arrays with arithmetic of "
@@ -176,7 +183,9 @@ def view(data: Any, kind: type) -> Any:
     """Do ``x.view(kind)`` for a traced array: ``__array_finalize__`` of the class is called."""
     kind = original(kind)
     check_mask_or_matrix(kind)
-    return data if kind is np.ndarray else Instance(data, bare(data).view(kind))
+    shell = bare(data).view(kind)
+    is_instance = isinstance(shell, np.ndarray) and type(shell) is not np.ndarray
+    return Instance(data, shell) if is_instance else data
 
 
 def is_instance_of_subclass(x: Any) -> bool:
@@ -239,6 +248,8 @@ def _with_shell(made: Any, shell: Any) -> Any:
     kind = type(shell)
     if not is_tracer(made):
         return shell
+    if isinstance(shell, np.ma.MaskedArray):
+        made = _with_hidden(made, shell)
     plain = bare(made)
     if not np.allclose(np.asarray(shell), plain, _NEAR[plain.dtype.itemsize > 4], 0, True):
         raise DifferentiationError(
@@ -248,6 +259,12 @@ def _with_shell(made: Any, shell: Any) -> Any:
         )
     is_instance = isinstance(shell, np.ndarray) and kind is not np.ndarray
     return Instance(made, shell) if is_instance else made
+
+
+def _with_hidden(made: Any, shell: np.ma.MaskedArray) -> Any:
+    """Put the numbers that NumPy leaves under a mask in the place of others."""
+    other = np.ma.getmaskarray(shell) & (shell.data != bare(made))
+    return np.where(other, shell.data, made) if other.any() else made
 
 
 _NEAR = (1e-3, 1e-9)

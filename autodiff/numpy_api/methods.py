@@ -37,7 +37,11 @@ from autodiff.trace.tracer import (
 )
 
 # These do not depend on the numbers.
-_CONSTANT_ATTRIBUTES = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "device"})
+_CONSTANT_ATTRIBUTES = frozenset(
+    {
+        "__array_priority__", "device", "dtype", "itemsize", "nbytes", "ndim", "shape", "size",
+    }
+)  # fmt: skip
 _LAYOUT = frozenset({"strides", "flags"})
 """The memory layout, which compiled programs do not keep."""
 _CONSTANT_METHODS = frozenset(

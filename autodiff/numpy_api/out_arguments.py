@@ -71,6 +71,11 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     plain = bare(src)
     probe = plain if np.ndim(plain) == 0 else np.empty(0, plain.dtype)
     np.copyto(np.empty(0, bare(dst).dtype), probe, casting)  # raises NumPy's error, if any
+    constant = untraced(src)
+    if bare(dst).dtype.kind == "b" and not is_tracer(dst) and not is_tracer(constant):
+        check_free(dst)
+        np.copyto(dst, constant, casting, untraced(where))  # truth values are constant in pieces
+        return
     if where is True:
         assign_item(target_of(dst), ..., src)
         return

@@ -177,28 +177,37 @@ class TracedColumn(ExtensionArray):
         values = self.values
         if skipna and self.isna().any():
             values = values[~self.isna()]
-        y = _reduced(name, values, options.get("ddof", 1), options.get("min_count", 0))
+        y = reduced(name, values, options.get("ddof", 1), options.get("min_count", 0))
         return TracedColumn(np.reshape(y, (1,))) if keepdims else y
 
     def _accumulate(self, name: str, *, skipna: bool = True, **options: Any) -> TracedColumn:
-        f = _ACCUMULATING.get(name)
-        if f is None:
+        if name not in _ACCUMULATING:
             raise _refused(name)
+        f, neutral = _ACCUMULATING[name]
         missing = self.isna()
         if not (skipna and missing.any()):
             return TracedColumn(f(self.values))
-        neutral = 1.0 if name == "cumprod" else 0.0
         return TracedColumn(np.where(missing, np.nan, f(np.where(missing, neutral, self.values))))
 
     def _groupby_op(
         self, *, how: str, ngroups: int, ids: Any, min_count: int = -1, **options: Any
     ) -> Any:
-        if how in _ACCUMULATING or how in ("rank", "ohlc", "idxmin", "idxmax"):
+        if how in ("rank", "ohlc", "idxmin", "idxmax"):
             raise _refused(f"groupby(...).{how}")
+        if how in _ACCUMULATING:
+            order = np.argsort(ids, kind="stable")
+            sizes = np.cumsum([np.sum(ids == i) for i in range(-1, ngroups)])[:-1]
+            skipna = bool(options.get("skipna", True))
+            made = [
+                self.take(places)._accumulate(how, skipna=skipna).values
+                for places in np.split(order, sizes)[1:]
+            ]
+            outside = np.full(np.sum(ids < 0), np.nan)  # rows whose key is missing
+            return TracedColumn(np.concatenate([outside, *made])[np.argsort(order)])
         there = ~self.isna()
         least = max(min_count, 0)
         groups = [self.values[(ids == i) & there] for i in range(ngroups)]
-        made = [_reduced(how, v, options.get("ddof", 1), least) for v in groups]
+        made = [reduced(how, v, options.get("ddof", 1), least) for v in groups]
         if all(not is_tracer(y) for y in made):
             return np.array(made)
         return TracedColumn(as_array(made))
@@ -283,7 +292,35 @@ def _variance(v: Any, ddof: int) -> Any:
     return np.var(v, ddof=ddof) if len(v) > ddof else np.nan
 
 
-_ACCUMULATING: dict[str, Callable] = {"cumsum": np.cumsum, "cumprod": np.cumprod}
+def _skewness(v: Any) -> Any:
+    """Return the unbiased estimate of the skewness, as pandas has it."""
+    n = len(v)
+    if n < 3:
+        return np.nan
+    d = v - np.mean(v)
+    m2 = np.sum(d**2)
+    return n * np.sqrt(n - 1.0) / (n - 2) * np.sum(d**3) / m2**1.5 if bare(m2) > 0 else 0.0
+
+
+def _kurtosis(v: Any) -> Any:
+    """Return the unbiased estimate of the excess kurtosis, as pandas has it."""
+    n = len(v)
+    if n < 4:
+        return np.nan
+    d = v - np.mean(v)
+    m2 = np.sum(d**2)
+    if not bare(m2) > 0:
+        return 0.0
+    share = (n - 1.0) / ((n - 2) * (n - 3))
+    return share * (n * (n + 1) * np.sum(d**4) / m2**2 - 3 * (n - 1))
+
+
+_ACCUMULATING: dict[str, tuple[Callable, float]] = {
+    "cumsum": (np.cumsum, 0.0),
+    "cumprod": (np.cumprod, 1.0),
+    "cummax": (np.maximum.accumulate, -np.inf),
+    "cummin": (np.minimum.accumulate, np.inf),
+}
 _REDUCING: dict[str, Callable[[Any, int], Any]] = {
     "sum": lambda v, ddof: np.sum(v),
     "prod": lambda v, ddof: np.prod(v),
@@ -296,12 +333,15 @@ _REDUCING: dict[str, Callable[[Any, int], Any]] = {
     "var": _variance,
     "std": lambda v, ddof: np.sqrt(_variance(v, ddof)),
     "sem": lambda v, ddof: np.sqrt(_variance(v, ddof) / max(len(v), 1)),
+    "skew": lambda v, ddof: _skewness(v),
+    "kurt": lambda v, ddof: _kurtosis(v),
     "any": lambda v, ddof: bool(np.any(bare(v))),
     "all": lambda v, ddof: bool(np.all(bare(v))),
 }
 
 
-def _reduced(name: str, values: Any, ddof: int, least: int) -> Any:
+def reduced(name: str, values: Any, ddof: int = 1, least: int = 0) -> Any:
+    """Return a statistic of the numbers of a column, none of which is missing."""
     f = _REDUCING.get(name)
     if f is None:
         raise _refused(name)
@@ -396,46 +436,6 @@ def dtype(body: Callable) -> Callable:
     return called
 
 
-def window_statistic(name: str) -> Callable:
-    """Return what does a statistic of moving windows."""
-
-    def of(body: Callable) -> Callable:
-        def called(window: Any, *args: Any, **kwargs: Any) -> Any:
-            given = window._selected_obj
-            if isinstance(given, pd.DataFrame):
-                if array_of(given) is None:
-                    return body(window, *args, **kwargs)
-                made = {c: _windows(name, window, given[c], args, kwargs) for c in given}
-                return pd.DataFrame(made, index=given.index)
-            if array_of(given) is None:
-                return body(window, *args, **kwargs)
-            return _windows(name, window, given, args, kwargs)
-
-        return called
-
-    return of
-
-
-def _windows(name: str, window: Any, series: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Return a statistic of each window of a Series."""
-    values = array_of(series)
-    indexer = window._get_window_indexer()
-    least = indexer.window_size if window.min_periods is None else window.min_periods
-    start, end = indexer.get_window_bounds(
-        num_values=len(series), min_periods=least, center=window.center, closed=window.closed,
-        step=window.step,
-    )  # fmt: skip
-    there = ~np.isnan(bare(values))
-    ddof = kwargs.get("ddof", args[0] if args and name in ("var", "std") else 1)
-    made = []
-    for first, last in zip(start, end, strict=True):
-        places = np.arange(first, last)[there[first:last]]
-        few = len(places) < max(least, 1)
-        made.append(np.nan if few else _reduced(name, values[places], ddof, 0))
-    column = TracedColumn(as_array(made))
-    return pd.Series(column, index=series.index[:: window.step or 1], name=series.name)
-
-
 # -- Series and DataFrames as nests of arrays ----------------------------------------------------
 
 
@@ -488,3 +488,4 @@ def _frame_with(x: pd.DataFrame, parts: list) -> pd.DataFrame:
 TABLES[pd.Series] = Table(_series_parts, _series_with)
 TABLES[pd.DataFrame] = Table(_frame_parts, _frame_with)
 CONVERTED[pd.Series] = CONVERTED[pd.DataFrame] = array_of
+CONVERTED[TracedColumn] = lambda column: column.values if is_tracer(column.values) else None

@@ -36,7 +36,7 @@ _ARITHMETIC = frozenset(
     for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul")
 ) | {"__abs__", "__complex__", "__float__", "__neg__", "__pos__"}
 _PROTOCOLS = frozenset({"__array__", "__array_function__", "__array_ufunc__", "__array_wrap__"})
-_OTHER_ARRAYS = {"MaskedArray": "a masked array", "matrix": "a np.matrix"}
+_OTHER_ARRAYS = {"matrix": "a np.matrix"}
 _known: weakref.WeakSet[type] = weakref.WeakSet()
 _computing: weakref.WeakSet[type] = weakref.WeakSet()
 INSTANCES: set[type] = set()
@@ -126,8 +126,8 @@ def overridden(kind: type) -> list[str]:
     is_array = issubclass(kind, np.ndarray)
     own: dict[str, None] = {}
     for base in kind.__mro__:
-        if base in _BASES or base.__module__.partition(".")[0] == "numpy":
-            break  # NumPy's own subclasses, such as np.memmap, have the arithmetic of arrays
+        if base in _BASES or _has_arithmetic_of_arrays(base):
+            break
         for name in vars(base):
             if name in _HARMLESS:
                 continue
@@ -135,6 +135,11 @@ def overridden(kind: type) -> list[str]:
             if counts or name in _PROTOCOLS:
                 own[name] = None
     return list(own)
+
+
+def _has_arithmetic_of_arrays(kind: type) -> bool:
+    """Whether this is one of NumPy's own subclasses (np.memmap); a masked array is another."""
+    return kind.__module__.partition(".")[0] == "numpy" and kind.__name__ != "MaskedArray"
 
 
 def check_mask_or_matrix(kind: type) -> None:

@@ -82,7 +82,7 @@ def allowed(package: str, path: Path, source: str, found: Import) -> bool:
         return found.late and path.parent.name == "distributed"
     if package == "autodiff" and found.top == "pandas":
         # Loaded when a Series or a function of pandas is met.
-        return path.name == "pandas_columns.py"
+        return path.name in ("pandas_columns.py", "pandas_windows.py")
     if package == "autodiff" and found.top == "numba":
         # Programs become machine code where it is installed.
         return found.late and "compiler" in path.parts

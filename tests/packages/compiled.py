@@ -70,7 +70,7 @@ def vectorized(x):
     return soft(x, V).sum()
 
 
-@call(numba, M, "squares has no rule")
+@call(numba, M)
 def generalised(x):
     return squares(x).sum()
 
@@ -80,7 +80,7 @@ def parallel_range(x):
     return in_parallel(x)
 
 
-@call(numba, V, "numba_stencil")
+@call(numba, V)
 def stencil(x):
     return (neighbours(x) * V).sum()
 

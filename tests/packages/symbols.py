@@ -59,22 +59,22 @@ def fp_sine(x):
     return mpmath.fp.sin(x)
 
 
-@call(masked, V, "MaskedArray")
+@call(masked, V)
 def masked_mean(x):
     return np.ma.masked_array(x, mask=[0, 1, 0, 0, 1]).mean()
 
 
-@call(masked, V, "masked_where")
+@call(masked, V)
 def masked_sum(x):
     return (np.ma.masked_where(V > 1.5, x) ** 2).sum()
 
 
-@call(masked, V, "masked_invalid")
+@call(masked, V)
 def masked_filled(x):
     return (np.ma.masked_invalid(x).filled(0.0) ** 2).sum()
 
 
-@call(masked, 1.4, "masked array")
+@call(masked, 1.4)
 def masked_data(p):
     data = np.ma.masked_array(V, mask=[0, 1, 0, 0, 1])
     return ((data - p) ** 2).sum()

@@ -134,6 +134,60 @@ def frame_dot(x):
     return (df.T.dot(x) ** 2).sum()
 
 
+@call(pd, V)
+def series_correlation(x):
+    s, other = pd.Series(x), pd.Series(V[::-1] ** 2)
+    return s.corr(other) + s.cov(other) + s.autocorr(1)
+
+
+@call(pd, V)
+def frame_correlation(x):
+    df = pd.DataFrame({"a": x, "b": x**2, "c": V[::-1]})
+    return (df.corr() * df.cov()).to_numpy()[:, 1:].sum()
+
+
+@call(pd, V)
+def frame_covariance_with_missing(x):
+    df = pd.DataFrame({"a": x, "b": pd.Series(x**2).shift(1)})
+    return df.cov(min_periods=2).loc["a", "b"] + df.corr().loc["a", "b"]
+
+
+@call(pd, V)
+def series_exponential_mean(x):
+    s = pd.Series(x).where(V != 0.7)
+    return sum(
+        (s.ewm(**how).mean() * V).sum()
+        for how in ({"alpha": 0.3}, {"span": 3, "adjust": False}, {"com": 1.0, "ignore_na": True})
+    )
+
+
+@call(pd, V)
+def series_moments(x):
+    return pd.Series(x).skew() + pd.Series(x).kurt() + pd.DataFrame({"a": x}).skew().iloc[0]
+
+
+@call(pd, V)
+def series_windows(x):
+    s = pd.Series(x)
+    return (
+        s.rolling(4).skew().sum()
+        + s.rolling(3).quantile(0.4).sum()
+        + (s.rolling(2).apply(lambda w: (w**2).sum()) * V).sum()
+        + s.expanding().apply(lambda w: w[0] * w[-1], raw=True).sum()
+    )
+
+
+@call(pd, V)
+def series_cumulative_extremes(x):
+    return (pd.Series(x).cummax() * V).sum() + (pd.Series(x).cummin() * V).sum()
+
+
+@call(pd, V)
+def frame_groupby_cumulative(x):
+    df = pd.DataFrame({"key": list("abbab"), "v": x})
+    return (df.groupby("key")["v"].cumsum() * V).sum() + df.groupby("key")["v"].cumprod().sum()
+
+
 @call(xr, V)
 def array_mean(x):
     return xr.DataArray(x, dims="t").mean().item()

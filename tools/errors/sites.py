@@ -44,7 +44,8 @@ class Site(NamedTuple):
 
 _OF_OTHERS = (
     "dask_data", "declared_outputs", "hips_autograd", "jax_calls", "jax_functions",
-    "jax_primitives", "nutpie_models", "pandas_columns", "pytensor_ops", "pytorch",
+    "jax_primitives", "nutpie_models", "pandas_columns", "pandas_windows", "pytensor_ops",
+    "pytorch",
 )  # fmt: skip
 
 

@@ -55,8 +55,9 @@ def by_method(builtin: Any, as_before: Callable) -> Callable:
                 return builtin(args[0])
             if is_float and is_tracer(args[0]) and type(bare(args[0])) is float:
                 return args[0]  # float(v) is v
-        if args and not syntax_ops.is_plain(type(args[0])):
-            defined = syntax_ops.special(type(args[0]), method)
+        kind = type(args[0]) if args else type(None)
+        if kind is Instance or (args and not syntax_ops.is_plain(kind)):
+            defined = syntax_ops.special(kind, method)
             if defined is not None:
                 return syntax_ops.intercept(defined)(*args, **kwargs)
         return as_before(*args, **kwargs)

@@ -144,6 +144,8 @@ def unbound_method(g: Any) -> Callable:
             if not isinstance(args[0], g.__objclass__):
                 return g(bare(args[0]), *args[1:], **kwargs)  # an error in its own words
             return getattr(args[0], g.__name__)(*args[1:], **kwargs)
+        if args and type(args[0]) is array_subclasses.Instance and g.__objclass__ is np.ndarray:
+            return getattr(array_subclasses.base, g.__name__)(*args, **kwargs)
         if args and type(args[0]) is np.ndarray and type(g) is types.MethodDescriptorType:
             return array_method(g.__name__)(*args, **kwargs)
         if args and g.__name__ in WRITING:

@@ -12,7 +12,8 @@ import types
 from collections.abc import Callable
 
 _COLUMNS = "autodiff.numpy_api.pandas_columns"
-_STATISTICS = ("sum", "mean", "median", "min", "max", "std", "var", "sem")
+_WINDOWS = "autodiff.numpy_api.pandas_windows"
+_STATISTICS = ("sum", "mean", "median", "min", "max", "std", "var", "sem", "skew", "kurt")
 
 _INSTEAD: dict[tuple[str, str], tuple[str, str, tuple]] = {
     ("pandas.core.construction", "sanitize_array"): (_COLUMNS, "sanitize_array", ()),
@@ -22,10 +23,20 @@ _INSTEAD: dict[tuple[str, str], tuple[str, str, tuple]] = {
     ("pandas.core.frame", "DataFrame.to_numpy"): (_COLUMNS, "as_plain_array", ()),
     ("pandas.core.base", "IndexOpsMixin.to_numpy"): (_COLUMNS, "as_plain_array", ()),
     ("pandas.core.series", "Series.dtype"): (_COLUMNS, "dtype", ()),
+    ("pandas.core.frame", "DataFrame.corr"): (_WINDOWS, "frame_covariance", (True,)),
+    ("pandas.core.frame", "DataFrame.cov"): (_WINDOWS, "frame_covariance", (False,)),
+    ("pandas.core.series", "Series.corr"): (_WINDOWS, "series_covariance", (True,)),
+    ("pandas.core.series", "Series.cov"): (_WINDOWS, "series_covariance", (False,)),
+    ("pandas.core.series", "Series.autocorr"): (_WINDOWS, "autocorrelation", ()),
+    ("pandas.core.window.ewm", "ExponentialMovingWindow.mean"): (_WINDOWS, "exponential_mean", ()),
     **{
-        (f"pandas.core.window.{module}", f"{kind}.{name}"): (_COLUMNS, "window_statistic", (name,))
+        (f"pandas.core.window.{module}", f"{kind}.{name}"): (_WINDOWS, make, options)
         for module, kind in (("rolling", "Rolling"), ("expanding", "Expanding"))
-        for name in _STATISTICS
+        for name, make, options in (
+            *((name, "window_statistic", (name,)) for name in _STATISTICS),
+            ("quantile", "window_quantile", ()),
+            ("apply", "window_apply", ()),
+        )
     },
 }
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from autodiff import (
     ArgumentError,
+    OutputError,
     captured_gradient,
     compile,
     cotangent_hook,
@@ -282,14 +283,24 @@ def numbers_without_units() -> None:
 @entry("A masked array", ArgumentError)
 def masked_data() -> None:
     data = np.ma.masked_array([1.0, 2.0, 3.0], mask=[False, True, False])
-    gradient(lambda x: (data * x).sum(), 2.0)
+    gradient(lambda x: np.dot(x, data), np.ones(3))
 
 
-@masked_data.instead("Write the mask with np.where")
-def mask_with_where() -> None:
+@masked_data.instead("Use the functions of numpy.ma")
+def function_of_masked_arrays() -> None:
     data = np.ma.masked_array([1.0, 2.0, 3.0], mask=[False, True, False])
-    values, mask = np.ma.getdata(data), np.ma.getmaskarray(data)
-    assert gradient(lambda x: np.sum(np.where(mask, 0, values * x)), 2.0) == 4.0
+    assert np.array_equal(gradient(lambda x: np.ma.sum(data * x), np.ones(3)), [1.0, 0.0, 3.0])
+
+
+@entry("A result with masked elements", OutputError)
+def masked_output() -> None:
+    jacobian(lambda x: np.ma.masked_less(x, 0.0), np.array([1.0, -2.0]))
+
+
+@masked_output.instead("Fill them")
+def filled_output() -> None:
+    j = jacobian(lambda x: np.ma.masked_less(x, 0.0).filled(0.0), np.array([1.0, -2.0]))
+    assert np.array_equal(j, np.diag([1.0, 0.0]))
 
 
 # -- compile ---------------------------------------------------------------------------------------

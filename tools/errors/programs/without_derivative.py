@@ -102,17 +102,6 @@ def array_class() -> None:
     assert np.allclose(gradient(lambda x: np.sum(x @ x), np.eye(2)), 2.0)
 
 
-@entry("A masked array", RefusedError)
-def masked_array() -> None:
-    gradient(lambda x: np.ma.masked_less(x, 0.0).sum(), np.array([1.0, -2.0, 3.0]))
-
-
-@masked_array.instead("Select by a mask")
-def selected_array() -> None:
-    g = gradient(lambda x: np.sum(x[x >= 0.0]), np.array([1.0, -2.0, 3.0]))
-    assert np.allclose(g, [1.0, 0.0, 1.0])
-
-
 @entry("A record array of traced values", RefusedError)
 def record_array() -> None:
     gradient(lambda x: np.rec.fromarrays([x, 2 * x], names="a,b").b.sum(), np.ones(3))
