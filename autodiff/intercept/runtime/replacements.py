@@ -459,6 +459,7 @@ def _partial(g: functools.partial) -> Callable:
 def _cached(g: Any) -> Callable:
     """A cache would keep traced values, and take one for another that is equal."""
     remembering = functions_behind.remembering(g, type(g))
+    assert remembering is not None  # each such cache has a function behind it
     return functools.wraps(g)(functions_behind.unless_traced(g, remembering))
 
 
