@@ -119,12 +119,37 @@ def eig_cotangents(a: Any, b: Any, w: Any, vl: Any, vr: Any, bars: tuple) -> Any
     return a_bar, b_bar
 
 
+def is_singular(b: Any) -> bool:
+    """Whether B⁻¹ is beyond the precision: some eigenvalues of (A, B) are infinite."""
+    return not np.linalg.cond(b) < 1 / np.finfo(np.asarray(b).dtype).eps
+
+
+def values_of_singular_pencil(a: Any, b: Any) -> tuple:
+    """λ̇ᵢ = uᵢᴴ (Ȧ - λᵢ Ḃ) vᵢ / uᵢᴴ B vᵢ, by left and right vectors; NaN for infinite ones."""
+    w, u, v = linalg.eig(a, b, left=True, right=True)
+    is_finite = np.isfinite(w)
+    finite = np.where(is_finite, w, 0)
+    scale = np.where(is_finite, np.sum(conj(u) * np.matmul(b, v), -2), 1)
+
+    def values_pushforward(a_dot, b_dot):
+        moved = [np.sum(conj(u) * np.matmul(dot, v), -2) for dot in (a_dot, b_dot)]
+        return np.where(is_finite, (moved[0] - finite * moved[1]) / scale, np.nan)
+
+    def values_pullback(w_bar):
+        d = np.where(is_finite, w_bar / conj(scale), np.where(w_bar == 0, 0, np.nan))
+        return np.matmul(u * row(d), adjoint(v)), -np.matmul(u * row(d * conj(finite)), adjoint(v))
+
+    return w, values_pushforward, values_pullback
+
+
 @pair_rule(linalg.eig, Array, lists=True)
 def eig_rule(
     a, b=None, *, left=False, right=True, overwrite_a=False, overwrite_b=False,
     check_finite=True, homogeneous_eigvals=False,
 ):  # fmt: skip
     options = {"check_finite": check_finite, "homogeneous_eigvals": homogeneous_eigvals}
+    if b is not None and not (left or right or homogeneous_eigvals) and is_singular(b):
+        return values_of_singular_pencil(a, b)
     y, w, vl, vr = decomposed(a, b, left, right, options)
 
     def eig_pushforward(a_dot, b_dot):

@@ -62,3 +62,44 @@ def test_errors():
         autodiff.gradient(lambda a: np.sum(linalg.ordqz(a, B)[3]), A)
     with pytest.raises(np.linalg.LinAlgError, match="equal generalised eigenvalues"):
         autodiff.gradient(lambda a: linalg.qz(a, EYE)[2][0, 1], EYE)
+
+
+@pytest.mark.parametrize("a", [A, Z, A.astype(np.float32)], ids=["real", "complex", "float32"])
+def test_values_of_a_singular_pencil(a, check_modes):
+    singular = np.diag([0.0, 1.0, 2.0, 1.5]).astype(a.real.dtype)
+    singular[2, 3] = 0.4
+
+    def finite(f):
+        def values(a, b):
+            w = f(a, b)
+            w = w[np.isfinite(w)]
+            return np.real(w), np.abs(np.imag(w))
+
+        return values
+
+    assert not np.all(np.isfinite(linalg.eigvals(a, singular)))
+    if a.dtype == np.float32:
+        a_bar, b_bar = autodiff.gradient(
+            lambda a, b: np.sum(finite(linalg.eigvals)(a, b)[0] ** 2), a, singular
+        )
+        assert a_bar.dtype == b_bar.dtype == np.float32
+        return
+
+    def rows(b):  # the first row and column stay zero
+        return np.pad(b, ((1, 0), (1, 0)))
+
+    for f in (linalg.eigvals, lambda a, b: linalg.eig(a, b, right=False)):
+        check_modes(lambda a, b, f=f: finite(f)(a, rows(b)), a, singular[1:, 1:], twice=False)
+
+
+def test_poles_of_a_rational_approximation(check_modes):
+    interpolate = pytest.importorskip("scipy.interpolate")
+    if not hasattr(interpolate, "AAA"):
+        pytest.skip("AAA is new in SciPy 1.15")
+    places = np.linspace(-1.0, 1.0, 7)
+
+    def poles(y):
+        found = interpolate.AAA(places, y, rtol=0.05, clean_up=False).poles()
+        return np.sum(np.real(found)), np.sum(np.abs(found))
+
+    check_modes(poles, np.exp(places) + 0.3 * np.cos(4 * places), twice=False)
