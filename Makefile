@@ -20,7 +20,7 @@ PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test oldest pythons test-packages lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly systems cluster wheels docs docs-serve bench bench-quick gradbench coverage bench-rules clean
+.PHONY: help venv demo test oldest pythons test-packages lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly systems cluster wheels docs docs-browser docs-serve bench bench-quick gradbench coverage bench-rules clean
 
 help: ## show this list
 	@echo 'usage: make TARGET [ARGS=...] [PYTHON=...]'
@@ -116,6 +116,14 @@ docs: $(DOCS)/.installed ## build the pages in docs/_build/html, with the galler
 	$(DOCS)/bin/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs $(SITE) $(ARGS)
 	$(DOCS)/bin/python tools/check_site.py $(SITE)
 
+# Not in CI: the machine must have a Chromium, which is looked for before anything takes time.
+docs-browser: export CHAINRULES_BROWSER = 1
+docs-browser: $(DOCS)/.installed-browser ## open all pages in Chromium, at two widths; pictures in docs/_build/pictures
+	@$(DOCS)/bin/python tools/check_browser.py --find
+	$(MAKE) docs ARGS=
+	$(DOCS)/bin/python -m pytest tests/tools/test_check_browser.py
+	$(DOCS)/bin/python tools/check_browser.py $(SITE) $(ARGS)
+
 docs-serve: docs ## build the pages, and show them at http://localhost:8000
 	$(DOCS)/bin/python -m http.server --directory $(SITE) --bind localhost 8000
 
@@ -182,6 +190,10 @@ $(DOCS)/.installed: pyproject.toml $(VENV)/.created
 	@echo 'Installing what builds the pages into $(DOCS); the first time takes a minute ...'
 	@$(PY) -m venv --clear $(DOCS)
 	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+$(DOCS)/.installed-browser: $(DOCS)/.installed
+	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
 	@touch $@
 
 # The lower bounds of pyproject.toml, as they are; tools of the tests in any version.

@@ -64,6 +64,8 @@ sphinx_gallery_conf = {
 # The pages
 html_theme = "pydata_sphinx_theme"
 html_title = project
+html_favicon = "_static/favicon.svg"
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["filter.js"]
