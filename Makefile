@@ -16,6 +16,7 @@ PY := $(VENV)/bin/python
 PYTHONS := $(or $(PYTHON),python3.11 python3 python3.12 python3.13 python3.14 python)
 PACKAGES := chainrules_core chainrules autodiff
 PYTEST := $(PY) -m pytest
+GALLERY := tests/examples/test_gallery.py::test_script_with_packages
 PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
@@ -51,12 +52,12 @@ oldest: $(OLDEST)/.installed ## run the tests of SciPy with the oldest versions 
 systems: export OPENBLAS_NUM_THREADS = 1
 systems: export CHAINRULES_SYSTEMS = all
 systems: $(SYSTEMS)/.installed ## run the tests with PyTorch, JAX, HIPS autograd, PyTensor and PyMC
-	$(SYSTEMS)/bin/python -m pytest $(PARALLEL) tests/autodiff/interop tests/docs $(ARGS)
+	$(SYSTEMS)/bin/python -m pytest $(PARALLEL) tests/autodiff/interop tests/docs $(GALLERY) $(ARGS)
 
 cluster: export OPENBLAS_NUM_THREADS = 1
 cluster: export CHAINRULES_CLUSTER = 1
 cluster: $(CLUSTER)/.installed ## run the tests of sums over shards with a cluster of Dask on this machine
-	$(CLUSTER)/bin/python -m pytest tests/autodiff/distributed $(ARGS)
+	$(CLUSTER)/bin/python -m pytest tests/autodiff/distributed $(GALLERY) $(ARGS)
 
 # Some hundred megabytes of packages that the tests alone use.
 test-packages: export OPENBLAS_NUM_THREADS = 1
