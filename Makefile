@@ -16,11 +16,12 @@ PY := $(VENV)/bin/python
 PYTHONS := $(or $(PYTHON),python3.11 python3 python3.12 python3.13 python3.14 python)
 PACKAGES := chainrules_core chainrules autodiff
 PYTEST := $(PY) -m pytest
+GALLERY := tests/examples/test_gallery.py::test_script_with_packages
 PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test oldest pythons test-packages lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly systems cluster wheels docs docs-serve bench bench-quick gradbench coverage bench-rules clean
+.PHONY: help venv demo test oldest pythons test-packages lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly systems cluster wheels docs docs-browser docs-serve bench bench-quick gradbench coverage bench-rules clean
 
 help: ## show this list
 	@echo 'usage: make TARGET [ARGS=...] [PYTHON=...]'
@@ -51,12 +52,12 @@ oldest: $(OLDEST)/.installed ## run the tests of SciPy with the oldest versions 
 systems: export OPENBLAS_NUM_THREADS = 1
 systems: export CHAINRULES_SYSTEMS = all
 systems: $(SYSTEMS)/.installed ## run the tests with PyTorch, JAX, HIPS autograd, PyTensor and PyMC
-	$(SYSTEMS)/bin/python -m pytest $(PARALLEL) tests/autodiff/interop tests/docs $(ARGS)
+	$(SYSTEMS)/bin/python -m pytest $(PARALLEL) tests/autodiff/interop tests/docs $(GALLERY) $(ARGS)
 
 cluster: export OPENBLAS_NUM_THREADS = 1
 cluster: export CHAINRULES_CLUSTER = 1
 cluster: $(CLUSTER)/.installed ## run the tests of sums over shards with a cluster of Dask on this machine
-	$(CLUSTER)/bin/python -m pytest tests/autodiff/distributed $(ARGS)
+	$(CLUSTER)/bin/python -m pytest tests/autodiff/distributed $(GALLERY) $(ARGS)
 
 # Some hundred megabytes of packages that the tests alone use.
 test-packages: export OPENBLAS_NUM_THREADS = 1
@@ -115,6 +116,14 @@ docs: export OPENBLAS_NUM_THREADS = 1
 docs: $(DOCS)/.installed ## build the pages in docs/_build/html, with the gallery, and check their HTML and links
 	$(DOCS)/bin/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs $(SITE) $(ARGS)
 	$(DOCS)/bin/python tools/check_site.py $(SITE)
+
+# Not in CI: the machine must have a Chromium, which is looked for before anything takes time.
+docs-browser: export CHAINRULES_BROWSER = 1
+docs-browser: $(DOCS)/.installed-browser ## open all pages in Chromium, at two widths; pictures in docs/_build/pictures
+	@$(DOCS)/bin/python tools/check_browser.py --find
+	$(MAKE) docs ARGS=
+	$(DOCS)/bin/python -m pytest tests/tools/test_check_browser.py
+	$(DOCS)/bin/python tools/check_browser.py $(SITE) $(ARGS)
 
 docs-serve: docs ## build the pages, and show them at http://localhost:8000
 	$(DOCS)/bin/python -m http.server --directory $(SITE) --bind localhost 8000
@@ -182,6 +191,10 @@ $(DOCS)/.installed: pyproject.toml $(VENV)/.created
 	@echo 'Installing what builds the pages into $(DOCS); the first time takes a minute ...'
 	@$(PY) -m venv --clear $(DOCS)
 	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+$(DOCS)/.installed-browser: $(DOCS)/.installed
+	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
 	@touch $@
 
 # The lower bounds of pyproject.toml, as they are; tools of the tests in any version.

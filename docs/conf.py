@@ -14,7 +14,7 @@ copyright = author
 version = release = __version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "numpydoc",
@@ -30,7 +30,7 @@ exclude_patterns = [
     "_build",
     "_templates",
     "examples/**/*.py",
-    "examples/**/*.ipynb",
+    "examples/*.ipynb",
     "sg_execution_times.rst",
     "**/sg_execution_times.rst",
 ]
@@ -41,6 +41,11 @@ nitpick_ignore_regex = [("py:obj", r"(?!autodiff|chainrules).*"), ("py:class", r
 # Markdown pages
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
+
+# Notebooks run when the pages are built
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
 
 # The reference: one page for each public name, from its docstring
 autosummary_generate = [str(page) for page in sorted((HERE / "reference").glob("*.rst"))]
@@ -53,7 +58,7 @@ numpydoc_show_class_members = False
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples/gallery"],
     "gallery_dirs": ["examples"],
-    "filename_pattern": r".*\.py",
+    "filename_pattern": r"/(?!torch_)\w+\.py$",  # PyTorch is too large to build pages with
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
@@ -64,6 +69,8 @@ sphinx_gallery_conf = {
 # The pages
 html_theme = "pydata_sphinx_theme"
 html_title = project
+html_favicon = "_static/favicon.svg"
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system is
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["filter.js"]

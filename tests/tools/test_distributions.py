@@ -10,7 +10,7 @@ from chainrules_core import __version__
 ROOT = Path(__file__).parents[2]
 FOLDERS = ["core", "rules", "autodiff"]
 # Extras of the checkout that are for who works on it.
-OWN = {"demo", "test", "systems", "packages", "bench", "dev", "docs"}
+OWN = {"demo", "test", "systems", "packages", "bench", "dev", "docs", "browser"}
 
 
 def project(folder):
