@@ -15,6 +15,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 from tools.fuzz import generators  # noqa: E402 - after the number of threads is set
 from tools.fuzz.judge import MODES, Outcome, judge  # noqa: E402
+from tools.fuzz.limits import limit_memory  # noqa: E402
 from tools.fuzz.report import Report  # noqa: E402
 from tools.fuzz.shrink import shrunk  # noqa: E402
 
@@ -41,6 +42,7 @@ def judged(programs: str, seed: int, modes: tuple | None) -> tuple[str, str, lis
 
 def work(task: Work, modes: tuple | None, results: Connection) -> None:
     """Judge programs in a process of its own: send each seed before, and the outcomes after."""
+    limit_memory()
     programs, seeds = task
     for seed in seeds:
         results.send(seed)
@@ -99,6 +101,23 @@ def run_all(
     return report
 
 
+def shrunk_apart(source: str, seed: int, outcome: Outcome) -> str:
+    """Make a program short in a process of its own: one of those tried may end it."""
+    fork = multiprocessing.get_context("fork")
+    receive, send = fork.Pipe(duplex=False)
+
+    def make() -> None:
+        limit_memory()
+        send.send(shrunk(source, seed, outcome))
+
+    fork.Process(target=make, daemon=True).start()
+    send.close()
+    try:
+        return str(receive.recv())
+    except EOFError:
+        return f"# The process that made this shorter has died.\n{source}"
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run, print, and return 1 if something failed."""
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
@@ -119,16 +138,16 @@ def main(arguments: list[str] | None = None) -> int:
     modes = tuple(_chosen(parser, options.modes, list(MODES))) if options.modes else None
     report = run_all(names, options.seed, options.count, options.jobs, modes)
     seconds = time.perf_counter() - start
+    print(report.table(), flush=True)
     for name, outcome, source in report.examples(options.show):
         seed = int(name.rpartition(" ")[2])
-        short = source if outcome.mode == "plain" else shrunk(source, seed, outcome)
+        short = source if outcome.mode == "plain" else shrunk_apart(source, seed, outcome)
         print(f"{'=' * 30} {name}: {outcome.kind} in {outcome.mode}\n{outcome.detail}\n")
         print(f"{short}\n", flush=True)
         if options.keep:
             options.keep.mkdir(parents=True, exist_ok=True)
             place = options.keep / f"fuzz_{name.replace(' ', '_')}_{outcome.mode}.py"
             place.write_text(short + "\n")
-    print(report.table())
     print(f"\n{seconds:.0f} s, {1000 * seconds / max(report.programs, 1):.1f} ms per program")
     if report.failures:
         print("Each again: make fuzz ARGS='--programs NAME --seed S --count 1 --modes MODE'")

@@ -1,8 +1,9 @@
-"""A limit on the time that a piece of a run may take."""
+"""Limits on the time and the memory that a piece of a run may take."""
 
 from __future__ import annotations
 
 import contextlib
+import resource
 import signal
 from collections.abc import Iterator
 from typing import Any
@@ -26,3 +27,9 @@ def limited(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def limit_memory(gigabytes: int = 8) -> None:
+    """Have what takes more raise a MemoryError, from now on in this process."""
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (gigabytes << 30, most))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -11,9 +12,9 @@ import pytest
 
 from autodiff.trace.tracer import FloatTracer, Tracer
 from tests.helpers import run_python
-from tools.fuzz import generators
+from tools.fuzz import __main__ as fuzz, generators
 from tools.fuzz.__main__ import run
-from tools.fuzz.judge import MODES, judge
+from tools.fuzz.judge import MODES, Outcome, judge
 from tools.fuzz.report import Report
 from tools.fuzz.shrink import smallest
 from tools.fuzz.writer import PHRASES, kinds_of, write
@@ -52,6 +53,14 @@ def test_a_generator_writes_the_same_program_for_the_same_seed(name):
         generators.write(name, s) for s in range(3)
     ]
     assert len({generators.write(name, s) for s in range(20)}) > 10
+
+
+def test_a_program_that_ends_the_process_is_shown_as_it_was(monkeypatch):
+    outcome = Outcome("wrong", "reverse", "value differs")
+    monkeypatch.setattr(fuzz, "shrunk", lambda *args: os._exit(3))
+    assert fuzz.shrunk_apart("x = 1", 0, outcome).endswith("has died.\nx = 1")
+    monkeypatch.setattr(fuzz, "shrunk", lambda *args: "x")
+    assert fuzz.shrunk_apart("x = 1", 0, outcome) == "x"
 
 
 # -- what the modes can tell: each is given a gradient that is wrong there ------------------------
