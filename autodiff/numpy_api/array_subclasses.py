@@ -50,6 +50,7 @@ class Instance:
     __slots__ = ("__weakref__", "_shell", "_traced")
 
     def __init__(self, traced: Any, shell: np.ndarray) -> None:
+        assert np.shape(bare(traced)) == shell.shape  # what is kept of elements, such as a mask
         object.__setattr__(self, "_traced", traced)
         object.__setattr__(self, "_shell", shell)
 
@@ -405,4 +406,7 @@ def converted(
     made = calls.call(f, (traced, dtype), options)
     if not subok or type(x) is not Instance:
         return made
-    return x if made is traced else Instance(made, x._shell.copy())
+    if made is traced:
+        return x
+    n = options.get("ndmin", 0)
+    return result_like(made, lambda: np.array(x._shell, dtype, subok=True, ndmin=n))

@@ -54,6 +54,8 @@ def augmented(x):
         lambda x: weighted(of(x) / DATA + 1 / of(x)),
         lambda x: weighted(of(x) / (W > 0)) + weighted(of(x) ** 0.5),
         lambda x: weighted(-abs(of(x))),
+        lambda x: ma.cov(of(x), of(x**2))[0, 1] + ma.corrcoef(of(x), of(x**3))[1, 0],
+        lambda x: (ma.array(of(x), ndmin=2) * W).sum() + ma.polyfit(W, of(x), 1)[0],
         lambda x: weighted(ma.where(X > 0, of(x), x * 2)),
         lambda x: weighted(ma.maximum(of(x), 0.5)) + weighted(of(x).clip(0, 1)),
         lambda x: (ma.concatenate([of(x), x]) ** 2).sum() + (ma.vstack([of(x), x]) ** 2).sum(),
