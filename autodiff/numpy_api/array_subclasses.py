@@ -26,7 +26,7 @@ import numpy as np
 from autodiff import caches
 from autodiff.dispatch import call as calls
 from autodiff.errors import DifferentiationError, OutputError, lost_value
-from autodiff.trace.number_classes import INSTANCES, check_mask_or_matrix, computes_itself
+from autodiff.trace.number_classes import INSTANCES, check_matrix, computes_itself
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import Tracer, bare, is_tracer
 from chainrules_core.quiet import quiet
@@ -183,7 +183,7 @@ def original(kind: type) -> type:
 def view(data: Any, kind: type) -> Any:
     """Do ``x.view(kind)`` for a traced array: ``__array_finalize__`` of the class is called."""
     kind = original(kind)
-    check_mask_or_matrix(kind)
+    check_matrix(kind)
     shell = bare(data).view(kind)
     is_instance = isinstance(shell, np.ndarray) and type(shell) is not np.ndarray
     return Instance(data, shell) if is_instance else data

@@ -72,9 +72,9 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     probe = plain if np.ndim(plain) == 0 else np.empty(0, plain.dtype)
     np.copyto(np.empty(0, bare(dst).dtype), probe, casting)  # raises NumPy's error, if any
     constant = untraced(src)
-    if bare(dst).dtype.kind == "b" and not is_tracer(dst) and not is_tracer(constant):
+    if plain.dtype.kind == "b" and not is_tracer(dst) and not is_tracer(constant):
         check_free(dst)
-        np.copyto(dst, constant, casting, untraced(where))  # truth values are constant in pieces
+        np.copyto(dst, constant, casting, untraced(where))  # truth values have no derivative
         return
     if where is True:
         assign_item(target_of(dst), ..., src)

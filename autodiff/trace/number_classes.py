@@ -88,7 +88,7 @@ def check_class(kind: type) -> None:
             "for units)."
         )
     if issubclass(kind, _BASES):
-        check_mask_or_matrix(kind)
+        check_matrix(kind)
         own = overridden(kind)
         if own:
             what = "arrays" if issubclass(kind, np.ndarray) else "numbers"
@@ -142,13 +142,12 @@ def _has_arithmetic_of_arrays(kind: type) -> bool:
     return kind.__module__.partition(".")[0] == "numpy" and kind.__name__ != "MaskedArray"
 
 
-def check_mask_or_matrix(kind: type) -> None:
-    """Raise for a masked array or a matrix."""
+def check_matrix(kind: type) -> None:
+    """Raise for a matrix."""
     for base in kind.__mro__:
         if base.__name__ in _OTHER_ARRAYS and base.__module__.partition(".")[0] == "numpy":
             raise ArgumentError(
                 f"{_OTHER_ARRAYS[base.__name__]} (here {kind.__name__}) meets a traced value: its "
                 "operators and methods are not those of arrays, and the derivative would be "
-                "another function's. Make it an array (np.asarray(m), np.ma.getdata(m)), and write "
-                "a mask as np.where(mask, 0, x) or x[~mask]."
+                "another function's. Make it an array: np.asarray(m)."
             )

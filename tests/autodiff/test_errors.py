@@ -398,7 +398,6 @@ REFUSED: dict[str, type[Exception]] = {
     "object array": DifferentiationError,
     "struct": MissingRuleError,
     "matrix": RefusedError,
-    "masked": RefusedError,
 }
 
 

@@ -119,7 +119,10 @@ def run(entry: Entry) -> Raised | None:
     before = full_tracebacks(True)
     with mock.patch.object(warnings, "warn", warn), shown, without_new_rules():
         try:
-            entry.program()
+            try:
+                entry.program()
+            except SystemError:  # Python 3.11's parser, where another thread parses meanwhile
+                entry.program()
         except Exception as error:
             frames = [
                 frame for e in _chain(error) for frame in traceback.extract_tb(e.__traceback__)

@@ -12,6 +12,7 @@ from autodiff import (
     OutputError,
     gradient,
     ignore_derivatives,
+    jacobian,
 )
 from tools.errors.entries import entry
 
@@ -90,12 +91,12 @@ def rule_of_a_plain_array() -> None:
 
 @entry("A result with units", OutputError)
 def result_with_units() -> None:
-    gradient(lambda x: np.sum(x.view(Metres)), np.ones(3))
+    jacobian(lambda x: x.view(Metres) * 2.0, np.ones(3))
 
 
-@result_with_units.instead("Return the plain number")
+@result_with_units.instead("Return the plain numbers")
 def result_without_units() -> None:
-    gradient(lambda x: np.asarray(np.sum(x.view(Metres)))[()], np.ones(3))
+    jacobian(lambda x: np.asarray(x.view(Metres) * 2.0), np.ones(3))
 
 
 @entry("An array with units as one number of a text", LostValueError)
@@ -161,3 +162,15 @@ def attribute_set() -> None:
 @attribute_set.instead("Make a new array")
 def new_shape() -> None:
     gradient(lambda x: np.sum(np.asarray(x.view(Noted).reshape(3, 1))), np.ones(3))
+
+
+@entry("A constant that is a np.matrix", ArgumentError)
+def constant_matrix() -> None:
+    m = np.matrix([[1.0, 2.0], [3.0, 4.0]])
+    gradient(lambda x: np.sum(m @ x), np.ones(2))
+
+
+@constant_matrix.instead("Make it an array")
+def constant_array() -> None:
+    m = np.matrix([[1.0, 2.0], [3.0, 4.0]])
+    assert np.array_equal(gradient(lambda x: np.sum(np.asarray(m) @ x), np.ones(2)), [4.0, 6.0])

@@ -1,6 +1,7 @@
 """Fits of parameters in nests."""
 
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -244,3 +245,29 @@ def profile_of_an_array() -> None:
 @profile_of_an_array.instead("Name one number")
 def profile_of_a_number() -> None:
     profile(bowl, {"a": 0.0, "b": np.ones(2)}, ("b", 0))
+
+
+def distance(p, x):
+    return np.mean((x - p) ** 2)
+
+
+@entry("A training with data and shards", ArgumentError)
+def data_and_shards() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        train(distance, 0.0, X, shards=[X], executor=pool)
+
+
+@data_and_shards.instead("Give one of them")
+def shards_alone() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        train(distance, 0.0, shards=[X], executor=pool, epochs=2)
+
+
+@entry("A training without data", ArgumentError)
+def no_data() -> None:
+    train(distance, 0.0, None)
+
+
+@no_data.instead("Give arrays")
+def some_data() -> None:
+    train(distance, 0.0, X, epochs=2)
