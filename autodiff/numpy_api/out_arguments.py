@@ -72,7 +72,8 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     probe = plain if np.ndim(plain) == 0 else np.empty(0, plain.dtype)
     np.copyto(np.empty(0, bare(dst).dtype), probe, casting)  # raises NumPy's error, if any
     constant = untraced(src)
-    if plain.dtype.kind == "b" and not is_tracer(dst) and not is_tracer(constant):
+    into_mask = bare(dst).dtype.kind == "b" and (plain.dtype.kind == "b" or where is not True)
+    if into_mask and not is_tracer(dst) and not is_tracer(constant):
         check_free(dst)
         np.copyto(dst, constant, casting, untraced(where))  # truth values have no derivative
         return
