@@ -168,7 +168,7 @@ class Cluster:
     def _scatter(self, thing: Any) -> Any:
         for left in reversed(range(self._retries + 1)):
             try:
-                return self._client.scatter([thing], broadcast=True, hash=False)[0]
+                return self._client.scatter([thing], hash=False)[0]
             except OSError:  # a worker died while it was sent
                 if not left:
                     raise
