@@ -108,16 +108,16 @@ def test_dask_arrays_inside_a_function(client):
         (lambda a: a @ x, np.ones(6)),
         (lambda a: array.sum(array.dot(x, a)).compute(), np.ones(6)),
         (lambda a: array.from_array(a).sum().compute(), np.ones(6)),
-        (lambda a: (x + a).max().compute(), np.float64(2.0)),
     ]:
         with pytest.raises(DifferentiationError, match=r"what Dask computes.*Compute blocks"):
             gradient(f, argument)
-    for f in [
-        lambda a: (a * x).sum().compute(),
-        lambda a: x.map_blocks(lambda b: b * a).sum().compute(),
+    for f, argument in [
+        (lambda a: (a * x).sum().compute(), 2.0),
+        (lambda a: (x + a).max().compute(), np.float64(2.0)),
+        (lambda a: x.map_blocks(lambda b: b * a).sum().compute(), 2.0),
     ]:
         with pytest.raises(DifferentiationError):  # a copy that is sent to a worker, for example
-            gradient(f, 2.0)
+            gradient(f, argument)
     # What is computed of it is a constant, and what is delayed is Python.
     assert gradient(lambda a: a * x.sum().compute(), 2.0) == 15.0
     tasks = [dask.delayed(lambda a, i: i * a**2) for _ in range(4)]
