@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,12 @@ FOLDER = os.environ.get("CHAINRULES_EXERCISED")
 
 # The testing kit's own tests make it forget, so what it has noted is collected after each test.
 _checked: set[str] = set()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take interrupts, which a job in the background ignores: tests send them to themselves."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
+from chainrules.scipy.linalg import pencils
 from chainrules.scipy.linalg.banded import turned
 from chainrules.scipy.linalg.narrow_bands import factor_change, factor_change_adjoint
 from chainrules.scipy.linalg.schur import below_blocks, below_blocks_adjoint, inside_blocks
@@ -38,6 +39,15 @@ def test_halves_of_a_band(way):
 def test_what_is_below_the_blocks(f, a, output, check_structured):
     t = linalg.schur(a, output=output)[0]
     check_structured(f, t, np.where(inside_blocks(t), a[::-1], 0), a.T)
+
+
+@pytest.mark.parametrize("a, output", [(REAL, "real"), (COMPLEX, "complex")])
+@pytest.mark.parametrize("f", [pencils.solve_below, pencils.solve_below_adjoint])
+def test_what_is_below_the_blocks_of_a_pair(f, a, output, check_structured):
+    st = np.stack(linalg.qz(a, a[::-1] + 2 * np.eye(len(a)), output=output)[:2])
+    assert (output == "real") == bool(np.any(np.diagonal(st[0], -1)))
+    st_dot = pencils.onto_form(st, np.stack([a.T, a[::-1]]))
+    check_structured(f, st, st_dot, np.stack([a, a.T @ a]))
 
 
 @pytest.mark.parametrize("a", [REAL, COMPLEX])
