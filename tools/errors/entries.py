@@ -7,6 +7,7 @@ files, since an error names the user's line.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import pkgutil
 import traceback
@@ -97,6 +98,16 @@ def without_new_rules() -> Iterator[None]:
                     table.unregister(rule.f, *rule.types)
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Collect no garbage: no finaliser, and no other thread, runs in the middle of a parse."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 class Raised(NamedTuple):
     """What a program has raised or warned of."""
 
@@ -121,8 +132,9 @@ def run(entry: Entry) -> Raised | None:
         try:
             try:
                 entry.program()
-            except SystemError:  # Python 3.11's parser, where another thread parses meanwhile
-                entry.program()
+            except SystemError:  # Python 3.11's parser, interrupted by a collection of garbage
+                with uncollected():
+                    entry.program()
         except Exception as error:
             frames = [
                 frame for e in _chain(error) for frame in traceback.extract_tb(e.__traceback__)
