@@ -129,8 +129,10 @@ def _getitem(self: Tracer, index: Any) -> Any:
             return require_rule(operator.getitem, (self, index), {})
         if isinstance(self, np.generic):  # indexed like a 0-d array
             places = np.zeros((), np.intp)[index]
+            if isinstance(places, np.ndarray) and places.ndim == 0:  # x[...] is an array
+                return require_rule(np.array, (self,), {})
             element = require_rule(np.reshape, (self, (1,)), {})
-            return element[int(places)] if np.ndim(places) == 0 else element[places]
+            return element[places]
         return untraced(self)[index]  # raises the value's own error
     return result
 

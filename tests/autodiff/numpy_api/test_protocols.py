@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff import gradient
+from autodiff import compile, gradient
 from autodiff.trace.tracer import untraced
 
 X = np.array([1.5, -2.0, 3.0])
@@ -272,6 +272,26 @@ def test_every_form_of_index(index: Any, differences: Callable) -> None:
         return np.sum(m[index] * m[index]) * 0.5 + np.sum(m[index])
 
     np.testing.assert_allclose(gradient(f, M), differences(f, M), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("index", [(), ..., None, True, False, (..., None), (None, None), (...,)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+def test_a_numpy_number_is_indexed_like_an_array_without_axes(index: Any, dtype: type) -> None:
+    def f(m: Any) -> Any:
+        element = np.sum(m)[index]
+        expected = dtype(1)[index]
+        assert isinstance(element, type(expected))
+        assert np.shape(element) == np.shape(expected)
+        if isinstance(element, np.ndarray):
+            element[...] = element * 2.0
+        return np.sum((element * element).real)
+
+    plain = np.array([1.0, 2.0], dtype)
+    size, scale = np.size(dtype(1)[index]), 1.0 if index == () else 4.0
+    for g in (f, compile(f)):
+        found = gradient(g, plain)
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, np.full(2, scale * 6.0 * size), rtol=1e-6)
 
 
 def test_iteration_unpacking_and_zip(differences: Callable) -> None:
