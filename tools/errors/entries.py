@@ -7,7 +7,6 @@ files, since an error names the user's line.
 
 from __future__ import annotations
 
-import gc
 import importlib
 import pkgutil
 import traceback
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from autodiff import full_tracebacks
+from autodiff.parsing import uncollected
 from chainrules_core import frule, rrule
 from chainrules_core.testing import RuleCheckError
 from tools.errors.sites import ROOT, Site, sites
@@ -98,16 +98,6 @@ def without_new_rules() -> Iterator[None]:
                     table.unregister(rule.f, *rule.types)
 
 
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Collect no garbage: no finaliser, and no other thread, runs in the middle of a parse."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
 class Raised(NamedTuple):
     """What a program has raised or warned of."""
 
@@ -132,7 +122,7 @@ def run(entry: Entry) -> Raised | None:
         try:
             try:
                 entry.program()
-            except SystemError:  # Python 3.11's parser, interrupted by a collection of garbage
+            except SystemError:  # of a parse that is not ours: see autodiff.parsing
                 with uncollected():
                     entry.program()
         except Exception as error:

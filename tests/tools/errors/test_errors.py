@@ -68,7 +68,6 @@ def test_every_statement_that_raises_is_reached():
     assert sorted(missing) == sorted(UNREACHED)
 
 
-@pytest.mark.filterwarnings("default")
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="others word Python's errors anew")
 def test_the_page_is_what_the_programs_say(tmp_path):
     # In a process of its own: nothing that other tests have left may change a message.
