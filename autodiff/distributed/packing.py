@@ -13,6 +13,7 @@ import io
 import linecache
 import pickle
 import types
+from collections.abc import Callable
 from typing import Any
 
 from autodiff.errors import ArgumentError
@@ -59,6 +60,9 @@ def _packed_by_value(cloudpickle: Any, thing: Any) -> bytes:
 
     class Pickler(cloudpickle.CloudPickler):
         def reducer_override(self, obj: Any) -> Any:
+            if isinstance(obj, types.CodeType):  # from version 3.1.3 on cloudpickle drops the name
+                make, parts = self.dispatch_table[types.CodeType](obj)
+                return _code_in_file, (obj.co_filename, make, parts)
             reduced = super().reducer_override(obj)
             if reduced is not NotImplemented and isinstance(obj, types.FunctionType):
                 name = obj.__code__.co_filename
@@ -68,6 +72,11 @@ def _packed_by_value(cloudpickle: Any, thing: Any) -> bytes:
     file = io.BytesIO()
     Pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(thing)
     return pickle.dumps(_WithSource(texts, file.getvalue()), protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def _code_in_file(filename: str, make: Callable, parts: tuple) -> types.CodeType:
+    """Make code that names the text that it was compiled from."""
+    return make(*parts).replace(co_filename=filename)
 
 
 class _WithSource:
