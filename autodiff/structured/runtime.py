@@ -20,6 +20,7 @@ from autodiff.structured.activity import (
     has_active_tests,
     is_active,
     mark_active,
+    remove_unread,
 )
 from autodiff.structured.bound_rules import resolve_rules
 from autodiff.structured.emission import Emitter
@@ -83,6 +84,7 @@ class Structured:
         self.guards = lowered.guards
         program = self.program = lowered.program
         self.positions += range(len(args), len(args) + len(program.captured))
+        remove_unread(program)
         resolve_rules(blocks_of(program.body))
         mark_active(program, {self.positions.index(i) for i in active})
         self.broadcasts = False
@@ -207,6 +209,8 @@ class Structured:
     def sweep(self, state: tuple, bars: list[Any]) -> tuple:
         """Return the cotangents of all arguments, None where there is none."""
         backward, *left = state
+        # Python computes with its own floats several times faster than with NumPy's.
+        bars = [float(bar) if type(bar) is np.float64 else bar for bar in bars]
         start = time.perf_counter()
         try:
             found = iter(backward(*left, bars))
