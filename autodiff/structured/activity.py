@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
-from autodiff.structured.ir import WRITES, Block, For, If, Op, Program, Slot, Value, While, flat
+from autodiff.structured.ir import (
+    WRITES,
+    Block,
+    If,
+    Op,
+    Program,
+    Slot,
+    Value,
+    While,
+    blocks_of,
+    flat,
+)
 from autodiff.structured.kinds import UnsupportedError
 from chainrules_core.rule import Rule
-
-
-def blocks_of(body: list) -> Iterator[Block]:
-    """Yield all blocks of a list of nodes, in the order of the source."""
-    for node in body:
-        if isinstance(node, Block):
-            yield node
-        elif isinstance(node, For):
-            yield from blocks_of(node.body)
-        elif isinstance(node, While):
-            yield from blocks_of(node.before)
-            yield from blocks_of(node.body)
-        elif isinstance(node, If):
-            yield from blocks_of(node.then)
-            yield from blocks_of(node.otherwise)
 
 
 def remove_unread(program: Program) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from autodiff.structured.activity import depends, is_active
 from autodiff.structured.bound_rules import Bound
 from autodiff.structured.indices import parts_of_index, region_of
-from autodiff.structured.ir import Block, Op, Slot, Value
+from autodiff.structured.ir import Block, Op, Slot, Value, known
 from autodiff.structured.kinds import UnsupportedError
+from autodiff.structured.known_functions import function_of
 from autodiff.structured.partial_source import partial_source
 from chainrules_core.define import DecomposeRule, LinearRule
 from chainrules_core.define.scalar import ScalarRule
 
+_DISPLAYS = (np.array, np.asarray)
 _LONGEST = 160  # characters of an expression that is not bound to a name
 
 
@@ -111,6 +115,7 @@ class BlockSweep:
 
     def operation(self, op: Op) -> None:
         """Pull the cotangent of what an operation makes back to what it reads."""
+        self.e.current = op
         if op.code in ("break", "raise"):
             return
         if op.out is None:
@@ -122,7 +127,8 @@ class BlockSweep:
         if op.code == "call" and not depends(op):
             return
         active = [a for a in (*op.args, *op.options.values()) if is_active(a)]
-        g = self.bar(v, once=op.code == "load" or len(active) == 1)
+        once = op.code == "load" or (len(active) == 1 and not _is_display(op))
+        g = self.bar(v, once)
         if g is None:
             return
         if op.code == "load":
@@ -149,12 +155,13 @@ class BlockSweep:
         e = self.e
         base, value, *at = op.args
         memory = base.memory.root()  # type: ignore[union-attr] # an array has one
-        texts = [e.need(a) for a in at] if memory.is_active or memory.is_needed else []
+        is_restored = e.must_restore(op)
+        texts = [e.need(a) for a in at] if memory.is_active or is_restored else []
         index = e.index(op.data, texts) if texts or not at else ""
-        if memory.is_needed:
+        if is_restored:
             old = e.old_name(op)
             e.pushing[old] = old
-            where = e.need(base)
+            where = e.need(base, contents=False)
             self.out.add(f"{where}[{index}] = {old}")
         if not memory.has_shadow:
             return
@@ -196,6 +203,13 @@ class BlockSweep:
 
     def call(self, op: Op, g: str) -> None:
         """Pull the cotangent of a result back by the rule."""
+        if _is_display(op):
+            self.display(op.args[0], g, ())
+            return
+        summed = summed_axes(op)
+        if summed is not None:
+            self.summed(op, g, *summed)
+            return
         bound = op.rule
         if bound is None or isinstance(bound.rule, DecomposeRule):
             raise UnsupportedError(f"{op.f} without a rule that records")
@@ -208,6 +222,27 @@ class BlockSweep:
             self.linear_rule(op, bound, g)
         else:
             self.recorded(op, bound, g)
+
+    def display(self, parts: Value, g: str, at: tuple[int, ...]) -> None:
+        """Hand the elements of a cotangent on to the numbers that an array was made of."""
+        for i, part in enumerate(parts.op.args):
+            place = (*at, i)
+            if part.op.code == "tuple":
+                self.display(part, g, place)
+            elif is_active(part):
+                self.add_to(part, f"{g}[{', '.join(map(str, place))}]")
+
+    def summed(self, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> None:
+        """Hand the cotangent of a sum or mean on to all that was added."""
+        a = op.args[0]
+        if function_of(op.f) is np.mean:
+            shape = f"{self.e.need(a, contents=False)}.shape"
+            g = f"({g} / ({' * '.join(f'{shape}[{k}]' for k in axes)}))"
+        if not keepdims and len(axes) < a.kind.ndim:
+            g += f"[{', '.join('None' if k in axes else ':' for k in range(a.kind.ndim))}]"
+        if not _has_shadow(a):
+            g = f"spread({g}, {self.e.need(a, contents=False)})"
+        self.add_to(a, g)
 
     def scalar_rule(self, op: Op, bound: Bound, g: str) -> None:
         """Multiply by the partial derivatives."""
@@ -304,13 +339,45 @@ class BlockSweep:
         out: Any = op.out
         wanted = [a for a in bound.args if isinstance(a, Value) and is_active(a)]
         for v in (*bound.args, *bound.options.values(), out):
-            if isinstance(v, Value) and v.memory is not None and v.memory.root().is_written:
-                v.memory.root().is_needed = True  # the pullback may hold it
+            if isinstance(v, Value):
+                e.reads(v)  # the pullback may hold it
         pull = f"{out.name}_pull"
         e.pushing[pull] = pull
         self.out.add(f"q = {pull}({g})")
         for k, v in enumerate(wanted):
             self.gather(v, f"q[{k}]")
+
+
+def _is_display(op: Op) -> bool:
+    """Whether an operation makes an array of numbers that are written one by one."""
+    out: Any = op.out
+    if op.f not in _DISPLAYS or op.options or len(op.args) != 1 or out.kind.dtype != np.float64:
+        return False
+    return _are_numbers(op.args[0])
+
+
+def summed_axes(op: Op) -> tuple[tuple[int, ...], bool] | None:
+    """Return the axes that are summed, and whether they are kept; None if it is no plain sum."""
+    a: Value = op.args[0]
+    if function_of(op.f) not in (np.sum, np.mean):
+        return None
+    given = dict(zip(("axis",), op.args[1:], strict=False)) | op.options
+    if len(op.args) > 2 or not given.keys() <= {"axis", "keepdims"}:
+        return None
+    if not (a.kind.is_array and all(v.kind.is_known for v in given.values())):
+        return None
+    if a.kind.dtype not in (np.float64, np.float32) or not a.kind.ndim:
+        return None
+    axis = known(given["axis"]) if "axis" in given else None
+    keepdims = known(given["keepdims"]) if "keepdims" in given else False
+    if axis is None:
+        return tuple(range(a.kind.ndim)), bool(keepdims)
+    axes = axis if type(axis) is tuple else (axis,)
+    return tuple([k % a.kind.ndim for k in axes]), bool(keepdims)
+
+
+def _are_numbers(v: Value) -> bool:
+    return v.op.code == "tuple" and all(p.kind.is_scalar or _are_numbers(p) for p in v.op.args)
 
 
 def _has_shadow(v: Value) -> bool:

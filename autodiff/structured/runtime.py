@@ -15,7 +15,6 @@ import numpy as np
 
 from autodiff.structured.activity import (
     all_reach,
-    blocks_of,
     check_conversions,
     has_active_tests,
     is_active,
@@ -24,7 +23,7 @@ from autodiff.structured.activity import (
 )
 from autodiff.structured.bound_rules import resolve_rules
 from autodiff.structured.emission import Emitter
-from autodiff.structured.ir import flat
+from autodiff.structured.ir import blocks_of, flat
 from autodiff.structured.kinds import UnsupportedError, kind_of
 from autodiff.structured.lowering import lower
 from autodiff.structured.runtime_calls import SCOPE, SteppedAsideError

@@ -32,6 +32,13 @@ def inner(d: Any, g: Any) -> Any:
     return total(d * g)
 
 
+def spread(g: Any, primal: np.ndarray) -> np.ndarray:
+    """Return an array like the primal that is filled with a cotangent."""
+    x = np.empty_like(primal)
+    x[...] = g
+    return x
+
+
 def fitted(x: Any, shape: tuple[int, ...]) -> Any:
     """Sum a cotangent back to the shape that was broadcast."""
     return x if x.shape == shape else unbroadcast(x, shape)
@@ -75,6 +82,7 @@ SCOPE = {
     "fitted": fitted,
     "gather": gather,
     "settled": settled,
+    "spread": spread,
     "number": number,
     "add_at": add_at,
     "s_": np.s_,
