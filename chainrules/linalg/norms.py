@@ -23,7 +23,7 @@ from chainrules.linalg.gaps import coinciding, vanishing
 from chainrules.linalg.matrices import adjoint, column, conj, real, row
 from chainrules.linalg.pairs import singular_pair
 from chainrules.reductions.axes import kept, reduced_axes
-from chainrules.reductions.extrema import placed
+from chainrules.reductions.fast_extrema import placed
 from chainrules_core import Array, Numeric, pair_rule
 from chainrules_core.authoring import is_foreign
 

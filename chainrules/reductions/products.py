@@ -32,7 +32,7 @@ from chainrules.reductions.axes import (
     rows,
     selected,
 )
-from chainrules.reductions.extrema import placed
+from chainrules.reductions.fast_extrema import placed
 from chainrules.reductions.recurrence import recurrence, reversed_recurrence
 from chainrules_core import AbstractZero, NoTangent, Numeric, ZeroTangent, conj, frule, rrule
 from chainrules_core.authoring import fit, is_foreign, where_true

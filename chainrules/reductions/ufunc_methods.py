@@ -17,13 +17,8 @@ import numpy as np
 from chainrules.elementwise.selection import as_chosen
 from chainrules.reductions.axes import UNSET, Rules, divided, divisor, every, present, scaled
 from chainrules.reductions.cumulative import running_sum_rules
-from chainrules.reductions.extrema import (
-    equal_to_results,
-    extremum_rules,
-    few_places,
-    has_gaps,
-    placed,
-)
+from chainrules.reductions.extrema import extremum_rules
+from chainrules.reductions.fast_extrema import equal_to_results, few_places, placed
 from chainrules.reductions.folds import (
     WEIGHTS,
     accumulate_rules,
@@ -36,6 +31,7 @@ from chainrules.reductions.folds import (
 )
 from chainrules.reductions.products import can_divide, product_rules, running_rules
 from chainrules.reductions.sums import sum_rules
+from chainrules.reductions.ties import has_gaps
 from chainrules_core import (
     AbstractZero,
     Numeric,
