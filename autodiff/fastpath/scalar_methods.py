@@ -1,9 +1,8 @@
-"""Fast paths for plain floats: operators and ufuncs recorded without a dispatch.
+"""Fast paths for plain floats: operators and ufuncs recorded without dispatch.
 
-The code of these methods is written from the partial derivatives that the rules of the operators
-register, so there is no second list of derivatives; it is written anew when such a rule changes.
-Partial derivatives are evaluated at once, since they are floats as well: a node is then two or four
-numbers.
+The methods are generated from the partial derivatives in the rules of the operators, so there is
+no second list of derivatives, and are generated again when such a rule changes. The partial
+derivatives are floats as well and are evaluated at once: a node is two or four numbers.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ _IS_NUMBER = "kind is float or kind is int or kind is float64"
 
 
 def scalar_rule(f: Callable, n: int) -> ScalarRule | None:
-    """Return the rule for plain floats, if it is one of partial derivatives."""
+    """Return the rule of `f` for plain floats, if it is defined by partial derivatives."""
     entry = rrule.entry(f)
     rule = None if entry is None else entry.find((float,) * n)
     if not isinstance(rule, ScalarRule) or rule.several or rule.setup is not None:
@@ -105,7 +104,7 @@ def derivative(
 
 
 def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
-    """Write the methods of a binary operator from its rule for floats."""
+    """Generate the methods of a binary operator from its rule for floats."""
     rule = scalar_rule(op, 2)
     if rule is None:
         return None
@@ -113,7 +112,7 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
     names = ("y", "x", "z")
 
     def branch(test: str, a: str, b: str, varying: set[int]) -> str:
-        """Write what is done with two values, some of which are traced."""
+        """Write the code for two values of which some are traced."""
         nodes, safe = [], []
         for own, i, partial in (("a", 1, by_a), ("b", 2, by_b)):
             if i in varying:
@@ -180,7 +179,7 @@ def unary_record(f: Callable) -> Callable[[FloatTracer], Any] | None:
 
 
 class UnaryTable(dict):
-    """Functions of one float → their `unary_record`, or None; filled at need."""
+    """Functions of one float → their `unary_record`, or None; filled on demand."""
 
     def __missing__(self, f: Callable) -> Callable | None:
         """Look a function up for the first time."""
@@ -205,7 +204,7 @@ _general_getitem = Tracer.__dict__["__getitem__"]
 
 
 def getitem(self: Tracer, index: Any) -> Any:
-    """Do ``x[index]``; one element of an array of float64 is recorded without a dispatch."""
+    """Return ``x[index]``; one element of an array of float64 is recorded without dispatch."""
     value = self._value
     if type(value) is np.ndarray and (type(index) is int or type(index) is tuple):
         try:
@@ -241,7 +240,7 @@ def _negated() -> Callable:
 
 
 def renew(rule: Rule | None = None) -> None:
-    """Write the methods anew, after the change of a rule that they are made from."""
+    """Generate the methods again after the change of a rule that they are made from."""
     unary.clear()
     changed = None if rule is None else rule.f
     if changed is None or changed is operator.getitem:
@@ -263,7 +262,7 @@ def renew(rule: Rule | None = None) -> None:
 
 
 def install() -> None:
-    """Give traced floats their methods, and keep them in step with the rules."""
+    """Give traced floats their methods, and update them when rules change."""
     setattr(Tracer, "__getitem__", getitem)  # noqa: B010 - in front of the general one
     renew()
     rrule.watch(renew)

@@ -72,7 +72,7 @@ def taken_apart(args: tuple) -> Sum:
 
 @functools.lru_cache(maxsize=256)
 def read(text: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
-    """Return the letters of operands with so many axes, and those of the output.
+    """Return the letters of operands with given numbers of axes, and of the output.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def plain_way(i: int, inputs: tuple[str, ...], output: str, shapes: tuple) -> st
 
 
 WORTH_PLANNING = 1_000_000
-"""From so many products on a cotangent is made of matrix products, whatever the call asked for."""
+"""Cotangents of at least so many products use matrix products, whatever the call asked for."""
 
 
 def work_of(parts: Sum, shapes: list) -> int:

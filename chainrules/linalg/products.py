@@ -358,7 +358,7 @@ def cross_back(y_bar: Any, a: Any, b: Any, position: int, axes: tuple[int, int, 
     other = np.moveaxis(other, axes[1 - position], -1)
     size = mine.shape[axes[position]]
     if size == np.shape(other)[-1] == 2:  # the product of vectors of a plane is a number
-        shape = np.shape(y_bar)  # it may be a float of Python's
+        shape = np.shape(y_bar)  # it may be a Python float
         y_bar = np.concatenate(
             [np.zeros((*shape, 2), mine.dtype), np.reshape(y_bar, (*shape, 1))], -1
         )

@@ -61,7 +61,7 @@ def cuts_of(align: Alignment, shapes: tuple[Shape, ...], axis: int | None) -> Cu
     start, before = 0, (slice(None),) * axis
     for shape, wide in zip(shapes, aligned, strict=True):
         stop = start + wide[axis]
-        if shape and wide == (*shape[:axis], 1, *shape[axis:]):  # not a number of NumPy's
+        if shape and wide == (*shape[:axis], 1, *shape[axis:]):  # not a NumPy scalar
             cuts.append(((*before, start), None))
         else:
             cuts.append(((*before, slice(start, stop)), None if shape == wide else shape))
