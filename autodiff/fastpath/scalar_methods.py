@@ -38,6 +38,8 @@ _NAMES = {
     operator.neg: "neg",
 }
 
+_FLOATS = frozenset({float, np.float64, FloatTracer})
+
 RECORD_FLOAT = """\
     made = new(FloatTracer)
     made._value = y
@@ -62,7 +64,7 @@ _BRANCH = """\
     if {test}:
         x = {x}
         z = {z}
-        y = x {symbol} z
+        y = {value}
         if {checked}:
             try:
                 node = ({node})
@@ -103,12 +105,16 @@ def derivative(
     return f"{name}({', '.join(read)})"
 
 
-def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
-    """Generate the methods of a binary operator from its rule for floats."""
-    rule = scalar_rule(op, 2)
+def binary_methods(f: Callable, otherwise: Callable) -> tuple[Callable, Callable] | None:
+    """Generate ``f(a, b)`` for a traced `a`, and with `b` first for a traced `b`, from the rule.
+
+    For other values than floats they call ``otherwise(a, b)``.
+    """
+    rule = scalar_rule(f, 2)
     if rule is None:
         return None
     by_a, by_b = rule.partials[0]
+    symbol = OPERATORS.get(f)
     names = ("y", "x", "z")
 
     def branch(test: str, a: str, b: str, varying: set[int]) -> str:
@@ -123,9 +129,9 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
             test=test,
             x=a,
             z=b,
-            symbol=OPERATORS[op],
-            # Only a power of floats can be something else than a float.
-            checked="type(y) is float or type(y) is float64" if op is operator.pow else "True",
+            value=f"x {symbol} z" if symbol else "f(x, z)",
+            # Of the operators only a power of floats can be something else than a float.
+            checked="True" if symbol and f is not operator.pow else "type(y) in NUMBERS",
             node=", ".join(nodes),
             safe=", ".join(safe),
             record=indent(RECORD_FLOAT, " " * 8),
@@ -140,14 +146,31 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
     )  # fmt: skip
     scope: dict[str, Any] = {
         **SCOPE,
-        "otherwise": Tracer.__dict__[f"__{_NAMES[op]}__"],
+        "f": f,
+        "otherwise": otherwise,
         "by_a": quietly(by_a),
         "by_b": quietly(by_b),
         "safe_a": by_a.safely,
         "safe_b": by_b.safely,
     }
-    exec(compile(source, f"{MADE_HERE}operator.{op.__name__} of traced floats>", "exec"), scope)
+    exec(compile(source, f"{MADE_HERE}{f.__name__} of traced floats>", "exec"), scope)
     return scope["method"], scope["reflected"]
+
+
+def way_of(f: Callable, args: tuple) -> Callable | None:
+    """Return code for calls of `f` with two floats, traced as these are; None if there is none."""
+    kinds = [type(a) for a in args]
+    if len(args) != 2 or not _FLOATS.issuperset(kinds) or FloatTracer not in kinds:
+        return None
+    methods = binary_methods(f, _not_known)
+    if methods is None:
+        return None
+    method, reflected = methods
+    return method if kinds[0] is FloatTracer else lambda a, b: reflected(b, a)
+
+
+def _not_known(a: Any, b: Any) -> Any:
+    return NO_RULE
 
 
 def unary_record(f: Callable) -> Callable[[FloatTracer], Any] | None:
@@ -251,7 +274,7 @@ def renew(rule: Rule | None = None) -> None:
         if changed is not None and changed is not op:
             continue
         name = _NAMES[op]
-        methods = binary_methods(op)
+        methods = binary_methods(op, Tracer.__dict__[f"__{name}__"])
         for prefix, method in zip(("", "r"), methods or (None, None), strict=True):
             full = f"__{prefix}{name}__"
             if method is not None:

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch import call as calls, dispatch_cache
-from autodiff.dispatch.plan_types import OfConstant, OfHand, OfLinear, Remade
+from autodiff.dispatch.plan_types import OfConstant, OfHand, OfLinear, Plan, Remade
+from autodiff.fastpath import scalar_methods
 from autodiff.fastpath.codegen import plan_jvp_code
 from autodiff.fastpath.codegen.node_code import SCOPE, planned_node_class
 from autodiff.trace.tape import FLOAT
@@ -98,6 +99,11 @@ def write(plan: Any, f: Callable, args: tuple, kwargs: dict[str, Any], result: A
     if type(plan) is OfConstant:
         if is_traced:
             return
+    elif type(plan) is Plan and not kwargs:
+        way = scalar_methods.way_of(f, args)
+        if way is not None:
+            dispatch_cache.add(f, args, kwargs, way)
+        return
     elif type(plan) not in (OfLinear, OfHand) or not is_traced:
         return
     if isinstance(plan, OfHand) and plan.rule.takes_config:
