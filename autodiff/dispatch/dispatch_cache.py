@@ -62,7 +62,8 @@ def define_later(name: str, scope: dict[str, Any], write: Callable[[], Callable]
 
 _ways: dict[Callable, dict[Any, Callable]] = caches.register("dispatch", {})
 # Of functions that have no rule any more: callers may hold the dict, nothing here the function.
-_without_rules: WeakKeyDictionary[Callable, dict[Any, Callable]] = WeakKeyDictionary()
+_without_rules: WeakKeyDictionary[Callable, dict[Any, Callable]]
+_without_rules = caches.register("dispatch without rules", WeakKeyDictionary())
 
 
 def ways_of(f: Callable) -> dict[Any, Callable]:

@@ -1,4 +1,4 @@
-"""The walk of a gradient in the page on architecture: its functions exist and are called in order."""
+"""The walk of a gradient in the page on architecture: its functions exist and run in this order."""
 
 import importlib
 import re

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.compiler.passes.scalar_replacement import pack
 from autodiff.compiler.python_backend import scalar_exprs
 from autodiff.compiler.recording.ir import (
@@ -103,11 +104,13 @@ def _operand(e: Any, f: Any, x: Any, meta: Any, is_double: bool) -> str:
     is_float = type(x) is float or (type(x) is int and takes_floats(f))
     if is_float and meta.dtype == FLOAT64 and meta.shape:
         box = np.array(float(x))
-        return e.names.of(_boxes.setdefault(box.tobytes(), box), "k")
+        key = box.tobytes()
+        known = _boxes.get(key)
+        return e.names.of(caches.put(_boxes, key, box, 4096) if known is None else known, "k")
     return e.argument(x)
 
 
-_boxes: dict[bytes, np.ndarray] = {}
+_boxes: dict[bytes, np.ndarray] = caches.register("constants of programs", {})
 
 
 def _elementwise(e: Any, step: Step) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.compiler.recording.ir import Meta, Ref, Step, has_refs, refs_in, set_flat, set_item
 from autodiff.functions import facts_of, known
 
@@ -118,7 +119,7 @@ def power_of(c: float) -> Callable:
 # For x not finite, x - x is NaN. A call of abs would take as long as the power.
 _IN_REACH = "(-{0!r} <= {{0}} <= {0!r} or {{0}} - {{0}} != 0.0)"
 _NO_FURTHER = "({{0}} >= {0!r} or {{0}} <= -{0!r} or {{0}} != {{0}})"
-_powers: dict[float, Callable] = {}
+_powers: dict[float, Callable] = caches.register("guards of powers", {})
 
 
 def _last_base(c: float) -> float:

@@ -85,7 +85,7 @@ def _names_it(code: types.CodeType) -> bool:
 
 
 # id(globals of a module) → the names of its functions that look at frames.
-_known: dict[int, frozenset[str]] = {}
+_known: dict[int, frozenset[str]] = caches.register("functions that look at frames", {})
 caches.on_module_end(lambda key, name: _known.pop(key, None))
 
 
