@@ -52,7 +52,7 @@ class Sum(NamedTuple):
 
 
 def places_of(args: tuple) -> tuple[int, ...]:
-    """Where the operands stand, in either form of the call."""
+    """The positions of the operands, in either form of the call."""
     if isinstance(args[0], str):
         return tuple(range(1, len(args)))
     return tuple(range(0, len(args) - len(args) % 2, 2))

@@ -78,7 +78,7 @@ def rows_of_second(y_bars: Any, a: Any, b: Any) -> Any:
 
 
 def rows_without_options(rows: Callable) -> Callable:
-    """The same for products that may be told where the vectors and matrices lie."""
+    """As `rows`, but None for calls with options, which may put vectors on other axes."""
 
     def rows_of(y_bars: Any, a: Any, b: Any, **options: Any) -> Any:
         return None if options else rows(y_bars, a, b)

@@ -134,7 +134,7 @@ class Segments:
         return np.swapaxes(bar, self.axis, 0)
 
     def repeated(self, y: Any) -> Any:
-        """What belongs to the segments, at each of their elements."""
+        """The value of each segment at each of its elements."""
         return np.repeat(np.swapaxes(y, self.axis, 0), self.lengths, axis=0)
 
     def summed(self, values: Any) -> Any:
@@ -147,7 +147,7 @@ class Segments:
         return np.equal(as_chosen(y, x), self.repeated(y))
 
     def chosen(self, array: Any, y: Any) -> Any:
-        """The place of the one element that each result is, if these are few and there is one."""
+        """The place of the one element that each result is; None if there are ties or many."""
         if np.ndim(array) != 1 or len(y) * 64 > len(array) or has_gaps(y):
             return None
         places = few_places(self.ties(array, y), len(y))
@@ -277,7 +277,7 @@ def pull_outer(f: np.ufunc, j: int, y_bar: Any, y: Any, a: Any, b: Any) -> Any:
 
 
 def pull_outer_together(f: np.ufunc, y_bar: Any, y: Any, a: Any, b: Any) -> tuple | None:
-    """Both cotangents of ``f.outer``, where there is a way to make them together."""
+    """Both cotangents of ``f.outer``, where they can be computed together."""
     if f is np.divide:
         return None  # its sums need no products of all pairs
     bars = sums_of_chosen(y_bar, y, a, b) if f in EXTREMA else None
