@@ -33,7 +33,7 @@ class SupportsMutation(Capability):
 
 
 class RuleConfig:
-    """What an engine can do, handed to the rules that ask for it.
+    """The capabilities of an engine, given to the rules that ask for them.
 
     An engine subclasses it, lists its `capabilities` and implements the methods they promise. A
     rule registered with ``requires=`` or ``config=`` gets the configuration as first argument and

@@ -8,7 +8,7 @@ from chainrules_core.define.nondifferentiable import non_differentiable
 
 
 def ignore_derivatives(x: Any) -> Any:
-    """Return a value as it is, or call a function; engines take the result for a constant.
+    """Return a value, or call a function; engines treat the result as a constant.
 
     Parameters
     ----------

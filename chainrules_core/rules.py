@@ -116,7 +116,7 @@ class RuleTable:
         return add
 
     def add(self, rule: Rule) -> None:
-        """Add a rule object; hooks are called and the version goes up."""
+        """Add a rule object; hooks are called and the version is increased."""
         load_imported()  # what comes later would replace the rule
         self._load_before_change(rule.f)
         entry = self._entries.get(rule.f)
@@ -161,11 +161,11 @@ class RuleTable:
             hook(rule)
 
     def watch(self, watcher: Callable[[Rule], object]) -> None:
-        """Call ``watcher(rule)`` whenever a rule comes or goes: for what an engine remembers."""
+        """Call ``watcher(rule)`` whenever a rule is added or removed, for caches of an engine."""
         self._watchers.append(watcher)
 
     def on_new_rule(self, hook: Callable[[Rule], object]) -> Callable[[], None]:
-        """Call ``hook(rule)`` for every rule there is, and for each that comes or goes.
+        """Call ``hook(rule)`` for every existing rule, and for each that is added or removed.
 
         Returns
         -------

@@ -21,7 +21,7 @@ _PLAIN = frozenset({np.ndarray, np.float64, np.float32})
 
 
 def where_true(mask: Any, t: Any) -> Any:
-    """Return `t` where `mask` is true and 0 elsewhere, whatever `t` is there.
+    """Return `t` where `mask` is true and 0 elsewhere, even for Inf and NaN.
 
     ``np.where`` is slow where true and false alternate; this is not.
 

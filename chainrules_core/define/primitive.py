@@ -52,7 +52,7 @@ def primitive(f: F) -> F:
 
 
 def natively(f: Callable, *args: Any, **kwargs: Any) -> Any:
-    """Call a function as it is: no engine looks into its body.
+    """Call a function natively: no engine traces its body.
 
     For the helpers of rules that hand containers of traced values to a library's own code, which
     moves them about without computing with them.
@@ -82,7 +82,7 @@ STEPS: dict[Callable, Callable] = {}
 
 
 def in_steps(f: Callable) -> Callable[[F], F]:
-    """Say what `f` does in terms of functions that engines know.
+    """Register a body of `f` in terms of functions that engines know.
 
     An engine that writes calls down, and computes what it has written by means of its own, may
     follow these steps in the place of a call that it knows nothing about. It is for small arrays,

@@ -1,4 +1,4 @@
-"""A derivative that exists but that nobody has written: a value which knows where it comes from."""
+"""A derivative that exists but is not implemented: a value that knows where it comes from."""
 
 from __future__ import annotations
 

@@ -440,7 +440,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def canonicalize(t: Any) -> Any:
-    """The same tangent with all fields of its primal, in their order; absent ones are zeros.
+    """The tangent with all fields of its primal, in their order; absent ones are zeros.
 
     Only declared fields can be known: a tangent of a tuple, list, dict, plain object or unknown
     primal, and what is no structural tangent, is returned as it is.
@@ -458,7 +458,7 @@ def canonicalize(t: Any) -> Any:
 
 
 def backing(x: Any) -> Any:
-    """What a structural tangent stores, or the fields of a structured value.
+    """The contents of a structural tangent, or the fields of a structured value.
 
     Returns
     -------
@@ -572,7 +572,7 @@ def add(a: Any, b: Any) -> Any:
 
 
 def conj(t: Any) -> Any:
-    """The complex conjugate of a tangent; what is real is returned as it is, not copied.
+    """The complex conjugate of a tangent; real parts are returned without a copy.
 
     Examples
     --------

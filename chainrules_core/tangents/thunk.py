@@ -14,7 +14,7 @@ from chainrules_core.tangents.zero import AbstractTangent, AbstractZero
 
 
 def unthunk(x: Any) -> Any:
-    """The value of a thunk, computed now if it has not been; anything else as it is.
+    """The value of a thunk, computed unless it has been; anything else unchanged.
 
     One layer is removed; `unthunk_deep` removes all.
 

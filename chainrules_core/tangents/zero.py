@@ -25,7 +25,7 @@ class AbstractTangent:
 
 
 class AbstractZero(AbstractTangent):
-    """Base of `ZeroTangent` and `NoTangent`: both absorb whatever linear is done to them."""
+    """Base of `ZeroTangent` and `NoTangent`: both absorb all linear operations."""
 
     __slots__ = ()
 

@@ -68,7 +68,7 @@ def by_method(builtin: Any, as_before: Callable) -> Callable:
 
 
 def truth_of(as_before: Callable) -> Callable:
-    """Return ``bool``: a truth value of NumPy's may be asked for a decision."""
+    """Return a ``bool`` that also notes decisions by NumPy's truth values."""
     ask = by_method(bool, as_before)
     return lambda *args: ask(*map(syntax_ops.truth, args))
 

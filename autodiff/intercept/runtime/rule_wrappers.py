@@ -179,7 +179,7 @@ def refusing_for(g: Callable) -> Callable:
 
 
 def _raised_inside(error: BaseException) -> bool:
-    """Whether a function of Python's, which a C function has called, has raised an error.
+    """Whether a Python function, called from C, has raised an error.
 
     Frames that Cython makes up for its own code are the C function's.
     """

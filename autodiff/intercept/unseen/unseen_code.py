@@ -45,7 +45,7 @@ from chainrules_core import ChainRulesError, ProjectTo
 from chainrules_core.places import codes_in, is_library_file
 
 _MISSING: Any = object()
-_MOST = 1000  # so many parts of a container are looked at
+_MOST = 1000  # parts of a container that are inspected
 _OURS = ("autodiff", "chainrules", "chainrules_core", "multipledispatch", "numpy")
 
 # What tells a tracer from its value, whatever it is asked about.
@@ -417,7 +417,7 @@ def _in_modules(known: list, facts: Facts) -> list:
 
 
 def _elsewhere(value: Any) -> str:
-    """Say what begins a thread or task: an error of ours that ends it would not be heard of."""
+    """Return the name of what starts a thread or task, where our errors would go unnoticed."""
     if not isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)):
         return ""
     package = (value.__module__ or "").partition(".")[0]
@@ -427,13 +427,13 @@ def _elsewhere(value: Any) -> str:
 
 
 def _is_number_class(value: Any) -> bool:
-    """Whether a class makes numbers, of texts too; an integer keeps no part of a derivative."""
+    """Whether a class makes floating-point numbers, also from text."""
     made = (float, complex, np.inexact, fractions.Fraction, decimal.Decimal)
     return isinstance(value, type) and issubclass(value, made)
 
 
 def _functions_of(value: Any) -> Iterator[types.FunctionType]:
-    """Yield the functions behind what stands in a class."""
+    """Yield the functions behind an attribute of a class."""
     if isinstance(value, (staticmethod, classmethod)):
         value = value.__func__
     for f in (value.fget, value.fset) if isinstance(value, property) else (value,):
