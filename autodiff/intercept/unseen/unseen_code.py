@@ -34,7 +34,7 @@ from autodiff.closures import captured_values
 from autodiff.errors import SourceError
 from autodiff.intercept.runtime import syntax_ops
 from autodiff.intercept.source import rewritten_code
-from autodiff.intercept.source.library_code import is_library
+from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.intercept.source.source_texts import why_without
 from autodiff.intercept.unseen.bytecode import Facts, facts_of, returns_nothing
 from autodiff.intercept.unseen.checking_wrappers import CHANGED, handed_on
@@ -94,7 +94,7 @@ def guarded(g: types.FunctionType) -> Callable:
     known: dict[tuple, tuple[str, list]] = {}  # by the classes of the arguments
     is_written_for_class = g.__name__.startswith("__")
     module = sys.modules.get(g.__globals__.get("__name__") or "")
-    is_of_library = is_library(g) or is_library_file(getattr(module, "__file__", None) or "")
+    of_package = is_library(g) or is_library_file(getattr(module, "__file__", None) or "")
 
     @functools.wraps(g)
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -102,26 +102,24 @@ def guarded(g: types.FunctionType) -> Callable:
         program = None if is_written_for_class else program_tape()
         if program is not None:
             program.spoil(f"the source of {g.__name__} is not to be had")
-        if (
-            is_of_library
-        ):  # made by exec, as SciPy makes some: what it is given is seen all the same
+        if of_package:  # made by exec, as SciPy makes some: what it is given is seen all the same
             args = tuple(map(_seen, args))
             kwargs = {name: _seen(value) for name, value in kwargs.items()}
         if _holds_tracers((g, args, kwargs)):
             kinds = tuple(map(type, args))
             why, read = known.get(kinds, ("", None))
             if kwargs or read is None or any(_of(w, name) is not v for w, name, v in read):
-                walk = _Walk(into_packages=not is_of_library)
-                why = walk.look(g, () if is_of_library else (*args, *kwargs.values()))
+                walk = _Walk(into_packages=not of_package)
+                why = walk.look(g, () if of_package else (*args, *kwargs.values()))
                 if walk.lasts and not kwargs:
                     known[kinds] = why, walk.read
             if why:
                 made = handed_on(g, args, kwargs)
                 if made is not CHANGED:
                     return made
-                raise _refusal(g, why, is_of_library)
+                raise _refusal(g, why, of_package)
         try:
-            return (_with_calls_seen(g) if is_of_library else g)(*args, **kwargs)
+            return (_with_calls_seen(g) if of_package else g)(*args, **kwargs)
         except (TypeError, ValueError, AttributeError) as error:
             # C code may have met a tracer where it takes a number, and no error of ours.
             is_ours = isinstance(error, ChainRulesError)
@@ -129,7 +127,7 @@ def guarded(g: types.FunctionType) -> Callable:
                 raise
             text = str(error).replace("FloatTracer", "float").replace("Tracer", "array")
             why = f"what raises {type(error).__name__} ({text})"
-            raise _refusal(g, why, is_of_library) from error
+            raise _refusal(g, why, of_package) from error
 
     return called
 
@@ -157,10 +155,10 @@ def _seen(x: Any) -> Any:
     return syntax_ops.intercept(x) if type(x) is types.FunctionType else x
 
 
-def _refusal(g: types.FunctionType, what: str, is_of_library: bool) -> SourceError:
+def _refusal(g: types.FunctionType, what: str, of_package: bool) -> SourceError:
     """Build the error for a function that does `what`; users cannot change a library."""
     cause, remedy = why_without(g.__code__, g.__globals__)
-    if is_of_library:
+    if of_package:
         remedy = (
             "It belongs to a library: compute with NumPy, SciPy or math instead, or give the "
             "function that you call a rule (chainrules_core.rrule.register)."
@@ -209,9 +207,13 @@ class _Walk:
         """Return what could tell a traced value from its value; "" if nothing."""
         is_method = "." in g.__qualname__.rpartition("<locals>.")[2]
         self.waiting = [(g, is_method and bool(args) and not is_tracer(args[0]))]
+        into_packages = self.into_packages
+        # What is written for a class (`__new__` of a named tuple) keeps its arguments and no more.
+        self.into_packages = into_packages and not g.__name__.startswith("__")
         for a in args:
             self.lasts = self.lasts and (is_tracer(a) or isinstance(a, _NUMBERS))
             self._note(a)
+        self.into_packages = into_packages
         while self.waiting or self._add_methods():
             function, is_method = self.waiting.pop()
             if len(self.seen) > _FUNCTIONS:
@@ -307,7 +309,9 @@ class _Walk:
             if self._is_read(x):
                 self.waiting.append((x, False))
         elif not isinstance(x, (types.MethodType, *_CONTAINERS)):
-            self.classes.append(x if isinstance(x, type) else type(x))
+            kind = x if isinstance(x, type) else type(x)
+            if self.into_packages or not is_of_library(kind):
+                self.classes.append(kind)
         for part in _parts(x):
             self.lasts = self.lasts and isinstance(x, _LASTING)
             self._note(part)
