@@ -417,7 +417,7 @@ def _named(values: list) -> dict[str, Any]:
     return {v.__name__: v for v in values if isinstance(v, type)}
 
 
-def _in_modules(known: list, imports: Iterable[str], names: set[str]) -> list:
+def _in_modules(known: list, imports: Iterable[str], names: frozenset[str]) -> list:
     """Return what the attributes that are read are in the modules that are named."""
     modules = [v for v in known if isinstance(v, types.ModuleType)]
     modules += [sys.modules[name] for name in imports if name in sys.modules]
