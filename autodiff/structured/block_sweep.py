@@ -50,6 +50,8 @@ class BlockSweep:
     def add_to(self, v: Value, text: str) -> None:
         """Add to the cotangent of a value."""
         e = self.e
+        if v.op.code == "tuple":  # it would not reach the parts
+            raise UnsupportedError("a tuple in the place of an array")
         if v.memory is not None and v.memory.root().has_shadow:
             shadow = e.shadow(v)
             if shadow.isidentifier():

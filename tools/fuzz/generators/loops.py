@@ -79,6 +79,7 @@ def kernel({names}, n, k):
     s = 0.25
     t = 1.0
     count = 0
+    z = np.arange(n)
     p = (s, t)
     q = [s, 0.5 * t]
 
@@ -163,7 +164,7 @@ class _Writer:
             return f"{f}({self.number(depth - 1)})"
         if r < 0.75:
             return f"({self.number(depth - 1)} / (1.5 + {self.element()} ** 2))"
-        if r < 0.76:
+        if r < 0.8:
             x, y = self.number(0), self.number(depth - 1)
             return self.pick(
                 f"(({x}) if {x} < {y} else ({y}))",
@@ -177,10 +178,15 @@ class _Writer:
                 f"sum([v * {x} for v in q])",
                 f"halved({x})[1]",
                 "(lambda v: v * t)(s)",
+                f"divmod({x}, 0.37)[1]",
+                f"np.modf({y})[0] * s",
+                f"np.dot(({x}, {y}), a[:2] if s > t else b[1:3])",
+                f"np.sum(np.hypot(({x}, {y}), a[z[:2]] if {x} > t else b[1:3]))",
+                f"a[z[{self.at()}]]",
             )
-        if r < 0.78:
+        if r < 0.81:
             return f"bent({self.number(depth - 1)}, {self.number(0)})"
-        if r < 0.82:
+        if r < 0.84:
             return self.pick(
                 "np.sum(a[1:])",
                 "np.mean(w)",
@@ -267,6 +273,10 @@ class _Writer:
                     "t, s = a[1:3]",
                     f"s, (t, w[0]) = {self.element()}, halved(t)",
                     "count += 1",
+                    f"a[{self.at()}], a[{self.at()}] = a[{self.at()}], {self.element()}",
+                    f"z[{self.at()}], z[{self.at()}] = z[{self.at()}], z[{self.at()}]",
+                    f"s, t = math.modf({self.number(1)})[0], divmod(t, 0.6)[1]",
+                    "b = (b + a[z]) * 0.5",
                 )
             )
         elif r < 0.72:
