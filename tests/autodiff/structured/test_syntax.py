@@ -147,6 +147,20 @@ def tuples_given_in_other_blocks(x: Any) -> Any:
     return total
 
 
+def branching_tests(x: Any) -> Any:
+    """Nothing of the test is undone: the branches of the body must find their own flags."""
+    y, i = x[0], 0
+    while i < 4 and i < 7:
+        if i == 0:
+            y = y + x[1]
+        i += 1
+    while 0 < i <= 4:
+        if i > 2:
+            y = y * x[3]
+        i -= 1
+    return y
+
+
 def a_tuple_with_an_array(x: Any) -> Any:
     total = 0.0
     for i in range(3):
@@ -173,6 +187,7 @@ PROGRAMS = [
     function_inside, function_as_argument, lists_of_numbers, loops_over_arrays,
     rows_written_by_a_loop, choices, return_in_nested_loops, return_of_an_endless_loop,
     unpacked_arrays, value_read_in_a_branch, shadowed_names, tuples_given_in_other_blocks,
+    branching_tests,
 ]  # fmt: skip
 
 

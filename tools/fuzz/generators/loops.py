@@ -50,6 +50,15 @@ def bent(x, y):
     return y
 
 
+def goes_on(i, x):
+    if x > 0.5:
+        return i < 2
+    for k in range(i):
+        if k > 1:
+            return False
+    return i < 4
+
+
 def damped(r):
     r[0] *= 0.9
     return r[0]
@@ -347,7 +356,11 @@ class _Writer:
             heads += [f"range({outer})", f"range({outer}, n)", f"range({outer} + 1, n)"]
         if self.rng.random() < 0.12:
             self.add(f"{name} = 0")
-            self.add(f"while {name} < {self.pick('3', 'n - 1')}:")
+            test = self.pick(
+                f"{name} < 3", f"{name} < n - 1", f"{name} < 3 and s < 9.0", f"-1 < {name} < 3",
+                f"goes_on({name}, t)", f"({name} if n > 4 else {name} + 1) < 4",
+            )  # fmt: skip
+            self.add(f"while {test}:")
             self.indices.append(name)
             self.depth += 1
             self.add(f"{name} += 1")
