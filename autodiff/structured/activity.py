@@ -90,6 +90,8 @@ def _mark_op(op: Op) -> bool:
     if op.code in WRITES:
         return is_active(op.args[1]) and _activate(op.args[0])
     value: Any = op.out
+    if op.code == "call" and value.kind.parts and value.kind.has_floats and depends(op):
+        raise UnsupportedError(f"{op.f} returns several numbers that depend on the variables")
     if not value.kind.is_inexact or is_active(value):
         return False
     if op.code == "read":

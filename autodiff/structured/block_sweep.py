@@ -72,6 +72,8 @@ class BlockSweep:
         A text that `lasts` may be written later, where the cotangent is read: all names in it are
         of numbers, and bound once in the block.
         """
+        if v.op.code == "tuple":  # it would not reach the parts
+            raise UnsupportedError("a tuple in the place of an array")
         if v.memory is not None and v.memory.root().has_shadow:
             shadow = self.e.shadow(v)
             if shadow.isidentifier():

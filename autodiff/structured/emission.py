@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -67,6 +67,11 @@ class Source:
         """Add a line at this depth."""
         self.lines.append("    " * self.depth + line)
 
+    def add_all(self, lines: Iterable[str]) -> None:
+        """Add lines at this depth."""
+        for line in lines:
+            self.add(line)
+
 
 class Emitter:
     """Writes the forward and the backward function of a program."""
@@ -81,6 +86,7 @@ class Emitter:
         self.pushes: dict[Block, dict[str, _Pushed]] = {}
         self.loops: list[Slot] = []
         self.number = 0
+        self.is_test = False  # of a while loop: the sweep does not pass it, so nothing is pushed
         self.inlined: dict[Value, str] = {}
         self.renamed: set[Value] = set()
         self.late: set[Slot] = set()  # parameters whose shadows the backward function makes
@@ -246,12 +252,15 @@ class Emitter:
                 self._forward_block(node)
             elif isinstance(node, If):
                 test = self._text(node.test)
-                self._turns(f"if {test}:", node.then, "push(True)")
-                self._turns("else:", node.otherwise, "push(False)")
+                self._turns(f"if {test}:", node.then, *self._push("True"))
+                self._turns("else:", node.otherwise, *self._push("False"))
             else:
                 first = len(self.out.lines)
                 (self._forward_for if isinstance(node, For) else self._forward_while)(node)
                 self.forward_spans[node] = first, len(self.out.lines)
+
+    def _push(self, text: str) -> list[str]:
+        return [] if self.is_test else [f"push({text})"]
 
     def _forward_for(self, node: For) -> None:
         bounds = ", ".join(self._text(b) for b in node.bounds)
@@ -259,14 +268,14 @@ class Emitter:
         self.out.add(f"{n} = range({bounds})")
         if node.broken is None:
             self._turns(f"for {node.slot.name} in {n}:", node.body)
-            self.out.add(f"push({n})")
+            self.out.add_all(self._push(n))
             return
         self.counters.append(f"{n}_")
         self.out.add(f"{node.broken} = False")
         self.out.add(f"{n}_ = 0")
         last = [f"{n}_ += 1", f"if {node.broken}: break"]
         self._turns(f"for {node.slot.name} in {n}:", node.body, *last)
-        self.out.add(f"push({n}[:{n}_])")
+        self.out.add_all(self._push(f"{n}[:{n}_]"))
 
     def _forward_while(self, node: While) -> None:
         n = self.fresh("n")
@@ -276,22 +285,23 @@ class Emitter:
             self.out.add(f"{node.broken} = False")
         self.out.add("while True:")
         self.out.depth += 1
+        is_test, self.is_test = self.is_test, True
         self._forward_nodes(node.before)
+        self.is_test = is_test
         self.out.add(f"if not {self._text(node.test)}: break")
         self._forward_nodes(node.body)
         self.out.add(f"{n} += 1")
         if node.broken is not None:
             self.out.add(f"if {node.broken}: break")
         self.out.depth -= 1
-        self.out.add(f"push({n})")
+        self.out.add_all(self._push(n))
 
     def _turns(self, head: str, nodes: list, *last: str) -> None:
         self.out.add(head)
         n = len(self.out.lines)
         self.out.depth += 1
         self._forward_nodes(nodes)
-        for line in last:
-            self.out.add(line)
+        self.out.add_all(last)
         if len(self.out.lines) == n:
             self.out.add("pass")
         self.out.depth -= 1

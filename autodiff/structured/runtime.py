@@ -26,7 +26,7 @@ from autodiff.structured.emission import Emitter
 from autodiff.structured.ir import blocks_of, flat
 from autodiff.structured.kinds import UnsupportedError, kind_of
 from autodiff.structured.lowering import lower
-from autodiff.structured.runtime_calls import SCOPE, SteppedAsideError
+from autodiff.structured.runtime_calls import SCOPE, ChangedError, SteppedAsideError
 from autodiff.structured.scopes import looked_up
 from autodiff.structured.settings import Settings
 
@@ -213,6 +213,8 @@ class Structured:
         start = time.perf_counter()
         try:
             found = iter(backward(*left, bars))
+            if left[1]:  # the tape
+                raise ChangedError("the sweep does not read what was pushed")
         except (SteppedAsideError, ValueError) as error:
             if isinstance(error, SteppedAsideError) or self.broadcasts:
                 self.step_aside(str(error))
