@@ -77,6 +77,7 @@ pullback_of: Callable = _not_connected
 pushforward_of: Callable = _not_connected
 repeated_pullback: Callable = _not_connected
 repeated_pushforward: Callable = _not_connected
+repeated_second: Callable = _not_connected
 
 
 def connect(**functions: Callable) -> None:
@@ -93,7 +94,7 @@ def connect(**functions: Callable) -> None:
         ``with_closures(args, kwargs)`` has functions that captured traced values as structs.
         ``numerically(f, args, kwargs)`` differentiates by differences, or is `NO_RULE`.
         ``pullback_of`` and ``pushforward_of`` differentiate a function for a rule, and
-        ``repeated_pullback`` and ``repeated_pushforward`` at many points.
+        ``repeated_pullback``, ``repeated_pushforward`` and ``repeated_second`` at many points.
     """
     globals().update(functions)
 
@@ -394,6 +395,10 @@ class EngineConfig(RuleConfig):
         """Record the pushforward of `f` once."""
         return repeated_pushforward(f, argnums)
 
+    def repeated_second(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Record the pushforward of the pullback of `f` once."""
+        return repeated_second(f, argnums)
+
 
 def _call_first(f: Callable, *args: Any, **kwargs: Any) -> Any:
     """Call an object with fields, with respect to which it is differentiated as well."""
@@ -422,6 +427,10 @@ class NestedConfig(EngineConfig):
         return None
 
     def repeated_pushforward(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Leave it to `frule_via_ad`: outer levels must see each call."""
+        return None
+
+    def repeated_second(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
         """Leave it to `frule_via_ad`: outer levels must see each call."""
         return None
 
