@@ -1,7 +1,7 @@
 """The interface of JAX and HIPS autograd: functions that return functions.
 
-As there, ``argnums`` is 0 by default: the derivative with respect to the first argument. All
-arguments of the returned function, keywords included, are passed to `f`.
+As there, ``argnums`` is 0 by default, which differentiates with respect to the first argument. The
+returned function passes all its arguments, including keywords, to `f`.
 
 Derivatives with respect to complex arguments follow the convention of this package, ``∂f/∂re +
 i ∂f/∂im``, the conjugate of what JAX and autograd return.
