@@ -161,8 +161,7 @@ class RuleTable:
             hook(rule)
 
     def watch(self, watcher: Callable[[Rule], object]) -> None:
-        """Call ``watcher(rule)`` whenever a rule is added or removed, for an engine that remembers
-        rules."""
+        """Call ``watcher(rule)`` whenever a rule is added or removed."""
         self._watchers.append(watcher)
 
     def on_new_rule(self, hook: Callable[[Rule], object]) -> Callable[[], None]:
