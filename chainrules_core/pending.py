@@ -1,4 +1,4 @@
-"""Modules of rules that load when somebody needs them.
+"""Modules of rules that are loaded when somebody needs them.
 
 Packages name the modules of their rules by an entry point of the group ``chainrules.rules``, whose
 name is the package: ``my_package = "my_package.rules"``. It means `when_imported`.

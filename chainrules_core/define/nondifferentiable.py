@@ -121,10 +121,10 @@ def non_differentiable(f: Callable | tuple[Callable, ...], *types: Any) -> Any:
     Parameters
     ----------
     f : callable or tuple of callables
-        The function, or several; keywords and any number of arguments are covered.
+        The function, or several. The declaration covers keywords and any number of arguments.
     *types : type, tuple or list
-        For which leading argument types (all, if none are given): ``non_differentiable(concat,
-        [str])`` for any number of strings.
+        The types of the leading arguments for which this holds (all, if you give none):
+        ``non_differentiable(concat, [str])`` for any number of strings.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def non_differentiable(f: Callable | tuple[Callable, ...], *types: Any) -> Any:
 
 
 def opt_out(table: RuleTable, f: Callable, *types: Any, config: type | None = None) -> None:
-    """Declare that `f` is better differentiated through than by its rule, for some types.
+    """Declare that engines should trace `f` instead of using its rule, for some types.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def opt_out(table: RuleTable, f: Callable, *types: Any, config: type | None = No
     f : callable
         The function.
     *types : type, tuple or list
-        More specific than those of the rule not to be used. A still more specific rule wins again.
+        Types more specific than those of the rule to avoid. An even more specific rule wins again.
     config : type, optional
         Only for engines with this ``RuleConfig``.
 
@@ -176,8 +176,8 @@ def opt_out(table: RuleTable, f: Callable, *types: Any, config: type | None = No
 def decompose(f: Callable | tuple[Callable, ...], *types: Any) -> Callable[[Callable], Callable]:
     """Declare a plain body that engines differentiate in place of `f`.
 
-    For functions that have no rule and cannot be traced, but are easily written in terms of
-    functions that have: the decorated body computes the same.
+    Use it for functions that have no rule and cannot be traced, but can be written in terms of
+    functions that have rules. The decorated body must compute the same values.
 
     Parameters
     ----------

@@ -187,7 +187,8 @@ def compiled_like(
     module = ast.fix_missing_locations(ast.Module([*imports, outer], []))
     flags = code.co_flags & _FUTURE
     compiled = compile(module, code.co_filename, "exec", flags=flags, dont_inherit=True)
-    return _inside(compiled, code)
+    made = _inside(compiled, code)
+    return made and _named(made, made.co_qualname, code.co_qualname)
 
 
 def _imported_names(tree: ast.AST) -> tuple[str, ...]:
@@ -234,6 +235,14 @@ def _without_outside(node: ast.AST) -> Any:
 
 def _bare(argument: ast.arg) -> ast.arg:
     return ast.copy_location(ast.arg(argument.arg), argument)
+
+
+def _named(made: types.CodeType, there: str, name: str) -> types.CodeType:
+    """Return `made` and the functions in it, their names beginning with `name`, not `there`."""
+    inner = (_named(c, there, name) if isinstance(c, types.CodeType) else c for c in made.co_consts)
+    return made.replace(
+        co_qualname=name + made.co_qualname.removeprefix(there), co_consts=tuple(inner)
+    )
 
 
 def _inside(compiled: types.CodeType, code: types.CodeType) -> types.CodeType | None:
