@@ -30,7 +30,7 @@ from autodiff.compiler.python_backend.split_functions import PARTED
 from autodiff.compiler.recording import effect_hooks as effect_hooks
 from autodiff.compiler.recording.captured_guards import Dependency, checks_of, dependencies
 from autodiff.compiler.recording.ir import Program, Ref, Step, effect, guard, read_by_guards
-from autodiff.compiler.recording.recorder import Recording
+from autodiff.compiler.recording.recorder import MOST, Recording
 from autodiff.compiler.recording.signature_guards import Inputs, Names, Outputs
 from autodiff.compiler.tiering.backoff import Patience
 from autodiff.compiler.tiering.promotion import Candidate, take, watch
@@ -248,10 +248,12 @@ def recorded(
             raise NotRecordedError(f"{name_of(g)} {why_not}")
     try:
         found = _one_recording(f, args, kwargs, False, *most)
-    except Exception:
+    except Exception as error:
         for d in outside:
             d.undo()
-        raise
+        if not isinstance(error, UnrolledError) or _states(given):
+            raise
+        found = _one_recording(f, args, kwargs, False, *most, by_programs=True)
     if found[0].assumes_no_nan and any(map(_is_nan, _leaves(found[2]))):
         found = _one_recording(f, args, kwargs, True, *most)
     _check_unchanged(f, outside)
@@ -449,9 +451,10 @@ def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, 
 
 
 def _one_recording(
-    f: Callable, args: tuple, kwargs: dict[str, Any], strict: bool, *most: tuple[int, int]
-) -> tuple[Recording, Inputs, Outputs, list[str]]:
-    tape = Recording(strict, *most)
+    f: Callable, args: tuple, kwargs: dict[str, Any], strict: bool, *most: tuple[int, int],
+    by_programs: bool = False,
+) -> tuple[Recording, Inputs, Outputs, list[str]]:  # fmt: skip
+    tape = Recording(strict, *(most or (MOST,)), by_programs=by_programs)
     inputs = Inputs(tape, Names())
     parameters = [f"a{i}" for i in range(len(args) + len(kwargs))]
     given = list(zip(parameters, (*args, *kwargs.values()), strict=True))

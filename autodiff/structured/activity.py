@@ -18,6 +18,7 @@ from autodiff.structured.ir import (
     flat,
 )
 from autodiff.structured.kinds import UnsupportedError
+from autodiff.structured.known_functions import makes_new
 from chainrules_core.rule import Rule
 
 
@@ -40,6 +41,39 @@ def remove_unread(program: Program) -> None:
         block.writes = {slot: v for slot, v in block.writes.items() if slot in live}
     for slot in set(program.slots) - live:
         slot.reads = 0
+
+
+def written_parameters(program: Program) -> list[Slot]:
+    """Return the parameters that may be written into.
+
+    Where two variables may hold one array (``u = new``), memory is shared as a whole. But each
+    array comes from somewhere: only those parameters count that a write may reach.
+    """
+    blocks = list(blocks_of(program.body))
+    held: dict[Slot, set[Slot]] = {slot: {slot} for slot in program.parameters}
+    while True:
+        before = sum(map(len, held.values()))
+        for block in blocks:
+            for slot, v in block.writes.items():
+                if v.kind.is_array:
+                    held.setdefault(slot, set()).update(_parameters_of(v, held))
+        if sum(map(len, held.values())) == before:
+            break
+    written: set[Slot] = set()
+    for op in [op for block in blocks for op in block.ops if op.code in WRITES]:
+        written |= _parameters_of(op.args[0], held)
+    return [slot for slot in program.parameters if slot in written]
+
+
+def _parameters_of(v: Value, held: dict[Slot, set[Slot]]) -> set[Slot]:
+    """Return the parameters whose memory an array may be in."""
+    op = v.op
+    if op.code == "read":
+        return held.get(op.data, set())
+    if op.code == "load" or (op.code == "call" and makes_new(op.f)):
+        return set()
+    given = [a for a in (*op.args, *op.options.values()) if a.kind.is_array or a.kind.parts]
+    return set[Slot]().union(*[_parameters_of(a, held) for a in given])
 
 
 def is_active(value: Value) -> bool:
@@ -172,7 +206,7 @@ def all_reach(program: Program, variables: set[int], outputs: list[Value]) -> bo
 
     The marks are left as they are with all variables.
     """
-    written = [s for s in program.parameters if s.memory and s.memory.root().is_written]
+    written = written_parameters(program)
     try:
         for i in variables:
             _unmark(program)

@@ -115,6 +115,8 @@ class Builder:
             for part, x in zip(names, parts_of(value), strict=True):
                 self.bind(part, x)
         else:
+            if self.depth == 0 and name not in scope.lasting:
+                scope.slots.pop(name, None)  # a variable of its own: nobody reads the old one
             slot, value = self._slot(name), self.one(value)
             is_the_same = was is None or was is slot
             self.bind_slot(slot, value)

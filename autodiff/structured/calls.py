@@ -113,8 +113,7 @@ def _called(
         recording = program_tape()
         if recording is None:
             return body(*args)
-        counted = recording.loops.setdefault(programs, Unrolled())
-        return counted.call(recording.steps, programs, g, form, tuple(leaves), body, args)
+        return recording.with_loops(programs, g, body, args, tuple(leaves), form)
     return programs.call(g, body, args, tuple(leaves), form, tape)
 
 
@@ -252,6 +251,17 @@ class Programs:
         """Whether tracing takes longer than reading the source and running a program."""
         return self.spent >= Settings.worth and self.last >= Settings.least
 
+    def program_for(self, g: types.FunctionType, form: tuple, leaves: tuple) -> Structured | None:
+        """Return a program for a call in a recording, if one can be made."""
+        values, active = plain_and_active(leaves)
+        kinds = key_of(values, active)
+        if kinds is None or not active or id(g.__globals__) != self.globals:
+            return None
+        key = (key_of_form(form), kinds)
+        if key not in self.known and len(self.known) < _MOST_KINDS:
+            self.known[key] = self.made(g, form, values, active)
+        return self.known.get(key)
+
     def made(
         self, g: types.FunctionType, form: tuple, values: tuple, active: tuple[int, ...]
     ) -> Structured | None:
@@ -261,46 +271,6 @@ class Programs:
         except UnsupportedError as error:
             self.why = str(error)
             return None
-
-
-class Unrolled:
-    """The calls of a function with loops in a recording, which writes down each turn."""
-
-    __slots__ = ("finished", "last", "start")
-
-    def __init__(self) -> None:
-        self.finished = 0
-        self.start: int | None = None
-
-    def call(
-        self, steps: list, programs: Programs, g: types.FunctionType, form: tuple, leaves: tuple,
-        body: Callable, args: tuple,
-    ) -> Any:  # fmt: skip
-        """Make the call, and count the steps that it takes."""
-        if self.start is not None:  # a recursion
-            return body(*args)
-        self.start = len(steps)
-        self.last = programs, g, form, leaves
-        try:
-            return body(*args)
-        finally:
-            self.finished += len(steps) - self.start
-            self.start = None
-
-    def should_be_program(self, n: int) -> bool:
-        """Whether most of `n` steps are of these calls, and a program can make them."""
-        own = self.finished + (0 if self.start is None else n - self.start)
-        if 2 * own < n:
-            return False
-        programs, g, form, leaves = self.last
-        values, active = plain_and_active(leaves)
-        kinds = key_of(values, active)
-        if kinds is None or not active:
-            return False
-        key = (key_of_form(form), kinds)
-        if key not in programs.known and len(programs.known) < _MOST_KINDS:
-            programs.known[key] = programs.made(g, form, values, active)
-        return programs.known.get(key) is not None
 
 
 def plain_and_active(leaves: tuple) -> tuple[tuple, tuple[int, ...]]:
@@ -332,20 +302,18 @@ def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
 
 def can_run(program: Structured, args: tuple, outside: list[np.ndarray]) -> bool:
     """Whether the arguments that are written into are the program's to copy."""
-    written = program.written
-    if not written:
-        return True
-    arrays = [(i, a._value if type(a) in _TRACERS else a) for i, a in enumerate(args)]
-    arrays = [(i, x) for i, x in arrays if type(x) is np.ndarray]
-    arrays += [(-1, x) for x in outside]
-    for i in written:
-        mine = args[i]
-        if type(mine) not in _TRACERS or not is_writeable(mine._value):
+    for i in program.written:
+        if type(args[i]) not in _TRACERS or not is_writeable(bare(args[i])):
             return False
-        for j, x in arrays:
-            if i != j and np.may_share_memory(mine._value, x):
-                return False
-    return True
+    return not shares_what_it_writes(program, (*map(bare, args), *outside))
+
+
+def shares_what_it_writes(program: Structured, values: tuple) -> bool:
+    """Whether an argument that is written into may share memory with another array."""
+    arrays = [(i, x) for i, x in enumerate(values) if type(x) is np.ndarray]
+    return any(
+        np.may_share_memory(values[i], x) for i in program.written for j, x in arrays if i != j
+    )
 
 
 class Run:
@@ -413,7 +381,7 @@ class Run:
         return tuple(result)
 
 
-def recorded(run: Run, g: Callable, args: tuple, tape: Tape) -> Any:
+def recorded(run: Any, g: Callable, args: tuple, tape: Tape) -> Any:
     """Record a call, write into what the function has written into, and return its result."""
     program = run.program
     active = [k for k, is_one in enumerate(program.is_active_output) if is_one]

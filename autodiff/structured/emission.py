@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.functions import SIGNS, UFUNC_OF
-from autodiff.structured.activity import is_active
+from autodiff.structured.activity import is_active, written_parameters
 from autodiff.structured.block_sweep import BlockSweep
 from autodiff.structured.indices import region_of
 from autodiff.structured.ir import (
@@ -80,6 +80,7 @@ class Emitter:
         self.program = program
         self.broadcasts = broadcasts
         self.constants = Constants()
+        self.written_parameters = written_parameters(program)
         self.order = Order(program.body)
         self.current: Any = None  # the operation whose sweep is written
         # For each block: name in the backward function → what the forward function pushes.
@@ -197,7 +198,7 @@ class Emitter:
             memory = slot.memory.root() if slot.memory is not None else None
             if memory is None:
                 continue
-            if memory.is_written:
+            if slot in self.written_parameters:
                 source.add(f"{slot.name} = array({slot.name}, order='K')")
             if not slot.is_stable:
                 source.add(f"{slot.name}_in = {slot.name}")
@@ -211,11 +212,6 @@ class Emitter:
     def outputs(self) -> list[Value]:
         """The values that are returned, one after the other."""
         return flat(self.program.returned)
-
-    @property
-    def written_parameters(self) -> list[Slot]:
-        """The arguments that the function writes into."""
-        return [s for s in self.program.parameters if s.memory and s.memory.root().is_written]
 
     def _initial(self, slot: Slot) -> str:
         return slot.name if slot.is_stable else f"{slot.name}_in"

@@ -8,7 +8,7 @@ import importlib.util
 import linecache
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -198,12 +198,23 @@ class Structured:
         outs, frame, tape = found or forward(*values)
         self.spent += time.perf_counter() - start
         n = self.n_outputs
-        given = iter(outs[:n])
+        return self.nest(outs[:n]), list(outs[n:]), (backward, frame, tape, outs)
+
+    def nest(self, outs: Iterable) -> Any:
+        """Return numbers and arrays in the nest that the function returns."""
+        given = iter(outs)
 
         def rebuilt(x: Any) -> Any:
             return tuple(map(rebuilt, x)) if type(x) is tuple else next(given)
 
-        return rebuilt(self.returned), list(outs[n:]), (backward, frame, tape, outs)
+        return rebuilt(self.returned)
+
+    def is_machine_code(self) -> bool:
+        """Whether all loops are machine code, which is made now if need be."""
+        if self.native is None and self.why is None:
+            self._make_native()
+            self.spent = max(self.spent, Settings.native)  # so it is used from now on
+        return self.native is not None and not self.native.why
 
     def sweep(self, state: tuple, bars: list[Any]) -> tuple:
         """Return the cotangents of all arguments, None where there is none."""

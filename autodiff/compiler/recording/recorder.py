@@ -47,6 +47,8 @@ from autodiff.dispatch.call import call as call_again
 from autodiff.functions import facts_of
 from autodiff.mutation.memory_layout import copy_of
 from autodiff.mutation.views import note_shared
+from autodiff.structured.calls import Programs, Run
+from autodiff.structured.recorded_calls import Unrolled, as_one_step
 from autodiff.trace.pytree import leaves_of, map_leaves, parts_of, rebuilt
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
@@ -62,8 +64,9 @@ _DTYPES = {float: np.dtype(float), complex: np.dtype(complex)}
 _READS = frozenset({bool, int, operator.index, round})
 _EQUALITY = (operator.eq, operator.ne)
 _REPETITION = (operator.mul, operator.imul)
-_MOST = (1_000_000, sys.maxsize)
+MOST = (1_000_000, sys.maxsize)
 _LONG = 3000  # steps: then loops that could run from their source are looked for
+_FIRST_LOOK = 400  # … and before those that could be machine code
 
 
 class Recording(Tape):
@@ -81,6 +84,8 @@ class Recording(Tape):
         Whether a product was not looked at.
     spoilt : str
         Why the program cannot be used, if so.
+    by_programs : bool
+        Whether functions with loops are called as one step each, if machine code can run them.
     may_copy, writes : bool
         Whether a view was made that is a copy of arrays that lie otherwise in memory, and whether
         an array was written into: what else changes then hangs on how the arguments lie.
@@ -89,21 +94,24 @@ class Recording(Tape):
     """
 
     __slots__ = (
-        "assumes_no_nan", "bytes_left", "generators", "inputs", "late", "loops", "may_copy",
-        "metas", "most", "next_look", "own_generators", "reads", "spoilt", "steps", "strict",
-        "writes", "written",
+        "assumes_no_nan", "by_programs", "bytes_left", "generators", "inputs", "late", "loops",
+        "may_copy", "metas", "most", "next_look", "own_generators", "reads", "spoilt", "steps",
+        "strict", "writes", "written",
     )  # fmt: skip
 
     records = False
     program = True
 
-    def __init__(self, strict: bool = False, most: tuple[int, int] = _MOST) -> None:
+    def __init__(
+        self, strict: bool = False, most: tuple[int, int] = MOST, by_programs: bool = False
+    ) -> None:
         super().__init__()
         self.watching = True  # no write into what the program reads goes unnoticed
         self.most, self.bytes_left = most
         self.inputs = 0
-        self.loops: dict[Any, Any] = {}  # functions with loops: see autodiff.structured.calls
-        self.next_look = _LONG
+        self.loops: dict[Programs, Unrolled] = {}  # functions with loops
+        self.next_look = _FIRST_LOOK
+        self.by_programs = by_programs
         self.steps: list[Step] = []
         self.metas: list[Meta] = []
         self.reads: dict[tuple, Any] = {}
@@ -126,8 +134,21 @@ class Recording(Tape):
             raise TooLongError(f"more than {self.most} steps are recorded")
         if n > self.next_look:
             self.next_look = 2 * n
-            if any(calls.should_be_program(n) for calls in list(self.loops.values())):
+            fast = n < _LONG
+            if any(c.should_be_program(n, fast) for c in list(self.loops.values())):
                 raise UnrolledError("its loops run from their source, which is shorter")
+
+    def with_loops(
+        self, programs: Programs, g: types.FunctionType, body: Callable, args: tuple,
+        leaves: tuple, form: tuple,
+    ) -> Any:  # fmt: skip
+        """Call a function with loops, as one step or turn by turn."""
+        if self.by_programs:
+            y = as_one_step(self, programs, g, body, leaves, form)
+            if y is not NotImplemented:
+                return y
+        counted = self.loops.setdefault(programs, Unrolled())
+        return counted.call(self.steps, programs, g, form, leaves, body, args)
 
     def spoil(self, why: str) -> None:
         """Note that the program cannot be used; the recording goes on for its results."""
@@ -249,6 +270,8 @@ class Recording(Tape):
                 return y
             return Tracer(y, self, i)
         if kind is bool or isinstance(y, _NUMBERS):
+            return Tracer(y, self, i)
+        if kind is Run:  # for the step that runs the reverse sweep
             return Tracer(y, self, i)
         if kind is int:
             self.read(Tracer(y, self, i), operator.index)

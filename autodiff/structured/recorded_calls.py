@@ -1,0 +1,155 @@
+"""Calls of functions with loops in a recording: unrolled, or one step by a program.
+
+A recording writes down each operation of each turn. Where it becomes long, and machine code can run
+all loops of a function, the call is made anew as two steps: one runs the program, the other one its
+reverse sweep.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+from autodiff.structured.calls import (
+    Programs,
+    Run,
+    can_run,
+    is_finite,
+    recorded,
+    shares_what_it_writes,
+)
+from autodiff.structured.runtime import Structured
+from autodiff.structured.runtime_calls import ChangedError
+from autodiff.trace.tape import CONSTANT, InsideProgram
+from autodiff.trace.tracer import FloatTracer, Tracer
+
+_TRACERS = (Tracer, FloatTracer)
+
+
+class Unrolled:
+    """The calls of a function with loops in a recording, which writes down each turn."""
+
+    __slots__ = ("finished", "last", "start")
+
+    def __init__(self) -> None:
+        self.finished = 0
+        self.start: int | None = None
+
+    def call(
+        self, steps: list, programs: Programs, g: types.FunctionType, form: tuple, leaves: tuple,
+        body: Callable, args: tuple,
+    ) -> Any:  # fmt: skip
+        """Make the call, and count the steps that it takes."""
+        if self.start is not None:  # a recursion
+            return body(*args)
+        self.start = len(steps)
+        self.last = programs, g, form, leaves
+        try:
+            return body(*args)
+        finally:
+            self.finished += len(steps) - self.start
+            self.start = None
+
+    def should_be_program(self, n: int, as_machine_code: bool) -> bool:
+        """Whether most of `n` steps are of these calls, and a program can make them.
+
+        `as_machine_code` asks for one whose loops are machine code.
+        """
+        own = self.finished + (0 if self.start is None else n - self.start)
+        if 2 * own < n:
+            return False
+        programs, g, form, leaves = self.last
+        program = programs.program_for(g, form, leaves)
+        if program is None:
+            return False
+        return not as_machine_code or program.is_machine_code()
+
+
+class Forward:
+    """The step that runs a program: it gives what the program returns, and the run."""
+
+    def __init__(self, program: Structured, g: types.FunctionType, body: Callable, form: tuple):
+        self.program = program
+        self.g = g
+        self.body = body
+        self.form = form
+        self.__name__ = program.name
+
+    def __call__(self, *values: Any) -> tuple:
+        """Run the program."""
+        outside = self.program.outside(self.g)
+        if outside is None:
+            raise ChangedError("what the function reads has changed")
+        given = (*values, *outside)
+        if shares_what_it_writes(self.program, given):
+            raise ChangedError("what the function writes into has another name")
+        run = Run(self.program, self.body, self.form, given)
+        return (*run.outs, run)
+
+
+class Sweep:
+    """The step that runs the reverse sweep of a program.
+
+    It is given all arrays that the run holds, so that nobody writes into them before.
+    """
+
+    def __init__(self, program: Structured) -> None:
+        self.program = program
+        self.__name__ = f"{program.name}_sweep"
+        self.positions: list[int] = []  # of the arguments that have a cotangent
+
+    def __call__(self, run: Run, bars: tuple, *held: Any) -> tuple:
+        """Return the cotangents of the arguments that have some."""
+        found = run.swept(list(bars))
+        if not all(map(is_finite, found)):
+            raise FloatingPointError("a cotangent is not finite: rules decide about it")
+        self.positions = [i for i in self.program.active if found[i] is not None]
+        return tuple([found[i] for i in self.positions])
+
+
+class RecordedRun:
+    """A run of a program, as a recording sees it."""
+
+    def __init__(self, recording: Any, program: Structured, outs: list, run: Any, given: tuple):
+        self.recording = recording
+        self.program = program
+        self.outs = outs
+        self.run = run
+        self.given = given
+        self.result = program.nest(outs[: program.n_outputs])
+
+    def cotangents(self, bars: list[Any]) -> list:
+        """Pull cotangents of all outputs back to all arguments."""
+        sweep = Sweep(self.program)
+        args = (self.run, tuple(bars), *self.given, *self.outs)
+        found = self.recording.call(sweep, args, {})
+        result: list[Any] = [None] * len(self.given)
+        for i, bar in zip(sweep.positions, found, strict=True):
+            result[i] = bar
+        return result
+
+
+def as_one_step(
+    recording: Any, programs: Programs, g: types.FunctionType, body: Callable, leaves: tuple,
+    form: tuple,
+) -> Any:  # fmt: skip
+    """Make a call by a program, as a step of a recording; NotImplemented if none can."""
+    seen = [a._tape for a in leaves if type(a) in _TRACERS]
+    tapes = [tape for tape in seen if tape is not CONSTANT and tape is not recording]
+    if not tapes or any(tape is not tapes[0] for tape in tapes):
+        return NotImplemented
+    tape = tapes[0]
+    if type(tape) is not InsideProgram or tape.observer is not None:
+        return NotImplemented
+    given = tuple([a._value if type(a) in _TRACERS and a._tape is tape else a for a in leaves])
+    if any(type(x) in _TRACERS and x._tape not in (CONSTANT, recording) for x in given):
+        return NotImplemented  # a nested level
+    program = programs.program_for(g, form, leaves)
+    if program is None or not program.is_machine_code():
+        return NotImplemented
+    outside = program.outside(g)
+    if outside is None or not can_run(program, leaves, outside):
+        return NotImplemented
+    *outs, run = recording.call(Forward(program, g, body, form), given, {})
+    return recorded(RecordedRun(recording, program, outs, run, given), g, leaves, tape)
