@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from autodiff import compile, gradient
+from autodiff.compiler.compiled_function import Compiled
+from autodiff.structured import runtime
 from autodiff.structured.settings import Settings
 
 X = np.linspace(0.2, 1.4, 40)
@@ -55,19 +57,77 @@ def complex_numbers(x: Any, turns: int) -> Any:
     return abs(z)
 
 
-@pytest.mark.parametrize("f", [recurrence, in_place, with_helpers])
-@pytest.mark.parametrize("turns", [2, 120])
-def test_what_is_long_runs_as_it_is_written(f: Callable, turns: int) -> None:
+def rebound(x: Any, turns: int) -> Any:
+    u = x
+    for _ in range(turns):
+        new = u.copy()
+        new[1:-1] += 0.1 * (u[2:] - 2.0 * u[1:-1] + u[:-2])
+        u = new
+    return np.sum(u * u)
+
+
+FUNCTIONS = [recurrence, in_place, with_helpers, rebound]
+
+
+def checked(f: Callable, turns: int) -> Compiled:
+    """Compile the gradient of a function, compare it with differences, and return it."""
     compiled = compile(lambda x: gradient(lambda x: f(x, turns), x))
     for x in (X, X[::-1].copy(), X + 0.3):
         direction = np.cos(X)
         slope = (f(x + 1e-6 * direction, turns) - f(x - 1e-6 * direction, turns)) / 2e-6
         assert compiled(x.copy()) @ direction == pytest.approx(slope, rel=1e-6)
+    return compiled
+
+
+@pytest.mark.parametrize("f", FUNCTIONS)
+@pytest.mark.parametrize("turns", [2, 300])
+def test_what_is_long_runs_as_it_is_written(
+    f: Callable, turns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime.Structured, "is_machine_code", lambda self: False)
+    compiled = checked(f, turns)
     is_long = turns > 2
     assert compiled.variants == (not is_long)
     assert (compiled.eager_because is not None) == is_long
     if is_long:
         assert "UnrolledError: its loops run from their source" in compiled.eager_because
+
+
+@pytest.mark.skipif(not runtime.has_llvm(), reason="loops are no machine code without llvmlite")
+@pytest.mark.parametrize("f", FUNCTIONS)
+def test_machine_code_is_one_step_of_a_recording(f: Callable) -> None:
+    compiled = checked(f, 300)
+    assert compiled.variants == 1
+    assert compiled.eager_because is None
+    assert "_sweep(" in compiled.source
+    assert len(compiled.source.splitlines()) < 40
+
+
+@pytest.mark.skipif(not runtime.has_llvm(), reason="loops are no machine code without llvmlite")
+def test_what_a_step_reads_is_looked_up_at_each_call() -> None:
+    compiled = compile(lambda x: gradient(lambda x: scaled(x, 300), x))
+    for factor in (0.5, 0.7):
+        FACTORS[0] = factor
+        FACTORS[1:] = factor / 2.0
+        expected = gradient(lambda x: scaled(x, 300), X)
+        assert compiled(X.copy()) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.skipif(not runtime.has_llvm(), reason="loops are no machine code without llvmlite")
+def test_a_step_whose_cotangents_are_not_finite_is_left_to_the_rules() -> None:
+    compiled = compile(lambda x: gradient(lambda x: np.sqrt(in_place(0.0 * x, 60)), x))
+    expected = gradient(lambda x: np.sqrt(in_place(0.0 * x, 60)), X)
+    np.testing.assert_array_equal(compiled(X.copy()), expected)
+
+
+FACTORS = np.array([0.5, 0.25, 0.125])
+
+
+def scaled(x: Any, turns: int) -> Any:
+    y = x[0]
+    for t in range(turns):
+        y = np.sin(y * FACTORS[t % 3]) + x[t % 40]
+    return y
 
 
 def test_a_long_loop_that_no_program_can_run_is_recorded() -> None:
