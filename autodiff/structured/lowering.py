@@ -97,6 +97,8 @@ class _Lowering(Loops):
         writes = [op for block in blocks_of(self.body) for op in block.ops if op.code in WRITES]
         returned = {v.memory.root() for v in flat(self.program.returned) if v.memory is not None}
         for made, given in self.may_share:
+            if made.op not in order.places:  # of an earlier reading of a loop
+                continue
             mine, other = made.memory.root(), given.memory.root()  # type: ignore[union-attr] # arrays
             for op in writes:
                 written = op.args[0].memory.root()  # type: ignore[union-attr] # an array has one

@@ -50,7 +50,10 @@ def small_matrices(a, b, m):
 
 def diagonal_after_writes(a, b, m):
     s = np.zeros_like(m)
+    t = 0  # an integer at first: the loop is read twice
+    for i in range(3):
+        t = t + np.sum(np.diag(m) * a[i])
     for i in range(len(a)):
         for j in range(i + 1):
-            s[i, j] = m[i, j] * a[j] + np.dot(s[i, :j], b[:j])
+            s[i, j] = t * m[i, j] * a[j] + np.dot(s[i, :j], b[:j])
     return np.sum(np.exp(np.diag(s) * 0.1)) + np.sum(s)
