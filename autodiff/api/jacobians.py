@@ -68,9 +68,9 @@ def jacobian(
     Returns
     -------
     Any
-        ``J`` with ``J.shape == output.shape + argument.shape``; a tuple for several arguments. If
-        the output is a pytree, so is the result, with such a Jacobian in the place of each leaf;
-        if an argument is one, the Jacobian by it is a pytree like the argument.
+        ``J`` with ``J.shape == output.shape + argument.shape``, or a tuple for several arguments.
+        If the output is a pytree, the result is one too, with a Jacobian in place of each leaf. If
+        an argument is a pytree, its Jacobian is a pytree like the argument.
 
     Raises
     ------

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.api.gradients import pullback
 from autodiff.closures.captured_values import Hole, cells_of, content_of, is_empty, with_cells
 from autodiff.closures.outer_assignments import codes_in
@@ -258,7 +259,8 @@ class Repeated:
         return result
 
 
-_remembered: OrderedDict[tuple, Repeated] = OrderedDict()
+_remembered: OrderedDict[tuple, Repeated]
+_remembered = caches.register("cached derivatives", OrderedDict())
 _lock = threading.Lock()
 
 

@@ -1,4 +1,4 @@
-"""Gradients of sums over data that are larger than memory, or than a machine."""
+"""Gradients of sums over data that do not fit in memory, or on one machine."""
 
 from autodiff.distributed.gradients import value_and_gradient as value_and_gradient
 from autodiff.distributed.sweeps import sweep as sweep

@@ -24,17 +24,17 @@ class Workers:
     Attributes
     ----------
     executor : concurrent.futures.Executor, callable or dask.distributed.Client
-        A pool of threads or processes, or what behaves like one (that of mpi4py,
-        ``client.get_executor()``). A function without arguments makes one:
-        ``functools.partial(ProcessPoolExecutor, 4)``. A pool of processes ends with the first
-        process that dies; then a new one is made, where a function is given.
+        A pool of threads or processes, or anything that behaves like one (mpi4py's pool,
+        ``client.get_executor()``). A function without arguments may create it:
+        ``functools.partial(ProcessPoolExecutor, 4)``. A process pool breaks as soon as one of its
+        processes dies; if you pass a function, a new pool is created.
     count : int, optional
-        How many tasks run at once; by default the threads of Dask's cluster, else the processors
-        of this machine. The result does not depend on it.
+        How many tasks run at once; by default the number of threads of Dask's cluster, or of
+        processors of this machine. The result does not depend on it.
     timeout : float, optional
-        Seconds after which a task is given to another worker too. What is ready first counts.
+        Seconds after which another worker gets the task too. The first result counts.
     retries : int
-        How often a task is given out again, after workers were lost or slow.
+        How often a task is given out again after workers were lost or slow.
 
     Examples
     --------

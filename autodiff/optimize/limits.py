@@ -71,7 +71,7 @@ def _pair(limit: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
             return limit[0], limit[1]
     raise ArgumentError(
         f"bounds of a variable of shape {shape} are a pair (lowest, highest) of numbers, arrays or "
-        f"None, or one such pair for each element; given was {limit!r}."
+        f"None, or one such pair for each element, not {limit!r}."
     )
 
 

@@ -1,4 +1,4 @@
-"""train: a first-order optimiser over minibatches; a run that is interrupted goes on as if not."""
+"""train: a first-order optimiser over minibatches, whose runs can be interrupted and continued."""
 
 from __future__ import annotations
 
@@ -38,61 +38,61 @@ def train(
     shards: Any = None,
     executor: Any = None,
 ) -> OptimizeResult:
-    """Minimise a mean over examples by steps on minibatches of them.
+    """Minimise a mean over examples, by steps on minibatches.
 
     Parameters
     ----------
     loss : callable
         ``loss(params, *batch)`` returns the mean loss of a batch, a real number.
     params0 : Any
-        Where to start, a nest as for :func:`minimize`. Dtypes are kept.
+        The starting point, a nest as for :func:`minimize`. Dtypes are kept.
     data : ndarray or tuple of ndarray, optional
-        The examples along the first axis of each array. Left out where `shards` are given.
+        Arrays with the examples along their first axis. Leave it out if you pass `shards`.
     optimiser : Optimiser, optional
         By default :func:`adam`.
     batch_size : int, optional
-        Examples in a batch, or shards; by default all of them. The last batch of an epoch may be
-        smaller.
+        The number of examples, or of shards, in a batch; by default all of them. The last batch of
+        an epoch may be smaller.
     epochs : int
-        How often each example or shard is used, in a new order in each epoch.
+        How often each example or shard is used. Each epoch has a new order.
     seed : int
-        Of these orders.
+        The seed of these orders.
     callback : callable, optional
-        Called after each step with an `OptimizeResult` of ``params``, ``fun`` (the loss of the
-        batch) and ``nit``. It may raise StopIteration to stop.
+        Called after each step with an `OptimizeResult` that has ``params``, ``fun`` (the loss of
+        the batch) and ``nit``. It may raise StopIteration to stop.
     progress : bool or rich.console.Console
         Whether to show a progress bar, if `rich` is installed.
     checkpoint : path, optional
         A file to write the state to, every ten seconds and at the end.
     resume : bool
-        Whether to go on from that file, if it exists.
+        Whether to continue from that file, if it exists.
     shards : sequence, optional
-        Data in parts, as :func:`autodiff.distributed.value_and_gradient` takes them. A batch is
-        some of the shards, and its loss the mean of ``loss(params, *shard)`` over them: make the
-        shards of one length.
+        Data in parts, as :func:`autodiff.distributed.value_and_gradient` takes them. A batch
+        consists of several shards, and its loss is the mean of ``loss(params, *shard)`` over them,
+        so all shards should have the same length.
     executor : Executor, callable, dask.distributed.Client or Workers
-        With `shards`: who evaluates them.
+        The workers that evaluate the shards.
 
     Returns
     -------
     scipy.optimize.OptimizeResult
         ``params``, ``fun`` (the loss of the last batch), ``nit`` (steps), ``history``, ``success``
-        and ``message``. After Ctrl-C the parameters are those of the last step: losses of
+        and ``message``. After Ctrl-C, the parameters are those of the last step, because losses of
         different batches cannot be compared.
 
     Raises
     ------
     ArgumentError
-        If the data have different lengths, if there is nothing to fit, or if the checkpoint is
-        that of another run.
+        If the data have different lengths, if there is nothing to fit, or if the checkpoint belongs
+        to another run.
     ShardError
-        If workers that evaluate a shard are lost, or too slow, again and again.
+        If the workers that evaluate a shard are repeatedly lost or too slow.
 
     Notes
     -----
-    A run that goes on from a checkpoint takes the steps that it would have taken, bit for bit: the
-    order of examples depends on `seed` and the epoch alone. With `checkpoint` the loss is not
-    compiled automatically, since a program may differ in the last bits.
+    A run that continues from a checkpoint takes the same steps, bit for bit, as a run without
+    interruption: the order of the examples depends only on `seed` and the epoch. With `checkpoint`,
+    the loss is not compiled automatically, because a program may differ in the last bits.
 
     Examples
     --------

@@ -128,7 +128,7 @@ def test_bounds_of_an_array_as_in_scipy():
     [
         ({"c": (0, 1)}, "the other nest has 'c'"),
         ({"b": (0, 1, 2)}, r"shape \(2,\) are a pair"),
-        ({"b": "positive"}, "given was 'positive'"),
+        ({"b": "positive"}, "not 'positive'"),
         ({"b": (np.zeros(3), None)}, r"a bound of shape \(3,\) does not fit"),
         ({"z": (0, 1)}, "a complex number, which has no order"),
     ],
