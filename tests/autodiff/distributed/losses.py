@@ -89,6 +89,6 @@ def ridge_dying_once(marker, penalty, x, y):
 
 
 def wells(p):
-    """Four minima; the one at x = -1.04, y = -0.5 is the lowest."""
+    """Minima at x = -1.04 and 0.96, with several y; the former are the lowest."""
     y = p["y"] + 0.5
     return (p["x"] ** 2 - 1) ** 2 + 0.3 * p["x"] + (y**2 - 1) ** 2 * y**2

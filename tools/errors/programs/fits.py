@@ -13,6 +13,7 @@ from autodiff.optimize import (
     curve_fit,
     least_squares,
     minimize,
+    multistart,
     profile,
     profile_interval,
     root,
@@ -271,3 +272,78 @@ def no_data() -> None:
 @no_data.instead("Give arrays")
 def some_data() -> None:
     train(distance, 0.0, X, epochs=2)
+
+
+@entry("A checkpoint of parameters with other names", ArgumentError)
+def checkpoint_of_other_names() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "fit.npz")
+        minimize(lambda p: p["a"] ** 2, {"a": 1.0}, checkpoint=file)
+        minimize(lambda p: p["b"] ** 2, {"b": 1.0}, checkpoint=file, resume=True)
+
+
+@checkpoint_of_other_names.instead("Delete the file, or give another name")
+def checkpoint_of_these_names() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        minimize(lambda p: p["a"] ** 2, {"a": 1.0}, checkpoint=Path(folder, "a.npz"))
+        minimize(lambda p: p["b"] ** 2, {"b": 1.0}, checkpoint=Path(folder, "b.npz"), resume=True)
+
+
+@entry("A file that is no checkpoint", ArgumentError)
+def damaged_checkpoint() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "fit.npz")
+        file.write_text("")
+        minimize(bowl, START, checkpoint=file, resume=True)
+
+
+@damaged_checkpoint.instead("Delete the file, or give another name")
+def checkpoint_begun_again() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        minimize(bowl, START, checkpoint=Path(folder, "other.npz"), resume=True)
+
+
+@entry("A folder in place of a checkpoint", ArgumentError)
+def folder_as_checkpoint() -> None:
+    minimize(bowl, START, checkpoint="tools")
+
+
+@folder_as_checkpoint.instead("Give the name of a file")
+def file_as_checkpoint() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        minimize(bowl, START, checkpoint=Path(folder, "fit.npz"))
+
+
+@entry("A checkpoint in a folder that does not exist", ArgumentError)
+def checkpoint_without_folder() -> None:
+    minimize(bowl, START, checkpoint="missing/fit.npz")
+
+
+@checkpoint_without_folder.instead("Make the folder first")
+def checkpoint_with_folder() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "runs").mkdir()
+        minimize(bowl, START, checkpoint=Path(folder, "runs", "fit.npz"))
+
+
+@entry("No places to start from", ArgumentError)
+def no_starts() -> None:
+    multistart(bowl, [])
+
+
+@no_starts.instead("Give at least one")
+def one_start() -> None:
+    assert len(multistart(bowl, [START]).runs) == 1
+
+
+@entry("Several starts, and shards", ArgumentError)
+def starts_and_shards() -> None:
+    shards, pool = [np.ones(2)], ThreadPoolExecutor
+    multistart(lambda a, x: np.sum((a * x - 1) ** 2), [0.0, 2.0], shards=shards, executor=pool)
+
+
+@starts_and_shards.instead("Minimise the sum from each start")
+def sum_from_each_start() -> None:
+    shards, pool = [np.ones(2)], ThreadPoolExecutor
+    for start in (0.0, 2.0):
+        minimize(lambda a, x: np.sum((a * x - 1) ** 2), start, shards=shards, executor=pool)

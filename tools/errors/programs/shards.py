@@ -15,7 +15,7 @@ from unittest import mock
 import numpy as np
 
 from autodiff import ArgumentError, ShardError, gradient
-from autodiff.distributed import Workers, value_and_gradient
+from autodiff.distributed import Workers, sweep, value_and_gradient
 from autodiff.optimize import minimize
 from tools.errors.entries import entry
 
@@ -164,3 +164,53 @@ def unsendable_error() -> None:
 def sendable_error() -> None:
     with contextlib.suppress(ZeroDivisionError):
         value_and_gradient(lambda a, x: 1.0 / 0.0, 1.0, SHARDS, THREADS)
+
+
+@entry("A function that makes no executor", ArgumentError)
+def maker_of_nothing() -> None:
+    value_and_gradient(loss, 1.0, SHARDS, lambda: None)
+
+
+@maker_of_nothing.instead("Give a function, or a class, that makes one")
+def maker_of_threads() -> None:
+    value_and_gradient(loss, 1.0, SHARDS, ThreadPoolExecutor)
+
+
+@entry("No workers", ArgumentError)
+def no_workers() -> None:
+    Workers(THREADS, count=0)
+
+
+@no_workers.instead("Give at least one")
+def one_worker() -> None:
+    Workers(THREADS, count=1)
+
+
+@entry("No time for a task", ArgumentError)
+def no_time() -> None:
+    Workers(THREADS, timeout=0.0)
+
+
+@no_time.instead("Give seconds, or None for no limit")
+def some_time() -> None:
+    Workers(THREADS, timeout=60.0)
+
+
+@entry("A value in place of the function of a sweep", ArgumentError)
+def value_to_sweep() -> None:
+    sweep(loss(1.0, SHARDS[0]), [1.0, 2.0], THREADS)
+
+
+@value_to_sweep.instead("Give the function, and its further arguments")
+def function_to_sweep() -> None:
+    sweep(loss, [1.0, 2.0], THREADS, args=(SHARDS[0],))
+
+
+@entry("A sweep without settings", ArgumentError)
+def no_settings() -> None:
+    sweep(loss, [], THREADS, args=(SHARDS[0],))
+
+
+@no_settings.instead("Give at least one")
+def one_setting() -> None:
+    sweep(loss, [1.0], THREADS, args=(SHARDS[0],))
