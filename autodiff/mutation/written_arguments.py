@@ -26,7 +26,42 @@ from chainrules_core.rules import name_of
 _MOST_VISITED = 20_000
 
 
-def check_writes(f: Callable, args: tuple, arrays: list[tuple], containers: list[tuple]) -> None:
+watching: list[dict[int, bool]] = []
+"""For each run with containers as arguments: their identities, and whether one was stored into."""
+
+
+def watch(containers: list[tuple]) -> dict[int, bool] | None:
+    """Begin to note what the function stores into the originals of its arguments.
+
+    It may store the very object that is there, of which nothing shows afterwards.
+    """
+    if not containers:
+        return None
+    stored = {id(x): False for x, *_ in containers}
+    watching.append(stored)
+    return stored
+
+
+def end_watch(stored: dict[int, bool] | None) -> None:
+    """Note no more."""
+    if stored is not None:
+        watching[:] = [other for other in watching if other is not stored]
+
+
+def note_store(container: Any) -> None:
+    """Note that something is stored into a container."""
+    for stored in watching:
+        if id(container) in stored:
+            stored[id(container)] = True
+
+
+def check_writes(
+    f: Callable,
+    args: tuple,
+    arrays: list[tuple],
+    containers: list[tuple],
+    stored: dict[int, bool] | None,
+) -> None:
     """Raise if an argument has been written into that the function knows by another name.
 
     Parameters
@@ -37,13 +72,15 @@ def check_writes(f: Callable, args: tuple, arrays: list[tuple], containers: list
         A tracer, what a write into it replaces, and the array that it stands for.
     containers : list of tuple
         A container with its parts, and its copy with the parts of that.
+    stored : dict of int to bool, optional
+        What `watch` has noted.
     """
     written: dict[int, Any] = {}
     for traced, index, x in arrays:
         if traced._index is not index:
             written[id(x)] = x
     for x, parts, copy, parts_of_copy in containers:
-        if not has_parts(x, parts):
+        if not has_parts(x, parts) or (stored is not None and stored[id(x)]):
             raise _error(f, x)
         if not has_parts(copy, parts_of_copy):
             written[id(x)] = x

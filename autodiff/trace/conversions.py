@@ -179,13 +179,15 @@ def plain_text(text: str) -> str:
 
 
 def marked(y: Any) -> Any:
-    """Mark strings, also in a list or tuple, as made of a traced value; leave all else as it is."""
+    """Mark strings, also in a list, tuple or dict, as made of a traced value; leave all else."""
     if isinstance(y, str):
         return y if type(y) is TracedText else TracedText(y)
     if isinstance(y, bytes):
         return y if type(y) is TracedBytes else TracedBytes(y)
     if type(y) in (list, tuple):
         return type(y)([marked(part) for part in y])
+    if type(y) is dict:
+        return {key: marked(part) for key, part in y.items()}
     return y
 
 

@@ -30,7 +30,7 @@ from autodiff.intercept import intercept
 from autodiff.mutation.memory_layout import laid_like
 from autodiff.mutation.shared_arguments import Given, copied
 from autodiff.mutation.views import note_shared
-from autodiff.mutation.written_arguments import check_writes
+from autodiff.mutation.written_arguments import check_writes, end_watch, watch
 from autodiff.trace.conversions import constant
 from autodiff.trace.decisions import check_forward
 from autodiff.trace.linearize import checked_argnums, nothing_to_differentiate, promoted
@@ -278,13 +278,16 @@ class Pushed:
         if given is not None and len(self.argnums) < len(traced) + len(self.kwargs):
             others = [a for i, a in enumerate(traced) if i not in self.argnums]
             given.note_others((*others, *self.kwargs.values()), tape)
+        stored = watch(containers)
         try:
             with recording(tape) if tape.copied or tape.aliases else noticing():
                 y = given_out(intercept(self.f)(*traced, **self.kwargs))
         finally:
             tape.close()
+            end_watch(stored)
         if tape.copied or containers:
-            check_writes(self.f, (*args, *self.kwargs.values()), tape.copied, containers)
+            every = (*args, *self.kwargs.values())
+            check_writes(self.f, every, tape.copied, containers, stored)
         if tape.decisions and not indices_on(y, tape):
             check_forward(self.f, tape, y)
         if type(y) is Tracer:

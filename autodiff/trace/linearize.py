@@ -16,7 +16,7 @@ from autodiff.intercept import intercept
 from autodiff.mutation.held_arrays import COPIED
 from autodiff.mutation.memory_layout import copy_of
 from autodiff.mutation.shared_arguments import Given
-from autodiff.mutation.written_arguments import check_writes
+from autodiff.mutation.written_arguments import check_writes, end_watch, watch
 from autodiff.trace import pytree
 from autodiff.trace.decisions import check_arguments
 from autodiff.trace.nodes import Leaf
@@ -120,6 +120,7 @@ class Linearised:
         self.leaves = tape.leaves = len(tape.nodes)
         if not self.leaves:
             raise nothing_to_differentiate(f, args)
+        stored = watch(containers)
         try:
             with recording(tape):
                 output = intercept(f)(*traced, **kwargs)
@@ -127,8 +128,9 @@ class Linearised:
                     output = given_out(output)
         finally:
             self.nodes = tape.close()
+            end_watch(stored)
         if tape.copied or containers:
-            check_writes(f, (*args, *kwargs.values()), tape.copied, containers)
+            check_writes(f, (*args, *kwargs.values()), tape.copied, containers, stored)
             tape.copied = []
         if tape.watched and tape.has_changed():
             raise MutationError(

@@ -16,6 +16,7 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.intercept.runtime import call_site_cache, syntax_ops
+from autodiff.mutation import written_arguments
 from autodiff.trace.trace_stack import check_free
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core.tangents.fields import dict_of, in_class
@@ -91,6 +92,8 @@ def write(value: Any, owner: Any, name: str) -> None:
     except KeyError:
         setter = _setters.of(kind, name)
     if setter is None:
+        if written_arguments.watching:
+            written_arguments.note_store(owner)
         setattr(owner, name, value)
     else:
         setter(owner, value)

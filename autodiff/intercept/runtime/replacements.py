@@ -78,7 +78,7 @@ from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.intercept.unseen import frames, unseen_code
 from autodiff.mutation import identity
 from autodiff.mutation.escape_check import object_holds_traced
-from autodiff.trace.conversions import TracedText
+from autodiff.trace.conversions import TracedBytes, TracedText
 from autodiff.trace.tables import TABLES_OF
 from autodiff.trace.trace_stack import check_free
 from autodiff.trace.tracer import bare, is_tracer
@@ -296,7 +296,7 @@ def _seen(g: types.FunctionType) -> Callable:
                 if kwargs and any(is_constant(kwargs.get(name)) for name in OUTPUTS):
                     return with_copies(g, args, kwargs, OUTPUTS)
                 found = compiled_callbacks.calling_back(g, args, kwargs)
-                if TracedText in kinds:
+                if TracedText in kinds or TracedBytes in kinds:
                     return text_calls.of_texts(found, values, g)
                 return found
         if made is None:

@@ -11,7 +11,7 @@ import numpy as np
 from autodiff.dispatch.arguments import innermost
 from autodiff.errors import untraced_array
 from autodiff.intercept.runtime import attributes, syntax_ops
-from autodiff.mutation import escape_check
+from autodiff.mutation import escape_check, written_arguments
 from autodiff.trace.trace_stack import check_free
 from autodiff.trace.tracer import Tracer
 
@@ -39,6 +39,8 @@ def store(value: Any, target: Any, index: Any) -> None:
         if method is not None:
             syntax_ops.intercept(method)(target, index, value)
             return
+    if written_arguments.watching:
+        written_arguments.note_store(target)
     target[index] = value
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import functools
 import operator
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -27,6 +28,7 @@ from autodiff.intercept.source import rewritten_code
 from autodiff.intercept.source.library_code import is_library as is_library
 from autodiff.mutation.escape_check import is_only_held_by_caller, is_only_held_by_owner, receiver
 from autodiff.mutation.identity import settled
+from autodiff.trace.conversions import holds_traced_text, marked
 from autodiff.trace.decisions import asked
 from autodiff.trace.number_classes import check_class
 from autodiff.trace.pytree import map_leaves
@@ -321,6 +323,9 @@ division = _binary(divmod, "divmod")
 _tracer: Any = Tracer
 
 
+_MATCH = re.Match
+
+
 def item(owner: Any, index: Any) -> Any:
     """Return ``owner[index]``."""
     kind = type(owner)
@@ -336,6 +341,8 @@ def item(owner: Any, index: Any) -> Any:
             tape = innermost(parts, {})
             if tape is not None and tape.program:
                 return tape.call(operator.getitem, (owner, index), {})
+    if kind is _MATCH and holds_traced_text(owner.string):
+        return marked(owner[index])
     return owner[index]
 
 

@@ -9,16 +9,21 @@ texts look for the mark, and those of files pass it on.
 from __future__ import annotations
 
 import ast
+import binascii
+import codecs
 import csv
+import datetime
 import decimal
 import fractions
 import functools
 import io
 import json
 import os
+import pathlib
 import re
 import types
 import weakref
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +32,13 @@ import numpy as np
 from autodiff import caches
 from autodiff.dispatch.arguments import innermost
 from autodiff.intercept.runtime import syntax_ops
-from autodiff.trace.conversions import TracedText, holds_traced_text, marked, number_of_text
+from autodiff.trace.conversions import (
+    TracedBytes,
+    TracedText,
+    holds_traced_text,
+    marked,
+    number_of_text,
+)
 from autodiff.trace.pytree import map_leaves
 from autodiff.trace.trace_stack import active_tapes
 from autodiff.trace.tracer import untraced
@@ -154,7 +165,7 @@ def of_method(g: Any) -> Callable | None:
     if type(owner) is re.Pattern:
         return _keeping(g)
     if type(owner) is re.Match:
-        return (lambda *args: marked(g(*args))) if type(owner.string) is TracedText else None
+        return (lambda *args: marked(g(*args))) if holds_traced_text(owner.string) else None
     return _of_stream(g)
 
 
@@ -173,7 +184,13 @@ def _note(stream: Any) -> None:
     if not isinstance(stream, _STREAMS):
         return
     _written.add(stream)
-    path = _path_of(getattr(stream, "name", None))
+    _note_path(getattr(stream, "name", None))
+    for name in ("buffer", "raw"):  # the file below
+        _note(getattr(stream, name, None))
+
+
+def _note_path(name: Any) -> None:
+    path = _path_of(name)
     if path:
         caches.put(_paths, path, _differentiation(), _MOST_PATHS)
 
@@ -189,7 +206,7 @@ def _filling(make: Callable) -> Callable:
 
     def made(*args: Any, **kwargs: Any) -> Any:
         stream = make(*args, **kwargs)
-        if any(map(holds_traced_text, (*args, *kwargs.values()))):
+        if any(holds_traced_text(a) or _was_written(a) for a in (*args, *kwargs.values())):
             _written.add(stream)
         return stream
 
@@ -225,6 +242,19 @@ def opening(as_before: Callable) -> Callable:
         return stream
 
     return functools.wraps(as_before)(opened)
+
+
+def _of_path(g: Callable) -> Callable:
+    """Return a method of ``pathlib.Path`` that writes a file, or reads one."""
+
+    @functools.wraps(g)
+    def of_path(path: Any, *args: Any, **kwargs: Any) -> Any:
+        if any(map(is_traced, (*args, *kwargs.values()))):
+            _note_path(path)
+        made = g(path, *args, **kwargs)
+        return marked(made) if _was_written(path) else made
+
+    return of_path
 
 
 def _of_stream(g: Any) -> Callable | None:
@@ -263,7 +293,10 @@ def reading(as_before: Callable, name: str = "") -> Callable:
 
 def of_texts(made: Any, given: Any, g: Callable) -> Any:
     """Return what a library's function made of texts of traced values: texts, but no numbers."""
-    if not any(type(x) is TracedText and any(map(str.isdigit, x)) for x in given):
+    if not any(
+        type(x) is TracedBytes or (type(x) is TracedText and any(map(str.isdigit, x)))
+        for x in given
+    ):
         return made  # names
     if isinstance(made, (float, complex, np.inexact)) or (
         isinstance(made, np.ndarray) and made.dtype.kind in "fc"
@@ -350,6 +383,22 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     open: opening,
     bytes: _keeping,
     bytearray: reading,
+    memoryview: reading,
+    int.from_bytes: reading,
+    datetime.datetime.strptime: reading,
+    **dict.fromkeys(
+        (
+            zlib.compress,
+            zlib.decompress,
+            codecs.encode,
+            codecs.decode,
+            binascii.hexlify,
+            binascii.unhexlify,
+            binascii.b2a_base64,
+            binascii.a2b_base64,
+        ),
+        _keeping,
+    ),
     ord: reading,
     csv.reader: _rows,
     csv.DictReader: _rows,
@@ -359,11 +408,21 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     **dict.fromkeys((np.complex64, np.complex128, np.longdouble, np.clongdouble), reading),
 }
 """How functions and classes that are made in C are wrapped."""
-_PARSERS = frozenset({"mpmath", "pandas", "sympy", "tomllib", "yaml"})
-_PARSING = frozenset(
+_PARSING = {
+    "configparser": {"read_string", "read_dict", "set", "__setitem__"},
+    "mpmath": {"convert", "mpf", "mpmathify"},
+    "pandas": {"read_csv", "read_json", "read_table", "to_numeric"},
+    "plistlib": {"dump", "dumps", "loads"},
+    "sympy": {"Float", "Rational", "convert", "parse_expr", "sympify"},
+    "tomllib": {"load", "loads"},
+    "xml": {"XML", "XMLID", "feed", "fromstring", "fromstringlist", "parseString"},
+    "yaml": {"load", "safe_load"},
+}
+"""Packages → their functions and classes that make numbers, or other objects, of texts."""
+_OF_PATHS: frozenset[Any] = frozenset(
     {
-        "Float", "Rational", "convert", "load", "loads", "mpf", "mpmathify", "parse_expr",
-        "read_csv", "read_json", "read_table", "safe_load", "sympify", "to_numeric",
+        pathlib.Path.write_text, pathlib.Path.write_bytes,
+        pathlib.Path.read_text, pathlib.Path.read_bytes,
     }
 )  # fmt: skip
 _OF_TEXTS: frozenset[Any] = frozenset(
@@ -373,7 +432,7 @@ _OF_TEXTS: frozenset[Any] = frozenset(
 
 def _parses(g: Any) -> bool:
     """Whether a function or class of a library makes numbers of texts."""
-    return g.__name__ in _PARSING and (g.__module__ or "").partition(".")[0] in _PARSERS
+    return g.__name__ in _PARSING.get((g.__module__ or "").partition(".")[0], ())
 
 
 def of_class(g: type) -> Callable[[Callable], Callable] | None:
@@ -385,4 +444,6 @@ def of_function(g: types.FunctionType) -> Callable[[Callable], Callable] | None:
     """Return how a function written in Python is wrapped; None for nearly all."""
     if g in READERS or _parses(g):
         return reading
+    if g in _OF_PATHS:
+        return _of_path
     return _handing_on if g in _OF_TEXTS else None

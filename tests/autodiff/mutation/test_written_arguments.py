@@ -256,3 +256,43 @@ def test_what_is_not_reached_may_be_written_into():
         value, slope = value_and_gradient(f, state)
         assert (value, slope["x"]) == (72.0, 48.0)
     assert state == {"x": 3.0, "count": 1}
+
+
+def put_back(a, key, first):
+    if isinstance(a, types.SimpleNamespace):
+        a.u = first
+    else:
+        a[key] = first
+
+
+def put_back_after_another(a, key, first):
+    if isinstance(a, types.SimpleNamespace):
+        a.u = 9.0
+        a.u = first
+    else:
+        a[key], *_ = [9.0]
+        a[key] = first
+
+
+@pytest.mark.parametrize("put", [put_back, put_back_after_another])
+@pytest.mark.parametrize(
+    "state", [[5.0, 1.0], {"u": 5.0, "v": 1.0}, types.SimpleNamespace(u=5.0, v=1.0)]
+)
+def test_the_very_same_object_put_back_into_an_argument_from_outside(state, put):
+    key = 0 if isinstance(state, list) else "u"
+    first = vars(state)["u"] if is_plain(state) else state[key]
+
+    def f(a):
+        put(state, key, first)  # a constant: the first element of `a` has no derivative any more
+        return total(a) * 3.0
+
+    for run in (lambda: value_and_gradient(f, state), lambda: pushforward(f, state)):
+        with pytest.raises(MutationError, match="reaches in another way"):
+            run()
+
+    def other(a):
+        mine = copy.copy(state)
+        put(mine, key, first)
+        return total(a) * total(mine)
+
+    assert value_and_gradient(other, state)[0] == other(state)
