@@ -51,8 +51,8 @@ def real_valued(
 ) -> None:
     """Register the rules of a function with real output, from ``gradient(y, x, **options)``.
 
-    ``back(y_bar, y, x)`` is its product with ȳ, where arrays can have that for less. A zero in ȳ wins
-    over Inf and NaN.
+    ``back(y_bar, y, x)`` is its product with ȳ, where arrays can have that for less. A zero in ȳ
+    wins over Inf and NaN.
     """
 
     @rrule.register(f, *types)
