@@ -1,6 +1,6 @@
-"""Derivatives of Python and NumPy code as it is written.
+"""Derivatives of ordinary Python and NumPy code.
 
-Of a function and its arguments:
+Differentiate a function at its arguments:
 
 ==================================== ===========================================================
 `gradient`, `value_and_gradient`     of a function that returns one real number
@@ -8,21 +8,21 @@ Of a function and its arguments:
 `jacobian`, `hessian`                whole matrices
 `hvp`, `vhp`, `diag_hessian`         products with a Hessian, and its diagonal
 `pullback`, `pushforward`            of any function, applied to cotangents or tangents
-`captured_gradient`                  by the variables that a function has captured
+`captured_gradient`                  with respect to captured variables
 ==================================== ===========================================================
 
-As functions that return functions, as in JAX and HIPS autograd: `grad`, `value_and_grad`, `jacfwd`,
-`jacrev`, `elementwise_grad`, `vjp`, `jvp`. They differentiate by the first argument; `gradient` and
-its kin by all, unless ``argnums`` says otherwise.
+The interface of JAX and HIPS autograd: `grad`, `value_and_grad`, `jacfwd`, `jacrev`,
+`elementwise_grad`, `vjp`, `jvp`. These differentiate with respect to the first argument by default,
+the functions in the table with respect to all of them.
 
-Parameters in nests: `ravel` makes one vector of them; `tree_map`, `tree_add` and `tree_scale`
-change them variable by variable. `autodiff.optimize` fits them; `autodiff.distributed` has sums
-over data that are larger than memory, or than a machine.
+Work with nests of parameters: `ravel` turns them into one vector; `tree_map`, `tree_add` and
+`tree_scale` change them variable by variable. `autodiff.optimize` fits them. `autodiff.distributed`
+computes sums over data that do not fit in memory, or on one machine.
 
-To change how a function is differentiated: `custom_gradient`, `custom_vjp`, `custom_jvp`,
-`ignore_derivatives` (`stop_gradient`), `cotangent_hook`, `checkpoint`, `numeric_fallback`. To make
-it fast: `compile`, `automatic_compile`. To find out what happens: `explain`, `debug_nans`,
-`full_tracebacks`. Rules for functions of your own are defined with ``chainrules_core``.
+Change how a function is differentiated: `custom_gradient`, `custom_vjp`, `custom_jvp`,
+`ignore_derivatives` (`stop_gradient`), `cotangent_hook`, `checkpoint`, `numeric_fallback`. Make it
+fast: `compile`, `automatic_compile`. Find out what happens: `explain`, `debug_nans`,
+`full_tracebacks`. Define rules for your own functions with ``chainrules_core``.
 """
 
 import importlib

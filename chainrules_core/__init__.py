@@ -1,10 +1,10 @@
-"""What a package author needs to write derivative rules, and an engine to use them.
+"""Tools to write derivative rules, and the interface for engines that use them.
 
-Tangent types, ``frule`` and ``rrule``, projection onto tangent spaces, tools to define rules
-(:func:`scalar_rule`, :func:`linear_rule`, :func:`pair_rule`, :func:`non_differentiable`, …), and,
-in ``chainrules_core.testing``, tools to test them. :mod:`chainrules_core.authoring` is the
-interface for authors of rules, with helpers for formulas; :mod:`chainrules_core.engine` is that for
-engines.
+This package has the tangent types, ``frule`` and ``rrule``, projection onto tangent spaces, and
+forms to define rules (:func:`scalar_rule`, :func:`linear_rule`, :func:`pair_rule`,
+:func:`non_differentiable`, …). ``chainrules_core.testing`` tests rules. Rule authors import
+:mod:`chainrules_core.authoring`, which adds helpers for formulas. Engines import
+:mod:`chainrules_core.engine`.
 """
 
 from chainrules_core import projection_containers as projection_containers

@@ -1,4 +1,4 @@
-"""Adding to a tangent that is being accumulated, in place where this is known to be safe."""
+"""Add to an accumulated tangent, in place where that is known to be safe."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from chainrules_core.tangents.thunk import AbstractThunk, InplaceableThunk, unth
 
 
 def add_inplace(acc: Any, dx: Any) -> Any:
-    """The sum of an accumulator and a tangent; `acc` may be changed to hold it.
+    """Return the sum of an accumulator and a tangent; this may change `acc`.
 
-    Always use the value returned: whether it is `acc` depends on both. The caller must own `acc`:
-    nobody else may rely on what it contained.
+    Always use the returned value, which may or may not be `acc`. The caller must own `acc`: nobody
+    else may rely on its old contents.
 
     Parameters
     ----------
     acc : tangent
-        The sum so far. It is changed if it is an inplaceable destination.
+        The sum so far. It changes if it is an inplaceable destination.
     dx : tangent
-        What to add; never changed. Its precision and kind must fit into those of `acc`, else the
-        sum is a new array: a complex `dx` is not cut to fit into a real `acc`.
+        The tangent to add, which never changes. If its precision or kind does not fit into `acc` (a
+        complex `dx`, a real `acc`), the sum is a new array.
 
     Returns
     -------
@@ -71,12 +71,11 @@ def _add_thunk_into(acc: Any, dx: InplaceableThunk) -> Any:
 
 
 def is_inplaceable_destination(x: Any) -> bool:
-    """Whether it is known that `x` can be added into in place.
+    """Return whether it is safe to add to `x` in place.
 
-    True for a plain array of floats or complex numbers that is writeable and has no element twice
-    (as views made by ``np.broadcast_to`` do). When unsure, the answer is False. Register a
-    function of `x` for a class of your own:
-    ``@is_inplaceable_destination.register(MyArray)``.
+    True for a plain, writeable array of floats or complex numbers in which no element appears twice
+    (as in a view from ``np.broadcast_to``). When unsure, the answer is False. Register a function
+    for your own class with ``@is_inplaceable_destination.register(MyArray)``.
 
     Examples
     --------

@@ -48,7 +48,7 @@ def inner(a: Any, b: Any) -> Any:
     ProjectionError
         If arrays differ in shape.
     NotImplementedTangentError
-        If a missing derivative meets something else than a zero.
+        If a missing derivative meets anything except a zero.
     """
     if isinstance(a, AbstractTangent) or isinstance(b, AbstractTangent):
         return _inner_special(unthunk_deep(a), unthunk_deep(b))
@@ -151,8 +151,8 @@ def is_zero(t: Any) -> bool:
 def is_tangent(x: Any) -> bool:
     """Whether `x` can be a tangent: a special one, a number, or an array of numbers.
 
-    Truth values, strings and bare containers are none. What takes part in NumPy's protocols, or
-    is a `numbers.Number`, is one.
+    Booleans, strings and bare containers are not. A `numbers.Number` is, and so is any object that
+    supports NumPy's protocols.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""What authors of rules need: ``from chainrules_core.authoring import pair_rule, part, Array``.
+"""Everything for rule authors: ``from chainrules_core.authoring import pair_rule, part, Array``.
 
-These names are stable: those of :mod:`chainrules_core` that are for authors, and the helpers that
-the rules of `chainrules` are written with. The page about writing rules says how to use them. What
-an engine asks of rules is in :mod:`chainrules_core.engine`.
+These names are stable. They are the names of :mod:`chainrules_core` that rule authors need, and the
+helpers that the rules of `chainrules` are written with. The page about writing rules says how to
+use them. The interface for engines is :mod:`chainrules_core.engine`.
 """
 
 from chainrules_core.arithmetic import add, conj, scale

@@ -1,4 +1,4 @@
-"""How a rule calls back into the engine that asked for it."""
+"""How a rule calls back into the engine that uses it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chainrules_core.errors import MissingCapabilityError
 
 
 class Capability:
-    """Something an engine can do; rules may require it with ``requires=``."""
+    """Something that an engine can do. Rules may require it with ``requires=``."""
 
 
 class HasReverseMode(Capability):
@@ -29,25 +29,26 @@ class NoForwardMode(Capability):
 
 
 class SupportsMutation(Capability):
-    """The engine follows writes into arrays, so that rules of mutating functions are safe."""
+    """The engine follows writes into arrays, so rules of mutating functions are safe."""
 
 
 class RuleConfig:
-    """What an engine can do, handed to the rules that ask for it.
+    """What an engine can do. Rules that ask for it get this object.
 
-    An engine subclasses it, lists its `capabilities` and implements the methods they promise. A
-    rule registered with ``requires=`` or ``config=`` gets the configuration as first argument and
-    goes before rules that do without.
+    An engine subclasses it, lists its `capabilities` and implements the methods that they promise.
+    A rule registered with ``requires=`` or ``config=`` gets the configuration as its first
+    argument, and takes precedence over rules without.
 
     Attributes
     ----------
     capabilities : frozenset of type
         Subclasses of :class:`Capability`.
     primal : callable, optional
-        ``primal(f, args, kwargs)``: how derived rules are to compute a primal; None calls `f`. An
-        engine sets it where the arguments of a rule may be traced on an outer level.
+        ``primal(f, args, kwargs)`` computes a primal for derived rules; None calls `f`. An engine
+        sets it if the arguments of a rule may be traced on an outer level.
     body : callable, optional
-        ``body(function)``: what to run in place of a rule's own function; for the same purpose.
+        ``body(function)`` returns what to run in place of the function of a rule, for the same
+        purpose.
 
     Examples
     --------
@@ -62,31 +63,31 @@ class RuleConfig:
     body: ClassVar[Callable | None] = None
 
     def has(self, *capabilities: type) -> bool:
-        """Whether all of `capabilities` are there."""
+        """Return whether the engine has all of `capabilities`."""
         return self.capabilities.issuperset(capabilities)
 
     def rrule_via_ad(self, f: Callable, *args: Any, **kwargs: Any) -> tuple[Any, Callable]:
-        """Differentiate `f` in reverse, by a rule or by its body; as ``rrule``, never None."""
+        """Differentiate `f` in reverse, by a rule or its body. Like ``rrule``, but never None."""
         raise MissingCapabilityError(self, HasReverseMode, "rrule_via_ad")
 
     def frule_via_ad(self, dots: tuple, f: Callable, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        """Differentiate `f` forward, by a rule or by its body; as ``frule``, never None."""
+        """Differentiate `f` forward, by a rule or its body. Like ``frule``, but never None."""
         raise MissingCapabilityError(self, HasForwardMode, "frule_via_ad")
 
     def as_written(self, f: Callable) -> Callable:
-        """Return a function that does what `f` does on plain values, as fast as it was written.
+        """Return a function that computes `f` on plain values, without the cost of tracing.
 
-        An engine that hands over functions in which it looks for traced values has another one.
+        An engine overrides it if the functions that it passes to rules look for traced values.
         """
         return f
 
     def repeated_pullback(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
         """Return the pullback of a function as a function of the point, or None.
 
-        For rules that need it at many points, as solvers do: an engine that can prepare it once
-        returns ``pull(y_bar, *args)``, which returns two tuples of cotangents: of the values that
-        `f` has captured (if it is a ``Closure``), and of the arguments at `argnums`. None means
-        that :meth:`rrule_via_ad` is as good.
+        Rules of solvers need it at many points. An engine that can prepare it once returns
+        ``pull(y_bar, *args)``, which returns two tuples of cotangents: of the values that `f` has
+        captured (if it is a ``Closure``), and of the arguments at `argnums`. None means that
+        :meth:`rrule_via_ad` is as good.
         """
         return None
 
@@ -98,18 +99,26 @@ class RuleConfig:
         """
         return None
 
+    def repeated_second(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Return the pushforward of the pullback as a function of the point, or None.
+
+        As :meth:`repeated_pullback`: ``second(y_bar, y_bar_dot, value_dots, arg_dots, *args)``
+        returns what the pullback does, and its tangents.
+        """
+        return None
+
 
 def rrule_via_ad(
     config: RuleConfig, f: Callable, *args: Any, **kwargs: Any
 ) -> tuple[Any, Callable]:
-    """Have the engine behind `config` differentiate `f` in reverse.
+    """Ask the engine of `config` to differentiate `f` in reverse.
 
     Parameters
     ----------
     config : RuleConfig
-        What the rule got as its first argument.
+        The first argument of the rule.
     f : callable
-        Any function: a rule for it is used, else its body is differentiated.
+        Any function. The engine uses its rule, or differentiates its body if there is none.
     *args, **kwargs
         Its arguments.
 
@@ -129,12 +138,12 @@ def rrule_via_ad(
 def frule_via_ad(
     config: RuleConfig, dots: tuple, f: Callable, *args: Any, **kwargs: Any
 ) -> tuple[Any, Any]:
-    """Have the engine behind `config` differentiate `f` forward.
+    """Ask the engine of `config` to differentiate `f` forward.
 
     Parameters
     ----------
     config : RuleConfig
-        What the rule got as its first argument.
+        The first argument of the rule.
     dots : tuple
         Tangents of `f` itself and of each of `args`.
     f : callable

@@ -1,4 +1,4 @@
-"""Debug mode: costly checks around every rule, off unless asked for."""
+"""Debug mode: costly checks around every rule, off by default."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def is_debug() -> bool:
 def set_debug(on: bool) -> None:
     """Switch debug mode on or off for the whole process.
 
-    In debug mode the frame around rules also checks that in-place accumulation returns the very
-    buffer it was given, that no cotangent is NaN where the seed and the arguments are not, and
-    that adding a tangent to a primal can build the primal's type.
+    In debug mode, the frame around rules also checks that in-place accumulation returns the same
+    buffer that it got, that no cotangent is NaN unless the seed or an argument is, and that adding
+    a tangent to a primal can build the type of the primal.
 
     The environment variable ``CHAINRULES_DEBUG=1`` switches it on from the start.
     """
@@ -28,7 +28,7 @@ def set_debug(on: bool) -> None:
 
 @contextmanager
 def debug_mode(on: bool = True) -> Iterator[None]:
-    """Debug mode for the length of a ``with`` block.
+    """Switch debug mode on inside a ``with`` block.
 
     Examples
     --------

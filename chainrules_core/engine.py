@@ -1,7 +1,7 @@
-"""What engines need: rules as objects, calls bound to them, and what surrounds a pullback.
+"""Everything for engines: rules as objects, calls bound to them, and helpers around pullbacks.
 
-An author of rules needs none of it: see :mod:`chainrules_core.authoring`. How an engine uses it is
-in ``docs/engine_author``, with two small engines.
+Rule authors do not need it: see :mod:`chainrules_core.authoring`. ``docs/engine_author`` shows how
+an engine uses it, with two small engines.
 """
 
 from chainrules_core.abstract_array import AbstractArray

@@ -1,4 +1,4 @@
-"""ignore_derivatives: a value, or what a function returns, as a constant."""
+"""ignore_derivatives: treat a value, or the result of a function, as a constant."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from chainrules_core.define.nondifferentiable import non_differentiable
 
 
 def ignore_derivatives(x: Any) -> Any:
-    """Return a value as it is, or call a function; engines take the result for a constant.
+    """Return a value, or call a function; engines treat the result as a constant.
 
     Parameters
     ----------
     x : value or function
-        A plain function or method without arguments is called; anything else, callable instances
-        included, is returned.
+        A plain function or method is called without arguments. Anything else, including a callable
+        instance, is returned.
 
     Returns
     -------
     value
-        `x`, or what the function returned.
+        `x`, or the result of the function.
 
     Notes
     -----
-    For logging, caches and the like. Used where the value does matter, the gradient is wrong by
-    what was ignored.
+    Use it for logging, caches and the like. If the output depends on the value, the gradient lacks
+    that contribution.
 
     Examples
     --------

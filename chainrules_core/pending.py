@@ -1,4 +1,4 @@
-"""Modules of rules that load when somebody needs them.
+"""Modules of rules that are loaded when somebody needs them.
 
 Packages name the modules of their rules by an entry point of the group ``chainrules.rules``, whose
 name is the package: ``my_package = "my_package.rules"``. It means `when_imported`.
@@ -35,7 +35,7 @@ _families: set[str] = set()  # the packages that have such modules, which need e
 
 
 class _ThisThread(threading.local):
-    """What this thread is loading."""
+    """The modules that this thread is loading."""
 
     loads = 0  # modules because of a lookup, one inside the other
     loads_imported = False

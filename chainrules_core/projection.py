@@ -1,8 +1,8 @@
 """ProjectTo: projectors onto the tangent space of a value.
 
-A projector knows what a cotangent of its value must be like (shape, real or complex, precision,
-structure) without keeping the value alive. This module holds `ProjectTo` itself and the projectors
-of numbers and arrays; the other ``projection_*`` modules those of containers, of scipy.sparse and
+A projector knows the space of the cotangents of a value (shape, real or complex, precision,
+structure) without keeping the value alive. This module has `ProjectTo` itself and the projectors of
+numbers and arrays. The other ``projection_*`` modules have those of containers, of scipy.sparse and
 of structured matrices.
 """
 
@@ -32,10 +32,10 @@ _ndarray = np.ndarray
 def ProjectTo(x: Any) -> Projector:  # noqa: N802  # it reads like the constructor it stands for
     """The projector onto the tangent space of `x`.
 
-    ``ProjectTo(x)(dx)`` is `dx` in the form that a tangent of `x` has: of its shape, real where
-    `x` is real, in its precision, with its sparsity and structure. Projecting twice changes
-    nothing more. Zeros and missing derivatives pass, a thunk becomes the thunk of its projection,
-    and a `Tangent` of the type of `x` passes.
+    ``ProjectTo(x)(dx)`` returns `dx` in the form of a tangent of `x`: with its shape, its
+    precision, its sparsity and structure, and real if `x` is real. Projecting twice changes nothing
+    more. Zeros, missing derivatives and a `Tangent` of the type of `x` are returned unchanged. A
+    thunk becomes the thunk of its projection.
 
     ============================  ===============================================================
     `x`                           projection
@@ -52,11 +52,12 @@ def ProjectTo(x: Any) -> Projector:  # noqa: N802  # it reads like the construct
     anything else                 what it gets
     ============================  ===============================================================
 
-    Functions that close over values, bound methods and ``functools.partial`` objects may have a
-    tangent, so theirs pass. Traced values pass through traceable operations only.
+    Functions that capture values, bound methods and ``functools.partial`` objects may have a
+    tangent, so theirs are returned unchanged. Traced values go only through operations that can be
+    traced.
 
-    ``@ProjectTo.register(Foo)`` registers a function which takes a ``Foo`` and returns a
-    projector; it holds for subclasses as well.
+    ``@ProjectTo.register(Foo)`` registers a function that takes a ``Foo`` and returns a projector,
+    also for subclasses.
 
     Parameters
     ----------
@@ -66,13 +67,13 @@ def ProjectTo(x: Any) -> Projector:  # noqa: N802  # it reads like the construct
     Returns
     -------
     callable
-        The projector. Those of numbers and arrays have the attributes ``shape``, ``dtype``,
-        ``ndim`` and ``size`` of their space.
+        The projector. For numbers and arrays it has the attributes ``shape``, ``dtype``, ``ndim``
+        and ``size`` of the space.
 
     Raises
     ------
     ProjectionError
-        By the projector, for a cotangent of another shape, length or with other keys.
+        By the projector, for a cotangent with another shape, length or keys.
     TangentTypeError
         By the projector, for a structural tangent of another type.
 
@@ -101,10 +102,10 @@ _registered: dict[type, Callable[[Any], Projector]] = {}
 
 
 def register(*classes: type) -> Callable[[Callable], Callable]:
-    """Register the decorated function, from a value to its projector, for classes.
+    """Register the decorated function, which maps a value to its projector, for classes.
 
-    It holds for subclasses that have no nearer registration. Abstract base classes are asked only
-    if they are real bases.
+    It also applies to subclasses without a closer registration. Abstract base classes count only if
+    they are real bases.
     """
 
     def add(make: Callable[[Any], Projector]) -> Callable[[Any], Projector]:
@@ -124,7 +125,7 @@ class Structure:
 
 
 def is_registered(cls: type) -> bool:
-    """Whether there is a registration for just this class."""
+    """Whether this very class has a registration."""
     return cls in _registered
 
 
@@ -269,7 +270,7 @@ for _number in _NUMBERS:
 
 
 class OfShape:
-    """What a projector with a ``shape`` has besides."""
+    """The base of projectors with a ``shape``: size, number of axes."""
 
     __slots__ = ()
     shape: tuple[int, ...]
@@ -423,7 +424,7 @@ def _refuse(dx: Any, name: str) -> None:
 
 
 def _special(project: Projector, dx: AbstractTangent, primal: type) -> Any:
-    """What every projector does with special tangents."""
+    """Project a special tangent, as every projector does."""
     if isinstance(dx, AbstractThunk):
         return Thunk(lambda: project(dx._forced_()))
     if isinstance(dx, Tangent) and dx._primal_ is not Any and not issubclass(primal, dx._primal_):

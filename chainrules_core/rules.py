@@ -1,8 +1,7 @@
-"""frule and rrule: what an engine asks, and how an author answers.
+"""frule and rrule: authors register rules here, and engines look them up.
 
-The tables `frule` and `rrule` hold the rules; their calls are the raw convention of ChainRules (a
-cotangent for the function itself and for each positional argument), and their ``register`` is how
-rules get in.
+The tables `frule` and `rrule` hold the rules. Calling one uses the raw convention of ChainRules: a
+cotangent for the function itself and for each positional argument. ``register`` adds a rule.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from chainrules_core.rule import HandRule, Rule, name_of
 
 
 class RuleTable:
-    """The frules or the rrules: ``rrule(f, *args)`` asks, ``rrule.register(f)`` answers.
+    """A table of rules: ``rrule(f, *args)`` looks one up, ``rrule.register(f)`` adds one.
 
     Attributes
     ----------
     version : int
-        Goes up at each change; what an engine remembers about rules is good for one version.
+        Increases at each change. What an engine remembers about rules is valid for one version.
     """
 
     def __init__(self, mode: str) -> None:
@@ -51,26 +50,27 @@ class RuleTable:
         broadcasts: bool = False,
         lists: bool = False,
     ) -> Callable[[Callable], Callable]:
-        """Register the decorated function as rule for `f`.
+        """Register the decorated function as a rule for `f`.
 
         Parameters
         ----------
         f : callable or tuple of callables
             The function, class (for its constructor), method (``Foo.method``), or
-            ``instance_of(Foo)``; or several that compute the same.
+            ``instance_of(Foo)``, or a tuple of several that compute the same.
         *types : type, tuple or list
             Types of the leading arguments: a class or ABC, a tuple of them for a union, a list at
-            the end for any number. The rest is free.
+            the end for any number of arguments. Further arguments may have any type.
         requires : set of type
-            Capabilities of the engine that the rule needs; it then gets the ``RuleConfig`` first.
+            Capabilities that the rule needs from the engine. The rule then gets the ``RuleConfig``
+            as its first argument.
         config : type, optional
-            A class of ``RuleConfig``: the rule is for this engine alone.
+            A class of ``RuleConfig``, if the rule is only for this engine.
         broadcasts : bool
-            Whether `f` broadcasts these arguments, so that the frame sums each cotangent back to
-            its argument's shape. Without it another shape is an error.
+            Whether `f` broadcasts these arguments. If so, the frame sums each cotangent back to the
+            shape of its argument. If not, another shape is an error.
         lists : bool
-            Whether `f` takes nested lists where it takes arrays. The rule gets arrays in their
-            place; the cotangent of a list is given its form. `types` need not name lists.
+            Whether `f` accepts nested lists in place of arrays. The rule gets arrays, and the
+            cotangent of a list has the form of the list. `types` need not name lists.
 
         Returns
         -------
@@ -116,7 +116,7 @@ class RuleTable:
         return add
 
     def add(self, rule: Rule) -> None:
-        """Add a rule object; hooks are called and the version goes up."""
+        """Add a rule object, call the hooks and increase the version."""
         load_imported()  # what comes later would replace the rule
         self._load_before_change(rule.f)
         entry = self._entries.get(rule.f)
@@ -126,7 +126,7 @@ class RuleTable:
         self._changed(rule)
 
     def unregister(self, f: Callable, *types: Any) -> None:
-        """Take away the rules of `f`: all, or the one registered with just these types.
+        """Remove the rules of `f`: all of them, or the one registered with exactly these types.
 
         Raises
         ------
@@ -161,16 +161,16 @@ class RuleTable:
             hook(rule)
 
     def watch(self, watcher: Callable[[Rule], object]) -> None:
-        """Call ``watcher(rule)`` whenever a rule comes or goes: for what an engine remembers."""
+        """Call ``watcher(rule)`` whenever a rule is added or removed."""
         self._watchers.append(watcher)
 
     def on_new_rule(self, hook: Callable[[Rule], object]) -> Callable[[], None]:
-        """Call ``hook(rule)`` for every rule there is, and for each that comes or goes.
+        """Call ``hook(rule)`` for every existing rule, and for each that is added or removed later.
 
         Returns
         -------
         callable
-            Call it to take the hook away.
+            Call it to remove the hook.
         """
         for rule in self.methods():
             hook(rule)
@@ -183,17 +183,17 @@ class RuleTable:
         return remove
 
     def refresh_rules(self) -> None:
-        """Have every engine forget what it remembers about rules.
+        """Make every engine forget what it remembers about rules.
 
-        Needed only if a class was made a (virtual) subclass of another after rules had been looked
-        up: registrations and removals do this by themselves.
+        You need this only if a class became a (virtual) subclass of another after rules were looked
+        up. Registering and removing rules do it by themselves.
         """
         self.version += 1
         for entry in self._entries.values():
             entry.forget()
 
     def clear_new_rule_hooks(self) -> None:
-        """Take all hooks away."""
+        """Remove all hooks."""
         self._hooks.clear()
 
     # -- what an engine asks ---------------------------------------------------------------------
@@ -214,7 +214,7 @@ class RuleTable:
     def resolve(
         self, f: Callable, args: tuple, kwargs: dict[str, Any], config: RuleConfig | None = None
     ) -> tuple[Rule, tuple, dict[str, Any]] | None:
-        """Return the rule for a call and its bound arguments; None where there is no rule."""
+        """Return the rule for a call and its bound arguments, or None if there is no rule."""
         key, own = key_of(f)
         entry = self.entry(key)
         return None if entry is None else entry.resolve(own + args, kwargs, config)
@@ -366,7 +366,7 @@ def checked_key(f: Callable) -> Callable:
 
 
 def require_rrule(*call: Any, **kwargs: Any) -> tuple[Any, Callable]:
-    """As ``rrule(...)``, but a missing rule is a :class:`NoRuleError` that lists what there is."""
+    """Call ``rrule(...)``; if no rule fits, a :class:`NoRuleError` lists the existing ones."""
     result = rrule(*call, **kwargs)
     if result is None:
         _, f, args = _split_call("rrule", call)
@@ -375,7 +375,7 @@ def require_rrule(*call: Any, **kwargs: Any) -> tuple[Any, Callable]:
 
 
 def require_frule(*call: Any, **kwargs: Any) -> tuple[Any, Any]:
-    """As ``frule(...)``, but a missing rule is a :class:`NoRuleError` that lists what there is."""
+    """Call ``frule(...)``; if no rule fits, a :class:`NoRuleError` lists the existing ones."""
     result = frule(*call, **kwargs)
     if result is None:
         _, _, rest = _split_call("frule", call)

@@ -1,4 +1,4 @@
-"""Zero tangents in full, and adding a tangent to a primal."""
+"""Zero tangents as arrays and structures, and adding a tangent to a primal."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ _under_way = threading.local()
 
 @functools.singledispatch
 def zero_tangent(x: Any) -> Any:
-    """The zero of the tangent space of `x`, in full: one that can be added into and assigned to.
+    """Return the zero of the tangent space of `x`, as a value that you can add to in place.
 
-    Numbers and arrays of zeros in the dtype that `ProjectTo` gives to tangents; a structural
-    tangent with all fields for containers and objects (see `structural_tangent`); `NoTangent`
-    for what cannot be perturbed, or has no fields. Where an object contains itself, there is a
-    `ZeroTangent`. Register a function of `x` for a class: ``@zero_tangent.register(Foo)``.
+    For numbers and arrays, it is zeros in the dtype that `ProjectTo` gives to tangents. For
+    containers and objects, it is a structural tangent with all fields (see `structural_tangent`).
+    For values that cannot be perturbed, or have no fields, it is `NoTangent`. If an object contains
+    itself, there is a `ZeroTangent`. Register a function for your own class with
+    ``@zero_tangent.register(Foo)``.
 
     Examples
     --------
@@ -81,26 +82,26 @@ def _is_sequence(x: Any) -> bool:
 
 
 def add_tangent(primal: Any, tangent: Any) -> Any:
-    """The primal moved by a tangent: ``primal + tangent``, for structures field by field.
+    """Return ``primal + tangent``, for structures field by field.
 
     Parameters
     ----------
     primal : object
-        It is not changed.
+        The primal, which does not change.
     tangent : tangent
-        A zero leaves the primal as it is; a structural tangent moves the fields that it names.
+        The tangent. A zero changes nothing; a structural tangent moves the fields that it names.
 
     Returns
     -------
     object
-        Of the type of the primal; see `construct` for how structures are built.
+        A value of the same type as the primal; see `construct` for how structures are built.
 
     Raises
     ------
     PrimalAdditionError
         If the primal cannot be perturbed, or a structure cannot be built from its fields.
     TangentTypeError
-        If the tangent is none of this primal.
+        If the tangent does not belong to this primal.
 
     Examples
     --------
@@ -143,7 +144,7 @@ def add_tangent(primal: Any, tangent: Any) -> Any:
 
 
 def _tangent_of(primal: Any) -> str:
-    """Say what the tangent of a value is, for messages."""
+    """Describe the tangent of a value, for messages."""
     cls = type(primal)
     if isinstance(primal, (tuple, list, dict)) or is_structure(cls):
         return f"a Tangent[{cls.__name__}](...) of its parts"

@@ -1,1 +1,1 @@
-"""What users call: derivatives, and what changes or shows how they are taken."""
+"""What users call: derivatives, and functions that change or show how they are computed."""

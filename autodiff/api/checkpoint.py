@@ -40,10 +40,10 @@ def checkpoint(f: Callable, /, *args: Any, **kwargs: Any) -> Any:
     Parameters
     ----------
     f : callable
-        A function of numbers, arrays and pytrees of them that returns such. It must be pure: its
+        A function that takes and returns numbers, arrays and pytrees of them. It must be pure: its
         result depends only on its arguments and captured variables, and it writes into neither.
     *args, **kwargs : Any
-        If there are any, the function is called with them at once.
+        If you pass arguments, the function is called with them at once.
 
     Returns
     -------
@@ -53,19 +53,19 @@ def checkpoint(f: Callable, /, *args: Any, **kwargs: Any) -> Any:
     Raises
     ------
     DifferentiationError
-        When the function is called: if it uses a traced value that is neither in its arguments nor
-        captured by it (for example one in a global). In the reverse sweep: if the second run gave
+        When the function is called, if it uses a traced value that is neither in its arguments nor
+        captured by it, such as one in a global. In the reverse sweep, if the second run returns
         another value.
     MutationError
         If the function writes into an argument or a captured array.
 
     Notes
     -----
-    A function that draws random numbers would draw others in its second run; this is an error.
-    Draw them outside and pass them in, or pass a seed and make the generator inside.
+    A function that draws random numbers would draw different ones in its second run, so this is an
+    error. Draw them outside and pass them in, or pass a seed and create the generator inside.
 
-    Forward mode stores nothing anyway, so the function just runs. In reverse over forward mode it
-    is recorded as if it were not checkpointed.
+    Forward mode stores nothing, so the function just runs. In reverse over forward mode it is
+    recorded as if there were no checkpoint.
 
     Examples
     --------

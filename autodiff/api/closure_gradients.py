@@ -22,15 +22,15 @@ def captured_gradient(f: Callable, /, *args: Any, **kwargs: Any) -> dict[str, An
     f : function
         A function that returns a real number and that uses variables of an enclosing function.
     *args, **kwargs
-        Its arguments; they are constants.
+        The arguments of `f`, which are constants.
 
     Returns
     -------
     dict
         The gradient of each captured variable that holds a float, a complex number, an array of
-        them or a pytree of these, by the name of the variable. It has the structure, shapes and
-        dtypes of the variable. Variables that a captured function ``g`` has captured in turn have
-        names such as ``"g.slope"``. The variables themselves are not changed.
+        them or a pytree of these, under the name of the variable, with its structure, shapes and
+        dtypes. If a captured function ``g`` has captured variables in turn, their names look like
+        ``"g.slope"``. The variables themselves do not change.
 
     Raises
     ------

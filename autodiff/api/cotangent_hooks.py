@@ -25,9 +25,9 @@ def cotangent_hook(x: X, hook: Callable[[Any], Any]) -> X:
         A number, an array, or a pytree of them.
     hook : callable
         ``hook(x_bar)`` gets the sum of the cotangents of all uses of the result. It has the
-        structure and shapes of `x`, with None for what cannot be perturbed. The value that the hook
-        returns replaces the cotangent. If it returns None, as ``print`` does, the cotangent is
-        propagated unchanged.
+        structure and shapes of `x`, with None for leaves that cannot be perturbed. The return value
+        of the hook replaces the cotangent. If the hook returns None, as ``print`` does, the
+        cotangent stays unchanged.
 
     Returns
     -------
@@ -43,10 +43,10 @@ def cotangent_hook(x: X, hook: Callable[[Any], Any]) -> X:
 
     Notes
     -----
-    The hook sees only uses of the result, not other uses of `x`: write
-    ``x = cotangent_hook(x, hook)``. It is not called if no cotangent arrives. It is called twice if
-    the sweep is repeated with strong zeros because it met 0 · Inf. In forward mode there are no
-    cotangents: the hook is not called, and tangents are unchanged.
+    The hook sees only uses of the result, not other uses of `x`, so write ``x = cotangent_hook(x,
+    hook)``. It is not called if no cotangent arrives. It is called twice if the sweep is repeated
+    with strong zeros because it met 0 · Inf. In forward mode there are no cotangents: the hook is
+    not called, and tangents are unchanged.
 
     Examples
     --------

@@ -1,9 +1,8 @@
 """Decorators for functions that define their own derivative.
 
 A function with :func:`custom_gradient` returns its value and its pullback, like the body of an
-rrule. :func:`custom_vjp` and :func:`custom_jvp` have the interface of JAX. To define the derivative
-of an existing function, ``chainrules_core.rrule.register(f, ...)`` is better: the function need not
-be decorated.
+rrule. :func:`custom_vjp` and :func:`custom_jvp` have the interface of JAX. For an existing
+function, use ``chainrules_core.rrule.register(f, ...)`` instead, which needs no decorator.
 
 All three become calls of one function with a rule, `_with_rules`. Each works in both modes: the
 pushforward is the adjoint of a custom pullback, and the pullback is the transpose of a custom

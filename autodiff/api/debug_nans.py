@@ -37,9 +37,9 @@ class NonFiniteError(DifferentiationError, FloatingPointError):
 def debug_nans(*, infs: bool = True) -> Iterator[None]:
     """Raise an error at the first call that turns finite values into NaN or Inf.
 
-    Inside the ``with`` block, in this thread, the values, tangents and cotangents of all
-    differentiated calls are checked; untraced values are not. The error names the function, the
-    argument and the user's line; for a pullback, the line of the call that it belongs to.
+    Inside the ``with`` block, the values, tangents and cotangents of all differentiated calls of
+    this thread are checked. Untraced values are not. The error names the function, the argument and
+    the user's line; for a pullback, the line of the call that it belongs to.
 
     Parameters
     ----------

@@ -75,17 +75,17 @@ def gradient(
     -------
     Any
         The gradient of one argument, or a tuple of gradients for several; ``(gradient, aux)`` with
-        `has_aux`. A gradient has the structure, shapes and dtypes of its argument. It is zero where
-        the value does not depend on the argument, and None for what cannot be perturbed (a string,
-        a bool, an int inside a pytree). For complex arguments it is ``∂f/∂re + i ∂f/∂im``, the
-        conjugate of what JAX and autograd return.
+        `has_aux`. A gradient has the structure, shapes and dtypes of its argument. It is zero if
+        the value does not depend on the argument, and None for values that cannot be perturbed (a
+        string, a bool, an int inside a pytree). For complex arguments it is ``∂f/∂re + i ∂f/∂im``,
+        the conjugate of what JAX and autograd return.
 
     Raises
     ------
     OutputError
         If the output is not a real number.
     ArgumentError
-        If it is impossible to differentiate with respect to an argument.
+        If `f` cannot be differentiated with respect to an argument.
     MissingRuleError
         If `f` calls a C function that has no rule.
     LostValueError, MutationError
@@ -93,11 +93,11 @@ def gradient(
 
     Notes
     -----
-    An optimiser needs the gradient with respect to the first argument alone; its ``args`` are
-    constants. Pass ``argnums=0``, or use :func:`autodiff.grad`, whose ``argnums`` is 0 by default:
-    ``scipy.optimize.minimize(loss, w, args=(x, y), jac=grad(loss))``.
+    An optimiser needs only the gradient with respect to the first argument. Pass ``argnums=0``, or
+    use :func:`autodiff.grad`, whose ``argnums`` is 0 by default: ``scipy.optimize.minimize(loss, w,
+    args=(x, y), jac=grad(loss))``.
 
-    If `f` has a keyword argument with the name of an option of this function, bind it with
+    If a keyword argument of `f` has the same name as an option of this function, bind it with
     ``functools.partial(f, mode=...)``.
 
     Examples
@@ -176,7 +176,7 @@ def value_and_gradient(
     Returns
     -------
     value : float
-        The value; ``(value, aux)`` with `has_aux`.
+        The value, or ``(value, aux)`` with `has_aux`.
     gradient : Any
         As from :func:`gradient`.
 
@@ -185,7 +185,7 @@ def value_and_gradient(
     OutputError
         If the output is not a real number.
     ArgumentError
-        If it is impossible to differentiate with respect to an argument.
+        If `f` cannot be differentiated with respect to an argument.
 
     Examples
     --------

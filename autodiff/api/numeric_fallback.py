@@ -51,7 +51,7 @@ def fallback_to(kind: str | None) -> contextlib.AbstractContextManager[None]:
 def numeric_fallback(kind: str = "numeric") -> Iterator[None]:
     """Differentiate C functions without a rule by finite differences in a ``with`` block.
 
-    It has the effect of ``fallback="numeric"`` on functions that have no such argument.
+    Use it for functions that have no argument ``fallback="numeric"``.
 
     Parameters
     ----------

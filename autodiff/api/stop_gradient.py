@@ -18,17 +18,17 @@ def ignore_derivatives(x: Any) -> Any:
     Parameters
     ----------
     x : value or function
-        A function or method without arguments is called; anything else, callable instances
-        included, is returned.
+        A function or method is called without arguments. Anything else, including a callable
+        instance, is returned.
 
     Returns
     -------
     value
-        `x`, or what the function returned, with all arrays and numbers in it untraced.
+        `x`, or the result of the function, in which all arrays and numbers are untraced.
 
     Notes
     -----
-    Meant for logging, caches and the like. If the output of the differentiated function depends on
+    Use it for logging, caches and the like. If the output of the differentiated function depends on
     the value, its gradient lacks that contribution.
 
     Examples

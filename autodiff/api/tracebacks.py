@@ -17,7 +17,7 @@ class _Settings:
 def full_tracebacks(enabled: bool) -> bool:
     """Set whether tracebacks show the frames of the engine and its rules.
 
-    By default they do not, unless the environment variable ``AUTODIFF_TRACEBACKS`` is ``full``.
+    By default they are hidden, unless the environment variable ``AUTODIFF_TRACEBACKS`` is ``full``.
 
     Parameters
     ----------

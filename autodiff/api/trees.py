@@ -1,8 +1,8 @@
-"""Parameters in nests: as one vector and back, changed leaf by leaf, added and scaled.
+"""Parameters in nests: turn them into a vector and back, change, add and scale them.
 
 A variable is a leaf that `gradient` differentiates with respect to: a float, a complex number, or
-an array of them. All other leaves (names, integers, None) stay where they are. All functions here
-work on traced values as well.
+an array of them. All other leaves (strings, integers, None) do not change. All functions here also
+work on traced values.
 """
 
 from __future__ import annotations
@@ -158,14 +158,14 @@ def _form(leaf: Any) -> tuple[tuple[int, ...], np.dtype, type]:
 
 
 def ravel(params: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """Return the variables of a nest as one vector, and a function that makes the nest again.
+    """Return the variables of a nest as one vector, and a function that rebuilds the nest.
 
     Parameters
     ----------
     params : Any
-        A nest of numbers and arrays, as :func:`gradient` takes it: tuples, lists, dicts, named
-        tuples, dataclasses and objects in each other. Its variables are the floats, the complex
-        numbers and the arrays of them.
+        A nest of numbers and arrays, as for :func:`gradient`: tuples, lists, dicts, named tuples,
+        dataclasses and objects inside each other. Its variables are the floats, the complex numbers
+        and the arrays of them.
 
     Returns
     -------
@@ -173,14 +173,14 @@ def ravel(params: Any) -> tuple[Any, Callable[[Any], Any]]:
         The elements of all variables, in the order of the nest. Its dtype is the smallest that
         holds all of them: float32 if all variables are, complex if one is.
     nest : callable
-        ``nest(vector)`` returns a nest with the structure, shapes and dtypes of `params`; what is
-        no variable is that of `params`. It raises :exc:`ArgumentError` for a vector of another
-        length, or with an imaginary part where `params` has real numbers.
+        ``nest(vector)`` returns a nest with the structure, shapes, dtypes and constants of
+        `params`. It raises :exc:`ArgumentError` if the vector has another length, or an imaginary
+        part where `params` has real numbers.
 
     Notes
     -----
-    An array that is in the nest in two places becomes two variables; an object or container that
-    is in two places remains one.
+    An array that appears in two places of the nest becomes two variables. An object or container
+    that appears in two places remains one.
 
     Examples
     --------
@@ -201,13 +201,13 @@ def tree_map(f: Callable, params: Any, /, *others: Any) -> Any:
     Parameters
     ----------
     f : callable
-        ``f(leaf, *leaves)`` takes a variable of `params` and what the others have in its place. It
-        returns the new leaf.
+        ``f(leaf, *leaves)`` takes a variable of `params` and the matching leaves of the other
+        nests. It returns the new leaf.
     params : Any
         A nest of numbers and arrays, as :func:`gradient` takes it.
     *others : Any
-        Nests of the same structure, such as a gradient. What they have in the place of names,
-        integers and None in `params` does not matter.
+        Nests of the same structure, such as a gradient. Their values in place of strings, integers
+        and None in `params` are ignored.
 
     Returns
     -------
@@ -261,7 +261,7 @@ def tree_add(params: Any, *others: Any) -> Any:
     Returns
     -------
     Any
-        A nest like `params`; dtypes are those of NumPy's sums.
+        A nest like `params`, with the dtypes of NumPy's sums.
 
     Raises
     ------
@@ -290,7 +290,7 @@ def tree_scale(factor: Any, params: Any) -> Any:
     factor : float
         The number. A Python float keeps the dtypes of arrays, float32 for example.
     params : Any
-        A nest of numbers and arrays, as :func:`gradient` takes it or returns it.
+        A nest of numbers and arrays, as :func:`gradient` takes or returns it.
 
     Returns
     -------

@@ -27,19 +27,19 @@ def value_and_gradient(
     Parameters
     ----------
     loss : callable
-        ``loss(params, *shard, *args)`` returns a real number, that of one shard; the numbers are
-        added. It must depend on its arguments alone.
+        ``loss(params, *shard, *args)`` returns a real number for one shard. The numbers are added.
+        It must depend only on its arguments.
     params : Any
         The parameters: a nest of numbers and arrays, as :func:`autodiff.gradient` takes it.
     shards : sequence
-        The data in parts, in an order that counts for rounding alone. A part is an array, or a file
-        that a worker reads (``.npy`` by memory map, ``.parquet`` as a dict of columns by pyarrow,
-        ``.zarr``), or a function without arguments that a worker calls to load it, or one of
-        Dask's futures and collections; or a tuple of these, one for each argument of `loss`.
-        Anything else is sent to the worker as it is.
+        The data in parts. Their order affects only rounding. A part may be an array, a file that a
+        worker reads (``.npy`` as a memory map, ``.parquet`` as a dict of columns, ``.zarr``), a
+        function without arguments that a worker calls to load it, a future or collection of Dask,
+        or a tuple of these, one for each argument of `loss`. Anything else is sent to the worker
+        unchanged.
     executor : Executor, callable, dask.distributed.Client or Workers
-        An executor of ``concurrent.futures``, or a function that makes one, or Dask's client.
-        :class:`Workers` holds one, with a time limit and other options.
+        An executor of ``concurrent.futures``, a function that creates one, or Dask's client.
+        :class:`Workers` adds a time limit and other options.
     args : tuple
         Further arguments of `loss`, sent with each task.
     progress : bool or rich.console.Console
@@ -50,20 +50,20 @@ def value_and_gradient(
     value : float
         The sum.
     gradient : Any
-        Its gradient by `params`, as :func:`autodiff.gradient` returns it.
+        Its gradient with respect to `params`, as from :func:`autodiff.gradient`.
 
     Raises
     ------
     ArgumentError
         If there is nothing to differentiate, if there are no shards, or if the loss cannot be sent.
     ShardError
-        If workers that evaluate a shard are lost, or too slow, again and again.
+        If the workers that evaluate a shard are repeatedly lost or too slow.
 
     Notes
     -----
-    Sums are in float64, in a binary tree over the shards whose shape depends on their number alone.
-    So the result does not depend on the number of workers, nor on who is ready first: on machines
-    of one kind it is the same to the last bit.
+    Sums are computed in float64, in a binary tree over the shards whose shape depends only on their
+    number. So the result does not depend on the number of workers, or on which one finishes first.
+    On machines of the same kind it is the same to the last bit.
 
     Examples
     --------

@@ -46,15 +46,15 @@ def explain(
     argnums : int or tuple of int, optional
         The positions of the arguments to differentiate with respect to; all by default.
     memory : bool
-        Whether to measure memory too, in a run of its own.
+        Whether to measure memory too, in a separate run.
     **kwargs : Any
         Keyword arguments of `f`; they are constants.
 
     Returns
     -------
     Explanation
-        To be printed; a notebook displays it; `lines` and `functions` have the totals as data;
-        ``save("tape.svg")`` draws the tape.
+        The report. Print it, or display it in a notebook. `lines` and `functions` have the totals
+        as data, and ``save("tape.svg")`` draws the tape.
 
     Raises
     ------
@@ -63,12 +63,12 @@ def explain(
 
     Notes
     -----
-    The function is called several times: first to warm up, then without anything that watches it,
-    which gives the times of the whole, then to see how they divide among its lines and calls, and
-    last to measure memory. So it should do the same each time.
+    The function is called several times, so it should do the same each time. The first calls warm
+    up. The next ones run unobserved and give the total times. Others show how the total divides
+    among lines and calls, and the last one measures memory.
 
-    Times of lines and calls add up to those of the whole. A call inside a line has at most its
-    share of what the line takes: see `Explanation.lines`.
+    The times of lines and calls add up to the total. The calls inside a line together take at most
+    the time of the line: see `Explanation.lines`.
 
     Examples
     --------
@@ -163,17 +163,17 @@ class Explanation:
     Attributes
     ----------
     root : Call
-        The function; the calls in it are its `children`.
+        The function. The calls in it are its `children`.
     arguments : list of Call
-        The numbers and arrays that were differentiated with respect to.
+        The numbers and arrays with respect to which `f` was differentiated.
     outputs : list of int
-        The places of the results on the tape.
+        The positions of the results on the tape.
     seconds : tuple of float
-        The times of the forward run and of the reverse sweep, as they are without `explain`.
+        The times of the forward run and of the reverse sweep, without the cost of `explain`.
     first : float
-        The time of the first call, in which code is read and rules are found.
+        The time of the first call, which also reads code and finds rules.
     ordinary : float
-        The time of a call of `gradient`.
+        The time of an ordinary call of `gradient`.
     has_memory : bool
         Whether memory was measured.
     """
@@ -203,23 +203,23 @@ class Explanation:
 
     @functools.cached_property
     def tree(self) -> Row:
-        """The function as a row; calls that are repeated from one line are one row below it."""
+        """The function as a row of a tree, in which repeated calls from one line share a row."""
         return whole(self.root, self._lines)
 
     @functools.cached_property
     def lines(self) -> list[Total]:
-        """What each line of yours takes, the longest first; together the time of the whole.
+        """The time of each of your lines, longest first; they add up to the total.
 
-        A line has its own time, without the functions of yours that it calls, and that of the
-        pullbacks of its calls. A loop that runs as one program has the line that calls it.
+        The time of a line includes the pullbacks of its calls, but not the time inside your
+        functions that it calls. A loop that runs as one program counts for the line that calls it.
         """
         return by_line(self.root, self._lines)
 
     @functools.cached_property
     def functions(self) -> list[Total]:
-        """What each function takes, the longest first; together the time of the whole.
+        """The time of each function, longest first; they add up to the total.
 
-        A function of yours has what is not in calls that are differentiated.
+        The time of one of your functions excludes the differentiated calls in it.
         """
         return by_function(self.root, self._lines, self._function)
 
@@ -295,15 +295,16 @@ class Explanation:
         Parameters
         ----------
         most : int
-            How many calls to draw. In a larger tape, repeated calls from one line are drawn as
-            one; what is too much even so is left out, and the drawing says how much that is.
+            How many calls to draw. In a larger tape, repeated calls from one line are drawn as one.
+            If there are still too many, some are left out, and the drawing says how many.
         times : bool
-            Whether the hints of the nodes have times. Without, the drawing is always the same.
+            Whether the tooltips of the nodes show times. Without them, the drawing is always the
+            same.
         """
         return tape_as_svg(self, most, times)
 
     def flame(self) -> str:
-        """Return the flame graph as SVG: each call as wide as the time that it takes."""
+        """Return the flame graph as SVG, in which the width of a call is its time."""
         return flame_as_svg(self.tree)
 
     def save(self, path: str | Path) -> Path:
@@ -312,8 +313,8 @@ class Explanation:
         Parameters
         ----------
         path : str or Path
-            The suffix says what to write: ``.svg`` the tape, ``.txt`` the tree and the totals,
-            ``.html`` all of it and the flame graph.
+            The suffix selects the format: ``.svg`` for the tape, ``.txt`` for the tree and the
+            totals, ``.html`` for all of this and the flame graph.
 
         Returns
         -------
@@ -323,7 +324,7 @@ class Explanation:
         Raises
         ------
         ArgumentError
-            If the suffix is another one.
+            If the suffix is unknown.
         """
         path = Path(path)
         if path.suffix == ".svg":

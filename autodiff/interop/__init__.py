@@ -10,9 +10,9 @@
 `to_nutpie`                          nutpie: a log-density as a model for its sampler
 ==================================== ===========================================================
 
-Each loads its system when it is first used, and says which extra to install if that is missing.
-All are made of flat calls (:mod:`autodiff.interop.flat_call`), so that derivatives of every order
-are those of the engine.
+Each function loads its system when you first use it. If the system is missing, an error says which
+extra to install. All of them use flat calls (:mod:`autodiff.interop.flat_call`), so this engine
+computes derivatives of every order.
 """
 
 import importlib

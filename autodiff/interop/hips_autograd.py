@@ -40,14 +40,14 @@ def to_autograd(f: Callable[..., Any], /) -> Callable[..., Any]:
     Parameters
     ----------
     f : callable
-        Any function that :func:`autodiff.pullback` takes: Python, NumPy and SciPy code.
+        Any function that :func:`autodiff.pullback` accepts: Python, NumPy and SciPy code.
 
     Returns
     -------
     callable
         A function with the arguments of `f`. The values that autograd differentiates may be
-        anywhere in them, also inside tuples, lists, dicts and objects, and among the keyword
-        arguments.
+        anywhere in them, including keyword arguments and the inside of tuples, lists, dicts and
+        objects.
 
     Raises
     ------
@@ -56,8 +56,8 @@ def to_autograd(f: Callable[..., Any], /) -> Callable[..., Any]:
 
     Notes
     -----
-    Reverse and forward mode work, in any order and nesting. `f` must not have captured a value that
-    autograd differentiates: pass it as an argument.
+    Reverse and forward mode work, in any order and nesting. If autograd differentiates a value that
+    `f` uses, pass it as an argument: `f` must not have captured it.
 
     Examples
     --------
@@ -247,15 +247,15 @@ def register_all() -> Registered:
     Returns
     -------
     Registered
-        What was added; a second call adds nothing.
+        The functions and derivatives that were added. A second call adds nothing.
 
     Notes
     -----
-    A derivative that autograd has is left as it is. Where it has one by some arguments only
-    (``gammainc`` by the second), the others are added. The modules ``autograd.scipy.special``,
-    ``linalg``, ``signal`` and ``integrate`` get the functions of SciPy that they lack, as
-    :func:`to_autograd` makes them; it also takes the place of functions that take lists of
-    arrays (``block``), or return integers beside arrays (``lstsq``).
+    Derivatives that autograd has do not change. If it has them for some arguments only
+    (``gammainc`` for the second), the others are added. The modules ``autograd.scipy.special``,
+    ``linalg``, ``signal`` and ``integrate`` get the SciPy functions that they lack, made by
+    :func:`to_autograd`. Functions that take lists of arrays (``block``), or return integers as well
+    as arrays (``lstsq``), are replaced in the same way.
 
     Examples
     --------

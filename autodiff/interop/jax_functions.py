@@ -17,7 +17,7 @@ from chainrules_core.rules import name_of
 
 
 def from_jax(f: Callable[..., Any], /) -> Callable[..., Any]:
-    """Return a function of NumPy arrays that computes what a JAX function does.
+    """Turn a JAX function into a function of NumPy arrays that you can use in a gradient.
 
     Parameters
     ----------
@@ -27,26 +27,25 @@ def from_jax(f: Callable[..., Any], /) -> Callable[..., Any]:
     Returns
     -------
     callable
-        A function that may be called with arrays, and in functions that are differentiated here.
-        Arrays in its arguments, also inside tuples, lists, dicts and objects, are JAX arrays for
-        `f`; floats are traced by JAX, unless they are keyword arguments that are not being
-        differentiated. JAX arrays that `f` returns are NumPy arrays, or NumPy scalars if they have
-        no axes.
+        A function that you can call with arrays, and inside functions that you differentiate. `f`
+        gets JAX arrays for the arrays in its arguments, including those inside tuples, lists, dicts
+        and objects. JAX traces floats, unless they are keyword arguments that are not being
+        differentiated. JAX arrays that `f` returns become NumPy arrays, or NumPy scalars if they
+        have no axes.
 
     Raises
     ------
     ArgumentError
-        If `f` is no function, or returns an array whose dtype NumPy does not have.
+        If `f` is not a function, or returns an array with a dtype that NumPy does not have.
     DifferentiationError
-        When it is called by a function that `to_jax` has made part of a compiled JAX program: the
+        If it is called inside a compiled JAX program, by a function that `to_jax` returned: the
         program would wait for itself.
 
     Notes
     -----
-    JAX differentiates `f`, for derivatives of every order; forward mode here is the adjoint of
-    JAX's pullback. Arrays are copied. While ``jax_enable_x64`` is off, JAX computes in float32, and
-    results are float32; gradients have the dtypes of the arguments. Variables that `f` has captured
-    are constants.
+    JAX differentiates `f`, to any order. Forward mode is the adjoint of JAX's pullback. Arrays are
+    copied. While ``jax_enable_x64`` is off, JAX computes in float32, and results are float32;
+    gradients have the dtypes of the arguments. Captured variables of `f` are constants.
 
     Examples
     --------

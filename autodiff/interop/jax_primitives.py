@@ -47,45 +47,46 @@ from autodiff.interop.jax_calls import (
 def to_jax(
     f: Callable[..., Any], /, *, out: Any = None, example: tuple | None = None
 ) -> Callable[..., Any]:
-    """Return a function of JAX arrays that computes what `f` does, differentiated by this engine.
+    """Turn a function into one of JAX arrays, with derivatives by this engine.
 
     Parameters
     ----------
     f : callable
-        Any function that :func:`autodiff.pullback` takes: Python, NumPy and SciPy code.
+        Any function that :func:`autodiff.pullback` accepts: Python, NumPy and SciPy code.
     out : pytree or callable, optional
-        What `f` returns, with a ``jax.ShapeDtypeStruct`` (or anything that has a shape and a dtype)
-        in the place of each array and float; or a function that returns that, when it is given the
-        arguments of a call with a ``ShapeDtypeStruct`` in the place of each array.
+        The output of `f`, with a ``jax.ShapeDtypeStruct`` (or anything that has a shape and a
+        dtype) in place of each array and float. Or a function that returns this. It gets the
+        arguments of a call, with a ``ShapeDtypeStruct`` in place of each array.
     example : tuple, optional
-        Positional arguments at which `f` is called to find out what it returns. Each number or
-        array in it is broadcast to the shape that the argument has in the call.
+        Positional arguments for one call of `f`, which shows what it returns. Each number or array
+        is broadcast to the shape of the argument in the actual call.
 
     Returns
     -------
     callable
-        A function with the arguments of `f`, in which JAX and NumPy arrays stand for arrays, also
-        inside tuples, lists, dicts and objects. It returns what `f` does, with JAX arrays for the
-        arrays and floats. Other arguments, Python floats among them, are passed on as they are.
+        A function with the arguments of `f`. It accepts JAX and NumPy arrays in place of arrays,
+        also inside tuples, lists, dicts and objects, and returns JAX arrays in place of arrays and
+        floats. Other arguments, including Python floats, are passed on unchanged.
 
     Raises
     ------
     ArgumentError
-        When the function is called with an array whose dtype NumPy does not have (bfloat16).
+        If the function is called with an array whose dtype NumPy does not have (bfloat16).
     OutputError
         While JAX traces a call (``jax.jit``, ``jax.lax.scan``, …), if the shapes of the results are
-        not known: `f` is not elementwise or linear, and neither `out` nor `example` is given; when
-        a call is executed, if the results are not what was known of them.
+        unknown, because `f` is not elementwise or linear and neither `out` nor `example` is given.
+        When a call runs, if its results have other shapes or dtypes than announced.
 
     Notes
     -----
     All of JAX's transformations work: ``jit``, ``grad``, ``jvp``, ``vjp``, ``hessian``, ``vmap``,
-    ``lax.scan``, ``checkpoint``. Derivatives of second and higher orders differentiate `f` by
-    nested derivatives of this engine. ``vmap`` calls `f` for each row.
+    ``lax.scan``, ``checkpoint``. Higher derivatives are nested derivatives of this engine. ``vmap``
+    calls `f` once for each row.
 
     `f` must be pure: JAX may call it again, or not at all. It runs on the CPU, and gets copies of
-    JAX's arrays, which are read-only. It must not call JAX itself (not even by `from_jax`) when it
-    is part of a compiled program. What it returns beside arrays must not depend on their elements.
+    its arrays, because JAX's arrays are read-only. Inside a compiled program it must not call JAX
+    itself, not even through `from_jax`. Everything that it returns besides arrays must not depend
+    on their elements.
 
     While ``jax_enable_x64`` is off, results of float64 become float32, as everywhere in JAX (`out`
     may also say float32 where `f` returns float64); `f` computes in the precision of its

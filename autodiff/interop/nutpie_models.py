@@ -16,16 +16,17 @@ from chainrules_core.rules import name_of
 
 
 def to_nutpie(log_density: Callable, params0: Any, *, args: Any = (), jitter: float = 1.0) -> Any:
-    """Return a log-density as a model for nutpie.
+    """Turn a log-density into a model for nutpie.
 
     Parameters
     ----------
     log_density : callable
         ``log_density(params, *args)`` returns a real number, the logarithm of the density up to a
-        constant. It must be finite for all real parameters: take logarithms of what is positive.
+        constant. It must be finite for all real parameters, so use the logarithms of positive
+        parameters.
     params0 : Any
-        Where chains start: a nest of floats and arrays of them. What is no float or array of them
-        is a constant.
+        The starting point of the chains: a nest of floats and arrays of floats. Everything else in
+        it is a constant.
     args : tuple
         Further arguments, such as data.
     jitter : float
@@ -34,14 +35,14 @@ def to_nutpie(log_density: Callable, params0: Any, *, args: Any = (), jitter: fl
     Returns
     -------
     nutpie.compiled_pyfunc.PyFuncModel
-        For ``nutpie.sample``. Its variables have the names of the parts of the nest, joined by
-        points: ``{"scale": {"tau": 1.0}}`` has the variable ``scale.tau``. One array without a
-        name is ``x``.
+        A model for ``nutpie.sample``. Its variables have the names of the parts of the nest, joined
+        by dots: ``{"scale": {"tau": 1.0}}`` has the variable ``scale.tau``. A single array without
+        a name is called ``x``.
 
     Raises
     ------
     ArgumentError
-        If there is nothing to sample, or complex numbers.
+        If there is nothing to sample, or if there are complex numbers.
 
     Examples
     --------

@@ -28,37 +28,38 @@ from chainrules_core.abstract_array import AbstractArray
 
 
 def to_pytensor(f: Callable[..., Any], /, *, out: Any = None) -> Callable[..., Any]:
-    """Return a function of PyTensor variables that computes what `f` does, with our derivatives.
+    """Turn a function into one of PyTensor variables, with derivatives by this engine.
 
     Parameters
     ----------
     f : callable
-        Any function that :func:`autodiff.pullback` takes: Python, NumPy and SciPy code.
+        Any function that :func:`autodiff.pullback` accepts: Python, NumPy and SciPy code.
     out : pytree or callable, optional
-        What `f` returns, with a type (``pytensor.tensor.dvector``, a ``TensorType``) or anything
-        else that has a shape and a dtype in the place of each array and float; or a function that
-        returns that, when it is given the arguments of a call with their types in the place of the
-        variables. A length may be None, for unknown. It may be left out for a function that is
+        The output of `f`, with a type (``pytensor.tensor.dvector``, a ``TensorType``, or anything
+        else that has a shape and a dtype) in place of each array and float. Or a function that
+        returns this. It gets the arguments of a call, with types in place of the variables. A
+        length may be None, which means unknown. You may leave out `out` if the function is
         elementwise or linear itself.
 
     Returns
     -------
     callable
-        A function with the arguments of `f`, in which variables stand for arrays, also inside
-        tuples, lists, dicts and objects. It returns what `f` does, with variables for the arrays
-        and floats. What is no variable in its arguments is passed on as it is.
+        A function with the arguments of `f`. It accepts variables in place of arrays, also inside
+        tuples, lists, dicts and objects, and returns variables in place of arrays and floats. Other
+        arguments are passed on unchanged.
 
     Raises
     ------
     OutputError
-        When the function is called, if the types of its results are not known; when the graph is
-        evaluated, if the results are of other types, or what `f` returns beside arrays differs.
+        When the function is called, if the types of its results are unknown. When the graph is
+        evaluated, if the results have other types, or if `f` returns something else besides arrays
+        than before.
 
     Notes
     -----
     Gradients (``pytensor.grad``) and pushforwards (``pytensor.gradient.Rop``) of every order are
-    computed by this engine. The gradient of a graph that holds the value as well runs `f` once: the
-    Op keeps the pullback of its latest evaluation, and what it was evaluated at.
+    computed by this engine. If a graph contains the value and the gradient, `f` runs once: the Op
+    keeps the pullback and the arguments of its latest evaluation.
 
     Examples
     --------

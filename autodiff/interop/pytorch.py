@@ -26,27 +26,27 @@ Tensors = Sequence[torch.Tensor]
 
 
 def to_torch(f: Callable[..., Any], /) -> Callable[..., Any]:
-    """Return a function of tensors that computes what `f` does, with derivatives by this engine.
+    """Turn a function into one of tensors, with derivatives by this engine.
 
     Parameters
     ----------
     f : callable
-        Any function that :func:`autodiff.pullback` takes: Python, NumPy and SciPy code.
+        Any function that :func:`autodiff.pullback` accepts: Python, NumPy and SciPy code.
 
     Returns
     -------
     callable
-        A function with the arguments of `f`, in which tensors stand for arrays, also inside tuples,
-        lists, dicts and objects. It returns what `f` does, with tensors for the arrays and floats.
-        An argument that is no tensor is passed on as it is, and is a constant.
+        A function with the arguments of `f`. It accepts tensors in place of arrays, also inside
+        tuples, lists, dicts and objects, and returns tensors in place of arrays and floats. An
+        argument that is not a tensor is passed on unchanged, and is a constant.
 
     Raises
     ------
     ArgumentError
-        When the function is called with a tensor that has no NumPy array (a sparse one, or one of
-        bfloat16).
+        If the function is called with a tensor that has no NumPy array (a sparse or a bfloat16
+        one).
     OutputError
-        Under ``torch.vmap``, if what `f` returns beside arrays differs among the rows.
+        Under ``torch.vmap``, if `f` returns something besides arrays that differs between rows.
 
     Warns
     -----
@@ -57,16 +57,16 @@ def to_torch(f: Callable[..., Any], /) -> Callable[..., Any]:
     Notes
     -----
     All of torch's derivatives work: ``backward``, ``torch.autograd.grad`` with ``create_graph``,
-    ``torch.autograd.forward_ad``, and the transformations of ``torch.func``. Those of second and
-    higher orders differentiate `f` by nested derivatives of this engine.
+    ``torch.autograd.forward_ad``, and the transformations of ``torch.func``. Higher derivatives are
+    nested derivatives of this engine.
 
-    A tensor on the CPU and its array share memory. Where a gradient is needed, tensors up to 64 KiB
-    are copied; `f` must not write into larger ones. Autograd notices if an argument or a result is
-    written into before the backward pass, and raises an error.
+    A tensor on the CPU and its array share memory. If a gradient is needed, tensors of up to 64 KiB
+    are copied, and `f` must not write into larger ones. If somebody writes into an argument or a
+    result before the backward pass, torch raises an error.
 
-    A tensor without dimensions is a NumPy scalar for `f`. The dtypes of results are those that `f`
-    computes: float64 for a Python float, whatever ``torch.get_default_dtype()`` is. Gradients by
-    complex tensors are ``∂f/∂re + i ∂f/∂im``, as everywhere in torch.
+    A tensor without dimensions is a NumPy scalar in `f`. Results have the dtypes that `f` computes:
+    float64 for a Python float, whatever ``torch.get_default_dtype()`` is. Gradients of complex
+    tensors are ``∂f/∂re + i ∂f/∂im``, as everywhere in torch.
 
     Examples
     --------
@@ -271,7 +271,7 @@ def _device_of(tensors: Tensors) -> torch.device:
 
 
 def from_torch(f: Callable[..., Any], /) -> Callable[..., Any]:
-    """Return a function of arrays that computes what a torch function does.
+    """Turn a torch function into one of NumPy arrays that you can use in a gradient.
 
     Parameters
     ----------
@@ -281,11 +281,11 @@ def from_torch(f: Callable[..., Any], /) -> Callable[..., Any]:
     Returns
     -------
     callable
-        A function that may be called with arrays, and in functions that are differentiated here.
-        Arrays and floats in its arguments, also inside tuples, lists, dicts and objects, are
-        tensors for `f`; a float that is a keyword argument stays a float, unless it is being
-        differentiated. Tensors that `f` returns are arrays. Dtypes are kept: a module of float32
-        takes arrays of float32.
+        A function that you can call with arrays, and inside functions that you differentiate. `f`
+        gets tensors for the arrays and floats in its arguments, including those inside tuples,
+        lists, dicts and objects. A float keyword argument stays a float, unless it is being
+        differentiated. Tensors that `f` returns become arrays. Dtypes are kept: a float32 module
+        takes float32 arrays.
 
     Raises
     ------
@@ -294,10 +294,10 @@ def from_torch(f: Callable[..., Any], /) -> Callable[..., Any]:
 
     Notes
     -----
-    Torch differentiates `f`, for derivatives of every order; forward mode here is the adjoint of
-    its backward pass. For second derivatives, `f` runs again: it must return the same (no dropout).
+    Torch differentiates `f`, to any order. Forward mode is the adjoint of its backward pass. For
+    second derivatives `f` runs again, so it must return the same result: no dropout.
 
-    Parameters of a module are constants, and their ``grad`` is left alone. To differentiate with
+    Parameters of a module are constants, and their ``grad`` does not change. To differentiate with
     respect to them, pass them: ``from_torch(lambda p, x: torch.func.functional_call(module, p,
     (x,)))`` takes a dict of arrays.
 

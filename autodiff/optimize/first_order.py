@@ -1,7 +1,7 @@
 """First-order optimisers over nests: gradient descent with momentum, Adam, schedules of rates.
 
-An optimiser keeps nothing itself. What it remembers is a nest of floats like the parameters, which
-a checkpoint can hold.
+An optimiser has no state of its own. Its memory is a nest of floats like the parameters, which a
+checkpoint can store.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def sgd(rate: Rate = 0.01, momentum: float = 0.0) -> Optimiser:
     rate : float or callable
         The learning rate, or a function of the number of steps taken.
     momentum : float
-        How much of the last step is made again, from 0 to below 1.
+        The part of the last step that is repeated, from 0 to below 1.
 
     Returns
     -------
     Optimiser
-        For :func:`train`; or take steps with it yourself.
+        Pass it to :func:`train`, or call its ``step`` yourself.
 
     Examples
     --------
@@ -78,14 +78,14 @@ def adam(
     rate : float or callable
         The learning rate, or a function of the number of steps taken.
     beta1, beta2 : float
-        How slowly the means of gradients and of their squared sizes forget.
+        How slowly the running means of the gradients and of their squares forget.
     eps : float
         Added to the root.
 
     Returns
     -------
     Optimiser
-        For :func:`train`; or take steps with it yourself.
+        Pass it to :func:`train`, or call its ``step`` yourself.
 
     Notes
     -----

@@ -33,13 +33,13 @@ def curve_fit(
     Parameters
     ----------
     f : callable
-        ``f(xdata, params)`` returns what the model predicts, in the shape of `ydata`.
+        ``f(xdata, params)`` returns the prediction of the model, in the shape of `ydata`.
     xdata : Any
-        Where: whatever `f` takes.
+        The points of the measurements: anything that `f` takes.
     ydata : array_like
-        What was measured; real or complex.
+        The measured values, real or complex.
     params0 : Any
-        Where to start, as for :func:`minimize`.
+        The starting point, as for :func:`minimize`.
     sigma : float or ndarray, optional
         Standard deviations of `ydata`, or, for `ydata` of shape (m,), their covariance matrix of
         shape (m, m).
@@ -47,18 +47,18 @@ def curve_fit(
         Whether `sigma` is known. If not, only its ratios count, and its size is estimated from the
         residuals.
     bounds : Any
-        In the nest of the parameters, as for :func:`minimize`.
+        Bounds as a nest like the parameters, as for :func:`minimize`.
     method : {"lm", "trf", "dogbox"}, optional
-        By default "lm" without bounds and else "trf", as in SciPy.
+        By default "lm" without bounds and "trf" with bounds, as in SciPy.
     **options : Any
-        Further options of :func:`least_squares`, ``progress`` and ``checkpoint`` among them.
+        Further options of :func:`least_squares`, including ``progress`` and ``checkpoint``.
 
     Returns
     -------
     scipy.optimize.OptimizeResult
-        That of :func:`least_squares`, with ``covariance``, the matrix of the parameters in the
-        order of :func:`autodiff.ravel`. It is infinite where the data do not determine them, and
-        NaN after Ctrl-C.
+        The result of :func:`least_squares`, with ``covariance``, the covariance matrix of the
+        parameters in the order of :func:`autodiff.ravel`. It is infinite where the data do not
+        determine the parameters, and NaN after Ctrl-C.
 
     Raises
     ------

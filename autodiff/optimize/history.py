@@ -1,4 +1,4 @@
-"""What a run has evaluated: values, lengths of gradients, times."""
+"""The evaluations of a run: values, lengths of gradients, times."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 
 
 class History:
-    """The evaluations of a run, in their order.
+    """The evaluations of a run, in order.
 
     Attributes
     ----------
     values : list of float
-        What was minimised, at each evaluation.
+        The minimised value at each evaluation.
     gradient_norms : list of float
-        The length of its gradient; NaN where no gradient was computed.
+        The length of the gradient; NaN if none was computed.
     times : list of float
         Seconds since the start.
     """
@@ -61,7 +61,7 @@ class History:
         return len(self) / self.times[-1] if self.times and self.times[-1] > 0 else 0.0
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw values and lengths of gradients over the evaluations, with matplotlib.
+        """Plot the values and the lengths of the gradients, with matplotlib.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class History:
         Returns
         -------
         matplotlib.axes.Axes
-            What was drawn in. The values are drawn by their distance from the lowest one.
+            The axes of the plot. Values are shown as their distance from the lowest one.
 
         Raises
         ------

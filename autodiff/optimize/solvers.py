@@ -19,6 +19,7 @@ from autodiff.optimize.problems import (
     gradient_at,
     hessian_at,
     jacobian_at,
+    number_at,
     pair_at,
     problem,
     product_at,
@@ -58,8 +59,8 @@ def minimize(
     f : callable
         ``f(params, *args)`` returns a real number.
     params0 : Any
-        Where to start: a number, an array, or a nest of them, as :func:`autodiff.gradient` takes
-        it. What is no float, complex number or array of them is a constant.
+        The starting point: a number, an array, or a nest of them, as for :func:`autodiff.gradient`.
+        Everything in it except floats, complex numbers and arrays of them is a constant.
     args : tuple
         Further arguments of `f`.
     method : str or callable, optional
@@ -68,9 +69,9 @@ def minimize(
         trust-ncg, trust-krylov and trust-constr get products with the Hessian, dogleg and
         trust-exact the Hessian.
     bounds : Any
-        A nest like `params0` with a pair ``(lowest, highest)`` of numbers, arrays or None in the
-        place of a variable. Parts may be left out or None. For an array also a sequence of pairs,
-        or `scipy.optimize.Bounds`.
+        A nest like `params0` with a pair ``(lowest, highest)`` of numbers, arrays or None in place
+        of each variable. Parts may be left out or None. For an array it may also be a sequence of
+        pairs, or `scipy.optimize.Bounds`.
     constraints : Any
         One, or a sequence of them: dicts ``{"type": "eq" or "ineq", "fun": ...}``,
         `scipy.optimize.NonlinearConstraint`, whose functions take the nest, or
@@ -81,39 +82,39 @@ def minimize(
     options : dict, optional
         SciPy's options of the method.
     callback : callable, optional
-        Called after each iteration with an `OptimizeResult` of the present `params`, the vector `x`
-        and the number of evaluations `nfev`. It may raise StopIteration to stop.
+        Called after each iteration with an `OptimizeResult` that has the current `params`, the
+        vector `x` and the number of evaluations `nfev`. It may raise StopIteration to stop.
     progress : bool or rich.console.Console
         Whether to show a progress bar, if `rich` is installed.
     checkpoint : path, optional
         A file to write the best point to, every few seconds and at the end.
     resume : bool
-        Whether to start from that file, if it exists, in place of `params0`.
+        Whether to start from that file, if it exists, instead of from `params0`.
     shards : sequence, optional
         Data in parts, as :func:`autodiff.distributed.value_and_gradient` takes them: the sum of
         ``f(params, *shard, *args)`` over them is minimised.
     executor : Executor, callable, dask.distributed.Client or Workers
-        With `shards`: who evaluates them, values and derivatives of every kind.
+        The workers that evaluate the shards: the values and all derivatives.
 
     Returns
     -------
     scipy.optimize.OptimizeResult
-        SciPy's result, with ``params`` (the nest) and ``history``. After Ctrl-C ``success`` is
-        False and ``params`` the best point so far: that of the lowest value, or with constraints
-        that of the last iteration.
+        SciPy's result, with ``params`` (the nest) and ``history``. After Ctrl-C, ``success`` is
+        False and ``params`` is the best point so far: the one with the lowest value, or with
+        constraints the one of the last iteration.
 
     Raises
     ------
     ArgumentError
         If there is nothing to fit, or if bounds or constraints do not fit the parameters.
     ShardError
-        If workers that evaluate a shard are lost, or too slow, again and again.
+        If the workers that evaluate a shard are repeatedly lost or too slow.
 
     Notes
     -----
     Inside a function that is differentiated, the minimum is differentiated with respect to `args`,
     bounds, constraints and what `f` has captured, by the implicit function theorem: see the rules
-    of `scipy.optimize`. There the run is not watched: no history, progress or checkpoint.
+    of `scipy.optimize`. Such a run has no history, progress bar or checkpoint.
 
     Examples
     --------
@@ -147,7 +148,7 @@ def minimize(
         if is_differentiating():
             jac = of_vector(gradient_at) if has_gradient else None
             return _traced(given, posed, solve, of_vector(value_at), jac=jac)
-        evaluate = of_vector(pair_at if has_gradient else value_at)
+        evaluate = of_vector(pair_at if has_gradient else number_at)
         return run.solve(
             solve,
             run.watched(evaluate, _value_and_norm if has_gradient else _value),
@@ -204,11 +205,11 @@ def least_squares(
     f : callable
         ``f(params, *args)`` returns the residuals: an array, or a nest of numbers and arrays.
     params0 : Any
-        Where to start, as for :func:`minimize`.
+        The starting point, as for :func:`minimize`.
     args : tuple
         Further arguments of `f`.
     bounds : Any
-        In the nest of the parameters, as for :func:`minimize`.
+        Bounds as a nest like the parameters, as for :func:`minimize`.
     method : {"trf", "dogbox", "lm"}
         The method of `scipy.optimize.least_squares`. Its Jacobian is computed in the cheaper of
         forward and reverse mode.
@@ -220,8 +221,8 @@ def least_squares(
     Returns
     -------
     scipy.optimize.OptimizeResult
-        SciPy's result, with ``params`` and ``history``, whose values are half the sum of squares
-        at each evaluation. After Ctrl-C ``params`` and ``cost`` are those of the best point so far.
+        SciPy's result, with ``params`` and ``history``, whose values are half the sum of squares at
+        each evaluation. After Ctrl-C, ``params`` and ``cost`` belong to the best point so far.
 
     Raises
     ------
@@ -266,10 +267,10 @@ def root(
     Parameters
     ----------
     f : callable
-        ``f(params, *args)`` returns what is to be zero: an array, or a nest of numbers and arrays,
-        with as many numbers as the parameters have.
+        ``f(params, *args)`` returns the values that should be zero: an array, or a nest of numbers
+        and arrays, with as many numbers as there are parameters.
     params0 : Any
-        Where to start, as for :func:`minimize`.
+        The starting point, as for :func:`minimize`.
     args : tuple
         Further arguments of `f`.
     method : str
@@ -289,7 +290,8 @@ def root(
     Raises
     ------
     ArgumentError
-        If there is nothing to solve for, or another number of equations.
+        If there is nothing to solve for, or if the number of equations differs from that of the
+        parameters.
 
     Examples
     --------

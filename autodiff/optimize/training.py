@@ -1,4 +1,4 @@
-"""train: a first-order optimiser over minibatches; a run that is interrupted goes on as if not."""
+"""train: a first-order optimiser over minibatches, whose runs can be interrupted and continued."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from autodiff.optimize.first_order import Optimiser, adam
 from autodiff.optimize.history import History
 from autodiff.optimize.problems import gradient_nest, pair_at, problem
 from autodiff.optimize.progress import bar_for
-from autodiff.optimize.running import EVERY, INTERRUPTED
-from autodiff.optimize.saved import load, save
+from autodiff.optimize.running import BY_CALLBACK, BY_CTRL_C, EVERY
+from autodiff.optimize.saved import check_form, check_place, form_of, load, save
 from autodiff.trace.linearize import check_scalar
 
 
@@ -38,61 +38,61 @@ def train(
     shards: Any = None,
     executor: Any = None,
 ) -> OptimizeResult:
-    """Minimise a mean over examples by steps on minibatches of them.
+    """Minimise a mean over examples, by steps on minibatches.
 
     Parameters
     ----------
     loss : callable
         ``loss(params, *batch)`` returns the mean loss of a batch, a real number.
     params0 : Any
-        Where to start, a nest as for :func:`minimize`. Dtypes are kept.
+        The starting point, a nest as for :func:`minimize`. Dtypes are kept.
     data : ndarray or tuple of ndarray, optional
-        The examples along the first axis of each array. Left out where `shards` are given.
+        Arrays with the examples along their first axis. Leave it out if you pass `shards`.
     optimiser : Optimiser, optional
         By default :func:`adam`.
     batch_size : int, optional
-        Examples in a batch, or shards; by default all of them. The last batch of an epoch may be
-        smaller.
+        The number of examples, or of shards, in a batch; by default all of them. The last batch of
+        an epoch may be smaller.
     epochs : int
-        How often each example or shard is used, in a new order in each epoch.
+        How often each example or shard is used. Each epoch has a new order.
     seed : int
-        Of these orders.
+        The seed of these orders.
     callback : callable, optional
-        Called after each step with an `OptimizeResult` of ``params``, ``fun`` (the loss of the
-        batch) and ``nit``. It may raise StopIteration to stop.
+        Called after each step with an `OptimizeResult` that has ``params``, ``fun`` (the loss of
+        the batch) and ``nit``. It may raise StopIteration to stop.
     progress : bool or rich.console.Console
         Whether to show a progress bar, if `rich` is installed.
     checkpoint : path, optional
         A file to write the state to, every ten seconds and at the end.
     resume : bool
-        Whether to go on from that file, if it exists.
+        Whether to continue from that file, if it exists.
     shards : sequence, optional
-        Data in parts, as :func:`autodiff.distributed.value_and_gradient` takes them. A batch is
-        some of the shards, and its loss the mean of ``loss(params, *shard)`` over them: make the
-        shards of one length.
+        Data in parts, as :func:`autodiff.distributed.value_and_gradient` takes them. A batch
+        consists of several shards, and its loss is the mean of ``loss(params, *shard)`` over them,
+        so all shards should have the same length.
     executor : Executor, callable, dask.distributed.Client or Workers
-        With `shards`: who evaluates them.
+        The workers that evaluate the shards.
 
     Returns
     -------
     scipy.optimize.OptimizeResult
         ``params``, ``fun`` (the loss of the last batch), ``nit`` (steps), ``history``, ``success``
-        and ``message``. After Ctrl-C the parameters are those of the last step: losses of
+        and ``message``. After Ctrl-C, the parameters are those of the last step, because losses of
         different batches cannot be compared.
 
     Raises
     ------
     ArgumentError
-        If the data have different lengths, if there is nothing to fit, or if the checkpoint is
-        that of another run.
+        If the data have different lengths, if there is nothing to fit, or if the checkpoint belongs
+        to another run.
     ShardError
-        If workers that evaluate a shard are lost, or too slow, again and again.
+        If the workers that evaluate a shard are repeatedly lost or too slow.
 
     Notes
     -----
-    A run that goes on from a checkpoint takes the steps that it would have taken, bit for bit: the
-    order of examples depends on `seed` and the epoch alone. With `checkpoint` the loss is not
-    compiled automatically, since a program may differ in the last bits.
+    A run that continues from a checkpoint takes the same steps, bit for bit, as a run without
+    interruption: the order of the examples depends only on `seed` and the epoch. With `checkpoint`,
+    the loss is not compiled automatically, because a program may differ in the last bits.
 
     Examples
     --------
@@ -106,6 +106,8 @@ def train(
     """
     posed = problem(loss, params0)
     bar = bar_for(progress)
+    if checkpoint is not None:
+        check_place(checkpoint)
     examples: Examples | Shards
     if is_sharded(shards, executor):
         if data is not None:
@@ -115,9 +117,11 @@ def train(
     else:
         examples = Examples(loss, data, compiled=checkpoint is None)
     with examples:
-        if batch_size is not None and batch_size < 1:
-            raise ArgumentError(f"batch_size is {batch_size}; a batch has at least one example.")
-        size = min(batch_size or examples.count, examples.count)
+        if batch_size is not None and (batch_size < 1 or batch_size != int(batch_size)):
+            raise ArgumentError(
+                f"batch_size is {batch_size}; a batch has a whole number of examples, at least one."
+            )
+        size = min(int(batch_size or examples.count), examples.count)
         optimiser = adam() if optimiser is None else optimiser
         state = Training(examples, posed.ravelling, optimiser, size, seed, checkpoint)
         if resume:
@@ -133,12 +137,12 @@ def train(
                     if callback is not None:
                         callback(OptimizeResult(params=state.params, fun=value, nit=state.step))
         except KeyboardInterrupt:
-            success, status = False, INTERRUPTED
+            success, status = False, BY_CTRL_C
             message = (
                 f"Interrupted by Ctrl-C after {state.step} steps; params are those of the last."
             )
         except StopIteration:
-            success, status = False, INTERRUPTED
+            success, status = False, BY_CALLBACK
             message = f"Stopped by the callback after {state.step} steps."
         finally:
             state.write()  # an error of the user's function loses nothing either
@@ -164,7 +168,8 @@ class Examples:
 
     def __init__(self, loss: Callable, data: Any, compiled: bool) -> None:
         self._loss, self._compiled = loss, compiled
-        self._arrays = data if isinstance(data, tuple) else (data,)
+        given = data if isinstance(data, tuple) else (data,)
+        self._arrays = tuple([np.asarray(a) if isinstance(a, list) else a for a in given])
         if data is None or not self._arrays:
             raise ArgumentError("train was given no data: give arrays, or shards and an executor.")
         lengths = {len(a) for a in self._arrays}
@@ -264,7 +269,8 @@ class Training:
         """Write the state to the checkpoint, if there is one."""
         if self._checkpoint is not None:
             state = {"params": self.params, "memory": self.memory, "step": float(self.step)}
-            save(self._checkpoint, state, run=self._run, **self.history.arrays())
+            form = form_of(self.params)
+            save(self._checkpoint, state, run=self._run, form=form, **self.history.arrays())
             self._saved_at = time.monotonic()
 
     def read(self) -> None:
@@ -273,10 +279,12 @@ class Training:
         state, extras = load(self._checkpoint, like) if self._checkpoint is not None else ({}, {})
         if not state:
             return
-        if not np.array_equal(extras["run"], self._run):
+        check_form(self._checkpoint, extras, self.params)
+        run = np.ravel(extras.get("run", ()))
+        if not np.array_equal(run, self._run):
             raise ArgumentError(
                 "the checkpoint is of a run with other data or options: its number of examples or "
-                f"shards, batch_size and seed are {extras['run'].tolist()}, and now "
+                f"shards, batch_size and seed are {run.tolist()}, and now "
                 f"{self._run.tolist()}. Give the same, or another file."
             )
         self.params, self.memory, self.step = state["params"], state["memory"], int(state["step"])

@@ -39,7 +39,7 @@ def covariance(f: Callable, params: Any, *, args: Any = ()) -> Any:
         ``f(params, *args)`` returns the negative logarithm of the likelihood (a constant factor of
         the likelihood does not matter).
     params : Any
-        Where it is smallest: ``minimize(f, ...).params``.
+        The parameters at its minimum: ``minimize(f, ...).params``.
     args : tuple
         Further arguments of `f`.
 
@@ -51,13 +51,13 @@ def covariance(f: Callable, params: Any, *, args: Any = ()) -> Any:
     Raises
     ------
     ArgumentError
-        If the Hessian is not positive definite: this is no minimum, or the data do not determine
-        the parameters.
+        If the Hessian is not positive definite. Then this is not a minimum, or the data do not
+        determine the parameters.
 
     Notes
     -----
-    The inverse of the observed information (Pawitan, In All Likelihood, 2001, chapter 9).
-    For least squares use the ``covariance`` of :func:`curve_fit`, which needs the Jacobian alone.
+    The inverse of the observed information (Pawitan, In All Likelihood, 2001, chapter 9). For least
+    squares, use the ``covariance`` of :func:`curve_fit`, which needs only the Jacobian.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def _curvature(posed: Problem, x: Any) -> Any:
 
 
 def standard_errors(params: Any, covariance: Any) -> Any:
-    """Return the roots of the variances, in the nest of the parameters.
+    """Return the standard errors of the parameters, as a nest.
 
     Parameters
     ----------
@@ -126,12 +126,13 @@ def confidence_band(
     args : tuple
         Further arguments of `f`.
     level : float
-        The probability that a limit pair holds the true prediction, for each number by itself.
+        The probability that a pair of limits contains the true prediction, for each number by
+        itself.
 
     Returns
     -------
     low, high : Any
-        In the nest and shape of the prediction.
+        The limits, with the structure and shapes of the prediction.
 
     Notes
     -----
@@ -191,16 +192,16 @@ def profile(
     f : callable
         ``f(params, *args)`` returns the negative logarithm of the likelihood.
     params : Any
-        Where it is smallest: ``minimize(f, ...).params``.
+        The parameters at its minimum: ``minimize(f, ...).params``.
     name : Any
-        Which number: its key, index or attribute in the nest, or a tuple of them, such as
+        The number to hold: its key, index or attribute in the nest, or a tuple of them, such as
         ``("weights", 0)``.
     at : array_like, optional
-        The values; by default 13 of them, up to 3 standard errors to both sides.
+        The values; by default 13 values up to 3 standard errors on both sides.
     args : tuple
         Further arguments of `f`.
     bounds : Any
-        Of the other parameters, in the nest, as for :func:`minimize`.
+        Bounds of the other parameters, as for :func:`minimize`.
 
     Returns
     -------
@@ -210,7 +211,7 @@ def profile(
     Raises
     ------
     ArgumentError
-        If `name` is not that of one real number.
+        If `name` is not the name of one real number.
 
     Examples
     --------
@@ -239,25 +240,25 @@ def profile_interval(
     f, params, name, args, bounds
         As for :func:`profile`. The bounds also limit the interval.
     level : float
-        The probability that the interval holds the true value.
+        The probability that the interval contains the true value.
 
     Returns
     -------
     low, high : float
-        Where twice the rise of the profile is the quantile of χ² with one degree of freedom. A
-        limit is that of the bounds, or infinite, if the profile does not rise so far within 1,000
-        standard errors.
+        Where twice the rise of the profile is the quantile of χ² with one degree of freedom. If the
+        profile does not rise so far within 1,000 standard errors, the limit is that of the bounds,
+        or infinite.
 
     Raises
     ------
     ArgumentError
-        If `name` is not that of one real number, or the fit is no minimum.
+        If `name` is not the name of one real number, or if the fit is not a minimum.
 
     Notes
     -----
-    Wilks' theorem (Annals of Mathematical Statistics 9, 1938). Unlike the interval of
-    :func:`standard_errors`, it need not be symmetric, and does not depend on how the number is
-    written (as a rate, or its logarithm).
+    Wilks' theorem (Annals of Mathematical Statistics 9, 1938). Unlike an interval from
+    :func:`standard_errors`, it need not be symmetric, and it does not depend on how you write the
+    parameter (as a rate, or as its logarithm).
 
     Examples
     --------

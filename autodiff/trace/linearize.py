@@ -246,8 +246,11 @@ class Linearised:
 
     def _followed(self, seeds: dict[int, Any], nested: bool, error: Exception) -> list:
         """Sweep with Inf for an unimplemented cotangent; raise if a result depends on it."""
-        with followed():
-            found = sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
+        try:
+            with followed():
+                found = sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
+        except Exception:  # of a pullback that takes no Inf: it depends on it
+            raise error from None
         if any(bar is not None and not np.all(np.isfinite(untraced(bar))) for bar in found):
             raise error
         forgive(error)
@@ -354,9 +357,12 @@ def nothing_to_differentiate(f: Callable, args: tuple) -> ArgumentError:
         if system is not None:
             return of_system(type(leaf), system)
     kinds = ", ".join(type(untraced(a)).__name__ for a in args)
+    whole = any(type(untraced(leaf)) is int for leaf in leaves_of(args))
     return ArgumentError(
         f"there is nothing to differentiate {name_of(f)} with respect to: an argument must be or "
-        f"contain a float, a complex number or an array of them; given was ({kinds})."
+        f"contain a float, a complex number or an array of them, not ({kinds})."
+        + " Whole numbers are constants in a nest; write 1.0 for 1."
+        * whole
     )
 
 
@@ -466,19 +472,19 @@ def check_scalar(f: Callable, y: Any) -> None:
         raise OutputError(f"{name} returned None. Does it lack a return statement?")
     if isinstance(plain, (np.ndarray, np.generic)) and plain.shape != ():
         raise OutputError(
-            f"{name} returned an array of shape {plain.shape}; a gradient is that of one real "
-            "number. Sum it up, or use pullback(f, x), or jacobian(f, x)."
+            f"{name} returned an array of shape {plain.shape}, but a gradient needs one real "
+            "number. Sum it, or use pullback(f, x) or jacobian(f, x)."
         )
     if isinstance(plain, (complex, np.complexfloating)) or (
         isinstance(plain, np.ndarray) and plain.dtype.kind == "c"
     ):
         raise OutputError(
-            f"{name} returned a complex number; a gradient is that of one real number. Return "
-            "its abs, real or imag, or use pullback(f, x) with a cotangent of your choice."
+            f"{name} returned a complex number, but a gradient needs a real one. Return its "
+            "abs, real or imag, or use pullback(f, x) with a cotangent of your choice."
         )
     if not isinstance(plain, (int, float, np.number, np.ndarray, np.bool_)):
         raise OutputError(
-            f"{name} returned a {type(plain).__name__}; a gradient is that of one real number. "
-            "For a number with something beside it, use value_and_gradient(f, x, has_aux=True); "
-            "for several numbers, pullback(f, x)."
+            f"{name} returned a {type(plain).__name__}, but a gradient needs one real number. "
+            "To return something else next to the number, use value_and_gradient(f, x, "
+            "has_aux=True). For several numbers, use pullback(f, x)."
         )

@@ -21,9 +21,9 @@ _PLAIN = frozenset({np.ndarray, np.float64, np.float32})
 
 
 def where_true(mask: Any, t: Any) -> Any:
-    """Return `t` where `mask` is true and 0 elsewhere, whatever `t` is there.
+    """Return `t` where `mask` is true and 0 elsewhere, even if `t` is Inf or NaN there.
 
-    ``np.where`` is slow where true and false alternate; this is not.
+    ``np.where`` is slow if true and false alternate; this is not.
 
     Examples
     --------

@@ -17,7 +17,7 @@ def derivatives_given_output(y: Any, f: Callable, *args: Any) -> tuple | None:
     Parameters
     ----------
     y : value
-        The output of ``f(*args)``; may be None if the rule does not read it (`needs_output`).
+        The output of ``f(*args)``, or None if the rule does not read it (`needs_output`).
     f : callable
         A function defined by :func:`scalar_rule`.
     *args : values
@@ -26,7 +26,7 @@ def derivatives_given_output(y: Any, f: Callable, *args: Any) -> tuple | None:
     Returns
     -------
     tuple of tuple, or None
-        None where `f` has no rule of this kind.
+        The partial derivatives, or None if `f` has no rule of this kind.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def derivatives_given_output(y: Any, f: Callable, *args: Any) -> tuple | None:
 
 
 def needs_output(f: Callable, *types: type) -> bool:
-    """Whether the partials of `f`, a function defined by `scalar_rule`, read its output."""
+    """Return whether the partials of `f`, which has a `scalar_rule`, read its output."""
     entry = rrule.entry(checked_key(f))
     rule = None if entry is None else entry.find(types)
     if not isinstance(rule, ScalarRule):

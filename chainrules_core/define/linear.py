@@ -1,4 +1,4 @@
-"""linear_rule: from the adjoint of a linear function, both of its rules."""
+"""linear_rule: both rules of a linear function, from its adjoint."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ class LinearRule(Rule):
 
 
 class LinearRuleForLists(Rule):
-    """A linear rule for calls with lists in the place of arrays."""
+    """A linear rule for calls with lists in place of arrays."""
 
     kind = "lists"
 
@@ -246,7 +246,7 @@ class LinearRuleForLists(Rule):
 
 
 def types_with_lists(types: tuple) -> list[tuple]:
-    """Return the types of calls of a rule in which a list is in the place of an array.
+    """Return the types of calls in which a list is in place of an array.
 
     Examples
     --------
@@ -270,10 +270,10 @@ def linear_rule(
     rows: tuple[Callable | None, ...] | None = None,
     lists: bool = False,
 ) -> None:
-    """Define frule and rrule of a linear function by its adjoint.
+    """Define the frule and the rrule of a linear function by its adjoint.
 
-    The pushforward of a linear function is the function itself, so only the adjoint has to be
-    said: one for each argument in which `f` is linear.
+    The pushforward of a linear function is the function itself, so you give only the adjoints: one
+    for each argument in which `f` is linear.
 
     Parameters
     ----------
@@ -281,38 +281,38 @@ def linear_rule(
         The function, or several that compute the same.
     *adjoints : callable
         ``adjoint(y_bar, *args, **options)`` returns the cotangent of its argument. Its other
-        parameters are those of `f` (``axis=None``). In place of an argument in which
-        `f` is linear the adjoint gets its *space* (the `ProjectTo` of it, with ``shape``, ``ndim``,
-        ``size`` and ``dtype``): a linear map's adjoint cannot depend on the value, and the value
-        need not be kept.
+        parameters are those of `f` (``axis=None``). In place of an argument in which `f` is linear,
+        it gets the *space* of the argument (its `ProjectTo`, with ``shape``, ``ndim``, ``size`` and
+        ``dtype``). The adjoint of a linear map does not depend on the value, so the value need not
+        be kept.
     types : tuple
         Types of the leading arguments, as for ``rrule.register``.
     argnums : tuple of int, optional
-        Which positional arguments the adjoints are for; the first ones by default.
+        The positional arguments that the adjoints are for; the first ones by default.
     joint : bool
-        Whether `f` is linear in these arguments together (``where(c, x, y)`` in ``x, y``) and not
-        in each for fixed others (a product).
+        Whether `f` is linear in these arguments together (``where(c, x, y)`` in ``x, y``), or only
+        in each one while the others are fixed (a product).
     add_into : callable, optional
         ``add_into(x_bar, y_bar, *args, **options)`` adds the adjoint of the (one) argument into
         the buffer `x_bar` in place and returns it.
     broadcasts : bool
-        Whether cotangents are to be summed back to the argument's shape.
+        Whether to sum cotangents back to the shape of the argument.
     factors : tuple of (callable or None), optional
-        For each adjoint a function of the same arguments, which returns two vectors if the adjoint
-        is their outer product, else None. An engine that has many of them to add up to one matrix
-        can do so by one product of matrices.
+        For each adjoint, a function of the same arguments that returns two vectors if the adjoint
+        is their outer product, and None otherwise. An engine can add up many outer products with a
+        single matrix product.
     rows : tuple of (callable or None), optional
-        For each adjoint a function of the same arguments, which is given many cotangents in one
-        array, with an axis for them in front, and returns what the adjoint makes of each, one
-        behind the other; or None where it cannot. An engine that wants a Jacobian calls it once.
+        For each adjoint, a function of the same arguments that takes many cotangents at once, in
+        one array with an extra axis in front, and returns the adjoint of each along such an axis,
+        or None if it cannot. An engine calls it once for a whole Jacobian.
     lists : bool
-        Whether `f` takes nested lists where it takes arrays of the given `types`. The adjoints
-        see arrays, and the cotangent of a list is given its form.
+        Whether `f` accepts nested lists in place of arrays of the given `types`. The adjoints get
+        arrays, and the cotangent of a list has the form of the list.
 
     Raises
     ------
     RuleDefinitionError
-        If the number of adjoints, of `factors` or of `rows` is not that of `argnums`.
+        If there are not as many adjoints, `factors` or `rows` as `argnums`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rules that say that there is nothing to differentiate, or that a rule should not be used."""
+"""Rules that declare that there is nothing to differentiate, or that a rule should not be used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ANYTHING = Signature((), 0, varargs=True, any_option=True)
 
 
 class _AnyArguments(Rule):
-    """A rule that takes whatever the function takes, as it comes."""
+    """A rule that takes the arguments of the function unbound."""
 
     has_formula = False
 
@@ -24,7 +24,7 @@ class _AnyArguments(Rule):
 
     @property
     def binder(self) -> Any:
-        """A binder that leaves every call as it is."""
+        """A binder that does not change the call."""
         return _AS_IT_COMES
 
 
@@ -82,7 +82,7 @@ class OptOut(_AnyArguments):
 
 
 class DecomposeRule(Rule):
-    """Says that a plain body is to be differentiated in place of the function."""
+    """A rule to differentiate a plain body in place of the function."""
 
     kind = "decompose"
     has_formula = False
@@ -121,10 +121,10 @@ def non_differentiable(f: Callable | tuple[Callable, ...], *types: Any) -> Any:
     Parameters
     ----------
     f : callable or tuple of callables
-        The function, or several; keywords and any number of arguments are covered.
+        The function, or several. The declaration covers keywords and any number of arguments.
     *types : type, tuple or list
-        For which leading argument types (all, if none are given): ``non_differentiable(concat,
-        [str])`` for any number of strings.
+        The types of the leading arguments for which this holds (all, if you give none):
+        ``non_differentiable(concat, [str])`` for any number of strings.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def non_differentiable(f: Callable | tuple[Callable, ...], *types: Any) -> Any:
 
 
 def opt_out(table: RuleTable, f: Callable, *types: Any, config: type | None = None) -> None:
-    """Declare that `f` is better differentiated through than by its rule, for some types.
+    """Declare that engines should trace `f` instead of using its rule, for some types.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def opt_out(table: RuleTable, f: Callable, *types: Any, config: type | None = No
     f : callable
         The function.
     *types : type, tuple or list
-        More specific than those of the rule not to be used. A still more specific rule wins again.
+        Types more specific than those of the rule to avoid. An even more specific rule wins again.
     config : type, optional
         Only for engines with this ``RuleConfig``.
 
@@ -176,8 +176,8 @@ def opt_out(table: RuleTable, f: Callable, *types: Any, config: type | None = No
 def decompose(f: Callable | tuple[Callable, ...], *types: Any) -> Callable[[Callable], Callable]:
     """Declare a plain body that engines differentiate in place of `f`.
 
-    For functions that have no rule and cannot be traced, but are easily written in terms of
-    functions that have: the decorated body computes the same.
+    Use it for functions that have no rule and cannot be traced, but can be written in terms of
+    functions that have rules. The decorated body must compute the same values.
 
     Parameters
     ----------

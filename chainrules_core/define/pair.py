@@ -52,11 +52,11 @@ def pair_rule(
     broadcasts: bool = False,
     lists: bool = False,
 ) -> Callable[[Callable], Callable]:
-    """Define frule and rrule of a function by its pushforward and its pullback, side by side.
+    """Define the frule and the rrule of a function by its pushforward and its pullback.
 
-    The decorated function takes the arguments of `f`, as one given to ``rrule.register`` does:
-    positional parameters are differentiated, keyword-only ones are options. It returns the value,
-    the pushforward and the pullback, or None to decline. What both need is computed once, before.
+    The decorated function takes the arguments of `f`, as with ``rrule.register``: positional
+    parameters are differentiated, keyword-only ones are options. It returns the value, the
+    pushforward and the pullback, or None to decline. Compute what both need once, before them.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Functions that engines see as a whole (primitive), or do not look into (natively).
+"""Functions that engines treat as one call (primitive), or call without tracing (natively).
 
 What such a function does can be said in steps as well, for engines that write calls down.
 """
@@ -15,11 +15,11 @@ F = TypeVar("F", bound=Callable)
 
 
 def primitive(f: F) -> F:
-    """Have `f` speak NumPy's ``__array_function__`` protocol, as NumPy's own functions do.
+    """Make `f` support NumPy's ``__array_function__`` protocol, as NumPy's own functions do.
 
-    Engines that trace values by that protocol then see the call, and can use a rule for it. Meant
-    for the helpers of rules (a scatter, an adjoint that NumPy has no function for): pullbacks run
-    on traced values when second derivatives are taken.
+    Engines that trace values by this protocol then see the call, and can use a rule for it. Use it
+    for helpers of rules, such as a scatter, or an adjoint for which NumPy has no function:
+    pullbacks run on traced values when second derivatives are computed.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def primitive(f: F) -> F:
     Returns
     -------
     callable
-        The function to be called, and to register rules for.
+        The function to call, and to register rules for.
 
     Examples
     --------
@@ -52,10 +52,10 @@ def primitive(f: F) -> F:
 
 
 def natively(f: Callable, *args: Any, **kwargs: Any) -> Any:
-    """Call a function as it is: no engine looks into its body.
+    """Call a function without tracing: no engine looks into its body.
 
-    For the helpers of rules that hand containers of traced values to a library's own code, which
-    moves them about without computing with them.
+    Use it in helpers of rules that pass containers of traced values to library code that only moves
+    the values around and does not compute with them.
 
     Parameters
     ----------
@@ -82,11 +82,10 @@ STEPS: dict[Callable, Callable] = {}
 
 
 def in_steps(f: Callable) -> Callable[[F], F]:
-    """Say what `f` does in terms of functions that engines know.
+    """Describe `f` in terms of functions that engines know.
 
-    An engine that writes calls down, and computes what it has written by means of its own, may
-    follow these steps in the place of a call that it knows nothing about. It is for small arrays,
-    where the number of calls does not count.
+    An engine that records calls and runs them by other means may run these steps in place of a call
+    that it does not know. Use it for small arrays, where the number of calls does not matter.
 
     Parameters
     ----------
@@ -96,8 +95,8 @@ def in_steps(f: Callable) -> Callable[[F], F]:
     Returns
     -------
     callable
-        A decorator for a function of the same arguments, which returns the same up to rounding, or
-        NotImplemented for arguments that it has no steps for.
+        A decorator for a function of the same arguments. It must return the same result up to
+        rounding, or NotImplemented for arguments without steps.
 
     Examples
     --------

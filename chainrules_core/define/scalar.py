@@ -1,4 +1,4 @@
-"""scalar_rule: from the partial derivatives of an elementwise function, both of its rules."""
+"""scalar_rule: both rules of an elementwise function, from its partial derivatives."""
 
 from __future__ import annotations
 
@@ -410,10 +410,10 @@ def scalar_rule(
     together: Callable | None = None,
     types: tuple = (),
 ) -> None:
-    """Define frule and rrule of an elementwise function by its partial derivatives.
+    """Define the frule and the rrule of an elementwise function by its partial derivatives.
 
-    Broadcasting, projection, conjugation and precision are the frame's business, not the
-    author's. The function must be holomorphic in each argument that may be complex.
+    The frame does the broadcasting, projection, conjugation and precision. The function must be
+    holomorphic in each argument that may be complex.
 
     Parameters
     ----------
@@ -424,12 +424,13 @@ def scalar_rule(
         ``NoTangent()`` or ``not_implemented("why")``. A function with several outputs has one
         tuple of them for each output.
     setup : callable, optional
-        ``setup(y, *args)``: work that the partials share; each gets its result as last argument.
+        ``setup(y, *args)`` does work that the partials share. Each of them gets the result as its
+        last argument.
     together : callable, optional
-        ``together(y_bar, y, *args)`` returns the products of ȳ with all partials, for arrays of
-        float64, or None where it cannot. It says nothing new, but may share work that separate
-        partials cannot. Where the last product is NaN somewhere the partials decide, so the last
-        must be NaN wherever one of the others is.
+        ``together(y_bar, y, *args)`` returns the products of ȳ with all partials, for float64
+        arrays, or None if it cannot. It adds no information, but can share work that separate
+        partials cannot. If the last product has a NaN, the partials are used instead, so the last
+        product must be NaN wherever one of the others is.
     types : tuple
         Types of the arguments, as for ``rrule.register``.
 

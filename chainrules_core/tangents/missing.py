@@ -1,4 +1,4 @@
-"""A derivative that exists but that nobody has written: a value which knows where it comes from."""
+"""A derivative that exists but that nobody has written yet."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from chainrules_core.tangents.zero import AbstractTangent, AbstractZero
 
 
 def not_implemented(reason: str, issue: str | None = None) -> NotImplementedTangent:
-    """Mark a partial derivative as not written, without harm where nobody needs it.
+    """Mark a partial derivative as not written; it raises an error only if somebody needs it.
 
-    Return it from a rule in the place of the missing tangent. It is for derivatives that exist;
-    what has none is `NoTangent`.
+    Return it from a rule in place of the missing tangent. Use it for derivatives that exist, and
+    `NoTangent` where there is none.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def not_implemented(reason: str, issue: str | None = None) -> NotImplementedTang
     Returns
     -------
     NotImplementedTangent
-        Remembers the file, line and function of the caller.
+        A tangent that remembers the file, line and function of the caller.
 
     Examples
     --------
@@ -53,10 +53,10 @@ def _refusing(name: str) -> Callable:
 
 
 class NotImplementedTangent(AbstractTangent):
-    """The tangent that `not_implemented` makes.
+    """The tangent that `not_implemented` returns.
 
-    It wins every sum, passes through scaling, negation and conjugation, and gives way to a zero
-    that it is multiplied by. Whatever else is done with it raises `NotImplementedTangentError`.
+    Every sum that contains it is this tangent. Scaling, negation and conjugation return it, and its
+    product with a zero is the zero. Everything else raises `NotImplementedTangentError`.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class NotImplementedTangent(AbstractTangent):
         self.file, self.line, self.function = file, line, function
 
     def error(self) -> NotImplementedTangentError:
-        """The exception to raise where this derivative is needed."""
+        """Return the exception to raise if this derivative is needed."""
         return NotImplementedTangentError(
             self.reason, f"{self.file}:{self.line}", self.function, self.issue
         )

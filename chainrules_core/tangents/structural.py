@@ -1,8 +1,9 @@
 """Structural tangents: one tangent for each field of an object, or element of a container.
 
-Their parts are tangents of every kind, so sums and conjugates of all kinds are here as well.
+Their parts may be tangents of any kind, so this module also has the sums and conjugates of all
+kinds.
 
-A sum, first row that applies:
+For a sum, the first row that applies counts:
 
 =============================  ================================================
 either is                      the sum is
@@ -63,8 +64,8 @@ class _Indexable(type):
 class Tangent(AbstractTangent, metaclass=_Indexable):
     """The tangent of a structured value: ``Tangent[Foo](a=a_bar, b=b_bar)``.
 
-    ``Tangent[Foo]`` is a class, the same one each time, so it serves `isinstance` and signatures
-    of rules. ``Tangent(Foo, a=a_bar)`` means the same as ``Tangent[Foo](a=a_bar)``.
+    ``Tangent[Foo]`` is always the same class, so you can use it with `isinstance` and in the
+    signatures of rules. ``Tangent(Foo, a=a_bar)`` means the same as ``Tangent[Foo](a=a_bar)``.
 
     ==================================  =========================================================
     primal                              its tangent
@@ -77,22 +78,22 @@ class Tangent(AbstractTangent, metaclass=_Indexable):
     unknown                             ``Tangent[Any](...)``
     ==================================  =========================================================
 
-    A part is read as ``t.a``, ``t["a"]`` or ``t[0]``: never a thunk, and `ZeroTangent` where it is
-    absent. Iteration, ``values()`` and ``items()`` give the parts as they are stored. ``in`` and
-    ``keys()`` are about names (positions, for tuples and lists).
+    Read a part as ``t.a``, ``t["a"]`` or ``t[0]``. This is never a thunk, and is `ZeroTangent` if
+    the part is absent. Iteration, ``values()`` and ``items()`` return the parts as stored. ``in``
+    and ``keys()`` refer to names (for tuples and lists, to positions).
 
-    Tangents of one primal type can be added and scaled. The product of two means nothing and is
+    You can add and scale tangents of the same primal type. The product of two has no meaning and is
     an error.
 
-    Where a *declared* field has the name of a method here (``keys``, ``map``, ...), ``t.keys`` is
-    the field. In tangents of plain objects, whose fields no class declares, it is the method, and
-    the field is ``t["keys"]``; ``Tangent.keys(t)`` is always the method.
+    If a *declared* field has the same name as a method (``keys``, ``map``, ...), ``t.keys`` is the
+    field. No class declares the fields of plain objects: there, ``t.keys`` is the method and
+    ``t["keys"]`` the field. ``Tangent.keys(t)`` is always the method.
 
     Raises
     ------
     TangentTypeError
-        For a field that the primal's class does not have, parts by position for a class without
-        order, or keywords for a sequence.
+        For a field that the primal's class does not have, for positional parts of a class whose
+        fields have no order, or for keywords of a sequence.
 
     Examples
     --------
@@ -192,11 +193,11 @@ class Tangent(AbstractTangent, metaclass=_Indexable):
         return key in _keys(self)
 
     def keys(self) -> Any:
-        """The names of the parts that are stored; their positions, for a sequence."""
+        """The names of the stored parts; for a sequence, their positions."""
         return _keys(self)
 
     def values(self) -> Any:
-        """The parts, as they are stored: possibly thunks."""
+        """The stored parts, which may be thunks."""
         return _values(self)
 
     def items(self) -> Any:
@@ -440,10 +441,10 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def canonicalize(t: Any) -> Any:
-    """The same tangent with all fields of its primal, in their order; absent ones are zeros.
+    """Return the tangent with all fields of its primal, in order; absent ones are zero.
 
-    Only declared fields can be known: a tangent of a tuple, list, dict, plain object or unknown
-    primal, and what is no structural tangent, is returned as it is.
+    Only declared fields are known. The tangent of a tuple, list, dict, plain object or unknown
+    primal is returned unchanged, and so is anything that is not a structural tangent.
 
     Examples
     --------
@@ -458,13 +459,13 @@ def canonicalize(t: Any) -> Any:
 
 
 def backing(x: Any) -> Any:
-    """What a structural tangent stores, or the fields of a structured value.
+    """Return the stored parts of a structural tangent, or the fields of a structured value.
 
     Returns
     -------
     tuple, list or dict
-        A tuple or dict of parts, thunks as they are; for a tuple or list that value itself; for
-        other structures a dict of their fields.
+        A tuple or dict of parts, which may be thunks. For a tuple or list, the value itself; for
+        other structures, a dict of their fields.
 
     Raises
     ------
@@ -517,7 +518,7 @@ def refuse_container(x: Any) -> None:
 
 
 def add(a: Any, b: Any) -> Any:
-    """The sum of two tangents of one primal.
+    """Return the sum of two tangents of the same primal.
 
     Parameters
     ----------
@@ -527,7 +528,7 @@ def add(a: Any, b: Any) -> Any:
     Returns
     -------
     tangent
-        Neither argument is changed; the sum may *be* one of them.
+        The sum, which may *be* one of the arguments. Neither argument changes.
 
     Raises
     ------
@@ -572,7 +573,7 @@ def add(a: Any, b: Any) -> Any:
 
 
 def conj(t: Any) -> Any:
-    """The complex conjugate of a tangent; what is real is returned as it is, not copied.
+    """Return the complex conjugate of a tangent; real values are returned unchanged, not copied.
 
     Examples
     --------

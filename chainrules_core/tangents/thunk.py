@@ -1,4 +1,4 @@
-"""Thunks: tangents that are computed when they are needed, and at most once."""
+"""Thunks: tangents that are computed only when needed, and at most once."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from chainrules_core.tangents.zero import AbstractTangent, AbstractZero
 
 
 def unthunk(x: Any) -> Any:
-    """The value of a thunk, computed now if it has not been; anything else as it is.
+    """Return the value of a thunk, and anything else unchanged.
 
-    One layer is removed; `unthunk_deep` removes all.
+    It removes one layer; `unthunk_deep` removes all.
 
     Examples
     --------
@@ -27,7 +27,7 @@ def unthunk(x: Any) -> Any:
 
 
 def unthunk_deep(x: Any) -> Any:
-    """The value of `x` without any thunk: through nested thunks, and inside structural tangents.
+    """Return the value of `x` without any thunks, including those inside structural tangents.
 
     Examples
     --------
@@ -72,10 +72,10 @@ _MUTATING = frozenset({"byteswap", "fill", "partition", "put", "resize", "setfie
 
 
 class AbstractThunk(AbstractTangent):
-    """Base of the delayed tangents: they behave like their value, which any use computes.
+    """Base of delayed tangents, which behave like their value. Any use computes it.
 
-    Only ``.T``, ``.mT``, ``.conj()`` and ``.transpose()`` stay delayed, and nothing can be written
-    into one. A subclass has a method ``_value_now``.
+    Only ``.T``, ``.mT``, ``.conj()`` and ``.transpose()`` stay delayed. You cannot write into a
+    thunk. A subclass defines a method ``_value_now``.
     """
 
     __slots__ = ()
@@ -212,16 +212,16 @@ def _unthunk_arguments(x: Any) -> Any:
 
 
 class Thunk(AbstractThunk):
-    """A tangent computed by calling `f`, when it is first needed and never again.
+    """A tangent that is computed by calling `f` when it is first needed.
 
-    Use it in a pullback for a cotangent that is costly and may not be asked for; not for a value
-    that is already there, and not where there is only one cotangent. Two threads that force one
-    thunk compute it once. When it is computed, `f` and all that it refers to are let go.
+    Use it in a pullback for a costly cotangent that nobody may need. Do not use it for a value that
+    already exists, or if there is only one cotangent. Two threads that need the same thunk compute
+    it once. After that, the thunk drops `f` and everything that `f` refers to.
 
     Parameters
     ----------
     f : callable
-        Takes nothing and returns the tangent.
+        Takes no arguments and returns the tangent.
 
     Examples
     --------
@@ -229,7 +229,7 @@ class Thunk(AbstractThunk):
     >>> a_bar + 1
     array([4., 4.])
 
-    It decorates a function as well:
+    You can also use it as a decorator:
 
     >>> @thunk
     ... def b_bar():
@@ -278,9 +278,9 @@ thunk = Thunk
 
 
 class InplaceableThunk(Thunk):
-    """A thunk that can also add its value into a buffer, without making it first.
+    """A thunk that can also add its value into a buffer, without computing it separately.
 
-    `add_inplace` uses that where the accumulator may be changed; for all else this is the thunk.
+    `add_inplace` does so if it may change the accumulator. Everything else uses the thunk.
 
     Parameters
     ----------

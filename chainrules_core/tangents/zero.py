@@ -1,4 +1,4 @@
-"""ZeroTangent and NoTangent: nothing to add, and what that means in arithmetic."""
+"""ZeroTangent and NoTangent, and their arithmetic."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AbstractTangent:
 
 
 class AbstractZero(AbstractTangent):
-    """Base of `ZeroTangent` and `NoTangent`: both absorb whatever linear is done to them."""
+    """Base of `ZeroTangent` and `NoTangent`: every linear operation returns the zero itself."""
 
     __slots__ = ()
 
@@ -111,7 +111,7 @@ class AbstractZero(AbstractTangent):
 class ZeroTangent(AbstractZero):
     """The zero of every tangent space: a perturbation has no effect.
 
-    There is one object; each call returns it.
+    Every call returns the same object.
 
     Examples
     --------
@@ -137,9 +137,9 @@ class ZeroTangent(AbstractZero):
 
 
 class NoTangent(AbstractZero):
-    """There is nothing to perturb: the derivative with respect to an index, a string, a function.
+    """The tangent of something that cannot be perturbed: an index, a string, a function.
 
-    It calculates like `ZeroTangent`. There is one object; each call returns it.
+    It behaves like `ZeroTangent`. Every call returns the same object.
 
     Examples
     --------

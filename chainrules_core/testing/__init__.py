@@ -1,6 +1,6 @@
-"""Tools to test rules: against finite differences, in every form in which they are called.
+"""Test rules against finite differences, in every form in which engines call them.
 
-A rule is tested in one line:
+One line tests a rule:
 
 >>> import numpy as np
 >>> from chainrules_core import frule, rrule, scalar_rule

@@ -82,17 +82,17 @@ class Argument:
 
 @dataclass
 class CheckResult:
-    """What a successful check has to tell.
+    """The result of a successful check.
 
     Attributes
     ----------
     y : value
         The primal.
     rules : list of Rule
-        The rules that were used.
+        The rules that the check used.
     missing : list of tuple
-        The derivatives that the rule declares as not implemented, and that were therefore not
-        checked: pairs of the argument's name and the ``NotImplementedTangent``.
+        The derivatives that the rule declares as not implemented, which were not checked: pairs of
+        the name of the argument and the ``NotImplementedTangent``.
     """
 
     y: Any = None

@@ -1,17 +1,17 @@
-"""check_rrule, check_frule, check_rule, check_scalar: whether a rule computes the derivative.
+"""check_rrule, check_frule, check_rule, check_scalar: test whether a rule is right.
 
-The derivative is known from finite differences of the function alone, never from a formula. Each
-function here raises an AssertionError that names the rule, the argument and the problem, and
-returns a `CheckResult`.
+They compare a rule with finite differences of the function, never with a formula. If something is
+wrong, they raise an AssertionError that names the rule, the argument and the problem. Otherwise
+they return a `CheckResult`.
 
-How the gradient is compared: an argument of few coordinates (up to 12) has each of them perturbed
-and the whole cotangent compared. A larger one is perturbed in one random direction x_dot, and
-Re⟨y_bar, J x_dot⟩, from finite differences, is compared with Re⟨x_bar, x_dot⟩: a single
-directional derivative finds an error in any entry, save by a coincidence of random numbers. Where
-it finds one, the whole gradient is computed after all, to say which entry is wrong.
+How is a gradient compared? If an argument has up to 12 coordinates, each of them is perturbed and
+the whole cotangent is compared. A larger argument is perturbed in one random direction x_dot, and
+Re⟨y_bar, J x_dot⟩, from finite differences, is compared with Re⟨x_bar, x_dot⟩. Except by
+coincidence of random numbers, this finds an error in any entry. If it does, the whole gradient is
+computed, to say which entry is wrong.
 
 With ``CHAINRULES_TEST_STRICT=1`` in the environment, up to 200 coordinates are perturbed, larger
-arguments in three directions, and a Python number is no substitute for a NumPy scalar.
+arguments are perturbed in three directions, and a Python number does not pass for a NumPy scalar.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ def check_rrule(
 ) -> CheckResult:
     """Check the rrule of `f` at these arguments.
 
-    It checks that there is a rule and that it returns a pair; that its primal is f's, in value
-    and type; that the pullback returns one cotangent for the function itself and one for each
-    argument, each of its argument's shape, kind and precision and in agreement with finite
-    differences; that what cannot be perturbed has ``NoTangent()``; that the pullback can be
-    called again, with its cotangent as a thunk or as an array that is read-only, strided or 0-d,
-    and with each part of a structured cotangent alone; that neither the arguments nor y_bar
-    change; and that the cotangents can be accumulated in place, and be asked for one by one.
+    The rule must exist and return a pair, whose first element is the value of `f`, with the same
+    type. The pullback must return one cotangent for the function itself and one for each argument.
+    Each cotangent must have the shape, kind and precision of its argument and agree with finite
+    differences, or be ``NoTangent()`` if the argument cannot be perturbed. The pullback is called
+    again, with a cotangent that is a thunk, or an array that is read-only, strided or 0-d, and with
+    each part of a structured cotangent alone. Neither the arguments nor y_bar may change. The
+    cotangents must allow accumulation in place, and must be available one by one.
 
     Parameters
     ----------
@@ -89,38 +89,40 @@ def check_rrule(
         A function, class, method, bound method or callable object. Objects with fields are
         perturbed as well.
     *args : values
-        The arguments. Floating point numbers in them are perturbed, in containers and objects
-        too; wrap an argument in `const` to prevent that, in `with_tangent` to choose a direction.
-        Integers are constants, unless the rule gives them a cotangent: it is then checked.
+        The arguments. Floating-point numbers in them are perturbed, also inside containers and
+        objects. Wrap an argument in `const` to prevent that, or in `with_tangent` to choose a
+        direction. Integers are constants, unless the rule returns a cotangent for them, which is
+        then checked.
     output_tangent : tangent
         The cotangent of the output to use; a random one by default.
     fkwargs : mapping, optional
         Keyword arguments of the call.
     config : RuleConfig, optional
-        Given to the rule, e.g. `TestConfig()`.
+        The configuration for the rule, such as `TestConfig()`.
     rrule_f : callable
-        Called in place of ``rrule``: to test an engine, or a rule that is not registered.
+        A function to call in place of ``rrule``, to test an engine or a rule that is not
+        registered.
     fdm : FiniteDifferences, optional
         `central_fdm()` by default; `forward_fdm()` or `backward_fdm()` at kinks and edges.
     rtol, atol : float, optional
         Tolerances (see `assert_tangents_close`).
     equal_nan : bool
-        Whether a cotangent may be NaN where finite differences are.
+        Whether a cotangent may be NaN where the finite differences are.
     check_thunked : bool
-        Whether to try y_bar in other forms.
+        Whether to try other forms of y_bar.
     call_twice : bool
-        Whether to call the pullback again.
+        Whether to call the pullback a second time.
     check_dtype : bool
-        Whether the precision of primal and cotangents counts.
+        Whether to check the precision of the primal and the cotangents.
     check_inputs_unchanged : bool
-        Whether the rule must leave the arguments as f leaves them.
+        Whether the rule must leave the arguments as `f` leaves them.
     second_order : bool
-        Whether to differentiate the pullback as well; needs `gradient`.
+        Whether to differentiate the pullback too, which needs `gradient`.
     gradient : callable, optional
         An engine's ``gradient(f, *args)``.
     on_missing : str
-        What to do about a derivative that the rule declares as not implemented: "warn", "allow"
-        or "fail". In any case it is not compared, and listed in the result.
+        What to do about a derivative that the rule declares as not implemented: "warn", "allow" or
+        "fail". It is never compared, and the result lists it.
 
     Returns
     -------
@@ -189,12 +191,12 @@ def check_frule(
 ) -> CheckResult:
     """Check the frule of `f` at these arguments.
 
-    It checks that there is a rule and that it returns a pair; that its primal is f's, in value
-    and type; that its tangent has the output's shape, kind and precision and agrees with finite
-    differences; that the tangents of arguments may be zeros and thunks; that neither arguments nor
-    tangents change; and that the tangent can be accumulated in place.
+    The rule must exist and return a pair, whose first element is the value of `f`, with the same
+    type. The tangent must have the shape, kind and precision of the output and agree with finite
+    differences. The tangents of arguments may be zeros and thunks. Neither arguments nor tangents
+    may change. The tangent must allow accumulation in place.
 
-    The parameters are those of `check_rrule`, but for
+    The parameters are those of `check_rrule`, except for
 
     Parameters
     ----------

@@ -2,8 +2,8 @@
 Logistic regression: malignant or benign?
 =========================================
 
-Thirty measurements of the cell nuclei of 569 tumours. The loss is plain NumPy; ``minimize`` gets
-its gradient and products with its Hessian.
+We classify 569 tumours by thirty measurements of their cell nuclei. The loss is plain NumPy.
+``minimize`` computes its gradient and the products with its Hessian.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ order = np.random.default_rng(0).permutation(len(malignant))
 learn, test = order[:426], order[426:]
 
 # %%
-# The negative logarithm of the likelihood, and a penalty on the weights.
+# The loss is the negative log-likelihood, with a penalty on the weights.
 
 
 def loss(p, x, y):
@@ -37,7 +37,7 @@ accuracy = np.mean((score > 0) == (malignant[test] == 1))
 print(f"{accuracy:.1%} of {len(test)} new tumours, after {fit.nit} iterations")
 
 # %%
-# What it looks at.
+# Which measurements matter?
 
 strongest = np.argsort(np.abs(fit.params["weights"]))[-10:]
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")

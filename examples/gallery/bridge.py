@@ -2,8 +2,8 @@
 How a beam rings: the sensitivity of eigenvalues
 ================================================
 
-The lowest frequencies of a chain of masses and springs, and how each spring changes them: one
-gradient of an eigenvalue says where to stiffen.
+How does each spring change the lowest frequencies of a chain of masses and springs? The gradient
+of an eigenvalue says where to make the chain stiffer.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ springs = np.ones(n + 1)
 slopes = jacobian(frequencies, springs)
 
 # %%
-# Does it agree with a change that is really made?
+# Does the gradient agree with an actual change?
 
 changed = springs.copy()
 changed[0] += 1e-3
@@ -38,7 +38,7 @@ measured = (frequencies(changed) - frequencies(springs)) / 1e-3
 print("by the gradient:", slopes[:, 0].round(5), " by trying:", measured.round(5))
 
 # %%
-# Where to stiffen for which tone.
+# Which spring to stiffen for which tone.
 
 figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
 for k, slope in enumerate(slopes):

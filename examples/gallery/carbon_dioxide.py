@@ -2,8 +2,9 @@
 A Gaussian process on the carbon dioxide of Mauna Loa
 =====================================================
 
-The hyperparameters of a kernel of what a parabola leaves, with a slow part and a season, by the
-marginal likelihood: a Cholesky factorisation and a solve, differentiated by their rules.
+We subtract a parabola from the measurements and model the rest as a Gaussian process with a slow
+part and a season. The marginal likelihood determines its hyperparameters. It needs a Cholesky
+factorisation and a linear solve, which both have rules.
 """
 
 from pathlib import Path
@@ -20,7 +21,7 @@ x, learn = year - 1980, year < 1995
 line = np.polynomial.Polynomial.fit(x[learn], ppm[learn], 2)
 
 # %%
-# The kernel: a slow part, a season whose form drifts slowly, and noise.
+# The kernel has a slow part, a season whose shape drifts slowly, and noise.
 
 
 def kernel(p, a, b):

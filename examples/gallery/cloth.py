@@ -2,8 +2,9 @@
 A hanging cloth: a simulation that changes its own state
 ========================================================
 
-Points joined by springs. The simulation writes positions and speeds in place, as such code does,
-and is differentiated as it is: by the pull that brings the middle of the cloth to a given point.
+The cloth consists of points that are joined by springs. As usual in such code, the simulation
+writes positions and speeds in place. We differentiate it as it is, to find the pull that brings
+the middle of the cloth to a given point.
 """
 
 import matplotlib.pyplot as plt
@@ -47,7 +48,7 @@ def simulate(wind, n=7, steps=80):
 
 
 # %%
-# The middle is to be at the place of `goal` after 80 steps.
+# After 80 steps, the middle should be at `goal`.
 
 goal = np.array([0.7, -0.4])
 
@@ -63,7 +64,7 @@ print("pull:", wind.round(2), " distance from the goal:", round(fit.fun**0.5, 4)
 print("simulations:", fit.nfev)
 
 # %%
-# At rest, and with the pull that was found.
+# The cloth at rest, and with the pull that we found.
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained", sharey=True)
 for axis, pull, title in [(axes[0], np.zeros(2), "no pull"), (axes[1], wind, "the pull found")]:

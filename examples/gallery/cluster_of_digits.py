@@ -2,9 +2,9 @@
 A fit on a cluster: handwritten digits
 ======================================
 
-Softmax regression, whose loss and gradient are sums over parts of the data. The parts are in the
-memory of the workers of a Dask cluster, and stay there; here the cluster is two processes of this
-machine, elsewhere it is ``Client("scheduler:8786")``. Needs
+The loss and the gradient of softmax regression are sums over parts of the data. The parts stay in
+the memory of the workers of a Dask cluster. Here, the cluster is two processes on one machine; on
+a real cluster, use ``Client("scheduler:8786")``. This example needs
 ``pip install 'chainrules-autodiff[cluster]'``.
 """
 
@@ -31,7 +31,7 @@ def loss(p, x, kind):
 
 
 # %%
-# Workers import the script that started them: so what starts workers is guarded.
+# Workers import the script that started them, so guard the code that starts workers.
 
 if __name__ == "__main__":
     with (

@@ -1,9 +1,9 @@
 """
-A blurred picture made sharp
-============================
+Deblurring an image
+===================
 
-A slice of a head by magnetic resonance (it comes with Matplotlib), blurred by ``scipy.ndimage``
-and with noise. We look for the picture that gives the blurred one, with few edges.
+We take an MRI slice of a head (it comes with Matplotlib), blur it with ``scipy.ndimage`` and add
+noise. Then we look for the image with few edges that explains the blurred one.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +20,7 @@ picture = np.frombuffer(raw, np.uint16).reshape(256, 256)[40:168, 60:188].astype
 picture /= picture.max()
 
 # %%
-# Blur and noise.
+# Add blur and noise.
 
 
 def blur(x):
@@ -32,7 +32,7 @@ seen = blur(picture) + 0.005 * rng.normal(size=picture.shape)
 
 
 # %%
-# The misfit, and the total variation with its corner rounded off.
+# The loss: the misfit, and a smoothed total variation.
 
 
 def loss(x):

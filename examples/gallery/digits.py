@@ -2,8 +2,8 @@
 Handwritten digits by a network in NumPy
 ========================================
 
-1,797 pictures of 8 by 8 pixels. The network is two matrix products and a ``tanh``, its parameters
-are a dict, and ``train`` takes steps on minibatches.
+The data are 1,797 images of 8 by 8 pixels. The network consists of two matrix products and a
+``tanh``. Its parameters are a dict, and ``train`` makes steps on minibatches.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ order = np.random.default_rng(0).permutation(len(labels))
 learn, test = order[:1400], order[1400:]
 
 # %%
-# The model is what one would write without any derivative in mind.
+# Write the model without thinking of derivatives.
 
 
 def scores(p, x):
@@ -45,7 +45,7 @@ start = {
 }
 
 # %%
-# Train, and look at pictures that it has not seen.
+# Train the network, and test it on images that it has not seen.
 
 fit = train(
     loss,

@@ -2,8 +2,9 @@
 Where is the heater? An inverse problem of the heat equation
 ============================================================
 
-A plate with a cold edge and a heater at an unknown place, and twelve thermometers. The steady
-temperature is the solution of a sparse system; its rule solves with the transposed matrix once.
+A plate has a cold edge, a heater in an unknown place, and twelve thermometers. Its steady
+temperature is the solution of a sparse linear system. The rule for the solver solves once with the
+transposed matrix.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +22,7 @@ laplacian = (sp.kron(second, eye) + sp.kron(eye, second)).tocsc()
 x, y = np.meshgrid(line, line, indexing="ij")
 
 # %%
-# The model, and what the thermometers show.
+# The model, and the readings of the thermometers.
 
 
 def temperature(p):
@@ -38,7 +39,7 @@ fit = least_squares(lambda p: temperature(p)[places] - shown, {"x": 0.5, "y": 0.
 print({name: round(float(value), 2) for name, value in fit.params.items()}, "in", fit.nfev, "steps")
 
 # %%
-# The temperature that was found.
+# The temperature that we found.
 
 figure, axis = plt.subplots(figsize=(5.5, 4.5), layout="constrained")
 shades = axis.pcolormesh(line, line, temperature(fit.params).T, cmap="inferno")

@@ -1,10 +1,10 @@
 """
-Lynx and hare: a differential equation fitted to a series
-=========================================================
+Lynx and hare: fitting a differential equation
+==============================================
 
-Furs that the Hudson's Bay Company collected from 1900 to 1920, in thousands, and the equations of
-Lotka and Volterra for prey and predators. ``solve_ivp`` has a rule, so its solution is
-differentiated through the steps that it takes.
+The data are the furs, in thousands, that the Hudson's Bay Company collected from 1900 to 1920. We
+fit the equations of Lotka and Volterra for predators and prey. ``solve_ivp`` has a rule, which
+differentiates the solution through the steps that the solver takes.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ year, lynx, hare = np.loadtxt(DATA, delimiter=",", skiprows=1, unpack=True)
 t = year - year[0]
 
 # %%
-# All parameters are positive, so the fit is for their logarithms.
+# All parameters are positive, so we fit their logarithms.
 
 
 def populations(p, t):
@@ -44,7 +44,7 @@ print(f"a hare has {birth:.2f} young a year; a lynx dies at a rate of {death:.2f
 print("evaluations:", fit.nfev)
 
 # %%
-# The picture.
+# The data and the fit.
 
 fine = np.linspace(0, t[-1], 400)
 model = populations(fit.params, fine)

@@ -2,9 +2,9 @@
 Optimal control: a soft landing
 ===============================
 
-A lander of mass 1 comes down. Find the thrust at each moment such that it stands still on the
-ground, with the least effort (the integral of the squared thrust). The simulation is a loop over
-steps; its derivative by all thrusts comes from one sweep.
+A lander of mass 1 is falling. We look for the thrust over time that brings it to rest on the
+ground with the least effort (the integral of the squared thrust). The simulation is a loop over
+steps. One backward sweep gives the derivative with respect to all thrusts.
 """
 
 import matplotlib.pyplot as plt

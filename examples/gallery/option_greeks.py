@@ -2,8 +2,8 @@
 Greeks of an American option by a binomial tree
 ===============================================
 
-The price of an American put by backward induction, in a loop that overwrites its array. Delta,
-vega, rho and the slope by maturity are one gradient.
+We compute the price of an American put by backward induction, in a loop that overwrites its
+array. A single gradient gives delta, vega, rho and theta (the slope with respect to maturity).
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ print(f"price {price:.3f}")
 print(dict(zip(["delta", "vega", "rho", "by maturity"], np.round(greeks, 3).tolist(), strict=True)))
 
 # %%
-# Along the price of the share.
+# Price and delta as functions of the share price.
 
 spots = np.linspace(70, 130, 41)
 curves = [value_and_gradient(put, s, 0.2, 0.05, 1.0) for s in spots]

@@ -1,10 +1,10 @@
 """
-pvlib as it is: how to turn a solar panel
-=========================================
+pvlib: which way to turn a solar panel
+======================================
 
-The energy of a panel in Turin in a year without clouds: the positions of the sun, the turbidity of
-the air there month by month, and the light on a tilted plane are all pvlib's. The light is
-differentiated through pvlib's own code. Needs ``pip install pvlib``.
+How much energy does a panel in Turin collect in a year without clouds? pvlib computes the position
+of the sun, the monthly turbidity of the air, and the light on a tilted plane. We differentiate
+through pvlib's own code, which does not change. This example needs ``pip install pvlib``.
 """
 
 import warnings
@@ -28,7 +28,7 @@ direct, level, diffuse = sky["dni"].to_numpy(), sky["ghi"].to_numpy(), sky["dhi"
 zenith, azimuth = sun["apparent_zenith"].to_numpy(), sun["azimuth"].to_numpy()
 
 # %%
-# Two angles, in degrees: how steep, and where to; 180 is south.
+# Two angles in degrees: the tilt, and the direction (180 is south).
 
 
 def yearly(p):
@@ -46,7 +46,7 @@ best = fit.params
 print(f"{yearly(flat):.0f} kWh, and {yearly(best):.0f} at the best angles: {best}")
 
 # %%
-# All angles, and the way of the solver's gradient.
+# The energy for all angles, and the path of the solver.
 
 tilts, facings = np.linspace(0, 90, 11), np.linspace(90, 270, 13)
 energy = [[yearly({"tilt": tilt, "facing": facing}) for facing in facings] for tilt in tilts]

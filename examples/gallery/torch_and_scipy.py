@@ -1,12 +1,13 @@
 """
-A PyTorch model with a layer of SciPy
-=====================================
+A PyTorch model with a SciPy layer
+==================================
 
-Carbon dioxide above Mauna Loa is a season on a slow trend. The season is a network of PyTorch. The
-trend is a smoothing spline, which SciPy's solver of banded equations makes: a layer like any other,
-by ``to_torch``. PyTorch's optimiser trains the network and the stiffness of the spline together.
-Needs ``pip install 'chainrules-autodiff[torch]'``. These pages are built without PyTorch, so what
-this script draws and prints stands at its end; the tests of other systems run it.
+The carbon dioxide above Mauna Loa has a season and a slow trend. A PyTorch network models the
+season. The trend is a smoothing spline, computed by SciPy's solver for banded equations:
+``to_torch`` makes it a layer like any other. PyTorch's optimiser trains the network and the
+stiffness of the spline together. This example needs ``pip install 'chainrules-autodiff[torch]'``.
+These pages are built without PyTorch, so the output of the script is shown at its end. ``make
+systems`` runs it.
 """
 
 from pathlib import Path
@@ -49,7 +50,7 @@ class Model(torch.nn.Module):
 
 
 # %%
-# Trained on what it has not seen.
+# Train: the loss counts only the months that the spline has not seen.
 
 torch.manual_seed(0)
 torch.set_default_dtype(torch.float64)
@@ -70,7 +71,7 @@ print(f"months that were left out: ± {rmse:.2f} ppm; stiffness {stiffness:.1f}"
 torch.set_default_dtype(torch.float32)
 
 # %%
-# The two parts.
+# The trend and the season.
 
 season, smooth = season.detach().numpy(), smooth.detach().numpy()
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")

@@ -86,7 +86,7 @@ def returns_generator(x: Any) -> Any:
     [
         (
             returns_array,
-            ["returns_array returned an array of shape (3,)", "Sum it up"],
+            ["returns_array returned an array of shape (3,)", "Sum it"],
         ),
         (returns_complex, ["returns_complex returned a complex number", "abs, real or imag"]),
         (returns_none, ["returns_none returned None", "return statement"]),

@@ -22,7 +22,7 @@ FINDS = {
     "cloth": lambda v: v["fit"].fun < 1e-4,
     "deblurring": lambda v: v["error"](v["sharp"]) < 0.8 * v["error"](v["seen"]),
     "digits": lambda v: v["accuracy"] > 0.95,
-    "eight_schools": lambda v: abs(v["mean"].mean() - 6.3) < 1.5 and v["rate"] > 0.8,
+    "eight_schools": lambda v: abs(v["mean"].mean() - 6.3) < 1.0 and 4 < v["steps"] < 40,
     "heat_source": lambda v: abs(v["fit"].params["x"] - v["true"]["x"]) < 0.02,
     "lynx_and_hare": lambda v: abs(v["birth"] - 0.55) < 0.05 and abs(v["death"] - 0.80) < 0.05,
     "moon_lander": lambda v: abs(v["height"]) < 0.05 and abs(v["speed"]) < 0.1,

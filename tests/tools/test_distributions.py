@@ -1,5 +1,6 @@
 """The three distributions and the checkout as a whole agree in what they state."""
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -53,3 +54,11 @@ def test_the_engine_has_the_extras_of_the_whole():
     assert PARTS["autodiff"]["optional-dependencies"] == {
         name: needed for name, needed in extras.items() if name not in OWN
     }
+
+
+def test_newest_release_of_the_changelog_is_this_version():
+    released = re.findall(
+        r"^## \[(\d.*?)\] - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M
+    )
+    assert released[0] == __version__
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")

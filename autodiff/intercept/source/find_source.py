@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from autodiff import caches
 from autodiff.closures.captured_values import with_cells
 from autodiff.intercept.source.source_texts import carried_texts, trees_of
 
@@ -26,7 +27,8 @@ for _name in __future__.all_feature_names:
     _FUTURE |= getattr(__future__, _name).compiler_flag
 
 # The names that a module imports.
-_imports: weakref.WeakKeyDictionary[ast.Module, tuple[str, ...]] = weakref.WeakKeyDictionary()
+_imports: weakref.WeakKeyDictionary[ast.Module, tuple[str, ...]]
+_imports = caches.register("imported names", weakref.WeakKeyDictionary())
 _MOST = 200  # definitions of the same name at other lines that are tried
 
 OUTER = "__autodiff_outer__"
@@ -185,7 +187,8 @@ def compiled_like(
     module = ast.fix_missing_locations(ast.Module([*imports, outer], []))
     flags = code.co_flags & _FUTURE
     compiled = compile(module, code.co_filename, "exec", flags=flags, dont_inherit=True)
-    return _inside(compiled, code)
+    made = _inside(compiled, code)
+    return made and _named(made, made.co_qualname, code.co_qualname)
 
 
 def _imported_names(tree: ast.AST) -> tuple[str, ...]:
@@ -232,6 +235,14 @@ def _without_outside(node: ast.AST) -> Any:
 
 def _bare(argument: ast.arg) -> ast.arg:
     return ast.copy_location(ast.arg(argument.arg), argument)
+
+
+def _named(made: types.CodeType, there: str, name: str) -> types.CodeType:
+    """Return `made` and the functions in it, their names beginning with `name`, not `there`."""
+    inner = (_named(c, there, name) if isinstance(c, types.CodeType) else c for c in made.co_consts)
+    return made.replace(
+        co_qualname=name + made.co_qualname.removeprefix(there), co_consts=tuple(inner)
+    )
 
 
 def _inside(compiled: types.CodeType, code: types.CodeType) -> types.CodeType | None:

@@ -70,6 +70,11 @@ def to_the_right(f: Callable, a: Any, step: Any, args: tuple, shape: tuple) -> A
     return y + rest + f(b, *args) / 2 - (f(b + step, *args) - f(b - step, *args)) / 24
 
 
+def _few_digits(x: Any) -> str:
+    """Return numbers as an error shows them: the last digits differ among processors."""
+    return np.array2string(np.asarray(x), precision=8)
+
+
 def nsum(f: Callable, a: Any, b: Any, *, step: Any = 1, args: Any = (), log: bool = False,
          maxterms: int = 2**20, tolerances: Any = None) -> Any:  # fmt: skip
     args = args if isinstance(args, tuple) else (args,)
@@ -107,8 +112,8 @@ def nsum(f: Callable, a: Any, b: Any, *, step: Any = 1, args: Any = (), log: boo
     if not np.allclose(plain(y), expected, rtol=AGREEMENT, atol=AGREEMENT, equal_nan=True):
         raise SeriesError(
             "the derivative of scipy.integrate.nsum needs the sum itself, and two ways to find it "
-            f"do not agree: {expected} and {plain(y)}. Sum more terms, with maxterms, or a series "
-            "that converges faster."
+            f"do not agree: {_few_digits(expected)} and {_few_digits(plain(y))}. Sum more terms, "
+            "with maxterms, or a series that converges faster."
         )
     y = np.log(y) if log else y
     result = type(found)(found)

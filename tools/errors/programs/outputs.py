@@ -23,7 +23,7 @@ def returns_an_array() -> None:
     gradient(lambda x: x * 2, np.ones(3))
 
 
-@returns_an_array.instead("Sum it up")
+@returns_an_array.instead("Sum it")
 def sum_of_an_array() -> None:
     gradient(lambda x: np.sum(x * 2), np.ones(3))
 

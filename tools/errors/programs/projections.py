@@ -22,7 +22,7 @@ def array_for_a_number() -> None:
     ProjectTo(2.0)(np.ones(3))
 
 
-@array_for_a_number.instead("Sum it up")
+@array_for_a_number.instead("Sum it")
 def sum_for_a_number() -> None:
     assert ProjectTo(2.0)(unbroadcast(np.ones(3), ())) == 3.0
 

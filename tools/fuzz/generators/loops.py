@@ -205,6 +205,13 @@ class _Writer:
                 "(w @ m @ u)",
                 "damped(b)",
                 "np.sum(np.roll(a, count))",
+                "np.mean(m, axis=1)[0]",
+                "np.sum(m * w, axis=0, keepdims=True)[0, 1]",
+                "np.mean(m[1:] * s)",
+                f"np.array([s, {self.number(0)}, t]) @ np.array([1.0, t, {self.number(0)}])",
+                f"np.array([[s, -t], [t, {self.number(0)}]])[1].sum()",
+                "np.sum(m @ m.T) * 0.01",
+                "np.sum(np.diag(m) * a)",
             )
         if r < 0.9 and self.indices:
             i = self.pick(*self.indices)
@@ -246,6 +253,9 @@ class _Writer:
                 f"{self.full()} * {self.number(1)}",
                 f"{self.full()}.copy()",
                 "np.zeros_like(a)",
+                "np.sum(m, axis=0)",
+                "np.mean(m * s, axis=-1)",
+                "(0.1 * m @ np.eye(n))[1]",
                 f"np.where({self.full()} > 0.1, a, {self.full()})",
             )
             self.add(f"{self.pick('w', 'u')} = {made}")

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from autodiff import gradient
+from autodiff import gradient, value_and_gradient
 from autodiff.intercept.source.find_source import definition_of
 from tests.helpers import define, run_python
 
@@ -197,3 +197,9 @@ def test_a_compiled_file_alone(folder: Path) -> None:
     module = edited(folder, "sources_alone")
     with pytest.raises(TypeError, match="compiled file alone"):
         gradient(module.a, 0.25)
+
+
+def test_what_is_defined_in_a_lambda_keeps_its_qualified_name():
+    f = lambda x: (x * 2, (lambda: 0).__qualname__)  # noqa: E731 - a lambda is the point
+    plain = f(1.0)[1]
+    assert value_and_gradient(f, 1.0, has_aux=True) == ((2.0, plain), 2.0)

@@ -12,7 +12,7 @@ import pytest
 from autodiff import gradient, jacobian
 from autodiff.functions import known
 from autodiff.structured.runtime import Structured
-from tests.autodiff.structured.kernels import recurrence, stencil
+from tests.autodiff.structured.kernels import recurrence, small_matrices, stencil
 
 N = 9
 
@@ -137,7 +137,7 @@ def branching_tests(a, b, m):
 
 
 KERNELS = (stencil, recurrence, factorization, products, swapped, search, views, overlaps,
-           gathered, powers, scanned, branching_tests)  # fmt: skip
+           gathered, powers, scanned, branching_tests, small_matrices)  # fmt: skip
 
 
 def _arguments(n: int = N) -> list[np.ndarray]:
