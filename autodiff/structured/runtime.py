@@ -189,7 +189,9 @@ class Structured:
         start = time.perf_counter()
         forward, backward = self.code
         found: Any = None
-        if self.native_code is not None and self.spent >= Settings.native:
+        # Machine code asks the processor for all that NumPy may warn of but underflow.
+        by_machine = self.native_code is not None and self.spent >= Settings.native
+        if by_machine and np.geterr()["under"] == "ignore":
             try:
                 found = self.native_code[0](*values)
                 backward = self.native_code[1]

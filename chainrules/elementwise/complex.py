@@ -34,7 +34,14 @@ from chainrules_core import (
     rrule,
     scalar_rule,
 )
-from chainrules_core.authoring import conjugate, fit, is_foreign, turned_by_sign
+from chainrules_core.authoring import (
+    conjugate,
+    fit,
+    has_nan,
+    is_foreign,
+    strong_product,
+    turned_by_sign,
+)
 
 Complex = (complex, np.complexfloating)
 
@@ -44,7 +51,8 @@ def real_valued(
 ) -> None:
     """Register the rules of a function with real output, from ``gradient(y, x, **options)``.
 
-    ``back(y_bar, y, x)`` is its product with ȳ, where arrays can have that for less.
+    ``back(y_bar, y, x)`` is its product with ȳ, where arrays can have that for less. A zero in ȳ
+    wins over Inf and NaN.
     """
 
     @rrule.register(f, *types)
@@ -54,8 +62,10 @@ def real_valued(
         def real_valued_pullback(y_bar: Any) -> Any:
             y_bar = np.real(y_bar)
             if back is not None and np.ndim(x):
-                return back(y_bar, y, x)
-            return y_bar * gradient(y, x, **options)
+                x_bar = back(y_bar, y, x)
+                if not has_nan(x_bar):
+                    return x_bar
+            return strong_product(gradient(y, x, **options), y_bar)
 
         return y, real_valued_pullback
 

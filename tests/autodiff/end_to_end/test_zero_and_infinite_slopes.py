@@ -33,6 +33,28 @@ def test_the_branch_not_taken_contributes_nothing(f: Callable, x: list, expected
     np.testing.assert_allclose(gradient(f, np.array(x)), expected)
 
 
+def _unary() -> list[Callable]:
+    named = dict.fromkeys(f for _, f in sorted(vars(np).items()) if isinstance(f, np.ufunc))
+    return [
+        *[f for f in named if "d->d" in f.types],
+        *[abs, np.sinc, np.i0, np.nan_to_num],
+        lambda x: np.abs(x + 1j * x),
+        lambda x: np.angle(x + 1j * x),
+        lambda x: np.clip(x, -1.0, 1.0),
+        lambda x: np.hypot(x, 0.7) * np.maximum(x, 0.7),
+    ]
+
+
+@pytest.mark.parametrize("f", _unary(), ids=lambda f: getattr(f, "__name__", "function"))
+@pytest.mark.parametrize("how", [gradient, lambda f, x: compile(lambda x: gradient(f, x))(x)])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_nan_that_is_not_chosen_contributes_nothing(how: Callable, f: Callable) -> None:
+    x = np.array([np.nan, 0.4, np.inf, -np.inf])
+    found = how(lambda x: np.sum(np.where(np.isfinite(x), f(x), 0.0)), x)
+    expected = gradient(lambda x: np.sum(f(x)), x[1:2])
+    np.testing.assert_allclose(found, [0.0, expected[0], 0.0, 0.0])
+
+
 @pytest.mark.filterwarnings("ignore:invalid value")
 def test_the_branch_not_taken_contributes_nothing_to_a_complex_number() -> None:
     def f(z: complex) -> Any:

@@ -173,6 +173,27 @@ def test_three_ways(
     assert not programs[0].asides
 
 
+def test_what_numpy_is_told_to_raise_is_raised() -> None:
+    small = np.full(3, 1e-200)
+    for _ in range(2):
+        gradient(product_of_elements, small, small)
+    for large, kind in ((1e-200, "under"), (1e200, "over")):
+        given = np.full(3, large)
+        with np.errstate(**{kind: "raise"}), pytest.raises(FloatingPointError, match=f"{kind}flow"):
+            gradient(product_of_elements, given, given)
+
+
+def product_of_elements(x, y):
+    return sum_of_products(x, y) + np.sum(x)
+
+
+def sum_of_products(x, y):
+    total = 0.0
+    for i in range(len(x)):
+        total = total + x[i] * y[i]
+    return total
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_single_precision_stays(kernel: Callable, made: list[Structured], traced: Callable) -> None:
     given = [x.astype(np.float32) for x in _arguments()]
