@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.dispatch.arguments import innermost, of_level
+from autodiff.dispatch import call as calls
+from autodiff.dispatch.arguments import PLAIN, innermost, of_level
 from autodiff.dispatch.call import as_array
 from autodiff.errors import MutationError, untraced_array
 from autodiff.mutation.escape_check import HELD_ONCE
@@ -35,7 +36,7 @@ from autodiff.mutation.memory_layout import (
 from autodiff.mutation.whole_array import can_be_taken, is_whole
 from autodiff.trace.tape import CONSTANT, Cotangents
 from autodiff.trace.trace_stack import is_recording
-from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
+from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, note_origin, untraced, wrap
 from chainrules_core import NotImplementedTangent, ProjectTo, unbroadcast, zero_tangent
 
 _FLOAT64 = np.dtype(np.float64)
@@ -80,8 +81,10 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
         return
     if not is_writeable(bare(target)):
         raise ValueError("assignment destination is read-only")
-    if type(value) in (list, tuple) and innermost((value,), {}) is not None:
-        value = as_array(value)
+    if type(value) not in PLAIN and not is_tracer(value):
+        value = calls.converted(value)
+        if type(value) in (list, tuple) and innermost((value,), {}) is not None:
+            value = as_array(value)
     index = frozen(index)
     if reads_what_it_writes(bare(target), untraced(index), bare(value)):
         raise MutationError(
@@ -302,13 +305,34 @@ def reshape_in_place(target: Tracer, made: Any) -> None:
     if np.shape(target) == np.shape(made):
         _disown(made)
         return
-    if target._origin is not None or len(_family(target)) > 1 + (made._origin is not None):
+    is_view = made._origin is not None
+    shares = target._origin is not None or len(_family(target)) > 1 + is_view
+    if shares and not is_view:
         raise MutationError(
-            "the shape of a traced array is set that shares its memory with another one. Use "
-            "x.reshape(shape) or np.resize(x, shape)."
+            "a traced array is resized that shares its memory with another one. Use "
+            "np.resize(x, shape)."
         )
+    if shares:
+        _stand_aside(target)
+    origin = made._origin
     target._value, target._tape, target._index = made._value, made._tape, made._index
     _disown(made)
+    if shares:
+        note_origin(target, origin)
+
+
+def _stand_aside(target: Tracer) -> None:
+    """Put another tracer into the place that `target` has among the arrays of its memory."""
+    before = Tracer(target._value, target._tape, target._index)
+    for view in _family(target)[1:]:
+        if view._origin.parent is target:
+            view._origin.parent = before
+    before._views, target._views = target._views, None
+    if target._origin is not None:
+        views = target._origin.parent._views
+        target._origin.parent._views = [r for r in views if r() is not target]
+        note_origin(before, target._origin)
+        target._origin = None
 
 
 def _disown(made: Tracer) -> None:
