@@ -281,8 +281,9 @@ def missing_rule(
         have = f"{call} has no rule for ({kinds}), but for other calls: {known}. {without}, give it"
         have += f" one for this with {own}"
     return MissingRuleError(
-        f"{have}, or write the computation with functions that have one. If the result is to be a "
-        f"constant, wrap the traced argument in autodiff.ignore_derivatives(...)."
+        f"{have}, write the computation with functions that have one, or have it differentiated by "
+        'differences: gradient(..., fallback="numeric"). If the result is to be a constant, wrap '
+        "the traced argument in autodiff.ignore_derivatives(...)."
     )
 
 

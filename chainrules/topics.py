@@ -130,6 +130,7 @@ LOOKED_UP = {
 }
 
 IMPORTED = (
+    ("bottleneck", "bottleneck"),
     ("numpy.fft", "transforms.fourier"),
     ("numpy.random", "random"),
     ("numpy.polynomial", "calculus.polynomial_families"),

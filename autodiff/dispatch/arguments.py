@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import numbers
 import operator
@@ -73,6 +74,48 @@ def innermost(args: tuple, kwargs: dict[str, Any]) -> Tape | None:
         if found is None or tape.serial > found.serial:
             found = tape
     return found
+
+
+def may_hold_tracer(values: tuple) -> bool:
+    """Whether a value is or holds a tracer, if only of an array made in a traced function.
+
+    What has very many parts is not searched to its end: it may hold one.
+    """
+    kinds = set(map(type, values))
+    if not _TRACERS.isdisjoint(kinds):
+        return True
+    return not _NO_PARTS.issuperset(kinds) and any(map(_may_hold, values))
+
+
+_NO_PARTS = PLAIN - {np.ndarray}  # an array may be one of objects
+_SEARCHED = 100  # objects with parts, in about a millisecond
+_large: dict[int, Any] = caches.register("objects with very many parts", {})
+
+
+def _may_hold(x: Any) -> bool:
+    known = _large.get(id(x))
+    if known is not None and known[0]() is x:
+        return True
+    seen: dict[int, Any] = {}
+    waiting = [x]
+    while waiting:
+        part = waiting.pop()
+        inner = parts_of(part) if type(part) not in _NO_PARTS else None
+        if inner is None:
+            if is_tracer(part) or (_has_cells(part) and any(map(_may_hold, part.flat))):
+                return True
+        elif id(part) not in seen:
+            if len(seen) == _SEARCHED:
+                _remember_large(x)
+                return True
+            seen[id(part)] = part
+            waiting.extend([p for _, p in inner if type(p) not in _NO_PARTS])
+    return False
+
+
+def _remember_large(x: Any) -> None:
+    with contextlib.suppress(TypeError):  # a list, a dict: nothing would tell that it has ended
+        caches.keep_with(_large, x)
 
 
 def _has_cells(x: Any) -> bool:

@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.dispatch.arguments import innermost, of_level
+from autodiff.dispatch import call as calls
+from autodiff.dispatch.arguments import PLAIN, innermost, of_level
 from autodiff.dispatch.call import as_array
 from autodiff.errors import MutationError, untraced_array
 from autodiff.mutation.escape_check import HELD_ONCE
@@ -52,7 +53,7 @@ def root_and_path(target: Tracer) -> tuple[Tracer, Path]:
     return target, tuple(reversed(path))
 
 
-def _family(root: Tracer) -> list[Tracer]:
+def family(root: Tracer) -> list[Tracer]:
     """Return the living members of a family, parents first."""
     members = [root]
     for member in members:
@@ -80,8 +81,10 @@ def assign_item(target: Tracer, index: Any, value: Any) -> None:
         return
     if not is_writeable(bare(target)):
         raise ValueError("assignment destination is read-only")
-    if type(value) in (list, tuple) and innermost((value,), {}) is not None:
-        value = as_array(value)
+    if type(value) not in PLAIN and not is_tracer(value):
+        value = calls.converted(value)
+        if type(value) in (list, tuple) and innermost((value,), {}) is not None:
+            value = as_array(value)
     index = frozen(index)
     if reads_what_it_writes(bare(target), untraced(index), bare(value)):
         raise MutationError(
@@ -170,7 +173,7 @@ def check_cast(plain: np.ndarray, new: Any, fits: bool = True) -> None:
 
 def _write_constant(root: Tracer, path: Path, index: Any, value: Any) -> None:
     """Write an untraced value into an array that is not traced (yet)."""
-    if _is_exclusive(root, _family(root)):
+    if _is_exclusive(root, family(root)):
         _put(root._value, path, index, value)
         return
     _replace(root, _replaced(root._value, path, index, value), root._tape, root._index)
@@ -219,7 +222,7 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
     new = of_level(value, tape)
     tape.check_open()
     if tape.program:
-        can_change = root._tape is tape and _is_exclusive(root, _family(root))
+        can_change = root._tape is tape and _is_exclusive(root, family(root))
         written, at = tape.write(root, path, index, value, can_change)
         _replace(root, written, tape, at)
         return
@@ -236,7 +239,7 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
         after = _written_outside(of_level(root, tape), path, index, new)
     elif whole and parents[1] is not None and can_be_taken(root, value):
         after = new
-    elif _is_exclusive(root, _family(root)):
+    elif _is_exclusive(root, family(root)):
         _put(root._value, path, index, new)
         after = root._value
     else:
@@ -253,7 +256,7 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
 
 def _replace(root: Tracer, value: Any, tape: Any, place: Any) -> None:
     """Put another array into a tracer and its views; read-only ones stay read-only."""
-    read_only = [member for member in _family(root) if not is_writeable(bare(member))]
+    read_only = [member for member in family(root) if not is_writeable(bare(member))]
     root._value, root._tape, root._index = value, tape, place
     _renew_views(root)
     for member in read_only:  # last, since a new view of a read-only array would be read-only too
@@ -288,30 +291,16 @@ def _written_outside(before: Any, path: Path, index: Any, new: Any) -> Tracer:
 
 def _renew_views(root: Tracer) -> None:
     """Make the living views anew after the root has changed."""
-    for member in _family(root)[1:]:
+    for member in family(root)[1:]:
         made = member._origin.make(member._origin.parent)
         if is_tracer(made):
             member._value, member._tape, member._index = made._value, made._tape, made._index
-            _disown(made)
+            disown(made)
         else:
             member._value = made
 
 
-def reshape_in_place(target: Tracer, made: Any) -> None:
-    """Make `target` stand for `made`, the same array in another shape."""
-    if np.shape(target) == np.shape(made):
-        _disown(made)
-        return
-    if target._origin is not None or len(_family(target)) > 1 + (made._origin is not None):
-        raise MutationError(
-            "the shape of a traced array is set that shares its memory with another one. Use "
-            "x.reshape(shape) or np.resize(x, shape)."
-        )
-    target._value, target._tape, target._index = made._value, made._tape, made._index
-    _disown(made)
-
-
-def _disown(made: Tracer) -> None:
+def disown(made: Tracer) -> None:
     """Remove a temporary view from its family: another tracer stands for it."""
     if made._origin is not None:
         views = made._origin.parent._views

@@ -17,7 +17,8 @@ import numpy as np
 from autodiff.dispatch import dispatch_cache
 from autodiff.dispatch.call import NO_RULE, require_rule
 from autodiff.errors import DifferentiationError, MutationError, missing_attribute, missing_rule
-from autodiff.mutation.assignment import assign, assign_item, reshape_in_place
+from autodiff.mutation.assignment import assign, assign_item
+from autodiff.mutation.shape_change import reshape_in_place
 from autodiff.mutation.shared_arguments import itself
 from autodiff.mutation.views import refuse
 from autodiff.numpy_api import array_subclasses

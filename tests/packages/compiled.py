@@ -85,12 +85,12 @@ def stencil(x):
     return (neighbours(x) * V).sum()
 
 
-@call(bottleneck, V, "Converting to an array")
+@call(bottleneck, V)
 def nan_mean(x):
     return bottleneck.nanmean(x)
 
 
-@call(bottleneck, V, "Converting to an array")
+@call(bottleneck, V)
 def moving_mean(x):
     return bottleneck.move_mean(x, window=2, min_count=1).sum()
 

@@ -16,9 +16,12 @@ from chainrules_core import ChainRulesError
 from tests.helpers import differences
 from tests.packages import (  # noqa: F401 - each fills the table
     compiled,
+    earth,
     engineering,
     geography,
     learning,
+    money,
+    motion,
     symbols,
     tables,
     units,

@@ -181,24 +181,28 @@ _quiet_methods: dict[str, set[type]] = {name: set() for name in METHODS}
 # Attributes by name are read fastest by code that has the name in it.
 _METHOD = """
 def {name}(owner):
-    method = owner.{name}
-    return method if type(owner) in quiet else decide(owner, method)
+    return owner.{name} if type(owner) in quiet else decide(owner)
 """
 _OF_ARRAYS_TOO = """
 def {name}(owner):
     if type(owner) is ndarray:
         return bind(of_array, owner)
-    method = owner.{name}
-    return method if type(owner) in quiet else decide(owner, method)
+    return owner.{name} if type(owner) in quiet else decide(owner)
 """
 
 
-def method_called(name: str, intercept: Callable, array_method: Callable) -> Callable:
-    """Return a function that looks up a method for a call, for a name in `METHODS`."""
+def method_called(
+    name: str, intercept: Callable, array_method: Callable, read: Callable[[Any, str], Any]
+) -> Callable:
+    """Return a function that looks up a method for a call, for a name in `METHODS`.
+
+    `read` reads an attribute: a method may be what a property returns.
+    """
     kinds = _quiet_methods[name]
     of_array = array_method(name) if hasattr(np.ndarray, name) else None
 
-    def decide(owner: Any, method: Any) -> Any:
+    def decide(owner: Any) -> Any:
+        method = read(owner, name)
         seen = intercept(method)
         if seen == method and type(owner) in _OWNERS:
             kinds.add(type(owner))

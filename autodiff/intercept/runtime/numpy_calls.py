@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +18,7 @@ from autodiff.fastpath.stack_scalars import as_gathered, gathered, makes_arrays_
 from autodiff.functions import known
 from autodiff.intercept.runtime import syntax_ops, text_calls
 from autodiff.intercept.runtime.write_checks import check_out
+from autodiff.mutation.escape_check import HELD_ONCE
 from autodiff.mutation.views import refuse
 from autodiff.numpy_api import array_subclasses, iterators, protocols
 from autodiff.numpy_api.iterators import Flat, flattened
@@ -50,6 +52,13 @@ def making(g: Callable, asking_for: Callable) -> Callable:
 _SIZES = frozenset({int, float, complex, bool, np.float64, np.int64, type, type(None)})
 
 
+_HOLD_NO_ARRAY = _SIZES | {
+    np.ndarray, Tracer, FloatTracer, list, tuple, range, str, np.float32, np.bool_,
+    types.FunctionType, *map(type, map(np.dtype, "?bhilqBHILQefdgFDG")),
+}  # fmt: skip
+"""Classes of which no object returns an array that it keeps (an argument itself is looked for)."""
+
+
 def keeping_new(make: Callable) -> Callable:
     """A function whose new arrays can take traced values."""
 
@@ -62,6 +71,8 @@ def keeping_new(make: Callable) -> Callable:
             made = made.copy()  # np.linspace gives a view of an array that nobody else has
         # An argument that is returned (asarray) and a view belong to somebody else.
         is_new = type(made) is np.ndarray and made.base is None and all(made is not a for a in args)
+        if is_new and not _HOLD_NO_ARRAY.issuperset(map(type, (*args, *kwargs.values()))):
+            is_new = sys.getrefcount(made) == HELD_ONCE  # else an object has given its array
         return buffer(made) if is_new and may_hold_traced(made) else made
 
     return made_by

@@ -23,7 +23,7 @@ import numpy as np
 from autodiff import caches
 from autodiff.api.stop_gradient import ignore_derivatives
 from autodiff.closures import captured_values
-from autodiff.dispatch.arguments import has_constants, innermost, is_constant
+from autodiff.dispatch.arguments import innermost, is_constant, may_hold_tracer
 from autodiff.errors import System, system_of, system_of_function, unwrapped
 from autodiff.intercept.runtime import (
     attributes,
@@ -70,7 +70,12 @@ from autodiff.intercept.runtime.numpy_calls import (
     vectorized,
 )
 from autodiff.intercept.runtime.operator_getters import GETTERS
-from autodiff.intercept.runtime.rule_wrappers import asking_for, has_rule, refusing_for
+from autodiff.intercept.runtime.rule_wrappers import (
+    asking_for,
+    has_rule,
+    is_of_compiled_module,
+    refusing_for,
+)
 from autodiff.intercept.runtime.write_checks import OUTPUTS, look_of, with_copies
 from autodiff.intercept.source import fusion_sites, rewritten_code
 from autodiff.intercept.source.ast_helpers import helper
@@ -273,9 +278,6 @@ def _seen(g: types.FunctionType) -> Callable:
 
     made: Callable | None = None
     look = look_of(g)
-    # NumPy and SciPy convert arrays, or ask `isinstance`. What asks type(a) of an array that was
-    # made in the traced function, runs rewritten: so it sees the class of the array.
-    sees_values = _holds_nothing_traced if look.is_trusted else _holds_no_tracer
     is_of_tables = (g.__module__ or "").partition(".")[0] in TABLES_OF
 
     @functools.wraps(g)
@@ -286,8 +288,12 @@ def _seen(g: types.FunctionType) -> Callable:
             return g(
                 *map(_seen_function, args), **{k: _seen_function(v) for k, v in kwargs.items()}
             )
-        if sees_values(args, kwargs) and not object_holds_traced(args):
-            values = (*args, *kwargs.values()) if kwargs else args
+        values = (*args, *kwargs.values()) if kwargs else args
+        if look.is_trusted:  # NumPy and SciPy convert arrays, or ask `isinstance`
+            sees = innermost(args, kwargs) is not None or object_holds_traced(args)
+        else:  # it may ask for type(a), or write into what it makes of an array
+            sees = may_hold_tracer(values)
+        if not sees:
             kinds = set(map(type, values))
             if _HIDING.isdisjoint(kinds) and (
                 _FUNCTION not in kinds or not captured_values.have_captured(values)
@@ -304,14 +310,6 @@ def _seen(g: types.FunctionType) -> Callable:
         return made(*args, **kwargs)
 
     return deciding
-
-
-def _holds_nothing_traced(args: tuple, kwargs: dict[str, Any]) -> bool:
-    return innermost(args, kwargs) is None
-
-
-def _holds_no_tracer(args: tuple, kwargs: dict[str, Any]) -> bool:
-    return innermost(args, kwargs) is None and not has_constants(args, kwargs)
 
 
 _NESTS = frozenset({list, tuple, dict})
@@ -452,7 +450,7 @@ def _class(g: type) -> Callable:
         return _remember(g, watched)
     special = _SPECIAL.get(g)
     wrapper = WRAPPERS.get(g) or text_calls.of_class(g)
-    replacement = special or (asking_for(g) if has_rule(g) else maker_of(g) or g)
+    replacement = special or (asking_for(g) if has_rule(g) else maker_of(g) or _of_c(g))
     if wrapper is not None:
         replacement = wrapper(replacement)
     elif special is None:
@@ -461,6 +459,11 @@ def _class(g: type) -> Callable:
         if not caches.stays(g):  # the replacement holds the class, which may be made at each call
             return replacement
     return _remember(g, replacement)
+
+
+def _of_c(g: type) -> Callable:
+    """Return what is called for a class whose instances are not made in Python."""
+    return refusing_for(g) if is_of_compiled_module(g) else g
 
 
 def _partial(g: functools.partial) -> Callable:
@@ -479,6 +482,8 @@ def _wrapper(g: Any) -> Callable:
     owner = g.__self__
     if type(owner) in (np.ndarray, memoryview) and g.__name__ in WRITING:
         check_free(owner)
+        if g.__name__ == "__setitem__":
+            return functools.partial(_set_item, owner)
     if type(owner) is str:
         return text_calls.of_method(g) or g
     if type(owner) in _DESCRIPTORS and g.__name__ == "__get__":
@@ -486,6 +491,10 @@ def _wrapper(g: Any) -> Callable:
     if g.__name__ == "__call__" and isinstance(owner, type) and is_made_in_python(owner):
         return constructing_for(owner)
     return _other(g, type(g))
+
+
+def _set_item(target: Any, index: Any, value: Any) -> None:
+    stores.store(value, target, index)
 
 
 _DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)
@@ -607,7 +616,7 @@ _HELPERS: dict[str, Any] = {
     **{f"known_{name}": had for name, had in call_site_cache.made_of.items()},
     "quiet": call_site_cache.quiet,
     **{
-        f"of_{name}": call_site_cache.method_called(name, intercept, array_method)
+        f"of_{name}": call_site_cache.method_called(name, intercept, array_method, attributes.read)
         for name in call_site_cache.METHODS
     },
     "expressions": fusion_sites.table,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import importlib.machinery
 import inspect
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +18,7 @@ from autodiff.dispatch.call import NO_RULE, by_rule
 from autodiff.errors import missing_rule, system_of_function
 from autodiff.fastpath import scalar_methods
 from autodiff.intercept.runtime.compiled_callbacks import calling_back, reads_numbers, sees_traced
-from autodiff.intercept.runtime.write_checks import Copies, look_of, with_copies
+from autodiff.intercept.runtime.write_checks import TRUSTED, Copies, look_of, with_copies
 from autodiff.intercept.source.library_code import is_library
 from autodiff.numpy_api.array_subclasses import CONVERTED, plain_array
 from autodiff.numpy_api.out_arguments import all_arrays, into, into_each
@@ -168,7 +170,7 @@ def refusing_for(g: Callable) -> Callable:
             result = calls.numerically(g, args, kwargs)
             if result is not NO_RULE:
                 return result
-            raise missing_rule(g, args)
+            raise missing_rule(g, (*args, *kwargs.values()))
         before = mark()
         try:
             return g(*args, **kwargs)
@@ -181,7 +183,7 @@ def refusing_for(g: Callable) -> Callable:
             if _raised_inside(error) and system_of_function(g) is None:
                 raise
             if innermost(args, kwargs) is not None:
-                raise missing_rule(g, args) from error
+                raise missing_rule(g, (*args, *kwargs.values())) from error
             if not has_constants(args, kwargs):
                 raise
         return _with_plain_arrays(g, args, kwargs)
@@ -192,14 +194,34 @@ def refusing_for(g: Callable) -> Callable:
 def _raised_inside(error: BaseException) -> bool:
     """Whether a Python function, called from C, has raised an error.
 
-    Frames that Cython makes up for its own code are the C function's.
+    Frames that Cython and mypyc make up for their own code are the C function's.
     """
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
-        if not step.tb_frame.f_code.co_filename.endswith((".pyx", ".pxd", "stringsource>")):
+        is_made_up = step.tb_frame.f_code.co_filename.endswith((".pyx", ".pxd", "stringsource>"))
+        if not (is_made_up or _is_compiled(step.tb_frame.f_globals)):
             return True
     return False
+
+
+def _is_compiled(namespace: dict[str, Any]) -> bool:
+    """Whether a namespace is that of a module made in C, such as mypyc makes of one in Python."""
+    return str(namespace.get("__file__", "")).endswith(_COMPILED_FILES)
+
+
+def is_of_compiled_module(g: type) -> bool:
+    """Whether a class is one of a module made in C that is no part of Python's."""
+    module = sys.modules.get(g.__module__)
+    return module is not None and _is_compiled(vars(module)) and not is_trusted(g)
+
+
+_COMPILED_FILES = tuple(importlib.machinery.EXTENSION_SUFFIXES)
+
+
+def is_trusted(g: type) -> bool:
+    """Whether a class is of a package of which the engine knows what it does: NumPy's, SciPy's."""
+    return g.__module__.partition(".")[0] in TRUSTED or g.__module__ in sys.stdlib_module_names
 
 
 def _with_plain_arrays(g: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.dispatch.arguments import innermost
+from autodiff.dispatch.arguments import PLAIN, innermost
 from autodiff.errors import untraced_array
 from autodiff.intercept.runtime import attributes, syntax_ops
 from autodiff.mutation import escape_check, written_arguments
@@ -21,14 +21,17 @@ def store(value: Any, target: Any, index: Any) -> None:
     if type(target) is memoryview:
         check_free(target)
     elif type(target) is np.ndarray or type(target) is np.flatiter:
-        check_free(target if type(target) is np.ndarray else target.base)
+        array = target if type(target) is np.ndarray else target.base
+        check_free(array)
+        if type(value) not in PLAIN and array.dtype.kind != "O":
+            value = syntax_ops.converted(value)
         if (
             type(value) is not np.ndarray
             and innermost((value,), {}) is not None
             and not _is_cell(target, index)
         ):
             raise untraced_array(
-                target if type(target) is np.ndarray else target.base,
+                array,
                 "that was made outside the function being differentiated, or inside it of plain "
                 "values and known by several names, and its derivative would be lost. Make the "
                 "array inside the function by np.zeros(n) or c.copy(), or hand it in as an "

@@ -81,16 +81,26 @@ is_plain = caches.fact_of_classes("plain classes", _runs_no_python, _plain_types
 """Whether no operator on instances of a class runs code written in Python, the engine's aside."""
 
 
-def special(kind: type, name: str) -> types.FunctionType | None:
-    """Return the method that syntax stands for, if it is written in Python."""
+def special(kind: type, name: str) -> Callable | None:
+    """Return the method that syntax stands for, if it is written in Python.
+
+    It may be what a property returns.
+    """
     found = in_class(kind, name)
+    if type(found) is property and found.fget is not None:
+        return functools.partial(_by_property, found.fget)
     return found if type(found) is types.FunctionType else None
+
+
+def _by_property(read: Callable, x: Any, *args: Any) -> Any:
+    """Call the method that a property returns."""
+    return intercept(intercept(read)(x))(*args)
 
 
 def users_method(x: Any, name: str) -> types.FunctionType | None:
     """Return a method of `x` that is written in Python, and not by a library."""
-    method = special(type(x), name)
-    return None if method is None or is_library(method) else method
+    method = in_class(type(x), name)
+    return method if type(method) is types.FunctionType and not is_library(method) else None
 
 
 # -- operators ----------------------------------------------------------------------------------
@@ -100,9 +110,10 @@ _SEQUENCES = (list, tuple, str, bytes, bytearray, collections.deque)
 
 
 def _attempt(kind: type, name: str, a: Any, b: Any) -> Any:
-    method = in_class(kind, name)
-    if type(method) is types.FunctionType:
+    method = special(kind, name)
+    if method is not None:
         return intercept(method)(a, b)
+    method = in_class(kind, name)
     if method is None or (issubclass(kind, _SEQUENCES) and name in ("__add__", "__mul__")):
         return NotImplemented
     if type(method) in (types.WrapperDescriptorType, types.MethodDescriptorType):

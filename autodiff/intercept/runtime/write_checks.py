@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.dispatch.arguments import is_constant, place_of_out
 from autodiff.mutation.assignment import assign_item, root_and_path
 from autodiff.mutation.memory_layout import copy_of
@@ -23,7 +24,7 @@ from autodiff.numpy_api.out_arguments import WRITERS
 from autodiff.trace.trace_stack import check_free, watch_held
 from autodiff.trace.tracer import Tracer
 
-_TRUSTED = frozenset({"numpy", "scipy"})
+TRUSTED = frozenset({"numpy", "scipy"})
 """Packages whose functions write into nothing but what their parameters say."""
 _HOLD_NOTHING = frozenset(
     {float, int, bool, complex, str, bytes, type(None), slice, range, np.float64, np.int64}
@@ -59,6 +60,21 @@ def _check(x: Any) -> None:
 
 
 def _parameters(g: Any) -> tuple[str, ...]:
+    owner = getattr(g, "__self__", None)
+    if type(g) is types.BuiltinFunctionType and not isinstance(owner, (types.ModuleType, type)):
+        # A method is a new object each time it is looked up; that of the class is not.
+        unbound = getattr(type(owner), g.__name__, None)
+        if type(unbound) is types.MethodDescriptorType:
+            return _names_of(unbound)[1:]
+    try:
+        return _names_of(g)
+    except TypeError:  # a function of ctypes has no hash, and no names either
+        return ()
+
+
+@caches.of_functions(1024)
+def _names_of(g: Any) -> tuple[str, ...]:
+    """Read a signature, which is text where a function is made in C."""
     try:
         return tuple(inspect.signature(g).parameters)
     except (TypeError, ValueError):  # made in C, and says nothing of them
@@ -165,7 +181,7 @@ class Looking:
     def __init__(self, g: Any, own: int = 0) -> None:
         home = getattr(g, "__objclass__", g)
         package = (getattr(home, "__module__", None) or "").partition(".")[0]
-        self.is_trusted = package in _TRUSTED
+        self.is_trusted = package in TRUSTED
         self.is_of_python = package in sys.stdlib_module_names
         self.names = _parameters(g)[own:]
         places = [i for i, name in enumerate(self.names) if _is_written(name)]

@@ -102,9 +102,6 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         elif isinstance(function, ast.Attribute) and function.attr in call_site_cache.METHODS:
             of = called(f"of_{function.attr}", [self.visit(function.value)])
             rewritten = located(of, function)
-        elif isinstance(function, ast.Attribute):
-            # A method: the result of a property is intercepted anyway.
-            rewritten = self._seen(self._attribute(function))
         else:
             rewritten = self._seen(self.visit(function))
         new = ast.Call(

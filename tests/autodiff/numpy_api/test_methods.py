@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import autodiff
+from tests.helpers import differences
 
 V = np.array([0.7, -1.3, 2.1, 0.4])
 W = np.array([0.3, 0.5, -0.8])
@@ -116,13 +117,36 @@ def test_bits_read_as_something_else_have_no_derivative(f, match):
     [
         (lambda y: setattr(y, "dtype", np.int64), r"x\.dtype of a traced array is set"),
         (lambda y: setattr(y, "strides", (0,)), r"x\.strides of a traced array is set"),
-        (lambda y: setattr(y[1:], "shape", (3, 1)), "shares its memory with another"),
+        (lambda y: y[:2].resize((2, 2)), "shares its memory with another"),
         (lambda y: y.view(complex).fill(1.0), "in a way that is not followed"),
     ],
 )
 def test_changes_that_are_not_followed(change, match):
     with pytest.raises(autodiff.MutationError, match=match):
         autodiff.gradient(lambda x: np.sum(changed(change)(x)), V)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda y: (y, y[:2]),  # it has a view
+        lambda y: (y[1:3], y),  # it is one
+        lambda y: (y[:2], y[1:]),
+    ],
+)
+def test_the_shape_of_an_array_that_shares_its_memory_is_set(make):
+    def f(x):
+        y = x * 1.0
+        reshaped, other = make(y)
+        reshaped.shape = (-1, 1)
+        reshaped[1] = 3.0 * x[0] ** 2
+        other[1] *= x[1]
+        return np.sum(reshaped**2) + np.sum(np.sin(other)) + np.sum(y**3)
+
+    value, slope = autodiff.value_and_gradient(f, V)
+    np.testing.assert_allclose(value, f(V))
+    np.testing.assert_allclose(slope, differences(f, V), rtol=1e-6)
+    np.testing.assert_allclose(autodiff.pushforward(f, V)[1](np.ones_like(V)), slope.sum())
 
 
 def test_errors_are_those_of_numpy():
