@@ -20,7 +20,7 @@ from typing import Any
 
 _MODULES = {
     "to_torch": "pytorch",
-    "from_torch": "pytorch",
+    "from_torch": "torch_functions",
     "to_jax": "jax_primitives",
     "from_jax": "jax_functions",
     "to_autograd": "hips_autograd",
@@ -31,6 +31,7 @@ _MODULES = {
 """The module of each public name."""
 _SYSTEMS = {
     "pytorch": ("torch", "PyTorch"),
+    "torch_functions": ("torch", "PyTorch"),
     "jax_primitives": ("jax", "JAX"),
     "jax_functions": ("jax", "JAX"),
     "hips_autograd": ("autograd", "HIPS autograd"),

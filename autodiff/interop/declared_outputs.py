@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.errors import OutputError
-from autodiff.interop.flat_call import FlatCall, Structure, taken_out
+from autodiff.interop.flat_call import FlatCall
+from autodiff.interop.structures import Structure, taken_out
 from autodiff.trace.pytree import leaves_of, map_leaves
 from chainrules_core.abstract_array import AbstractArray
 from chainrules_core.facts import abstract_value

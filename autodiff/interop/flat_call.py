@@ -27,102 +27,15 @@ from autodiff.api.gradients import pullback
 from autodiff.closures.captured_values import Hole
 from autodiff.errors import ArgumentError, MutationError, OutputError
 from autodiff.intercept import intercept
+from autodiff.interop.structures import Structure, is_array, taken_out
 from autodiff.mutation.held_arrays import COPIED, Watched, owner_of
 from autodiff.trace.jvp_trace import Pushed
 from autodiff.trace.linearize import Linearised
-from autodiff.trace.pytree import leaves_of, map_leaves, parts_of
-from autodiff.trace.tracer import bare
 from chainrules_core.rules import name_of
 
+_OF_UFUNCS = (Hole, int, float, complex, np.ndarray, np.generic)
 Arrays = Sequence[Any]
 Pull = Callable[[Sequence[Any]], list]
-_NUMERIC = "biufc"
-_INEXACT = "fc"
-
-
-def is_array(x: Any) -> bool:
-    """Whether a leaf is an array, a NumPy scalar, a float or a complex number, traced or not."""
-    x = bare(x)
-    if isinstance(x, (np.ndarray, np.generic)):
-        return x.dtype.kind in _NUMERIC
-    return isinstance(x, (float, complex))
-
-
-class Structure:
-    """A pytree with its arrays taken out.
-
-    Attributes
-    ----------
-    tree : Any
-        The pytree, with a placeholder for each array.
-    """
-
-    __slots__ = ("_owner", "tree")
-
-    def __init__(self, tree: Any, owner: object) -> None:
-        self.tree = tree
-        self._owner = owner
-
-    def filled(self, arrays: Arrays) -> Any:
-        """Return the pytree with other arrays in it."""
-
-        def put_in(leaf: Any) -> Any:
-            if type(leaf) is Hole and leaf.owner is self._owner:
-                return arrays[int(leaf)]
-            return leaf
-
-        return _mapped(self.tree, put_in)
-
-    def constants(self) -> list[Any]:
-        """Return the leaves that are no arrays, and the places of those that are."""
-        return [
-            int(leaf) if type(leaf) is Hole and leaf.owner is self._owner else leaf
-            for leaf in leaves_of(self.tree)
-        ]
-
-
-def taken_out(
-    x: Any, is_array: Callable[[Any], bool] = is_array, are_values: bool = False
-) -> tuple[list, Structure]:
-    """Take the arrays out of a pytree.
-
-    Parameters
-    ----------
-    x : Any
-        The pytree.
-    is_array : callable
-        Whether a leaf is an array, maybe of another system.
-    are_values : bool
-        Whether arrays are values, which nobody can write into.
-
-    Returns
-    -------
-    arrays : list
-        The arrays; one that is in several places is there once, unless it is a value.
-    structure : Structure
-        The rest.
-    """
-    owner = object()
-    arrays: list[Any] = []
-    places: dict[int, Hole] = {}
-
-    def take(leaf: Any) -> Any:
-        if not is_array(leaf):
-            return leaf
-        hole = None if are_values else places.get(id(leaf))
-        if hole is None:
-            hole = places[id(leaf)] = Hole(len(arrays), owner)
-            arrays.append(leaf)
-        return hole
-
-    return arrays, Structure(_mapped(x, take), owner)
-
-
-def _mapped(x: Any, change: Callable[[Any], Any]) -> Any:
-    """Return ``map_leaves(x, change)``, in less time for a tuple of leaves, the usual case."""
-    if type(x) is tuple and all(parts_of(part) is None for part in x):
-        return tuple(map(change, x))
-    return map_leaves(x, change)
 
 
 def flat_call(
@@ -248,6 +161,26 @@ class FlatCall:
 
         return own(outputs, arrays), own_back
 
+    def pushed(
+        self, arrays: Sequence[np.ndarray], perturbed: tuple[int, ...], dots: Sequence[np.ndarray]
+    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Return the outputs, and the tangents of those in floating point, from one run.
+
+        Parameters
+        ----------
+        arrays : sequence of numpy.ndarray
+            The inputs.
+        perturbed : tuple of int
+            The positions of the inputs that have tangents.
+        dots : sequence of numpy.ndarray
+            These tangents.
+        """
+        scalars = tuple(map(_scalar, arrays))
+        outputs, found = Pushed(self.run, scalars, {}, perturbed).push(tuple(map(_scalar, dots)))
+        y_dots = [y_dot for y_dot in found if y_dot is not None]
+        given = [*arrays, *dots]
+        return own(outputs, given), own(y_dots, [*given, *outputs])
+
     # -- what the engine differentiates ----------------------------------------------------------
 
     def run(self, *arrays: Any) -> tuple:
@@ -284,6 +217,33 @@ class FlatCall:
                     f"arrays differs among the rows: {before} and {constants}. Return arrays."
                 )
         return found
+
+    # -- batches ---------------------------------------------------------------------------------
+
+    @property
+    def takes_rows(self) -> bool:
+        """Whether all rows of a batch can be computed by one call: the function is a ufunc."""
+        f, args = self.f, self.inputs.tree
+        return (
+            isinstance(f, np.ufunc)
+            and f.signature is None
+            and not self.is_named
+            and len(args) == f.nin
+            and all(isinstance(a, _OF_UFUNCS) for a in args)
+        )
+
+    def is_kept_for(self, axes: tuple[int | None, ...]) -> bool:
+        """Whether the rows of a batch are cotangents for one kept pullback."""
+        return False
+
+    def over_rows(self, arrays: Sequence[Any]) -> tuple:
+        """Return the outputs for all rows, which are axis 0 of each array, from one call.
+
+        For calls that take rows only.
+        """
+        constants = [np.ndim(c) for c in self.inputs.constants() if not isinstance(c, int)]
+        ndim = max(*constants, *(np.ndim(x) - 1 for x in arrays), 0)
+        return self.run(*[_with_axes(x, ndim) for x in arrays])
 
     # -- derivatives -----------------------------------------------------------------------------
 
@@ -343,6 +303,13 @@ class _DerivedCall(FlatCall):
     def rows(self, rows: list[list], is_plain: bool) -> list[tuple]:
         return [self.plain(*row) if is_plain else self.run(*row) for row in rows]
 
+    @property
+    def takes_rows(self) -> bool:
+        return self.call.takes_rows
+
+    def _of_rows(self, *arrays: Any) -> tuple:
+        return self.call.over_rows(arrays)
+
 
 class _PullbackCall(_DerivedCall):
     """The pullback of a flat call; see :meth:`FlatCall.pullback`."""
@@ -378,6 +345,18 @@ class _PullbackCall(_DerivedCall):
             found.append(tuple(back(tuple(y_bars))))
         return found
 
+    def is_kept_for(self, axes: tuple[int | None, ...]) -> bool:
+        n = len(axes) - len(self.given)
+        return self.kept is not None and all(axis is None for axis in axes[:n])
+
+    def over_rows(self, arrays: Sequence[Any]) -> tuple:
+        n = len(arrays) - len(self.given)
+        outputs, back = pullback(self._of_rows, *arrays[:n], argnums=self.wanted)
+        y_bars: list[Any] = [None] * len(outputs)
+        for place, y_bar in zip(self.given, arrays[n:], strict=True):
+            y_bars[place] = y_bar
+        return tuple(back(tuple(y_bars)))
+
 
 class _PushforwardCall(_DerivedCall):
     """The pushforward of a flat call; see :meth:`FlatCall.pushforward`."""
@@ -389,6 +368,13 @@ class _PushforwardCall(_DerivedCall):
     def run(self, *arrays: Any) -> tuple:
         n = len(arrays) - len(self.perturbed)
         y_dots = Pushed(self.call.run, arrays[:n], {}, self.perturbed).push(arrays[n:])[1]
+        return tuple(y_dot for y_dot in y_dots if y_dot is not None)
+
+    def over_rows(self, arrays: Sequence[Any]) -> tuple:
+        n = len(arrays) - len(self.perturbed)
+        y_dots = Pushed(self._of_rows, tuple(arrays[:n]), {}, self.perturbed).push(
+            tuple(arrays[n:])
+        )[1]
         return tuple(y_dot for y_dot in y_dots if y_dot is not None)
 
 
@@ -418,6 +404,8 @@ class _BatchedCall(_DerivedCall):
                 f"{self.name} is called for each row of a batch, and there is none: the shapes of "
                 "its results are not known."
             )
+        if self.takes_rows and not self.call.is_kept_for(self.axes):
+            return self.call.over_rows(self._with_rows(arrays, 0))
         rows = [
             [
                 x if axis is None else x[(*(slice(None),) * axis, i)]
@@ -426,6 +414,31 @@ class _BatchedCall(_DerivedCall):
             for i in range(self.size)
         ]
         return tuple(np.stack(y) for y in zip(*self.call.rows(rows, is_plain), strict=True))
+
+    def over_rows(self, arrays: Sequence[Any]) -> tuple:
+        n = len(arrays[0])
+        found = self.call.over_rows(
+            [np.reshape(x, (-1, *x.shape[2:])) for x in self._with_rows(arrays, 1)]
+        )
+        return tuple(np.reshape(y, (n, self.size, *y.shape[1:])) for y in found)
+
+    def _with_rows(self, arrays: Sequence[Any], place: int) -> list:
+        """Return the inputs with the axis of the batch behind those of outer batches."""
+        found = []
+        for x, axis in zip(arrays, self.axes, strict=True):
+            if axis is not None:
+                found.append(np.moveaxis(x, axis + place, place))
+            else:
+                outer = x.shape[:place]
+                spread = np.reshape(x, (*outer, 1, *x.shape[place:]))
+                found.append(np.broadcast_to(spread, (*outer, self.size, *x.shape[place:])))
+        return found
+
+
+def _with_axes(x: Any, ndim: int) -> Any:
+    """Return an array of rows with axes of length 1 behind axis 0, `ndim` for each row."""
+    missing = ndim + 1 - x.ndim
+    return np.reshape(x, (len(x), *(1,) * missing, *x.shape[1:])) if missing else x
 
 
 def own(values: Iterable[Any], given: Iterable[Any]) -> list[np.ndarray]:

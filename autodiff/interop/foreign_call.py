@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch.call import call as dispatched
-from autodiff.interop.flat_call import is_array, own, taken_out
+from autodiff.interop.flat_call import own
+from autodiff.interop.structures import is_array, taken_out
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import bare, is_tracer
 from chainrules_core import AbstractZero, NoTangent, rrule, unthunk, zero_tangent

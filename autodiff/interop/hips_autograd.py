@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ import autograd.builtins  # noqa: F401 - registers how tuples are traced
 import autograd.numpy as anp
 import numpy as np
 from autograd.core import (
+    JVPNode,
     VJPNode,
     defjvp_argnums,
     defvjp_argnums,
@@ -26,9 +28,11 @@ from autograd.core import (
     primitive_vjps,
 )
 from autograd.extend import primitive
-from autograd.tracer import getval, isbox
+from autograd.tracer import getval, isbox, notrace_primitives
 
 from autodiff.closures.captured_values import Hole
+from autodiff.interop.adapted import Adapted
+from autodiff.interop.captures import check_captures
 from autodiff.interop.flat_call import FlatCall, Pull, check_function, flat_call
 from chainrules_core import rrule
 from chainrules_core.registry import key_of
@@ -68,17 +72,19 @@ def to_autograd(f: Callable[..., Any], /) -> Callable[..., Any]:
     """
     check_function(f, "to_autograd")
 
-    @functools.wraps(f)
     def f_of_boxes(*args: Any, **kwargs: Any) -> Any:
         boxes, call = flat_call(f, args, kwargs, isbox)
         if not boxes:
             return f(*args, **kwargs)
+        check_captures(f, isbox, "autograd")
         step = _Step(call, tuple(range(len(boxes))) if any(map(_is_reverse, boxes)) else ())
+        if all(map(_is_forward_alone, boxes)):
+            step.dots = {i: box._node.g for i, box in enumerate(boxes)}
         y = _called(step, *boxes)
         traced = dict(zip(step.given, _parts(y, step), strict=True))
         return call.outputs.filled([traced.get(k, y) for k, y in enumerate(step.found)])
 
-    return f_of_boxes
+    return Adapted(f_of_boxes, to_autograd, f)
 
 
 def _is_reverse(box: Any) -> bool:
@@ -88,6 +94,11 @@ def _is_reverse(box: Any) -> bool:
             return True
         box = box._value
     return False
+
+
+def _is_forward_alone(box: Any) -> bool:
+    """Whether a value is on one level, of forward mode, so that its tangent is plain."""
+    return isinstance(box._node, JVPNode) and not isbox(box._value) and not isbox(box._node.g)
 
 
 class _Step:
@@ -111,10 +122,15 @@ class _Step:
         The positions of those in floating point: the primitive returns these alone.
     kept : callable or None
         The pullback for `wanted`.
+    dots : dict
+        The tangents of the inputs at these positions, if they are known before the run.
+    pushed : list
+        The tangents of the outputs in floating point for those.
     """
 
     found: list[Any]
     given: tuple[int, ...]
+    pushed: list[Any]
 
     def __init__(
         self, call: FlatCall, wanted: tuple[int, ...] = (), container: type | None = None
@@ -123,17 +139,25 @@ class _Step:
         self.wanted = wanted
         self.container = container
         self.kept: Pull | None = None
+        self.dots: dict[int, Any] = {}
 
     def run(self, values: Sequence[Any]) -> Any:
         """Return the outputs in floating point, in their container."""
         arrays = [np.asarray(x) for x in values]
         if self.wanted:
             outputs, self.kept = self.call.recorded(arrays, self.wanted, is_frozen=False)
+        elif self.dots:
+            dots = [np.asarray(dot) for dot in self.dots.values()]
+            outputs, pushed = self.call.pushed(arrays, tuple(self.dots), dots)
+            self.pushed = list(map(_scalar, pushed))
         else:
             outputs = self.call.value(*arrays)
-        self.found = [y[()] if not y.ndim else y for y in outputs]
+        self.found = list(map(_scalar, outputs))
         self.given = tuple(k for k, y in enumerate(outputs) if y.dtype.kind in "fc")
-        values = [self.found[k] for k in self.given]
+        return self.contained([self.found[k] for k in self.given])
+
+    def contained(self, values: list) -> Any:
+        """Return the outputs in floating point, or their tangents, in the container."""
         kind: Any = self.container
         if kind is None:
             return values[0] if len(values) == 1 else tuple(values)
@@ -157,6 +181,11 @@ def _parts(y: Any, step: _Step) -> list[Any]:
     """Return what a step has returned, or what belongs to it, as a list."""
     n = len(step.given)
     return [y] if n == 1 and step.container is None else [y[k] for k in range(n)]
+
+
+def _scalar(y: np.ndarray) -> Any:
+    """Return an array without axes as a NumPy scalar."""
+    return y[()] if not y.ndim else y
 
 
 def _conj(x: Any) -> Any:
@@ -193,6 +222,9 @@ def _pulled(step: _Step, values: list, y_bars: list) -> list:
 
 def _jvp(argnums: tuple, gs: Sequence, ans: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     step, *values = args
+    known = [step.dots.get(i - 1) for i in argnums]
+    if step.dots and len(known) == len(step.dots) and all(map(operator.is_, known, gs)):
+        return step.contained(step.pushed)
     return _called(_Step(step.call.pushforward(tuple(i - 1 for i in argnums))), *values, *gs)
 
 
@@ -279,6 +311,8 @@ def _register_primitives(name: str, module: ModuleType, added: Registered) -> No
         f: Any = getattr(p, "fun", None)
         if not getattr(p, "_is_autograd_primitive", False) or not _has_derivative(f):
             continue
+        for untraced in notrace_primitives.values():  # autograd takes full_like for a constant
+            untraced.discard(p)
         if f"{name}.{attribute}" in _OF_CONTAINERS:
             setattr(module, attribute, to_autograd(f))
         for table, make, names in (

@@ -115,6 +115,10 @@ def _spread(value: Any, aval: Any, call: FlatCall) -> np.ndarray:
 # ------------------------------------------------------------------------------- kept pullbacks
 
 
+Batch = tuple[int, ...]
+"""The sizes of the batches over whose rows one call is made, the outermost first."""
+
+
 class _Kept:
     """The pullbacks that forward passes have made for the backward pass of the same call.
 
@@ -126,7 +130,7 @@ class _Kept:
     MOST = 64
 
     def __init__(self) -> None:
-        self._kept: collections.OrderedDict[int, tuple[tuple[int, ...], Pull]] = (
+        self._kept: collections.OrderedDict[int, tuple[tuple[int, ...], Pull, Batch]] = (
             collections.OrderedDict()
         )
         self._lock = threading.RLock()  # a finalizer may run while it is held
@@ -135,19 +139,22 @@ class _Kept:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def add(self, wanted: tuple[int, ...], back: Pull) -> np.ndarray:
-        """Keep a pullback for the inputs `wanted`; return its key."""
+    def add(self, wanted: tuple[int, ...], back: Pull, batch: Batch) -> np.ndarray:
+        """Keep a pullback for the inputs `wanted` and the rows of a batch; return its key."""
         number = next(self._numbers)
         with self._lock:
-            self._kept[number] = wanted, back
+            self._kept[number] = wanted, back, batch
             while len(self._kept) > self.MOST:
                 self._kept.popitem(last=False)
         return np.array([number >> 32, number & 0xFFFFFFFF], np.uint32)
 
-    def find(self, key: np.ndarray, wanted: tuple[int, ...]) -> Pull | None:
-        """Return the pullback for a key and some inputs, or None."""
-        entry = self._kept.get(_number(key))
-        if entry is None or not set(wanted) <= set(entry[0]):
+    def find(self, keys: np.ndarray, wanted: tuple[int, ...], batch: Batch) -> Pull | None:
+        """Return the pullback for some inputs and the rows of a batch, or None."""
+        first, *others = keys.reshape(-1, 2)
+        entry = self._kept.get(_number(first))
+        if entry is None or entry[2] != batch or not set(wanted) <= set(entry[0]):
+            return None
+        if any(_number(key) != _number(first) for key in others):
             return None
         places = [entry[0].index(i) for i in wanted]
 
@@ -218,19 +225,36 @@ def run_call(
 ) -> list[np.ndarray]:
     """Return the outputs of a `call_p`; see there."""
 
-    def run(xs: list) -> list[np.ndarray]:
+    def run(xs: list, batch: Batch = ()) -> list[np.ndarray]:
         mine = copy.copy(call)  # another thread may run it, too
+        whole = _of_rows(mine, batch, len(xs))
         inputs = [_ours(x) for x in xs]
         if recorded is None:
-            outputs = [np.asarray(y) for y in mine.plain(*inputs)]
+            outputs = [np.asarray(y) for y in whole.plain(*inputs)]
         else:
-            outputs, back = mine.recorded(list(map(np.asarray, inputs)), recorded, is_frozen=True)
+            outputs, back = whole.recorded(list(map(np.asarray, inputs)), recorded, is_frozen=True)
         check_structure(call, mine.outputs)
         if forms is not None:
-            outputs = _fitted(outputs, forms, call)
-        return outputs if recorded is None else [*outputs, KEPT.add(recorded, back)]
+            outputs = _fitted(outputs, _of_batch(forms, batch), call)
+        if recorded is None:
+            return outputs
+        key = KEPT.add(recorded, back, batch)
+        return [*outputs, np.broadcast_to(key, (*batch, 2))]
 
+    if levels and call.takes_rows and all(sizes(levels)):
+        return run([_with_rows(x, i, levels) for i, x in enumerate(arrays)], sizes(levels))
     return _over_rows(run, levels, arrays, forms and [*forms, KEY][: len(forms) + bool(recorded)])
+
+
+def run_pushed(
+    call: FlatCall, arrays: list, moved: tuple[int, ...], dots: list
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return the outputs and the tangents of those in floating point, from one run."""
+    mine = copy.copy(call)
+    inputs, tangents = ([np.asarray(_ours(x)) for x in xs] for xs in (arrays, dots))
+    outputs, y_dots = mine.pushed(inputs, moved, tangents)
+    check_structure(call, mine.outputs)
+    return outputs, y_dots
 
 
 def _fitted(outputs: Sequence[np.ndarray], forms: list[Form], call: FlatCall) -> list[np.ndarray]:
@@ -307,6 +331,10 @@ def run_linear(
 ) -> list[np.ndarray]:
     """Return the outputs of a `linear_p`; see there."""
     n, fixed = linear.arity, linear.fixed
+    if levels and linear.call.takes_rows and all(sizes(levels)):
+        outputs = _linear_of_rows(arrays, linear, levels)
+        found = [np.asarray(outputs[k]) for k in linear.results]
+        return _fitted(found, _of_batch(forms, sizes(levels)), linear.call)
     shared: Pull | None = None
     if (
         levels
@@ -317,12 +345,66 @@ def run_linear(
         shared = linear.call.recorded(point, linear.inputs, is_frozen=True)[1]
 
     def run(xs: list) -> list[np.ndarray]:
-        kept = KEPT.find(xs[n], linear.inputs) if linear.keyed else shared
+        kept = KEPT.find(xs[n], linear.inputs, ()) if linear.keyed else shared
         outputs = linear.flat(kept).plain(*map(_ours, (*xs[:n], *xs[fixed:])))
         found = [np.asarray(outputs[k]) for k in linear.results]
         return _fitted(found, forms, linear.call)
 
     return _over_rows(run, levels, arrays, forms)
+
+
+# ------------------------------------------------------------- all rows of a batch by one call
+
+
+def _of_rows(call: FlatCall, batch: Batch, n: int) -> FlatCall:
+    """Return the call of `n` arrays for all rows of a batch, which each array has."""
+    for size in reversed(batch):
+        call = call.batched((0,) * n, size)
+    return call
+
+
+def _of_batch(forms: Sequence[Form], batch: Batch) -> list[Form]:
+    """Return the forms of outputs for all rows."""
+    return [((*batch, *shape), dtype) for shape, dtype in forms]
+
+
+def _with_rows(x: np.ndarray, i: int, levels: tuple[Level, ...]) -> np.ndarray:
+    """Return the argument `i` with an axis for each level, the outermost first."""
+    has_axis = [axes[i] is not None for axes, _ in reversed(levels)]
+    batch, shape = sizes(levels), x.shape[sum(has_axis) :]
+    lengths = [n if has else 1 for n, has in zip(batch, has_axis, strict=True)]
+    return np.broadcast_to(x.reshape((*lengths, *shape)), (*batch, *shape))
+
+
+def _linear_of_rows(
+    arrays: list, linear: Linear, levels: tuple[Level, ...]
+) -> Sequence[np.ndarray]:
+    """Return the outputs of the flat call of a `linear_p` for all rows."""
+    n, fixed, batch = linear.arity, linear.fixed, sizes(levels)
+    if linear.forward:
+        places = (*range(n), *range(fixed, len(arrays)))
+        given = [_with_rows(arrays[i], i, levels) for i in places]
+        return _of_rows(linear.flat(), batch, len(given)).plain(*given)
+    # Levels on which cotangents alone differ need no run of their own.
+    is_point = [any(axis is not None for axis in axes[:n]) for axes, _ in levels]
+    points = tuple(level for level, flag in zip(levels, is_point, strict=True) if flag)
+    back = KEPT.find(arrays[n], linear.inputs, sizes(points)) if linear.keyed else None
+    if back is None:
+        point = [_with_rows(x, i, points) for i, x in enumerate(arrays[:n])]
+        whole = _of_rows(linear.call, sizes(points), n)
+        back = whole.recorded(point, linear.inputs, is_frozen=True)[1]
+    others = [k for k, flag in enumerate(reversed(is_point)) if not flag]
+    front = range(len(others))
+    y_bars: list[Any] = [None] * (1 + max(linear.outputs))
+    for place, i in zip(linear.outputs, range(fixed, len(arrays)), strict=True):
+        y_bars[place] = np.moveaxis(_with_rows(arrays[i], i, levels), others, front)
+    count = [batch[k] for k in others]
+    rows = [
+        back([None if bar is None else bar[index] for bar in y_bars])
+        for index in np.ndindex(*count)
+    ]
+    stacked = [np.stack(bars) for bars in zip(*rows, strict=True)]
+    return [np.moveaxis(x.reshape((*count, *x.shape[1:])), front, others) for x in stacked]
 
 
 # ------------------------------------------------------------------------------------- callbacks

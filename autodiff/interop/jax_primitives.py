@@ -27,6 +27,8 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir, partial_eval
 
 from autodiff.errors import ArgumentError
+from autodiff.interop.adapted import Adapted
+from autodiff.interop.captures import check_captures
 from autodiff.interop.flat_call import FlatCall, flat_call
 from autodiff.interop.jax_calls import (
     KEPT,
@@ -40,6 +42,7 @@ from autodiff.interop.jax_calls import (
     forms_of,
     run_call,
     run_linear,
+    run_pushed,
     sizes,
 )  # fmt: skip
 
@@ -80,8 +83,9 @@ def to_jax(
     Notes
     -----
     All of JAX's transformations work: ``jit``, ``grad``, ``jvp``, ``vjp``, ``hessian``, ``vmap``,
-    ``lax.scan``, ``checkpoint``. Higher derivatives are nested derivatives of this engine. ``vmap``
-    calls `f` once for each row.
+    ``lax.scan``, ``checkpoint``. Derivatives of second and higher orders differentiate `f` by
+    nested derivatives of this engine. ``vmap`` calls `f` for each row, and a
+    ufunc once.
 
     `f` must be pure: JAX may call it again, or not at all. It runs on the CPU, and gets copies of
     its arrays, because JAX's arrays are read-only. Inside a compiled program it must not call JAX
@@ -104,14 +108,14 @@ def to_jax(
         raise ArgumentError(f"to_jax takes a function, not {type(f).__name__}: to_jax(f)(array).")
     spec = Spec(out, example)
 
-    @functools.wraps(f)
     def f_in_jax(*args: Any, **kwargs: Any) -> Any:
+        check_captures(f, _is_traced, "JAX")
         arrays, call = flat_call(f, args, kwargs, _is_array, are_values=True)
         arrays = [_in_jax(x, call) for x in arrays]
         outputs = call_p.bind(*arrays, call=call, spec=spec, recorded=None, levels=())
         return call.outputs.filled(outputs)
 
-    return f_in_jax
+    return Adapted(f_in_jax, to_jax, f, out=out, example=example)
 
 
 def _is_array(x: Any) -> bool:
@@ -186,7 +190,7 @@ def _linear_abstract(
 
 @call_p.def_impl
 def _call_impl(*arrays: Any, **params: Any) -> list[jax.Array]:
-    outputs = run_call(list(map(np.asarray, arrays)), None, **params)
+    outputs = run_call(_in_numpy(arrays), None, **params)
     found = [jnp.array(y) for y in outputs]
     if params["recorded"] is not None:  # the pullback goes when JAX drops its key
         weakref.finalize(found[-1], KEPT.drop, outputs[-1])
@@ -195,7 +199,7 @@ def _call_impl(*arrays: Any, **params: Any) -> list[jax.Array]:
 
 @linear_p.def_impl
 def _linear_impl(*arrays: Any, **params: Any) -> list[jax.Array]:
-    outputs = run_linear(list(map(np.asarray, arrays)), list(params["avals"]), **params)
+    outputs = run_linear(_in_numpy(arrays), list(params["avals"]), **params)
     return [jnp.array(y) for y in outputs]
 
 
@@ -254,6 +258,8 @@ def _call_jvp(
 ) -> tuple[list, list]:
     moved = tuple(i for i, dot in enumerate(dots) if not _is_zero(dot))
     keyed = recorded is not None
+    if not keyed and not levels and not any(map(_is_traced, (*primals, *dots))):
+        return _pushed(call, primals, moved, [dots[i] for i in moved])
     if not keyed and any(isinstance(dots[i], partial_eval.JaxprTracer) for i in moved):
         # The tangents are not known yet: JAX linearises, most likely to go back.
         recorded = moved
@@ -271,6 +277,27 @@ def _call_jvp(
     for k, y_dot in zip(inexact, y_dots, strict=True):
         found_dots[k] = y_dot
     return (found if keyed else outputs), found_dots[: len(found if keyed else outputs)]
+
+
+def _is_traced(x: Any) -> bool:
+    return isinstance(x, jax.core.Tracer)
+
+
+def _pushed(
+    call: FlatCall, primals: Sequence[Any], moved: tuple[int, ...], dots: list
+) -> tuple[list, list]:
+    """Return outputs and their tangents where JAX traces nothing: one run for both."""
+    values, y_dots = run_pushed(call, _in_numpy(primals), moved, _in_numpy(dots))
+    outputs = list(map(jnp.array, values))
+    found = map(jnp.array, y_dots)
+    is_inexact = [jnp.issubdtype(y.dtype, jnp.inexact) for y in outputs]
+    return outputs, [
+        next(found) if flag else _zero_of(y) for y, flag in zip(outputs, is_inexact, strict=True)
+    ]
+
+
+def _in_numpy(arrays: Sequence[Any]) -> list[np.ndarray]:
+    return list(map(np.asarray, arrays))
 
 
 def _row(y: Any, levels: tuple[Level, ...]) -> jax.ShapeDtypeStruct:

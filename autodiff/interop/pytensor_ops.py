@@ -8,7 +8,6 @@ these again.
 from __future__ import annotations
 
 import copy
-import functools
 import uuid
 import weakref
 from collections.abc import Callable, Sequence
@@ -22,6 +21,8 @@ from pytensor.graph.op import Op
 from pytensor.tensor import TensorType, TensorVariable
 
 from autodiff.errors import ArgumentError, OutputError
+from autodiff.interop.adapted import Adapted
+from autodiff.interop.captures import check_captures
 from autodiff.interop.declared_outputs import check_structure, declared, known_by_rule
 from autodiff.interop.flat_call import FlatCall, Pull, flat_call
 from chainrules_core.abstract_array import AbstractArray
@@ -75,14 +76,14 @@ def to_pytensor(f: Callable[..., Any], /, *, out: Any = None) -> Callable[..., A
             f"to_pytensor takes a function, not {type(f).__name__}: to_pytensor(f)(variable)."
         )
 
-    @functools.wraps(f)
     def f_of_variables(*args: Any, **kwargs: Any) -> Any:
+        check_captures(f, _is_variable, "PyTensor")
         variables, call = flat_call(f, args, kwargs, _is_variable, are_values=True)
         types = _types_of(call, out, [v.type for v in variables])
         outputs = FlatOp(call, types)(*variables, return_list=True)
         return call.outputs.filled(outputs)
 
-    return f_of_variables
+    return Adapted(f_of_variables, to_pytensor, f, out=out)
 
 
 def _is_variable(x: Any) -> bool:

@@ -1,4 +1,4 @@
-"""PyTorch: functions of ours with tensors, and torch functions within a derivative of ours.
+"""PyTorch: functions of ours with tensors.
 
 `to_torch` makes each call one ``torch.autograd.Function`` of a flat call. Its backward, its forward
 mode and its ``vmap`` apply the same Function to the pullback, the pushforward and the batched form
@@ -7,18 +7,23 @@ of that call, so that torch can differentiate these again.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ParamSpec
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, ParamSpec
 
 import numpy as np
 import torch
+from torch._C._functorch import peek_interpreter_stack
+from torch._functorch.pyfunctorch import temporarily_pop_interpreter_stack
 from torch.autograd import forward_ad
 
+from autodiff.errors import ArgumentError
+from autodiff.interop.adapted import Adapted
+from autodiff.interop.captures import check_captures
 from autodiff.interop.flat_call import FlatCall, Pull, array_of, check_function, flat_call
-from autodiff.interop.foreign_call import Back, Foreign, ForeignCall
 from chainrules_core.rules import name_of
 
 P = ParamSpec("P")
@@ -43,8 +48,9 @@ def to_torch(f: Callable[..., Any], /) -> Callable[..., Any]:
     Raises
     ------
     ArgumentError
-        If the function is called with a tensor that has no NumPy array (a sparse or a bfloat16
-        one).
+        When the function is called with a tensor that has no NumPy array (a sparse one, or one of
+        bfloat16); when `f` reads a tensor that torch differentiates and that it was not given;
+        while torch records a program (``torch.func.linearize``, ``torch.jit.trace``).
     OutputError
         Under ``torch.vmap``, if `f` returns something besides arrays that differs between rows.
 
@@ -80,17 +86,45 @@ def to_torch(f: Callable[..., Any], /) -> Callable[..., Any]:
     """
     check_function(f, "to_torch")
 
-    @functools.wraps(f)
     def f_of_tensors(*args: Any, **kwargs: Any) -> Any:
-        tensors, call = flat_call(f, args, kwargs, _is_tensor)
+        _check_not_recorded(f)
+        check_captures(f, _is_variable, "PyTorch")
+        tensors, call = flat_call(f, args, kwargs, is_tensor)
         outputs = _apply(_Step(call, _device_of(tensors), _wanted(tensors)), tensors)
         return call.outputs.filled(outputs)
 
-    return f_of_tensors
+    # A compiled program is interrupted by the call: it cannot look into the engine.
+    return Adapted(torch.compiler.disable(f_of_tensors), to_torch, f)
 
 
-def _is_tensor(x: Any) -> bool:
+def is_tensor(x: Any) -> bool:
+    """Whether a leaf is a tensor."""
     return isinstance(x, torch.Tensor)
+
+
+def _check_not_recorded(f: Callable) -> None:
+    """Raise while torch writes down a program, which would hold the results as constants."""
+    if torch.jit.is_tracing() or any(map(torch._C._get_dispatch_mode, _RECORDING)):
+        raise ArgumentError(
+            f"{name_of(f)} is called while torch records what is computed (torch.func.linearize, "
+            "make_fx, torch.jit.trace), which does not see NumPy. Use torch.func.jvp, torch.func."
+            "vjp or torch.compile; these call the function as it is."
+        )
+
+
+_MODES = torch._C._TorchDispatchModeKey
+_RECORDING = (_MODES.PROXY, _MODES.FAKE, _MODES.FUNCTIONAL)
+
+
+def _is_variable(x: Any) -> bool:
+    """Whether torch differentiates a value, in reverse or forward mode, or makes a batch of it."""
+    if not isinstance(x, torch.Tensor):
+        return False
+    return (
+        (x.requires_grad and torch.is_grad_enabled())
+        or torch._C._functorch.is_functorch_wrapped_tensor(x)
+        or (forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None)
+    )
 
 
 def _wanted(tensors: Tensors) -> tuple[int, ...]:
@@ -116,36 +150,53 @@ class _Step:
     ----------
     kept : callable or None
         The pullback for `wanted`.
+    batched : tuple or None
+        The axes of the inputs in a batch, and the step that was applied to all of its rows.
+    source : tuple or None
+        Of a pullback: the step that it belongs to, and its own `wanted` and `given`.
     """
 
-    __slots__ = ("call", "device", "kept", "wanted")
+    __slots__ = ("batched", "call", "device", "is_grad", "kept", "source", "wanted")
 
     def __init__(self, call: FlatCall, device: torch.device, wanted: tuple[int, ...] = ()) -> None:
         self.call = call
         self.device = device
         self.wanted = wanted
         self.kept: Pull | None = None
+        self.batched: tuple[tuple, _Step] | None = None
+        self.source: tuple[_Step, tuple[int, ...], tuple[int, ...]] | None = None
+        # The mode of the call, in which torch refuses to make arrays of what it differentiates.
+        self.is_grad = torch.is_grad_enabled()
 
     def outputs(self, tensors: Tensors) -> tuple[torch.Tensor, ...]:
         """Return the outputs; keep the pullback if one is wanted."""
         arrays = [_array(t, self.call) for t in tensors]
-        if self.wanted:
-            found, self.kept = self.call.recorded(arrays, self.wanted, is_frozen=True)
-        else:
-            found = self.call.value(*arrays)
-        return tuple(_tensor(y, self.device) for y in found)
+        with torch.set_grad_enabled(self.is_grad):
+            if self.wanted:
+                found, self.kept = self.call.recorded(arrays, self.wanted, is_frozen=True)
+            else:
+                found = self.call.value(*arrays)
+        return tuple(as_tensor(y, self.device) for y in found)
 
     def pullback(self, wanted: tuple[int, ...], given: tuple[int, ...]) -> _Step:
         """Return the application of the pullback."""
         kept = None
         if self.kept is not None and set(wanted) <= set(self.wanted):
             kept = functools.partial(_chosen, self.kept, [self.wanted.index(i) for i in wanted])
-        return _Step(self.call.pullback(wanted, given, kept), self.device)
+        step = _Step(self.call.pullback(wanted, given, kept), self.device)
+        step.source = self, wanted, given
+        return step
 
-
-def _is_dual() -> bool:
-    """Whether forward mode is on: tensors may then have tangents."""
-    return forward_ad._current_level >= 0
+    def pushed(self, duals: _Duals) -> tuple[torch.Tensor, ...]:
+        """Return the outputs with their tangents, from one run."""
+        is_func = duals.top is not None
+        with temporarily_pop_interpreter_stack() if is_func else contextlib.nullcontext():
+            both = duals.primals, duals.dots
+            primals, dots = ([_array(t, self.call) for t in ts] for ts in both)
+            found = self.call.pushed(primals, duals.perturbed, dots)
+            outputs, y_dots = ([as_tensor(y, self.device) for y in ys] for ys in found)
+        rest = iter(y_dots)
+        return tuple(forward_ad.make_dual(y, next(rest)) if is_inexact(y) else y for y in outputs)
 
 
 def _chosen(back: Pull, places: list[int], y_bars: Sequence[Any]) -> list:
@@ -156,9 +207,52 @@ def _chosen(back: Pull, places: list[int], y_bars: Sequence[Any]) -> list:
 
 def _apply(step: _Step, tensors: Tensors) -> tuple[torch.Tensor, ...]:
     """Apply a step; where torch would not record it, without torch."""
-    if not (torch.is_grad_enabled() or torch._C._are_functorch_transforms_active() or _is_dual()):
+    is_dual = forward_ad._current_level >= 0
+    if not (torch.is_grad_enabled() or torch._C._are_functorch_transforms_active() or is_dual):
         return step.outputs(tensors)
-    return _Function.apply(step, *tensors)
+    duals = _duals(tensors) if is_dual else None
+    return _Function.apply(step, *tensors) if duals is None else step.pushed(duals)
+
+
+class _Duals(NamedTuple):
+    """Tensors with tangents, on one level of forward mode and no other level of derivatives."""
+
+    top: Any  # of torch.func
+    primals: list[torch.Tensor]
+    perturbed: tuple[int, ...]
+    dots: list[torch.Tensor]
+
+
+def _duals(tensors: Tensors) -> _Duals | None:
+    """Return the tensors and their tangents as plain tensors; None if they are not plain.
+
+    Torch asks for values first and for tangents then, which takes two runs of a function. Where
+    nothing but these tangents is differentiated, one run gives both.
+    """
+    top = peek_interpreter_stack()
+    if top is not None and top.key() != torch._C._functorch.TransformType.Jvp:
+        return None
+    primals, dots = [], {}
+    for i, t in enumerate(tensors):
+        primal, dot = forward_ad.unpack_dual(t)
+        plain = _without_level(primal, top)
+        if plain is None or (plain.requires_grad and torch.is_grad_enabled()):
+            return None
+        primals.append(plain)
+        if dot is not None and is_inexact(t):
+            plain = _without_level(dot, top)
+            if plain is None or (plain.requires_grad and torch.is_grad_enabled()):
+                return None
+            dots[i] = plain
+    return _Duals(top, primals, tuple(dots), list(dots.values())) if dots else None
+
+
+def _without_level(t: torch.Tensor, top: Any) -> torch.Tensor | None:
+    """Return a tensor of the innermost level of ``torch.func`` as one of no level, if it is one."""
+    functorch = torch._C._functorch
+    if top is not None and functorch.maybe_get_level(t) == top.level():
+        t = functorch.get_unwrapped(t)
+    return None if functorch.is_functorch_wrapped_tensor(t) or t._is_zerotensor() else t
 
 
 # What torch would make of `forward` anew at each call, in 30 µs.
@@ -179,8 +273,8 @@ class _Function(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple, output: tuple) -> None:
         ctx.step, *tensors = inputs
         ctx.inputs, ctx.outputs = len(tensors), len(output)
-        ctx.given = tuple(k for k, y in enumerate(output) if _is_inexact(y))
-        ctx.mark_non_differentiable(*(y for y in output if not _is_inexact(y)))
+        ctx.given = tuple(k for k, y in enumerate(output) if is_inexact(y))
+        ctx.mark_non_differentiable(*(y for y in output if not is_inexact(y)))
         # The pullback that is kept needs its outputs, too: torch sees to it that nobody writes.
         ctx.save_for_backward(*tensors, *(output if ctx.step.wanted else ()))
         ctx.save_for_forward(*tensors)
@@ -189,7 +283,7 @@ class _Function(torch.autograd.Function):
     def backward(ctx: Any, *y_bars: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         tensors = ctx.saved_tensors[: ctx.inputs]
         wanted = tuple(
-            i for i, t in enumerate(tensors) if ctx.needs_input_grad[i + 1] and _is_inexact(t)
+            i for i, t in enumerate(tensors) if ctx.needs_input_grad[i + 1] and is_inexact(t)
         )
         x_bars: list[torch.Tensor | None] = [None] * (ctx.inputs + 1)
         step = ctx.step.pullback(wanted, ctx.given)
@@ -204,7 +298,7 @@ class _Function(torch.autograd.Function):
         perturbed = tuple(
             i
             for i, (t, dot) in enumerate(zip(tensors, dots, strict=True))
-            if dot is not None and _is_inexact(t)
+            if dot is not None and is_inexact(t)
         )
         step = _Step(ctx.step.call.pushforward(perturbed), ctx.step.device)
         given: list[Any] = [*tensors, *(dots[i] for i in perturbed)]
@@ -213,21 +307,54 @@ class _Function(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple, step: _Step, *tensors: torch.Tensor) -> tuple[Any, Any]:
-        call = step.call.batched(in_dims[1:], info.batch_size)
-        outputs = _apply(_Step(call, step.device, _wanted(tensors)), tensors)
+        dims = in_dims[1:]
+        found = _pulled_by_kept(step, dims, info.batch_size, tensors)
+        if found is not None:
+            return found
+        call = step.call.batched(dims, info.batch_size)
+        wanted = tuple(sorted({*step.wanted, *_wanted(tensors)}))
+        rows = _Step(call, step.device, wanted)
+        step.batched = dims, rows
+        outputs = _apply(rows, tensors)
         return outputs, (0,) * len(outputs)
 
 
-def _is_inexact(t: torch.Tensor) -> bool:
+def _pulled_by_kept(
+    step: _Step, dims: tuple, size: int, tensors: Tensors
+) -> tuple[Any, Any] | None:
+    """Pull back the rows of a batch by what the forward pass of all of them has kept.
+
+    None if nothing is kept for these rows, or rows share an input: its cotangent would be a sum.
+    """
+    if step.source is None:
+        return None
+    source, wanted, given = step.source
+    if source.batched is None:
+        return None
+    point, rows = source.batched
+    n = len(point)
+    if rows.kept is None or dims[:n] != point or any(point[i] is None for i in wanted):
+        return None
+    bars = [
+        bar.expand(size, *bar.shape) if axis is None else bar.movedim(axis, 0)
+        for bar, axis in zip(tensors[n:], dims[n:], strict=True)
+    ]
+    found = _apply(rows.pullback(wanted, given), [*tensors[:n], *bars])
+    return found, tuple(point[i] for i in wanted)
+
+
+def is_inexact(t: torch.Tensor) -> bool:
+    """Whether a tensor holds real or complex floating-point numbers."""
     return t.is_floating_point() or t.is_complex()
 
 
 def _array(t: torch.Tensor, call: FlatCall) -> np.ndarray:
     """Return the array of a tensor, which shares its memory if that is on the CPU."""
-    return array_of(t, _numpy, call, _WITH_ARRAY)
+    return array_of(t, as_array, call, _WITH_ARRAY)
 
 
-def _numpy(t: torch.Tensor) -> np.ndarray:
+def as_array(t: torch.Tensor) -> np.ndarray:
+    """Return the array of a tensor, or raise what torch raises."""
     return t.numpy(force=True)
 
 
@@ -238,15 +365,15 @@ _WITH_ARRAY = (
 )
 
 
-def _tensor(y: np.ndarray, device: torch.device) -> torch.Tensor:
+def as_tensor(y: np.ndarray, device: torch.device) -> torch.Tensor:
     """Return the tensor of an array, on `device`; on the CPU it shares the array's memory."""
     if not y.flags.writeable or any(stride < 0 for stride in y.strides):
         y = y.copy()
     tensor = torch.from_numpy(y)
-    return tensor if device == _CPU else tensor.to(device)
+    return tensor if device == CPU else tensor.to(device)
 
 
-_CPU = torch.device("cpu")
+CPU = torch.device("cpu")
 
 
 @functools.cache
@@ -261,127 +388,7 @@ def _warn_of(device: str) -> None:
 def _device_of(tensors: Tensors) -> torch.device:
     """Return the device for results: the first one that is not the CPU."""
     for t in tensors:
-        if t.device != _CPU:
+        if t.device != CPU:
             _warn_of(t.device.type)
             return t.device
-    return _CPU
-
-
-# -- torch functions within a derivative of ours --------------------------------------------------
-
-
-def from_torch(f: Callable[..., Any], /) -> Callable[..., Any]:
-    """Turn a torch function into one of NumPy arrays that you can use in a gradient.
-
-    Parameters
-    ----------
-    f : callable
-        A function of tensors, or a ``torch.nn.Module``.
-
-    Returns
-    -------
-    callable
-        A function that you can call with arrays, and inside functions that you differentiate. `f`
-        gets tensors for the arrays and floats in its arguments, including those inside tuples,
-        lists, dicts and objects. A float keyword argument stays a float, unless it is being
-        differentiated. Tensors that `f` returns become arrays. Dtypes are kept: a float32 module
-        takes float32 arrays.
-
-    Raises
-    ------
-    ArgumentError
-        If `f` is not a function.
-
-    Notes
-    -----
-    Torch differentiates `f`, to any order. Forward mode is the adjoint of its backward pass. For
-    second derivatives `f` runs again, so it must return the same result: no dropout.
-
-    Parameters of a module are constants, and their ``grad`` does not change. To differentiate with
-    respect to them, pass them: ``from_torch(lambda p, x: torch.func.functional_call(module, p,
-    (x,)))`` takes a dict of arrays.
-
-    Examples
-    --------
-    >>> import numpy as np, torch
-    >>> from autodiff import gradient
-    >>> softplus = from_torch(torch.nn.functional.softplus)
-    >>> gradient(lambda x: np.sum(softplus(x) ** 2), np.array([0.0, 1.0]))
-    array([0.69314718, 1.92014245])
-    """
-    check_function(f, "from_torch")
-    return Foreign(f, functools.partial(_TorchCall.of, f), _is_tensor)
-
-
-class _TorchCall(ForeignCall):
-    """A function of tensors that returns a list of tensors."""
-
-    function: Callable[[list], list]
-
-    @classmethod
-    def of(cls, f: Any, function: Callable[[list], list]) -> _TorchCall:
-        """Return the call of `function`, named after `f`."""
-        call = cls(name_of(f))
-        call.function = function
-        return call
-
-    def value(self, *arrays: Any) -> list[np.ndarray]:
-        with torch.no_grad():
-            return _arrays(self.function(_tensors(arrays)))
-
-    def recorded(self, arrays: tuple, wanted: tuple[int, ...]) -> tuple[list, Back]:
-        tensors = _tensors(arrays)
-        points = [tensors[i].requires_grad_() for i in wanted]
-        with torch.enable_grad():
-            outputs = self.function(tensors)
-        inexact = [y for y in outputs if _is_inexact(y)]
-
-        def back(y_bars: Sequence[Any]) -> list[np.ndarray]:
-            return _arrays(_pulled(inexact, points, _tensors(y_bars), create_graph=False))
-
-        return _arrays(outputs), back
-
-    def pullback(self, wanted: tuple[int, ...], given: tuple[int, ...]) -> _TorchCall:
-        n = len(given)
-
-        def pulled(tensors: list) -> list:
-            create_graph = torch.is_grad_enabled()
-            inputs, y_bars = tensors[: len(tensors) - n], tensors[len(tensors) - n :]
-            for i in wanted:
-                if not inputs[i].requires_grad:
-                    inputs[i] = inputs[i].detach().requires_grad_()
-            with torch.enable_grad():
-                outputs = self.function(inputs)
-                return _pulled(
-                    [outputs[k] for k in given], [inputs[i] for i in wanted], y_bars, create_graph
-                )
-
-        return self.of(self, pulled)
-
-
-def _pulled(
-    outputs: list[torch.Tensor], points: list[torch.Tensor], y_bars: list, create_graph: bool
-) -> list[torch.Tensor]:
-    """Return the cotangents of `points`; zeros where the outputs do not depend on them."""
-    active = [k for k, y in enumerate(outputs) if y.requires_grad]
-    if not active:
-        return [torch.zeros_like(x) for x in points]
-    return list(
-        torch.autograd.grad(
-            [outputs[k] for k in active],
-            points,
-            [y_bars[k] for k in active],
-            retain_graph=True,
-            create_graph=create_graph,
-            allow_unused=True,
-            materialize_grads=True,
-        )
-    )
-
-
-def _tensors(arrays: Iterable[Any]) -> list[torch.Tensor]:
-    return [_tensor(np.asarray(x), _CPU) for x in arrays]
-
-
-def _arrays(tensors: Iterable[torch.Tensor]) -> list[np.ndarray]:
-    return [_numpy(t) for t in tensors]
+    return CPU

@@ -23,6 +23,7 @@ ADAPTERS = {
     "nutpie_models": "nutpie",
     "pytensor_ops": "pytensor",
     "pytorch": "torch",
+    "torch_functions": "torch",
 }
 # What packs functions for other processes, and what reads files.
 READ_LATE = {("packing", "cloudpickle"), ("loading", "pyarrow"), ("loading", "zarr")}

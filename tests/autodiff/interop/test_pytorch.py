@@ -80,6 +80,166 @@ def test_third_derivative(torch, to_torch):
     torch.testing.assert_close(third(to_torch(weighed)), third(weighed_by_torch(torch)))
 
 
+# What forward mode may be inside of, or around; f is the function, J its derivative along v.
+MODES = {
+    "jvp": lambda func, f, x: func.jvp(f, (x,), (x,)),
+    "jvp of grad": lambda func, f, x: func.jvp(func.grad(f), (x,), (x,)),
+    "grad of jvp": lambda func, f, x: func.grad(lambda x: func.jvp(f, (x,), (x,))[1])(x),
+    "grad by a tangent": lambda func, f, x: func.grad(
+        lambda v: func.jvp(f, (x,), (v,))[1] * v.sum()
+    )(x),
+    "jvp of jvp": lambda func, f, x: func.jvp(
+        lambda x: func.jvp(f, (x,), (x,))[1], (x,), (x,)
+    ),
+    "jvp of jvp by another": lambda func, f, x: func.jvp(
+        lambda z: func.jvp(lambda v: f(z) * v.sum() + f(v), (x,), (x,))[1], (x,), (x,)
+    ),
+    "constant in jvp": lambda func, f, x: func.jvp(
+        lambda z: func.jvp(f, (x,), (x,))[1] * z.sum(), (x,), (x,)
+    ),
+    "vmap of jvp": lambda func, f, x: func.vmap(lambda x: func.jvp(f, (x,), (x,))[1])(
+        x.expand(2, 5)
+    ),
+    "vmap by tangents": lambda func, f, x: func.vmap(lambda v: func.jvp(f, (x,), (v,))[1])(
+        x.expand(2, 5)
+    ),
+    "jvp of vmap": lambda func, f, x: func.jvp(func.vmap(f), (x.expand(2, 5),), (x.expand(2, 5),)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_forward_mode_among_other_transformations(torch, to_torch, mode):
+    x = torch.linspace(-1, 1, 5, dtype=torch.float64)
+    found, expected = (
+        MODES[mode](torch.func, f, x) for f in (to_torch(weighed), weighed_by_torch(torch))
+    )
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("inner", ["vmap", "grad", "plain", "recorded"])
+def test_duals_and_other_transformations(torch, to_torch, inner):
+    forward_ad = torch.autograd.forward_ad
+    x = torch.linspace(-1, 1, 5, dtype=torch.float64, requires_grad=inner == "recorded")
+
+    def along(f):
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(x, x.detach() + 1)
+            if inner == "vmap":
+                y = torch.func.vmap(lambda s: f(dual) * s)(torch.arange(3.0)).sum()
+            else:
+                y = torch.func.grad(f)(dual).sum() if inner == "grad" else f(dual)
+            return forward_ad.unpack_dual(y).tangent
+
+    torch.testing.assert_close(along(to_torch(weighed)), along(weighed_by_torch(torch)))
+
+
+def test_forward_mode_runs_the_function_once(torch, to_torch):
+    runs = []
+
+    def f(x, k):
+        runs.append(1)
+        return np.sum(np.tanh(x)), np.argmax(x) + k, x * 2.0
+
+    x = torch.linspace(-1, 1, 4, dtype=torch.float64)
+    k = torch.tensor(1)
+    (_, double), (slope, two) = torch.func.jvp(lambda x: to_torch(f)(x, k)[::2], (x,), (x,))
+    torch.testing.assert_close(slope, torch.sum(x * (1 - torch.tanh(x) ** 2)))
+    torch.testing.assert_close(double, two)
+    assert len(runs) == 1
+    forward_ad = torch.autograd.forward_ad
+    with forward_ad.dual_level():
+        y, place, _ = to_torch(f)(forward_ad.make_dual(x, x), k)
+        torch.testing.assert_close(forward_ad.unpack_dual(y).tangent, slope)
+        assert place == 4
+    assert len(runs) == 2
+
+
+def test_each_row_of_a_batch_runs_once_for_its_gradient(torch, to_torch):
+    runs = []
+
+    def f(x, y):
+        runs.append(1)
+        return np.sum(np.tanh(x) * y), x * y
+
+    def by_torch(x, y):
+        return torch.sum(torch.tanh(x) * y), x * y
+
+    x, y = torch.rand(2, 6, 3, dtype=torch.float64)
+    vmap, grad = torch.func.vmap, torch.func.grad
+    total = lambda f: lambda x, y: f(x, y)[0] * f(x, y)[1].sum()  # noqa: E731
+    for dims, count in [((0, 0), 12), ((None, 0), 24), ((1, 0), 6)]:
+        given = (x[0] if dims[0] is None else x[:3].T if dims[0] else x), (y[:3] if dims[0] else y)
+        runs.clear()
+        for argnums in (0, 1, (0, 1)):
+            runs.clear()
+            found, expected = (
+                vmap(grad(total(g), argnums), dims)(*given) for g in (to_torch(f), by_torch)
+            )
+            torch.testing.assert_close(found, expected)
+            assert len(runs) <= count
+        found, expected = (
+            vmap(torch.func.hessian(lambda x, y, g=g: g(x, y)[0], (0, 1)), dims)(*given)
+            for g in (to_torch(f), by_torch)
+        )
+        torch.testing.assert_close(found, expected)
+        found, expected = (
+            vmap(vmap(grad(lambda x, y, g=g: g(x, y)[0])), (None, 0))(
+                x[:2], torch.stack([y, 2 * y])[:, :2]
+            )
+            for g in (to_torch(f), by_torch)
+        )
+        torch.testing.assert_close(found, expected)
+
+
+def test_a_batch_of_a_ufunc_is_one_call(torch, to_torch, monkeypatch):
+    calls = []
+    run = flat_call.FlatCall.run
+    monkeypatch.setattr(
+        flat_call.FlatCall, "run", lambda call, *xs: calls.append(1) or run(call, *xs)
+    )
+    x = torch.rand(50, 3, dtype=torch.float64)
+    vmap, grad = torch.func.vmap, torch.func.grad
+    for f in (lambda f: f, lambda f: grad(lambda x: f(x).sum())):
+        calls.clear()
+        torch.testing.assert_close(vmap(f(to_torch(np.tanh)))(x), vmap(f(torch.tanh))(x))
+        assert len(calls) == 1
+
+
+@pytest.mark.filterwarnings("ignore")  # of what records
+@pytest.mark.parametrize("record", ["linearize", "make_fx", "trace", "fake"])
+def test_what_records_a_program_is_refused(torch, to_torch, record):
+    from torch._subclasses import FakeTensorMode
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    def fake(f):
+        with FakeTensorMode():
+            return f(torch.ones(3))
+
+    x = torch.linspace(0, 1, 3, dtype=torch.float64)
+    ways = {
+        "linearize": lambda f: torch.func.linearize(f, x)[1](x),
+        "make_fx": lambda f: make_fx(f)(x),
+        "trace": lambda f: torch.jit.trace(f, x, check_trace=False)(x + 1),
+        "fake": fake,
+    }
+    with pytest.raises(ArgumentError, match="while torch records what is computed"):
+        ways[record](lambda x: to_torch(weighed)(x))
+
+
+@pytest.mark.filterwarnings("ignore")  # of the compiler
+def test_in_a_compiled_program(torch, to_torch):
+    gammainc = to_torch(scipy.special.gammainc)
+    a, x = doubles(torch, [0.5, 2.0], [1.0, 1.5])
+
+    def f(a, x):
+        return torch.sin(gammainc(a, x) * 2).sum()
+
+    compiled = torch.compile(f, backend="eager")(a, x)
+    torch.testing.assert_close(
+        torch.autograd.grad(compiled, (a, x)), torch.autograd.grad(f(a, x), (a, x))
+    )
+
+
 def test_vmap_inside_and_outside(torch, to_torch):
     x = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
     f, g = to_torch(weighed), weighed_by_torch(torch)
@@ -298,7 +458,7 @@ def test_tensors_elsewhere_are_brought_over_with_a_note_that_is_made_once(torch,
 
     pytorch._warn_of.cache_clear()
     x = torch.ones(3, device="meta")
-    monkeypatch.setattr(pytorch, "_numpy", lambda t: np.ones(t.shape, np.float32))
+    monkeypatch.setattr(pytorch, "as_array", lambda t: np.ones(t.shape, np.float32))
     with pytest.warns(UserWarning, match=r"runs on the CPU: .* copied there from meta"):
         y = pytorch.to_torch(np.tanh)(x)
     assert y.device == x.device
