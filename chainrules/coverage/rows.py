@@ -73,7 +73,7 @@ def coverage(modules: Iterable[str] = MODULES) -> list[Row]:
     >>> next(row for row in rows if row.name == "sin")
     Row(module='math', name='sin', kind='differentiable', state='ruled', detail='reverse, forward')
     """
-    rows = []
+    rows: list[Row] = []
     for module in modules:
         for owner in (module, *owners_of(module)):
             rows += _rows(owner)
