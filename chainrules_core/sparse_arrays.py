@@ -3,7 +3,8 @@
 The entries are what can be perturbed. In the formats CSR, CSC, COO, BSR and DIA they are the
 attribute ``data``, so that an array of the same class holds traced entries there. LIL and DOK keep
 theirs in Python's lists and dicts; a shell of the same class holds them in a vector instead, sorted
-by row and column, and none of what SciPy's own code would read.
+by row and column, and none of what SciPy's own code would read. A shell in DOK knows in which order
+its keys were stored.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 _PLACES = "_chainrules_coords"
 _ENTRIES = "_chainrules_entries"
+_KEYS = "_chainrules_keys"
 
 
 def is_sparse_class(kind: type) -> bool:
@@ -55,20 +57,34 @@ def with_entries(x: Any, entries: Any) -> Any:
     coords = coords_of(x)
     if type(entries) is np.ndarray:
         kind.__init__(new, x.shape, dtype=entries.dtype)
-        new[coords if len(coords) > 1 else coords[0]] = entries
+        if x.format == "dok":
+            by_key = dict(zip(_as_keys(coords), entries, strict=True))
+            new._dict = {key: by_key[key] for key in _keys_of(x)}
+            return new
+        new[coords] = entries
         return _storing_zeros(new, coords, entries)
     keep = {n: v for n, v in vars(x).items() if n not in ("rows", "data", "_dict")}
+    if x.format == "dok":
+        keep[_KEYS] = _keys_of(x)
     vars(new).update(keep, **{_PLACES: coords, _ENTRIES: entries, "dtype": entries.dtype})
     return new
 
 
+def _keys_of(x: Any) -> tuple:
+    """Return the keys of an array in DOK in the order in which they were stored."""
+    held = vars(x).get(_KEYS)
+    return tuple(x.keys()) if held is None else held
+
+
+def _as_keys(coords: tuple[np.ndarray, ...]) -> list:
+    """Return the places in DOK's form: tuples, in one dimension numbers."""
+    lists = [a.tolist() for a in coords]
+    return list(zip(*lists, strict=True)) if len(lists) > 1 else lists[0]
+
+
 def _storing_zeros(x: Any, coords: tuple[np.ndarray, ...], entries: np.ndarray) -> Any:
-    """Have an array in LIL or DOK store its entries also where they are zero."""
+    """Have an array in LIL store its entries also where they are zero."""
     if entries.all() and np.size(entries) == x.nnz:
-        return x
-    if x.format == "dok":
-        places = zip(*(a.tolist() for a in coords), strict=True) if len(coords) > 1 else coords[0]
-        x._dict = dict(zip(places, entries, strict=True))
         return x
     for i, row in enumerate(np.split(np.arange(len(entries)), _starts(coords[0], x.shape[0]))):
         x.rows[i] = coords[1][row].tolist()

@@ -1,6 +1,6 @@
 """What is known about public functions by hand: the files of the folder ``facts``.
 
-Each file is a table of modules (or classes, for their methods), and each of these a table of
+Each file is a table of modules and classes, and each of these a table of
 
     differentiable   the output depends differentiably on an argument
     higher_order     takes or makes functions: as differentiable as they are
@@ -8,14 +8,20 @@ Each file is a table of modules (or classes, for their methods), and each of the
                      jump as their parameters change
     out_of_scope     exceptions, abstract types, configuration
     traced           no rule of its own: the engine differentiates the body, and a test shows it
+                     (`*` stands for all that is differentiable or higher-order)
     errors           reason → functions whose use with traced values is a clear error
 
 The first four hold every name once; the last two say more about some.
+
+A class has what is stated of it and of the classes it derives from: what all distributions share is
+stated of `scipy.stats.rv_continuous`, once. An object that a module exports, such as
+`scipy.stats.norm`, has the methods of its class; what differs is stated under its own name.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import tomllib
 from importlib import resources
 from typing import NamedTuple
@@ -37,6 +43,9 @@ class Known(NamedTuple):
     errors: dict[str, str]
 
 
+NOTHING = Known({}, frozenset(), {})
+
+
 def _read(table: dict) -> Known:
     kinds: dict[str, str] = {}
     for kind in KINDS:
@@ -47,7 +56,10 @@ def _read(table: dict) -> Known:
     errors = {
         name: reason for reason, names in table.get("errors", {}).items() for name in names.split()
     }
-    return Known(kinds, frozenset(table.get("traced", "").split()), errors)
+    traced = set(table.get("traced", "").split())
+    if "*" in traced:
+        traced = {name for name, kind in kinds.items() if kind in KINDS[:2]} - errors.keys()
+    return Known(kinds, frozenset(traced), errors)
 
 
 @functools.cache
@@ -60,18 +72,71 @@ def _all() -> dict[str, Known]:
     return found
 
 
+def is_stated(name: str) -> bool:
+    """Whether a file has a table of this very name."""
+    return name in _all()
+
+
 def known_of(module: str) -> Known:
     """Return what is stated about a module; nothing for one that no file knows."""
-    return _all().get(module, Known({}, frozenset(), {}))
+    return _all().get(module, NOTHING)
 
 
-FILES = ("python", "numpy", "polynomial", "scipy", "special", "signal", "stats")
+def known_of_methods(owner: str, cls: type) -> Known:
+    """Return what is stated about the methods and properties of a class.
+
+    Parameters
+    ----------
+    owner : str
+        The public name of the class, or of an object of it.
+    cls : type
+        The class.
+
+    Returns
+    -------
+    Known
+        What the nearest class says of a name counts.
+    """
+    names = [owner, *[public_name(base) for base in cls.__mro__]]
+    found = [_all()[name] for name in dict.fromkeys(names) if name in _all()]
+    if not found:
+        return NOTHING
+    kinds: dict[str, str] = {}
+    traced: set[str] = set()
+    errors: dict[str, str] = {}
+    for known in reversed(found):
+        stated = known.kinds.keys() | known.errors.keys()
+        kinds |= known.kinds
+        traced = traced - stated | known.traced
+        errors = {name: why for name, why in errors.items() if name not in stated} | known.errors
+    return Known(kinds, frozenset(traced), errors)
+
+
+def public_name(cls: type) -> str:
+    """Return the name of a class without the private module in which it is defined.
+
+    Examples
+    --------
+    >>> import scipy.stats
+    >>> scipy.stats.rv_continuous.__module__
+    'scipy.stats._distn_infrastructure'
+    >>> public_name(scipy.stats.rv_continuous)
+    'scipy.stats.rv_continuous'
+    """
+    parts = itertools.takewhile(lambda part: part[0] != "_", cls.__module__.split("."))
+    return ".".join([*parts, cls.__name__])
+
+
+FILES = (
+    "python", "numpy", "polynomial", "scipy", "special", "signal", "stats",
+    "distributions", "interpolants", "objects", "sparse",
+)  # fmt: skip
 PYTHON = ("builtins", "math", "cmath", "operator", "functools", "itertools", "statistics")
 NUMPY = (
-    "numpy", "numpy.ndarray", "numpy.linalg", "numpy.fft", "numpy.random",
-    "numpy.random.Generator", "numpy.lib.scimath", "numpy.lib.stride_tricks", "numpy.polynomial",
-    "numpy.polynomial.polynomial", "numpy.polynomial.chebyshev", "numpy.polynomial.legendre",
-    "numpy.polynomial.hermite", "numpy.polynomial.hermite_e", "numpy.polynomial.laguerre",
+    "numpy", "numpy.linalg", "numpy.fft", "numpy.random", "numpy.lib.scimath",
+    "numpy.lib.stride_tricks", "numpy.polynomial", "numpy.polynomial.polynomial",
+    "numpy.polynomial.chebyshev", "numpy.polynomial.legendre", "numpy.polynomial.hermite",
+    "numpy.polynomial.hermite_e", "numpy.polynomial.laguerre",
 )  # fmt: skip
 SCIPY = (
     "scipy.special", "scipy.linalg", "scipy.fft", "scipy.fftpack", "scipy.sparse",

@@ -1,13 +1,28 @@
-"""The rows of the table: each public callable, and how it is differentiated."""
+"""The rows of the table: each public callable, and how it is differentiated.
+
+The methods and properties of a class are rows too, where the files say anything of the class or of
+one that it derives from; so are those of an object, such as `scipy.stats.norm`. Their names are
+asked of the class itself.
+"""
 
 from __future__ import annotations
 
 import importlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from chainrules.coverage.known import MODULES, WORDS, Known, known_of
+from chainrules.coverage.known import (
+    MODULES,
+    NOTHING,
+    WORDS,
+    Known,
+    is_stated,
+    known_of,
+    known_of_methods,
+    public_name,
+)
 from chainrules_core import frule, rrule
 from chainrules_core.registry import key_of
 from chainrules_core.rule import Rule
@@ -26,7 +41,7 @@ _NO_NAMES = frozenset({"test"})
 class Row(NamedTuple):
     """One public callable."""
 
-    module: str
+    module: str  # or the class or object whose method it is
     name: str
     kind: str  # of KINDS, in words; "unknown" if no file states it
     state: str  # one of STATES
@@ -39,12 +54,13 @@ def coverage(modules: Iterable[str] = MODULES) -> list[Row]:
     Parameters
     ----------
     modules : iterable of str
-        Names of modules, or of classes for their methods (``"numpy.ndarray"``).
+        Names of modules, or of classes and objects for their methods alone
+        (``"numpy.ndarray"``, ``"scipy.stats.norm"``).
 
     Returns
     -------
     list of Row
-        Sorted by name within a module.
+        Sorted by name within a module, and then the methods of its classes and objects.
 
     Raises
     ------
@@ -57,28 +73,67 @@ def coverage(modules: Iterable[str] = MODULES) -> list[Row]:
     >>> next(row for row in rows if row.name == "sin")
     Row(module='math', name='sin', kind='differentiable', state='ruled', detail='reverse, forward')
     """
-    return [row for module in modules for row in _rows(module)]
+    rows: list[Row] = []
+    for module in modules:
+        for owner in (module, *owners_of(module)):
+            rows += _rows(owner)
+    return rows
 
 
-def _rows(module: str) -> Iterator[Row]:
-    owner = owner_of(module)
-    known = known_of(module)
-    for name in public(owner, known):
-        kind = known.kinds.get(name)
-        state, detail = _state(name, _member(owner, name), kind, known)
-        yield Row(module, name, WORDS.get(kind or "", "unknown"), state, detail)
+def _rows(name: str) -> Iterator[Row]:
+    owner = owner_of(name)
+    if isinstance(owner, ModuleType):
+        known = known_of(name)
+        names = public(owner)
+    else:
+        owner = owner if isinstance(owner, type) else type(owner)
+        known = known_of_methods(name, owner)
+        names = attributes(owner, known)
+    for member in names:
+        kind = known.kinds.get(member)
+        state, detail = _state(member, _member(owner, member), kind, known)
+        yield Row(name, member, WORDS.get(kind or "", "unknown"), state, detail)
 
 
-def owner_of(module: str) -> Any:
-    """Return the module, or the class, of a name."""
+def owner_of(name: str) -> Any:
+    """Return the module, class or object of a public name."""
     try:
-        return importlib.import_module(module)
+        return importlib.import_module(name)
     except ModuleNotFoundError:
-        parent, _, name = module.rpartition(".")
-        owner = getattr(importlib.import_module(parent), name, None) if parent else None
-        if not isinstance(owner, type):
+        parent, _, last = name.rpartition(".")
+        owner = _member(importlib.import_module(parent), last) if parent else None
+        if owner is None or isinstance(owner, FunctionType):
             raise
         return owner
+
+
+def owners_of(module: str) -> list[str]:
+    """Return the names of the classes and objects of a module of which something is stated.
+
+    A class with several names, or in several modules, is there under the first one.
+    """
+    owner = owner_of(module)
+    if not isinstance(owner, ModuleType):
+        return []
+    found: dict[Any, str] = {}
+    known = known_of(module)
+    for name in public(owner):
+        member = _member(owner, name)
+        if name in known.errors:
+            continue  # there is no object to have methods
+        if _has_methods(f"{module}.{name}", member, known.kinds.get(name)):
+            found.setdefault(member, f"{module}.{name}")
+    return list(found.values())
+
+
+def _has_methods(name: str, member: Any, kind: str | None) -> bool:
+    if kind == "out_of_scope" or (kind == "constant" and not is_stated(name)):
+        return False
+    if not isinstance(member, type):
+        return known_of_methods(name, type(member)) is not NOTHING
+    defined = public_name(member).rpartition(".")[0]
+    here = defined not in MODULES or defined == name.rpartition(".")[0]
+    return (here or is_stated(name)) and known_of_methods(name, member) is not NOTHING
 
 
 def _member(owner: Any, name: str) -> Any:
@@ -87,15 +142,20 @@ def _member(owner: Any, name: str) -> Any:
         return getattr(owner, name, None)
 
 
-def public(owner: Any, known: Known) -> list[str]:
-    """Return the names of the public callables of a module or class that there are here."""
-    if isinstance(owner, type):  # its attributes too; of special methods those that a file knows
-        ours = [n for n in dir(owner) if not n.startswith("_") or n in known.kinds]
-        return sorted(ours)
-    names = getattr(owner, "__all__", None)
+def public(module: ModuleType) -> list[str]:
+    """Return the names of the public callables of a module that there are here."""
+    names = getattr(module, "__all__", None)
     if names is None:
-        names = [n for n in dir(owner) if not n.startswith("_")]
-    return sorted(n for n in {*names} - _NO_NAMES if callable(_member(owner, n)))
+        names = [n for n in dir(module) if not n.startswith("_")]
+    return sorted(n for n in {*names} - _NO_NAMES if callable(_member(module, n)))
+
+
+def attributes(cls: type, known: Known) -> list[str]:
+    """Return the names of the public methods and properties of a class.
+
+    Of special methods those that a file knows.
+    """
+    return sorted(n for n in dir(cls) if not n.startswith("_") or n in known.kinds)
 
 
 def _state(name: str, f: Any, kind: str | None, known: Known) -> tuple[str, str]:

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 
+from chainrules.coverage.known import MODULES
 from chainrules.coverage.rows import MISSING, STATES, Row
 
 _COLOURS = {
@@ -16,8 +17,9 @@ _COLOURS = {
 
 
 _INTRODUCTION = """\
-Every public callable of these modules, and how it is differentiated; `make coverage` writes this
-page from the live registry.
+Every public callable of these modules, with the methods and properties of their classes and
+distributions, and how it is differentiated; `make coverage` writes this page from the live
+registry.
 
 * *ruled*: it has a rule, in the modes that the last column names (where there is none for forward
   mode, the engine turns the reverse rule round), or another body is differentiated in its place;
@@ -30,10 +32,15 @@ page from the live registry.
 
 
 def by_module(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """Return the rows of each module."""
+    """Return the rows of each module, and those of the methods of its classes and objects."""
     found: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(row.module, []).append(row)
+        module, _, owner = row.module.rpartition(".")
+        if row.module in MODULES or module not in MODULES:
+            found.setdefault(row.module, []).append(row)
+        else:
+            method = row._replace(name=f"{owner}.{row.name}")
+            found.setdefault(f"{module}: methods", []).append(method)
     return found
 
 
@@ -56,11 +63,16 @@ def as_markdown(rows: Iterable[Row], title: str = "Coverage") -> str:
     lines += [_line(head), _line(["---"] + ["--:"] * len(STATES))]
     for module, found in modules.items():
         number = Counter(row.state for row in found)
-        lines.append(_line([f"`{module}`", *[str(number[state] or "") for state in STATES]]))
+        lines.append(_line([_in_code(module), *[str(number[state] or "") for state in STATES]]))
     for module, found in modules.items():
         lines += ["", f"## {module}", "", _line(["name", "kind", "state", ""]), _line(["---"] * 4)]
         lines += [_line([f"`{r.name}`", r.kind, r.state, r.detail]) for r in found]
     return "\n".join(lines) + "\n"
+
+
+def _in_code(module: str) -> str:
+    name, colon, what = module.partition(":")
+    return f"`{name}`{colon}{what}"
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -176,12 +176,26 @@ def scattered(x: Any, y: Any, z: Any, w: Any, tx: Any, ty: Any, kx: int, ky: int
     return solved(np.reshape(A, (np.shape(x)[0], -1)), z, w)
 
 
+def outer_ends(x: Any, t: Any) -> tuple:
+    """The outer knots that SciPy takes: of the places, where these lie outside the given knots.
+
+    It looks at the knots before the outer ones are filled in, so that zeros are among them.
+    """
+    low, high = np.min(t), np.max(t)
+    step = (high - low) / np.size(t)
+    first, last = np.min(x), np.max(x)
+    return (
+        first if first < low else low - step,
+        last if last > high else high + step,
+    )
+
+
 @kernel("surfit_lsq", _dfitpack)
 def surfit_lsq_body(
     x, y, z, nx, tx, ny, ty, w=None, xb=None, xe=None, yb=None, ye=None, kx=3, ky=3, eps=1e-16,
     lwrk2=None, overwrite_tx=0, overwrite_ty=0,
 ):  # fmt: skip
-    ends = [np.min(x), np.max(x), np.min(y), np.max(y)]
+    ends = [*outer_ends(x, tx[:nx]), *outer_ends(y, ty[:ny])]
     xb, xe, yb, ye = (
         at if end is None else end for end, at in zip((xb, xe, yb, ye), ends, strict=True)
     )
@@ -216,20 +230,37 @@ def surfit_body(
     return tx, ty, c, {"wrk": np.zeros(0), "ier": 0, "fp": fp}
 
 
+def near(xi: Any, t: Any, len_t: Any, k: Any, nu: Any, strides: Any) -> tuple:
+    """Return where the coefficients are that count at each place, and with what weights."""
+    m = np.shape(xi)[0]
+    places, weights = np.zeros((m, 1), int), np.ones((m, 1))
+    for axis in range(np.shape(xi)[1]):
+        knots, degree, x = t[axis][: int(len_t[axis])], int(k[axis]), xi[:, axis]
+        left = intervals(knots, degree, x)
+        along_axis = places_of(left, degree) * int(strides[axis])
+        here = basis(knots, degree, x, left, int(nu[axis]))
+        places = np.reshape(places[:, :, None] + along_axis[:, None, :], (m, -1))
+        weights = np.reshape(weights[:, :, None] * here[:, None, :], (m, -1))
+    return places, weights
+
+
+@kernel("_coloc_nd", *COMPILED)
+def coloc_nd_body(xvals, t, len_t, k, indices_k1d, strides):
+    none = np.zeros(np.shape(xvals)[1], int)
+    places, weights = near(xvals, t, len_t, k, none, strides)
+    m, n = np.shape(places)
+    return np.ravel(weights), np.ravel(places), n * np.arange(m + 1)
+
+
 @kernel("evaluate_ndbspline", *COMPILED, *filter(None, [_ndbspline.get("_bspl")]))
 def evaluate_ndbspline_body(
     xi, t, len_t, k, nu, extrapolate, c1r, num_c_tr, strides, indices_k1d, out=None
 ):
     m = np.shape(xi)[0]
-    places, weights = np.zeros((m, 1), int), np.ones((m, 1))
+    places, weights = near(xi, t, len_t, k, nu, strides)
     beyond = np.zeros(m, bool)
     for axis in range(np.shape(xi)[1]):
         knots, degree, x = t[axis][: int(len_t[axis])], int(k[axis]), xi[:, axis]
-        left = intervals(knots, degree, x)
-        near = places_of(left, degree) * int(strides[axis])
-        here = basis(knots, degree, x, left, int(nu[axis]))
-        places = np.reshape(places[:, :, None] + near[:, None, :], (m, -1))
-        weights = np.reshape(weights[:, :, None] * here[:, None, :], (m, -1))
         beyond = beyond | np.isnan(ignore_derivatives(x))
         if not extrapolate:
             beyond = beyond | off_base(knots, degree, x)

@@ -150,36 +150,29 @@ def stored_values(x: Any) -> tuple[Any, Any]:
     return np.arange(1, 1 + np.size(values)).reshape(np.shape(values)), np.reshape(values, (-1,))
 
 
-def _writing(name: str) -> Callable:
-    """Return the body of a method that writes values into some places."""
-
-    def write(self: Any, values: Any, method: Callable) -> None:
-        x = canonical(self)
-        old = vector_of(x)
-        numbers, entries = stored_values(values)
-        plain = numbered(x)
-        n = np.size(old)
-        numbers = numbered(numbers, n + 1) if is_sparse(numbers) else numbers + n
-        method(plain, numbers)
-        both = np.concatenate([old, entries.astype(np.result_type(old, entries))])
-        made = gathered(plain, both)
-        become(self, made)
-
-    if name == "__setitem__":
-
-        def setitem(self: Any, key: Any, x: Any) -> None:
-            write(self, x, lambda plain, v: method(name, key, v)(plain))
-
-        return setitem
-
-    def setdiag(self: Any, values: Any, k: Any = 0) -> None:
-        write(self, values, lambda plain, v: method(name, v, k)(plain))
-
-    return setdiag
+def written(self: Any, values: Any, write: Callable) -> None:
+    """Write values into an array as ``write(numbered array, numbers in place of them)`` does."""
+    x = canonical(self)
+    old = vector_of(x)
+    numbers, entries = stored_values(values)
+    plain = numbered(x)
+    n = np.size(old)
+    numbers = numbered(numbers, n + 1) if is_sparse(numbers) else numbers + n
+    write(plain, numbers)
+    both = np.concatenate([old, entries.astype(np.result_type(old, entries))])
+    become(self, gathered(plain, both))
 
 
-decompose_method("__setitem__", _writing("__setitem__"))
-decompose_method("setdiag", _writing("setdiag"))
+def _setitem(self: Any, key: Any, x: Any) -> None:
+    written(self, x, lambda plain, v: method("__setitem__", key, v)(plain))
+
+
+def _setdiag(self: Any, values: Any, k: Any = 0) -> None:
+    written(self, values, lambda plain, v: method("setdiag", v, k)(plain))
+
+
+decompose_method("__setitem__", _setitem)
+decompose_method("setdiag", _setdiag)
 
 
 def _iterated(self: Any) -> Any:
@@ -196,6 +189,8 @@ def _nonzero(self: Any) -> Any:
 
 
 decompose_method("nonzero", _nonzero)
+
+decompose_method("getH", lambda self: self.conjugate().transpose())
 
 # Classes share what they inherit.
 for _transposed in {_cls.T.fget for _cls in CLASSES}:

@@ -63,6 +63,16 @@ if hasattr(_python := found("_rotation_xp"), FROM_MATRIX):
         return _python._from_matrix_orthogonal(matrix)
 
 
+if hasattr(found("_rotation_xp"), "reduce"):
+    IDENTITY = np.array([[0.0, 0.0, 0.0, 1.0]])
+
+    @decompose(found("_rotation_cy").reduce)
+    def reduce_body(quat, left=None, right=None):
+        # In place of a group that is not given theirs takes four ones, which turn as well.
+        left = IDENTITY if left is None else left
+        return _python.reduce(quat, left, IDENTITY if right is None else right)
+
+
 if found("_rotation_xp") is None:  # constructors made in C say themselves that a value is lost
     refuse(
         transform.Rotation.apply,

@@ -159,3 +159,26 @@ def test_results_that_are_np_matrix_are_refused(matrix, make, name):
 def test_lists_of_rows_and_columns_of_a_matrix_are_refused(matrix):
     with pytest.raises(RefusedError, match=r"np\.matrix"):
         autodiff.gradient(lambda a: np.sum(a[[0, 1], [1, 0]]), sp.csr_matrix(matrix))
+
+
+@pytest.mark.parametrize("cls", [sp.dok_array, sp.dok_matrix])
+def test_a_dictionary_keeps_the_order_in_which_its_keys_were_stored(cls):
+    def last(values):
+        x = cls((3, 3))
+        for place, value in zip([(2, 1), (0, 2), (1, 0)], values, strict=True):
+            x[place] = value
+        x = 2.0 * x
+        x.pop((1, 0))
+        weights = [(1 + i) * value for i, value in enumerate(x.values())]
+        key, value = x.popitem()
+        assert key == (0, 2)
+        assert len(x) == 1
+        assert (2, 1) in x
+        return sum(weights) + 10.0 * value
+
+    values = np.array([0.3, -0.7, 0.55])
+    plain = last(values)
+    value, bars = autodiff.value_and_gradient(last, values)
+    assert value == pytest.approx(plain)
+    np.testing.assert_allclose(bars, [2.0, 24.0, 0.0])
+    np.testing.assert_allclose(autodiff.jvp(last, (values,), (np.ones(3),))[1], 26.0)
