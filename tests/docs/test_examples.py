@@ -18,6 +18,9 @@ PAGES = [
 def test_examples(page):
     if page.parent.name == "interop":  # a page for each system, which has its name
         pytest.importorskip("pymc" if page.stem == "pytensor" else page.stem)
+    if page.stem == "packages":  # by `make systems` and `make test-packages`
+        for package in ("pandas", "astropy", "pvlib"):
+            pytest.importorskip(package)
     # The fence that closes a code block is no part of the output above it.
     lines = page.read_text("utf-8").splitlines()
     text = "\n".join("" if line.lstrip().startswith("```") else line for line in lines)
