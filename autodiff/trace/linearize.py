@@ -358,7 +358,8 @@ def nothing_to_differentiate(f: Callable, args: tuple) -> ArgumentError:
     return ArgumentError(
         f"there is nothing to differentiate {name_of(f)} with respect to: an argument must be or "
         f"contain a float, a complex number or an array of them, not ({kinds})."
-        + " Whole numbers are constants in a nest; write 1.0 for 1." * whole
+        + " Whole numbers are constants in a nest; write 1.0 for 1."
+        * whole
     )
 
 
